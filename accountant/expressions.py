@@ -1,0 +1,165 @@
+"""Formulas as data: one expression, from which values, LaTeX, sympy and proof obligations derive.
+
+An expression is a nested tuple: a rational ("1/2"), a variable name, or ``(operator, *arguments)``.
+The same shape, as JSON lists, is what the proof kernel reads.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    import flint
+
+__all__ = ["Algebra", "Expression", "Formula", "evaluate", "parse", "variables_of"]
+
+Expression = str | tuple[Any, ...]
+T = TypeVar("T")
+
+_BINARY: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+_FUNCTIONS = ("exp", "log", "sqrt")
+
+
+def parse(text: str) -> Expression:
+    """Read a formula in Python syntax: ``+ - * /``, integer powers, ``exp log sqrt``, rationals, names.
+
+    >>> parse("2*A/log(H**2)")
+    ('/', ('*', '2', 'A'), ('log', ('^', 'H', '2')))
+
+    Raises:
+        ValueError: for anything outside this language; a float literal is read as the decimal it prints.
+    """
+    return _read(ast.parse(text, mode="eval").body, text)
+
+
+def _read(node: ast.expr, text: str) -> Expression:
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Constant(value=bool() | str() | bytes() | None):
+            pass
+        case ast.Constant():
+            return str(Fraction(ast.get_source_segment(text, node) or ""))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return ("neg", _read(operand, text))
+        case ast.BinOp(left=base, op=ast.Pow(), right=exponent):
+            return ("^", _read(base, text), str(int(ast.literal_eval(exponent))))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+            return (_BINARY[type(op)], _read(left, text), _read(right, text))
+        case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in _FUNCTIONS:
+            return (name, _read(argument, text))
+    raise ValueError(f"formula {text!r}: {ast.unparse(node)!r} is not + - * / **integer, exp, log or sqrt")
+
+
+@dataclass(frozen=True)
+class Algebra(Generic[T]):
+    """What a number is: how to make one from a rational, and the functions arithmetic does not give."""
+
+    rational: Callable[[Fraction], T]
+    exp: Callable[[T], T]
+    log: Callable[[T], T]
+    sqrt: Callable[[T], T]
+
+
+def evaluate(expression: Expression, algebra: Algebra[T], values: Mapping[str, T]) -> T:
+    """The value of ``expression`` in ``algebra``, its variables replaced by ``values``.
+
+    Raises:
+        KeyError: for a variable without a value.
+    """
+    if isinstance(expression, str):
+        return values[expression] if expression.isidentifier() else algebra.rational(Fraction(expression))
+    operator, *arguments = expression
+    if operator == "^":
+        return _power(evaluate(arguments[0], algebra, values), int(arguments[1]), algebra)
+    return _OPERATORS[operator](algebra, *(evaluate(argument, algebra, values) for argument in arguments))
+
+
+def _power(base: Any, exponent: int, algebra: Algebra[Any]) -> Any:
+    return base**exponent if exponent >= 0 else algebra.rational(Fraction(1)) / base**-exponent
+
+
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    "+": lambda _, *terms: sum(terms[1:], terms[0]),
+    "*": lambda _, *factors: math.prod(factors[1:], start=factors[0]),
+    "-": lambda _, left, right: left - right,
+    "/": lambda _, left, right: left / right,
+    "neg": lambda _, value: -value,
+    "exp": lambda algebra, value: algebra.exp(value),
+    "log": lambda algebra, value: algebra.log(value),
+    "sqrt": lambda algebra, value: algebra.sqrt(value),
+}
+
+
+def variables_of(expression: Expression) -> frozenset[str]:
+    """The names of the variables in ``expression``.
+
+    >>> sorted(variables_of(parse("2*A/log(H**2)")))
+    ['A', 'H']
+    """
+    if isinstance(expression, str):
+        return frozenset({expression} if expression.isidentifier() else ())
+    parts = expression[1:2] if expression[0] == "^" else expression[1:]
+    return frozenset().union(*(variables_of(part) for part in parts))
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A formula written once, as text; everything else about it is derived.
+
+    >>> rho = Formula("2*A*K/(H**2*log(2*H*S*A))")
+    >>> rho.float(S=6, A=2, H=20, K=1000)
+    1.619732
+    >>> rho.latex()
+    '\\\\frac{2 A K}{H^{2} \\\\log{\\\\left(2 A H S \\\\right)}}'
+    """
+
+    text: str
+
+    @property
+    def expression(self) -> Expression:
+        """The nested tuple, as the proof kernel reads it."""
+        return parse(self.text)
+
+    def float(self, **values: float) -> float:
+        """The value in ordinary double precision, for plots and print; never part of a bound."""
+        return evaluate(self.expression, _FLOAT, values)
+
+    def arb(self, **values: flint.arb) -> flint.arb:
+        """An enclosure of the value at the precision in force."""
+        return evaluate(self.expression, _arb_algebra(), values)
+
+    def sympy(self) -> Any:
+        """The formula as a sympy expression in positive symbols."""
+        import sympy
+
+        names = {name: sympy.Symbol(name, positive=True) for name in variables_of(self.expression)}
+        algebra = Algebra(
+            lambda q: sympy.Rational(q.numerator, q.denominator), sympy.exp, sympy.log, sympy.sqrt
+        )
+        return evaluate(self.expression, algebra, names)
+
+    def latex(self) -> str:
+        """The formula as LaTeX."""
+        import sympy
+
+        return str(sympy.latex(self.sympy()))
+
+
+_FLOAT = Algebra(float, math.exp, math.log, math.sqrt)
+
+
+def _arb_algebra() -> Algebra[Any]:
+    import flint
+
+    return Algebra(
+        lambda q: flint.arb(flint.fmpq(q.numerator, q.denominator)),
+        flint.arb.exp,
+        flint.arb.log,
+        flint.arb.sqrt,
+    )

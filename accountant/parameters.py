@@ -1,0 +1,109 @@
+"""Parameters: fields that carry domain, unit and help, validated in one place.
+
+An accountant's parameters are one frozen dataclass derived from ``Parameters``. Command-line flags,
+claim-file keys, error texts and reference tables are generated from its fields.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+__all__ = ["Domain", "Integers", "Parameters", "Reals", "check_probability", "parameter"]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """An interval of numbers; ``lower_open``/``upper_open`` leave the end itself out."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    lower_open: bool = False
+    upper_open: bool = False
+    kind: type = float
+
+    def admits(self, value: object) -> bool:
+        """Whether ``value`` is a number of the right kind in the interval (NaN never is)."""
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return False
+        if self.kind is int and not isinstance(value, int):
+            return False
+        if not math.isfinite(value):
+            return False
+        above = value > self.lower if self.lower_open else value >= self.lower
+        return above and (value < self.upper if self.upper_open else value <= self.upper)
+
+    def __str__(self) -> str:
+        noun = "an integer" if self.kind is int else "a number"
+        left, right = "([" [not self.lower_open], ")]"[not self.upper_open]
+        if math.isinf(self.upper):
+            return f"{noun} {'above' if self.lower_open else 'at least'} {self.lower:g}"
+        return f"{noun} in {left}{self.lower:g}, {self.upper:g}{right}"
+
+
+def Integers(lower: int, upper: float = math.inf) -> Domain:  # noqa: N802 (reads as the name of a set)
+    """The integers from ``lower`` on (to ``upper``, if given)."""
+    return Domain(lower, upper, kind=int)
+
+
+def Reals(  # noqa: N802 (reads as the name of a set)
+    lower: float, upper: float = math.inf, *, lower_open: bool = False, upper_open: bool = False
+) -> Domain:
+    """The finite real numbers between the ends."""
+    return Domain(lower, upper, lower_open, upper_open)
+
+
+def parameter(domain: Domain, unit: str, help: str, default: Any = dataclasses.MISSING) -> Any:
+    """A dataclass field with its ``domain``, ``unit`` and ``help``; a ``None`` default makes it optional."""
+    return dataclasses.field(default=default, metadata={"domain": domain, "unit": unit, "help": help})
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Base of every mechanism's parameters: checks each field against its domain on construction."""
+
+    def __post_init__(self) -> None:
+        for field in self.fields():
+            value = getattr(self, field.name)
+            if value is None and field.default is None:
+                continue
+            if not field.metadata["domain"].admits(value):
+                raise ValueError(f"{field.name} ({value!r}) must be {field.metadata['domain']}")
+
+    @classmethod
+    def fields(cls) -> tuple[dataclasses.Field[Any], ...]:
+        """The fields, in order; each has ``domain``, ``unit`` and ``help`` in its metadata."""
+        return dataclasses.fields(cls)
+
+    @classmethod
+    def read(cls, values: Mapping[str, object]) -> Self:
+        """Parameters from a mapping, as a claim file holds them.
+
+        Raises:
+            ValueError: for a missing or unknown name, or a value outside its domain.
+        """
+        known = {field.name: field for field in cls.fields()}
+        for name in values:
+            if name not in known:
+                raise ValueError(f"parameter ({name!r}) must be one of: {', '.join(known)}")
+        for name, field in known.items():
+            if name not in values and field.default is dataclasses.MISSING:
+                raise ValueError(f"parameter ({name!r}) is missing; it must be {field.metadata['domain']}")
+        return cls(**values)
+
+    def as_json(self) -> dict[str, Any]:
+        """The values that were given, by name; an optional field left out stays out."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
+
+
+def check_probability(value: float, name: str = "delta") -> None:
+    """Refuse a ``value`` outside [0, 1) by name.
+
+    Raises:
+        ValueError: naming value and rule.
+    """
+    if not (0 <= value < 1):
+        raise ValueError(f"{name} ({value!r}) must be in [0, 1)")

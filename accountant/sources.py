@@ -1,0 +1,27 @@
+"""Where a formula or theorem comes from, as data on the thing it justifies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Source"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A place in the literature: paper, version, item, and the id of the statement that carries it.
+
+    ``statement`` is the id under which the proof engine knows the item, or ``None`` for a result
+    this project states nothing about.
+
+    >>> str(Source("arXiv:2606.01952", "v1", "Corollary 14", "rlsvi.corollary14"))
+    'arXiv:2606.01952v1, Corollary 14'
+    """
+
+    paper: str
+    version: str
+    item: str
+    statement: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.paper}{self.version}, {self.item}"

@@ -1,0 +1,1 @@
+"""dpproof: is this algorithm as private as it says?"""

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Builds the virtual environment $VENV with $PYTHON and installs the project into it, editable,
+# with the extras the tests use. Where the venv module is missing it installs Debian's package
+# (as root) or prints the one line that does.
+set -eu
+PYTHON="${PYTHON:-python3}"
+VENV="${VENV:-.venv}"
+
+if ! "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+    echo "dpproof needs Python 3.11 or newer; $PYTHON is $("$PYTHON" --version 2>&1)." >&2
+    exit 2
+fi
+if ! "$PYTHON" -c 'import venv, ensurepip' 2>/dev/null; then
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        apt-get update -qq && apt-get install -y -qq python3-venv
+    else
+        echo "Python's venv module is missing. Install it with:  sudo apt-get install python3-venv" >&2
+        exit 2
+    fi
+fi
+[ -x "$VENV/bin/python" ] || "$PYTHON" -m venv "$VENV"
+"$VENV/bin/python" -m pip install --quiet --upgrade "pip>=25.1"
+"$VENV/bin/python" -m pip install --quiet --editable ".[environments]" --group dev
