@@ -1,0 +1,76 @@
+"""Checks of arguments that several mechanisms share: each error names the value and the rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["at_least", "discount", "distributions", "index", "indices", "unit_interval"]
+
+
+def at_least(name: str, value: int, minimum: int) -> int:
+    """Return `value` as an int, or raise ValueError unless it is an integer not below `minimum`.
+
+    >>> at_least("runs", 0, 1)
+    Traceback (most recent call last):
+    ValueError: runs (0) must be an integer at least 1
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
+        raise ValueError(f"{name} ({value!r}) must be an integer at least {minimum}")
+    return int(value)
+
+
+def index(name: str, value: int, size: int) -> int:
+    """Return `value` as an int, or raise ValueError unless it is one of 0, ..., size - 1."""
+    if at_least(name, value, 0) >= size:
+        raise ValueError(f"{name} ({value!r}) must be one of 0, ..., {size - 1}")
+    return int(value)
+
+
+def discount(value: float) -> float:
+    """Return a discount factor, or raise ValueError unless it lies in [0, 1)."""
+    if not 0 <= value < 1:
+        raise ValueError(f"discount ({value!r}) must be in [0, 1)")
+    return value
+
+
+def unit_interval(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return a read-only float64 copy, or raise ValueError at the first entry outside [0, 1] or NaN."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"the dtype of {name} ({array.dtype}) must be real")
+    _refuse(name, array, ~((array >= 0) & (array <= 1)), "must be in [0, 1]")
+    return _frozen(array.astype(np.float64))
+
+
+def indices(name: str, values: ArrayLike, size: int) -> NDArray[np.int64]:
+    """Return a read-only int64 copy, or raise ValueError unless all entries are integers in [0, size)."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"the dtype of {name} ({array.dtype}) must be an integer type")
+    _refuse(name, array, (array < 0) | (array >= size), f"must be one of 0, ..., {size - 1}")
+    return _frozen(array.astype(np.int64))
+
+
+def distributions(name: str, values: ArrayLike, tolerance: float = 1e-12) -> NDArray[np.float64]:
+    """Return a read-only float64 copy, or raise ValueError unless each row of the last axis sums to one.
+
+    Entries lie in [0, 1]; a row's sum may differ from one by `tolerance`, which leaves room for rounding.
+    """
+    array = unit_interval(name, values)
+    sums = array.sum(axis=-1)
+    _refuse(f"the sum of {name}", sums, ~(abs(sums - 1) <= tolerance), "must be 1")
+    return array
+
+
+def _refuse(name: str, array: NDArray[Any], wrong: NDArray[np.bool_], rule: str) -> None:
+    if wrong.any():
+        place = tuple(int(i) for i in np.argwhere(wrong)[0])
+        raise ValueError(f"{name} at {place} ({array[place]}) {rule}")
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,1 @@
+"""The finite-horizon environments the papers' experiments run on."""

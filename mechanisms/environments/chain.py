@@ -1,0 +1,49 @@
+"""The chain: one action, a coin that decides between staying and one step on, a reward at the end.
+
+It is the experiment of Balle, Gomrokchi and Precup, "Differentially private policy evaluation" (ICML
+2016, section 6), which leaves the start law open; here episodes start in one state. The last state is
+absorbing, and the paper pays 1 to the step that reaches it. Here the step pays its mean given the state,
+one half in the last state but one and 0 elsewhere: the values are the same, the rewards carry no coin.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms import _checks
+from mechanisms.environments.tabular import TabularMDP
+
+__all__ = ["chain", "chain_values"]
+
+_STAY = 0.5
+
+
+def chain(states: int = 40, horizon: int = 200, start: int = 0) -> TabularMDP:
+    """Return the chain of `states` (at least 2) states, the last absorbing, cut after `horizon` steps.
+
+    >>> chain(3, horizon=2).policy_values([[0] * 3] * 2)[0]
+    array([0.25, 0.75, 0.  ])
+    """
+    states = _checks.at_least("states", states, 2)
+    transitions = _STAY * np.eye(states) + (1 - _STAY) * np.eye(states, k=1)
+    transitions[-1, -1] = 1.0
+    rewards = np.zeros((states, 1))
+    rewards[-2] = 1 - _STAY
+    return TabularMDP(transitions[:, None, :], rewards, horizon, start)
+
+
+def chain_values(states: int = 40, discount: float = 0.99) -> NDArray[np.float64]:
+    """Return the discounted values (S,) of the endless chain, in closed form; `discount` in [0, 1).
+
+    With p = 1/2 the chance to move and j >= 1 steps to go, p/(1-dp) * (dp/(1-dp))^(j-1), for discount d;
+    0 in the absorbing state.
+
+    >>> chain_values()[[0, 38, 39]]
+    array([0.463024..., 0.990099..., 0.        ])
+    """
+    discount = _checks.discount(discount)
+    steps = np.arange(_checks.at_least("states", states, 2) - 1, 0, -1)
+    hold = 1 - discount * _STAY
+    move = 1 - _STAY
+    return np.append(move / hold * (discount * move / hold) ** (steps - 1), 0.0)

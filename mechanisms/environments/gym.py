@@ -1,0 +1,98 @@
+"""Gymnasium environments of the tabular decision processes; needs the extra `environments`.
+
+`gymnasium.make("dpproof/RiverSwim-v0")` and `gymnasium.make("dpproof/Chain-v0")` work once the project is
+installed: Gymnasium calls `register` through the entry-point group `gymnasium.envs`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Discrete
+
+from mechanisms.environments.chain import chain
+from mechanisms.environments.river_swim import river_swim
+from mechanisms.environments.tabular import TabularMDP
+
+__all__ = ["TabularEnv", "make_chain", "make_river_swim", "register"]
+
+_NAMESPACE = "dpproof"
+_ENTRY_POINTS = {"RiverSwim-v0": "make_river_swim", "Chain-v0": "make_chain"}
+
+
+class TabularEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc]
+    """A `TabularMDP` under Gymnasium's interface: states and actions are numbers, both `Discrete`.
+
+    An episode terminates in a state that no action leaves and where none pays, and is truncated after
+    `mdp.horizon` steps. Nothing is rendered.
+
+    >>> env = TabularEnv(river_swim(horizon=2))
+    >>> env.reset(seed=0)[0], env.step(0), env.step(0)[1:4]
+    (0, (0, 0.005, False, False, {}), (0.005, False, True))
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 (the base class asks for a dict)
+
+    def __init__(self, mdp: TabularMDP) -> None:
+        self.mdp = mdp
+        self.observation_space = Discrete(mdp.states)
+        self.action_space = Discrete(mdp.actions)
+        stays = mdp.transitions[range(mdp.states), :, range(mdp.states)] == 1
+        self._ends = (stays & (mdp.rewards == 0)).all(axis=1)
+        self._sums = mdp.transitions.cumsum(axis=2)
+        self._last = mdp.states - 1 - (mdp.transitions[:, :, ::-1] > 0).argmax(axis=2)
+        self._state = -1
+        self._steps = 0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[int, dict[str, Any]]:
+        """Return to the start state; `options` has no meaning here."""
+        super().reset(seed=seed)
+        self._state, self._steps = self.mdp.start, 0
+        return self._state, {}
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        """Take `action`; return the new state, the reward, terminated, truncated and an empty dict.
+
+        Raises:
+            ValueError: the action is not one of 0, ..., A-1.
+            RuntimeError: the episode has not begun, or is over.
+        """
+        if not self.action_space.contains(action):
+            raise ValueError(f"action ({action!r}) must be one of 0, ..., {self.mdp.actions - 1}")
+        if self._state < 0:
+            raise RuntimeError("step before reset: the episode must begin with reset")
+        cell = self._state, int(action)
+        drawn = np.searchsorted(self._sums[cell], self.np_random.random(), side="right")
+        self._state = int(min(drawn, self._last[cell]))
+        self._steps += 1
+        ended, cut = bool(self._ends[self._state]), self._steps >= self.mdp.horizon
+        reward, after = float(self.mdp.rewards[cell]), self._state
+        if ended or cut:
+            self._state = -1
+        return after, reward, ended, cut, {}
+
+
+def make_river_swim(states: int = 6, horizon: int = 20) -> TabularEnv:
+    """Return RiverSwim; see `river_swim`."""
+    return TabularEnv(river_swim(states, horizon))
+
+
+def make_chain(states: int = 40, horizon: int = 200, start: int = 0) -> TabularEnv:
+    """Return the chain; see `chain`."""
+    return TabularEnv(chain(states, horizon, start))
+
+
+def register() -> None:
+    """Tell Gymnasium about the environments; calling it again changes nothing.
+
+    >>> register()
+    >>> gymnasium.make("dpproof/RiverSwim-v0").unwrapped.mdp.horizon
+    20
+    """
+    for name, function in _ENTRY_POINTS.items():
+        if f"{_NAMESPACE}/{name}" not in gymnasium.registry:
+            gymnasium.register(f"{_NAMESPACE}/{name}", entry_point=f"{__name__}:{function}")

@@ -1,0 +1,40 @@
+"""RiverSwim: swimming up a river pays off only at its source, drifting down pays a little at once.
+
+States are numbered upstream and episodes start in the first. Action `LEFT` drifts one state down for
+certain; action `RIGHT` fights the current and may move up, stay, or (inside the river) fall back.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from mechanisms import _checks
+from mechanisms.environments.tabular import TabularMDP
+
+__all__ = ["LEFT", "RIGHT", "river_swim"]
+
+LEFT: Final = 0
+RIGHT: Final = 1
+
+
+def river_swim(states: int = 6, horizon: int = 20) -> TabularMDP:
+    """Return RiverSwim with `states` (at least 3) states and `horizon` steps per episode.
+
+    The optimal value of the default is 3.397 per episode, nearly that of always swimming right:
+
+    >>> river_swim().optimal_values()[0, 0]
+    np.float64(3.397263959)
+    """
+    states = _checks.at_least("states", states, 3)
+    transitions = np.zeros((states, 2, states))
+    for s in range(states):
+        transitions[s, LEFT, max(s - 1, 0)] = 1.0
+    transitions[0, RIGHT, :2] = 0.4, 0.6
+    for s in range(1, states - 1):
+        transitions[s, RIGHT, s - 1 : s + 2] = 0.05, 0.6, 0.35
+    transitions[-1, RIGHT, -2:] = 0.4, 0.6
+    rewards = np.zeros((states, 2))
+    rewards[0, LEFT], rewards[-1, RIGHT] = 0.005, 1.0
+    return TabularMDP(transitions, rewards, horizon)
