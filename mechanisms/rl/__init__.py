@@ -1,0 +1,1 @@
+"""Reinforcement learning mechanisms: what a sequence of users makes them release."""

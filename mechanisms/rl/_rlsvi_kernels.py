@@ -1,0 +1,330 @@
+"""RLSVI, compiled: one backup, one update of the counts, and the loops that call them.
+
+Source: arXiv:2606.01952v1, Algorithm 1 and equation (1). Everything compiled stands in this one file, for
+a compiled function is cached by the date of its own file alone. Steps, states, actions and episodes are
+numbered from 0 here; H, S, A and K are the numbers of steps, states, actions and episodes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Law", "Scale", "empty_model", "likelihood_loop", "plan", "release_loop", "run_loop", "update"]
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+
+def njit(function: FunctionT) -> FunctionT:
+    """Compile at the first call, without the interpreter lock and with IEEE arithmetic in source order."""
+    return cast(FunctionT, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+class Scale(NamedTuple):
+    """What sets the size of noise and values: `beta` times log(2HSAk) is the variance at no visits."""
+
+    beta: float
+    log_of_cells: float
+    floor: float
+    ceiling: float
+    noise_rule: int
+
+
+class Model(NamedTuple):
+    """The empirical model per (h, s, a), kept so that a backup divides nothing and visits no empty cell.
+
+    `visits` is N, `rewards` the sum of rewards and `mean_rewards` its quotient by N (0 at N = 0). The first
+    `successors` entries of `next_states`, `next_counts` and `next_chances` (last axis) list the states seen
+    next, how often, and that divided by N. `widths` is the noise's standard deviation over sqrt(beta_k).
+    """
+
+    visits: NDArray[np.int64]
+    rewards: NDArray[np.float64]
+    mean_rewards: NDArray[np.float64]
+    widths: NDArray[np.float64]
+    successors: NDArray[np.int64]
+    next_states: NDArray[np.int64]
+    next_counts: NDArray[np.int64]
+    next_chances: NDArray[np.float64]
+
+
+class Law(NamedTuple):
+    """A decision process as lists of the possible successors of (s, a), the running sums of their chances."""
+
+    rewards: NDArray[np.float64]
+    successors: NDArray[np.int64]
+    next_states: NDArray[np.int64]
+    next_chances: NDArray[np.float64]
+    next_sums: NDArray[np.float64]
+    start: int
+
+
+@njit
+def empty_model(H: int, S: int, A: int, noise_rule: int) -> Model:
+    """Return the model before the first episode."""
+    cells = (H, S, A)
+    return Model(
+        np.zeros(cells, np.int64),
+        np.zeros(cells),
+        np.zeros(cells),
+        np.full(cells, width(0, noise_rule)),
+        np.zeros(cells, np.int64),
+        np.zeros((H, S, A, S), np.int64),
+        np.zeros((H, S, A, S), np.int64),
+        np.zeros((H, S, A, S)),
+    )
+
+
+@njit
+def width(visits: int, noise_rule: int) -> float:
+    """Return the noise's standard deviation over sqrt(beta_k) after so many visits; the rules: NoiseRule."""
+    if noise_rule == 1:
+        return 0.5 / math.sqrt(visits + 1)
+    if noise_rule == 2:
+        return 1.0 / math.sqrt(visits) if visits >= 2 else 0.0
+    return 1.0 / math.sqrt(visits + 1)
+
+
+@njit
+def update(model: Model, h: int, s: int, a: int, reward: float, after: int, noise_rule: int) -> None:
+    """Count one visit of (h, s, a) that paid `reward` and led to state `after`."""
+    visits = model.visits[h, s, a] + 1
+    model.visits[h, s, a] = visits
+    model.rewards[h, s, a] += reward
+    model.mean_rewards[h, s, a] = model.rewards[h, s, a] / visits
+    model.widths[h, s, a] = width(visits, noise_rule)
+    place = 0
+    while place < model.successors[h, s, a] and model.next_states[h, s, a, place] != after:
+        place += 1
+    if place == model.successors[h, s, a]:
+        model.successors[h, s, a] += 1
+        model.next_states[h, s, a, place] = after
+    model.next_counts[h, s, a, place] += 1
+    for j in range(model.successors[h, s, a]):
+        model.next_chances[h, s, a, j] = model.next_counts[h, s, a, j] / visits
+
+
+@njit
+def mean(model: Model, h: int, s: int, a: int, following: NDArray[np.float64]) -> float:
+    """Return Rhat + Phat V_{h+1} of one cell; `following` is V_{h+1}, an array (S,)."""
+    total = model.mean_rewards[h, s, a]
+    for j in range(model.successors[h, s, a]):
+        total += model.next_chances[h, s, a, j] * following[model.next_states[h, s, a, j]]
+    return total  # type: ignore[no-any-return]
+
+
+@njit
+def clip(value: float, scale: Scale) -> float:
+    """Return the value as the step before sees it: unchanged, unless the parameters ask for clipping."""
+    return min(max(value, scale.floor), scale.ceiling)
+
+
+@njit
+def beta(scale: Scale, k: int) -> float:
+    """Return beta_k of episode k = 0, 1, ...: S H^3 log(2HSA(k+1)) / 2, times the scale asked for."""
+    return scale.beta * (scale.log_of_cells + math.log(k + 1.0))
+
+
+@njit
+def draw(rng: np.random.Generator, normals: NDArray[np.float64], k: int, noise_rule: int) -> None:
+    """Fill `normals` (H, S, A) for episode k, in the order of its axes."""
+    if noise_rule == 3 and k > 0:
+        return
+    flat = normals.reshape(-1)
+    for i in range(flat.size):
+        flat[i] = rng.standard_normal()
+
+
+@njit
+def plan(
+    model: Model,
+    scale: Scale,
+    k: int,
+    normals: NDArray[np.float64],
+    table: NDArray[np.float64],
+    policy: NDArray[np.int64],
+    values: NDArray[np.float64],
+) -> bool:
+    """Write episode k's perturbed Q into `table` and its greedy policy; return whether the policy changed.
+
+    `normals` and `table` are (H, S, A), `policy` is (H, S); `values`, (H+1, S), is V and stays 0 in its
+    last row. Of equal best actions the first is taken.
+    """
+    H, S, A = table.shape
+    unit = math.sqrt(beta(scale, k))
+    changed = False
+    for h in range(H - 1, -1, -1):
+        following = values[h + 1]
+        for s in range(S):
+            best, choice = -np.inf, 0
+            for a in range(A):
+                q = mean(model, h, s, a, following) + unit * model.widths[h, s, a] * normals[h, s, a]
+                table[h, s, a] = q
+                if q > best:
+                    best, choice = q, a
+            values[h, s] = clip(best, scale)
+            changed |= policy[h, s] != choice
+            policy[h, s] = choice
+    return changed
+
+
+@njit
+def policy_value(law: Law, policy: NDArray[np.int64], values: NDArray[np.float64]) -> float:
+    """Return the exact value of `policy` (H, S) from the start; `values` (H+1, S) is overwritten."""
+    for h in range(policy.shape[0] - 1, -1, -1):
+        for s in range(policy.shape[1]):
+            a = policy[h, s]
+            total = law.rewards[s, a]
+            for j in range(law.successors[s, a]):
+                total += law.next_chances[s, a, j] * values[h + 1, law.next_states[s, a, j]]
+            values[h, s] = total
+    return values[0, law.start]  # type: ignore[no-any-return]
+
+
+@njit
+def step(law: Law, s: int, a: int, rng: np.random.Generator) -> int:
+    """Return a successor of (s, a), drawn with one uniform; never one of chance 0."""
+    u = rng.random()
+    place = 0
+    while place < law.successors[s, a] - 1 and u >= law.next_sums[s, a, place]:
+        place += 1
+    return law.next_states[s, a, place]  # type: ignore[no-any-return]
+
+
+@njit
+def run_loop(
+    law: Law,
+    best: NDArray[np.int64],
+    K: int,
+    scale: Scale,
+    rng: np.random.Generator,
+    regrets: NDArray[np.float64],
+    states: NDArray[np.int64],
+    actions: NDArray[np.int64],
+) -> None:
+    """Run K episodes; fill `regrets` (K,) and, unless they are empty, `states` (K, H+1), `actions` (K, H).
+
+    `best` is an optimal policy (H, S). Its value and that of every other policy are summed in one order.
+    """
+    H, S = best.shape
+    A = law.rewards.shape[1]
+    model = empty_model(H, S, A, scale.noise_rule)
+    normals, table = np.zeros((H, S, A)), np.zeros((H, S, A))
+    policy, values, scratch = np.full((H, S), -1), np.zeros((H + 1, S)), np.zeros((H + 1, S))
+    optimum = policy_value(law, best, scratch)
+    regret = 0.0
+    keep = states.shape[0] > 0
+    for k in range(K):
+        draw(rng, normals, k, scale.noise_rule)
+        if plan(model, scale, k, normals, table, policy, values):
+            regret = optimum - policy_value(law, policy, scratch)
+        regrets[k] = regret
+        s = law.start
+        for h in range(H):
+            a = policy[h, s]
+            after = step(law, s, a, rng)
+            update(model, h, s, a, law.rewards[s, a], after, scale.noise_rule)
+            if keep:
+                states[k, h], states[k, h + 1], actions[k, h] = s, after, a
+            s = after
+
+
+@njit
+def roll_out(
+    model: Model,
+    policy: NDArray[np.int64],
+    start: int,
+    responses: NDArray[np.int64],
+    rewards: NDArray[np.float64],
+    noise_rule: int,
+) -> None:
+    """Let one user, whose next states and rewards (H, S, A) are given, follow `policy`; count the visits."""
+    s = start
+    for h in range(policy.shape[0]):
+        a = policy[h, s]
+        after = responses[h, s, a]
+        update(model, h, s, a, rewards[h, s, a], after, noise_rule)
+        s = after
+
+
+@njit
+def release_loop(
+    start: int,
+    responses: NDArray[np.int64],
+    rewards: NDArray[np.float64],
+    scale: Scale,
+    rng: np.random.Generator,
+    tables: NDArray[np.float64],
+    counts: NDArray[np.int64],
+) -> None:
+    """Fill `tables` (runs, K, H, S, A) with independent releases and, unless empty, `counts` with their N."""
+    runs, K, H, S, A = tables.shape
+    normals = np.zeros((H, S, A))
+    policy, values = np.full((H, S), -1), np.zeros((H + 1, S))
+    for run in range(runs):
+        model = empty_model(H, S, A, scale.noise_rule)
+        for k in range(K):
+            draw(rng, normals, k, scale.noise_rule)
+            plan(model, scale, k, normals, tables[run, k], policy, values)
+            if counts.shape[0] > 0:
+                counts[run, k] = model.visits
+            roll_out(model, policy, start, responses[k], rewards[k], scale.noise_rule)
+
+
+@njit
+def read_policy(
+    table: NDArray[np.float64], scale: Scale, policy: NDArray[np.int64], values: NDArray[np.float64]
+) -> None:
+    """Write the greedy policy (H, S) of a released table (H, S, A), and its `values` (H+1, S)."""
+    H, S, A = table.shape
+    for h in range(H):
+        for s in range(S):
+            choice = 0
+            for a in range(1, A):
+                if table[h, s, a] > table[h, s, choice]:
+                    choice = a
+            policy[h, s] = choice
+            values[h, s] = clip(table[h, s, choice], scale)
+
+
+@njit
+def likelihood_loop(
+    start: int,
+    responses: NDArray[np.int64],
+    rewards: NDArray[np.float64],
+    change: NDArray[np.float64],
+    user: int,
+    scale: Scale,
+    tables: NDArray[np.float64],
+    ratios: NDArray[np.float64],
+) -> None:
+    """Fill `ratios` (runs,) with ln p1/p0 of `tables`; under p1 user `user`'s rewards are larger by `change`.
+
+    Given the tables so far both laws roll out the same trajectories. They differ in the mean of the cell
+    that `user` visited at each step, by change / N, and in nothing else.
+    """
+    runs, K, H, S, A = tables.shape
+    policy, values, cells = np.zeros((H, S), np.int64), np.zeros((H + 1, S)), np.zeros((H, 2), np.int64)
+    for run in range(runs):
+        model = empty_model(H, S, A, 0)
+        total = 0.0
+        for k in range(K):
+            read_policy(tables[run, k], scale, policy, values)
+            for h in range(H if k > user else 0):
+                s, a = cells[h]
+                visits = model.visits[h, s, a]
+                shift = change[h, s, a] / visits
+                residual = tables[run, k, h, s, a] - mean(model, h, s, a, values[h + 1])
+                total += shift * (residual - shift / 2) * (visits + 1) / beta(scale, k)
+            if k == user:
+                s = start
+                for h in range(H):
+                    cells[h, 0], cells[h, 1] = s, policy[h, s]
+                    s = responses[k, h, s, policy[h, s]]
+            roll_out(model, policy, start, responses[k], rewards[k], 0)
+        ratios[run] = total

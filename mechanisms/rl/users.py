@@ -1,0 +1,128 @@
+"""Users who answer whatever they are asked: the fixed data that a release of RLSVI is a function of.
+
+A user is what one episode would be under any policy: the next state and the reward at every (h, s, a).
+Two sequences of users are neighbours in the sense of arXiv:2606.01952v1, Remark 2, when they differ in the
+rewards of one user only: whatever is released, both then walk through the same states and actions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mechanisms import _checks
+from mechanisms.environments.tabular import TabularMDP
+
+__all__ = ["Users", "differ_only_in_rewards_of_one_user"]
+
+
+@dataclass(frozen=True, eq=False)
+class Users:
+    """K users' responses to every step, state and action; the arrays are copied and made read-only.
+
+    Attributes:
+        next_states: int64 array (K, H, S, A) of states 0, ..., S-1.
+        rewards: float64 array (K, H, S, A) of values in [0, 1].
+        start: the state every user starts in.
+
+    Raises:
+        ValueError: the shapes differ or have a 0, a state or reward is outside its range or NaN.
+
+    >>> users = Users([[[[0]]], [[[0]]]], [[[[0.5]]], [[[1.0]]]])
+    >>> users.count, users.horizon, users.states, users.actions
+    (2, 1, 1, 1)
+    """
+
+    next_states: NDArray[np.int64]
+    rewards: NDArray[np.float64]
+    start: int = 0
+
+    def __post_init__(self) -> None:
+        """Check and freeze the fields."""
+        rewards = _checks.unit_interval("rewards", self.rewards)
+        if rewards.ndim != 4 or 0 in rewards.shape:
+            raise ValueError(f"the shape of rewards {rewards.shape} must be (K, H, S, A), all at least 1")
+        next_states = _checks.indices("next_states", self.next_states, rewards.shape[2])
+        if next_states.shape != rewards.shape:
+            raise ValueError(f"the shape of next_states {next_states.shape} must be {rewards.shape}")
+        start = _checks.index("start", self.start, rewards.shape[2])
+        for name, value in (("rewards", rewards), ("next_states", next_states), ("start", start)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def count(self) -> int:
+        """Number K of users, one per episode."""
+        return int(self.rewards.shape[0])
+
+    @property
+    def horizon(self) -> int:
+        """Number H of steps."""
+        return int(self.rewards.shape[1])
+
+    @property
+    def states(self) -> int:
+        """Number S of states."""
+        return int(self.rewards.shape[2])
+
+    @property
+    def actions(self) -> int:
+        """Number A of actions."""
+        return int(self.rewards.shape[3])
+
+    @classmethod
+    def draw(cls, environment: TabularMDP, count: int, rng: np.random.Generator) -> Users:
+        """Return `count` users whose responses are independent draws from the environment.
+
+        >>> from mechanisms.environments.river_swim import river_swim
+        >>> Users.draw(river_swim(), 3, np.random.default_rng(0)).next_states.shape
+        (3, 20, 6, 2)
+        """
+        S, A = environment.rewards.shape
+        shape = (_checks.at_least("count", count, 1), environment.horizon, S, A)
+        next_states = np.empty(shape, np.int64)
+        for s, a in np.ndindex(S, A):
+            next_states[:, :, s, a] = rng.choice(S, size=shape[:2], p=environment.transitions[s, a])
+        return cls(next_states, np.broadcast_to(environment.rewards, shape), environment.start)
+
+    def with_rewards(self, user: int, rewards: ArrayLike) -> Users:
+        """Return the same users, but that user `user` pays `rewards` (a number or an array (H, S, A)).
+
+        >>> users = Users([[[[0]]], [[[0]]]], [[[[0.5]]], [[[1.0]]]])
+        >>> users.with_rewards(1, 0.0).rewards.ravel()
+        array([0.5, 0. ])
+        """
+        changed = self.rewards.copy()
+        changed[_checks.index("user", user, self.count)] = rewards
+        return replace(self, rewards=changed)
+
+
+def differ_only_in_rewards_of_one_user(users: Users, other: Users) -> int:
+    """Return the one user in whose rewards, and in nothing else, the two sequences differ.
+
+    Source: arXiv:2606.01952v1, Remark 2. Raises ValueError, naming the first difference that is too much
+    or saying that there is none.
+
+    >>> users = Users([[[[0]]], [[[0]]]], [[[[0.5]]], [[[1.0]]]])
+    >>> differ_only_in_rewards_of_one_user(users, users.with_rewards(1, 0.25))
+    1
+    >>> differ_only_in_rewards_of_one_user(users, users)
+    Traceback (most recent call last):
+    ValueError: users and other are equal; neighbours must differ in the rewards of one user
+    """
+    if users.rewards.shape != other.rewards.shape:
+        raise ValueError(f"the shapes {users.rewards.shape} and {other.rewards.shape} must be equal")
+    if users.start != other.start:
+        raise ValueError(f"the starts {users.start} and {other.start} must be equal")
+    moved = np.argwhere(users.next_states != other.next_states)
+    if moved.size:
+        place = tuple(int(i) for i in moved[0])
+        pair = f"{users.next_states[place]} and {other.next_states[place]}"
+        raise ValueError(f"next_states at (user, step, state, action) {place} ({pair}) must be equal")
+    changed = np.flatnonzero((users.rewards != other.rewards).any(axis=(1, 2, 3)))
+    if not changed.size:
+        raise ValueError("users and other are equal; neighbours must differ in the rewards of one user")
+    if changed.size > 1:
+        raise ValueError(f"the users whose rewards differ {changed[:5].tolist()} must be only one")
+    return int(changed[0])
