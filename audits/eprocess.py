@@ -1,0 +1,135 @@
+"""Betting against a privacy claim: an e-process whose wealth depends on counts only.
+
+A fair coin B picks the input, X is the output. If the mechanism is (epsilon, delta)-DP then for every event
+E and 0 <= stake <= 1 / (e^epsilon + delta / 2)
+
+    E[1 + stake (1_E(X) (B - e^epsilon (1 - B)) - delta / 2)] <= 1,
+
+and likewise with the labels swapped, and for the sum of two such bets on disjoint events (with delta in the
+place of delta / 2). Products over samples, averages over bets, and thresholds that depend on the past keep
+this; by Ville's inequality the wealth then ever reaches 1 / alpha with probability at most alpha.
+Proof: docs/notes/audit_betting.md. The bet is that of auditing with label-randomised tail events.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from audits.curves import CurvePoint
+from audits.tails import KINDS, LEVELS
+
+__all__ = ["EPSILON_LIMIT", "LogWealth", "epsilon_lower", "rejects"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FRACTIONS: Floats = np.array([0.04, 0.1, 0.2, 0.35, 0.55, 0.8, 0.99])
+"""Stakes against a claim, as shares of the largest allowed."""
+STAKES: Floats = np.exp(-0.1 - 0.5 * np.arange(24))
+"""Stakes of the interval, the same for every epsilon so that the wealth falls in epsilon."""
+LEVEL_PRIOR: Floats = np.array([1.0, 1, 1, 1, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1])
+KIND_PRIOR: Floats = np.array([1.0, 1.0, 2.0])
+SIDES: Floats = np.array([0.5, 0.5, 1.0])
+"""What a kind of tail pays per sample, in units of delta."""
+ROUND_UP = 1 + 1e-12
+"""Factor on e^epsilon and delta that exceeds every rounding of theirs."""
+SLACK = 1e-6
+"""Added to a threshold on the log wealth: above the rounding of up to 1e9 logarithms, relative 4e-16 each."""
+EPSILON_LIMIT = 40.0
+
+
+def rejects(log_wealth: float, alpha: float) -> bool:
+    """Whether the wealth has reached 1 / ``alpha``, with room for rounding."""
+    return log_wealth >= -math.log(alpha) + SLACK
+
+
+class LogWealth:
+    """The average wealth of bets on all tails, at all points of a claimed curve, at several stakes.
+
+    Valid by docs/notes/audit_betting.md, Lemmas 1 to 3.
+
+    Args:
+        points: consequences of the claim.
+    """
+
+    def __init__(self, points: tuple[CurvePoint, ...]) -> None:
+        self.points = points
+        e = np.exp([p.epsilon for p in points])[:, None] * ROUND_UP
+        paid = (SIDES[:, None] * np.array([p.delta for p in points]))[:, :, None] * ROUND_UP
+        stakes = FRACTIONS / (e + paid) / ROUND_UP
+        won, lost, passed = (
+            np.log1p(stakes * (1 - paid)),
+            np.log1p(-stakes * (e + paid)),
+            np.log1p(-stakes * paid),
+        )
+        self._gains = np.stack([won, lost, passed])
+        """(3 outcomes, kinds, points, stakes)"""
+        prior = LEVEL_PRIOR[:, None] * KIND_PRIOR
+        self._log_prior = np.log(prior / prior.sum() / len(points) / FRACTIONS.size)
+
+    def components(self, counts: Ints) -> Floats:
+        """Log of prior weight times wealth of every bet: (..., levels, kinds, points, stakes)."""
+        return _gained(counts, self._gains) + self._log_prior[:, :, None, None]
+
+    def __call__(self, counts: Ints) -> Floats:
+        """Log of the average wealth for counts (..., levels, kinds, 3); see `audits.tails.TailCounts`."""
+        parts = self.components(counts)
+        return np.asarray(logsumexp(parts, axis=(-4, -3, -2, -1)))
+
+    def best(self, counts: Ints) -> tuple[int, int, CurvePoint, float]:
+        """The bet that earned most: its level, its kind, the curve point and the share staked."""
+        parts = self.components(counts)
+        level, kind, point, stake = np.unravel_index(int(parts.argmax()), parts.shape)
+        return int(level), int(kind), self.points[int(point)], float(FRACTIONS[stake])
+
+
+def epsilon_lower(counts: Ints, delta: float, alpha: float) -> float:
+    """A lower confidence bound on epsilon at ``delta``: it exceeds the truth with probability at most ``alpha``.
+
+    The bound is the infimum of the x for which (x, delta)-DP is not rejected at level ``alpha``, by bets of
+    stakes that do not depend on x, so that the wealth falls in x. Only the test of the true epsilon has to
+    be right, and one test needs no correction for the others (docs/notes/audit_betting.md, Theorem 5).
+
+    Args:
+        counts: int64 array (scores, levels, kinds, 3), at any stopping time.
+        delta: in [0, 1).
+        alpha: in (0, 1).
+
+    Returns:
+        A number in [0, `EPSILON_LIMIT`], rounded down.
+    """
+    if not rejects(_log_wealth_against(counts, 0.0, delta), alpha):
+        return 0.0
+    low, high = 0.0, EPSILON_LIMIT
+    while high - low > 1e-6 * (1 + low):
+        middle = (low + high) / 2
+        if rejects(_log_wealth_against(counts, middle, delta), alpha):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _log_wealth_against(counts: Ints, epsilon: float, delta: float) -> float:
+    """Log of the average wealth against (epsilon, delta)-DP; a bet that could lose all and more is void."""
+    paid = (SIDES * delta * ROUND_UP)[:, None]
+    left = 1 - STAKES * (math.exp(epsilon) * ROUND_UP + paid)
+    won, passed = np.log1p(STAKES * (1 - paid)), np.log1p(-STAKES * paid)
+    lost = np.log(np.where(left > 0, left, 1.0))
+    gained = _gained(counts, np.stack([won, lost, passed])[..., None])[..., 0]
+    prior = (LEVEL_PRIOR[:, None] * KIND_PRIOR)[..., None] / STAKES.size
+    prior = prior / (LEVEL_PRIOR.sum() * KIND_PRIOR.sum() * counts.shape[0])
+    return float(logsumexp(np.where(left > 0, gained, -np.inf), b=np.broadcast_to(prior, gained.shape)))
+
+
+def _gained(counts: Ints, gains: Floats) -> Floats:
+    """Sum over outcomes: counts (..., kinds, 3) and gains (3, kinds, points, stakes)."""
+    shaped = counts[..., None, None].astype(np.float64)
+    return np.asarray(sum(shaped[..., c, :, :] * gains[c] for c in range(3)))
+
+
+assert LEVEL_PRIOR.size == LEVELS.size and KIND_PRIOR.size == len(KINDS)

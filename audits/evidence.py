@@ -1,0 +1,101 @@
+"""Evidence: what an audit found, with everything needed to find it again."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Evidence", "Verdict"]
+
+
+class Verdict(enum.Enum):
+    """The three answers of an audit, under the spelling of the command line.
+
+    >>> Verdict("violation") is Verdict.VIOLATION
+    True
+    """
+
+    VIOLATION = "violation"
+    """The claim is false, at the stated confidence."""
+    CONSISTENT = "consistent"
+    """Not refuted by a test that would have seen twice the claimed epsilon with power 0.9."""
+    INCONCLUSIVE = "inconclusive"
+    """Not refuted, by a test too weak to say more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """The outcome of one audit.
+
+    Attributes:
+        claim: the claim's name.
+        verdict: the answer.
+        epsilon_lower: the mechanism is not (x, delta)-DP for any x below this.
+        delta: where ``epsilon_lower`` and ``would_have_seen`` are stated.
+        confidence: 1 - alpha; with at least this probability a violation is one *and* ``epsilon_lower``
+            is true (each may fail with probability alpha / 2).
+        samples: samples spent on both inputs together.
+        would_have_seen: the smallest epsilon at ``delta`` that this audit detects with power 0.9 on the
+            reference pair (`audits.power`); ``inf`` if none, ``None`` after a violation.
+        e_value: the largest average wealth of the bets against the claim.
+        alpha: the level.
+        seed: the seed everything was drawn from.
+        pair: what the two inputs are.
+        event: the event that earned most, as JSON data; ``None`` if no bet was placed.
+        counts: how often that event was won, lost and passed.
+        score: the name of the score the event thresholds.
+        replay: what else a replay needs.
+    """
+
+    claim: str
+    verdict: Verdict
+    epsilon_lower: float
+    delta: float
+    confidence: float
+    samples: int
+    would_have_seen: float | None
+    e_value: float
+    alpha: float
+    seed: int
+    pair: str
+    event: Mapping[str, Any] | None
+    counts: Mapping[str, int] | None
+    score: str | None
+    replay: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """The contract's keys, and under ``"witness"`` what `audits.replay` needs; infinity is ``"inf"``."""
+        return {
+            "claim": self.claim,
+            "verdict": self.verdict.value,
+            "epsilon_lower": _finite(self.epsilon_lower),
+            "delta": self.delta,
+            "confidence": self.confidence,
+            "samples": self.samples,
+            "would_have_seen": _finite(self.would_have_seen),
+            "witness": self.witness(),
+        }
+
+    def witness(self) -> dict[str, Any]:
+        """The pair, event, counts and seed of the finding, as JSON data."""
+        return {
+            "claim": self.claim,
+            "verdict": self.verdict.value,
+            "pair": self.pair,
+            "seed": self.seed,
+            "alpha": self.alpha,
+            "delta": self.delta,
+            "samples": self.samples,
+            "score": self.score,
+            "event": None if self.event is None else dict(self.event),
+            "counts": None if self.counts is None else dict(self.counts),
+            "e_value": _finite(self.e_value),
+            "replay": dict(self.replay),
+        }
+
+
+def _finite(value: float | None) -> float | str | None:
+    return value if value is None or math.isfinite(value) else "inf"

@@ -1,0 +1,82 @@
+"""Pairs of neighbouring inputs: validated before anything is sampled.
+
+Inputs that are not neighbours make every mechanism look bad; such a pair is an error, never a finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from accountant.adjacency import Adjacency
+from accountant.rl.rlsvi import RLSVIParameters
+from mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
+
+__all__ = ["InvalidPairError", "Pair", "rlsvi_pair"]
+
+
+class InvalidPairError(ValueError):
+    """Raised when two inputs are not neighbours; the message shows the difference."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two inputs that the claimed adjacency calls neighbours.
+
+    Attributes:
+        first: the input drawn from where the label is 0.
+        second: the input drawn from where the label is 1.
+        adjacency: the relation, an `Adjacency` or, for inputs without users, a description of it.
+        description: what the two inputs are, in words.
+        validator: called with both inputs; raises ValueError, showing the difference, unless they are
+            neighbours.
+
+    Raises:
+        InvalidPairError: the validator refused.
+
+    >>> def at_most_one_apart(a, b):
+    ...     if abs(a - b) > 1:
+    ...         raise ValueError(f"{a} and {b} differ by more than 1")
+    >>> Pair(0.0, 3.0, "differ by at most 1", "numbers", at_most_one_apart)
+    Traceback (most recent call last):
+    audits.pairs.InvalidPairError: pair (numbers) is not adjacent (differ by at most 1): 0.0 and 3.0 ...
+    """
+
+    first: Any
+    second: Any
+    adjacency: Adjacency | str
+    description: str
+    validator: Callable[[Any, Any], object]
+
+    def __post_init__(self) -> None:
+        try:
+            self.validator(self.first, self.second)
+        except ValueError as refused:
+            relation = getattr(self.adjacency, "value", self.adjacency)
+            raise InvalidPairError(
+                f"pair ({self.description}) is not adjacent ({relation}): {refused}"
+            ) from refused
+
+
+def rlsvi_pair(parameters: RLSVIParameters) -> Pair:
+    """The hard pair for RLSVI under rewards-only adjacency: user 0 earns nothing, or 1 at every step.
+
+    With one state everybody visits the same cells, the noise of the next table is the smallest there is.
+    With more, user 0 alone leaves the start: it is the only one ever to visit a cell of the last state at
+    steps 2, ..., H, so those cells keep one visit and leak anew in every later table.
+    """
+    K, H, S, A = parameters.episodes, parameters.horizon, parameters.states, parameters.actions
+    next_states = np.zeros((K, H, S, A), np.int64)
+    next_states[0] = S - 1
+    quiet = Users(next_states, np.zeros((K, H, S, A)))
+    return Pair(
+        quiet,
+        quiet.with_rewards(0, 1.0),
+        Adjacency.REWARDS_ONLY,
+        "user 0 earns 0 everywhere, or 1 everywhere"
+        + ("" if S == 1 else "; it alone leaves state 0, for the last state"),
+        differ_only_in_rewards_of_one_user,
+    )

@@ -1,0 +1,25 @@
+"""When an audit looks: at the ends of blocks that grow geometrically."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+__all__ = ["block_sizes"]
+
+FIRST, SMALLEST, GROWTH = 16, 8, 0.12
+"""The first block sets thresholds only; each later one is this share of what was seen, at least the smallest."""
+
+
+def block_sizes(budget: int) -> Iterator[int]:
+    """The sizes of the blocks of a stream of ``budget`` samples; they do not depend on the samples.
+
+    >>> list(block_sizes(100))[:3], sum(block_sizes(100))
+    ([16, 8, 8], 100)
+    """
+    seen = 0
+    while seen < budget:
+        size = FIRST if seen == 0 else max(SMALLEST, math.ceil(GROWTH * seen))
+        size = min(size, budget - seen)
+        seen += size
+        yield size

@@ -1,0 +1,79 @@
+"""One score along the stream: fitted, calibrated and bet on, always in this order and never back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.scores import Score, Scorer
+from audits.tails import TailCounts
+
+__all__ = ["MEMORY", "ScoreStream"]
+
+MEMORY = 1 << 24
+"""Learned scores keep at most so many output numbers to learn from."""
+HELD_OUT = 4
+"""One in so many of the samples kept does not enter a fit but sets the thresholds after it."""
+
+
+class ScoreStream:
+    """The tail counts of one score, fed block by block.
+
+    Attributes:
+        score: the score.
+        tails: its `TailCounts`.
+    """
+
+    def __init__(self, score: Score) -> None:
+        self.score = score
+        self.tails = TailCounts(oriented=score.oriented)
+        self._scorer: Scorer | None = None
+        self._kept: list[tuple[NDArray[Any], NDArray[np.int64]]] = []
+        self._seen = 0
+        self._next_fit = score.training
+
+    def feed(self, outputs: NDArray[Any], labels: NDArray[np.int64]) -> None:
+        """Bet on a fresh block with what earlier blocks taught, then learn from it.
+
+        Raises:
+            ValueError: the score is NaN, or not one number per output.
+        """
+        if self.score.training == 0 and self._scorer is None:
+            self._scorer = self.score.fit(outputs[:0], labels[:0])
+        if self._scorer is not None:
+            scores = self._scores(outputs)
+            self.tails.bet(scores, labels)
+            self.tails.learn(scores, labels)
+        if self.score.training:
+            self._keep(outputs, labels)
+
+    def _keep(self, outputs: NDArray[Any], labels: NDArray[np.int64]) -> None:
+        width = max(outputs.size // len(outputs), 1)
+        if self._seen * width > MEMORY:
+            self._kept.clear()
+            return
+        self._kept.append((outputs, labels))
+        self._seen += len(outputs)
+        if self._seen >= self._next_fit:
+            self._next_fit = 2 * self._seen
+            self._refit()
+
+    def _refit(self) -> None:
+        outputs, labels = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
+        held = np.arange(len(labels)) % HELD_OUT == 0
+        self._scorer = self.score.fit(outputs[~held], labels[~held])
+        self.tails.forget()
+        self.tails.learn(self._scores(outputs[held]), labels[held])
+
+    def _scores(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
+        assert self._scorer is not None
+        scores = np.asarray(self._scorer(outputs), dtype=np.float64)
+        if scores.shape != (len(outputs),):
+            raise ValueError(
+                f"score ({self.score.name}): its shape {scores.shape} must be ({len(outputs)},), one per output"
+            )
+        if np.isnan(scores).any():
+            raise ValueError(f"score ({self.score.name}): {int(np.isnan(scores).sum())} values are NaN")
+        return scores
