@@ -14,7 +14,7 @@ RUNS = 2000
 
 
 def _residuals(plain, rlsvi, users, seed):
-    """Return (x - mean) / deviation under the correct law for RUNS releases of `rlsvi`, (RUNS, K, H, S, A)."""
+    """Return (x - mean) / deviation under the correct law for RUNS releases: (RUNS, K, H, S, A)."""
     tables = rlsvi.release(users, np.random.default_rng(seed), RUNS)
     replays = [plain.replay(rlsvi.parameters, users, table) for table in tables]
     return np.array([(x - mean) / width for x, (mean, width) in zip(tables, replays, strict=True)])
