@@ -60,6 +60,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc]
         Raises:
             ValueError: the action is not one of 0, ..., A-1.
             RuntimeError: the episode has not begun, or is over.
+
         """
         if not self.action_space.contains(action):
             raise ValueError(f"action ({action!r}) must be one of 0, ..., {self.mdp.actions - 1}")

@@ -26,6 +26,7 @@ class LearningRun:
         states: int64 array (K, H+1) of the states passed, or None if they were not kept.
         actions: int64 array (K, H), or None alike.
         rewards: float64 array (K, H), or None alike.
+
     """
 
     regrets: NDArray[np.float64]
@@ -64,6 +65,7 @@ def run_many(
 
     Raises:
         ValueError: `runs` is below 1, `seed` is negative, or what the learner itself refuses.
+
     """
     children = np.random.SeedSequence(_checks.at_least("seed", seed, 0)).spawn(
         _checks.at_least("runs", runs, 1)

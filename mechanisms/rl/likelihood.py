@@ -11,38 +11,40 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from accountant.rl.rlsvi import RLSVIParameters
 from mechanisms.rl import _rlsvi_kernels as kernels
-from mechanisms.rl.rlsvi import RLSVI
+from mechanisms.rl._rlsvi_inputs import check_users, scale_of
+from mechanisms.rl.noise_rule import NoiseRule
 from mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
 
 __all__ = ["log_likelihood_ratio"]
 
 
 def log_likelihood_ratio(
-    rlsvi: RLSVI, tables: NDArray[np.float64], users: Users, other: Users
+    parameters: RLSVIParameters, tables: NDArray[np.float64], users: Users, other: Users
 ) -> NDArray[np.float64]:
     """Return ln p_other(tables) / p_users(tables), one number per release.
 
-    The densities are those of the algorithm with its correct noise, whatever noise rule `rlsvi` has: on the
-    output of a faulty one the result is a score, not a likelihood ratio.
+    The densities are those of the algorithm with its correct noise: on the output of a faulty one the result
+    is a score, not a likelihood ratio.
 
     Args:
-        rlsvi: the mechanism.
-        tables: float64 array (runs, K, H, S, A), as `rlsvi.release` returns it.
+        parameters: those of the mechanism.
+        tables: float64 array (runs, K, H, S, A), as `RLSVI.release` returns it.
         users: the data under the denominator.
         other: the data under the numerator, a neighbour of `users` (rewards of one user replaced).
 
     Raises:
         ValueError: the data are not neighbours, sizes do not fit, or a table holds NaN or infinity.
 
-    >>> from accountant.rl.rlsvi import RLSVIParameters
-    >>> rlsvi = RLSVI(RLSVIParameters(states=1, actions=1, horizon=1, episodes=2))
+    >>> parameters = RLSVIParameters(states=1, actions=1, horizon=1, episodes=2)
     >>> users = Users([[[[0]]], [[[0]]]], [[[[0.0]]], [[[0.0]]]])
-    >>> tables = np.array([0.3, 0.5]).reshape(1, 2, 1, 1, 1)
-    >>> log_likelihood_ratio(rlsvi, tables, users, users.with_rewards(0, 1.0))
-    array([0.])
+    >>> tables = np.array([0.3, 1.5]).reshape(1, 2, 1, 1, 1)
+    >>> log_likelihood_ratio(parameters, tables, users, users.with_rewards(0, 1.0))
+    array([2.885390...])
+
     """
-    rlsvi._check_users(users)
+    check_users(parameters, users)
     user = differ_only_in_rewards_of_one_user(users, other)
     given = np.ascontiguousarray(tables, dtype=np.float64)
     if given.shape[1:] != users.rewards.shape or given.ndim != 5:
@@ -56,7 +58,7 @@ def log_likelihood_ratio(
         users.rewards,
         other.rewards[user] - users.rewards[user],
         user,
-        rlsvi._scale(),
+        scale_of(parameters, NoiseRule.CORRECT),
         given,
         ratios,
     )

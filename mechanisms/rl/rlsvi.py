@@ -6,7 +6,6 @@ greedy policy of the perturbed table is rolled out by the next user. Source: arX
 
 from __future__ import annotations
 
-import math
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from accountant.rl.rlsvi import RLSVIParameters
 from mechanisms import _checks
 from mechanisms.environments.tabular import TabularMDP
 from mechanisms.rl import _rlsvi_kernels as kernels
+from mechanisms.rl._rlsvi_inputs import check_sizes, check_users, law_of, scale_of
 from mechanisms.rl.learning_run import LearningRun, run_many
 from mechanisms.rl.noise_rule import NoiseRule
 from mechanisms.rl.users import Users
@@ -43,6 +43,7 @@ class RLSVI:
     >>> from mechanisms.environments.river_swim import river_swim
     >>> swim.run(river_swim(), np.random.default_rng(0)).regrets.shape
     (50,)
+
     """
 
     parameters: RLSVIParameters
@@ -57,13 +58,15 @@ class RLSVI:
 
         Raises:
             ValueError: the environment's S, A or H are not those of the parameters.
+
         """
-        self._check_sizes(environment.states, environment.actions, environment.horizon)
+        check_sizes(self.parameters, environment)
         K, H = self.parameters.episodes, environment.horizon
         regrets = np.empty(K)
         states, actions = np.empty((K * keep, H + 1), np.int64), np.empty((K * keep, H), np.int64)
         best = environment.optimal_action_values().argmax(axis=2)
-        kernels.run_loop(_law(environment), best, K, self._scale(), rng, regrets, states, actions)
+        scale = scale_of(self.parameters, self.noise_rule)
+        kernels.run_loop(law_of(environment), best, K, scale, rng, regrets, states, actions)
         if not keep:
             return LearningRun(regrets)
         return LearningRun(regrets, states, actions, environment.rewards[states[:, :-1], actions])
@@ -90,6 +93,7 @@ class RLSVI:
 
         Raises:
             ValueError: the users' K, H, S or A are not those of the parameters, or `runs` is below 1.
+
         """
         return self._release(users, rng, runs, counted=False)[0]
 
@@ -108,6 +112,7 @@ class RLSVI:
 
         Raises:
             ValueError: the noise rule is not `CORRECT`, or nothing is proved under this adjacency.
+
         """
         if self.noise_rule is not NoiseRule.CORRECT:
             raise ValueError(f"noise_rule ({self.noise_rule.name}) must be CORRECT for a guarantee to hold")
@@ -116,40 +121,10 @@ class RLSVI:
     def _release(
         self, users: Users, rng: np.random.Generator, runs: int, *, counted: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        self._check_users(users)
+        check_users(self.parameters, users)
         shape = (_checks.at_least("runs", runs, 1), *users.rewards.shape)
         tables = np.empty(shape)
         counts = np.empty(shape if counted else (0,) * 5, np.int64)
-        kernels.release_loop(
-            users.start, users.next_states, users.rewards, self._scale(), rng, tables, counts
-        )
+        scale = scale_of(self.parameters, self.noise_rule)
+        kernels.release_loop(users.start, users.next_states, users.rewards, scale, rng, tables, counts)
         return tables, counts
-
-    def _check_users(self, users: Users) -> None:
-        self._check_sizes(users.states, users.actions, users.horizon)
-        if users.count != self.parameters.episodes:
-            raise ValueError(f"users ({users.count}) must be as many as episodes, {self.parameters.episodes}")
-
-    def _check_sizes(self, states: int, actions: int, horizon: int) -> None:
-        wanted = self.parameters
-        for name, given in (("states", states), ("actions", actions), ("horizon", horizon)):
-            if given != getattr(wanted, name):
-                raise ValueError(f"{name} ({given}) must be as in the parameters, {getattr(wanted, name)}")
-
-    def _scale(self) -> kernels.Scale:
-        p = self.parameters
-        floor, ceiling = (-math.inf, math.inf) if p.clip is None else (0.0, float(p.clip))
-        half = 0.5 * p.beta_scale * p.states * p.horizon**3
-        return kernels.Scale(
-            half, math.log(2 * p.horizon * p.states * p.actions), floor, ceiling, int(self.noise_rule)
-        )
-
-
-def _law(environment: TabularMDP) -> kernels.Law:
-    """List the possible successors of every (s, a)."""
-    possible = environment.transitions > 0
-    order = np.argsort(~possible, axis=2, kind="stable")
-    chances = np.take_along_axis(environment.transitions, order, axis=2)
-    return kernels.Law(
-        environment.rewards, possible.sum(axis=2), order, chances, chances.cumsum(axis=2), environment.start
-    )

@@ -59,17 +59,17 @@ def test_the_likelihood_ratio_is_the_ratio_of_the_densities(plain, seed, options
         )
         for table in tables
     ]
-    ratios = log_likelihood_ratio(rlsvi, tables, users, other)
+    ratios = log_likelihood_ratio(rlsvi.parameters, tables, users, other)
     np.testing.assert_allclose(ratios, expected, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(
-        log_likelihood_ratio(rlsvi, tables, other, users), -ratios, rtol=1e-9, atol=1e-12
+        log_likelihood_ratio(rlsvi.parameters, tables, other, users), -ratios, rtol=1e-9, atol=1e-12
     )
 
 
 def _mean_of_ratio(rlsvi, users, other, runs=200_000):
     """Return the mean of exp(log ratio) over releases on `users`, and its standard error."""
     tables = rlsvi.release(users, np.random.default_rng(17), runs)
-    ratios = np.exp(log_likelihood_ratio(rlsvi, tables, users, other))
+    ratios = np.exp(log_likelihood_ratio(rlsvi.parameters, tables, users, other))
     return ratios.mean(), ratios.std() / np.sqrt(runs)
 
 
@@ -89,18 +89,20 @@ def test_a_user_no_table_follows_leaves_no_trace(plain):
     rlsvi, users = plain.instance(0)
     other = users.with_rewards(users.count - 1, 0.0)
     tables = rlsvi.release(users, np.random.default_rng(0), 3)
-    assert (log_likelihood_ratio(rlsvi, tables, users, other) == 0).all()
+    assert (log_likelihood_ratio(rlsvi.parameters, tables, users, other) == 0).all()
 
 
 def test_foreign_tables_are_refused(plain):
     rlsvi, users, other = _neighbours(plain, 0)
     tables = rlsvi.release(users, np.random.default_rng(0), 1)
     with pytest.raises(ValueError, match="the shape of tables"):
-        log_likelihood_ratio(rlsvi, tables[0], users, other)
+        log_likelihood_ratio(rlsvi.parameters, tables[0], users, other)
     with pytest.raises(ValueError, match="the shape of tables"):
-        log_likelihood_ratio(rlsvi, tables[:, :-1], users, other)
+        log_likelihood_ratio(rlsvi.parameters, tables[:, :-1], users, other)
     tables[0, 0, 0, 0, 0] = np.nan
     with pytest.raises(ValueError, match="tables must be finite"):
-        log_likelihood_ratio(rlsvi, tables, users, other)
+        log_likelihood_ratio(rlsvi.parameters, tables, users, other)
     with pytest.raises(ValueError, match="are equal"):
-        log_likelihood_ratio(rlsvi, tables, users, Users(users.next_states, users.rewards, users.start))
+        log_likelihood_ratio(
+            rlsvi.parameters, tables, users, Users(users.next_states, users.rewards, users.start)
+        )
