@@ -1,7 +1,8 @@
 """Gymnasium environments of the tabular decision processes; needs the extra `environments`.
 
-`gymnasium.make("dpproof/RiverSwim-v0")` and `gymnasium.make("dpproof/Chain-v0")` work once the project is
-installed: Gymnasium calls `register` through the entry-point group `gymnasium.envs`.
+Importing this module registers them, and Gymnasium imports it itself when the id names it:
+`gymnasium.make("mechanisms.environments.gym:dpproof/RiverSwim-v0")`; likewise `dpproof/Chain-v0`. Gymnasium
+from 1.0 on does not read the entry-point group `gymnasium.envs`; `register` serves whatever still does.
 """
 
 from __future__ import annotations
@@ -90,10 +91,12 @@ def make_chain(states: int = 40, horizon: int = 200, start: int = 0) -> TabularE
 def register() -> None:
     """Tell Gymnasium about the environments; calling it again changes nothing.
 
-    >>> register()
     >>> gymnasium.make("dpproof/RiverSwim-v0").unwrapped.mdp.horizon
     20
     """
     for name, function in _ENTRY_POINTS.items():
         if f"{_NAMESPACE}/{name}" not in gymnasium.registry:
             gymnasium.register(f"{_NAMESPACE}/{name}", entry_point=f"{__name__}:{function}")
+
+
+register()

@@ -1,6 +1,8 @@
 """The environments keep Gymnasium's contract, and their steps follow the law of the process."""
 
 import importlib.metadata
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -19,17 +21,25 @@ STEPS = 20_000
 
 @pytest.mark.parametrize("name", ["dpproof/RiverSwim-v0", "dpproof/Chain-v0"])
 def test_the_checker_finds_nothing(name):
-    gym.register()
     checker.check_env(gymnasium.make(name).unwrapped, skip_render_check=True)
 
 
-def test_gymnasium_finds_the_environments_by_the_entry_point():
+def test_gymnasium_finds_an_environment_by_its_module_in_a_fresh_interpreter():
+    code = "import gymnasium; print(gymnasium.make('mechanisms.environments.gym:dpproof/Chain-v0').spec.id)"
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "dpproof/Chain-v0"
+
+
+def test_the_entry_point_registers_and_may_be_called_twice():
     points = importlib.metadata.entry_points(group="gymnasium.envs")
     assert [point.load() for point in points if point.name == "dpproof"] == [gym.register]
+    before = dict(gymnasium.registry)
+    gym.register()
+    assert gymnasium.registry == before
 
 
 def test_sizes_pass_through_make():
-    gym.register()
     env = gymnasium.make("dpproof/RiverSwim-v0", states=4, horizon=6).unwrapped
     assert (env.observation_space.n, env.action_space.n, env.mdp.horizon) == (4, 2, 6)
 
