@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ from mechanisms.rl._rlsvi_inputs import check_sizes, check_users, law_of, scale_
 from mechanisms.rl.learning_run import LearningRun, run_many
 from mechanisms.rl.noise_rule import NoiseRule
 from mechanisms.rl.users import Users
+
+if TYPE_CHECKING:
+    from accountant.accounted import Accounted
 
 __all__ = ["RLSVI"]
 
@@ -107,7 +111,7 @@ class RLSVI:
         """Return `n` independent releases on `data`, an array (n, K, H, S, A); the `Samples` protocol."""
         return self.release(data, rng, n)
 
-    def guarantee(self, adjacency: Adjacency) -> object:
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
         """Return the guarantee of releasing all tables once, as `accountant.rl.rlsvi.guarantee` proves it.
 
         Raises:

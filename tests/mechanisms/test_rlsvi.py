@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.adjacency import Adjacency
+from accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from accountant.rl import rlsvi as accounting
 from accountant.rl.rlsvi import RLSVIParameters
 from mechanisms import RLSVI, HasGuarantee, NoiseRule, Samples, TabularMDP, Users, river_swim
@@ -125,7 +125,7 @@ def test_the_guarantee_is_the_accountant_s(plain, monkeypatch):
 
 
 def test_an_adjacency_without_a_proof_is_refused(plain):
-    with pytest.raises(ValueError):  # noqa: PT011 (the accountant's own message)
+    with pytest.raises(UnprovedAdjacencyError, match="expert"):
         plain.instance(0)[0].guarantee(Adjacency.EXPERT)
 
 
