@@ -1,0 +1,90 @@
+"""Certificates: strict reading, identity of the claim, and the one entry point `check`."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from proofs_check.kernel.arithmetic import Rejected
+from proofs_check.kernel.nodes import keys, refute, replay, task
+
+FIELDS = {"v", "id", "claim", "claim_sha256", "verdict", "proof", "prec"}
+MAX_TEXT = 1_000_000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An accepted certificate: PROVED or REFUTED, the kinds of node it used, the point if refuted."""
+
+    verdict: str
+    leaves: frozenset[str]
+    point: dict[str, str] | None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise Rejected("a key occurs twice")
+    return dict(pairs)
+
+
+def _no_float(text: str) -> NoReturn:
+    raise Rejected(f"a floating-point number: {text[:40]}")
+
+
+def load(text: str) -> Any:
+    """Read certificate JSON; floats, NaN, infinities and repeated keys are rejected."""
+    if len(text) > MAX_TEXT:
+        raise Rejected("the certificate is too long")
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_float=_no_float, parse_constant=_no_float)
+    except (ValueError, RecursionError) as error:
+        raise Rejected(f"not readable: {type(error).__name__}") from None
+
+
+def _canonical(claim: object) -> str:
+    return json.dumps(claim, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def claim_hash(claim: object) -> str:
+    """Return the SHA-256 of the claim in canonical JSON.
+
+    >>> claim_hash({"vars": {}, "goal": [">=", "1", "0"]})[:8]
+    '0f92ed76'
+    """
+    return hashlib.sha256(_canonical(claim).encode()).hexdigest()
+
+
+def check(certificate: object, claim: object) -> Outcome:
+    """Re-check a certificate against the claim it is meant for.
+
+    Args:
+        certificate: the parsed file; nothing in it is believed.
+        claim: the obligation, from the registry and not from the file.
+
+    Raises:
+        Rejected: with the reason. Every other error on the way is turned into this one.
+
+    """
+    try:
+        return _check(certificate, claim)
+    except Rejected:
+        raise
+    except Exception as error:
+        raise Rejected(f"malformed: {type(error).__name__}") from None
+
+
+def _check(certificate: object, claim: object) -> Outcome:
+    data = keys(certificate, FIELDS)
+    if type(data["v"]) is not int or data["v"] != 1 or type(data["id"]) is not str:
+        raise Rejected("unknown certificate version or identity")
+    if _canonical(data["claim"]) != _canonical(claim):
+        raise Rejected("the certificate is for another claim")
+    if data["claim_sha256"] != claim_hash(claim):
+        raise Rejected("the hash does not belong to the claim")
+    t = task(claim, data["prec"])
+    if data["verdict"] == "REFUTED":
+        return Outcome("REFUTED", frozenset({"point"}), refute(t, data["proof"]))
+    if data["verdict"] != "PROVED":
+        raise Rejected("a certificate says PROVED or REFUTED")
+    replay(t, data["proof"])
+    return Outcome("PROVED", frozenset(t.leaves), None)

@@ -1,0 +1,320 @@
+"""Formulas as quotients of polynomials in symbols, with the denominator positive on the domain.
+
+A symbol is a variable or an atom log(p), exp(p), sqrt(p). Trusted rewriting, each step checked on the domain:
+log of a product, quotient or power of positive things is the sum; log(exp x) = x; log(sqrt p) = log(p)/2;
+log(12) = 2 log(2) + log(3); sqrt(p)^2 = p; sqrt(n/d) = sqrt(n d)/d; sqrt(x^2 p) = x sqrt(p) for x >= 0 and
+p >= 0; exp of a sum is the product; exp(n log p) = p^n for an integer n. Divisors must be certified
+nonzero, arguments of log positive and of sqrt not negative, or the certificate is rejected.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import reduce
+from math import gcd, lcm
+from typing import Any, NamedTuple
+
+from proofs_check.kernel import arithmetic as ia
+from proofs_check.kernel.arithmetic import Interval, Rejected
+from proofs_check.kernel.expressions import Expr
+
+Monomial = tuple[tuple[str, int], ...]
+Poly = dict[Monomial, Fraction]
+Quotient = tuple[Poly, Poly]
+UNIT: Monomial = ()
+MAX_TERMS, MAX_DEGREE = 4000, 200
+
+
+def constant(q: Fraction | int) -> Poly:
+    """Return the constant polynomial."""
+    return {UNIT: Fraction(q)} if q else {}
+
+
+def plus(a: Poly, b: Poly) -> Poly:
+    """Return a + b."""
+    out = dict(a)
+    for m, c in b.items():
+        out[m] = out.get(m, Fraction(0)) + c
+    return {m: c for m, c in out.items() if c}
+
+
+def _join(a: Monomial, b: Monomial) -> Monomial:
+    powers = dict(a)
+    for s, k in b:
+        powers[s] = powers.get(s, 0) + k
+    if sum(powers.values()) > MAX_DEGREE:
+        raise Rejected("the degree of a polynomial is too large")
+    return tuple(sorted((s, k) for s, k in powers.items() if k))
+
+
+def times(a: Poly, b: Poly) -> Poly:
+    """Return a * b as formal polynomials."""
+    if len(a) * len(b) > MAX_TERMS**2:
+        raise Rejected("a polynomial is too large")
+    out: Poly = {}
+    for m, c in a.items():
+        for n, d in b.items():
+            key = _join(m, n)
+            out[key] = out.get(key, Fraction(0)) + c * d
+    if len(out) > MAX_TERMS:
+        raise Rejected("a polynomial is too large")
+    return {m: c for m, c in out.items() if c}
+
+
+def raised(a: Poly, n: int) -> Poly:
+    """Return a ** n for n >= 0."""
+    return reduce(times, [a] * n, constant(1))
+
+
+def _content(p: Poly) -> tuple[Fraction, Monomial]:
+    """Return the positive rational and the monomial common to all terms of a nonzero polynomial."""
+    numbers = Fraction(gcd(*(c.numerator for c in p.values())), lcm(*(c.denominator for c in p.values())))
+    common = dict(next(iter(p)))
+    for m in p:
+        powers = dict(m)
+        common = {s: min(k, powers.get(s, 0)) for s, k in common.items()}
+    return numbers, tuple(sorted((s, k) for s, k in common.items() if k))
+
+
+def _divided(p: Poly, number: Fraction, mono: Monomial) -> Poly:
+    back = tuple((s, -k) for s, k in mono)
+    return {_join(m, back): c / number for m, c in p.items()}
+
+
+def _primes(n: int) -> dict[int, int]:
+    """Split n into small primes and one remaining factor."""
+    factors, p = {}, 2
+    while p * p <= n and p < 1000:
+        while n % p == 0:
+            factors[p], n = factors.get(p, 0) + 1, n // p
+        p += 1
+    return factors | ({n: 1} if n > 1 else {})
+
+
+class Symbol(NamedTuple):
+    """A symbol: its range, the operation that made it ("" for a variable) and what stood inside."""
+
+    range: Interval
+    open: tuple[bool, bool]
+    op: str
+    inner: Quotient
+
+
+class Field:
+    """The normal forms over one domain, given the range and the open ends of each variable."""
+
+    def __init__(self, ranges: dict[str, tuple[Interval, tuple[bool, bool]]], prec: int) -> None:
+        self.prec = prec
+        self.symbols = {v: Symbol(r, ends, "", ({}, {})) for v, (r, ends) in ranges.items()}
+
+    def _affine(self, s: str, reflect: frozenset[str]) -> Poly:
+        low, high, _ = self.symbols[s].range
+        if s not in reflect and not low[0]:
+            return plus(constant(low[1]), {((s, 1),): Fraction(1)})
+        return {((s, 1),): Fraction(1)} if high[0] else plus(constant(high[1]), {((s, 1),): Fraction(-1)})
+
+    def _distance(self, s: str, reflect: frozenset[str]) -> tuple[bool, bool]:
+        """Is the shifted symbol never negative, and never zero?"""
+        (low, high, _), ends = self.symbols[s].range, self.symbols[s].open
+        below = s not in reflect and not low[0]
+        return below or not high[0], ends[0] if below else (not high[0] and ends[1])
+
+    def shifted(self, p: Poly, reflect: frozenset[str]) -> Poly:
+        """Write p in the distances of its symbols from their finite ends."""
+        total: Poly = {}
+        for m, c in p.items():
+            factors = [raised(self._affine(s, reflect), k) for s, k in m]
+            total = plus(total, reduce(times, factors, constant(c)))
+        return total
+
+    def positive(self, p: Poly, reflect: frozenset[str] = frozenset()) -> bool | None:
+        """Certify p > 0 (True) or p >= 0 (False) by the signs of the shifted coefficients, else None."""
+        out, strict = self.shifted(p, reflect), False
+        for m, c in out.items():
+            ends = [(self._distance(s, reflect), k) for s, k in m]
+            if c < 0 or not all(side[0] or k % 2 == 0 for side, k in ends):
+                return None
+            strict = strict or all(side[1] for side, _ in ends)
+        return strict
+
+    def sign(self, p: Poly) -> bool | None:
+        """Certify p > 0 or p >= 0 by coefficients or else by intervals."""
+        found = self.positive(p)
+        if found:
+            return found
+        low, _, nz = self._enclosed(p)
+        return nz if low >= ia.ZERO else found
+
+    def _enclosed(self, p: Poly) -> Interval:
+        total = ia.point(Fraction(0))
+        for m, c in p.items():
+            powers = (ia.power(self.symbols[s].range, k, self.prec) for s, k in m)
+            total = ia.add(
+                total, reduce(lambda a, b: ia.mul(a, b, self.prec), powers, ia.point(c)), self.prec
+            )
+        return total
+
+    def bound(self, p: Poly) -> Interval:
+        """Enclose the values of p."""
+        low, high, nz = self._enclosed(p)
+        sign = self.positive(p)
+        if sign is None:
+            return Interval(low, high, nz)
+        least = (0, self.shifted(p, frozenset()).get(UNIT, Fraction(0)))
+        return ia.enclosing(max(low, least), high, nz or sign, self.prec)
+
+    def reduced(self, p: Poly) -> Poly:
+        """Replace squares of square roots by what stands under them."""
+        for m, c in p.items():
+            for s, k in m:
+                if self.symbols[s].op == "sqrt" and k > 1:
+                    rest = {tuple(x for x in m if x[0] != s): c}
+                    root = {((s, 1),): Fraction(1)} if k % 2 else constant(1)
+                    new = times(times(rest, root), raised(self.symbols[s].inner[0], k // 2))
+                    return self.reduced(plus({n: d for n, d in p.items() if n != m}, new))
+        return p
+
+    def quotient(self, n: Poly, d: Poly) -> Quotient:
+        """Return n/d in lower terms; d must be positive on the domain, and so must what is cancelled."""
+        n, d = self.reduced(n), self.reduced(d)
+        if not n:
+            return {}, constant(1)
+        number, below = _content(d)
+        above = dict(_content(n)[1])
+        mono = tuple((s, min(k, above[s])) for s, k in below if s in above and self._is(s, True))
+        n, d = _divided(n, number, mono), _divided(d, number, mono)
+        return (constant(n[next(iter(n))] / d[next(iter(n))]), constant(1)) if _parallel(n, d) else (n, d)
+
+    def normal(self, e: Expr) -> Quotient:
+        """Return the normal form of a formula, or reject it as possibly undefined on the domain."""
+        if type(e) is Fraction:
+            return constant(e), constant(1)
+        if type(e) is str:
+            return {((e, 1),): Fraction(1)}, constant(1)
+        if e[0] == "^":
+            return self._power(self.normal(e[1]), e[2])
+        args = [self.normal(x) for x in e[1:]]
+        if e[0] in UNARY:
+            return UNARY[e[0]](self, *args[0])
+        return reduce(lambda a, b: BINARY[e[0]](self, a, b), args)
+
+    def add(self, a: Quotient, b: Quotient) -> Quotient:
+        """Return a + b."""
+        if a[1] == b[1]:
+            return self.quotient(plus(a[0], b[0]), a[1])
+        return self.quotient(plus(times(a[0], b[1]), times(b[0], a[1])), times(a[1], b[1]))
+
+    def mul(self, a: Quotient, b: Quotient) -> Quotient:
+        """Return a * b."""
+        return self.quotient(times(a[0], b[0]), times(a[1], b[1]))
+
+    def inverse(self, a: Quotient) -> Quotient:
+        """Return 1 / a; the numerator must be certified positive or negative."""
+        if self.sign(a[0]):
+            return self.quotient(a[1], a[0])
+        if self.sign(times(constant(-1), a[0])):
+            return self.quotient(times(constant(-1), a[1]), times(constant(-1), a[0]))
+        raise Rejected("a divisor may be zero")
+
+    def _power(self, a: Quotient, n: int) -> Quotient:
+        base = a if n >= 0 else self.inverse(a)
+        return reduce(self.mul, [base] * abs(n), (constant(1), constant(1)))
+
+    def _atom(self, op: str, inner: Quotient) -> Quotient:
+        name = f"{op}({sorted(inner[0].items())}/{sorted(inner[1].items())})"
+        if name not in self.symbols:
+            value = self.bound(inner[0])
+            if inner[1] != constant(1):
+                value = ia.mul(value, ia.inverse(self.bound(inner[1]), self.prec), self.prec)
+            value = ia.UNARY[op](value, self.prec)
+            ends = value.nz and value.lo == ia.ZERO, value.nz and value.hi == ia.ZERO
+            self.symbols[name] = Symbol(value, ends, op, inner)
+        return {((name, 1),): Fraction(1)}, constant(1)
+
+    def _is(self, s: str, strictly: bool) -> bool:
+        low, _, nz = self.symbols[s].range
+        return low >= ia.ZERO and (nz or not strictly)
+
+    def log(self, n: Poly, d: Poly) -> Quotient:
+        """Return log(n/d)."""
+        return self.add(self._log(n), self.mul((constant(-1), constant(1)), self._log(d)))
+
+    def _log(self, p: Poly) -> Quotient:
+        if not self.sign(p):
+            raise Rejected("the argument of a logarithm may be zero or negative")
+        number, mono = _content(p)
+        mono = tuple((s, k) for s, k in mono if self._is(s, True))
+        terms = [
+            (k, self._atom("log", (constant(q), constant(1)))) for q, k in _primes(number.numerator).items()
+        ]
+        terms += [
+            (-k, self._atom("log", (constant(q), constant(1))))
+            for q, k in _primes(number.denominator).items()
+        ]
+        terms += [(k, self._log_symbol(s)) for s, k in mono]
+        rest = _divided(p, number, mono)
+        if rest != constant(1):
+            terms.append((1, self._atom("log", (rest, constant(1)))))
+        return reduce(
+            self.add, (self.mul((constant(k), constant(1)), x) for k, x in terms), ({}, constant(1))
+        )
+
+    def _log_symbol(self, s: str) -> Quotient:
+        symbol = self.symbols[s]
+        if symbol.op == "exp":
+            return symbol.inner
+        if symbol.op == "sqrt":
+            return self.mul((constant(Fraction(1, 2)), constant(1)), self._log(symbol.inner[0]))
+        return self._atom("log", ({((s, 1),): Fraction(1)}, constant(1)))
+
+    def sqrt(self, n: Poly, d: Poly) -> Quotient:
+        """Return sqrt(n/d) = sqrt(n d)/d."""
+        p = self.reduced(times(n, d))
+        if self.sign(n) is None or self.sign(p) is None:
+            raise Rejected("the argument of a square root may be negative")
+        if not p:
+            return {}, constant(1)
+        number, mono = _content(p)
+        whole = number.numerator * number.denominator
+        square = reduce(lambda x, f: x * f[0] ** (f[1] // 2), _primes(whole).items(), 1)
+        out = tuple((s, k // 2) for s, k in mono if k > 1 and self._is(s, False))
+        rest = times(constant(whole // square**2), _divided(p, number, tuple((s, 2 * k) for s, k in out)))
+        if self.sign(rest) is None:
+            out, rest = (), times(constant(Fraction(whole, square**2) / number), p)
+        root = constant(1) if rest == constant(1) else self._atom("sqrt", (rest, constant(1)))[0]
+        return self.quotient(times({out: Fraction(square, number.denominator)}, root), d)
+
+    def exp(self, n: Poly, d: Poly) -> Quotient:
+        """Return exp(n/d)."""
+        if d != constant(1):
+            return self._atom("exp", (n, d))
+        return reduce(self.mul, (self._exp_term(m, c) for m, c in n.items()), (constant(1), constant(1)))
+
+    def _exp_term(self, m: Monomial, c: Fraction) -> Quotient:
+        symbol = self.symbols[m[0][0]] if len(m) == 1 and m[0][1] == 1 else None
+        if symbol and symbol.op == "log" and c.denominator == 1 and abs(c) <= MAX_DEGREE:
+            return self._power(symbol.inner, int(c))
+        if abs(c.numerator) > MAX_DEGREE:
+            return self._atom("exp", ({m: c}, constant(1)))
+        return self._power(self._atom("exp", ({m: Fraction(1, c.denominator)}, constant(1))), c.numerator)
+
+
+def _parallel(n: Poly, d: Poly) -> bool:
+    return n.keys() == d.keys() and len({n[m] / d[m] for m in n}) == 1
+
+
+def _negated(field: Field, n: Poly, d: Poly) -> Quotient:
+    return times(constant(-1), n), d
+
+
+UNARY: dict[str, Callable[[Field, Poly, Poly], Quotient]] = {
+    "neg": _negated,
+    "log": Field.log,
+    "exp": Field.exp,
+    "sqrt": Field.sqrt,
+}
+BINARY: dict[str, Callable[[Field, Any, Any], Quotient]] = {
+    "+": Field.add,
+    "*": Field.mul,
+    "-": lambda f, a, b: f.add(a, (times(constant(-1), b[0]), b[1])),
+    "/": lambda f, a, b: f.mul(a, f.inverse(b)),
+}
