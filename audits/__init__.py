@@ -28,7 +28,7 @@ _HOME = {
     "rlsvi_pair": "pairs",
 }
 
-__all__ = sorted(_HOME)  # noqa: PLE0605 (a list of the table's names)
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:

@@ -10,8 +10,8 @@ from accountant.bounds import Bound
 
 __all__ = ["CurvePoint", "PrivacyCurve", "curve_points"]
 
-SHARES = (0.7, 0.4, 0.15, 0.03, 0.003)
-"""Points are taken where the claimed delta is this share of delta(0), the total variation distance."""
+SHARES = (0.04, 0.12, 0.3, 0.6)
+"""Besides the stated point, points are taken at these shares of the stated epsilon."""
 
 
 class PrivacyCurve(Protocol):
@@ -34,10 +34,16 @@ class CurvePoint:
     delta: float
 
 
-def curve_points(curve: PrivacyCurve, delta: float) -> tuple[CurvePoint, ...]:
-    """The points to audit: one for a pure claim, else those at `SHARES` and the one at ``delta``.
+def curve_points(curve: PrivacyCurve, delta: float, stated: float) -> tuple[CurvePoint, ...]:
+    """The points to audit: one for a pure claim, else that at ``delta`` and those at `SHARES` of its epsilon.
 
-    Each is a consequence of the claim, so the choice affects power only.
+    Each is a consequence of the claim, so the choice affects power only. A Gaussian claim is refuted with
+    many times fewer samples at a small epsilon than at the stated one.
+
+    Args:
+        curve: the claim.
+        delta: the stated delta.
+        stated: the claimed epsilon at ``delta``.
 
     Raises:
         ValueError: the claim promises nothing at ``delta``.
@@ -45,13 +51,7 @@ def curve_points(curve: PrivacyCurve, delta: float) -> tuple[CurvePoint, ...]:
     pure = curve.epsilon(0.0).upper
     if math.isfinite(pure):
         return (CurvePoint(pure, 0.0),)
-    stated = curve.epsilon(delta).upper
     if not math.isfinite(stated):
         raise ValueError(f"delta ({delta!r}) must be one at which the claim promises a finite epsilon")
-    top = curve.delta(0.0).upper
-    chosen = {stated}
-    for share in SHARES:
-        epsilon = curve.epsilon(share * top).upper if share * top < 1 else math.inf
-        if math.isfinite(epsilon) and not any(math.isclose(epsilon, c, rel_tol=1e-6) for c in chosen):
-            chosen.add(epsilon)
-    return tuple(CurvePoint(e, curve.delta(e).upper) for e in sorted(chosen))
+    chosen = {stated} | {share * stated for share in SHARES}
+    return tuple(CurvePoint(epsilon, curve.delta(epsilon).upper) for epsilon in sorted(chosen))

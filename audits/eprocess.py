@@ -20,19 +20,19 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from audits.curves import CurvePoint
-from audits.tails import KINDS, LEVELS
 
 __all__ = ["EPSILON_LIMIT", "LogWealth", "epsilon_lower", "rejects"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FRACTIONS: Floats = np.array([0.04, 0.1, 0.2, 0.35, 0.55, 0.8, 0.99])
+FRACTIONS: Floats = np.array([0.06, 0.2, 0.45, 0.8, 0.99])
 """Stakes against a claim, as shares of the largest allowed."""
 STAKES: Floats = np.exp(-0.1 - 0.5 * np.arange(24))
 """Stakes of the interval, the same for every epsilon so that the wealth falls in epsilon."""
-LEVEL_PRIOR: Floats = np.array([1.0, 1, 1, 1, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1])
-KIND_PRIOR: Floats = np.array([1.0, 1.0, 2.0])
+LEVEL_PRIOR: Floats = np.array([1.0, 1.0, 1.0, 0.7, 0.4, 0.25, 0.15, 0.1, 0.06, 0.04])
+"""Prior weights of `audits.tails.LEVELS`, to be normalised."""
+KIND_PRIOR: Floats = np.array([1.0, 1.0, 6.0])
 SIDES: Floats = np.array([0.5, 0.5, 1.0])
 """What a kind of tail pays per sample, in units of delta."""
 ROUND_UP = 1 + 1e-12
@@ -73,7 +73,7 @@ class LogWealth:
 
     def components(self, counts: Ints) -> Floats:
         """Log of prior weight times wealth of every bet: (..., levels, kinds, points, stakes)."""
-        return _gained(counts, self._gains) + self._log_prior[:, :, None, None]
+        return np.asarray(_gained(counts, self._gains) + self._log_prior[:, :, None, None])
 
     def __call__(self, counts: Ints) -> Floats:
         """Log of the average wealth for counts (..., levels, kinds, 3); see `audits.tails.TailCounts`."""
@@ -88,7 +88,7 @@ class LogWealth:
 
 
 def epsilon_lower(counts: Ints, delta: float, alpha: float) -> float:
-    """A lower confidence bound on epsilon at ``delta``: it exceeds the truth with probability at most ``alpha``.
+    """A lower confidence bound on epsilon at ``delta``, above the truth with probability at most ``alpha``.
 
     The bound is the infimum of the x for which (x, delta)-DP is not rejected at level ``alpha``, by bets of
     stakes that do not depend on x, so that the wealth falls in x. Only the test of the true epsilon has to
@@ -130,6 +130,3 @@ def _gained(counts: Ints, gains: Floats) -> Floats:
     """Sum over outcomes: counts (..., kinds, 3) and gains (3, kinds, points, stakes)."""
     shaped = counts[..., None, None].astype(np.float64)
     return np.asarray(sum(shaped[..., c, :, :] * gains[c] for c in range(3)))
-
-
-assert LEVEL_PRIOR.size == LEVELS.size and KIND_PRIOR.size == len(KINDS)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 __all__ = ["block_sizes"]
 
 FIRST, SMALLEST, GROWTH = 16, 8, 0.12
-"""The first block sets thresholds only; each later one is this share of what was seen, at least the smallest."""
+"""The first block sets thresholds only; a later one is this share of those before, at least the smallest."""
 
 
 def block_sizes(budget: int) -> Iterator[int]:

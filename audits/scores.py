@@ -197,7 +197,7 @@ def _ridge_direction(within: Floats, gap: Floats, ridge: float | None) -> Floats
     share = d / (n + d) if ridge is None else ridge
     weights = np.linalg.lstsq(covariance * (1 - share) + share * np.eye(d), gap, rcond=None)[0]
     size = np.abs(weights).max(initial=0.0)
-    return weights / size if size > 0 else weights
+    return np.asarray(weights / size if size > 0 else weights)
 
 
 def _atoms(column: Floats, labels: Ints, fewest: int) -> tuple[Floats, Floats]:

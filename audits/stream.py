@@ -71,9 +71,7 @@ class ScoreStream:
         assert self._scorer is not None
         scores = np.asarray(self._scorer(outputs), dtype=np.float64)
         if scores.shape != (len(outputs),):
-            raise ValueError(
-                f"score ({self.score.name}): its shape {scores.shape} must be ({len(outputs)},), one per output"
-            )
+            raise ValueError(f"score ({self.score.name}): shape {scores.shape} must be ({len(outputs)},)")
         if np.isnan(scores).any():
             raise ValueError(f"score ({self.score.name}): {int(np.isnan(scores).sum())} values are NaN")
         return scores

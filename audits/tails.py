@@ -106,7 +106,7 @@ def _join(past: Floats, fresh: Floats) -> Floats:
 
 
 def _inside(by_label: tuple[Floats, Floats], high: Floats, low: Floats) -> tuple[Ints, Ints]:
-    """How many of each label lie at or above ``high``, and at or below ``low`` but not at or above ``high``."""
+    """How many of each label lie at or above ``high``, and how many of the others at or below ``low``."""
     below = np.stack([np.searchsorted(s, high, "left") for s in by_label])
     at_most = np.stack([np.searchsorted(s, low, "right") for s in by_label])
     sizes = np.array([[s.size] for s in by_label])

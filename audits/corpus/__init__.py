@@ -1,0 +1,3 @@
+"""Mechanisms with known answers: what an audit must pass and what it must refuse."""
+
+__all__: list[str] = []

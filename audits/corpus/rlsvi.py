@@ -1,0 +1,89 @@
+"""RLSVI as it should be, and with three planted faults, each with the verdict an audit must reach."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from accountant.rl.rlsvi import RLSVIParameters
+from audits.evidence import Evidence, Verdict
+from audits.rlsvi import audit_rlsvi
+from mechanisms.rl.noise_rule import NoiseRule
+
+__all__ = ["CASES", "ON_CLAIM", "SMALL", "Case"]
+
+ON_CLAIM = RLSVIParameters(states=1, actions=1, horizon=1, episodes=2)
+"""One cell, two tables: the pair is exactly as far apart as the claim allows."""
+SMALL = RLSVIParameters(states=2, actions=2, horizon=2, episodes=4)
+"""The smallest problem with a choice, a step to come and a cell that is never visited again."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One entry of the corpus.
+
+    Attributes:
+        name: unique within the corpus.
+        parameters: the problem's.
+        noise_rule: the correct one or a fault.
+        expected: the verdict.
+        reason: why, in words.
+    """
+
+    name: str
+    parameters: RLSVIParameters
+    noise_rule: NoiseRule
+    expected: Verdict
+    reason: str
+
+    def audit(
+        self,
+        *,
+        seed: int,
+        alpha: float = 0.01,
+        budget: int | None = None,
+        executor: Executor | None = None,
+    ) -> Evidence:
+        """Audit the case; see `audits.rlsvi.audit_rlsvi`."""
+        return audit_rlsvi(
+            self.parameters,
+            seed=seed,
+            noise_rule=self.noise_rule,
+            alpha=alpha,
+            budget=budget,
+            executor=executor,
+            claim=self.name,
+        )
+
+
+CASES = (
+    Case(
+        "rlsvi on its claim",
+        ON_CLAIM,
+        NoiseRule.CORRECT,
+        Verdict.CONSISTENT,
+        "one Gaussian released, of exactly the claimed distance",
+    ),
+    Case("rlsvi", SMALL, NoiseRule.CORRECT, Verdict.CONSISTENT, "as published"),
+    Case(
+        "rlsvi variance quarter",
+        SMALL,
+        NoiseRule.VARIANCE_QUARTER,
+        Verdict.VIOLATION,
+        "half the standard deviation",
+    ),
+    Case(
+        "rlsvi first visit unprotected",
+        SMALL,
+        NoiseRule.FIRST_VISIT_UNPROTECTED,
+        Verdict.VIOLATION,
+        "a cell's first reward is released as it is",
+    ),
+    Case(
+        "rlsvi reused noise",
+        SMALL,
+        NoiseRule.REUSED_NOISE,
+        Verdict.VIOLATION,
+        "two tables with the same noise reveal the reward between them",
+    ),
+)

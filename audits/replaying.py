@@ -1,0 +1,59 @@
+"""Replay: a finding is run again from its witness, and must come out the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from audits.evidence import Evidence
+
+__all__ = ["ReplayError", "replay"]
+
+_AUDITS = {"rlsvi": ("audits.rlsvi", "audit_rlsvi_again")}
+"""From the name under which a witness says what was audited to the function that does it again."""
+
+
+class ReplayError(ValueError):
+    """Raised when a witness cannot be replayed, or does not come out the same; names what differs."""
+
+
+def replay(
+    witness: Mapping[str, Any], run: Callable[[Mapping[str, Any]], Evidence] | None = None
+) -> Evidence:
+    """Run the audit of a witness again and check that everything in the witness comes out the same.
+
+    Args:
+        witness: the value under ``"witness"`` of `Evidence.as_json`, perhaps read back from a file.
+        run: does the audit again, for mechanisms that this project has no name for; it takes seed, delta,
+            alpha and ``witness["replay"]["budget"]`` from the witness.
+
+    Raises:
+        ReplayError: nothing says how, or the new witness differs.
+    """
+    again = _find(witness) if run is None else run
+    evidence = again(witness)
+    given, found = _plain(witness), _plain(evidence.witness())
+    different = sorted(key for key in given.keys() | found.keys() if given.get(key) != found.get(key))
+    if different:
+        key = different[0]
+        raise ReplayError(
+            f"witness: {', '.join(different)} came out differently: "
+            f"{key} is {found.get(key)!r}, not {given.get(key)!r}"
+        )
+    return evidence
+
+
+def _find(witness: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Evidence]:
+    name = witness.get("replay", {}).get("audit")
+    if name not in _AUDITS:
+        raise ReplayError(f"witness: audit ({name!r}) must be one of {sorted(_AUDITS)}, or `run` be given")
+    module, function = _AUDITS[name]
+    found: Callable[[Mapping[str, Any]], Evidence] = getattr(import_module(module), function)
+    return found
+
+
+def _plain(witness: Mapping[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(json.dumps(witness))
+    return plain

@@ -1,0 +1,65 @@
+"""A trial: bets placed and settled along a stream, without a word on what they mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.curves import CurvePoint
+from audits.eprocess import LogWealth, rejects
+from audits.scores import Score
+from audits.stream import ScoreStream
+
+__all__ = ["Trial", "run_trial"]
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """The state of a stream of bets.
+
+    Attributes:
+        bets: the bets against the claim.
+        streams: the scores, with their counts.
+        samples: samples spent.
+        log_wealth: log of the largest average wealth.
+        refuted: it has reached 2 / alpha.
+    """
+
+    bets: LogWealth
+    streams: tuple[ScoreStream, ...]
+    samples: int
+    log_wealth: float
+    refuted: bool
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Samples won, lost and passed: (scores, levels, kinds, 3)."""
+        return np.stack([stream.tails.counts for stream in self.streams])
+
+
+def run_trial(
+    points: tuple[CurvePoint, ...],
+    blocks: Iterable[tuple[NDArray[Any], NDArray[np.int64]]],
+    scores: Sequence[Score],
+    alpha: float,
+    *,
+    sharpen: bool = False,
+) -> Trial:
+    """Bet against the points of a curve on blocks of labelled samples, until refuted or out of blocks."""
+    bets, streams = LogWealth(points), tuple(ScoreStream(score) for score in scores)
+    samples, best, refuted = 0, -math.inf, False
+    for outputs, labels in blocks:
+        for stream in streams:
+            stream.feed(outputs, labels)
+        samples += len(labels)
+        wealths = bets(np.stack([stream.tails.counts for stream in streams]))
+        best = max(best, float(np.logaddexp.reduce(wealths)) - math.log(len(streams)))
+        refuted = rejects(best, alpha / 2)
+        if refuted and not sharpen:
+            break
+    return Trial(bets, streams, samples, best, refuted)
