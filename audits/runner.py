@@ -45,7 +45,7 @@ def audit(
 
     Samples are drawn until the claim is refuted or the budget is spent. The result depends on the seed, not
     on the number of workers. A false alarm has probability at most ``alpha / 2``, whatever the scores
-    (docs/notes/audit_betting.md).
+    (docs/notes/audit_betting.md). Some 200 further outputs, not counted, check the generator.
 
     Args:
         claim: a name.

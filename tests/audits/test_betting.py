@@ -1,0 +1,167 @@
+"""The bets: their level on a null that lies exactly on its claim, and what they catch."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from accountant.adjacency import Adjacency
+from accountant.notions import ApproxDP, GaussianDP, PureDP
+from accountant.rl.rlsvi import guarantee
+from audits.blocks import draw_blocks
+from audits.corpus.rlsvi import ON_CLAIM
+from audits.curves import CurvePoint, curve_points
+from audits.eprocess import LogWealth, _log_wealth_against, epsilon_lower
+from audits.pairs import rlsvi_pair
+from audits.power import gaussian_mu
+from audits.rlsvi import rlsvi_scores
+from audits.scores import Identity
+from audits.tails import LEVELS
+from audits.trial import run_trial
+from mechanisms.rl.rlsvi import RLSVI
+
+ALPHA, REPETITIONS, ALARMS = 0.01, 1000, 21
+HURDLE = -math.log(ALPHA)
+"""Trials run at twice ALPHA, of which the verdict gets half, so this is where they alarm."""
+
+
+def wealths(points, sampler, pair, scores, *, samples, seeds=range(REPETITIONS)):
+    return np.array(
+        [
+            run_trial(points, draw_blocks(sampler, pair, seed, samples, None), scores, 2 * ALPHA).log_wealth
+            for seed in seeds
+        ]
+    )
+
+
+def test_alarms_allowed_are_the_binomial_quantile():
+    assert binom.ppf(0.999, REPETITIONS, ALPHA) == ALARMS
+
+
+def test_level_on_a_pure_claim_that_is_exact(bits, laplace):
+    found = wealths((CurvePoint(1.0, 0.0),), laplace(1.0), bits, [Identity()], samples=1000)
+    assert (found >= HURDLE).sum() <= ALARMS
+
+
+def test_level_on_a_gaussian_claim_that_is_exact():
+    curve = guarantee(ON_CLAIM, Adjacency.REWARDS_ONLY).notion
+    points = curve_points(curve, 1e-5, curve.epsilon(1e-5).upper)
+    pair = rlsvi_pair(ON_CLAIM)
+    exact = rlsvi_scores(ON_CLAIM, pair)[:1]
+    found = wealths(points, RLSVI(ON_CLAIM).sample, pair, exact, samples=1000)
+    assert (found >= HURDLE).sum() <= ALARMS
+
+
+def test_level_with_learned_scores_on_a_gaussian_claim_that_is_exact():
+    curve = guarantee(ON_CLAIM, Adjacency.REWARDS_ONLY).notion
+    points = curve_points(curve, 1e-5, curve.epsilon(1e-5).upper)
+    pair = rlsvi_pair(ON_CLAIM)
+    learned = rlsvi_scores(ON_CLAIM, pair)[1:]
+    found = wealths(points, RLSVI(ON_CLAIM).sample, pair, learned, samples=500, seeds=range(300))
+    assert (found >= HURDLE).sum() <= binom.ppf(0.999, 300, ALPHA)
+
+
+def test_level_on_randomised_response_where_every_tail_is_an_atom(bits):
+    def respond(value, n, rng):
+        return np.where(rng.random(n) < 1 / (1 + math.exp(-1.0)), value, 1 - value)
+
+    found = wealths((CurvePoint(1.0, 0.0),), respond, bits, [Identity()], samples=1000, seeds=range(300))
+    assert (found >= HURDLE).sum() <= binom.ppf(0.999, 300, ALPHA)
+
+
+@pytest.mark.parametrize(("true", "most"), [(1.5, 900), (2.0, 300)])
+def test_too_little_laplace_noise_is_refuted_fast(bits, laplace, true, most):
+    points, spent = (CurvePoint(1.0, 0.0),), []
+    for seed in range(100):
+        trial = run_trial(points, draw_blocks(laplace(true), bits, seed, 20_000, None), [Identity()], ALPHA)
+        assert trial.refuted
+        spent.append(trial.samples)
+    assert np.mean(spent) <= most
+
+
+def test_half_the_gaussian_noise_is_refuted_fast_along_the_curve(bits, gauss):
+    mu = gaussian_mu(1.0, 1e-5)
+    points, spent = curve_points(GaussianDP(mu), 1e-5, 1.0), []
+    for seed in range(100):
+        trial = run_trial(points, draw_blocks(gauss(2 * mu), bits, seed, 20_000, None), [Identity()], ALPHA)
+        assert trial.refuted
+        spent.append(trial.samples)
+    assert np.mean(spent) <= 2000
+
+
+@pytest.mark.parametrize("reversed_", [False, True])
+def test_a_score_without_direction_finds_it(bits, laplace, reversed_):
+    def sampler(value, n, rng):
+        drawn = laplace(3.0)(value, n, rng)
+        return -drawn if reversed_ else drawn
+
+    blocks = draw_blocks(sampler, bits, 1, 20_000, None)
+    assert run_trial((CurvePoint(1.0, 0.0),), blocks, [Identity()], ALPHA).refuted
+
+
+def test_a_difference_of_scale_alone_is_found(bits):
+    blocks = draw_blocks(lambda v, n, rng: rng.laplace(0, 1 + 4 * v, n), bits, 1, 20_000, None)
+    assert run_trial((CurvePoint(0.5, 0.0),), blocks, [Identity()], ALPHA).refuted
+
+
+@pytest.mark.parametrize(("delta", "truth"), [(0.0, 1.0), (1e-2, 1.0)])
+def test_epsilon_lower_keeps_its_level(bits, laplace, gauss, delta, truth):
+    alpha, runs = 0.05, 300
+    sampler = laplace(truth) if delta == 0 else gauss(gaussian_mu(truth, delta))
+    lower = []
+    for seed in range(runs):
+        blocks = draw_blocks(sampler, bits, seed, 600, None)
+        trial = run_trial((CurvePoint(truth, delta),), blocks, [Identity()], alpha, sharpen=True)
+        lower.append(epsilon_lower(trial.counts, delta, alpha))
+    assert (np.array(lower) > truth).sum() <= binom.ppf(0.999, runs, alpha)
+    assert np.median(lower) > 0.15 * truth
+
+
+outcomes = st.lists(st.integers(0, 10_000), min_size=9, max_size=9)
+
+
+@settings(max_examples=50, deadline=None)
+@given(outcomes, st.floats(0, 0.5), st.floats(0, 12), st.floats(0, 3))
+def test_wealth_of_the_interval_falls_in_epsilon(numbers, delta, epsilon, step):
+    counts = np.zeros((1, LEVELS.size, 3, 3), np.int64)
+    counts[0, 2] = np.array(numbers).reshape(3, 3)
+    before, after = (_log_wealth_against(counts, x, delta) for x in (epsilon, epsilon + step))
+    assert after <= before or after == pytest.approx(before, rel=1e-12, abs=1e-9)
+
+
+@pytest.mark.parametrize("point", [CurvePoint(0.0, 0.0), CurvePoint(1.0, 0.1), CurvePoint(30.0, 1e-9)])
+def test_no_bet_gains_on_average_at_the_edge_of_its_claim(point):
+    bets = LogWealth((point,))
+    likely = min(1.0, math.exp(point.epsilon) * 1e-14 + point.delta) if point.epsilon > 20 else 0.5
+    seldom = (likely - point.delta) / math.exp(point.epsilon)
+    won, lost = likely / 2, seldom / 2
+    start = bets.components(np.zeros((LEVELS.size, 3, 3), np.int64))
+    mean = np.zeros_like(start)
+    for outcome, chance in enumerate((won, lost, 1 - won - lost)):
+        counts = np.zeros((LEVELS.size, 3, 3), np.int64)
+        counts[..., outcome] = 1
+        mean += chance * np.exp(bets.components(counts) - start)
+    assert mean.max() <= 1 + 1e-12
+
+
+def test_no_evidence_gives_wealth_one_and_bound_zero():
+    counts = np.zeros((2, LEVELS.size, 3, 3), np.int64)
+    assert LogWealth((CurvePoint(1.0, 0.1),))(counts) == pytest.approx([0, 0])
+    assert epsilon_lower(counts, 0.0, 0.05) == 0.0
+
+
+def test_a_step_curve_and_a_pure_one_give_points_they_imply():
+    assert curve_points(PureDP(1.0), 0.0, 1.0) == (CurvePoint(1.0, 0.0),)
+    points = curve_points(ApproxDP(1.0, 1e-5), 1e-5, 1.0)
+    assert points[-1] == CurvePoint(1.0, pytest.approx(1e-5, rel=1e-12))
+    assert all(p.delta >= 1e-5 for p in points)
+
+
+def test_a_claim_that_promises_nothing_at_delta_zero_is_refused():
+    with pytest.raises(ValueError, match=r"delta \(0.0\)"):
+        curve_points(GaussianDP(1.0), 0.0, math.inf)

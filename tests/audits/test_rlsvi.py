@@ -1,0 +1,120 @@
+"""RLSVI against its claim: the correct one passes, every planted fault is caught, and power is as stated."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace as altered
+
+import numpy as np
+import pytest
+
+from accountant.adjacency import Adjacency
+from accountant.notions import GaussianDP
+from accountant.rl.rlsvi import RLSVIParameters, guarantee
+from audits import MechanismError, Verdict, audit, replay
+from audits.corpus.rlsvi import CASES, ON_CLAIM, SMALL
+from audits.evidence import Evidence
+from audits.pairs import InvalidPairError, Pair, rlsvi_pair
+from audits.power import gaussian_mu
+from audits.rlsvi import audit_rlsvi, first_path, rlsvi_scores
+from mechanisms.rl.noise_rule import NoiseRule
+from mechanisms.rl.rlsvi import RLSVI
+from mechanisms.rl.users import differ_only_in_rewards_of_one_user
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_corpus(case, seed):
+    found = case.audit(seed=seed, budget=10_000)
+    assert found.verdict is case.expected
+    if found.verdict is Verdict.CONSISTENT:
+        claimed = guarantee(case.parameters, Adjacency.REWARDS_ONLY).notion.epsilon(1e-5).upper
+        assert found.epsilon_lower <= claimed < found.would_have_seen <= 2 * claimed
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in NoiseRule if rule is not NoiseRule.CORRECT], ids=lambda rule: rule.name
+)
+def test_every_fault_is_caught_with_one_cell(rule):
+    parameters = RLSVIParameters(states=1, actions=1, horizon=1, episodes=4)
+    found = audit_rlsvi(parameters, seed=1, noise_rule=rule, budget=20_000)
+    assert found.verdict is Verdict.VIOLATION
+
+
+def test_a_reused_noise_is_caught_by_the_learned_direction_alone():
+    pair = rlsvi_pair(SMALL)
+    curve = guarantee(SMALL, Adjacency.REWARDS_ONLY).notion
+    sampler = RLSVI(SMALL, NoiseRule.REUSED_NOISE).sample
+    exact, *learned = rlsvi_scores(SMALL, pair)
+    missed = audit("exact score", curve, sampler, pair, [exact], seed=1, delta=1e-5, budget=2000)
+    found = audit("learned", curve, sampler, pair, learned, seed=1, delta=1e-5, budget=2000)
+    assert missed.verdict is not Verdict.VIOLATION
+    assert found.verdict is Verdict.VIOLATION
+
+
+def test_power_against_twice_the_epsilon_is_at_least_nine_tenths():
+    runs, delta = 100, 1e-5
+    curve = guarantee(ON_CLAIM, Adjacency.REWARDS_ONLY).notion
+    claimed = curve.epsilon(delta).upper
+    ratio = gaussian_mu(2 * claimed, delta) / gaussian_mu(claimed, delta)
+    quieter = RLSVI(altered(ON_CLAIM, beta_scale=ratio**-2))
+    pair = rlsvi_pair(ON_CLAIM)
+    found = [
+        audit("twice", curve, quieter.sample, pair, rlsvi_scores(ON_CLAIM, pair), seed=seed, delta=delta)
+        for seed in range(runs)
+    ]
+    assert sum(evidence.verdict is Verdict.VIOLATION for evidence in found) >= 90
+    assert np.mean([evidence.samples for evidence in found]) <= 2000
+
+
+def test_a_replay_reproduces_and_workers_do_not_matter():
+    context = multiprocessing.get_context("spawn")
+    rule = NoiseRule.VARIANCE_QUARTER
+    found = audit_rlsvi(SMALL, seed=5, noise_rule=rule, budget=3000, sharpen=True)
+    with ProcessPoolExecutor(2, context) as executor:
+        shared = audit_rlsvi(SMALL, seed=5, noise_rule=rule, budget=3000, sharpen=True, executor=executor)
+    assert json.dumps(found.as_json()) == json.dumps(shared.as_json())
+    witness = json.loads(json.dumps(found.as_json(), allow_nan=False))["witness"]
+    again: Evidence = replay(witness)
+    assert again == found
+
+
+def test_a_wrong_pair_is_refused_with_the_difference():
+    pair = rlsvi_pair(SMALL)
+    other = pair.second.with_rewards(1, 0.5)
+    with pytest.raises(InvalidPairError, match=r"users whose rewards differ \[0, 1\]"):
+        Pair(pair.first, other, Adjacency.REWARDS_ONLY, "two users", differ_only_in_rewards_of_one_user)
+    with pytest.raises(InvalidPairError, match=r"rewards-only.*are equal"):
+        Pair(pair.first, pair.first, Adjacency.REWARDS_ONLY, "same", differ_only_in_rewards_of_one_user)
+
+
+def test_no_noise_at_all_is_an_error_not_a_finding():
+    with pytest.raises(MechanismError, match="ignores its generator"):
+        audit_rlsvi(ON_CLAIM, seed=0, noise_rule=NoiseRule.FIRST_VISIT_UNPROTECTED)
+
+
+def test_the_first_user_alone_reaches_the_last_state():
+    pair = rlsvi_pair(RLSVIParameters(states=3, actions=2, horizon=4, episodes=5))
+    assert (pair.first.next_states[0] == 2).all()
+    assert not pair.first.next_states[1:].any()
+
+
+def test_first_path_reads_the_greedy_actions():
+    parameters = RLSVIParameters(states=2, actions=2, horizon=2, episodes=1)
+    tables = np.zeros((2, 1, 2, 2, 2))
+    tables[1, 0, 0, 0, 1] = tables[1, 0, 1, 1, 1] = 1.0
+    assert first_path(tables, rlsvi_pair(parameters).first).tolist() == [0, 3]
+
+
+def test_a_bigger_problem_runs_as_it_is():
+    parameters = RLSVIParameters(states=3, actions=2, horizon=5, episodes=30)
+    found = audit_rlsvi(parameters, seed=0, budget=1500)
+    assert found.verdict is not Verdict.VIOLATION
+    assert found.samples == 1500
+
+
+def test_a_curve_of_ones_own_can_be_audited():
+    found = audit_rlsvi(ON_CLAIM, seed=0, curve=GaussianDP(0.5), budget=5000)
+    assert found.verdict is Verdict.VIOLATION

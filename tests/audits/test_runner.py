@@ -1,0 +1,162 @@
+"""An audit from end to end on noisy bits: verdicts, power, errors, workers and replay."""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from accountant.notions import ApproxDP, GaussianDP, PureDP
+from audits import Evidence, MechanismError, Verdict, audit, replay
+from audits.blocks import draw_blocks
+from audits.curves import CurvePoint
+from audits.replaying import ReplayError
+from audits.scores import Identity
+from audits.trial import run_trial
+
+CONTRACT = {
+    "claim",
+    "verdict",
+    "epsilon_lower",
+    "delta",
+    "confidence",
+    "samples",
+    "would_have_seen",
+    "witness",
+}
+
+
+def test_an_exact_claim_is_consistent_and_says_what_would_have_been_seen(bits, laplace):
+    evidence = audit("exact", PureDP(1.0), laplace(1.0), bits, seed=3, budget=3000)
+    assert evidence.verdict is Verdict.CONSISTENT
+    assert evidence.samples == 3000
+    assert evidence.epsilon_lower <= 1 < evidence.would_have_seen <= 2
+
+
+def test_a_false_claim_is_a_violation_and_sharpening_bounds_epsilon_above_it(bits, laplace):
+    fast = audit("false", PureDP(1.0), laplace(1.5), bits, seed=3)
+    assert fast.verdict is Verdict.VIOLATION
+    assert fast.e_value >= 200
+    assert fast.would_have_seen is None
+    sharp = audit("false", PureDP(1.0), laplace(1.5), bits, seed=3, budget=20_000, sharpen=True)
+    assert sharp.samples == 20_000
+    assert 1.3 < sharp.epsilon_lower <= 1.5
+
+
+def test_too_few_samples_are_inconclusive(bits, laplace):
+    evidence = audit("short", PureDP(1.0), laplace(1.0), bits, seed=3, budget=60)
+    assert evidence.verdict is Verdict.INCONCLUSIVE
+    assert evidence.would_have_seen > 2
+    assert audit("none", PureDP(1.0), laplace(1.0), bits, seed=3, budget=1).event is None
+
+
+def test_the_stated_power_is_the_measured_one(bits, laplace):
+    runs, samples = 200, 1500
+    stated = audit("power", PureDP(1.0), laplace(1.0), bits, seed=5, budget=samples).would_have_seen
+    points = (CurvePoint(1.0, 0.0),)
+    seen = sum(
+        run_trial(points, draw_blocks(laplace(stated), bits, seed, samples, None), [Identity()], 0.01).refuted
+        for seed in range(1000, 1000 + runs)
+    )
+    assert seen >= binom.ppf(0.001, runs, 0.9)
+
+
+@pytest.mark.parametrize("broken", [
+    (lambda v, n, r: np.full(n, np.nan), "64 of 64 outputs are NaN"),
+    (lambda v, n, r: r.standard_normal(n + 1), "must begin with 64"),
+    (lambda v, n, r: float(r.standard_normal()), "must begin with 64"),
+    (lambda v, n, r: np.array(["a"] * n), "must be a number"),
+    (lambda v, n, r: None, "must be a number"),
+    (lambda v, n, r: np.full(n, v), "ignores its generator"),
+    (lambda v, n, r: np.random.default_rng(0).standard_normal(n), "ignores its generator"),
+    (lambda v, n, r: np.frombuffer(os.urandom(8 * n), np.uint64), "draws from elsewhere"),
+    (lambda v, n, r: 1 / 0, "raised ZeroDivisionError"),
+    (lambda v, n, r: r.standard_normal((n, 1 + int(v))), "must be equal"),
+])  # fmt: skip
+def test_a_mechanism_that_cannot_be_audited_is_an_error_not_a_finding(bits, broken):
+    sampler, message = broken
+    with pytest.raises(MechanismError, match=message):
+        audit("broken", PureDP(1.0), sampler, bits, seed=0, budget=100)
+
+
+def test_nan_on_one_input_only_is_an_error(bits):
+    def sampler(value, n, rng):
+        return np.where(value > 0, np.nan, rng.standard_normal(n))
+
+    with pytest.raises(MechanismError, match="NaN"):
+        audit("broken", PureDP(1.0), sampler, bits, seed=0, budget=100)
+
+
+@pytest.mark.parametrize(("argument", "value"), [
+    ("alpha", 0.0), ("alpha", float("nan")), ("budget", 0), ("delta", 1.0), ("delta", -0.1), ("seed", -1),
+])  # fmt: skip
+def test_bad_arguments_are_named(bits, laplace, argument, value):
+    given = {"seed": 0} | {argument: value}
+    with pytest.raises(ValueError, match=rf"^{argument} \("):
+        audit("bad", PureDP(1.0), laplace(1.0), bits, **given)
+
+
+def test_scores_that_are_not_numbers_are_named(bits, laplace):
+    with pytest.raises(ValueError, match="at least one"):
+        audit("bad", PureDP(1.0), laplace(1.0), bits, [], seed=0)
+    with pytest.raises(ValueError, match=r"score \(identity\)"):
+        audit("bad", PureDP(1.0), lambda v, n, r: r.random((n, 2)), bits, seed=0)
+
+
+def test_infinite_outputs_are_outputs(bits):
+    def sampler(value, n, rng):
+        drawn = rng.laplace(value, 1.0, n)
+        return np.where(drawn > 2, np.inf, drawn)
+
+    found = audit("censored", PureDP(1.0), sampler, bits, seed=0, budget=2000)
+    assert found.verdict is Verdict.CONSISTENT
+    json.dumps(found.as_json(), allow_nan=False)
+
+
+def test_the_result_does_not_depend_on_the_workers(bits, laplace):
+    alone = audit("same", PureDP(1.0), laplace(1.0), bits, seed=7, budget=60_000)
+    for workers in (1, 2):
+        with ThreadPoolExecutor(workers) as executor:
+            found = audit("same", PureDP(1.0), laplace(1.0), bits, seed=7, budget=60_000, executor=executor)
+        assert json.dumps(found.as_json()) == json.dumps(alone.as_json())
+
+
+def test_an_early_stop_leaves_an_executor_usable(bits, laplace):
+    with ThreadPoolExecutor(2) as executor:
+        found = audit("stop", PureDP(0.5), laplace(3.0), bits, seed=7, executor=executor)
+        assert found.verdict is Verdict.VIOLATION
+        assert executor.submit(int, "3").result() == 3
+
+
+def test_evidence_has_the_contract_keys_and_replays(bits, laplace):
+    def run(witness) -> Evidence:
+        return audit(
+            witness["claim"],
+            PureDP(1.0),
+            laplace(2.0),
+            bits,
+            seed=witness["seed"],
+            delta=witness["delta"],
+            alpha=witness["alpha"],
+            budget=witness["replay"]["budget"],
+        )
+
+    found = audit("false", PureDP(1.0), laplace(2.0), bits, seed=11).as_json()
+    assert found.keys() == CONTRACT
+    witness = json.loads(json.dumps(found, allow_nan=False))["witness"]
+    assert replay(witness, run).as_json() == found
+    with pytest.raises(ReplayError, match="counts"):
+        replay({**witness, "counts": {"won": 1, "lost": 0, "passed": 0}}, run)
+    with pytest.raises(ReplayError, match="must be one of"):
+        replay(witness)
+
+
+def test_gaussian_and_approximate_claims(bits, gauss):
+    found = audit("gdp", GaussianDP(1.0), gauss(1.0), bits, seed=1, delta=1e-3, budget=5000)
+    assert found.verdict is Verdict.CONSISTENT
+    found = audit("approximate", ApproxDP(1.0, 1e-3), gauss(3.0), bits, seed=1, delta=1e-3)
+    assert found.verdict is Verdict.VIOLATION

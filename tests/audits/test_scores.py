@@ -1,0 +1,104 @@
+"""Scores see what they are for: scales, near-constant directions, atoms, contexts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from audits.scores import Atoms, Gated, LinearDiscriminant, Projection
+from audits.stream import ScoreStream
+from audits.tails import BOTH, TailCounts
+
+
+def labelled(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng, rng.integers(0, 2, n)
+
+
+def gap(scores, labels):
+    """Difference of means over the largest spread within a label."""
+    inside = [scores[labels == b] for b in (0, 1)]
+    return (inside[1].mean() - inside[0].mean()) / max(max(s.std() for s in inside), 1e-300)
+
+
+def test_the_sharp_discriminant_finds_a_residual_that_noise_hides():
+    rng, labels = labelled(200)
+    noise = 100 * rng.standard_normal((200, 3))
+    outputs = np.column_stack([noise, noise[:, 0] / 2 + 1e-3 * labels])
+    sharp, shrunk = (LinearDiscriminant(r).fit(outputs, labels)(outputs) for r in (1e-10, None))
+    assert gap(sharp, labels) > 10
+    assert abs(gap(shrunk, labels)) < 2
+
+
+def test_a_discriminant_survives_constants_few_labels_and_high_dimension():
+    rng, labels = labelled(40)
+    outputs = np.hstack([np.full((40, 2), 0.1), rng.standard_normal((40, 900))])
+    outputs[:, 5] += 50 * labels
+    scores = LinearDiscriminant(None, limit=100).fit(outputs, labels)(outputs)
+    assert gap(scores, labels) > 5
+    one_sided = LinearDiscriminant().fit(outputs, np.zeros(40, int))(outputs)
+    assert not one_sided.any()
+
+
+def test_atoms_are_found_and_the_rest_ignored():
+    rng, labels = labelled(300)
+    outputs = rng.standard_normal((300, 2))
+    struck = rng.random(300) < 0.1
+    outputs[struck, 1] = labels[struck]
+    scores = Atoms().fit(outputs, labels)(outputs)
+    assert not scores[~struck].any()
+    assert (np.sign(scores[struck]) == 2 * labels[struck] - 1).all()
+
+
+def test_a_gated_score_finds_what_holds_within_a_context_only():
+    rng, labels = labelled(1000)
+    x = rng.standard_normal((1000, 2))
+    sign = np.sign(x[:, 0])
+    outputs = np.column_stack([x, x[:, 1] * (2 + sign) + 0.1 * labels * sign])
+    context = lambda drawn: (drawn[:, 0] > 0).astype(int)  # noqa: E731
+    plain = LinearDiscriminant().fit(outputs, labels)(outputs)
+    gated = Gated(LinearDiscriminant(), context).fit(outputs, labels)(outputs)
+    assert abs(gap(plain, labels)) < 1
+    assert gap(gated, labels) > 1.5
+
+
+def test_a_projection_is_linear():
+    scores = Projection((1.0, -1.0)).fit(np.empty(0), np.empty(0, int))(np.array([[3.0, 1.0]]))
+    assert scores.tolist() == [2.0]
+
+
+def test_no_sample_is_bet_on_by_a_score_it_trained():
+    rng, labels = labelled(64)
+    stream = ScoreStream(LinearDiscriminant())
+    outputs = rng.standard_normal((64, 2)) + labels[:, None]
+    stream.feed(outputs, labels)
+    assert not stream.tails.counts.any()
+    stream.feed(outputs, labels)
+    assert stream.tails.counts[0, BOTH].sum() == 64
+
+
+def test_a_block_is_counted_under_the_thresholds_of_earlier_ones():
+    tails = TailCounts(oriented=True)
+    zeros = np.zeros(100, np.int64)
+    tails.learn(np.arange(100.0), zeros)
+    tails.bet(np.array([1000.0, -1000.0, 60.0, 40.0]), np.array([1, 0, 0, 1]))
+    won, lost, passed = tails.counts[0, BOTH]
+    assert (won, lost, passed) == (2, 2, 0)
+
+
+def test_tails_of_ties_do_not_overlap():
+    tails = TailCounts(oriented=True)
+    labels = np.arange(100) % 2
+    tails.learn(np.zeros(100), labels)
+    tails.bet(np.zeros(10), labels[:10])
+    assert tails.counts[:, BOTH].sum(axis=-1).max() == 10
+    assert (tails.counts >= 0).all()
+
+
+@pytest.mark.parametrize("returned", [np.full(16, np.nan), np.zeros((16, 2))])
+def test_a_score_that_is_no_number_is_refused(returned):
+    from audits.scores import LogLikelihoodRatio
+
+    stream = ScoreStream(LogLikelihoodRatio(lambda outputs: returned))
+    with pytest.raises(ValueError, match=r"score \(log-likelihood-ratio\)"):
+        stream.feed(np.zeros((16, 1)), np.zeros(16, np.int64))
