@@ -20,7 +20,7 @@ MAX_BITS = 200_000
 EXP_LIMIT = 20_000
 
 
-class Rejected(Exception):
+class Rejected(Exception):  # noqa: N818 - a verdict of the kernel, not a mishap
     """The certificate does not prove the claim; the message says why."""
 
 
@@ -158,7 +158,7 @@ def _exp_bound(x: Number, prec: int, up: bool) -> Number:
 
 
 def exp(a: Interval, prec: int) -> Interval:
-    """Return exp(a); never zero."""
+    """Enclose the exponentials of a, which are never zero."""
     return enclosing(_exp_bound(a.lo, prec, False), _exp_bound(a.hi, prec, True), True, prec)
 
 
@@ -187,7 +187,7 @@ def _log_end(q: Fraction, prec: int, up: bool) -> Fraction:
 
 
 def log(a: Interval, prec: int) -> Interval:
-    """Return log(a); all values must be certainly positive."""
+    """Enclose the logarithms of a: all values must be certainly positive."""
     if a.lo < ZERO or not a.nz:
         raise Rejected("the argument of a logarithm may be zero or negative")
     lo = NEG_INF if a.lo == ZERO else (0, _log_end(a.lo[1], prec, False))
@@ -206,7 +206,7 @@ def _sqrt_end(x: Number, prec: int, up: bool) -> Number:
 
 
 def sqrt(a: Interval, prec: int) -> Interval:
-    """Return sqrt(a); no value may be negative."""
+    """Enclose the square roots of a: no value may be negative."""
     if a.lo < ZERO:
         raise Rejected("the argument of a square root may be negative")
     return enclosing(_sqrt_end(a.lo, prec, False), _sqrt_end(a.hi, prec, True), a.nz, prec)

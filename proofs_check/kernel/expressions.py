@@ -37,7 +37,7 @@ def read(data: object, names: set[str], depth: int = MAX_DEPTH) -> Expr:
         raise Rejected("a formula is too large")
     if type(data) is str:
         return data if data in names else rational(data)
-    if type(data) not in (list, tuple) or not data or type(data[0]) is not str:
+    if not isinstance(data, list | tuple) or not data or type(data[0]) is not str:
         raise Rejected("not a formula")
     op, args = data[0], data[1:]
     if op not in ARITY and (op not in ("+", "*") or not args):
@@ -57,12 +57,20 @@ def exponent(text: object) -> int:
     return int(n)
 
 
+def node(e: Expr) -> tuple[Any, ...]:
+    """Return a formula that is neither number nor variable."""
+    if type(e) is not tuple:
+        raise Rejected("not a formula")
+    return e
+
+
 def evaluate(e: Expr, box: Box, prec: int) -> Interval:
     """Enclose the values of a formula over a box; refuse if it may be undefined anywhere on it."""
     if type(e) is Fraction:
         return ia.point(e)
     if type(e) is str:
         return box[e]
+    e = node(e)
     op = e[0]
     if op == "^":
         return ia.power(evaluate(e[1], box, prec), e[2], prec)

@@ -226,11 +226,14 @@ def _mono(t: Task, node: Node, depth: int) -> None:
     v, g, up = _variable(t, node["var"]), _inequality(t), node["dir"] == 1
     if type(node["dir"]) is not int or node["dir"] not in (1, -1):
         raise Rejected("mono: the direction is 1 or -1")
-    face, hull = (t.domain[v].lo if up else t.domain[v].hi), t.box(v)
-    t.value(g, hull)  # defined, hence continuous, up to and including the face
-    slope = t.value(derivative(g, v), t.box())
-    if face[0] or (slope.lo < ia.ZERO if up else slope.hi > ia.ZERO):
-        raise Rejected("mono: the sign of the derivative is not certain, or the face is infinite")
+    old = t.domain[v]
+    face, ends = (old.lo, (False, old.open[1])) if up else (old.hi, (old.open[0], False))
+    if face[0]:
+        raise Rejected("mono: the face is infinite")
+    _with(t, **{v: Range(old.lo, old.hi, ends)}).field().normal(g)  # defined and continuous up to the face
+    field = t.field()
+    if field.sign(field.normal(("*", Fraction(node["dir"]), derivative(g, v)))[0]) is None:
+        raise Rejected("mono: the sign of the derivative is not certain")
     given = [x for x in t.given if v not in variables(x.difference)]
     replay(replace(_with(t, **{v: Range(face, face, (False, False))}), given=given), node["sub"], depth)
 
@@ -249,7 +252,7 @@ def _weight(t: Task, field: nf.Field, entry: object) -> Expr:
 
 
 def _positive(t: Task, node: Node, depth: int) -> None:
-    """The goal minus nonnegative multiples of hypotheses has only nonnegative shifted coefficients."""
+    """Show that the goal minus nonnegative multiples of hypotheses has no negative shifted coefficients."""
     keys(node, {"leaf"}, frozenset({"multipliers", "reflect"}))
     g, field = _inequality(t), t.field()
     weights = [_weight(t, field, x) for x in node.get("multipliers", [])]
@@ -321,7 +324,10 @@ def _subst(t: Task, node: Node, depth: int) -> None:
     if not _image(e, name, reach).covers(t.domain[_variable(t, old)]):
         raise Rejected("subst: the new variable does not reach the whole domain")
     rest = {v: r for v, r in t.domain.items() if v != old}
-    change = lambda x: Relation(x.rel, substitute(x.left, {old: e}), substitute(x.right, {old: e}))  # noqa: E731
+
+    def change(x: Relation) -> Relation:
+        return Relation(x.rel, substitute(x.left, {old: e}), substitute(x.right, {old: e}))
+
     replay(
         replace(t, domain=rest | new, given=[change(x) for x in t.given], goal=change(t.goal)),
         node["sub"],

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from proofs_check.kernel import arithmetic as ia
 from proofs_check.kernel.arithmetic import Interval, Rejected
-from proofs_check.kernel.expressions import Expr
+from proofs_check.kernel.expressions import Expr, node
 
 Monomial = tuple[tuple[str, int], ...]
 Poly = dict[Monomial, Fraction]
@@ -82,7 +82,8 @@ def _divided(p: Poly, number: Fraction, mono: Monomial) -> Poly:
 
 def _primes(n: int) -> dict[int, int]:
     """Split n into small primes and one remaining factor."""
-    factors, p = {}, 2
+    factors: dict[int, int] = {}
+    p = 2
     while p * p <= n and p < 1000:
         while n % p == 0:
             factors[p], n = factors.get(p, 0) + 1, n // p
@@ -108,14 +109,14 @@ class Field:
 
     def _affine(self, s: str, reflect: frozenset[str]) -> Poly:
         low, high, _ = self.symbols[s].range
-        if s not in reflect and not low[0]:
+        if not low[0] and (s not in reflect or high[0]):
             return plus(constant(low[1]), {((s, 1),): Fraction(1)})
         return {((s, 1),): Fraction(1)} if high[0] else plus(constant(high[1]), {((s, 1),): Fraction(-1)})
 
     def _distance(self, s: str, reflect: frozenset[str]) -> tuple[bool, bool]:
-        """Is the shifted symbol never negative, and never zero?"""
+        """Tell whether the shifted symbol is never negative, and whether it is never zero."""
         (low, high, _), ends = self.symbols[s].range, self.symbols[s].open
-        below = s not in reflect and not low[0]
+        below = not low[0] and (s not in reflect or high[0] != 0)
         return below or not high[0], ends[0] if below else (not high[0] and ends[1])
 
     def shifted(self, p: Poly, reflect: frozenset[str]) -> Poly:
@@ -138,9 +139,12 @@ class Field:
 
     def sign(self, p: Poly) -> bool | None:
         """Certify p > 0 or p >= 0 by coefficients or else by intervals."""
-        found = self.positive(p)
-        if found:
-            return found
+        found: bool | None = None
+        for reflect in (frozenset[str](), frozenset(self.symbols)):
+            sign = self.positive(p, reflect)
+            if sign:
+                return True
+            found = sign if found is None else found
         low, _, nz = self._enclosed(p)
         return nz if low >= ia.ZERO else found
 
@@ -167,8 +171,8 @@ class Field:
         for m, c in p.items():
             for s, k in m:
                 if self.symbols[s].op == "sqrt" and k > 1:
-                    rest = {tuple(x for x in m if x[0] != s): c}
-                    root = {((s, 1),): Fraction(1)} if k % 2 else constant(1)
+                    rest: Poly = {tuple(x for x in m if x[0] != s): c}
+                    root: Poly = {((s, 1),): Fraction(1)} if k % 2 else constant(1)
                     new = times(times(rest, root), raised(self.symbols[s].inner[0], k // 2))
                     return self.reduced(plus({n: d for n, d in p.items() if n != m}, new))
         return p
@@ -180,9 +184,12 @@ class Field:
             return {}, constant(1)
         number, below = _content(d)
         above = dict(_content(n)[1])
-        mono = tuple((s, min(k, above[s])) for s, k in below if s in above and self._is(s, True))
+        shared = ((s, min(k, above.get(s, 0))) for s, k in below)
+        mono: Monomial = tuple((s, k) for s, k in shared if k and self._is(s, True))
         n, d = _divided(n, number, mono), _divided(d, number, mono)
-        return (constant(n[next(iter(n))] / d[next(iter(n))]), constant(1)) if _parallel(n, d) else (n, d)
+        if n.keys() == d.keys() and len({n[m] / d[m] for m in n}) == 1:
+            return constant(n[next(iter(n))] / d[next(iter(n))]), constant(1)
+        return n, d
 
     def normal(self, e: Expr) -> Quotient:
         """Return the normal form of a formula, or reject it as possibly undefined on the domain."""
@@ -190,6 +197,7 @@ class Field:
             return constant(e), constant(1)
         if type(e) is str:
             return {((e, 1),): Fraction(1)}, constant(1)
+        e = node(e)
         if e[0] == "^":
             return self._power(self.normal(e[1]), e[2])
         args = [self.normal(x) for x in e[1:]]
@@ -235,7 +243,7 @@ class Field:
         return low >= ia.ZERO and (nz or not strictly)
 
     def log(self, n: Poly, d: Poly) -> Quotient:
-        """Return log(n/d)."""
+        """Take the logarithm of n/d, as log(n) - log(d)."""
         return self.add(self._log(n), self.mul((constant(-1), constant(1)), self._log(d)))
 
     def _log(self, p: Poly) -> Quotient:
@@ -254,9 +262,10 @@ class Field:
         rest = _divided(p, number, mono)
         if rest != constant(1):
             terms.append((1, self._atom("log", (rest, constant(1)))))
-        return reduce(
-            self.add, (self.mul((constant(k), constant(1)), x) for k, x in terms), ({}, constant(1))
-        )
+        total: Quotient = ({}, constant(1))
+        for k, x in terms:
+            total = self.add(total, self.mul((constant(k), constant(1)), x))
+        return total
 
     def _log_symbol(self, s: str) -> Quotient:
         symbol = self.symbols[s]
@@ -267,7 +276,7 @@ class Field:
         return self._atom("log", ({((s, 1),): Fraction(1)}, constant(1)))
 
     def sqrt(self, n: Poly, d: Poly) -> Quotient:
-        """Return sqrt(n/d) = sqrt(n d)/d."""
+        """Take the square root of n/d, as sqrt(n d)/d."""
         p = self.reduced(times(n, d))
         if self.sign(n) is None or self.sign(p) is None:
             raise Rejected("the argument of a square root may be negative")
@@ -276,7 +285,7 @@ class Field:
         number, mono = _content(p)
         whole = number.numerator * number.denominator
         square = reduce(lambda x, f: x * f[0] ** (f[1] // 2), _primes(whole).items(), 1)
-        out = tuple((s, k // 2) for s, k in mono if k > 1 and self._is(s, False))
+        out: Monomial = tuple((s, k // 2) for s, k in mono if k > 1 and self._is(s, False))
         rest = times(constant(whole // square**2), _divided(p, number, tuple((s, 2 * k) for s, k in out)))
         if self.sign(rest) is None:
             out, rest = (), times(constant(Fraction(whole, square**2) / number), p)
@@ -284,7 +293,7 @@ class Field:
         return self.quotient(times({out: Fraction(square, number.denominator)}, root), d)
 
     def exp(self, n: Poly, d: Poly) -> Quotient:
-        """Return exp(n/d)."""
+        """Take the exponential of n/d, term by term."""
         if d != constant(1):
             return self._atom("exp", (n, d))
         return reduce(self.mul, (self._exp_term(m, c) for m, c in n.items()), (constant(1), constant(1)))
@@ -296,10 +305,6 @@ class Field:
         if abs(c.numerator) > MAX_DEGREE:
             return self._atom("exp", ({m: c}, constant(1)))
         return self._power(self._atom("exp", ({m: Fraction(1, c.denominator)}, constant(1))), c.numerator)
-
-
-def _parallel(n: Poly, d: Poly) -> bool:
-    return n.keys() == d.keys() and len({n[m] / d[m] for m in n}) == 1
 
 
 def _negated(field: Field, n: Poly, d: Poly) -> Quotient:

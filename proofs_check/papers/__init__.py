@@ -1,0 +1,3 @@
+"""One module of statements per paper."""
+
+__all__: list[str] = []

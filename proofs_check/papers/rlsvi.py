@@ -1,0 +1,339 @@
+"""The statements of "Randomized Least Squares Value Iteration itself is Joint Differentially Private".
+
+arXiv:2606.01952v1. Neighbours (Remark 2): the rewards of one trajectory differ, its states and actions do
+not. Whole numbers (S, A, H, K, k, N) are relaxed to real numbers at least 1; that only strengthens a proof.
+"""
+
+from __future__ import annotations
+
+from accountant.published.rlsvi import PAPER, VERSION
+from accountant.sources import Source
+from proofs_check.statement import Obligation, Statement, formula, make_claim
+
+__all__ = ["STATEMENTS"]
+
+ORDER = {"alpha": "(1, inf)"}
+SIZES = dict.fromkeys(("S", "A", "H"), "[1, inf)")
+RUN = SIZES | {"K": "[1, inf)"}
+DELTA = {"delta": "(0, 1)"}
+POSITIVE = "(0, inf)"
+REAL = "(-inf, inf)"
+LOG_DELTA = {"subst": {"delta": ["exp", "l"]}, "vars": {"l": "(-inf, 0)"}}
+IDENTITY = {"leaf": "identity"}
+INTEGRATES = "a Gaussian density integrates to one"
+BILLBOARD = "the billboard lemma (Hsu et al. 2014, Lemma 9), quoted"
+
+
+def _source(item: str, identity: str) -> Source:
+    return Source(PAPER, VERSION, item, identity)
+
+
+DEFINITIONS = (
+    Statement(
+        "rlsvi.definition3", "definition", "Renyi differential privacy",
+        _source("Definition 3", "rlsvi.definition3"),
+        "For eps > 0 and alpha > 1 a mechanism is (alpha, eps)-RDP if the Renyi divergence of order alpha between its "
+        "output laws on any two neighbouring user sequences is at most eps.",
+        r"D_\alpha(P\|Q)=\frac{1}{\alpha-1}\log E_Q[(P/Q)^\alpha]\le\varepsilon",
+        reason="a definition: it fixes a word and asserts nothing",
+    ),
+    Statement(
+        "rlsvi.definition4", "definition", "Joint differential privacy",
+        _source("Definition 4", "rlsvi.definition4"),
+        "For every k, every two user sequences that differ in user k only, and every set of action sequences of all the "
+        "other users, the (eps, delta) inequality holds for what those others receive.",
+        r"P(M_{-k}(U)\in B)\le e^{\varepsilon}P(M_{-k}(U')\in B)+\delta",
+        reason="a definition: it fixes a word and asserts nothing",
+        not_covered="the printed definition leaves the range of delta to Definition 1, [0, 1)",
+    ),
+)  # fmt: skip
+
+GAUSS = ORDER | {"v": POSITIVE}
+_EXPONENT = (
+    "alpha*(-(x-m)**2/(2*v)) + (1-alpha)*(-(x-n)**2/(2*v))"
+    " == -(x-alpha*m-(1-alpha)*n)**2/(2*v) + alpha*(alpha-1)*(m-n)**2/(2*v)"
+)
+LEMMA6 = (
+    Statement(
+        "rlsvi.lemma6", "statement", "The Gaussian mechanism is (alpha, eps)-RDP", _source("Lemma 6", "rlsvi.lemma6"),
+        "Adding N(0, sigma^2) to a query of sensitivity Delta costs alpha Delta^2/(2 sigma^2) at order alpha; "
+        "in particular a stated choice of sigma is said to give exactly (alpha, eps)-RDP.",
+        r"D_\alpha\le\frac{\alpha\Delta^2}{2\sigma^2}",
+        parts=("rlsvi.lemma6.divergence", "rlsvi.lemma6.bound", "rlsvi.lemma6.specifically"),
+        corrected_by="rlsvi.lemma6.variance",
+        not_covered="the bound itself stands (parts divergence and bound); what is refuted is the closing sentence",
+    ),
+    Statement(
+        "rlsvi.lemma6.divergence", "statement", "Renyi divergence of two Gaussians of equal variance",
+        _source("Lemma 6 (proof)", "rlsvi.lemma6"),
+        "For all means m, n, variance v > 0 and alpha > 1 the divergence is alpha (m-n)^2/(2v): completing the square.",
+        r"D_\alpha(N(m,v)\|N(n,v))=\frac{\alpha(m-n)^2}{2v}",
+        (Obligation("exponent", make_claim(GAUSS | dict.fromkeys("xmn", REAL), _EXPONENT), "completing the square"),),
+        rules=(INTEGRATES,),
+    ),
+    Statement(
+        "rlsvi.lemma6.bound", "statement", "Divergence bounded by the sensitivity", _source("Lemma 6", "rlsvi.lemma6"),
+        "If the two query values differ by at most Delta, the divergence is at most alpha Delta^2/(2 sigma^2).",
+        r"\frac{\alpha d^2}{2\sigma^2}\le\frac{\alpha\Delta^2}{2\sigma^2}",
+        (
+            Obligation(
+                "sensitivity",
+                make_claim(GAUSS | {"d": REAL, "Delta": "[0, inf)"}, "alpha*Delta**2/(2*v) >= alpha*d**2/(2*v)",
+                           "Delta >= d", "Delta >= -d"),
+                "a larger distance costs more",
+                {"leaf": "positive", "multipliers": [[["/", "alpha", ["*", "2", "v"]], 0, 1]]},
+            ),
+        ),
+        ("rlsvi.lemma6.divergence",),
+    ),
+    Statement(
+        "rlsvi.lemma6.specifically", "statement", "The stated choice of sigma, as printed",
+        _source("Lemma 6 (last sentence)", "rlsvi.lemma6"),
+        "With the subscript read as the lemma defines it, a standard deviation: sigma = alpha Delta^2/(2 eps) gives "
+        "(alpha, eps)-RDP. It does not: the subscript is a variance.",
+        r"\sigma=\frac{\alpha\Delta^2}{2\varepsilon}\;\Rightarrow\;\frac{\alpha\Delta^2}{2\sigma^2}\le\varepsilon",
+        (
+            Obligation(
+                "printed",
+                make_claim(ORDER | {"Delta": POSITIVE, "epsilon": POSITIVE},
+                           "epsilon >= alpha*Delta**2/(2*(alpha*Delta**2/(2*epsilon))**2)"),
+                "the divergence at the printed sigma",
+                {"point": {"alpha": "2", "Delta": "1", "epsilon": "2"}},
+            ),
+        ),
+        corrected_by="rlsvi.lemma6.variance",
+    ),
+    Statement(
+        "rlsvi.lemma6.variance", "project", "The stated choice, with the subscript read as a variance",
+        _source("Lemma 6 (last sentence)", "rlsvi.lemma6"),
+        "sigma^2 = alpha Delta^2/(2 eps) gives divergence at most exactly eps.",
+        r"\sigma^2=\frac{\alpha\Delta^2}{2\varepsilon}",
+        (
+            Obligation(
+                "corrected",
+                make_claim(ORDER | {"Delta": POSITIVE, "epsilon": POSITIVE},
+                           "epsilon == alpha*Delta**2/(2*(alpha*Delta**2/(2*epsilon)))"),
+                "the divergence at the corrected variance",
+            ),
+        ),
+        ("rlsvi.lemma6.bound",),
+    ),
+    Statement(
+        "rlsvi.lemma6.printed_domain", "project", "Where the printed choice of sigma does hold",
+        _source("Lemma 6 (last sentence)", "rlsvi.lemma6"),
+        "The printed sentence is true exactly when the printed sigma is at least one: 2 eps <= alpha Delta^2.",
+        r"2\varepsilon\le\alpha\Delta^2",
+        (
+            Obligation(
+                "printed",
+                make_claim(ORDER | {"Delta": POSITIVE, "epsilon": POSITIVE},
+                           "epsilon >= alpha*Delta**2/(2*(alpha*Delta**2/(2*epsilon))**2)",
+                           "alpha*Delta**2 >= 2*epsilon"),
+                "the printed inequality under the extra hypothesis",
+                {"leaf": "positive", "multipliers": [[["/", "epsilon", ["*", "alpha", ["^", "Delta", "2"]]], 0]]},
+            ),
+        ),
+        ("rlsvi.lemma6.bound",),
+        domain="2*epsilon <= alpha*Delta^2",
+    ),
+)  # fmt: skip
+
+_TWO = ORDER | {"epsilon": POSITIVE, "epsilon1": POSITIVE, "epsilon2": POSITIVE}
+LEMMA7 = (
+    Statement(
+        "rlsvi.lemma7", "quoted", "Adaptive composition of RDP", _source("Lemma 7", "rlsvi.lemma7"),
+        "An (alpha, eps)-RDP mechanism followed by one that is (alpha, eps2)-RDP for every first output is said to be "
+        "(alpha, eps1 + eps2)-RDP; eps1 is bound nowhere.",
+        r"\varepsilon_1+\varepsilon_2", parts=("rlsvi.lemma7.as_printed",), corrected_by="rlsvi.lemma7.as_meant",
+        not_covered="a slip of the pen: with eps1 for eps in the hypothesis it is the known theorem (as_meant)",
+    ),
+    Statement(
+        "rlsvi.lemma7.as_printed", "quoted", "Adaptive composition, word by word", _source("Lemma 7", "rlsvi.lemma7"),
+        "For every eps1 > 0: two independent Gaussian releases of divergence eps and eps2 have together exactly "
+        "eps + eps2, which is not at most eps1 + eps2 when eps1 < eps.",
+        r"\varepsilon+\varepsilon_2\le\varepsilon_1+\varepsilon_2",
+        (
+            Obligation(
+                "printed", make_claim(_TWO, "epsilon1 + epsilon2 >= epsilon + epsilon2"), "a free eps1",
+                {"point": {"alpha": "2", "epsilon": "1", "epsilon1": "1/2", "epsilon2": "1"}},
+            ),
+        ),
+        corrected_by="rlsvi.lemma7.as_meant",
+    ),
+    Statement(
+        "rlsvi.lemma7.as_meant", "quoted", "Adaptive composition of RDP, as meant", _source("Lemma 7", "rlsvi.lemma7"),
+        "(alpha, eps1)-RDP, then (alpha, eps2)-RDP for every first output x, gives (alpha, eps1 + eps2)-RDP: the inner "
+        "integral is at most exp((alpha-1) eps2) for every x, the outer one at most exp((alpha-1) eps1).",
+        r"E[\cdot]\le e^{(\alpha-1)\varepsilon_2}e^{(\alpha-1)\varepsilon_1}",
+        (
+            Obligation(
+                "product",
+                make_claim(ORDER | {"i": POSITIVE, "o": POSITIVE, "epsilon1": "[0, inf)", "epsilon2": "[0, inf)"},
+                           "epsilon1 + epsilon2 >= (i + o)/(alpha - 1)",
+                           "(alpha - 1)*epsilon2 >= i", "(alpha - 1)*epsilon1 >= o"),
+                "logarithms i, o of the two bounds on the integrals",
+                {"leaf": "positive", "multipliers": [[["/", "1", ["-", "alpha", "1"]], j] for j in (0, 1)]},
+            ),
+        ),
+        rules=("Tonelli: the integral over both outputs is iterated, the inner one bounded for every first output",),
+        not_covered="measurability of the second mechanism in the first output",
+    ),
+)  # fmt: skip
+
+_OVER = ["/", "1", ["-", "alpha", "1"]]
+LEMMA8 = Statement(
+    "rlsvi.lemma8", "quoted", "From RDP to approximate DP", _source("Lemma 8", "rlsvi.lemma8"),
+    "(alpha, eps)-RDP implies (eps + log(1/delta)/(alpha-1), delta)-DP for every delta in (0, 1). For an event of "
+    "probabilities p, q: if p <= delta there is nothing to show; otherwise p <= exp(eps') q.",
+    r"\varepsilon+\frac{\log(1/\delta)}{\alpha-1}",
+    (
+        Obligation(
+            "event",
+            make_claim(ORDER | DELTA | {"p": "(0, 1]", "q": "(0, 1]", "epsilon": "[0, inf)"},
+                       "epsilon + log(1/delta)/(alpha-1) + log(q) >= log(p)",
+                       "(alpha-1)*epsilon >= alpha*log(p) + (1-alpha)*log(q)", "log(p) >= log(delta)"),
+            "p > delta and the divergence of the event imply p <= exp(eps') q, in logarithms",
+            {"leaf": "positive", "multipliers": [[_OVER, 0], [_OVER, 1]]},
+        ),
+    ),
+    rules=("data processing: p^alpha q^(1-alpha) <= exp((alpha-1) eps) for every event; q = 0 forces p = 0",),
+)  # fmt: skip
+
+LEMMA9 = Statement(
+    "rlsvi.lemma9", "quoted", "Billboard lemma", _source("Lemma 9", "rlsvi.lemma9"),
+    "If a released value is (eps, delta)-DP, then what each user computes from it and from their own data is (eps, delta)-JDP.",
+    r"\{f_i(\Pi_iU,M'(U))\}\ \text{is JDP}",
+    reason=BILLBOARD,
+    not_covered="a statement about sets, without numbers; a proof note is docs/notes/rlsvi_billboard.md",
+)  # fmt: skip
+
+REMARK10 = Statement(
+    "rlsvi.remark10", "statement", "RLSVI as planning in a perturbed empirical model",
+    _source("Remark 10", "rlsvi.remark10"),
+    "Drawing all the noise of an episode first, adding it to the empirical rewards and solving the model by backward "
+    "induction gives the same Q tables: at each step the two updates are the same sum.",
+    r"(\hat R+\langle\hat P,V\rangle)+w=(\hat R+w)+\langle\hat P,V\rangle",
+    (
+        Obligation(
+            "update", make_claim(dict.fromkeys(("R", "PV", "w"), REAL), "(R + PV) + w == (R + w) + PV"),
+            "one backward step",
+        ),
+    ),
+    rules=(
+        "induction over h from H+1 down to 1; the noise variances depend on the counts only, so the joint law of "
+        "the noise is the same drawn first or step by step",
+    ),
+    not_covered="cells never visited have rows of zeros in the empirical kernel, so the tuple is not an MDP of Section 2.1 "
+    "there; 'solve' then means the same backward recursion",
+)  # fmt: skip
+
+_MEANS = {"T": REAL, "r": "[0, 1]", "s": "[0, 1]", "PV": REAL, "N": "[1, inf)"}
+EQ2 = Statement(
+    "rlsvi.eq2", "statement", "Sensitivity of one cell for a fixed next table", _source("Equation 2", "rlsvi.eq2"),
+    "Neighbours change one reward of a cell with N >= 1 visits (a trajectory meets a cell of step h at most once); counts, "
+    "empirical kernel and next value do not change, so the cell's mean moves by at most 1/N. T: the other rewards.",
+    r"|\hat R-\hat R'|\le 1/N",
+    tuple(
+        Obligation(name, make_claim(_MEANS, f"1/N >= (({a})/N + PV) - (({b})/N + PV)"), "one direction",
+                   {"leaf": "positive", "reflect": [top]})
+        for name, a, b, top in (("up", "T + r", "T + s", "r"), ("down", "T + s", "T + r", "s"))
+    ),
+    not_covered="cells with N = 0 hold no data; the text writes V_h for the next step's V_{h+1}",
+)  # fmt: skip
+
+BETA = formula("rlsvi.algorithm1")
+CELL = ORDER | SIZES | {"k": "[1, inf)", "N": "[1, inf)"}
+_NEXT = "2*alpha/(S*H**3*log(2*H*S*A*k))"
+_LAST = "2*alpha/(S*H**3*log(2*H*S*A))"
+_MID = f"alpha/({BETA}*N)"
+_D = CELL | {"d": REAL}
+LEMMA11 = (
+    Statement(
+        "rlsvi.lemma11", "statement", "One step of one episode", _source("Lemma 11", "rlsvi.lemma11"),
+        "For every episode k and step h, given the next table, the release of the S*A perturbed values is "
+        "(alpha, 2 alpha A/(H^3 log(2HSA)))-RDP with respect to the rewards.",
+        r"\frac{\alpha(N+1)}{2\beta_kN^2}\le\frac{\alpha}{\beta_kN}\le\frac{2\alpha}{SH^3\log(2HSAk)}"
+        r"\le\frac{2\alpha}{SH^3\log(2HSA)}",
+        (
+            Obligation(
+                "cell",
+                make_claim(_D, f"{formula('rlsvi.lemma11.cell')} >= alpha*d**2/(2*({BETA}/(N+1)))", "1/N >= d", "d >= -1/N"),
+                "the Gaussian divergence of a cell whose mean moves by d",
+                {"leaf": "positive", "multipliers": [[["/", ["*", "alpha", ["+", "N", "1"]],
+                 ["*", "S", ["^", "H", "3"], ["log", ["*", "2", "H", "S", "A", "k"]]]], 0, 1]]},
+            ),
+            Obligation("printed_form", make_claim(CELL, f"{formula('rlsvi.lemma11.cell')} == alpha*(N+1)/(2*{BETA}*N**2)"),
+                       "the recorded formula is the printed one"),
+            Obligation("first", make_claim(CELL, f"{_MID} >= {formula('rlsvi.lemma11.cell')}"), "(N+1)/N <= 2"),
+            Obligation("second", make_claim(CELL, f"{_NEXT} >= {_MID}"), "N >= 1 and the value of beta_k"),
+            Obligation("third", make_claim(CELL, f"{_LAST} >= {_NEXT}"), "k >= 1"),
+            Obligation("cells", make_claim(CELL, f"S*A*{_LAST} == {formula('rlsvi.lemma11')}"), "S*A cells"),
+        ),
+        ("rlsvi.lemma6.bound", "rlsvi.lemma7.as_meant", "rlsvi.eq2"),
+        not_covered="the proof prints the cell's divergence as an equality; it is an upper bound (rlsvi.lemma11.equality)",
+    ),
+    Statement(
+        "rlsvi.lemma11.equality", "statement", "The cell's divergence, printed as an equality",
+        _source("Lemma 11 (proof)", "rlsvi.lemma11"),
+        "For all neighbouring histories the divergence of a cell is said to equal alpha (N+1)/(2 beta_k N^2). It is at most "
+        "that, with equality only if the reward moves by one.",
+        r"D_\alpha=\frac{\alpha(N+1)}{2\beta_kN^2}",
+        (
+            Obligation(
+                "printed",
+                make_claim(_D, f"{formula('rlsvi.lemma11.cell')} == alpha*d**2/(2*({BETA}/(N+1)))", "1/N >= d", "d >= -1/N"),
+                "equality for every change of the mean",
+                {"point": {"alpha": "2", "S": "1", "A": "1", "H": "1", "k": "1", "N": "1", "d": "0"}},
+            ),
+        ),
+        corrected_by="rlsvi.lemma11",
+        not_covered="the lemma does not need the equality",
+    ),
+)  # fmt: skip
+
+EPISODES = (
+    Statement(
+        "rlsvi.lemma12", "statement", "All policies", _source("Lemma 12", "rlsvi.lemma12"),
+        "H steps composed within an episode, K episodes composed: (alpha, 2 alpha A K/(H^2 log(2HSA)))-RDP.",
+        r"\frac{2\alpha AK}{H^2\log(2HSA)}",
+        (Obligation("steps", make_claim(ORDER | RUN, f"K*(H*{formula('rlsvi.lemma11')}) == {formula('rlsvi.lemma12')}"),
+                    "H*K compositions"),),
+        ("rlsvi.lemma7.as_meant", "rlsvi.lemma11"),
+        ("post-processing: policies and later trajectories are drawn from the released tables by a law that does not "
+         "depend on the changed rewards",),
+    ),
+    Statement(
+        "rlsvi.theorem13", "statement", "RLSVI is jointly private at every order", _source("Theorem 13", "rlsvi.theorem13"),
+        "For every alpha > 1 and delta in (0, 1), RLSVI is (2 alpha A K/(H^2 log(2HSA)) + log(1/delta)/(alpha-1), delta)-JDP.",
+        r"\varepsilon(\alpha,\delta)=\frac{2\alpha AK}{H^2\log(2HSA)}+\frac{\log(1/\delta)}{\alpha-1}",
+        (Obligation("conversion",
+                    make_claim(ORDER | RUN | DELTA,
+                               f"{formula('rlsvi.lemma12')} + log(1/delta)/(alpha-1) == {formula('rlsvi.theorem13')}"),
+                    "Lemma 8 applied to Lemma 12"),),
+        ("rlsvi.lemma8", "rlsvi.lemma9", "rlsvi.lemma12"),
+    ),
+)  # fmt: skip
+
+_STAR = formula("rlsvi.corollary14.order")
+_AT_STAR = formula("rlsvi.theorem13", alpha=_STAR)
+_C, _A1 = ["/", ["*", "2", "A", "K"], ["*", ["^", "H", "2"], ["log", ["*", "2", "H", "S", "A"]]]], ["-", "alpha", "1"]
+_SQUARE = ["-", ["*", _C, _A1], ["sqrt", ["*", _C, ["neg", "l"]]]]
+_MINIMUM = {"leaf": "sos", "terms": [["1", _SQUARE]], "over": ["*", _C, _A1]}
+COROLLARY14 = Statement(
+    "rlsvi.corollary14", "statement", "The best order", _source("Corollary 14", "rlsvi.corollary14"),
+    "The printed epsilon(delta) is Theorem 13's at the printed order, which is above 1, and no order gives less.",
+    r"\varepsilon(\delta)=\frac{2AK}{H^2\log(2HSA)}+2\sqrt{\frac{2AK\log(1/\delta)}{H^2\log(2HSA)}}",
+    (
+        Obligation("value", make_claim(RUN | DELTA, f"{_AT_STAR} == {formula('rlsvi.corollary14')}"), "at the printed order",
+                   LOG_DELTA | {"sub": IDENTITY}),
+        Obligation("minimum", make_claim(ORDER | RUN | DELTA, f"{formula('rlsvi.theorem13')} >= {formula('rlsvi.corollary14')}"),
+                   "a square: (c a - sqrt(c l))^2 / (c a)", LOG_DELTA | {"sub": _MINIMUM}),
+        Obligation("order", make_claim(RUN | DELTA, f"{_STAR} > 1"), "the printed order is admissible",
+                   LOG_DELTA | {"sub": {"leaf": "positive"}}),
+    ),
+    ("rlsvi.theorem13",),
+)  # fmt: skip
+
+STATEMENTS = (
+    *DEFINITIONS, *LEMMA6, *LEMMA7, LEMMA8, LEMMA9, REMARK10, EQ2, *LEMMA11, *EPISODES, COROLLARY14,
+)  # fmt: skip

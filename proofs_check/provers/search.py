@@ -1,0 +1,110 @@
+"""A small search: ready-made leaves first, then monotone chains, Taylor leaves and bisection."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from proofs_check.kernel import Outcome, Rejected, check, claim_hash
+from proofs_check.kernel.nodes import Range, task
+from proofs_check.statement import Claim
+
+__all__ = ["certificate", "prove", "refute"]
+
+Node = Mapping[str, Any]
+SIMPLE: tuple[Node, ...] = ({"leaf": "identity"}, {"leaf": "positive"}, {"leaf": "range"})
+SPECIAL = [Fraction(x) for x in ("0", "1", "-1", "1/2", "2", "3", "4", "10", "1/10", "1/100", "100", "3/2", "99/100")]
+
+
+def certificate(identity: str, claim: Claim, verdict: str, proof: Node, prec: int = 80) -> dict[str, Any]:
+    """A certificate file's content."""
+    return {
+        "v": 1, "id": identity, "claim": claim, "claim_sha256": claim_hash(claim),
+        "verdict": verdict, "proof": proof, "prec": prec,
+    }  # fmt: skip
+
+
+def _accepted(claim: Claim, proof: Node, verdict: str = "PROVED") -> Outcome | None:
+    try:
+        return check(certificate("search", claim, verdict, proof), claim)
+    except Rejected:
+        return None
+
+
+def prove(claim: Claim, hint: Node | None = None, depth: int = 6) -> Node | None:
+    """A proof node that the kernel accepts for the claim, or None.
+
+    >>> prove({"vars": {"x": "[1, inf)"}, "goal": [">=", "x", "1"]})
+    {'leaf': 'positive'}
+    """
+    for candidate in _candidates(claim, hint):
+        if _accepted(claim, candidate):
+            return candidate
+    return _bisected(claim, depth)
+
+
+def _candidates(claim: Claim, hint: Node | None) -> Iterator[Node]:
+    yield from [hint] if hint else []
+    yield from SIMPLE
+    domain = task(claim, 80).domain
+    bounded = [v for v, r in domain.items() if not r.lo[0] and not r.hi[0]]
+    yield {"leaf": "positive", "reflect": bounded}
+    yield from ({"leaf": "positive", "reflect": [v]} for v in bounded)
+    for v, r in domain.items():
+        for direction in (1, -1):
+            yield from ({"leaf": "mono", "var": v, "dir": direction, "sub": leaf} for leaf in SIMPLE)
+        for end in (r.lo, r.hi):
+            yield from _taylors(v, end)
+
+
+def _taylors(v: str, end: tuple[int, Fraction]) -> Iterator[Node]:
+    if not end[0]:
+        yield from ({"leaf": "taylor", "var": v, "at": str(end[1]), "order": n} for n in (1, 2, 3, 4))
+
+
+def _bisected(claim: Claim, depth: int) -> Node | None:
+    """Split the widest bounded variable and prove both halves."""
+    domain = task(claim, 80).domain
+    widths = {v: r.hi[1] - r.lo[1] for v, r in domain.items() if not r.lo[0] and not r.hi[0]}
+    if depth == 0 or not any(widths.values()):
+        return None
+    v = max(widths, key=lambda name: widths[name])
+    middle = (domain[v].lo[1] + domain[v].hi[1]) / 2
+    halves = []
+    for text in _halves(domain[v], middle):
+        half = prove({**claim, "vars": {**claim["vars"], v: text}}, None, depth - 1)
+        if half is None:
+            return None
+        halves.append(half)
+    return {"split": [v, str(middle), *halves]}
+
+
+def _halves(r: Range, middle: Fraction) -> tuple[str, str]:
+    left = f"{'(' if r.open[0] else '['}{r.lo[1]}, {middle}]"
+    return left, f"[{middle}, {r.hi[1]}{')' if r.open[1] else ']'}"
+
+
+def refute(claim: Claim, seed: int = 0, tries: int = 2000) -> Node | None:
+    """A point node that the kernel accepts as a counterexample, or None: corners first, then random points."""
+    draw = random.Random(seed)
+    domain = task(claim, 80).domain
+    for _ in range(tries):
+        node = {"point": {v: str(_inside(r, draw)) for v, r in domain.items()}}
+        if _accepted(claim, node, "REFUTED"):
+            return node
+    return None
+
+
+def _inside(r: Range, draw: random.Random) -> Fraction:
+    """A rational of the range: an end, a special value, or something near an end or far out."""
+    ends = [x[1] for x in (r.lo, r.hi) if not x[0]]
+    choices = [x for x in (*SPECIAL, *ends) if r.has((0, x))]
+    base = draw.choice(choices or ends or [Fraction(0)])
+    moved = base + draw.choice([1, -1]) * Fraction(draw.randint(0, 100), 10 ** draw.randint(0, 5))
+    if draw.random() < 0.5 and r.has((0, moved)):
+        return moved
+    if not r.lo[0] and not r.hi[0] and draw.random() < 0.3:
+        return r.lo[1] + (r.hi[1] - r.lo[1]) * Fraction(draw.randint(1, 999), 1000)
+    return base if r.has((0, base)) else (sum(ends) + 1 if len(ends) == 1 else sum(ends, Fraction(0)) / 2)

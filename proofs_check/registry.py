@@ -1,0 +1,114 @@
+"""All statements, by paper, and their verdicts.
+
+A new paper adds one module with a tuple ``STATEMENTS`` and one row in the table below.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from proofs_check.kernel import Outcome, Rejected, check, load
+from proofs_check.statement import Obligation, Statement
+from proofs_check.verdict import Result, derive
+
+__all__ = ["MODULES", "as_json", "certificate_path", "statement", "statement_ids", "statements", "verify"]
+
+MODULES = {"rlsvi": ("proofs_check.papers.rlsvi", "proofs_check.papers.rlsvi_project")}
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@lru_cache(maxsize=1)
+def _table() -> Mapping[str, Statement]:
+    table: dict[str, Statement] = {}
+    for name in (name for modules in MODULES.values() for name in modules):
+        for entry in importlib.import_module(name).STATEMENTS:
+            if table.setdefault(entry.id, entry) is not entry:
+                raise ValueError(f"statement id {entry.id} occurs twice")
+    return table
+
+
+def statements() -> tuple[Statement, ...]:
+    """All statements, in the papers' order."""
+    return tuple(_table().values())
+
+
+def statement_ids(prefix: str = "") -> tuple[str, ...]:
+    """The ids that begin with ``prefix``, in the papers' order.
+
+    >>> "rlsvi.lemma6" in statement_ids("rlsvi.")
+    True
+    """
+    return tuple(name for name in _table() if name.startswith(prefix))
+
+
+def statement(identity: str) -> Statement:
+    """The statement with this id.
+
+    Raises:
+        KeyError: if there is none.
+    """
+    return _table()[identity]
+
+
+def certificate_path(entry: Statement, obligation: Obligation) -> Path:
+    """Where the certificate of an obligation is kept, relative to the repository."""
+    name = f"{entry.id}.{obligation.name}.json"
+    return Path("proofs_check/certificates") / entry.id.split(".")[0] / name
+
+
+def _outcome(entry: Statement, obligation: Obligation) -> tuple[str, Outcome | None]:
+    path = certificate_path(entry, obligation)
+    try:
+        return path.as_posix(), check(load((ROOT / path).read_text(encoding="utf-8")), obligation.claim)
+    except (OSError, UnicodeDecodeError, Rejected):
+        return path.as_posix(), None
+
+
+def _verified(identity: str, known: dict[str, Result], path: tuple[str, ...] = ()) -> Result:
+    if identity in path:
+        raise ValueError(f"statements rest on each other: {' -> '.join((*path, identity))}")
+    if identity not in known:
+        entry = statement(identity)
+        needed = (*entry.parts, *entry.rests_on)
+        below = {name: _verified(name, known, (*path, identity)) for name in needed}
+        known[identity] = derive(entry, [_outcome(entry, x) for x in entry.obligations], below)
+    return known[identity]
+
+
+def verify(ids: Iterable[str] | None = None) -> list[Result]:
+    """Re-check the certificates of the statements with these ids (all of them without an argument).
+
+    A missing, stale or damaged certificate makes its statement OPEN, never PROVED.
+
+    >>> verify(["rlsvi.eq2"])[0].verdict.value
+    'PROVED'
+
+    Raises:
+        KeyError: for an unknown id.
+    """
+    known: dict[str, Result] = {}
+    return [_verified(name, known) for name in (statement_ids() if ids is None else ids)]
+
+
+def as_json(result: Result) -> dict[str, Any]:
+    """One result with the keys of ``dpproof verify --json``."""
+    return {
+        "id": result.id,
+        "kind": result.kind,
+        "title": result.title,
+        "verdict": result.verdict.value,
+        "method": result.method.value if result.method else None,
+        "certificate": ", ".join(result.certificates) or None,
+        "depends_on": list(result.depends_on),
+        "assumptions": list(result.assumptions),
+        "domain": result.domain,
+        "point": dict(result.point) if result.point is not None else None,
+        "corrected_by": result.corrected_by,
+        "not_covered": result.not_covered,
+        "coq": "not cross-checked",
+        "parts": list(result.parts),
+    }

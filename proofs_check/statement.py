@@ -1,0 +1,103 @@
+"""Statements: what a paper says, as data, with the obligations that carry its numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from accountant.expressions import parse
+from accountant.published import published
+from accountant.sources import Source
+
+__all__ = ["KINDS", "Claim", "Obligation", "Statement", "formula", "make_claim"]
+
+Claim = Mapping[str, Any]
+KINDS = ("statement", "quoted", "definition", "assumption", "project")
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """One claim that the kernel must accept (or refute) for the statement to get its verdict.
+
+    ``hint`` is an untrusted proof node to try first. ``slack`` is an amount by which the goal cannot be
+    strengthened: the tests move the claim by it and require that it becomes refutable.
+    """
+
+    name: str
+    claim: Claim
+    note: str
+    hint: Mapping[str, Any] | None = None
+    slack: str | None = "1/1000"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a paper says, transcribed with its quantifiers and hypotheses; inert data.
+
+    ``rests_on`` names other statements, ``rules`` the named facts of probability or analysis that are not
+    machine-checked (they make the verdict PROVED GIVEN), ``reason`` says why a statement without
+    obligations is assumed, ``domain`` the part of the paper's domain the obligations speak of when that
+    is not all of it. A statement with ``parts`` has no obligations of its own.
+
+    Raises:
+        ValueError: for an unknown kind, or a statement with both parts and obligations.
+    """
+
+    id: str
+    kind: str
+    title: str
+    source: Source
+    says: str
+    latex: str = ""
+    obligations: tuple[Obligation, ...] = ()
+    rests_on: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    not_covered: str = "nothing"
+    corrected_by: str | None = None
+    parts: tuple[str, ...] = ()
+    reason: str | None = None
+    domain: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"statement {self.id}: kind {self.kind!r} is not one of {', '.join(KINDS)}")
+        if self.parts and self.obligations:
+            raise ValueError(f"statement {self.id}: parts and obligations exclude each other")
+
+
+def formula(identity: str, **values: str) -> str:
+    """The text of a published formula, in brackets, with variables replaced by formulas.
+
+    >>> formula("rlsvi.lemma12", alpha="2")
+    '(2*(2)*A*K/(H**2*log(2*H*S*A)))'
+    """
+    text = published(identity).formula.text
+    for name, value in values.items():
+        text = re.sub(rf"\b{name}\b", f"({value})", text)
+    return f"({text})"
+
+
+def make_claim(variables: Mapping[str, str], goal: str, *given: str) -> Claim:
+    """A claim in the kernel's format, from relations written as text.
+
+    >>> make_claim({"x": "[0, 1]"}, "1 >= x")["goal"]
+    ['>=', '1', 'x']
+
+    Raises:
+        ValueError: if a relation has none of ``>=``, ``>``, ``==``, or a formula cannot be read.
+    """
+    claim: dict[str, Any] = {"vars": dict(variables), "goal": _relation(goal)}
+    return claim | {"given": [_relation(text) for text in given]} if given else claim
+
+
+def _relation(text: str) -> list[Any]:
+    match = re.fullmatch(r"(.*?)(>=|==|>)(.*)", text, re.DOTALL)
+    if match is None:
+        raise ValueError(f"relation {text!r} has none of >=, >, ==")
+    return [match[2], _lists(parse(match[1].strip())), _lists(parse(match[3].strip()))]
+
+
+def _lists(expression: Any) -> Any:
+    return [_lists(x) for x in expression] if type(expression) is tuple else expression
