@@ -22,7 +22,9 @@ def _text(entry: Statement, obligation: Obligation) -> str | None:
         proof, verdict = (hint if hint and "point" in hint else refute(obligation.claim)), "REFUTED"
     if proof is None:
         return None
-    return json.dumps(certificate(identity, obligation.claim, verdict, proof), indent=1, sort_keys=True) + "\n"
+    return (
+        json.dumps(certificate(identity, obligation.claim, verdict, proof), indent=1, sort_keys=True) + "\n"
+    )
 
 
 def main(ids: Sequence[str] = ()) -> int:

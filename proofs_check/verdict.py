@@ -94,7 +94,8 @@ def _from_parts(statement: Statement, below: Mapping[str, Result]) -> Result:
         depends_on=tuple(dict.fromkeys(name for part in parts for name in part.depends_on)),
         domain=base.domain or next((part.domain for part in parts if part.domain), None),
         point=next((part.point for part in parts if part.point), None),
-        corrected_by=base.corrected_by or next((part.corrected_by for part in parts if part.corrected_by), None),
+        corrected_by=base.corrected_by
+        or next((part.corrected_by for part in parts if part.corrected_by), None),
     )
 
 

@@ -235,7 +235,10 @@ def _mono(t: Task, node: Node, depth: int) -> None:
     if field.sign(field.normal(("*", Fraction(node["dir"]), derivative(g, v)))[0]) is None:
         raise Rejected("mono: the sign of the derivative is not certain")
     given = [x for x in t.given if v not in variables(x.difference)]
-    replay(replace(_with(t, **{v: Range(face, face, (False, False))}), given=given), node["sub"], depth)
+    rest = {w: r for w, r in t.domain.items() if w != v}
+    at: dict[str, Expr] = {v: face[1]}
+    goal = Relation(t.goal.rel, substitute(t.goal.left, at), substitute(t.goal.right, at))
+    replay(replace(t, domain=rest, given=given, goal=goal), node["sub"], depth)
 
 
 def _weight(t: Task, field: nf.Field, entry: object) -> Expr:

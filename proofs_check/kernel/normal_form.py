@@ -128,7 +128,11 @@ class Field:
         return total
 
     def positive(self, p: Poly, reflect: frozenset[str] = frozenset()) -> bool | None:
-        """Certify p > 0 (True) or p >= 0 (False) by the signs of the shifted coefficients, else None."""
+        """Certify p > 0 (True) or p >= 0 (False) by coefficients, positive common factors aside, else None."""
+        mono = tuple((s, k) for s, k in (_content(p)[1] if p else ()) if self._is(s, True))
+        return self._coefficients(_divided(p, Fraction(1), mono), reflect)
+
+    def _coefficients(self, p: Poly, reflect: frozenset[str]) -> bool | None:
         out, strict = self.shifted(p, reflect), False
         for m, c in out.items():
             ends = [(self._distance(s, reflect), k) for s, k in m]
@@ -160,11 +164,12 @@ class Field:
     def bound(self, p: Poly) -> Interval:
         """Enclose the values of p."""
         low, high, nz = self._enclosed(p)
-        sign = self.positive(p)
-        if sign is None:
-            return Interval(low, high, nz)
-        least = (0, self.shifted(p, frozenset()).get(UNIT, Fraction(0)))
-        return ia.enclosing(max(low, least), high, nz or sign, self.prec)
+        for reflect in (frozenset[str](), frozenset(self.symbols)):
+            sign = self._coefficients(p, reflect)
+            if sign is not None:  # then the constant term is a lower bound
+                low = max(low, (0, self.shifted(p, reflect).get(UNIT, Fraction(0))))
+                nz = nz or sign
+        return ia.enclosing(low, high, nz, self.prec)
 
     def reduced(self, p: Poly) -> Poly:
         """Replace squares of square roots by what stands under them."""

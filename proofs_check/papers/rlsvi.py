@@ -316,7 +316,10 @@ EPISODES = (
 
 _STAR = formula("rlsvi.corollary14.order")
 _AT_STAR = formula("rlsvi.theorem13", alpha=_STAR)
-_C, _A1 = ["/", ["*", "2", "A", "K"], ["*", ["^", "H", "2"], ["log", ["*", "2", "H", "S", "A"]]]], ["-", "alpha", "1"]
+_C, _A1 = (
+    ["/", ["*", "2", "A", "K"], ["*", ["^", "H", "2"], ["log", ["*", "2", "H", "S", "A"]]]],
+    ["-", "alpha", "1"],
+)
 _SQUARE = ["-", ["*", _C, _A1], ["sqrt", ["*", _C, ["neg", "l"]]]]
 _MINIMUM = {"leaf": "sos", "terms": [["1", _SQUARE]], "over": ["*", _C, _A1]}
 COROLLARY14 = Statement(

@@ -15,7 +15,9 @@ __all__ = ["certificate", "prove", "refute"]
 
 Node = Mapping[str, Any]
 SIMPLE: tuple[Node, ...] = ({"leaf": "identity"}, {"leaf": "positive"}, {"leaf": "range"})
-SPECIAL = [Fraction(x) for x in ("0", "1", "-1", "1/2", "2", "3", "4", "10", "1/10", "1/100", "100", "3/2", "99/100")]
+SPECIAL = [
+    Fraction(x) for x in ("0", "1", "-1", "1/2", "2", "3", "4", "10", "1/10", "1/100", "100", "3/2", "99/100")
+]
 
 
 def certificate(identity: str, claim: Claim, verdict: str, proof: Node, prec: int = 80) -> dict[str, Any]:
