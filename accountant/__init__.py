@@ -1,2 +1,8 @@
-"""Placeholder while the house is being built."""
-__all__: list[str] = []
+"""How private is it, how much noise does it need? Certified bounds, and what they rest on.
+
+The public names are listed once, in ``__init__.pyi``, and load when first used.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

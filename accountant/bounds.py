@@ -95,9 +95,7 @@ class Bound:
 
     def as_json(self) -> dict[str, float | str | None]:
         """The ends under the command line's keys; infinity is the string ``"inf"``."""
-        ends: dict[str, float | str | None] = {
-            end: _finite(getattr(self, end)) for end in ("lower", "upper")
-        }
+        ends: dict[str, float | str | None] = {end: _finite(getattr(self, end)) for end in ("lower", "upper")}
         return ends | {"of": self.of, "attained_by": self.attained_by}
 
 

@@ -36,7 +36,11 @@ def exact(value: Number, name: str = "value") -> Fraction:
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{name} ({value!r}) must be a finite number")
     try:
-        return Fraction(Decimal(value.strip())) if isinstance(value, str) and "/" not in value else Fraction(value)
+        return (
+            Fraction(Decimal(value.strip()))
+            if isinstance(value, str) and "/" not in value
+            else Fraction(value)
+        )
     except (ArithmeticError, TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} ({value!r}) must be a finite number") from error
 
@@ -64,7 +68,7 @@ def round_up(value: flint.arb) -> float:
     >>> with precision(100): round_up(flint.arb(1) / 3) > 1 / 3
     True
     """
-    return -round_down(-value)
+    return -round_down(-value) + 0.0
 
 
 def round_down(value: flint.arb) -> float:
@@ -80,7 +84,7 @@ def round_down(value: flint.arb) -> float:
     candidate = _nearest(value.lower())
     while not flint.arb(candidate) <= value:
         candidate = math.nextafter(candidate, -math.inf)
-    return candidate
+    return candidate + 0.0
 
 
 def _nearest(value: flint.arb) -> float:

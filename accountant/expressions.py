@@ -76,8 +76,11 @@ def evaluate(expression: Expression, algebra: Algebra[T], values: Mapping[str, T
         return values[expression] if expression.isidentifier() else algebra.rational(Fraction(expression))
     operator, *arguments = expression
     if operator == "^":
-        return _power(evaluate(arguments[0], algebra, values), int(arguments[1]), algebra)
-    return _OPERATORS[operator](algebra, *(evaluate(argument, algebra, values) for argument in arguments))
+        powered: T = _power(evaluate(arguments[0], algebra, values), int(arguments[1]), algebra)
+        return powered
+    parts = (evaluate(argument, algebra, values) for argument in arguments)
+    result: T = _OPERATORS[operator](algebra, *parts)
+    return result
 
 
 def _power(base: Any, exponent: int, algebra: Algebra[Any]) -> Any:
@@ -110,13 +113,13 @@ def variables_of(expression: Expression) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula written once, as text; everything else about it is derived.
+    r"""A formula written once, as text; everything else about it is derived.
 
     >>> rho = Formula("2*A*K/(H**2*log(2*H*S*A))")
     >>> rho.float(S=6, A=2, H=20, K=1000)
-    1.619732
+    1.619752
     >>> rho.latex()
-    '\\\\frac{2 A K}{H^{2} \\\\log{\\\\left(2 A H S \\\\right)}}'
+    '\\frac{2 A K}{H^{2} \\log{\\left(2 A H S \\right)}}'
     """
 
     text: str

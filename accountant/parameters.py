@@ -38,7 +38,7 @@ class Domain:
 
     def __str__(self) -> str:
         noun = "an integer" if self.kind is int else "a number"
-        left, right = "([" [not self.lower_open], ")]"[not self.upper_open]
+        left, right = "(["[not self.lower_open], ")]"[not self.upper_open]
         if math.isinf(self.upper):
             return f"{noun} {'above' if self.lower_open else 'at least'} {self.lower:g}"
         return f"{noun} in {left}{self.lower:g}, {self.upper:g}{right}"

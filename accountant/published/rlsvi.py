@@ -13,7 +13,7 @@ from accountant.sources import Source
 __all__ = ["PAPER", "PUBLISHED", "VERSION"]
 
 PAPER, VERSION = "arXiv:2606.01952", "v1"
-_SIZES = {name: "[1, inf)" for name in ("S", "A", "H", "K", "k", "N")}
+_SIZES = dict.fromkeys(("S", "A", "H", "K", "k", "N"), "[1, inf)")
 _DOMAIN = {**_SIZES, "alpha": "(1, inf)", "delta": "(0, 1)"}
 
 
@@ -24,7 +24,11 @@ def _entry(formula: str, statement: str | None, item: str, name: str, text: str)
 PUBLISHED = (
     _entry("rlsvi.algorithm1", None, "Algorithm 1", "beta_k", "S*H**3*log(2*H*S*A*k)/2"),
     _entry(
-        "rlsvi.lemma11.cell", "rlsvi.lemma11", "Lemma 11 (proof)", "D_alpha", "alpha*(N + 1)/(S*H**3*log(2*H*S*A*k)*N**2)"
+        "rlsvi.lemma11.cell",
+        "rlsvi.lemma11",
+        "Lemma 11 (proof)",
+        "D_alpha",
+        "alpha*(N + 1)/(S*H**3*log(2*H*S*A*k)*N**2)",
     ),
     _entry("rlsvi.lemma11", "rlsvi.lemma11", "Lemma 11", "epsilon", "2*alpha*A/(H**3*log(2*H*S*A))"),
     _entry("rlsvi.lemma12", "rlsvi.lemma12", "Lemma 12", "epsilon", "2*alpha*A*K/(H**2*log(2*H*S*A))"),

@@ -1,13 +1,38 @@
-"""RLSVI's accountant (being extended)."""
+"""RLSVI's accountant: the published epsilon, the exact one, and the tight one.
+
+A user is an episode. What is released is every perturbed table Q_h^k; policies and actions follow by
+post-processing and the billboard lemma. Under ``rewards-only`` a changed user moves one cell a step,
+so that the whole run is a Gaussian mechanism of mu^2 = 2 rho, rho = sum_{k=2}^K 2/(S H^2 log(2HSAk))
+(docs/notes/rlsvi_tight.md). Under ``replace`` the visit counts change too, which is accounted for
+where values are clipped (docs/notes/rlsvi_state_neighbours.md), and is honest rather than useful.
+
+Source: arXiv:2606.01952v1; the tight statements are this project's own.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
 
-from accountant.adjacency import Adjacency
+import flint
+
+from accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee
+from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from accountant.bounds import Bound, exactly
+from accountant.conversion import CANONNE_KAMATH_STEINKE
+from accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
+from accountant.gaussian import gaussian_mu
+from accountant.notions import GaussianDP, RenyiDP
+from accountant.orders import Orders
 from accountant.parameters import Integers, Parameters, Reals, parameter
+from accountant.published import published
+from accountant.rl.log_sums import sum_of_reciprocal_logs
+from accountant.trust import TrustModel, billboard
 
-__all__ = ["RLSVIParameters", "guarantee"]
+__all__ = ["ACCOUNTANT", "RLSVIParameters", "attained_mu", "guarantee", "published_rho", "rho"]
+
+_BITS = 192
 
 
 @dataclass(frozen=True)
@@ -27,10 +52,181 @@ class RLSVIParameters(Parameters):
         Reals(0, lower_open=True), "1", "factor on the paper's noise variance beta_k", 1.0
     )
     clip: float | None = parameter(
-        Reals(0), "reward", "clip values of the next step to [0, clip]; the paper does not clip", None
+        Reals(0), "reward", "clip the next step's values to [0, clip]; the paper does not clip", None
+    )
+
+    @property
+    def log_scale(self) -> int:
+        """2HSA, the constant inside the paper's logarithms."""
+        return 2 * self.horizon * self.states * self.actions
+
+
+def rho(parameters: RLSVIParameters) -> Bound:
+    """The zCDP parameter of a whole run under ``rewards-only``: sum_{k=2}^K 2/(S H^2 log(2HSAk)).
+
+    >>> rho(RLSVIParameters(6, 2, 20, 1000)).upper
+    0.069378
+
+    Source: this project's statement rlsvi.tight.
+    """
+    with precision(_BITS):
+        return bound_of(_rho(parameters))
+
+
+def _rho(parameters: RLSVIParameters) -> flint.arb:
+    return parameters.horizon * _sum_of_reciprocal_betas(parameters)
+
+
+def _sum_of_reciprocal_betas(parameters: RLSVIParameters) -> flint.arb:
+    """sum_{k=2}^K 1/(beta_scale * beta_k), beta_k = S H^3 log(2HSAk)/2."""
+    scale = arb_of(exact(parameters.beta_scale)) * parameters.states * parameters.horizon**3
+    return 2 * sum_of_reciprocal_logs(parameters.log_scale, 2, parameters.episodes) / scale
+
+
+def published_rho(parameters: RLSVIParameters) -> Bound:
+    """The zCDP parameter that the paper's Lemma 12 proves: 2AK/(H^2 log(2HSA)).
+
+    >>> published_rho(RLSVIParameters(6, 2, 20, 1000)).upper
+    1.619752
+    """
+    with precision(_BITS):
+        return bound_of(_published("rlsvi.rho", parameters))
+
+
+def _published(name: str, parameters: RLSVIParameters, **more: flint.arb) -> flint.arb:
+    sizes = {
+        "S": flint.arb(parameters.states),
+        "A": flint.arb(parameters.actions),
+        "H": flint.arb(parameters.horizon),
+        "K": flint.arb(parameters.episodes),
+    }
+    return published(name).formula.arb(**sizes, **more)
+
+
+def _published_guarantee(parameters: RLSVIParameters) -> PublishedGuarantee | None:
+    if parameters.beta_scale != 1:
+        return None  # the paper speaks of its own noise only
+
+    def epsilon(delta: Any) -> Bound:
+        failure = exact(delta, "delta")
+        if failure == 0:
+            return exactly(float("inf"))
+        with precision(_BITS):
+            return bound_of(_published("rlsvi.corollary14", parameters, delta=arb_of(failure)))
+
+    with precision(_BITS):
+        mu = bound_of((2 * _published("rlsvi.rho", parameters)).sqrt())
+    return PublishedGuarantee("rlsvi.corollary14", epsilon, GaussianDP(mu))
+
+
+def attained_mu(parameters: RLSVIParameters) -> Bound:
+    """The mu of a Gaussian pair that a named pair of neighbours is at least as distinguishable as.
+
+    The first user's rewards are all 0 or all 1. With two states or more, the first user leaves the
+    start state after one step and nobody follows, so that the cell has N = 1 visit in all later
+    episodes at every step but the first; in the start state N <= k - 1, whatever the policies do. The
+    upper end has no meaning of its own: it tells how exactly the lower one was computed.
+    """
+    shared = parameters.horizon if parameters.states == 1 else 1
+    last = min(parameters.episodes, 1 + _TERMS)
+    with precision(_BITS):
+        alone = (parameters.horizon - shared) * 2 * _sum_of_reciprocal_betas(parameters)
+        scale = arb_of(exact(parameters.beta_scale)) * parameters.states * parameters.horizon**3
+        terms = (
+            flint.arb(k) / ((k - 1) ** 2 * (flint.arb(parameters.log_scale) * k).log())
+            for k in range(2, last + 1)
+        )
+        followed = shared * 2 * sum(terms, flint.arb(0)) / scale
+        return bound_of((alone + followed).sqrt(), "mechanism", _PAIR)
+
+
+_TERMS = 4096  # the terms fall like 1/k^2; leaving the rest out keeps the lower end a lower end
+_PAIR = "first user's rewards all 0 against all 1, in states nobody visits after the first step"
+
+
+def guarantee(parameters: RLSVIParameters, adjacency: Adjacency) -> Accounted:
+    """The proved guarantee of a run under ``adjacency``, joint differential privacy of all users.
+
+    >>> found = guarantee(RLSVIParameters(6, 2, 20, 1000), Adjacency.REWARDS_ONLY)
+    >>> found.guarantee.epsilon("1e-6").upper, found.published.epsilon("1e-6").upper
+    (1.633810, 11.080765)
+
+    Raises:
+        UnprovedAdjacencyError: for a relation without a proof.
+    """
+    if adjacency not in _PROVED:
+        known = ", ".join(relation.value for relation in _PROVED)
+        raise UnprovedAdjacencyError("rlsvi", adjacency, f"proved relations: {known}")
+    return _PROVED[adjacency](parameters)
+
+
+def _rewards_only(parameters: RLSVIParameters) -> Accounted:
+    with precision(_BITS):
+        mu = bound_of((2 * _rho(parameters)).sqrt())
+    return Accounted(
+        GaussianDP(mu),
+        Adjacency.REWARDS_ONLY,
+        billboard(TrustModel.CENTRAL),
+        "rlsvi.tight",
+        _published_guarantee(parameters),
+        Attained(GaussianDP(attained_mu(parameters)), _PAIR),
     )
 
 
-def guarantee(parameters: RLSVIParameters, adjacency: Adjacency) -> object:
-    """Placeholder."""
-    raise ValueError
+def _replace(parameters: RLSVIParameters) -> Accounted:
+    if parameters.clip is None:
+        why = "visit counts and values change with the states; give clip to bound the values"
+        raise UnprovedAdjacencyError("rlsvi", Adjacency.REPLACE, why)
+    with precision(_BITS):
+        total = _sum_of_reciprocal_betas(parameters)
+
+    def curve(order: flint.arb) -> flint.arb:
+        return _state_curve(parameters, total, order)
+
+    return Accounted(
+        RenyiDP(curve, Orders(below=Fraction(2)), CANONNE_KAMATH_STEINKE),
+        Adjacency.REPLACE,
+        billboard(TrustModel.CENTRAL),
+        "rlsvi.state_neighbours",
+        notes=("the noise variance itself depends on the visit counts, so epsilon grows like H K / 4",),
+    )
+
+
+def _state_curve(parameters: RLSVIParameters, total: flint.arb, order: flint.arb) -> flint.arb:
+    """The Renyi curve for replaced trajectories, finite for orders in (1, 2).
+
+    Statement rlsvi.state_neighbours; ``total`` is the sum of 1/beta_k.
+
+    At every later episode and step one cell loses a visit and one gains one; N = 1 is the worst count.
+    """
+    span = 1 + arb_of(exact(parameters.clip or 0.0))
+    squares = (parameters.horizon - 1) * span**2 + 1  # the last step has no next values
+    means = 3 * order * squares / ((1 + order) * (2 - order)) * total
+    log_ratio = (2 / ((1 + order) * (2 - order))).log() / (2 * (order - 1))
+    return means + parameters.horizon * (parameters.episodes - 1) * log_ratio
+
+
+_PROVED = {Adjacency.REWARDS_ONLY: _rewards_only, Adjacency.REPLACE: _replace}
+
+
+def _calibrate(
+    parameters: RLSVIParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+) -> tuple[RLSVIParameters, RLSVIParameters]:
+    """The smallest beta_scale that meets (epsilon, delta), and one just below that does not."""
+    if adjacency is not Adjacency.REWARDS_ONLY:
+        guarantee(parameters, adjacency)
+        raise ValueError(
+            f"adjacency ({adjacency.value!r}): more noise does not lower epsilon to a target here"
+        )
+    meets, misses = gaussian_mu(exact(epsilon, "epsilon"), exact(delta, "delta"))
+    with precision(_BITS):
+        unit = 2 * _rho(replace(parameters, beta_scale=1.0))
+        enough, short = (unit / arb_of(exact(mu)) ** 2 for mu in (meets, misses))
+        margin = 1 + flint.arb(2) ** -50
+        scales = round_up(enough * margin), round_down(short / margin)
+    return replace(parameters, beta_scale=scales[0]), replace(parameters, beta_scale=scales[1])
+
+
+ACCOUNTANT = Accountant(
+    "rlsvi", "Randomised least-squares value iteration", RLSVIParameters, guarantee, "beta_scale", _calibrate
+)

@@ -1,0 +1,91 @@
+"""Accounted: what an accountant answers about one mechanism, and the type of an accountant.
+
+The catalogue lists every accountant under its command-line name; a module is imported when asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from accountant.adjacency import Adjacency
+from accountant.bounds import Bound
+from accountant.notions import Guarantee
+from accountant.parameters import Parameters
+from accountant.trust import TrustModel
+
+__all__ = ["CATALOGUE", "Accountant", "Accounted", "Attained", "PublishedGuarantee", "accountant_for"]
+
+
+@dataclass(frozen=True)
+class PublishedGuarantee:
+    """The paper's own answer: its printed epsilon, and the same guarantee converted exactly."""
+
+    statement: str
+    """Id of the statement that prints it."""
+    epsilon: Callable[[Any], Bound]
+    """delta -> the printed formula's value, enclosed; infinite at delta 0."""
+    exact: Guarantee
+    """The guarantee the paper proves on the way, converted without loss."""
+
+
+@dataclass(frozen=True)
+class Attained:
+    """A lower bound on the mechanism's own privacy loss: a pair of neighbours that realises it."""
+
+    guarantee: Guarantee
+    pair: str
+
+
+@dataclass(frozen=True)
+class Accounted:
+    """A proved guarantee of one mechanism under one neighbouring relation."""
+
+    guarantee: Guarantee
+    adjacency: Adjacency
+    trust: TrustModel
+    statement: str
+    """Id of the statement the guarantee rests on."""
+    published: PublishedGuarantee | None = None
+    attained: Attained | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def notion(self) -> Guarantee:
+        """The guarantee, as the notion of privacy it is stated in."""
+        return self.guarantee
+
+
+@dataclass(frozen=True)
+class Accountant:
+    """One mechanism's accountant, as the command line and claim files see it."""
+
+    name: str
+    title: str
+    parameters: type[Parameters]
+    guarantee: Callable[[Any, Adjacency], Accounted]
+    noise: str
+    """Name of the parameter that calibration searches."""
+    calibrate: Callable[[Any, Adjacency, Any, Any], tuple[Any, Any]] = field(repr=False)
+    """(parameters, adjacency, epsilon, delta) -> (parameters that meet it, parameters that do not)."""
+
+
+CATALOGUE: Mapping[str, str] = {"rlsvi": "accountant.rl.rlsvi"}
+"""Command-line name -> module whose ``ACCOUNTANT`` serves it."""
+
+
+def accountant_for(name: str) -> Accountant:
+    """The accountant of that command-line name.
+
+    >>> accountant_for("rlsvi").parameters.__name__
+    'RLSVIParameters'
+
+    Raises:
+        ValueError: for an unknown name, listing the known ones.
+    """
+    if name not in CATALOGUE:
+        raise ValueError(f"mechanism ({name!r}) must be one of: {', '.join(CATALOGUE)}")
+    found: Accountant = importlib.import_module(CATALOGUE[name]).ACCOUNTANT
+    return found

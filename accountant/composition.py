@@ -1,0 +1,65 @@
+"""Adaptive composition, one theorem for each notion.
+
+Parameters add as exact rationals; where a root is taken the result is rounded outwards.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import reduce
+
+from accountant.bounds import Bound
+from accountant.enclosures import arb_of, precision, round_down, round_up
+from accountant.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP
+from accountant.notions import ends_of as _ends
+from accountant.orders import Orders
+
+__all__ = ["compose_approx", "compose_gaussian", "compose_renyi", "compose_zcdp"]
+
+
+def compose_approx(*parts: ApproxDP) -> ApproxDP:
+    """Basic composition: epsilons and deltas add (Dwork and Roth 2014, Theorem 3.16).
+
+    >>> compose_approx(ApproxDP(1, 0), ApproxDP(0.5, 0)).epsilon(0).upper
+    1.5
+    """
+    epsilon = _sum([_ends(part.epsilon_parameter, "epsilon") for part in parts])
+    low, high = _total([_ends(part.delta_parameter, "delta") for part in parts])
+    return ApproxDP(epsilon, _bound(min(low, Fraction(1)), min(high, Fraction(1))))
+
+
+def compose_zcdp(*parts: ZCDP) -> ZCDP:
+    """The rhos add (Bun and Steinke, arXiv:1605.02065v1, Lemma 1.7)."""
+    return ZCDP(_sum([_ends(part.rho, "rho") for part in parts]))
+
+
+def compose_gaussian(*parts: GaussianDP) -> GaussianDP:
+    """The squares of the mus add (Dong, Roth and Su, arXiv:1905.02383v3, Corollary 2).
+
+    >>> compose_gaussian(GaussianDP(3), GaussianDP(4)).delta(0).upper == GaussianDP(5).delta(0).upper
+    True
+    """
+    squares = [tuple(end**2 for end in _ends(part.mu, "mu")) for part in parts]
+    low, high = (sum((square[i] for square in squares), Fraction(0)) for i in (0, 1))
+    with precision(128):
+        return GaussianDP(Bound(round_down(arb_of(low).sqrt()), round_up(arb_of(high).sqrt())))
+
+
+def compose_renyi(*parts: RenyiDP) -> RenyiDP:
+    """The curves add at every order at which all are known (Mironov, arXiv:1702.07476v3, Proposition 1)."""
+    curves = [part.curve for part in parts]
+    orders = reduce(Orders.meet, (part.orders for part in parts), Orders())
+    return RenyiDP(lambda order: sum((curve(order) for curve in curves), 0 * order), orders)
+
+
+def _total(ends: list[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:
+    return sum((low for low, _ in ends), Fraction(0)), sum((high for _, high in ends), Fraction(0))
+
+
+def _sum(ends: list[tuple[Fraction, Fraction]]) -> Bound:
+    return _bound(*_total(ends))
+
+
+def _bound(low: Fraction, high: Fraction) -> Bound:
+    with precision(128):
+        return Bound(round_down(arb_of(low)), round_up(arb_of(high)))

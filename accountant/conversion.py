@@ -1,0 +1,140 @@
+"""Conversions from Renyi to approximate differential privacy, one theorem each.
+
+Each theorem turns "D_order(P||Q) <= renyi" into an upper bound on log delta(epsilon). The first two
+are closed forms; the third is the optimum for one order: no smaller delta follows from that hypothesis.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+
+from accountant.enclosures import arb_of, precision
+from accountant.joint_range import best_order, common_pair, optimal_delta
+from accountant.orders import Orders, lowest_position, minimise_convex
+from accountant.sources import Source
+
+__all__ = ["CANONNE_KAMATH_STEINKE", "MIRONOV", "OPTIMAL", "Conversion", "Curve", "convert"]
+
+Curve = Callable[[flint.arb], flint.arb]
+"""A Renyi curve: order -> upper bound on D_order in both directions."""
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """A theorem that bounds delta at one order; ``convex`` if its log delta is convex in the order."""
+
+    name: str
+    source: Source
+    log_delta: Callable[[flint.arb, flint.arb, flint.arb], tuple[flint.arb, flint.arb]]
+    convex: bool = True
+
+
+def _mironov(order: flint.arb, renyi: flint.arb, epsilon: flint.arb) -> tuple[flint.arb, flint.arb]:
+    value = (order - 1) * (renyi - epsilon)
+    return value, value
+
+
+def _canonne_kamath_steinke(
+    order: flint.arb, renyi: flint.arb, epsilon: flint.arb
+) -> tuple[flint.arb, flint.arb]:
+    gap = order - 1
+    value = gap * (renyi - epsilon) + gap * gap.log() - order * order.log()
+    return value, value
+
+
+def _optimal(order: flint.arb, renyi: flint.arb, epsilon: flint.arb) -> tuple[flint.arb, flint.arb]:
+    pair = optimal_delta(order, renyi, epsilon)
+    return _log(pair.lower), _log(pair.upper)
+
+
+MIRONOV = Conversion("Mironov", Source("arXiv:1702.07476", "v3", "Proposition 3", "rlsvi.lemma8"), _mironov)
+CANONNE_KAMATH_STEINKE = Conversion(
+    "Canonne-Kamath-Steinke",
+    Source("arXiv:2004.00010", "v5", "Proposition 12"),
+    _canonne_kamath_steinke,
+)
+OPTIMAL = Conversion("optimal", Source("arXiv:2001.05990", "v1", "Theorem 3"), _optimal, convex=False)
+
+
+def convert(
+    conversion: Conversion, curve: Curve, orders: Orders, epsilon: Fraction, two_sided: bool = True
+) -> tuple[flint.arb, flint.arb]:
+    """Certified ends around the smallest delta that ``conversion`` gives over all ``orders``.
+
+    Both ends are at most 1. The lower end is 0 where the search cannot certify a better one, or where
+    ``two_sided`` is off and the costly part of that search is left out.
+
+    Args:
+        curve: the Renyi curve, evaluated at the precision in force. On an interval of orders it is
+            nondecreasing and (order - 1) * curve(order) convex, as for every Renyi divergence and every
+            sum of them.
+        epsilon: at least 0.
+    """
+    closed_form = CANONNE_KAMATH_STEINKE if conversion is OPTIMAL else conversion
+    with precision(_BITS):
+        rough = _at_precision(closed_form, curve, orders, epsilon, two_sided)
+    if conversion is closed_form:
+        return rough
+    bits = _bits_needed(float(epsilon), rough[1])
+    if bits > _MOST_BITS:
+        return rough[0] * 0, rough[1]  # so far out the closed form loses nothing that shows
+    with precision(bits):
+        low, high = _at_precision(conversion, curve, orders, epsilon, two_sided)
+    # Where the stationary point was missed, the closed form is still a theorem.
+    return low, high if high <= rough[1] else rough[1]
+
+
+_BITS, _MOST_BITS = 192, 1024
+
+
+def _bits_needed(epsilon: float, delta: flint.arb) -> int:
+    """The Lagrangian multiplies its error by e^epsilon and compares it with delta."""
+    size = epsilon - (float(delta.log().mid()) if delta > 0 else 0.0)
+    return _BITS + int(3 * size / math.log(2))
+
+
+def _at_precision(
+    conversion: Conversion, curve: Curve, orders: Orders, point: Fraction, two_sided: bool
+) -> tuple[flint.arb, flint.arb]:
+    epsilon = arb_of(point)
+
+    def ends(order: flint.arb) -> tuple[flint.arb, flint.arb]:
+        return conversion.log_delta(order, curve(order), epsilon)
+
+    if orders.listed is not None:
+        pairs = [ends(arb_of(order)) for order in orders.listed]
+        low, high = _least([pair[0] for pair in pairs]), min((pair[1] for pair in pairs), key=_middle)
+    elif conversion.convex:
+        low, high = minimise_convex(lambda order: ends(order)[1], orders)
+    else:
+        start = lowest_position(lambda a: _canonne_kamath_steinke(a, curve(a), epsilon)[1], orders)
+        order = best_order(curve, orders, epsilon, start)
+        common = common_pair(order, curve, orders, epsilon) if two_sided else flint.arb(0)
+        low, high = _log(common), ends(order)[1]
+    return _capped(low), _capped(high)
+
+
+def _middle(value: flint.arb) -> float:
+    return float(value.mid()) if not value.is_nan() else math.inf
+
+
+def _least(values: list[flint.arb]) -> flint.arb:
+    """A number certified to be at most each of ``values``."""
+    return min(
+        (value.lower() for value in values), key=lambda end: float(end) if not end.is_nan() else -math.inf
+    )
+
+
+def _log(value: flint.arb) -> flint.arb:
+    return value.log() if value > 0 else flint.arb("-inf")
+
+
+def _capped(log_delta: flint.arb) -> flint.arb:
+    if log_delta.is_nan() or not log_delta < 0:
+        return flint.arb(1)
+    return flint.arb(0) if log_delta == flint.arb("-inf") else log_delta.exp()

@@ -1,0 +1,135 @@
+"""Episodes: one batch of trajectories for all papers, array-backed, ragged by length.
+
+Steps of all episodes lie one after another; ``lengths`` says where one ends. The file format is NPZ
+with a version, checked on reading.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Episodes", "differ_only_in_rewards", "replaces_one_user"]
+
+Integers = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+_FORMAT = 1
+_STEPS = ("states", "actions", "rewards")
+
+
+@dataclass(frozen=True, eq=False)
+class Episodes:
+    """A batch of trajectories.
+
+    Attributes:
+        states, actions: int64, one entry a step, at least 0.
+        rewards: float64, one entry a step, in [0, 1].
+        lengths: int64, steps of each episode, at least 1; they sum to the number of steps.
+        user: int64, who contributed each episode.
+
+    >>> batch = Episodes.rectangular([[0, 1]], [[1, 0]], [[0.5, 1.0]])
+    >>> batch.count, batch.rewards.tolist()
+    (1, [0.5, 1.0])
+
+    Raises:
+        ValueError: naming the field and the rule it breaks.
+    """
+
+    states: Integers
+    actions: Integers
+    rewards: Reals
+    lengths: Integers
+    user: Integers
+
+    def __post_init__(self) -> None:
+        if len(self.lengths) == 0:
+            raise ValueError("lengths ([]) must hold at least one episode")
+        if int(self.lengths.min()) < 1:
+            raise ValueError(f"lengths ({int(self.lengths.min())}) must be at least 1")
+        steps = int(self.lengths.sum())
+        for name in _STEPS:
+            if getattr(self, name).shape != (steps,):
+                raise ValueError(f"{name} (shape {getattr(self, name).shape}) must have shape ({steps},)")
+        if self.user.shape != self.lengths.shape:
+            raise ValueError(f"user (shape {self.user.shape}) must have shape {self.lengths.shape}")
+        for name in ("states", "actions"):
+            if int(getattr(self, name).min()) < 0:
+                raise ValueError(f"{name} ({int(getattr(self, name).min())}) must be at least 0")
+        outside = ~((self.rewards >= 0) & (self.rewards <= 1))
+        if outside.any():
+            raise ValueError(f"rewards ({float(self.rewards[outside][0])!r}) must be in [0, 1]")
+
+    @classmethod
+    def rectangular(cls, states: Any, actions: Any, rewards: Any) -> Episodes:
+        """Episodes of equal length, from arrays of shape (episodes, steps); each is its own user."""
+        table = np.asarray(states, dtype=np.int64)
+        if table.ndim != 2:
+            raise ValueError(f"states (shape {table.shape}) must have shape (episodes, steps)")
+        count, horizon = table.shape
+        return cls(
+            table.ravel(),
+            np.asarray(actions, dtype=np.int64).ravel(),
+            np.asarray(rewards, dtype=np.float64).ravel(),
+            np.full(count, horizon, dtype=np.int64),
+            np.arange(count, dtype=np.int64),
+        )
+
+    @property
+    def count(self) -> int:
+        """The number of episodes."""
+        return len(self.lengths)
+
+    def table(self, name: str) -> npt.NDArray[Any]:
+        """The field ``name`` as an array (episodes, steps), for episodes of equal length."""
+        if (self.lengths != self.lengths[0]).any():
+            raise ValueError("lengths must all be equal for a rectangular table")
+        found: npt.NDArray[Any] = getattr(self, name).reshape(self.count, -1)
+        return found
+
+    def save(self, path: Path) -> None:
+        """Write the batch as NPZ, whole or not at all."""
+        partial = path.with_suffix(".partial")
+        with partial.open("wb") as stream:
+            np.savez_compressed(stream, format=_FORMAT, **vars(self))
+        partial.replace(path)
+
+    @classmethod
+    def load(cls, path: Path) -> Episodes:
+        """Read a batch written by ``save``.
+
+        Raises:
+            ValueError: for another format version or missing fields.
+        """
+        with np.load(path, allow_pickle=False) as stored:
+            names = {"format", *cls.__dataclass_fields__}
+            if set(stored.files) != names:
+                raise ValueError(f"{path.name}: fields {sorted(stored.files)} must be {sorted(names)}")
+            if int(stored["format"]) != _FORMAT:
+                raise ValueError(f"{path.name}: format ({int(stored['format'])}) must be {_FORMAT}")
+            return cls(**{name: stored[name] for name in cls.__dataclass_fields__})
+
+
+def _one_user_apart(first: Episodes, second: Episodes, fields: tuple[str, ...]) -> bool:
+    """Whether the two agree outside one user's steps, in lengths and users everywhere."""
+    if not (np.array_equal(first.user, second.user) and np.array_equal(first.lengths, second.lengths)):
+        return False
+    owner = np.repeat(first.user, first.lengths)
+    apart = np.zeros(len(owner), dtype=bool)
+    for name in fields:
+        apart |= getattr(first, name) != getattr(second, name)
+    return len(np.unique(owner[apart])) <= 1
+
+
+def differ_only_in_rewards(first: Episodes, second: Episodes) -> bool:
+    """Whether the batches are neighbours under ``rewards-only``: one user's rewards, nothing else."""
+    same = all(np.array_equal(getattr(first, name), getattr(second, name)) for name in ("states", "actions"))
+    return same and _one_user_apart(first, second, ("rewards",))
+
+
+def replaces_one_user(first: Episodes, second: Episodes) -> bool:
+    """Whether the batches, of equal lengths, are neighbours under ``replace``: one user's steps differ."""
+    return _one_user_apart(first, second, _STEPS)

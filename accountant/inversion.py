@@ -1,0 +1,131 @@
+"""Inversion: from a decreasing profile delta(epsilon) to the smallest epsilon for a delta, certified.
+
+A search in ordinary numbers proposes; two certified evaluations, one on each side, decide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import flint
+
+from accountant.enclosures import arb_of, precision
+
+__all__ = ["PRECISIONS", "Profile", "below", "bracket", "refined"]
+
+PRECISIONS = (128, 256, 512, 1024, 2048, 4096)
+Profile = Callable[[Fraction], flint.arb]
+"""delta at an exact epsilon, enclosed at the precision in force."""
+
+
+def refined(evaluate: Callable[[], flint.arb], bits: int = 64) -> flint.arb:
+    """``evaluate()`` at the first precision that gives ``bits`` correct bits, else at the last one.
+
+    The value is an enclosure in either case. Runs inside a caller's ``precision`` block or not.
+    """
+    for working in PRECISIONS:
+        with precision(working):
+            value = evaluate()
+        if value.is_exact() or (value.is_finite() and value.rel_accuracy_bits() >= bits):
+            break
+    return value
+
+
+def bracket(profile: Profile, target: Fraction, start: float = 1.0) -> tuple[float, float]:
+    """Floats ``lower <= upper`` with profile(lower) > target >= profile(upper), both certified.
+
+    ``profile`` is decreasing on [0, inf). ``(0.0, 0.0)`` where already profile(0) <= target, and
+    ``(inf, inf)`` where target is 0 and no representable epsilon reaches it.
+
+    >>> from fractions import Fraction
+    >>> from accountant.enclosures import arb_of
+    >>> low, high = bracket(lambda x: arb_of(-x).exp(), Fraction(1, 10))
+    >>> low <= 2.302585092994046 <= high and high - low < 1e-14
+    True
+    """
+    if _at_most(profile, 0.0, target):
+        return 0.0, 0.0
+    if target == 0:
+        return math.inf, math.inf
+    guess = _search(lambda epsilon: _gap(profile, epsilon, target), start)
+    return _step_out(profile, guess, target)
+
+
+def _gap(profile: Profile, epsilon: float, target: Fraction) -> float:
+    """log(profile / target), roughly: its sign guides the search, nothing rests on it."""
+    value = refined(lambda: profile(Fraction(epsilon)), 20)
+    ratio = (value.mid() / arb_of(target).mid()).log()
+    return float(ratio) if ratio.is_finite() else -1e6
+
+
+def _at_most(profile: Profile, epsilon: float, target: Fraction) -> bool | None:
+    """Whether profile(epsilon) <= target; None where no precision decides."""
+    for working in PRECISIONS:
+        with precision(working):
+            value, goal = profile(Fraction(epsilon)), arb_of(target)
+            if value <= goal:
+                return True
+            if value > goal:
+                return False
+    return None
+
+
+def _search(gap: Callable[[float], float], start: float) -> float:
+    """Where ``gap`` changes sign: doubling or halving to a bracket, then the Illinois method."""
+    low, high = _enclose(gap, start)
+    if low == high:
+        return high
+    at_low, at_high = gap(low), gap(high)
+    for _ in range(200):
+        if high - low <= 4e-16 * high:
+            break
+        middle = (low * at_high - high * at_low) / (at_high - at_low)
+        if not low < middle < high:
+            middle = (low + high) / 2
+        value = gap(middle)
+        if value == 0:
+            return middle
+        if value < 0:
+            high, at_high, at_low = middle, value, at_low / 2
+        else:
+            low, at_low, at_high = middle, value, at_high / 2
+        if min(abs(at_low), abs(at_high)) == 0:
+            break
+    return high
+
+
+def _enclose(gap: Callable[[float], float], start: float) -> tuple[float, float]:
+    low = high = start
+    if gap(start) > 0:
+        while gap(high) > 0:
+            low, high = high, high * 2
+            if math.isinf(high):
+                return low, low
+    else:
+        while gap(low) <= 0 and low > 5e-324:
+            low, high = low / 2, low
+    return low, high
+
+
+def _step_out(profile: Profile, guess: float, target: Fraction) -> tuple[float, float]:
+    """Certified ends around ``guess``, moved outwards in doubling steps until both are decided."""
+    high, step = guess, _ulp(guess)
+    while _at_most(profile, high, target) is not True and not math.isinf(high):
+        high += step
+        step *= 2
+    return below(profile, guess, target, _ulp(guess)), high
+
+
+def below(profile: Profile, guess: float, target: Fraction, step: float) -> float:
+    """An epsilon below ``guess``, or 0, at which the profile is certified to be above ``target``."""
+    low = guess
+    while low > 0 and _at_most(profile, low, target) is not False:
+        low = max(low - step, 0.0)
+        step *= 2
+    return low
+
+
+def _ulp(value: float) -> float:
+    return max(value * 2.0**-52, 5e-324)

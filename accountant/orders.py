@@ -1,0 +1,114 @@
+"""The best Renyi order: the minimum of a convex function of the order, certified from both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+
+__all__ = ["Function", "Orders", "golden", "lowest_position", "minimise_convex"]
+
+Function = Callable[[flint.arb], flint.arb]
+
+
+@dataclass(frozen=True)
+class Orders:
+    """The orders at which a Renyi curve is known: finitely many, or all between 1 and ``below``.
+
+    >>> Orders(listed=(Fraction(2), Fraction(4))).meet(Orders()).listed
+    (Fraction(2, 1), Fraction(4, 1))
+    """
+
+    below: Fraction | None = None
+    """The open upper end of the interval (1, below); ``None`` for all orders above 1."""
+    listed: tuple[Fraction, ...] | None = None
+    """If given, the curve is known at these orders only."""
+
+    def __post_init__(self) -> None:
+        for order in (*(self.listed or ()), *((self.below,) if self.below is not None else ())):
+            if order <= 1:
+                raise ValueError(f"order ({order}) must be above 1")
+        if self.listed == ():
+            raise ValueError("listed orders (()) must hold at least one order")
+
+    def admits(self, order: Fraction) -> bool:
+        """Whether the curve is known at ``order``."""
+        inside = order > 1 and (self.below is None or order < self.below)
+        return inside and (self.listed is None or order in self.listed)
+
+    def meet(self, other: Orders) -> Orders:
+        """The orders at which two curves are both known."""
+        ends = [end for end in (self.below, other.below) if end is not None]
+        lists = [orders.listed for orders in (self, other) if orders.listed is not None]
+        below = min(ends, default=None)
+        both = Orders(below)
+        if not lists:
+            return both
+        kept = tuple(
+            order for order in lists[0] if both.admits(order) and all(order in listed for listed in lists)
+        )
+        return Orders(below, kept)
+
+    def at(self, position: float) -> flint.arb:
+        """The order at ``position`` in the reals: 1 at -inf, the upper end at +inf."""
+        step = flint.arb(position).exp()
+        reach = step if self.below is None else (flint.arb(1) / (1 / step + 1 / _above_one(self.below)))
+        return 1 + reach.mid()
+
+
+def _above_one(below: Fraction) -> flint.arb:
+    gap = below - 1
+    return flint.arb(flint.fmpq(gap.numerator, gap.denominator))
+
+
+_GOLDEN = 0.6180339887498949
+_REACH = 60.0
+
+
+def golden(height: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
+    """Where ``height``, falling and then rising between the ends, is lowest; nothing rests on it."""
+    inner = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
+    values = [height(position) for position in inner]
+    while high - low > tolerance:
+        if values[0] <= values[1]:
+            high, inner[1], values[1] = inner[1], inner[0], values[0]
+            inner[0] = high - _GOLDEN * (high - low)
+            values[0] = height(inner[0])
+        else:
+            low, inner[0], values[0] = inner[0], inner[1], values[1]
+            inner[1] = low + _GOLDEN * (high - low)
+            values[1] = height(inner[1])
+    return (low + high) / 2
+
+
+def lowest_position(function: Function, orders: Orders) -> float:
+    """The position (as ``Orders.at`` reads it) of the best order for a convex ``function``."""
+    return golden(lambda position: _height(function, orders, position), -_REACH, _REACH, 1e-7)
+
+
+def minimise_convex(function: Function, orders: Orders) -> tuple[flint.arb, flint.arb]:
+    """Certified ends around the minimum of ``function`` over an interval of ``orders``.
+
+    ``function`` is convex in the order and tends to 0 as the order tends to 1. Three points with the
+    middle one lowest bound the minimum from below by their secants.
+    """
+    return _certified(function, orders, lowest_position(function, orders))
+
+
+def _height(function: Function, orders: Orders, position: float) -> float:
+    value = function(orders.at(position))
+    return float(value.mid()) if value.is_finite() else float("inf")
+
+
+def _certified(function: Function, orders: Orders, position: float) -> tuple[flint.arb, flint.arb]:
+    left, order, right = (orders.at(position + offset) for offset in (-1e-6, 0.0, 1e-6))
+    below, value, above = function(left), function(order), function(right)
+    if position + _REACH < 1e-3:  # the minimum is at the order 1, where the function tends to 0
+        left, below = flint.arb(1), flint.arb(0)
+    if not (below >= value and above >= value):
+        return flint.arb("-inf"), value
+    fall = (below - value) / (order - left) * (right - order)
+    rise = (above - value) / (right - order) * (order - left)
+    return value - fall - rise, value  # both are at least 0, so this is below either alone
