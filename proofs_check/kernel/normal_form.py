@@ -128,7 +128,7 @@ class Field:
         return total
 
     def positive(self, p: Poly, reflect: frozenset[str] = frozenset()) -> bool | None:
-        """Certify p > 0 (True) or p >= 0 (False) by coefficients, positive common factors aside, else None."""
+        """Certify p > 0 (True) or p >= 0 (False) by coefficients, positive common factors aside."""
         mono = tuple((s, k) for s, k in (_content(p)[1] if p else ()) if self._is(s, True))
         return self._coefficients(_divided(p, Fraction(1), mono), reflect)
 
@@ -248,7 +248,7 @@ class Field:
         return low >= ia.ZERO and (nz or not strictly)
 
     def log(self, n: Poly, d: Poly) -> Quotient:
-        """Take the logarithm of n/d, as log(n) - log(d)."""
+        """Take the logarithm of a quotient."""
         return self.add(self._log(n), self.mul((constant(-1), constant(1)), self._log(d)))
 
     def _log(self, p: Poly) -> Quotient:
@@ -281,7 +281,7 @@ class Field:
         return self._atom("log", ({((s, 1),): Fraction(1)}, constant(1)))
 
     def sqrt(self, n: Poly, d: Poly) -> Quotient:
-        """Take the square root of n/d, as sqrt(n d)/d."""
+        """Take the square root of a quotient, as sqrt(n d)/d."""
         p = self.reduced(times(n, d))
         if self.sign(n) is None or self.sign(p) is None:
             raise Rejected("the argument of a square root may be negative")

@@ -4,6 +4,8 @@ arXiv:2606.01952v1. Neighbours (Remark 2): the rewards of one trajectory differ,
 not. Whole numbers (S, A, H, K, k, N) are relaxed to real numbers at least 1; that only strengthens a proof.
 """
 
+# ruff: noqa: E501 - a statement is a table; its rows are long
+
 from __future__ import annotations
 
 from accountant.published.rlsvi import PAPER, VERSION

@@ -1,5 +1,7 @@
 """Statements of this project about RLSVI: a tighter account, and neighbours that differ in states too."""
 
+# ruff: noqa: E501 - a statement is a table; its rows are long
+
 from __future__ import annotations
 
 from accountant.published.rlsvi import PAPER, VERSION
@@ -37,13 +39,13 @@ _B = {"B": "[1, inf)", "beta": "(0, inf)"}
 
 
 def forward(n: str) -> str:
-    """The variance term when a cell of n visits loses one."""
-    return f"(log(({n}+1)/{n})/2 + log(({n}+1)/({n}+alpha))/(2*(alpha-1)))"
+    """Return the variance term when a cell of n visits loses one."""
+    return f"((log({n}+1) - log({n}))/2 + (log({n}+1) - log({n}+alpha))/(2*(alpha-1)))"
 
 
 def backward(n: str) -> str:
-    """The variance term in the other direction: a cell gains its n-th visit."""
-    return f"(-log(({n}+1)/{n})/2 + log({n}/({n}+1-alpha))/(2*(alpha-1)))"
+    """Return the variance term in the other direction: a cell gains its n-th visit."""
+    return f"((log({n}) - log({n}+1))/2 + (log({n}) - log({n}+1-alpha))/(2*(alpha-1)))"
 
 
 _WORST = {"leaf": "mono", "var": "N", "dir": 1, "sub": {"leaf": "identity"}}
