@@ -18,6 +18,7 @@ __all__ = ["draw_blocks"]
 
 CHUNK = 4096
 """A block is drawn in chunks of so many samples, each with its own seed."""
+NUMBERS = 1 << 24
 AHEAD = 8
 """With an executor, so many chunks are drawn ahead."""
 
@@ -26,16 +27,18 @@ Labelled = tuple[NDArray[Any], NDArray[np.int64]]
 
 
 def draw_blocks(
-    sampler: Sampler, pair: Pair, seed: int, budget: int, executor: Executor | None
+    sampler: Sampler, pair: Pair, seed: int, budget: int, executor: Executor | None, width: int = 1
 ) -> Iterator[Labelled]:
-    """Yield the samples block by block; a block's chunks and their seeds do not depend on the workers."""
+    """Yield the samples block by block; a block's chunks and their seeds do not depend on the workers.
+
+    ``width`` is how many numbers one output holds; blocks hold at most about `NUMBERS`.
+    """
+    sizes = list(block_sizes(budget, NUMBERS // width))
     chunks = (
-        (size, block, chunk)
-        for block, total in enumerate(block_sizes(budget))
-        for chunk, size in enumerate(_split(total))
+        (size, block, chunk) for block, total in enumerate(sizes) for chunk, size in enumerate(_split(total))
     )
     drawn = _drawn(chunks, sampler, pair, seed, executor)
-    for total in block_sizes(budget):
+    for total in sizes:
         parts = list(itertools.islice(drawn, len(_split(total))))
         yield np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 

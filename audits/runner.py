@@ -75,8 +75,8 @@ def audit(
     _check(alpha, budget, delta, scores, seed)
     claimed = curve.epsilon(delta).upper
     points = curve_points(curve, delta, claimed)
-    check_randomness(sampler, pair, seed)
-    blocks = draw_blocks(sampler, pair, seed, budget, executor)
+    width = check_randomness(sampler, pair, seed)
+    blocks = draw_blocks(sampler, pair, seed, budget, executor, width)
     trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen)
     seen = None if trial.refuted else _would_have_seen(trial, claimed, delta, alpha, seed)
     return Evidence(

@@ -72,8 +72,11 @@ def outputs(sampler: Sampler, data: object, n: int, rng: np.random.Generator) ->
     return drawn
 
 
-def check_randomness(sampler: Sampler, pair: Pair, seed: int) -> None:
+def check_randomness(sampler: Sampler, pair: Pair, seed: int) -> int:
     """Refuse a mechanism whose outputs are not a function of its generator alone.
+
+    Returns:
+        How many numbers one output holds.
 
     Raises:
         MechanismError: two generators give the same outputs (64 and then 2048 of them), or one generator
@@ -86,5 +89,5 @@ def check_randomness(sampler: Sampler, pair: Pair, seed: int) -> None:
     for trial, n in ((1, 64), (2, 2048)):
         one, other = (outputs(sampler, pair.first, n, generator(*place, trial, i)) for i in range(2))
         if not np.array_equal(one, other):
-            return
+            return first.size // len(first)
     raise MechanismError("mechanism: ignores its generator; different generators give identical outputs")
