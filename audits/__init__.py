@@ -12,7 +12,6 @@ from typing import Any
 _HOME = {
     "Atoms": "scores",
     "Evidence": "evidence",
-    "Gated": "scores",
     "Identity": "scores",
     "InvalidPairError": "pairs",
     "LinearDiscriminant": "scores",

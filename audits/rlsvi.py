@@ -19,18 +19,22 @@ from audits.curves import PrivacyCurve
 from audits.evidence import Evidence
 from audits.pairs import Pair, rlsvi_pair
 from audits.runner import BUDGET, audit
-from audits.scores import Atoms, Gated, LinearDiscriminant, LogLikelihoodRatio, Score
+from audits.scores import Atoms, LinearDiscriminant, LogLikelihoodRatio, Score, whole
 from mechanisms.rl.likelihood import log_likelihood_ratio
 from mechanisms.rl.noise_rule import NoiseRule
 from mechanisms.rl.rlsvi import RLSVI
 from mechanisms.rl.users import Users
 
-__all__ = ["audit_rlsvi", "audit_rlsvi_again", "first_path", "rlsvi_scores"]
+__all__ = ["audit_rlsvi", "audit_rlsvi_again", "first_path", "last_cell", "rlsvi_scores"]
 
 NUMBERS = 50_000_000
 """The default budget draws at most about so many numbers."""
 FEWEST = 2_000
 """The default budget is at least this."""
+WIDEST = 4096
+"""Tables of more numbers are big."""
+EARLY = 8
+"""Scores of big tables look at so many episodes from the first on."""
 
 
 def audit_rlsvi(
@@ -104,24 +108,36 @@ def audit_rlsvi_again(witness: Mapping[str, Any]) -> Evidence:
 def rlsvi_scores(parameters: RLSVIParameters, pair: Pair) -> tuple[Score, ...]:
     """The exact likelihood ratio of the correct law, and four that learn what a faulty one gives away.
 
-    Reused noise makes the last step's next table an affine function of this one wherever user 0 took the
-    same path, so a discriminant gated by that path finds the exact statistic.
+    Reused noise makes the second table an affine function of the first, up to user 0's reward, in the cell
+    that user 0 visited last; a discriminant that looks there finds the exact statistic at any size. Of big
+    tables only the cells that user 0 visited are learned from.
     """
     exact = partial(_ratio, parameters, pair.first, pair.second)
-    sharp = LinearDiscriminant()
-    gated = Gated(sharp, partial(first_path, users=pair.first))
-    return LogLikelihoodRatio(exact), sharp, LinearDiscriminant(ridge=None), Atoms(), gated
+    last = LinearDiscriminant(view=partial(last_cell, users=pair.first))
+    view = whole if _width(parameters) <= WIDEST else partial(first_path, users=pair.first)
+    sharp, shrunk = LinearDiscriminant(view=view), LinearDiscriminant(ridge=None, view=view)
+    return LogLikelihoodRatio(exact), sharp, shrunk, Atoms(view=view), last
 
 
-def first_path(tables: NDArray[np.float64], users: Users) -> NDArray[np.int64]:
-    """The actions that user 0 takes under the released tables ``(n, K, H, S, A)``, as one number each."""
-    code, state = np.zeros(len(tables), np.int64), np.full(len(tables), users.start)
-    rows = np.arange(len(tables))
-    for h in range(min(users.horizon, 8)):
+def first_path(tables: NDArray[np.float64], users: Users) -> NDArray[np.float64]:
+    """The first `EARLY` tables in the cells that user 0 visits under the first: ``(n, episodes, H)``.
+
+    Args:
+        tables: the released tables ``(n, K, H, S, A)``.
+        users: either of the inputs; user 0 moves alike in both.
+    """
+    rows, state = np.arange(len(tables)), np.full(len(tables), users.start)
+    seen = []
+    for h in range(users.horizon):
         action = tables[rows, 0, h, state].argmax(axis=1)
-        code = code * users.actions + action
+        seen.append(tables[rows, :EARLY, h, state, action])
         state = users.next_states[0, h, state, action]
-    return code
+    return np.stack(seen, axis=-1)
+
+
+def last_cell(tables: NDArray[np.float64], users: Users) -> NDArray[np.float64]:
+    """The last column of `first_path`, ``(n, episodes)``: nothing but reward and noise comes in there."""
+    return first_path(tables, users)[..., -1]
 
 
 def _ratio(
@@ -131,5 +147,8 @@ def _ratio(
 
 
 def _default_budget(parameters: RLSVIParameters) -> int:
-    width = parameters.episodes * parameters.horizon * parameters.states * parameters.actions
-    return max(FEWEST, min(BUDGET, NUMBERS // width))
+    return max(FEWEST, min(BUDGET, NUMBERS // _width(parameters)))
+
+
+def _width(parameters: RLSVIParameters) -> int:
+    return parameters.episodes * parameters.horizon * parameters.states * parameters.actions

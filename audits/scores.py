@@ -14,11 +14,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Atoms", "Gated", "Identity", "LinearDiscriminant", "LogLikelihoodRatio", "Projection", "Score"]
+__all__ = ["Atoms", "Identity", "LinearDiscriminant", "LogLikelihoodRatio", "Projection", "Score", "whole"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Scorer = Callable[[NDArray[Any]], Floats]
+View = Callable[[NDArray[Any]], NDArray[Any]]
+
+
+def whole(outputs: NDArray[Any]) -> NDArray[Any]:
+    """The outputs as they are: what a score looks at unless told otherwise."""
+    return outputs
 
 
 class Score(Protocol):
@@ -39,6 +45,11 @@ class Score(Protocol):
         """The samples the first fit needs; 0 for a fixed score."""
         ...
 
+    @property
+    def view(self) -> View:
+        """What the score looks at: from outputs ``(n, ...)`` to an array ``(n, ...)``, the input of `fit`."""
+        ...
+
     def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
         """The function from outputs ``(n, ...)`` to scores ``(n,)``, given samples and labels so far."""
         ...
@@ -55,6 +66,7 @@ class Identity:
     name: str = "identity"
     oriented: bool = False
     training: int = 0
+    view: View = whole
 
     def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
         """The same for all samples. The function raises ValueError for more than one number per output."""
@@ -69,6 +81,7 @@ class Projection:
     name: str = "projection"
     oriented: bool = False
     training: int = 0
+    view: View = whole
 
     def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
         """The same for all samples."""
@@ -83,6 +96,7 @@ class LogLikelihoodRatio:
     name: str = "log-likelihood-ratio"
     oriented: bool = True
     training: int = 0
+    view: View = whole
 
     def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
         """The same for all samples."""
@@ -100,17 +114,20 @@ class LinearDiscriminant:
     Attributes:
         ridge: added to the covariance of the standardised coordinates; ``None`` means d / (n + d) of it.
         limit: beyond this dimension only the coordinates whose means differ most are used.
+        view: what it looks at, for example a few coordinates that are known to matter.
     """
 
     ridge: float | None = 1e-10
     training: int = 64
     oriented: bool = True
     limit: int = 512
+    view: View = whole
 
     @property
     def name(self) -> str:
-        """Which of the two it is."""
-        return "linear-discriminant-shrunk" if self.ridge is None else "linear-discriminant-sharp"
+        """Which of the two it is, and what it looks at."""
+        kind = "linear-discriminant-shrunk" if self.ridge is None else "linear-discriminant-sharp"
+        return kind + _of(self.view)
 
     def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
         """Fit to flattened outputs; constant 0 unless both labels occur twice."""
@@ -139,8 +156,13 @@ class Atoms:
 
     training: int = 64
     fewest: int = 4
-    name: str = "atoms"
     oriented: bool = True
+    view: View = whole
+
+    @property
+    def name(self) -> str:
+        """That it is atoms, and of what."""
+        return "atoms" + _of(self.view)
 
     def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
         """Collect the values seen at least ``fewest`` times, coordinate by coordinate."""
@@ -149,35 +171,9 @@ class Atoms:
         return lambda drawn: _log_odds(_flat(drawn), found)
 
 
-@dataclass(frozen=True)
-class Gated:
-    """Another score, fitted separately wherever a discrete ``context`` of the output differs.
-
-    Args:
-        score: fitted within each context that has ``fewest`` samples; elsewhere the score is 0.
-        context: from outputs ``(n, ...)`` to integers ``(n,)``, a function of the output alone.
-    """
-
-    score: Score
-    context: Callable[[NDArray[Any]], Ints]
-    training: int = 256
-    fewest: int = 64
-    oriented: bool = True
-
-    @property
-    def name(self) -> str:
-        """The inner name, marked."""
-        return f"gated {self.score.name}"
-
-    def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
-        """Fit the inner score within every context with enough samples."""
-        contexts = self.context(outputs)
-        inner: dict[int, Scorer] = {}
-        for code in np.unique(contexts):
-            chosen = contexts == code
-            if chosen.sum() >= self.fewest:
-                inner[int(code)] = self.score.fit(outputs[chosen], labels[chosen])
-        return lambda drawn: _by_context(drawn, self.context(drawn), inner)
+def _of(view: View) -> str:
+    function = getattr(view, "func", view)
+    return "" if view is whole else f" of {getattr(function, '__name__', 'a view')}"
 
 
 def _flat(outputs: NDArray[Any]) -> Floats:
@@ -214,12 +210,3 @@ def _log_odds(x: Floats, found: list[tuple[int, Floats, Floats]]) -> Floats:
         place = np.minimum(np.searchsorted(values, x[:, i]), values.size - 1)
         total += np.where(values[place] == x[:, i], odds[place], 0.0)
     return total
-
-
-def _by_context(drawn: NDArray[Any], contexts: Ints, inner: dict[int, Scorer]) -> Floats:
-    scores = np.zeros(len(drawn))
-    for code, scorer in inner.items():
-        chosen = contexts == code
-        if chosen.any():
-            scores[chosen] = scorer(drawn[chosen])
-    return scores

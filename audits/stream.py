@@ -40,6 +40,7 @@ class ScoreStream:
         Raises:
             ValueError: the score is NaN, or not one number per output.
         """
+        outputs = self.score.view(outputs)
         if self.score.training == 0 and self._scorer is None:
             self._scorer = self.score.fit(outputs[:0], labels[:0])
         if self._scorer is not None:

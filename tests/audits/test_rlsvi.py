@@ -18,7 +18,7 @@ from audits.corpus.rlsvi import CASES, ON_CLAIM, SMALL
 from audits.evidence import Evidence
 from audits.pairs import InvalidPairError, Pair, rlsvi_pair
 from audits.power import gaussian_mu
-from audits.rlsvi import audit_rlsvi, first_path, rlsvi_scores
+from audits.rlsvi import audit_rlsvi, first_path, last_cell, rlsvi_scores
 from mechanisms.rl.noise_rule import NoiseRule
 from mechanisms.rl.rlsvi import RLSVI
 from mechanisms.rl.users import differ_only_in_rewards_of_one_user
@@ -101,11 +101,20 @@ def test_the_first_user_alone_reaches_the_last_state():
     assert not pair.first.next_states[1:].any()
 
 
-def test_first_path_reads_the_greedy_actions():
-    parameters = RLSVIParameters(states=2, actions=2, horizon=2, episodes=1)
-    tables = np.zeros((2, 1, 2, 2, 2))
-    tables[1, 0, 0, 0, 1] = tables[1, 0, 1, 1, 1] = 1.0
-    assert first_path(tables, rlsvi_pair(parameters).first).tolist() == [0, 3]
+def test_first_path_reads_the_cells_of_the_greedy_actions():
+    parameters = RLSVIParameters(states=2, actions=2, horizon=2, episodes=2)
+    tables = np.arange(32.0).reshape(2, 2, 2, 2, 2)
+    tables[1, 0, :, :, 0] += 100
+    users = rlsvi_pair(parameters).first
+    assert first_path(tables, users).tolist() == [[[1, 7], [9, 15]], [[116, 122], [24, 30]]]
+    assert last_cell(tables, users).tolist() == [[7, 15], [122, 30]]
+
+
+@pytest.mark.parametrize("rule", [NoiseRule.FIRST_VISIT_UNPROTECTED, NoiseRule.REUSED_NOISE])
+def test_a_big_problem_gives_its_faults_away_at_its_real_size(rule):
+    parameters = RLSVIParameters(states=6, actions=2, horizon=10, episodes=100)
+    found = audit_rlsvi(parameters, seed=1, noise_rule=rule, budget=1000)
+    assert found.verdict is Verdict.VIOLATION
 
 
 def test_a_bigger_problem_runs_as_it_is():

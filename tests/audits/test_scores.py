@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from audits.scores import Atoms, Gated, LinearDiscriminant, Projection
+from audits.scores import Atoms, LinearDiscriminant, Projection
 from audits.stream import ScoreStream
 from audits.tails import BOTH, TailCounts
 
@@ -50,16 +50,16 @@ def test_atoms_are_found_and_the_rest_ignored():
     assert (np.sign(scores[struck]) == 2 * labels[struck] - 1).all()
 
 
-def test_a_gated_score_finds_what_holds_within_a_context_only():
+def test_a_score_with_a_view_looks_nowhere_else():
     rng, labels = labelled(1000)
-    x = rng.standard_normal((1000, 2))
-    sign = np.sign(x[:, 0])
-    outputs = np.column_stack([x, x[:, 1] * (2 + sign) + 0.1 * labels * sign])
-    context = lambda drawn: (drawn[:, 0] > 0).astype(int)  # noqa: E731
-    plain = LinearDiscriminant().fit(outputs, labels)(outputs)
-    gated = Gated(LinearDiscriminant(), context).fit(outputs, labels)(outputs)
-    assert abs(gap(plain, labels)) < 1
-    assert gap(gated, labels) > 1.5
+    outputs = np.column_stack([labels + rng.standard_normal(1000), rng.standard_normal(1000)])
+    blind = LinearDiscriminant(view=lambda drawn: drawn[:, 1:])
+    stream = ScoreStream(blind)
+    for block in range(2):
+        stream.feed(outputs[block::2], labels[block::2])
+    won, lost, _ = stream.tails.counts[0, BOTH]
+    assert abs(won - lost) < 100
+    assert blind.name == "linear-discriminant-sharp of <lambda>"
 
 
 def test_a_projection_is_linear():
