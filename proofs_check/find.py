@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from proofs_check.provers.search import certificate, prove, refute
-from proofs_check.registry import ROOT, certificate_path, statement, statement_ids
+from proofs_check.registry import ROOT, certificate_path, lookup, statement_ids
 from proofs_check.statement import Obligation, Statement
 
 __all__ = ["main"]
@@ -30,7 +30,7 @@ def _text(entry: Statement, obligation: Obligation) -> str | None:
 def main(ids: Sequence[str] = ()) -> int:
     """Search for every obligation and write what is found; 1 if something stays open."""
     missing = 0
-    for entry in map(statement, ids or statement_ids()):
+    for entry in map(lookup, ids or statement_ids()):
         for obligation in entry.obligations:
             text, path = _text(entry, obligation), ROOT / certificate_path(entry, obligation)
             print(f"{entry.id}.{obligation.name}: {'open' if text is None else 'found'}")

@@ -15,7 +15,7 @@ from proofs_check.kernel import Outcome, Rejected, check, load
 from proofs_check.statement import Obligation, Statement
 from proofs_check.verdict import Result, derive
 
-__all__ = ["MODULES", "as_json", "certificate_path", "statement", "statement_ids", "statements", "verify"]
+__all__ = ["MODULES", "as_json", "certificate_path", "lookup", "statement_ids", "statements", "verify"]
 
 MODULES = {"rlsvi": ("proofs_check.papers.rlsvi", "proofs_check.papers.rlsvi_project")}
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,7 +45,7 @@ def statement_ids(prefix: str = "") -> tuple[str, ...]:
     return tuple(name for name in _table() if name.startswith(prefix))
 
 
-def statement(identity: str) -> Statement:
+def lookup(identity: str) -> Statement:
     """The statement with this id.
 
     Raises:
@@ -72,7 +72,7 @@ def _verified(identity: str, known: dict[str, Result], path: tuple[str, ...] = (
     if identity in path:
         raise ValueError(f"statements rest on each other: {' -> '.join((*path, identity))}")
     if identity not in known:
-        entry = statement(identity)
+        entry = lookup(identity)
         needed = (*entry.parts, *entry.rests_on)
         below = {name: _verified(name, known, (*path, identity)) for name in needed}
         known[identity] = derive(entry, [_outcome(entry, x) for x in entry.obligations], below)

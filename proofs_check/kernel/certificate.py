@@ -49,7 +49,7 @@ def claim_hash(claim: object) -> str:
     """Return the SHA-256 of the claim in canonical JSON.
 
     >>> claim_hash({"vars": {}, "goal": [">=", "1", "0"]})[:8]
-    '0f92ed76'
+    '17568f19'
     """
     return hashlib.sha256(_canonical(claim).encode()).hexdigest()
 

@@ -281,7 +281,7 @@ class Field:
         return self._atom("log", ({((s, 1),): Fraction(1)}, constant(1)))
 
     def sqrt(self, n: Poly, d: Poly) -> Quotient:
-        """Take the square root of a quotient, as sqrt(n d)/d."""
+        """Take the square root of a quotient."""
         p = self.reduced(times(n, d))
         if self.sign(n) is None or self.sign(p) is None:
             raise Rejected("the argument of a square root may be negative")

@@ -175,6 +175,7 @@ LEMMA7 = (
                            "(alpha - 1)*epsilon2 >= i", "(alpha - 1)*epsilon1 >= o"),
                 "logarithms i, o of the two bounds on the integrals",
                 {"leaf": "positive", "multipliers": [[["/", "1", ["-", "alpha", "1"]], j] for j in (0, 1)]},
+                "1/10",
             ),
         ),
         rules=("Tonelli: the integral over both outputs is iterated, the inner one bounded for every first output",),

@@ -16,8 +16,27 @@ __all__ = ["certificate", "prove", "refute"]
 Node = Mapping[str, Any]
 SIMPLE: tuple[Node, ...] = ({"leaf": "identity"}, {"leaf": "positive"}, {"leaf": "range"})
 SPECIAL = [
-    Fraction(x) for x in ("0", "1", "-1", "1/2", "2", "3", "4", "10", "1/10", "1/100", "100", "3/2", "99/100")
+    Fraction(x)
+    for x in (
+        "0",
+        "1",
+        "-1",
+        "1/2",
+        "2",
+        "3",
+        "4",
+        "10",
+        "1/10",
+        "1/100",
+        "100",
+        "3/2",
+        "99/100",
+        "99999/100000",
+        "1000000",
+    )
 ]
+
+NEAR = [Fraction(sign, 10**k) for sign in (1, -1) for k in (3, 5)]
 
 
 def certificate(identity: str, claim: Claim, verdict: str, proof: Node, prec: int = 80) -> dict[str, Any]:
@@ -89,14 +108,22 @@ def _halves(r: Range, middle: Fraction) -> tuple[str, str]:
 
 
 def refute(claim: Claim, seed: int = 0, tries: int = 2000) -> Node | None:
-    """A point node that the kernel accepts as a counterexample, or None: corners first, then random points."""
+    """A point node that the kernel accepts as a counterexample, or None."""
     draw = random.Random(seed)
     domain = task(claim, 80).domain
-    for _ in range(tries):
-        node = {"point": {v: str(_inside(r, draw)) for v, r in domain.items()}}
+    for attempt in range(tries):
+        pick = _special if attempt % 2 else _inside
+        node = {"point": {v: str(pick(r, draw)) for v, r in domain.items()}}
         if _accepted(claim, node, "REFUTED"):
             return node
     return None
+
+
+def _special(r: Range, draw: random.Random) -> Fraction:
+    """One of the special values that lie in the range, if there is one."""
+    near = [x[1] + step for x in (r.lo, r.hi) if not x[0] for step in NEAR]
+    choices = [x for x in (*SPECIAL, *near) if r.has((0, x))]
+    return draw.choice(choices) if choices else _inside(r, draw)
 
 
 def _inside(r: Range, draw: random.Random) -> Fraction:
@@ -109,4 +136,7 @@ def _inside(r: Range, draw: random.Random) -> Fraction:
         return moved
     if not r.lo[0] and not r.hi[0] and draw.random() < 0.3:
         return r.lo[1] + (r.hi[1] - r.lo[1]) * Fraction(draw.randint(1, 999), 1000)
-    return base if r.has((0, base)) else (sum(ends) + 1 if len(ends) == 1 else sum(ends, Fraction(0)) / 2)
+    if r.has((0, base)):
+        return base
+    total = sum(ends, Fraction(0))
+    return total + 1 if len(ends) == 1 else total / 2

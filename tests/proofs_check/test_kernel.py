@@ -1,0 +1,194 @@
+"""What the kernel must accept, and above all what it must reject."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from proofs_check.kernel import Rejected, check, claim_hash, load
+from proofs_check.provers import prove, refute
+from proofs_check.provers.search import certificate
+from proofs_check.statement import make_claim
+
+ROOT = Path(__file__).resolve().parents[2]
+KERNEL = ROOT / "proofs_check" / "kernel"
+RANGE, POSITIVE, IDENTITY = {"leaf": "range"}, {"leaf": "positive"}, {"leaf": "identity"}
+
+
+def accepts(claim, proof, verdict="PROVED"):
+    try:
+        return check(certificate("test", claim, verdict, proof), claim) is not None
+    except Rejected:
+        return False
+
+
+def taylor(v, at, order):
+    return {"leaf": "taylor", "var": v, "at": at, "order": order}
+
+
+TIGHT = [
+    ({"b": "[0, 1/2]"}, "(1-b/4)*exp(b) - 1 - b/2", taylor("b", "0", 2)),
+    ({"x": "(-inf, 0]"}, "exp(-x/2) - 1 + exp(x)/2 - 1/2", taylor("x", "0", 2)),
+    ({"x": "(-inf, 0]"}, "exp(-x/2) - 1 + exp(x/2)/2 - 1/2", taylor("x", "0", 2)),
+    ({"x": "[0, inf)"}, "x - log(1+x)", {"leaf": "mono", "var": "x", "dir": 1, "sub": IDENTITY}),
+    ({"x": "[0, inf)", "q": "(0, inf)"}, "1/(2*q) - x/(x**2+q**2)",
+     {"leaf": "sos", "terms": [["1", ["-", "x", "q"]]],
+      "over": ["*", "2", "q", ["+", ["^", "x", "2"], ["^", "q", "2"]]]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("variables", "text", "proof"), TIGHT)
+def test_tight_inequality_is_accepted_and_its_mutation_rejected(variables, text, proof):
+    assert accepts(make_claim(variables, f"{text} >= 0"), proof)
+    assert not accepts(make_claim(variables, f"{text} >= 1/1000"), proof)
+    assert not accepts(make_claim(variables, f"{text} > 0"), proof)
+
+
+FALSE = [
+    ({"b": "[-2, 2]"}, "(b+1)**2 + 0*(1/b) >= 0", taylor("b", "-1", 2)),
+    ({"b": "[-2, 2]"}, "0*(1/b) >= 0", POSITIVE),
+    ({"b": "[-2, 2]"}, "0*log(b) == 0", IDENTITY),
+    ({"b": "[-2, 2]"}, "b/b == 1", IDENTITY),
+    ({"b": "[-2, 2]"}, "sqrt(b**2) == b", IDENTITY),
+    ({"b": "[-2, 2]"}, "log(b**2) == 2*log(b)", IDENTITY),
+    ({"x": "[-2, -1]", "y": "[-2, -1]"}, "sqrt(x*y) == sqrt(x)*sqrt(y)", IDENTITY),
+    ({"x": "[-2, -1]", "y": "[-2, -1]"}, "x/(x*y) >= 0", POSITIVE),
+    ({"x": "[0, 1]"}, "x > 0", POSITIVE),
+    ({"x": "[0, 1]"}, "log(x) - log(x) == 0", IDENTITY),
+    ({"x": "[0, 1]"}, "x/x >= 0", RANGE),
+    ({"x": "(0, 1]"}, "1/x - 2 >= 0", {"leaf": "mono", "var": "x", "dir": 1, "sub": RANGE}),
+    ({"x": "[-1, 1]"}, "x >= -1/2", {"leaf": "mono", "var": "x", "dir": 1, "sub": RANGE}),
+    ({"x": "[0, 2]"}, "1 - x >= 0", {"subst": {"x": ["^", "q", "2"]}, "vars": {"q": "[0, 1]"}, "sub": RANGE}),
+    ({"x": "[0, 1]"}, "x > 0", {"subst": {"x": ["exp", "t"]}, "vars": {"t": "(-inf, 0]"}, "sub": RANGE}),
+    ({"x": "[0, 1]"}, "x >= 1", {"split": ["x", "1", RANGE, RANGE]}),
+    ({"x": "[0, 1]"}, "x >= 0", {"leaf": "guess"}),
+    ({"x": "[0, 1]"}, "x >= 0", {"leaf": ["range"]}),
+    ({"x": "[0, 1]"}, "x >= 0", {"leaf": "range", "note": "trust me"}),
+    ({"x": "[0, 1]"}, "-1 >= 0", {"leaf": "positive", "multipliers": [["-1", 0]]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("variables", "text", "proof"), FALSE)
+def test_unsound_step_is_rejected(variables, text, proof):
+    claim = make_claim(variables, text, "x >= -1") if "x" in variables else make_claim(variables, text)
+    assert not accepts(claim, proof)
+
+
+def test_negative_multiplier_and_unmet_hypothesis_are_rejected():
+    claim = make_claim({"x": "[0, 1]"}, "0 >= x", "x >= 0")
+    assert not accepts(claim, {"leaf": "positive", "multipliers": [["-1", 0]]})
+    assert not accepts(make_claim({"x": "[0, 1]"}, "0 >= x", "0 >= x"), {"point": {"x": "1"}}, "REFUTED")
+
+
+@pytest.mark.parametrize(
+    "point", [{"x": "1"}, {"x": "1/2"}, {"x": "-1"}, {}, {"x": "3/4", "y": "0"}, {"x": 1}]
+)
+def test_bad_point_is_rejected(point):
+    assert accepts(make_claim({"x": "[0, 1)"}, "1/2 >= x"), {"point": {"x": "3/4"}}, "REFUTED")
+    assert not accepts(make_claim({"x": "[0, 1)"}, "1/2 >= x"), {"point": point}, "REFUTED")
+
+
+def test_a_point_must_be_whole_where_the_claim_says_so():
+    claim = {**make_claim({"n": "[1, 3]"}, "(n-1)*(n-2) >= 0"), "integers": ["n"]}
+    assert not accepts(claim, {"point": {"n": "3/2"}}, "REFUTED")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": 1.5}', '{"a": NaN}', '{"a": Infinity}', '{"a": 1, "a": 2}', "{", "[" * 100_000, '{"a": 1e400}'],
+)
+def test_unreadable_text_is_rejected(text):
+    with pytest.raises(Rejected):
+        load(text)
+
+
+GOOD = make_claim({"x": "[0, 1]"}, "x >= 0")
+DEEP = "x"
+for _ in range(150):
+    DEEP = ["neg", DEEP]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {"vars": {"x": [0, 1]}, "goal": [">=", "x", "0"]},
+        {"vars": {"x": "[0, 1"}, "goal": [">=", "x", "0"]},
+        {"vars": {"x": "[1, 0]"}, "goal": [">=", "x", "0"]},
+        {"vars": {"x": "[0, inf]"}, "goal": [">=", "x", "0"]},
+        {"vars": {"x": "[nan, 1]"}, "goal": [">=", "x", "0"]},
+        {"vars": {"x": "[0, 1/0]"}, "goal": [">=", "x", "0"]},
+        {"vars": {"x": "[0, 1]"}, "goal": [">=", "x", 0]},
+        {"vars": {"x": "[0, 1]"}, "goal": [">=", "x", 0.5]},
+        {"vars": {"x": "[0, 1]"}, "goal": ["!=", "x", "2"]},
+        {"vars": {"x": "[0, 1]"}, "goal": [">=", ["sin", "x"], "0"]},
+        {"vars": {"x": "[0, 1]"}, "goal": [">=", "y", "0"]},
+        {"vars": {"x": "[0, 1]"}, "goal": [">=", ["^", "x", "1/2"], "0"]},
+        {"vars": {"x": "[0, 1]"}, "goal": [">=", DEEP, "0"]},
+        {"vars": {"x": "[0, 1]"}, "goal": [">=", "x", "0"], "trust": "yes"},
+    ],
+)
+def test_malformed_claim_is_rejected(claim):
+    for proof in (RANGE, POSITIVE):
+        assert not accepts(claim, proof)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"v": 2}, {"v": True}, {"id": 3}, {"verdict": "TRUE"}, {"prec": 5}, {"prec": "80"}, {"extra": 1},
+     {"claim_sha256": "0" * 64}, {"claim": make_claim({"x": "[0, 2]"}, "x >= 0")}, {"proof": None}],
+)  # fmt: skip
+def test_damaged_frame_is_rejected(change):
+    good = certificate("test", GOOD, "PROVED", RANGE)
+    assert check(good, GOOD).verdict == "PROVED"
+    with pytest.raises(Rejected):
+        check(good | change, GOOD)
+
+
+def test_deep_and_wide_proofs_are_rejected():
+    node = RANGE
+    for i in range(2, 100):
+        node = {"split": ["x", f"1/{2**i}", node, RANGE]}
+    assert not accepts(make_claim({"x": "[0, 1]"}, "x >= 0"), node)
+
+
+def test_hash_ignores_the_order_of_keys():
+    assert claim_hash(GOOD) == claim_hash(dict(reversed(list(GOOD.items()))))
+
+
+def test_kernel_imports_the_standard_library_only():
+    for path in KERNEL.glob("*.py"):
+        tree = ast.parse(path.read_text())
+        names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+        names |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+        for name in names:
+            assert name.split(".")[0] in sys.stdlib_module_names or name.startswith("proofs_check.kernel")
+        assert not any(isinstance(n, ast.Assert) for n in ast.walk(tree))
+        assert not any(isinstance(n, ast.Constant) and isinstance(n.value, float) for n in ast.walk(tree))
+
+
+def run_kernel(*paths):
+    code = "import sys, runpy; sys.path.insert(0, sys.argv.pop(1)); sys.argv[0] = 'k';"
+    code += "runpy.run_module('proofs_check.kernel', run_name='__main__')"
+    return subprocess.run(
+        [sys.executable, "-I", "-S", "-O", "-c", code, str(ROOT), *paths], check=False, capture_output=True
+    )
+
+
+def test_kernel_runs_without_any_installed_package(tmp_path):
+    good, bad, broken = tmp_path / "good", tmp_path / "bad", tmp_path / "broken"
+    good.write_text(json.dumps(certificate("test", GOOD, "PROVED", RANGE)))
+    bad.write_text(json.dumps(certificate("test", make_claim({"x": "[0, 1]"}, "x > 0"), "PROVED", RANGE)))
+    broken.write_text("{")
+    codes = [run_kernel(str(path)).returncode for path in (good, bad, broken, tmp_path / "absent")]
+    assert codes == [0, 1, 2, 2]
+
+
+def test_search_finds_and_refutes():
+    assert prove(make_claim({"x": "[0, 1]"}, "exp(x) >= 1 + x")) is not None
+    assert prove(make_claim({"x": "[0, 1]"}, "x*(1-x) + 1/100 > 0")) is not None
+    assert prove(make_claim({"x": "[0, 1]"}, "x >= 1/2"), depth=2) is None
+    assert refute(make_claim({"x": "[0, 1]"}, "x >= 1/2")) is not None
+    assert refute(make_claim({"x": "[0, 1]"}, "x >= 0"), tries=50) is None
