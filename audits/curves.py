@@ -38,7 +38,8 @@ def curve_points(curve: PrivacyCurve, delta: float, stated: float) -> tuple[Curv
     """The points to audit: one for a pure claim, else that at ``delta`` and those at `SHARES` of its epsilon.
 
     Each is a consequence of the claim, so the choice affects power only. A Gaussian claim is refuted with
-    many times fewer samples at a small epsilon than at the stated one.
+    many times fewer samples at a small epsilon than at the stated one. Points that the stated one implies
+    for every mechanism (Kairouz, Oh & Viswanath, arXiv:1311.0776v4, Theorem 3.3) are left out.
 
     Args:
         curve: the claim.
@@ -53,5 +54,12 @@ def curve_points(curve: PrivacyCurve, delta: float, stated: float) -> tuple[Curv
         return (CurvePoint(pure, 0.0),)
     if not math.isfinite(stated):
         raise ValueError(f"delta ({delta!r}) must be one at which the claim promises a finite epsilon")
-    chosen = {stated} | {share * stated for share in SHARES}
-    return tuple(CurvePoint(epsilon, curve.delta(epsilon).upper) for epsilon in sorted(chosen))
+    last = CurvePoint(stated, curve.delta(stated).upper)
+    others = (CurvePoint(share * stated, curve.delta(share * stated).upper) for share in SHARES)
+    return (*(point for point in others if point.delta < 0.999 * _implied(last, point.epsilon)), last)
+
+
+def _implied(point: CurvePoint, epsilon: float) -> float:
+    """The delta that one point of a curve implies at a smaller epsilon."""
+    share = (math.exp(-point.epsilon) + math.exp(epsilon - point.epsilon)) / (1 + math.exp(-point.epsilon))
+    return 1 - (1 - point.delta) * share

@@ -157,9 +157,10 @@ def test_no_evidence_gives_wealth_one_and_bound_zero():
 
 def test_a_step_curve_and_a_pure_one_give_points_they_imply():
     assert curve_points(PureDP(1.0), 0.0, 1.0) == (CurvePoint(1.0, 0.0),)
-    points = curve_points(ApproxDP(1.0, 1e-5), 1e-5, 1.0)
-    assert points[-1] == CurvePoint(1.0, pytest.approx(1e-5, rel=1e-12))
-    assert all(p.delta >= 1e-5 for p in points)
+    assert curve_points(ApproxDP(1.0, 1e-5), 1e-5, 1.0) == (CurvePoint(1.0, pytest.approx(1e-5, rel=1e-12)),)
+    points = curve_points(GaussianDP(0.268), 1e-5, 1.0)
+    assert len(points) == 5
+    assert sorted(points, key=lambda p: -p.delta) == sorted(points)
 
 
 def test_a_claim_that_promises_nothing_at_delta_zero_is_refused():
