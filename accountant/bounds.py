@@ -80,8 +80,9 @@ class Bound:
         return Truth.REFUTED if self.upper < low else Truth.UNDECIDED
 
     def contains(self, value: float) -> bool:
-        """Whether ``value`` lies between the ends."""
-        return self.lower <= value <= self.upper
+        """Whether ``value``, a number, lies between the ends."""
+        low, high = _ends(value)
+        return self.lower <= low and high <= self.upper
 
     @property
     def width(self) -> float:
@@ -90,8 +91,10 @@ class Bound:
 
     @property
     def relative_width(self) -> float:
-        """``width / upper``; 0 for a single point."""
-        return self.width / abs(self.upper) if self.width else 0.0
+        """``width / upper``; 0 for a single point, infinite where the quotient says nothing."""
+        if self.width == 0:
+            return 0.0
+        return self.width / abs(self.upper) if self.upper and math.isfinite(self.width) else math.inf
 
     def as_json(self) -> dict[str, float | str | None]:
         """The ends under the command line's keys; infinity is the string ``"inf"``."""

@@ -5,13 +5,13 @@ The meaning of a field never changes; new fields are optional.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from accountant.adjacency import Adjacency
 from accountant.notions import ZCDP, ApproxDP, GaussianDP, Guarantee
+from accountant.parameters import Domain
 
 __all__ = ["Claim"]
 
@@ -65,7 +65,7 @@ class Claim:
             if not isinstance(value, str) or not value.strip():
                 raise ValueError(f"{label} ({value!r}) must be text that is not empty")
         for label, value in self.promise.items():
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            if not Domain().admits(value):
                 raise ValueError(f"{label} ({value!r}) must be a finite number")
         make = _PROMISES.get(frozenset(self.promise))
         if make is None:

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Integral
 
 import flint
 
@@ -22,6 +23,7 @@ __all__ = ["Number", "arb_of", "bound_of", "exact", "precision", "round_down", "
 
 Number = int | float | str | Fraction
 _LOCK = threading.RLock()
+_MOST_DIGITS = 100_000
 
 
 def exact(value: Number, name: str = "value") -> Fraction:
@@ -31,18 +33,24 @@ def exact(value: Number, name: str = "value") -> Fraction:
     (Fraction(1, 1000000), Fraction(1, 2))
 
     Raises:
-        ValueError: for NaN, an infinity, or text that is no number.
+        ValueError: for NaN, an infinity, a truth value, text that is no number, or text whose exponent
+            is beyond 100,000.
     """
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{name} ({value!r}) must be a finite number")
     try:
-        return (
-            Fraction(Decimal(value.strip()))
-            if isinstance(value, str) and "/" not in value
-            else Fraction(value)
-        )
-    except (ArithmeticError, TypeError, ValueError, OverflowError) as error:
+        if isinstance(value, bool):
+            raise TypeError("a truth value is no number")
+        if isinstance(value, str) and "/" not in value:
+            return _decimal(value)
+        return Fraction(int(value)) if isinstance(value, Integral) else Fraction(value)
+    except (ArithmeticError, TypeError, ValueError) as error:
         raise ValueError(f"{name} ({value!r}) must be a finite number") from error
+
+
+def _decimal(text: str) -> Fraction:
+    decimal = Decimal(text.strip())
+    if decimal.is_finite() and decimal and abs(decimal.adjusted()) > _MOST_DIGITS:
+        raise ValueError(f"its exponent is beyond {_MOST_DIGITS}")
+    return Fraction(decimal)
 
 
 @contextlib.contextmanager

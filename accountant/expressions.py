@@ -34,26 +34,48 @@ def parse(text: str) -> Expression:
     Raises:
         ValueError: for anything outside this language; a float literal is read as the decimal it prints.
     """
-    return _read(ast.parse(text, mode="eval").body, text)
+    try:
+        return _read(ast.parse(text, mode="eval").body, text)
+    except SyntaxError as error:
+        raise ValueError(f"formula {text!r}: {error.msg}") from error
 
 
 def _read(node: ast.expr, text: str) -> Expression:
     match node:
         case ast.Name(id=name):
             return name
-        case ast.Constant(value=bool() | str() | bytes() | None):
+        case ast.Constant(value=bool()):
             pass
-        case ast.Constant():
-            return str(Fraction(ast.get_source_segment(text, node) or ""))
+        case ast.Constant(value=int() | float()):
+            return str(_literal(node, text))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return ("neg", _read(operand, text))
         case ast.BinOp(left=base, op=ast.Pow(), right=exponent):
-            return ("^", _read(base, text), str(int(ast.literal_eval(exponent))))
+            return ("^", _read(base, text), str(_integer(exponent, text)))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             return (_BINARY[type(op)], _read(left, text), _read(right, text))
         case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in _FUNCTIONS:
             return (name, _read(argument, text))
     raise ValueError(f"formula {text!r}: {ast.unparse(node)!r} is not + - * / **integer, exp, log or sqrt")
+
+
+def _literal(node: ast.Constant, text: str) -> Fraction:
+    written = ast.get_source_segment(text, node) or ""
+    try:
+        return Fraction(written)
+    except ValueError as error:
+        raise ValueError(f"formula {text!r}: {written!r} is not a decimal number") from error
+
+
+def _integer(node: ast.expr, text: str) -> int:
+    match node:
+        case ast.Constant(value=bool()):
+            pass
+        case ast.Constant(value=int() as value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_integer(operand, text)
+    raise ValueError(f"formula {text!r}: the exponent {ast.unparse(node)!r} must be an integer")
 
 
 @dataclass(frozen=True)

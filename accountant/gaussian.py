@@ -31,7 +31,9 @@ def gaussian_delta(mu: Fraction, epsilon: Fraction) -> flint.arb:
 
 def _profile(mu: flint.arb, epsilon: flint.arb) -> flint.arb:
     ratio, half, root = epsilon / mu, mu / 2, flint.arb(2).sqrt()
-    return ((ratio - half) / root).erfc() / 2 - epsilon.exp() * ((ratio + half) / root).erfc() / 2
+    first, second = (((ratio + offset) / root).erfc() / 2 for offset in (-half, half))
+    value = first - epsilon.exp() * second
+    return value if value.is_finite() else first.union(flint.arb(0))
 
 
 def gaussian_mu(epsilon: Fraction, delta: Fraction) -> tuple[float, float]:
@@ -45,8 +47,13 @@ def gaussian_mu(epsilon: Fraction, delta: Fraction) -> tuple[float, float]:
     (0.268051, True)
 
     Raises:
-        ValueError: if delta is 0: no mu above 0 gives pure differential privacy.
+        ValueError: if delta is 0: no mu above 0 gives pure differential privacy; if epsilon is
+            negative or delta not below 1.
     """
+    if epsilon < 0:
+        raise ValueError(f"epsilon ({epsilon}) must be at least 0")
+    if not 0 <= delta < 1:
+        raise ValueError(f"delta ({delta}) must be in [0, 1)")
     if delta == 0:
         raise ValueError("delta (0) must be above 0: no Gaussian noise gives pure differential privacy")
     # The profile increases in mu, so it decreases in 1/mu, which is what the bracket wants.

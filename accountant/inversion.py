@@ -6,6 +6,7 @@ A search in ordinary numbers proposes; two certified evaluations, one on each si
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -96,15 +97,18 @@ def _search(gap: Callable[[float], float], start: float) -> float:
     return high
 
 
+_SMALLEST, _LARGEST = sys.float_info.min, sys.float_info.max
+
+
 def _enclose(gap: Callable[[float], float], start: float) -> tuple[float, float]:
-    low = high = start
-    if gap(start) > 0:
+    low = high = min(max(start, _SMALLEST), _LARGEST)
+    if gap(high) > 0:
         while gap(high) > 0:
             low, high = high, high * 2
             if math.isinf(high):
                 return low, low
     else:
-        while gap(low) <= 0 and low > 5e-324:
+        while gap(low) <= 0 and low > _SMALLEST:
             low, high = low / 2, low
     return low, high
 
@@ -112,7 +116,7 @@ def _enclose(gap: Callable[[float], float], start: float) -> tuple[float, float]
 def _step_out(profile: Profile, guess: float, target: Fraction) -> tuple[float, float]:
     """Certified ends around ``guess``, moved outwards in doubling steps until both are decided."""
     high, step = guess, _ulp(guess)
-    while _at_most(profile, high, target) is not True and not math.isinf(high):
+    while not math.isinf(high) and _at_most(profile, high, target) is not True:
         high += step
         step *= 2
     return below(profile, guess, target, _ulp(guess)), high

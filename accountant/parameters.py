@@ -31,7 +31,11 @@ class Domain:
             return False
         if self.kind is int and not isinstance(value, int):
             return False
-        if not math.isfinite(value):
+        try:
+            value = value if self.kind is int else float(value)
+        except OverflowError:
+            return False
+        if isinstance(value, float) and not math.isfinite(value):
             return False
         above = value > self.lower if self.lower_open else value >= self.lower
         return above and (value < self.upper if self.upper_open else value <= self.upper)

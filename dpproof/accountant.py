@@ -1,0 +1,3 @@
+"""Certified bounds: the public names of ``accountant``."""
+
+from accountant import *

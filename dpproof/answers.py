@@ -1,0 +1,121 @@
+"""Answers: what the command line says, as JSON-ready data; every printed form is made from these."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from accountant.accounted import Accountant, Accounted
+from accountant.adjacency import Adjacency
+from accountant.bounds import Bound
+from accountant.parameters import Parameters
+from dpproof import __version__
+
+__all__ = ["account", "calibrate", "envelope", "number", "verdict_of", "verify"]
+
+Json = dict[str, Any]
+
+
+def envelope(body: Mapping[str, Any]) -> Json:
+    """``body`` under the schema number and version that every answer carries."""
+    return {"schema": 1, "version": __version__, **body}
+
+
+def number(value: float) -> float | str:
+    """A JSON number, or the string "inf"."""
+    return value if math.isfinite(value) else "inf"
+
+
+def verdict_of(statement: str) -> str:
+    """The verdict on a statement, its certificates checked again."""
+    from proofs_check.registry import verify as verify_statements
+
+    return verify_statements([statement])[0].verdict.value
+
+
+def account(
+    accountant: Accountant,
+    parameters: Parameters,
+    adjacency: Adjacency,
+    *,
+    delta: str | None = None,
+    epsilon: str | None = None,
+) -> Json:
+    """The certified answer at one delta, or at one epsilon, beside the published one.
+
+    Raises:
+        ValueError: unless exactly one of ``delta`` and ``epsilon`` is given.
+    """
+    if (delta is None) == (epsilon is None):
+        raise ValueError("give exactly one of --delta and --epsilon")
+    found = accountant.guarantee(parameters, adjacency)
+    at_delta = delta is not None
+    asked, answer, at = ("delta", "epsilon", delta) if at_delta else ("epsilon", "delta", epsilon)
+    body = {
+        "name": accountant.name,
+        "parameters": parameters.as_json(),
+        "adjacency": adjacency.value,
+        "trust": found.trust.value,
+        asked: float(at or 0),
+        answer: getattr(found.guarantee, answer)(at).as_json(),
+        "mechanism": _attained(found, answer, at),
+        "published": _published(found, answer, at),
+        "statement": found.statement,
+        "verdict": verdict_of(found.statement),
+        "notes": list(found.notes),
+    }
+    return envelope(body)
+
+
+def _attained(found: Accounted, answer: str, at: Any) -> Json | None:
+    """The mechanism's own value, between a named pair and the guarantee."""
+    if found.attained is None:
+        return None
+    low: Bound = getattr(found.attained.guarantee, answer)(at)
+    high: Bound = getattr(found.guarantee, answer)(at)
+    return Bound(low.lower, high.upper, "mechanism", found.attained.pair).as_json()
+
+
+def _published(found: Accounted, answer: str, at: Any) -> Json | None:
+    if found.published is None:
+        return None
+    exact = getattr(found.published.exact, answer)(at).as_json()
+    printed = {"epsilon": _ends(found.published.epsilon(at))} if answer == "epsilon" else {}
+    rest = {"statement": found.published.statement, "verdict": verdict_of(found.published.statement)}
+    return {**printed, f"{answer}_exact": exact, **rest}
+
+
+def _ends(bound: Bound) -> Json:
+    return {"lower": number(bound.lower), "upper": number(bound.upper)}
+
+
+def calibrate(
+    accountant: Accountant, parameters: Parameters, adjacency: Adjacency, target: str, delta: str
+) -> Json:
+    """The smallest noise whose certified epsilon meets the target, and the proof that less would not."""
+    meets, misses = accountant.calibrate(parameters, adjacency, target, delta)
+    found, below = (accountant.guarantee(choice, adjacency) for choice in (meets, misses))
+    body = {
+        "name": accountant.name,
+        "parameters": meets.as_json(),
+        "adjacency": adjacency.value,
+        "target_epsilon": float(target),
+        "delta": float(delta),
+        "noise": {"name": accountant.noise, "value": getattr(meets, accountant.noise)},
+        "epsilon": found.guarantee.epsilon(delta).as_json(),
+        "minimal": {
+            "value_below": getattr(misses, accountant.noise),
+            "epsilon_lower": number(below.guarantee.epsilon(delta).lower),
+        },
+        "published": _published(found, "epsilon", delta),
+    }
+    return envelope(body)
+
+
+def verify(ids: Iterable[str]) -> Json:
+    """The verdicts on statements, their certificates checked again."""
+    from proofs_check.registry import as_json
+    from proofs_check.registry import verify as verify_statements
+
+    return envelope({"statements": [as_json(result) for result in verify_statements(list(ids))]})

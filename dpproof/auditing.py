@@ -1,0 +1,117 @@
+"""Audits by name: which function audits a mechanism of the catalogue, a case of the corpus, a callable."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from accountant.accounted import accountant_for
+from accountant.adjacency import Adjacency
+from accountant.claims import Claim
+
+if TYPE_CHECKING:
+    from audits.corpus.rlsvi import Case
+    from audits.evidence import Evidence
+
+__all__ = [
+    "NoAuditError",
+    "audit_callable",
+    "audit_claim",
+    "audit_mechanism",
+    "corpus_cases",
+    "named",
+    "write_witness",
+]
+
+DELTA = 1e-6
+
+
+class NoAuditError(ValueError):
+    """Raised when nothing here makes neighbouring inputs for a mechanism under an adjacency."""
+
+
+def audit_mechanism(
+    name: str, parameters: Mapping[str, Any], adjacency: Adjacency, **options: Any
+) -> Evidence:
+    """Audit one of our mechanisms against its own tight guarantee (or ``curve``, if given).
+
+    Raises:
+        ValueError: for an unknown name, or an adjacency the audit has no pairs for.
+    """
+    accountant = accountant_for(name)
+    chosen = accountant.parameters.read(parameters)
+    accountant.guarantee(chosen, adjacency)
+    if (name, adjacency) not in _AUDITS:
+        raise NoAuditError(f"adjacency ({adjacency.value!r}): no audit of {name} makes such neighbours")
+    return _AUDITS[name, adjacency](chosen, **{"delta": DELTA, "claim": name, **options})
+
+
+def _rlsvi(parameters: Any, **options: Any) -> Evidence:
+    from audits.rlsvi import audit_rlsvi
+
+    return audit_rlsvi(parameters, **options)
+
+
+_AUDITS: Mapping[tuple[str, Adjacency], Callable[..., Evidence]] = {("rlsvi", Adjacency.REWARDS_ONLY): _rlsvi}
+
+
+def audit_claim(claim: Claim, **options: Any) -> Evidence:
+    """Audit a claim of a claim file: the promise in it is what is tested."""
+    if ":" in claim.mechanism:
+        return audit_callable(claim, **options)
+    promised = {"curve": claim.guarantee, "delta": claim.delta, "claim": claim.name}
+    return audit_mechanism(claim.mechanism, claim.parameters, claim.adjacency, **promised, **options)
+
+
+def audit_callable(claim: Claim, **options: Any) -> Evidence:
+    """Audit a user's ``package.module:callable`` on the pairs its ``neighbours`` callable gives.
+
+    The mechanism is called as ``callable(data, n, rng)`` and returns ``n`` outputs, one a row; the
+    neighbours callable takes nothing and returns the two inputs.
+    """
+    from audits.pairs import Pair
+    from audits.runner import audit
+
+    if claim.neighbours is None:
+        raise ValueError(f"claim ({claim.name!r}): neighbours must name a callable that gives the two inputs")
+    first, second = named(claim.neighbours)()
+    pair = Pair(first, second, claim.adjacency.value, claim.neighbours, lambda _first, _second: None)
+    return audit(claim.name, claim.guarantee, named(claim.mechanism), pair, delta=claim.delta, **options)
+
+
+def named(target: str) -> Callable[..., Any]:
+    """The callable that ``package.module:callable`` names.
+
+    Raises:
+        ValueError: if it does not exist or cannot be called.
+    """
+    module, _, attribute = target.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"callable ({target!r}) cannot be loaded: {error}") from error
+    if not callable(found):
+        raise ValueError(f"callable ({target!r}) must be callable")
+    result: Callable[..., Any] = found
+    return result
+
+
+def corpus_cases() -> tuple[Case, ...]:
+    """All cases of the corpus: sound mechanisms and faulty siblings, each with the verdict it must get."""
+    from audits.corpus.rlsvi import CASES
+
+    return CASES
+
+
+def write_witness(evidence: Evidence, folder: Path) -> Path:
+    """Write the witness of a finding as JSON, whole or not at all, and say where."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', evidence.claim)}.json"
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(evidence.witness(), indent=2, allow_nan=False), encoding="utf-8")
+    partial.replace(path)
+    return path

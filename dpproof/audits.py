@@ -1,0 +1,3 @@
+"""Audits of implementations: the public names of ``audits``."""
+
+from audits import *

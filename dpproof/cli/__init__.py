@@ -1,0 +1,47 @@
+"""The command line: exit code 0 if every claim stands, 1 refuted or violated, 2 bad input, 3 otherwise."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from dpproof.cli import account, audit, check, explain, verify
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    help="Is this algorithm as private as it says?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(account.account, name="account", help="Certified epsilon or delta, beside the published one.")
+app.add_typer(account.calibrate, name="calibrate", help="The smallest noise that meets a target, and why.")
+app.command("verify")(verify.verify)
+_FLAGS = {"allow_extra_args": True, "ignore_unknown_options": True}
+app.command("audit", context_settings=_FLAGS)(audit.audit)
+app.command("check")(check.check)
+app.command("explain")(explain.explain)
+app.command("init")(explain.init)
+
+
+def main() -> None:
+    """Run the command line; a bad input is one line, an internal error says so."""
+    sys.path.insert(0, "")  # callables of the project one stands in
+    try:
+        app()
+    except (ValueError, LookupError, FileNotFoundError) as error:
+        print(f"dpproof: {_message(error)}", file=sys.stderr)
+        sys.exit(2)
+    except Exception as error:
+        if os.environ.get("DPPROOF_TRACEBACK"):
+            raise
+        kind = type(error).__name__
+        print(f"dpproof: not certified: {kind}: {error} (DPPROOF_TRACEBACK=1 shows where)", file=sys.stderr)
+        sys.exit(3)
+
+
+def _message(error: BaseException) -> str:
+    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)

@@ -1,0 +1,145 @@
+"""``dpproof audit``: evidence from running implementations on neighbouring data."""
+
+from __future__ import annotations
+
+import itertools
+import json as json_module
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from accountant.accounted import CATALOGUE, accountant_for
+from accountant.adjacency import Adjacency
+from accountant.claims import Claim
+from dpproof import answers, auditing
+from dpproof.claim_file import read_claims
+from dpproof.cli import show
+from dpproof.cli.options import JSON
+
+if TYPE_CHECKING:
+    from audits.evidence import Evidence
+
+__all__ = ["audit"]
+
+
+TARGET = "a claim file, a mechanism's name (then its flags, as in account), package.module:callable, corpus"
+
+
+def audit(
+    context: typer.Context,
+    target: Annotated[str | None, typer.Argument(help=TARGET)] = None,
+    adjacency: Annotated[str | None, typer.Option(help="neighbouring relation; not for a file")] = None,
+    delta: Annotated[float, typer.Option(help="where the lower bound on epsilon is stated")] = auditing.DELTA,
+    epsilon: Annotated[float | None, typer.Option(help="the promise, for a callable")] = None,
+    neighbours: Annotated[str | None, typer.Option(help="callable that gives the two inputs")] = None,
+    alpha: Annotated[float, typer.Option(help="probability of a false alarm or a false bound")] = 0.01,
+    budget: Annotated[int | None, typer.Option(help="the most samples to draw")] = None,
+    seed: Annotated[int, typer.Option(help="everything random derives from it")] = 0,
+    witnesses: Annotated[Path | None, typer.Option(help="folder to write witnesses of violations to")] = None,
+    replay: Annotated[Path | None, typer.Option(help="run a finding again from its witness")] = None,
+    json: JSON = False,
+) -> None:
+    """Run an implementation on neighbouring data and look for a violation of its claim."""
+    options: dict[str, Any] = {"alpha": alpha, "seed": seed}
+    if budget is not None:
+        options["budget"] = budget
+    promise = {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "neighbours": neighbours}
+    if replay is not None:
+        found, failed = [_replayed(replay)], None
+    elif target is None:
+        raise ValueError("target: give a claim file, a mechanism's name, corpus, or --replay WITNESS")
+    elif target == "corpus":
+        found, failed = _corpus(seed)
+    else:
+        found, failed = list(_run(_jobs(target, context.args, promise, options))), None
+    if witnesses is not None:
+        for evidence in (found_one for found_one in found if found_one.verdict.value == "violation"):
+            auditing.write_witness(evidence, witnesses)
+    show.either(answers.envelope({"audits": [e.as_json() for e in found]}), json, show.audits)
+    violated = any(evidence.verdict.value == "violation" for evidence in found)
+    raise typer.Exit(1 if (violated if failed is None else failed) else 0)
+
+
+def _jobs(
+    target: str, flags: list[str], promise: Mapping[str, Any], options: dict[str, Any]
+) -> list[tuple[str, Callable[[], Evidence]]]:
+    """What to run, by name; everything is checked before anything runs."""
+    if target in CATALOGUE:
+        values = _values(target, flags)
+        run = {"delta": promise["delta"], **options}
+        relation = _relation(promise)
+        return [(target, lambda: auditing.audit_mechanism(target, values, relation, **run))]
+    if flags:
+        raise ValueError(f"option ({flags[0]!r}) is unknown")
+    if Path(target).is_file():
+        claims = read_claims(Path(target))
+        return [(claim.name, partial(auditing.audit_claim, claim, **options)) for claim in claims]
+    if ":" in target:
+        claim = _callable_claim(target, promise)
+        return [(target, lambda: auditing.audit_callable(claim, **options))]
+    known = ", ".join((*CATALOGUE, "corpus"))
+    raise ValueError(f"target ({target!r}) must be a claim file, package.module:callable, or one of: {known}")
+
+
+def _relation(promise: Mapping[str, Any]) -> Adjacency:
+    if promise["adjacency"] is None:
+        raise ValueError("--adjacency is missing; there is no default")
+    return Adjacency.of(promise["adjacency"])
+
+
+def _callable_claim(target: str, promise: Mapping[str, Any]) -> Claim:
+    if promise["epsilon"] is None:
+        raise ValueError("--epsilon is missing: a callable is audited against a promise")
+    stated = {name: promise[name] for name in ("epsilon", "delta")}
+    return Claim(target, target, {}, _relation(promise), stated, promise["neighbours"])
+
+
+def _values(name: str, flags: list[str]) -> dict[str, Any]:
+    """``--name value`` pairs, read by the kind of the mechanism's field."""
+    kinds = {field.name: field.metadata["domain"].kind for field in accountant_for(name).parameters.fields()}
+    values: dict[str, Any] = {}
+    for flag, value in itertools.zip_longest(flags[::2], flags[1::2]):
+        key = flag.removeprefix("--").replace("-", "_")
+        if key not in kinds or not flag.startswith("--"):
+            raise ValueError(f"option ({flag!r}) must be one of: {', '.join(kinds)}")
+        try:
+            values[key] = kinds[key](value)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{key} ({value!r}) must be a number of kind {kinds[key].__name__}") from error
+    return values
+
+
+def _run(jobs: list[tuple[str, Callable[[], Evidence]]]) -> Iterable[Evidence]:
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("auditing", total=len(jobs))
+        for name, job in jobs:
+            progress.update(task, description=f"auditing {name}")
+            yield job()
+            progress.advance(task)
+
+
+def _corpus(seed: int) -> tuple[list[Evidence], bool]:
+    """All cases, and whether one of them missed the verdict it must reach."""
+    cases = auditing.corpus_cases()
+    found = list(_run([(case.name, partial(case.audit, seed=seed)) for case in cases]))
+    missed = [
+        case for case, evidence in zip(cases, found, strict=True) if evidence.verdict is not case.expected
+    ]
+    for case in missed:
+        typer.echo(f"dpproof: {case.name}: expected {case.expected.value}", err=True)
+    return found, bool(missed)
+
+
+def _replayed(path: Path) -> Evidence:
+    from audits.replaying import replay as again
+
+    try:
+        witness = json_module.loads(path.read_text(encoding="utf-8"))
+    except (json_module.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: not a witness: {error}") from error
+    return again(witness)

@@ -1,0 +1,198 @@
+"""What a person sees: the same answers as the JSON, laid out with rich."""
+
+from __future__ import annotations
+
+import json as json_module
+from collections.abc import Callable, Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+__all__ = [
+    "COLOURS",
+    "account",
+    "at_least",
+    "at_most",
+    "audits",
+    "calibrate",
+    "either",
+    "figure",
+    "statements",
+    "table",
+]
+
+Answer = Mapping[str, Any]
+COLOURS = {
+    "PROVED": "green",
+    "PROVED GIVEN": "green",
+    "PROVED ON A SUBDOMAIN": "yellow",
+    "ASSUMED": "cyan",
+    "OPEN": "magenta",
+    "REFUTED": "red",
+    "consistent": "green",
+    "inconclusive": "yellow",
+    "violation": "red",
+    "kept": "green",
+    "broken": "red",
+    "not certified": "yellow",
+}
+
+
+def either(answer: Answer, as_json: bool, render: Callable[[Answer, Console], None]) -> None:
+    """Print ``answer`` as JSON, or through ``render``."""
+    if as_json:
+        typer.echo(json_module.dumps(answer, indent=2, allow_nan=False))
+    else:
+        render(answer, Console())
+
+
+def figure(value: Any) -> str:
+    """A number as people read it: seven digits, the string "inf" as it is, a dash for nothing."""
+    if value is None:
+        return "-"
+    return value if isinstance(value, str) else f"{value:.7g}"
+
+
+def at_least(value: Any) -> str:
+    """A lower end, rounded down to what is shown."""
+    return _directed(value, ROUND_FLOOR)
+
+
+def at_most(value: Any) -> str:
+    """An upper end, rounded up to what is shown.
+
+    >>> at_most(1.63380955), at_least(1.63380955)
+    ('1.633810', '1.633809')
+    """
+    return _directed(value, ROUND_CEILING)
+
+
+def _directed(value: Any, rounding: str) -> str:
+    if value is None or isinstance(value, str) or value == 0:
+        return figure(value)
+    return f"{Context(prec=7, rounding=rounding).create_decimal_from_float(value)}"
+
+
+def coloured(word: str) -> str:
+    """A verdict in its colour."""
+    return f"[{COLOURS.get(word, 'white')}]{escape(word)}[/]"
+
+
+def table(*columns: str, title: str | None = None) -> Table:
+    """An empty table with these headings."""
+    made = Table(title=title, title_justify="left", header_style="bold", show_lines=False)
+    for column in columns:
+        made.add_column(column)
+    return made
+
+
+def _sizes(answer: Answer) -> str:
+    sizes = ", ".join(f"{name} {value}" for name, value in answer["parameters"].items())
+    return f"{answer['name']} ({sizes}), neighbours: {answer['adjacency']}"
+
+
+def account(answer: Answer, console: Console) -> None:
+    """The answer of ``dpproof account``."""
+    asked, found = ("epsilon", "delta") if isinstance(answer["delta"], dict) else ("delta", "epsilon")
+    rows = table(found, "at least", "at most", "rests on", "verdict")
+    published = answer["published"] or {}
+    if "epsilon" in published:
+        _row(rows, "published", published["epsilon"], published)
+    if f"{found}_exact" in published:
+        _row(rows, "published, converted exactly", published[f"{found}_exact"], published)
+    _row(rows, "dpproof", answer[found], answer)
+    if answer["mechanism"]:
+        rows.add_row(
+            "the mechanism itself",
+            at_least(answer["mechanism"]["lower"]),
+            at_most(answer["mechanism"]["upper"]),
+        )
+    console.print(escape(_sizes(answer)))
+    console.print(f"{found} at {asked} {figure(answer[asked])}, {answer['trust']} differential privacy")
+    console.print(rows)
+    if answer["mechanism"]:
+        console.print(f"attained by: {answer['mechanism']['attained_by']}", style="dim")
+    for note in answer["notes"]:
+        console.print(f"note: {note}", style="dim")
+
+
+def _row(rows: Table, label: str, ends: Answer, rests: Answer) -> None:
+    rows.add_row(
+        label,
+        at_least(ends["lower"]),
+        at_most(ends["upper"]),
+        rests["statement"],
+        coloured(rests["verdict"]),
+    )
+
+
+def calibrate(answer: Answer, console: Console) -> None:
+    """The answer of ``dpproof calibrate``."""
+    noise, least = answer["noise"], answer["minimal"]
+    console.print(escape(_sizes(answer)))
+    console.print(f"[bold]{noise['name']} = {noise['value']!r}[/] meets epsilon {answer['target_epsilon']:g}")
+    console.print(f"  certified epsilon at most {answer['epsilon']['upper']!r} at delta {answer['delta']:g}")
+    console.print(f"  {least['value_below']!r} would not: epsilon at least {least['epsilon_lower']!r}")
+
+
+def statements(answer: Answer, console: Console) -> None:
+    """The ledger of ``dpproof verify``: verdicts, with what is assumed named once below."""
+    given = {text: _letter(n) for n, text in enumerate(_assumptions(answer))}
+    rows = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    rows.add_column("verdict", no_wrap=True)
+    rows.add_column("statement")
+    for entry in answer["statements"]:
+        letters = ", ".join(given[text] for text in entry["assumptions"])
+        lines = [f"[bold]{entry['id']}[/]  {escape(entry['title'])}", *map(escape, _own_remarks(entry))]
+        rows.add_row(
+            coloured(entry["verdict"]), "\n".join([*lines, *([f"given {letters}"] if letters else [])])
+        )
+    console.print(rows)
+    for text, letter in given.items():
+        console.print(f"[bold]{letter}[/]  {escape(text)}", style="dim", highlight=False)
+    console.print()
+
+
+def _assumptions(answer: Answer) -> Sequence[str]:
+    return list(dict.fromkeys(text for entry in answer["statements"] for text in entry["assumptions"]))
+
+
+def _letter(place: int) -> str:
+    return chr(ord("a") + place) if place < 26 else f"a{place}"
+
+
+def remarks(entry: Answer) -> Sequence[str]:
+    """What a verdict needs said beside it: the point, the correction, the assumptions, the domain."""
+    return [*_own_remarks(entry), *(f"given: {text}" for text in entry["assumptions"])]
+
+
+def _own_remarks(entry: Answer) -> Sequence[str]:
+    lines = []
+    if entry["point"]:
+        lines.append("fails at " + ", ".join(f"{name} = {value}" for name, value in entry["point"].items()))
+    if entry["corrected_by"]:
+        lines.append(f"corrected by {entry['corrected_by']}")
+    if entry["domain"]:
+        lines.append(f"on {entry['domain']}")
+    return lines
+
+
+def audits(answer: Answer, console: Console) -> None:
+    """The findings of ``dpproof audit``."""
+    rows = table(
+        "claim", "verdict", "epsilon at least", "delta", "samples", "would have seen", title="Audits"
+    )
+    for entry in answer["audits"]:
+        rows.add_row(
+            escape(entry["claim"]),
+            coloured(entry["verdict"]),
+            at_least(entry["epsilon_lower"]),
+            figure(entry["delta"]),
+            str(entry["samples"]),
+            figure(entry["would_have_seen"]),
+        )
+    console.print(rows)

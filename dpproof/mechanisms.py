@@ -1,0 +1,3 @@
+"""The algorithms and their environments: the public names of ``mechanisms``."""
+
+from mechanisms import *

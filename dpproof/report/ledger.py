@@ -1,0 +1,145 @@
+"""The ledger: the one place that joins bounds, verdicts and evidence by id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Any
+
+from accountant.accounted import accountant_for
+from accountant.adjacency import Adjacency
+from accountant.claims import Claim
+from dpproof import answers, auditing
+from dpproof.report.recorded import departures
+
+__all__ = ["PAPERS", "ClaimLedger", "Paper", "PaperLedger", "check_claim", "check_paper"]
+
+Answer = Mapping[str, Any]
+Stage = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One paper of the corpus: what it is called, and the sizes its page quotes."""
+
+    name: str
+    title: str
+    citation: str
+    mechanism: str
+    parameters: Mapping[str, Any]
+    adjacency: Adjacency
+    delta: str
+
+
+PAPERS = (
+    Paper(
+        "rlsvi",
+        "Randomized Least Squares Value Iteration itself is Joint Differentially Private",
+        "Lu, Gajane, Bai and Talebi, arXiv:2606.01952v1",
+        "rlsvi",
+        {"states": 6, "actions": 2, "horizon": 20, "episodes": 1000},
+        Adjacency.REWARDS_ONLY,
+        "1e-6",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class PaperLedger:
+    """Everything known about one paper."""
+
+    paper: Paper
+    statements: Sequence[Answer]
+    account: Answer
+    audits: Sequence[Answer]
+    departures: Sequence[str]
+
+    def as_json(self) -> dict[str, Any]:
+        """The ledger as data."""
+        return {
+            "paper": self.paper.name,
+            "statements": list(self.statements),
+            "account": dict(self.account),
+            "audits": list(self.audits),
+            "departures": list(self.departures),
+        }
+
+
+def check_paper(
+    paper: Paper, stage: Stage = lambda _text: None, *, seed: int = 0, executor: Executor | None = None
+) -> PaperLedger:
+    """Verify every statement of a paper, account for its mechanism, audit its cases.
+
+    ``departures`` says what did not come out as recorded: a verdict, or a case of the corpus.
+    """
+    from dpproof.cli.verify import ids_named
+
+    stage(f"{paper.name}: checking certificates")
+    statements = answers.verify(ids_named(paper.name))["statements"]
+    stage(f"{paper.name}: accounting")
+    accountant = accountant_for(paper.mechanism)
+    parameters = accountant.parameters.read(paper.parameters)
+    account = answers.account(accountant, parameters, paper.adjacency, delta=paper.delta)
+    audits, missed = [], []
+    for case in auditing.corpus_cases():
+        stage(f"{paper.name}: auditing {case.name}")
+        evidence = case.audit(seed=seed, executor=executor)
+        expected = {"expected": case.expected.value, "reason": case.reason}
+        audits.append({**evidence.as_json(), **expected})
+        if evidence.verdict is not case.expected:
+            missed.append(f"{case.name}: expected {case.expected.value}, found {evidence.verdict.value}")
+    return PaperLedger(paper, statements, account, audits, [*departures(statements), *missed])
+
+
+@dataclass(frozen=True)
+class ClaimLedger:
+    """Everything known about one claim of a claim file."""
+
+    claim: Claim
+    verdict: str
+    """kept: the guarantee proves it; broken: a pair or an audit refutes it; or not certified."""
+    account: Answer | None
+    audit: Answer | None
+    remarks: Sequence[str] = field(default=())
+
+    def as_json(self) -> dict[str, Any]:
+        """The ledger as data."""
+        return {
+            "claim": self.claim.name,
+            "mechanism": self.claim.mechanism,
+            "adjacency": self.claim.adjacency.value,
+            "promise": dict(self.claim.promise),
+            "verdict": self.verdict,
+            "account": self.account,
+            "audit": self.audit,
+            "remarks": list(self.remarks),
+        }
+
+
+def check_claim(claim: Claim, stage: Stage = lambda _text: None, **options: Any) -> ClaimLedger:
+    """Account for a claim's mechanism if we know it, then audit it.
+
+    Raises:
+        ValueError: for parameters or an adjacency that the mechanism refuses.
+    """
+    account, proved, refuted = None, False, False
+    if ":" not in claim.mechanism:
+        stage(f"{claim.name}: accounting")
+        accountant = accountant_for(claim.mechanism)
+        parameters = accountant.parameters.read(claim.parameters)
+        account = answers.account(accountant, parameters, claim.adjacency, delta=repr(claim.delta))
+        promised = claim.epsilon
+        proved = float(account["epsilon"]["upper"]) <= promised
+        refuted = account["mechanism"] is not None and float(account["mechanism"]["lower"]) > promised
+    audit, remarks = None, []
+    try:
+        stage(f"{claim.name}: auditing")
+        audit = auditing.audit_claim(claim, **options).as_json()
+    except auditing.NoAuditError as error:
+        remarks.append(f"not audited: {error}")
+    violated = audit is not None and audit["verdict"] == "violation"
+    verdict = "broken" if refuted or violated else "kept" if proved else "not certified"
+    if refuted:
+        remarks.append(f"a pair of neighbours exceeds it: {account['mechanism']['attained_by']}")  # type: ignore[index] # refuted implies an account
+    return ClaimLedger(claim, verdict, account, audit, remarks)
