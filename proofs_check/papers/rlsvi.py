@@ -123,7 +123,7 @@ LEMMA6 = (
     Statement(
         "rlsvi.lemma6.printed_domain", "project", "Where the printed choice of sigma does hold",
         _source("Lemma 6 (last sentence)", "rlsvi.lemma6"),
-        "The printed sentence is true exactly when the printed sigma is at least one: 2 eps <= alpha Delta^2.",
+        "The printed sentence is true when the printed sigma is at least one: 2 eps <= alpha Delta^2.",
         r"2\varepsilon\le\alpha\Delta^2",
         (
             Obligation(
