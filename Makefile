@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup check test test-all lint bench docs clean
+.PHONY: setup check test test-all lint bench docs docs-check clean
 
 setup: $(STAMP)
 
@@ -31,7 +31,10 @@ bench: setup
 	$(BIN)/python -m benchmarks
 
 docs: setup
-	$(BIN)/python -m docs.build
+	$(BIN)/python -m dpproof.report.pages
+
+docs-check: setup
+	$(BIN)/python -m dpproof.report.pages --check
 
 clean:
 	rm -rf build .venv

@@ -54,13 +54,21 @@ def profile(name: str, parameters: Mapping[str, Any], adjacency: Adjacency) -> s
         notions["published, exact"] = found.published.exact
     if found.attained is not None:
         notions["attained"] = found.attained.guarantee
-    reach = max(notion.epsilon("1e-12").upper for notion in notions.values())
-    places = [reach * i / 60 for i in range(61)]
+    reach = max(notion.epsilon(_FLOOR).upper for notion in notions.values())
+    places = [reach * i / 120 for i in range(121)]
     curves = [
-        (label, _COLOURS[label], places, [max(notion.delta(x).upper, 1e-13) for x in places])
+        (label, _COLOURS[label], places, [_above_floor(notion.delta(x).upper) for x in places])
         for label, notion in notions.items()
     ]
     return _draw(curves, "epsilon", "delta", ("linear", "log"))
+
+
+_FLOOR = "1e-12"
+
+
+def _above_floor(value: float) -> float:
+    """The value, or nothing to draw."""
+    return value if value >= float(_FLOOR) else math.nan
 
 
 def _epsilon(answer: Accounted, label: str, delta: str) -> float:

@@ -1,0 +1,1 @@
+"""Benchmarks: what is measured, never what is tested."""
