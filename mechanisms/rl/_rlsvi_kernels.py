@@ -174,6 +174,28 @@ def plan(
 
 
 @njit
+def charge(model: Model, scale: Scale, k: int, costs: NDArray[np.float64]) -> float:
+    """Add to `costs` (H, S, A) what releasing episode k's tables costs in rho; return the worst user's sum.
+
+    A cell of N visits costs (N+1)/(2 beta_k N^2); a user met one cell per step, at the latest when it was
+    first visited. All terms are positive, so that K H roundings make at most the slack returned with them.
+    """
+    H, S, A = costs.shape
+    twice = 2.0 * beta(scale, k)
+    worst = 0.0
+    for h in range(H):
+        most = 0.0
+        for s in range(S):
+            for a in range(A):
+                visits = float(model.visits[h, s, a])
+                if visits > 0.0:
+                    costs[h, s, a] += (visits + 1.0) / (twice * visits * visits)
+                    most = max(most, costs[h, s, a])
+        worst += most
+    return worst * (1.0 + 2.0**-51 * (k + H + 20))
+
+
+@njit
 def policy_value(law: Law, policy: NDArray[np.int64], values: NDArray[np.float64]) -> float:
     """Return the exact value of `policy` (H, S) from the start; `values` (H+1, S) is overwritten."""
     for h in range(policy.shape[0] - 1, -1, -1):
@@ -202,14 +224,17 @@ def run_loop(
     best: NDArray[np.int64],
     K: int,
     scale: Scale,
+    budget: float,
     rng: np.random.Generator,
     regrets: NDArray[np.float64],
     states: NDArray[np.int64],
     actions: NDArray[np.int64],
-) -> None:
+) -> int:
     """Run K episodes; fill `regrets` (K,) and, unless they are empty, `states` (K, H+1), `actions` (K, H).
 
     `best` is an optimal policy (H, S). Its value and that of every other policy are summed in one order.
+    Tables are released, and the policy changes, while their cost in rho stays within `budget`; returns in
+    how many episodes that was.
     """
     H, S = best.shape
     A = law.rewards.shape[1]
@@ -217,12 +242,15 @@ def run_loop(
     normals, table = np.zeros((H, S, A)), np.zeros((H, S, A))
     policy, values, scratch = np.full((H, S), -1), np.zeros((H + 1, S)), np.zeros((H + 1, S))
     optimum = policy_value(law, best, scratch)
-    regret = 0.0
-    keep = states.shape[0] > 0
+    regret, released = 0.0, 0
+    keep, metered = states.shape[0] > 0, budget < np.inf
+    costs = np.zeros((H, S, A))
     for k in range(K):
-        draw(rng, normals, k, scale.noise_rule)
-        if plan(model, scale, k, normals, table, policy, values):
-            regret = optimum - policy_value(law, policy, scratch)
+        if released == k and not (metered and charge(model, scale, k, costs) > budget):
+            released = k + 1
+            draw(rng, normals, k, scale.noise_rule)
+            if plan(model, scale, k, normals, table, policy, values):
+                regret = optimum - policy_value(law, policy, scratch)
         regrets[k] = regret
         s = law.start
         for h in range(H):
@@ -232,6 +260,7 @@ def run_loop(
             if keep:
                 states[k, h], states[k, h + 1], actions[k, h] = s, after, a
             s = after
+    return released
 
 
 @njit

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from accountant.episodes import Episodes
 from mechanisms import _checks
 from mechanisms.environments.tabular import TabularMDP
 
@@ -23,6 +24,7 @@ class LearningRun:
     Attributes:
         regrets: float64 array (K,): V*_1(s_1) - V^{pi_k}_1(s_1), the exact expected reward that episode k's
             policy gives away; nothing of it is sampled.
+        released: in how many episodes, from the first on, a new policy was released; K without a budget.
         states: int64 array (K, H+1) of the states passed, or None if they were not kept.
         actions: int64 array (K, H), or None alike.
         rewards: float64 array (K, H), or None alike.
@@ -30,6 +32,7 @@ class LearningRun:
     """
 
     regrets: NDArray[np.float64]
+    released: int
     states: NDArray[np.int64] | None = None
     actions: NDArray[np.int64] | None = None
     rewards: NDArray[np.float64] | None = None
@@ -38,6 +41,17 @@ class LearningRun:
     def total_regret(self) -> float:
         """The sum of the regrets."""
         return float(self.regrets.sum())
+
+    def episodes(self) -> Episodes:
+        """Return the trajectories as a batch, one user each.
+
+        Raises:
+            ValueError: they were not kept.
+
+        """
+        if self.states is None:
+            raise ValueError("the trajectories were not kept; run with keep=True")
+        return Episodes.rectangular(self.states[:, :-1], self.actions, self.rewards)
 
 
 class Learner(Protocol):

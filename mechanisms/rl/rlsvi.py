@@ -6,6 +6,7 @@ greedy policy of the perturbed table is rolled out by the next user. Source: arX
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -57,23 +58,40 @@ class RLSVI:
         """Refuse a noise rule that does not exist."""
         object.__setattr__(self, "noise_rule", NoiseRule(self.noise_rule))
 
-    def run(self, environment: TabularMDP, rng: np.random.Generator, *, keep: bool = False) -> LearningRun:
+    def run(
+        self,
+        environment: TabularMDP,
+        rng: np.random.Generator,
+        *,
+        keep: bool = False,
+        budget: float = math.inf,
+    ) -> LearningRun:
         """Learn in `environment` for K episodes; `keep` the trajectories if asked.
 
+        With a `budget` of rho the run is budget-zCDP and sqrt(2 budget)-GDP under rewards-only adjacency
+        whatever K is: tables are released while the visit counts let them fit, then the policy stays as it
+        is. The conditions are those of `accountant.rl.odometer.RewardsFilter`.
+
         Raises:
-            ValueError: the environment's S, A or H are not those of the parameters.
+            ValueError: the environment's S, A or H are not those of the parameters; a budget that is not
+                at least 0, or one with a noise rule that keeps no promise.
 
         """
         check_sizes(self.parameters, environment)
+        if not budget >= 0:
+            raise ValueError(f"budget ({budget!r}) must be a number of at least 0")
+        if budget < math.inf and self.noise_rule is not NoiseRule.CORRECT:
+            raise ValueError(f"noise_rule ({self.noise_rule.name}) must be CORRECT for a budget to hold")
         K, H = self.parameters.episodes, environment.horizon
         regrets = np.empty(K)
         states, actions = np.empty((K * keep, H + 1), np.int64), np.empty((K * keep, H), np.int64)
         best = environment.optimal_action_values().argmax(axis=2)
         scale = scale_of(self.parameters, self.noise_rule)
-        kernels.run_loop(law_of(environment), best, K, scale, rng, regrets, states, actions)
+        law = law_of(environment)
+        released = kernels.run_loop(law, best, K, scale, budget, rng, regrets, states, actions)
         if not keep:
-            return LearningRun(regrets)
-        return LearningRun(regrets, states, actions, environment.rewards[states[:, :-1], actions])
+            return LearningRun(regrets, released)
+        return LearningRun(regrets, released, states, actions, environment.rewards[states[:, :-1], actions])
 
     def run_many(
         self,
