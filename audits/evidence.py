@@ -33,6 +33,7 @@ class Evidence:
     Attributes:
         claim: the claim's name.
         verdict: the answer.
+        claimed_epsilon: the epsilon that the claim allows at ``delta``.
         epsilon_lower: the mechanism is not (x, delta)-DP for any x below this.
         delta: where ``epsilon_lower`` and ``would_have_seen`` are stated.
         confidence: 1 - alpha; with at least this probability a violation is one *and* ``epsilon_lower``
@@ -52,6 +53,7 @@ class Evidence:
 
     claim: str
     verdict: Verdict
+    claimed_epsilon: float
     epsilon_lower: float
     delta: float
     confidence: float
@@ -71,6 +73,7 @@ class Evidence:
         return {
             "claim": self.claim,
             "verdict": self.verdict.value,
+            "claimed_epsilon": _finite(self.claimed_epsilon),
             "epsilon_lower": _finite(self.epsilon_lower),
             "delta": self.delta,
             "confidence": self.confidence,

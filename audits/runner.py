@@ -82,6 +82,7 @@ def audit(
     return Evidence(
         claim=claim,
         verdict=_verdict(trial.refuted, seen, claimed),
+        claimed_epsilon=claimed,
         epsilon_lower=epsilon_lower(trial.counts, delta, alpha / 2),
         delta=delta,
         confidence=1 - alpha,

@@ -183,13 +183,13 @@ def _own_remarks(entry: Answer) -> Sequence[str]:
 
 def audits(answer: Answer, console: Console) -> None:
     """The findings of ``dpproof audit``."""
-    rows = table(
-        "claim", "verdict", "epsilon at least", "delta", "samples", "would have seen", title="Audits"
-    )
+    headings = ("claim", "verdict", "claimed", "at least", "delta", "samples", "would see")
+    rows = table(*headings, title="Audits: epsilon claimed, found, and what would have been seen")
     for entry in answer["audits"]:
         rows.add_row(
             escape(entry["claim"]),
             coloured(entry["verdict"]),
+            at_most(entry["claimed_epsilon"]),
             at_least(entry["epsilon_lower"]),
             figure(entry["delta"]),
             str(entry["samples"]),
