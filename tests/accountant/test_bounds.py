@@ -1,0 +1,76 @@
+"""Bound and Truth, against the order of the real numbers."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accountant.bounds import Bound, Truth, UndecidedError, exactly
+
+NUMBERS = st.floats(allow_nan=False)
+
+
+@given(NUMBERS, NUMBERS, NUMBERS, NUMBERS)
+def test_a_decided_comparison_holds_for_all_enclosed_numbers(a, b, c, d):
+    one, other = Bound(min(a, b), max(a, b)), Bound(min(c, d), max(c, d))
+    points = [(x, y) for x in (one.lower, one.upper) for y in (other.lower, other.upper)]
+    below = one.at_most(other)
+    above = one.at_least(other)
+    assert (below is Truth.PROVED) == all(x <= y for x, y in points)
+    assert (below is Truth.REFUTED) == all(x > y for x, y in points)
+    assert (above is Truth.PROVED) == all(x >= y for x, y in points)
+    assert (above is Truth.REFUTED) == all(x < y for x, y in points)
+
+
+def test_undecided_is_no_answer():
+    with pytest.raises(UndecidedError, match="overlap"):
+        bool(Bound(1.0, 2.0).at_most(1.5))
+
+
+def test_ties_are_decided():
+    assert Bound(1.0, 2.0).at_most(2.0)
+    assert Bound(1.0, 2.0).at_least(1.0)
+    assert exactly(math.inf).at_most(math.inf)
+
+
+@pytest.mark.parametrize("ends", [(math.nan, 1.0), (0.0, math.nan), (math.nan, math.nan)])
+def test_nan_is_refused(ends):
+    with pytest.raises(ValueError, match="NaN"):
+        Bound(*ends)
+
+
+def test_ends_in_the_wrong_order_are_refused():
+    with pytest.raises(ValueError, match=r"lower \(2\.0\) must not exceed upper \(1\.0\)"):
+        Bound(2.0, 1.0)
+
+
+@pytest.mark.parametrize("ask", [Bound.at_most, Bound.at_least, Bound.contains])
+def test_comparison_with_nan_is_refused(ask):
+    with pytest.raises(ValueError, match="NaN"):
+        ask(Bound(0.0, 1.0), math.nan)
+
+
+@pytest.mark.parametrize(
+    ("bound", "relative"),
+    [
+        (Bound(1.0, 2.0), 0.5),
+        (Bound(0.0, 0.0), 0.0),
+        (Bound(math.inf, math.inf), 0.0),
+        (Bound(-1.0, 0.0), math.inf),
+        (Bound(0.0, math.inf), math.inf),
+    ],
+)
+def test_relative_width_is_a_number_everywhere(bound, relative):
+    assert bound.relative_width == relative
+
+
+def test_json_spells_infinity():
+    text = json.dumps(Bound(-math.inf, math.inf, "mechanism", "a pair").as_json(), allow_nan=False)
+    assert json.loads(text) == {"lower": "-inf", "upper": "inf", "of": "mechanism", "attained_by": "a pair"}
+
+
+def test_a_bound_is_not_a_number_to_compute_with():
+    with pytest.raises(TypeError):
+        Bound(0.0, 1.0) + Bound(0.0, 1.0)
