@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 
 import flint
 
@@ -49,7 +50,7 @@ def _canonne_kamath_steinke(
 
 def _optimal(order: flint.arb, renyi: flint.arb, epsilon: flint.arb) -> tuple[flint.arb, flint.arb]:
     pair = optimal_delta(order, renyi, epsilon)
-    return _log(pair.lower), _log(pair.upper)
+    return _log(pair.lower), _log_above(pair.upper)
 
 
 MIRONOV = Conversion("Mironov", Source("arXiv:1702.07476", "v3", "Proposition 3", "rlsvi.lemma8"), _mironov)
@@ -80,7 +81,7 @@ def convert(
         rough = _at_precision(closed_form, curve, orders, epsilon, two_sided)
     if conversion is closed_form:
         return rough
-    bits = _bits_needed(float(epsilon), rough[1])
+    bits = _bits_needed(float(min(epsilon, _MOST_EPSILON)), rough[1]) + _bits_to_resolve(curve, orders)
     if bits > _MOST_BITS:
         return rough[0] * 0, rough[1]  # so far out the closed form loses nothing that shows
     with precision(bits):
@@ -89,13 +90,20 @@ def convert(
     return low, high if high <= rough[1] else rough[1]
 
 
-_BITS, _MOST_BITS = 192, 1024
+_BITS, _MOST_BITS, _MOST_EPSILON = 192, 1024, Fraction(10**6)
 
 
 def _bits_needed(epsilon: float, delta: flint.arb) -> int:
     """The Lagrangian multiplies its error by e^epsilon and compares it with delta."""
     size = epsilon - (float(delta.log().mid()) if delta > 0 else 0.0)
     return _BITS + int(3 * size / math.log(2))
+
+
+def _bits_to_resolve(curve: Curve, orders: Orders) -> int:
+    """How far below 1 the divergence is: what is left of coins that hardly differ, squared."""
+    some = orders.listed[0] if orders.listed else (1 + orders.below) / 2 if orders.below else Fraction(2)
+    size = curve(arb_of(some)).log().mid()
+    return max(0, int(-2 * float(size) / math.log(2))) if size.is_finite() else 0
 
 
 def _at_precision(
@@ -116,7 +124,7 @@ def _at_precision(
         order = best_order(curve, orders, epsilon, start)
         common = common_pair(order, curve, orders, epsilon) if two_sided else flint.arb(0)
         low, high = _log(common), ends(order)[1]
-    return _capped(low), _capped(high)
+    return _delta_below(low), _delta_above(high)
 
 
 def _middle(value: flint.arb) -> float:
@@ -125,16 +133,35 @@ def _middle(value: flint.arb) -> float:
 
 def _least(values: list[flint.arb]) -> flint.arb:
     """A number certified to be at most each of ``values``."""
-    return min(
-        (value.lower() for value in values), key=lambda end: float(end) if not end.is_nan() else -math.inf
-    )
+    lowest = flint.arb("-inf")
+    ends = [lowest if value.is_nan() else value.lower() for value in values]
+    return reduce(lambda left, right: left if left <= right else right, ends)
 
 
 def _log(value: flint.arb) -> flint.arb:
+    """The logarithm of a lower end; -inf where it is not certain to be above 0."""
     return value.log() if value > 0 else flint.arb("-inf")
 
 
-def _capped(log_delta: flint.arb) -> flint.arb:
+def _log_above(value: flint.arb) -> flint.arb:
+    """The logarithm of an upper end; of the highest number it may be, if it is not certain to be above 0."""
+    if value > 0:
+        return value.log()
+    top = flint.arb("inf") if value.is_nan() else value.upper()
+    return top.log() if top > 0 else flint.arb("-inf")
+
+
+def _delta_above(log_delta: flint.arb) -> flint.arb:
+    """A number at most 1 and at least every delta with this logarithm or less; 1 if it is unknown."""
     if log_delta.is_nan() or not log_delta < 0:
         return flint.arb(1)
     return flint.arb(0) if log_delta == flint.arb("-inf") else log_delta.exp()
+
+
+def _delta_below(log_delta: flint.arb) -> flint.arb:
+    """A number at most 1 and at most every delta with this logarithm or more; 0 if it is unknown."""
+    if log_delta >= 0:
+        return flint.arb(1)
+    if log_delta.is_nan() or not log_delta.is_finite():
+        return flint.arb(0)
+    return log_delta.exp() if log_delta < 0 else log_delta.lower().exp()

@@ -33,7 +33,8 @@ def _profile(mu: flint.arb, epsilon: flint.arb) -> flint.arb:
     ratio, half, root = epsilon / mu, mu / 2, flint.arb(2).sqrt()
     first, second = (((ratio + offset) / root).erfc() / 2 for offset in (-half, half))
     value = first - epsilon.exp() * second
-    return value if value.is_finite() else first.union(flint.arb(0))
+    crude = first.union(flint.arb(0))
+    return value if value.rad() <= crude.upper() else crude
 
 
 def gaussian_mu(epsilon: Fraction, delta: Fraction) -> tuple[float, float]:

@@ -47,7 +47,7 @@ class _Problem:
 
     def ratio(self, rest: flint.arb) -> flint.arb:
         """The likelihood ratio r = p/q at the stationary point where (1-p)/(1-q) = ``rest``."""
-        a, scale = self.order, self.epsilon.exp()
+        a, scale = self.order.mid(), self.epsilon.exp()
         constant = rest ** (a - 1) * (a - (a - 1) * rest / scale)
         value = a / (a - 1)
         for _ in range(200):
@@ -79,7 +79,7 @@ def optimal_delta(order: flint.arb, renyi: flint.arb, epsilon: flint.arb) -> Coi
     Args:
         order: above 1. renyi: at least 0. epsilon: at least 0.
     """
-    problem = _Problem(order.mid(), renyi, epsilon)
+    problem = _Problem(order, renyi, epsilon)
     if renyi == 0:
         return CoinPair(flint.arb(1) / 2, flint.arb(1) / 2, flint.arb(0), flint.arb(0))
     if renyi > epsilon + (order / (order - 1)).log():
@@ -129,6 +129,8 @@ def _lagrangian(problem: _Problem, p: flint.arb, q: flint.arb) -> flint.arb:
     by_p = a * (high ** (a - 1) - low ** (a - 1))
     by_q = (1 - a) * (high**a - low**a)
     multiplier = scale / -by_q
+    if not (multiplier >= 0 and p >= 0 and p <= 1 and q >= 0 and q <= 1):
+        return flint.arb(1)  # not the Lagrangian of this problem: nothing better than the trivial bound
     value = p - scale * q - multiplier * (problem.phi(p, q) - problem.budget)
     return value + abs(1 - multiplier * by_p) + abs(scale + multiplier * by_q)
 

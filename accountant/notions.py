@@ -18,7 +18,7 @@ import flint
 
 from accountant.bounds import Bound, exactly
 from accountant.conversion import OPTIMAL, Conversion, Curve, convert
-from accountant.enclosures import Number, arb_of, exact, round_down, round_up
+from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.gaussian import gaussian_delta
 from accountant.inversion import below, bracket, refined
 from accountant.orders import Orders
@@ -66,6 +66,7 @@ def _delta(value: Number) -> Fraction:
     return delta
 
 
+_BITS = 192
 _Profile = Callable[[Fraction, Fraction], flint.arb]
 """(parameter, epsilon) -> delta, increasing in the parameter and decreasing in epsilon."""
 
@@ -131,8 +132,8 @@ class ApproxDP:
             return Bound(float("inf"), float("inf"))
         if target == failure or own == 0:
             return Bound(round_down(arb_of(own)), round_up(arb_of(own)))
-        ends = bracket(lambda point: self._profile(own, failure, point), target, float(own))
-        return Bound(*ends)
+        start = round_up(arb_of(own))
+        return Bound(*bracket(lambda point: self._profile(own, failure, point), target, start))
 
 
 def PureDP(epsilon: Number | Bound) -> ApproxDP:  # noqa: N802 (a notion, read as a type)
@@ -174,6 +175,10 @@ class RenyiDP:
     (order - 1) * curve(order) convex, as every Renyi divergence and every sum of them is; a curve that
     is known at single orders lists them.
 
+    The bounds enclose what ``conversion`` gives. The optimal one is the optimum for a bound on D(P||Q),
+    one order at a time where orders are listed: that the same bound holds for D(Q||P), and at all listed
+    orders together, may imply a smaller delta still.
+
     >>> RenyiDP(lambda order: order / 2).epsilon(1e-6).upper
     5.2215343
     """
@@ -190,11 +195,23 @@ class RenyiDP:
     def epsilon(self, delta: Number) -> Bound:
         """See ``Guarantee.epsilon``."""
         target = _delta(delta)
+        if target == 0:
+            return self._pure()
         _, high = bracket(lambda point: self._ends(point, two_sided=False)[1], target)
         if math.isinf(high):
-            return Bound(high, high)
+            return Bound(0.0, high)
         low = below(lambda point: self._ends(point, two_sided=True)[0], high, target, high * 1e-8)
         return Bound(low, high)
+
+    def _pure(self) -> Bound:
+        """Epsilon at delta 0: only a curve bounded over all orders implies pure differential privacy."""
+        with precision(_BITS):
+            some = self.orders.listed or ((1 + (self.orders.below or 3)) / Fraction(2),)
+            if all(self.curve(arb_of(order)) == 0 for order in some):
+                return exactly(0.0)
+            if self.orders.listed or self.orders.below or self.curve(flint.arb("inf")) == flint.arb("inf"):
+                return exactly(math.inf)
+            return Bound(max(round_down(self.curve(flint.arb(2) ** 64)), 0.0), math.inf)
 
     def _ends(self, epsilon: Fraction, two_sided: bool) -> tuple[flint.arb, flint.arb]:
         return convert(self.conversion, self.curve, self.orders, epsilon, two_sided)
@@ -230,8 +247,6 @@ class ZCDP:
 
     def _enclose(self, ask: Callable[[RenyiDP], Bound]) -> Bound:
         ends = ends_of(self.rho, "rho")
-        if not any(ends):
-            return exactly(0.0)
         high = ask(self._renyi(ends[1]))
         low = high if ends[0] == ends[1] else ask(self._renyi(ends[0]))
         return Bound(low.lower, high.upper)
