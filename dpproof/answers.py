@@ -9,6 +9,7 @@ from typing import Any
 from accountant.accounted import Accountant, Accounted
 from accountant.adjacency import Adjacency
 from accountant.bounds import Bound
+from accountant.enclosures import Number, exact
 from accountant.parameters import Parameters
 from dpproof import __version__
 
@@ -27,6 +28,22 @@ def number(value: float) -> float | str:
     return value if math.isfinite(value) else "inf"
 
 
+def _asked(value: Number, name: str) -> float:
+    """What was asked, as a JSON number.
+
+    Raises:
+        ValueError: for text that is no number, or a positive number that no JSON number shows.
+    """
+    rational = exact(value, name)
+    try:
+        shown = float(rational)
+    except OverflowError:
+        shown = math.inf
+    if math.isinf(shown) or (shown == 0) != (rational == 0):
+        raise ValueError(f"{name} ({value!r}) must be a number in the range of double precision")
+    return shown
+
+
 def verdict_of(statement: str) -> str:
     """The verdict on a statement, its certificates checked again."""
     from proofs_check.registry import verify as verify_statements
@@ -39,8 +56,8 @@ def account(
     parameters: Parameters,
     adjacency: Adjacency,
     *,
-    delta: str | None = None,
-    epsilon: str | None = None,
+    delta: Number | None = None,
+    epsilon: Number | None = None,
 ) -> Json:
     """The certified answer at one delta, or at one epsilon, beside the published one.
 
@@ -49,15 +66,15 @@ def account(
     """
     if (delta is None) == (epsilon is None):
         raise ValueError("give exactly one of --delta and --epsilon")
+    asked, answer, at = ("epsilon", "delta", epsilon) if delta is None else ("delta", "epsilon", delta)
+    shown = _asked(at or 0, asked)
     found = accountant.guarantee(parameters, adjacency)
-    at_delta = delta is not None
-    asked, answer, at = ("delta", "epsilon", delta) if at_delta else ("epsilon", "delta", epsilon)
     body = {
         "name": accountant.name,
         "parameters": parameters.as_json(),
         "adjacency": adjacency.value,
         "trust": found.trust.value,
-        asked: float(at or 0),
+        asked: shown,
         answer: getattr(found.guarantee, answer)(at).as_json(),
         "mechanism": _attained(found, answer, at),
         "published": _published(found, answer, at),
@@ -94,14 +111,14 @@ def calibrate(
     accountant: Accountant, parameters: Parameters, adjacency: Adjacency, target: str, delta: str
 ) -> Json:
     """The smallest noise whose certified epsilon meets the target, and the proof that less would not."""
+    shown = {"target_epsilon": _asked(target, "epsilon"), "delta": _asked(delta, "delta")}
     meets, misses = accountant.calibrate(parameters, adjacency, target, delta)
     found, below = (accountant.guarantee(choice, adjacency) for choice in (meets, misses))
     body = {
         "name": accountant.name,
         "parameters": meets.as_json(),
         "adjacency": adjacency.value,
-        "target_epsilon": float(target),
-        "delta": float(delta),
+        **shown,
         "noise": {"name": accountant.noise, "value": getattr(meets, accountant.noise)},
         "epsilon": found.guarantee.epsilon(delta).as_json(),
         "minimal": {

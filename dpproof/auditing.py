@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 import re
@@ -22,6 +23,8 @@ __all__ = [
     "audit_callable",
     "audit_claim",
     "audit_mechanism",
+    "check_auditable",
+    "check_ready",
     "corpus_cases",
     "named",
     "write_witness",
@@ -45,9 +48,7 @@ def audit_mechanism(
     accountant = accountant_for(name)
     chosen = accountant.parameters.read(parameters)
     accountant.guarantee(chosen, adjacency)
-    if (name, adjacency) not in _AUDITS:
-        raise NoAuditError(f"adjacency ({adjacency.value!r}): no audit of {name} makes such neighbours")
-    return _AUDITS[name, adjacency](chosen, **{"delta": DELTA, "claim": name, **options})
+    return _audit_of(name, adjacency)(chosen, **{"delta": DELTA, "claim": name, **options})
 
 
 def _rlsvi(parameters: Any, **options: Any) -> Evidence:
@@ -57,6 +58,12 @@ def _rlsvi(parameters: Any, **options: Any) -> Evidence:
 
 
 _AUDITS: Mapping[tuple[str, Adjacency], Callable[..., Evidence]] = {("rlsvi", Adjacency.REWARDS_ONLY): _rlsvi}
+
+
+def _audit_of(name: str, adjacency: Adjacency) -> Callable[..., Evidence]:
+    if (name, adjacency) not in _AUDITS:
+        raise NoAuditError(f"adjacency ({adjacency.value!r}): no audit of {name} makes such neighbours")
+    return _AUDITS[name, adjacency]
 
 
 def audit_claim(claim: Claim, **options: Any) -> Evidence:
@@ -76,11 +83,56 @@ def audit_callable(claim: Claim, **options: Any) -> Evidence:
     from audits.pairs import Pair
     from audits.runner import audit
 
-    if claim.neighbours is None:
-        raise ValueError(f"claim ({claim.name!r}): neighbours must name a callable that gives the two inputs")
-    first, second = named(claim.neighbours)()
+    check_ready(claim)
+    assert claim.neighbours is not None  # checked above
+    first, second = _inputs(claim.neighbours)
     pair = Pair(first, second, claim.adjacency.value, claim.neighbours, lambda _first, _second: None)
     return audit(claim.name, claim.guarantee, named(claim.mechanism), pair, delta=claim.delta, **options)
+
+
+def _inputs(neighbours: str) -> tuple[Any, Any]:
+    """The two inputs that a user's callable gives.
+
+    Raises:
+        ValueError: if it fails, or gives anything else.
+    """
+    make = named(neighbours)
+    try:
+        first, second = make()
+    except Exception as error:
+        raise ValueError(f"neighbours ({neighbours!r}) must return two inputs: {error}") from error
+    return first, second
+
+
+def check_ready(claim: Claim) -> None:
+    """Refuse, before any work, a claim whose mechanism, parameters, adjacency or callables do not exist.
+
+    Raises:
+        ValueError: naming the value and the rule.
+    """
+    if ":" not in claim.mechanism:
+        accountant = accountant_for(claim.mechanism)
+        accountant.guarantee(accountant.parameters.read(claim.parameters), claim.adjacency)
+        if claim.neighbours is not None:
+            raise ValueError(f"neighbours ({claim.neighbours!r}) must be left out for {claim.mechanism}")
+        return
+    if claim.parameters:
+        raise ValueError(f"parameters ({', '.join(claim.parameters)}) must be left out for a callable")
+    if claim.neighbours is None:
+        raise ValueError("neighbours must name a callable that gives the two inputs")
+    named(claim.mechanism)
+    named(claim.neighbours)
+
+
+def check_auditable(claim: Claim) -> None:
+    """``check_ready``, and refuse a claim that nothing here audits.
+
+    Raises:
+        ValueError: naming the value and the rule.
+    """
+    check_ready(claim)
+    if ":" not in claim.mechanism:
+        _audit_of(claim.mechanism, claim.adjacency)
 
 
 def named(target: str) -> Callable[..., Any]:
@@ -92,7 +144,7 @@ def named(target: str) -> Callable[..., Any]:
     module, _, attribute = target.partition(":")
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # whatever a user's module does when it is imported
         raise ValueError(f"callable ({target!r}) cannot be loaded: {error}") from error
     if not callable(found):
         raise ValueError(f"callable ({target!r}) must be callable")
@@ -107,10 +159,16 @@ def corpus_cases() -> tuple[Case, ...]:
     return CASES
 
 
+def _file_name(claim: str) -> str:
+    """A file name for a claim: its own name where that is one, otherwise with a digest to tell it apart."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", claim)[:80]
+    return plain if plain == claim else f"{plain}-{hashlib.sha256(claim.encode()).hexdigest()[:8]}"
+
+
 def write_witness(evidence: Evidence, folder: Path) -> Path:
     """Write the witness of a finding as JSON, whole or not at all, and say where."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', evidence.claim)}.json"
+    path = folder / f"{_file_name(evidence.claim)}.json"
     partial = path.with_suffix(".partial")
     partial.write_text(json.dumps(evidence.witness(), indent=2, allow_nan=False), encoding="utf-8")
     partial.replace(path)

@@ -6,7 +6,7 @@ Nothing in a claim file is evaluated; callables are named as ``package.module:ca
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,12 @@ _REQUIRED = ("name", "mechanism", "adjacency")
 _KEYS = (*_TEXT, "parameters", *_PROMISE)
 
 
-def read_claims(path: Path) -> tuple[Claim, ...]:
-    """All claims of a file, each checked before any work starts.
+def _nothing_more(_claim: Claim) -> None:
+    """The check of a claim that asks for nothing beyond its types."""
+
+
+def read_claims(path: Path, ready: Callable[[Claim], None] = _nothing_more) -> tuple[Claim, ...]:
+    """All claims of a file, each checked before any work starts; ``ready`` may refuse one, too.
 
     Raises:
         ValueError: naming the file, the claim, the value and the rule.
@@ -43,6 +47,11 @@ def read_claims(path: Path) -> tuple[Claim, ...]:
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{path}: name ({name!r}) must be unique")
+    for place, claim in enumerate(claims, 1):
+        try:
+            ready(claim)
+        except ValueError as error:
+            raise ValueError(f"{path}, claim {place}: {error}") from error
     return claims
 
 
@@ -58,6 +67,8 @@ def _claim(entry: Any, where: str) -> Claim:
     for key in _TEXT:
         if key in entry and not isinstance(entry[key], str):
             raise ValueError(f"{where}: {key} ({entry[key]!r}) must be text")
+        if not entry.get(key, "").isprintable():
+            raise ValueError(f"{where}: {key} ({entry[key]!r}) must be one line of printable text")
     parameters = entry.get("parameters", {})
     if not isinstance(parameters, Mapping):
         raise ValueError(f"{where}: parameters ({parameters!r}) must be a table")

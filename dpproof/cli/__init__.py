@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import cast
 
 import typer
 
@@ -27,13 +28,19 @@ app.command("explain")(explain.explain)
 app.command("init")(explain.init)
 
 
+# Unknown commands and missing options raise it; typer has no public name for it.
+_UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__bases__[0])
+
+
 def main() -> None:
     """Run the command line; a bad input is one line, an internal error says so."""
     sys.path.insert(0, "")  # callables of the project one stands in
     try:
-        app()
-    except (ValueError, LookupError, FileNotFoundError) as error:
-        print(f"dpproof: {_message(error)}", file=sys.stderr)
+        sys.exit(app(standalone_mode=False))
+    except (_UsageError, ValueError, OSError) as error:
+        message = error.format_message() if isinstance(error, _UsageError) else str(error)
+        if message:  # no line where the help was asked for by giving nothing
+            print(f"dpproof: {message}", file=sys.stderr)
         sys.exit(2)
     except Exception as error:
         if os.environ.get("DPPROOF_TRACEBACK"):
@@ -41,7 +48,3 @@ def main() -> None:
         kind = type(error).__name__
         print(f"dpproof: not certified: {kind}: {error} (DPPROOF_TRACEBACK=1 shows where)", file=sys.stderr)
         sys.exit(3)
-
-
-def _message(error: BaseException) -> str:
-    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)

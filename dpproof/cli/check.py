@@ -14,9 +14,10 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from dpproof import answers
+from dpproof.auditing import check_ready
 from dpproof.claim_file import read_claims
 from dpproof.cli import show
-from dpproof.cli.options import JSON
+from dpproof.cli.options import JSON, check_folder
 from dpproof.report.ledger import PAPERS, ClaimLedger, PaperLedger, check_claim, check_paper
 
 __all__ = ["check"]
@@ -34,8 +35,7 @@ def check(
     """Account, verify and audit, and write one self-contained report."""
     if target != "papers" and not Path(target).is_file():
         raise ValueError(f"target ({target!r}) must be papers, or an existing claim file")
-    if html is not None and html.exists() and not html.is_dir():
-        raise ValueError(f"html ({html}) must be a folder")
+    check_folder("html", html)
     if target == "papers":
         _check_papers(html, seed, json)
     _check_file(Path(target), html, seed, strict, json)
@@ -58,7 +58,7 @@ def _paper(paper: Any, stage: Callable[[str], None], seed: int, executor: Execut
 
 
 def _check_file(path: Path, html: Path | None, seed: int, strict: bool, json: bool) -> None:
-    claims = read_claims(path)
+    claims = read_claims(path, check_ready)
     ledgers = _staged(lambda stage: [check_claim(claim, stage, seed=seed) for claim in claims])
     if html is not None:
         from dpproof.report.html import write_report
@@ -81,7 +81,8 @@ def _exit_code(ledgers: Sequence[ClaimLedger], strict: bool) -> int:
 def _staged(work: Callable[[Callable[[str], None]], list[Any]]) -> list[Any]:
     """Run ``work`` while the terminal shows its present stage."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("starting", total=None)
         return work(lambda text: progress.update(task, description=escape(text)))
 
@@ -101,7 +102,7 @@ def _print_papers(ledgers: Sequence[PaperLedger], html: Path | None, console: Co
             console.print(f"[red]not as recorded:[/] {escape(line)}")
         console.print("all as recorded" if not ledger.departures else "", style="green")
     if html is not None:
-        console.print(f"report: {_page(html)}")
+        console.print(f"report: {_page(html)}", markup=False, soft_wrap=True)
 
 
 def _print_claims(ledgers: Sequence[ClaimLedger], console: Console) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import os
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from accountant.accounted import Accountant
 
-__all__ = ["ADJACENCY", "JSON", "command_for", "parameters_from"]
+__all__ = ["ADJACENCY", "JSON", "check_folder", "command_for", "parameters_from", "read_text"]
 
 ADJACENCY = Annotated[
     str, typer.Option("--adjacency", help="Neighbouring relation: add-remove, replace, rewards-only, expert.")
@@ -23,7 +26,8 @@ def _option(field: dataclasses.Field[Any], kind: Any) -> inspect.Parameter:
     """The option of one field: ``beta_scale`` becomes ``--beta-scale``."""
     domain, unit = field.metadata["domain"], field.metadata["unit"]
     text = f"{field.metadata['help']}; {domain}" + (f" [{unit}]" if unit != "1" else "")
-    option = typer.Option(f"--{field.name.replace('_', '-')}", help=text)
+    name = f"--{field.name.replace('_', '-')}"
+    option = typer.Option(name, help=text, parser=partial(_parse, field), metavar=domain.kind.__name__)
     required = field.default is dataclasses.MISSING
     return inspect.Parameter(
         field.name,
@@ -31,6 +35,38 @@ def _option(field: dataclasses.Field[Any], kind: Any) -> inspect.Parameter:
         default=inspect.Parameter.empty if required else field.default,
         annotation=Annotated[kind, option],
     )
+
+
+def read_text(field: dataclasses.Field[Any], text: str) -> Any:
+    """The number that ``text`` writes, of the kind of the field.
+
+    Raises:
+        ValueError: naming the field, the text and the domain.
+    """
+    try:
+        return field.metadata["domain"].kind(text)
+    except ValueError as error:
+        raise ValueError(f"{field.name} ({text!r}) must be {field.metadata['domain']}") from error
+
+
+def _parse(field: dataclasses.Field[Any], text: str) -> Any:
+    try:
+        return read_text(field, str(text))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def check_folder(name: str, folder: Path | None) -> None:
+    """Refuse, before any work, a folder that cannot be written to or made.
+
+    Raises:
+        ValueError: naming the option and the folder.
+    """
+    if folder is None:
+        return
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise ValueError(f"{name} ({str(folder)!r}) must be a folder that can be written to")
 
 
 def command_for(accountant: Accountant, body: Callable[..., None]) -> Callable[..., None]:

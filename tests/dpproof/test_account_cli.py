@@ -1,0 +1,200 @@
+"""``dpproof account`` and ``calibrate``: the contract's keys, the paper's numbers, and every refusal."""
+
+from __future__ import annotations
+
+import pytest
+
+SIZES = {"states": 6, "actions": 2, "horizon": 20, "episodes": 1000}
+ENDS = {"lower", "upper", "of", "attained_by"}
+
+
+def flags(adjacency="rewards-only", **changes):
+    """The paper's sizes as flags, some changed."""
+    sizes = {**SIZES, **changes}
+    given = [word for name, value in sizes.items() for word in (f"--{name.replace('_', '-')}", value)]
+    return ["rlsvi", *given, *(["--adjacency", adjacency] if adjacency else [])]
+
+
+def test_the_three_numbers_of_the_papers_sizes(run):
+    ran = run("account", *flags(), "--delta", "1e-6", "--json")
+    answer = ran.json
+    assert (ran.code, ran.err) == (0, "")
+    found = answer["epsilon"], answer["published"]["epsilon_exact"], answer["published"]["epsilon"]
+    for bound, digits in zip(found, ("1.633810", "9.688165", "11.080765"), strict=True):
+        assert f"{bound['lower']:.6f}" == digits == f"{bound['upper']:.6f}"
+        assert 0 <= bound["upper"] - bound["lower"] <= 1e-9 * bound["upper"]
+
+
+def test_the_answer_keeps_the_contract(run):
+    answer = run("account", *flags(), "--delta", "1e-6", "--json").json
+    assert answer["schema"] == 1
+    assert isinstance(answer["version"], str)
+    assert (answer["name"], answer["adjacency"], answer["delta"]) == ("rlsvi", "rewards-only", 1e-6)
+    assert SIZES.items() <= answer["parameters"].items()
+    assert answer["epsilon"].keys() == ENDS == answer["published"]["epsilon_exact"].keys()
+    assert answer["epsilon"]["of"] == "guarantee"
+    assert answer["epsilon"]["attained_by"] is None
+    assert {"lower", "upper"} <= answer["published"]["epsilon"].keys()
+    assert answer["published"]["statement"] == "rlsvi.corollary14"
+    assert answer["published"]["verdict"] == "PROVED GIVEN"
+    assert (answer["statement"], answer["verdict"]) == ("rlsvi.tight", "PROVED GIVEN")
+
+
+def test_the_mechanism_lies_between_a_named_pair_and_the_guarantee(run):
+    answer = run("account", *flags(), "--delta", "1e-6", "--json").json
+    mechanism = answer["mechanism"]
+    assert mechanism["of"] == "mechanism"
+    assert mechanism["attained_by"]
+    assert 1.5 < mechanism["lower"] <= mechanism["upper"] == answer["epsilon"]["upper"]
+
+
+def test_asked_at_an_epsilon_it_answers_with_a_delta(run):
+    answer = run("account", *flags(), "--epsilon", "1", "--json").json
+    assert answer["epsilon"] == 1
+    assert answer["delta"].keys() == ENDS
+    assert 0 < answer["delta"]["lower"] <= answer["delta"]["upper"] < 1
+    assert answer["published"].keys() >= {"delta_exact", "statement", "verdict"}
+    assert "epsilon" not in answer["published"]
+
+
+def test_delta_and_epsilon_are_each_others_inverse(run):
+    epsilon = run("account", *flags(), "--delta", "1e-6", "--json").json["epsilon"]["upper"]
+    delta = run("account", *flags(), "--epsilon", repr(epsilon), "--json").json["delta"]
+    assert delta["upper"] == pytest.approx(1e-6, rel=1e-9)
+    assert delta["lower"] <= 1e-6
+
+
+def test_pure_privacy_is_infinite_and_spelled_inf(run):
+    ran = run("account", *flags(), "--delta", "0", "--json")
+    assert ran.json["epsilon"]["upper"] == ran.json["epsilon"]["lower"] == "inf"
+    assert ran.json["published"]["epsilon"] == {"lower": "inf", "upper": "inf"}
+
+
+def test_a_relation_without_a_published_guarantee_says_null(run):
+    answer = run("account", *flags("replace", clip=20), "--delta", "1e-6", "--json").json
+    assert answer["published"] is None
+    assert answer["mechanism"] is None
+    assert answer["statement"] == "rlsvi.state_neighbours"
+
+
+def test_what_was_asked_is_repeated_as_a_number(run):
+    assert run("account", *flags(), "--delta", "1/4", "--json").json["delta"] == 0.25
+
+
+def test_people_see_the_same_numbers(run):
+    ran = run("account", *flags(), "--delta", "1e-6")
+    assert ran.code == 0
+    assert {"1.633809", "1.633810", "11.08076", "rlsvi.tight"} <= set(ran.out.split())
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"episodes": 0}, "episodes (0) must be an integer at least 1"),
+        ({"episodes": -5}, "episodes (-5) must be an integer at least 1"),
+        ({"episodes": "nan"}, "episodes ('nan') must be an integer at least 1"),
+        ({"episodes": "1.5"}, "episodes ('1.5') must be an integer at least 1"),
+        ({"horizon": 0}, "horizon (0) must be an integer at least 1"),
+        ({"states": 0}, "states (0) must be an integer at least 1"),
+        ({"actions": "two"}, "actions ('two') must be an integer at least 1"),
+        ({"beta_scale": "nan"}, "beta_scale (nan) must be a number above 0"),
+        ({"beta_scale": "inf"}, "beta_scale (inf) must be a number above 0"),
+        ({"beta_scale": 0}, "beta_scale (0.0) must be a number above 0"),
+        ({"clip": "nan"}, "clip (nan) must be a number at least 0"),
+        ({"clip": -1}, "clip (-1.0) must be a number at least 0"),
+        ({"frobs": 1}, "No such option: --frobs"),
+        ({"adjacency": "users"}, "adjacency ('users') must be one of: add-remove, replace, rewards-only"),
+        ({"adjacency": "Replace"}, "adjacency ('Replace') must be one of"),
+        ({"adjacency": "add-remove"}, "adjacency ('add-remove'): no guarantee of rlsvi is proved"),
+        ({"adjacency": "expert"}, "adjacency ('expert'): no guarantee of rlsvi is proved"),
+        ({"adjacency": "replace"}, "adjacency ('replace'): no guarantee of rlsvi is proved; visit counts"),
+        ({"adjacency": None}, "Missing option '--adjacency'"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["account", "calibrate"])
+def test_bad_parameters_are_refused(refused, verb, changes, says):
+    target = ["--target-epsilon", "1"] if verb == "calibrate" else []
+    assert says in refused(verb, *flags(**changes), "--delta", "1e-6", *target, "--json")
+
+
+@pytest.mark.parametrize(
+    ("delta", "rule"),
+    [
+        ("nan", "must be a finite number"),
+        ("inf", "must be a finite number"),
+        ("abc", "must be a finite number"),
+        ("1/0", "must be a finite number"),
+        ("", "must be a finite number"),
+        ("1", "must be in [0, 1)"),
+        ("1.5", "must be in [0, 1)"),
+        ("-1e-9", "must be in [0, 1)"),
+        ("1e-400", "must be a number in the range of double precision"),
+        ("1e999", "must be a number in the range of double precision"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["account", "calibrate"])
+def test_bad_deltas_are_refused(refused, verb, delta, rule):
+    target = ["--target-epsilon", "1"] if verb == "calibrate" else []
+    line = refused(verb, *flags(), "--delta", delta, *target)
+    assert "delta (" in line
+    assert rule in line
+
+
+@pytest.mark.parametrize(("epsilon", "rule"), [("nan", "finite"), ("inf", "finite"), ("-1", "at least 0")])
+def test_bad_epsilons_are_refused(refused, epsilon, rule):
+    assert rule in refused("account", *flags(), "--epsilon", epsilon)
+    assert rule in refused("calibrate", *flags(), "--target-epsilon", epsilon, "--delta", "1e-6")
+
+
+@pytest.mark.parametrize("asked", [[], ["--delta", "1e-6", "--epsilon", "1"]])
+def test_exactly_one_question_is_asked(refused, asked):
+    assert "exactly one of --delta and --epsilon" in refused("account", *flags(), *asked)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [(["account", "frob"], "No such command 'frob'"), (["frob"], "No such command 'frob'")],
+)
+def test_unknown_names_are_refused(refused, arguments, says):
+    assert says in refused(*arguments)
+
+
+@pytest.mark.parametrize("arguments", [[], ["account"], ["calibrate"]])
+def test_nothing_asked_shows_the_help(run, arguments):
+    ran = run(*arguments)
+    assert ran.code == 2
+    assert "Usage" in ran.out + ran.err
+    assert "dpproof: " not in ran.err
+
+
+def test_calibrate_finds_the_least_noise(run):
+    answer = run("calibrate", *flags(), "--target-epsilon", "1", "--delta", "1e-6", "--json").json
+    assert answer.keys() >= {"schema", "version", "noise", "epsilon", "minimal", "published"}
+    assert answer["noise"]["name"] == "beta_scale"
+    assert answer["epsilon"]["upper"] <= 1 < answer["minimal"]["epsilon_lower"]
+    below, value = answer["minimal"]["value_below"], answer["noise"]["value"]
+    assert 0 < value - below <= 1e-12 * value
+    again = run("account", *flags(beta_scale=repr(value)), "--delta", "1e-6", "--json").json
+    assert again["epsilon"] == answer["epsilon"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "delta", "says"),
+    [
+        ({}, "0", "delta (0) must be above 0"),
+        ({"episodes": 1}, "1e-6", "episodes (1) must be at least 2"),
+        ({"adjacency": "replace", "clip": 1}, "1e-6", "adjacency ('replace')"),
+    ],
+)
+def test_calibrate_says_where_noise_does_not_help(refused, changes, delta, says):
+    assert says in refused("calibrate", *flags(**changes), "--target-epsilon", "1", "--delta", delta)
+
+
+def test_an_internal_error_is_not_called_bad_input(run, monkeypatch):
+    def broken(*_arguments, **_options):
+        raise KeyError("lost")
+
+    monkeypatch.setattr("dpproof.answers.account", broken)
+    ran = run("account", *flags(), "--delta", "1e-6", "--json")
+    assert (ran.code, ran.out) == (3, "")
+    assert "not certified: KeyError" in ran.err

@@ -1,0 +1,200 @@
+"""Claim files: what is read, what is refused and how, and that nothing else than a refusal ever happens."""
+
+from __future__ import annotations
+
+import contextlib
+import string
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from accountant.adjacency import Adjacency
+from dpproof.auditing import check_auditable, check_ready
+from dpproof.claim_file import read_claims
+
+VALID = {
+    "name": '"ward"',
+    "mechanism": '"rlsvi"',
+    "parameters": "{ states = 2, actions = 2, horizon = 2, episodes = 4 }",
+    "adjacency": '"rewards-only"',
+    "epsilon": "5.0",
+    "delta": "1e-6",
+}
+
+
+def text_of(**changes):
+    """One claim as TOML text; a change of None leaves the key out."""
+    entry = {key: value for key, value in {**VALID, **changes}.items() if value is not None}
+    return "[[claim]]\n" + "".join(f"{key} = {value}\n" for key, value in entry.items())
+
+
+def read(tmp_path, text):
+    path = tmp_path / "claims.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_claims(path, check_ready)
+
+
+def test_a_claim_is_read_as_it_is_written(tmp_path):
+    claims = read(tmp_path, text_of(source='"the contract"') + text_of(name='"other"', delta=None))
+    assert [claim.name for claim in claims] == ["ward", "other"]
+    assert claims[0].adjacency is Adjacency.REWARDS_ONLY
+    assert claims[0].promise == {"epsilon": 5.0, "delta": 1e-6}
+    assert claims[0].parameters == {"states": 2, "actions": 2, "horizon": 2, "episodes": 4}
+    assert claims[0].source == "the contract"
+    assert (claims[0].delta, claims[1].delta) == (1e-6, 0.0)
+
+
+@pytest.mark.parametrize("promise", ["rho", "mu"])
+def test_a_curve_may_be_promised(tmp_path, promise):
+    (claim,) = read(tmp_path, text_of(epsilon=None, delta=None, **{promise: "0.5"}))
+    assert claim.promise == {promise: 0.5}
+    assert claim.delta == 1e-6
+
+
+NONE = {"epsilon": None, "delta": None}
+REFUSALS = [
+    ({"epsilon": "nan"}, "epsilon (nan) must be a finite number"),
+    ({"epsilon": "inf"}, "epsilon (inf) must be a finite number"),
+    ({"epsilon": "-1.0"}, "epsilon (-1.0) must be at least 0"),
+    ({"epsilon": "true"}, "epsilon (True) must be a finite number"),
+    ({"epsilon": '"2"'}, "epsilon ('2') must be a finite number"),
+    ({"epsilon": "2020-01-01"}, "must be a finite number"),
+    ({"epsilon": "1" + "0" * 400}, "must be a finite number"),
+    ({"epsilon": None}, "promise (delta) must be epsilon with delta, or rho, or mu"),
+    (NONE, "promise (nothing) must be epsilon with delta, or rho, or mu"),
+    ({"rho": "1.0"}, "promise (delta, epsilon, rho) must be"),
+    ({**NONE, "mu": "-1"}, "mu (-1) must be at least 0"),
+    ({**NONE, "rho": "nan"}, "rho (nan) must be a finite number"),
+    ({"delta": "1.0"}, "delta (1.0) must be in [0, 1)"),
+    ({"delta": "-0.1"}, "delta (-0.1) must be in [0, 1)"),
+    ({"delta": "nan"}, "delta (nan) must be a finite number"),
+    ({"name": None}, "name is missing"),
+    ({"name": '" "'}, "name (' ') must be text that is not empty"),
+    ({"name": "3"}, "name (3) must be text"),
+    ({"name": '"a\\u001b[31mb"'}, "name ('a\\x1b[31mb') must be one line of printable text"),
+    ({"name": '"a\\nb"'}, "name ('a\\nb') must be one line of printable text"),
+    ({"mechanism": None}, "mechanism is missing"),
+    ({"mechanism": '"nosuch"'}, "mechanism ('nosuch') must be one of: rlsvi"),
+    ({"mechanism": '["./run"]'}, "mechanism (['./run']) must be text"),
+    ({"adjacency": None}, "adjacency is missing; there is no default"),
+    ({"adjacency": '"users"'}, "adjacency ('users') must be one of: add-remove"),
+    ({"adjacency": '"add-remove"'}, "adjacency ('add-remove'): no guarantee of rlsvi is proved"),
+    ({"adjacency": '"replace"'}, "adjacency ('replace'): no guarantee of rlsvi is proved"),
+    ({"parameters": "3"}, "parameters (3) must be a table"),
+    ({"parameters": None}, "parameter ('states') is missing"),
+    ({"parameters": "{ states = 2, frobs = 1 }"}, "parameter ('frobs') must be one of: states"),
+    ({"parameters": "{ states = 2, actions = 2, horizon = 2, episodes = 0 }"}, "episodes (0) must be"),
+    ({"parameters": "{ states = 2, actions = 2, horizon = 0, episodes = 4 }"}, "horizon (0) must be"),
+    ({"parameters": "{ states = 2, actions = 2, horizon = 2, episodes = 4.0 }"}, "episodes (4.0) must be"),
+    ({"parameters": "{ states = 2, actions = 2, horizon = 2, episodes = nan }"}, "episodes (nan) must be"),
+    ({"neighbours": '"a:b"'}, "neighbours ('a:b') must be left out for rlsvi"),
+    ({"frobs": "1"}, "key ('frobs') must be one of: name, mechanism"),
+    ({"mechanism": '"math:pi"'}, "parameters (states, actions, horizon, episodes) must be left out"),
+    ({"mechanism": '"math:sin"', "parameters": None}, "neighbours must name a callable"),
+    (
+        {"mechanism": '"math:pi"', "parameters": None, "neighbours": '"math:sin"'},
+        "callable ('math:pi') must be callable",
+    ),
+    (
+        {"mechanism": '"no.such:thing"', "parameters": None, "neighbours": '"math:sin"'},
+        "callable ('no.such:thing') cannot be loaded",
+    ),
+    (
+        {"mechanism": '"math:sin"', "parameters": None, "neighbours": '"math:"'},
+        "callable ('math:') cannot be loaded",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "says"), REFUSALS)
+def test_a_malformed_claim_is_refused_by_place_value_and_rule(tmp_path, changes, says):
+    with pytest.raises(ValueError, match=r"claims\.toml, claim 2: ") as caught:
+        read(tmp_path, text_of(name='"first"') + text_of(**changes))
+    assert says in str(caught.value)
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "there must be at least one [[claim]]"),
+        ("claim = []", "there must be at least one [[claim]]"),
+        ("claim = 3", "there must be at least one [[claim]]"),
+        ("claim = [3]", "claim 1: must be a table"),
+        ("this is no TOML", "not a TOML file"),
+        (b"\xff\xfe\x00", "not a TOML file"),
+        ("title = 'x'\n" + text_of(), "key ('title') must be 'claim'"),
+        (text_of() + text_of(), "name ('ward') must be unique"),
+        (text_of() + "epsilon = 3.0\n", "not a TOML file"),
+    ],
+)
+def test_a_malformed_file_is_refused(tmp_path, text, says):
+    with pytest.raises(ValueError, match=r"claims\.toml") as caught:
+        read(tmp_path, text)
+    assert says in str(caught.value)
+
+
+def test_a_claim_that_nothing_audits_is_refused_before_an_audit(tmp_path):
+    sizes = "{ states = 2, actions = 2, horizon = 2, episodes = 4, clip = 1.0 }"
+    path = tmp_path / "claims.toml"
+    path.write_text(text_of(adjacency='"replace"', parameters=sizes), encoding="utf-8")
+    assert len(read_claims(path, check_ready)) == 1
+    with pytest.raises(ValueError, match=r"claim 1: adjacency .'replace'.: no audit of rlsvi"):
+        read_claims(path, check_auditable)
+
+
+@pytest.mark.parametrize("verb", ["check", "audit"])
+@pytest.mark.parametrize(("changes", "says"), REFUSALS[::4])
+def test_the_command_line_refuses_it_before_any_work(refused, tmp_path, verb, changes, says):
+    path = tmp_path / "claims.toml"
+    path.write_text(text_of(name='"first"') + text_of(**changes), encoding="utf-8")
+    option = ["--html", tmp_path / "page"] if verb == "check" else ["--witnesses", tmp_path / "found"]
+    assert says in refused(verb, path, "--json", *option)
+
+
+SCALARS = st.one_of(
+    st.sampled_from(["nan", "-inf", "true", "1e-6", "0", "-1", "0x10", "1979-05-27", "07:32:00", "[]", "{}"]),
+    st.integers().map(str),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.text(string.printable, max_size=8).map(lambda text: f"'{text}'"),
+    st.sampled_from([*VALID.values(), '"replace"', '"math:sin"', '"[/]"']),
+)
+KEYS = st.sampled_from([*VALID, "neighbours", "source", "rho", "mu", "command", "x.y", '""'])
+LINES = st.tuples(KEYS, SCALARS).map(lambda pair: f"{pair[0]} = {pair[1]}\n")
+HEADS = st.sampled_from(["[[claim]]\n", "[claim]\n", "[[claim.claim]]\n", "[[other]]\n", ""])
+DOCUMENTS = st.lists(
+    st.one_of(
+        st.tuples(HEADS, st.lists(LINES, max_size=8).map("".join)).map("".join),
+        st.dictionaries(st.sampled_from(list(VALID)), st.one_of(st.none(), SCALARS), max_size=2).map(
+            lambda changes: text_of(**changes)
+        ),
+    ),
+    max_size=3,
+).map("".join)
+
+
+@settings(max_examples=300)
+@given(DOCUMENTS)
+@example(text_of())
+@example("claim.claim.claim = 1")
+@example("[[claim]]\nname = 1e400")
+def test_any_document_is_read_or_refused(tmp_path_factory, document):
+    path = tmp_path_factory.getbasetemp() / "any_document.toml"
+    path.write_text(document, encoding="utf-8")
+    claims = ()
+    with contextlib.suppress(ValueError):  # nothing else may be raised
+        claims = read_claims(path, check_ready)
+    for claim in claims:
+        assert claim.name.isprintable()
+        assert claim.guarantee.epsilon(claim.delta).upper >= 0
+    if document == text_of():
+        assert len(claims) == 1
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_read_or_refused(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "any_bytes.toml"
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=r"any_bytes\.toml"):
+        read_claims(path)
