@@ -5,10 +5,14 @@ Parameters add as exact rationals; where a root is taken the result is rounded o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 
+import flint
+
 from accountant.bounds import Bound
+from accountant.conversion import OPTIMAL, Conversion
 from accountant.enclosures import arb_of, precision, round_down, round_up
 from accountant.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP
 from accountant.notions import ends_of as _ends
@@ -30,7 +34,7 @@ def compose_approx(*parts: ApproxDP) -> ApproxDP:
 
 def compose_zcdp(*parts: ZCDP) -> ZCDP:
     """The rhos add (Bun and Steinke, arXiv:1605.02065v1, Lemma 1.7)."""
-    return ZCDP(_sum([_ends(part.rho, "rho") for part in parts]))
+    return ZCDP(_sum([_ends(part.rho, "rho") for part in parts]), _common_conversion(parts))
 
 
 def compose_gaussian(*parts: GaussianDP) -> GaussianDP:
@@ -49,7 +53,15 @@ def compose_renyi(*parts: RenyiDP) -> RenyiDP:
     """The curves add at every order at which all are known (Mironov, arXiv:1702.07476v3, Proposition 1)."""
     curves = [part.curve for part in parts]
     orders = reduce(Orders.meet, (part.orders for part in parts), Orders())
-    return RenyiDP(lambda order: sum((curve(order) for curve in curves), 0 * order), orders)
+    return RenyiDP(
+        lambda order: sum((curve(order) for curve in curves), flint.arb(0)), orders, _common_conversion(parts)
+    )
+
+
+def _common_conversion(parts: Sequence[ZCDP | RenyiDP]) -> Conversion:
+    """The conversion all parts ask for, else the optimal one."""
+    asked = {part.conversion.name: part.conversion for part in parts}
+    return next(iter(asked.values())) if len(asked) == 1 else OPTIMAL
 
 
 def _total(ends: list[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:

@@ -6,6 +6,7 @@ with a version, checked on reading.
 
 from __future__ import annotations
 
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ Integers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 _FORMAT = 1
 _STEPS = ("states", "actions", "rewards")
+_KINDS = dict.fromkeys(("states", "actions", "lengths", "user"), "int64") | {"rewards": "float64"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,10 @@ class Episodes:
     user: Integers
 
     def __post_init__(self) -> None:
+        for name, kind in _KINDS.items():
+            given = getattr(self, name).dtype
+            if given != kind:
+                raise ValueError(f"{name} (dtype {given}) must have dtype {kind}")
         if len(self.lengths) == 0:
             raise ValueError("lengths ([]) must hold at least one episode")
         if int(self.lengths.min()) < 1:
@@ -66,14 +72,24 @@ class Episodes:
     @classmethod
     def rectangular(cls, states: Any, actions: Any, rewards: Any) -> Episodes:
         """Episodes of equal length, from arrays of shape (episodes, steps); each is its own user."""
-        table = np.asarray(states, dtype=np.int64)
-        if table.ndim != 2:
-            raise ValueError(f"states (shape {table.shape}) must have shape (episodes, steps)")
-        count, horizon = table.shape
+        tables = {
+            "states": np.asarray(states),
+            "actions": np.asarray(actions),
+            "rewards": np.asarray(rewards),
+        }
+        shape = tables["states"].shape
+        if len(shape) != 2:
+            raise ValueError(f"states (shape {shape}) must have shape (episodes, steps)")
+        for name, table in tables.items():
+            if table.shape != shape:
+                raise ValueError(f"{name} (shape {table.shape}) must have shape {shape}")
+            if name != "rewards" and not np.issubdtype(table.dtype, np.integer):
+                raise ValueError(f"{name} (dtype {table.dtype}) must be integers")
+        count, horizon = shape
         return cls(
-            table.ravel(),
-            np.asarray(actions, dtype=np.int64).ravel(),
-            np.asarray(rewards, dtype=np.float64).ravel(),
+            tables["states"].astype(np.int64).ravel(),
+            tables["actions"].astype(np.int64).ravel(),
+            tables["rewards"].astype(np.float64).ravel(),
             np.full(count, horizon, dtype=np.int64),
             np.arange(count, dtype=np.int64),
         )
@@ -92,18 +108,24 @@ class Episodes:
 
     def save(self, path: Path) -> None:
         """Write the batch as NPZ, whole or not at all."""
-        partial = path.with_suffix(".partial")
-        with partial.open("wb") as stream:
-            np.savez_compressed(stream, format=_FORMAT, **vars(self))
-        partial.replace(path)
+        partial = path.with_name(path.name + ".partial")
+        try:
+            with partial.open("wb") as stream:
+                np.savez_compressed(stream, format=_FORMAT, **vars(self))
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: Path) -> Episodes:
         """Read a batch written by ``save``.
 
         Raises:
-            ValueError: for another format version or missing fields.
+            ValueError: for a file that is no NPZ archive, another format version or missing fields.
         """
+        if not zipfile.is_zipfile(path):
+            path.stat()  # a missing file says so itself
+            raise ValueError(f"{path.name}: the file is not an NPZ archive")
         with np.load(path, allow_pickle=False) as stored:
             names = {"format", *cls.__dataclass_fields__}
             if set(stored.files) != names:

@@ -248,6 +248,8 @@ class ZCDP:
     def _enclose(self, ask: Callable[[RenyiDP], Bound]) -> Bound:
         ends = ends_of(self.rho, "rho")
         high = ask(self._renyi(ends[1]))
+        if ends[1] == 0:
+            return exactly(0.0)
         low = high if ends[0] == ends[1] else ask(self._renyi(ends[0]))
         return Bound(low.lower, high.upper)
 

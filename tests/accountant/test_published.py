@@ -1,0 +1,49 @@
+"""Published formulas: double precision, Arb and sympy at 50 digits give one number for each."""
+
+import flint
+import pytest
+import sympy
+
+from accountant.enclosures import precision
+from accountant.expressions import Formula, variables_of
+from accountant.published import PublishedFormula, published, published_ids
+from accountant.sources import Source
+
+POINT = {"S": 6, "A": 2, "H": 20, "K": 1000, "k": 17, "N": 3, "alpha": "2.5", "delta": "1e-6"}
+
+
+@pytest.mark.parametrize("name", published_ids())
+def test_three_routes_agree(name):
+    formula = published(name).formula
+    used = {variable: POINT[variable] for variable in variables_of(formula.expression)}
+    by_float = formula.float(**{variable: float(value) for variable, value in used.items()})
+    with precision(200):
+        by_arb = formula.arb(**{variable: flint.arb(str(value)) for variable, value in used.items()})
+    exact = {sympy.Symbol(v, positive=True): sympy.Rational(str(value)) for v, value in used.items()}
+    by_sympy = sympy.N(formula.sympy().subs(exact), 50)
+    assert by_arb.overlaps(flint.arb(f"{by_sympy} +/- 1e-40"))
+    assert by_arb.rel_accuracy_bits() > 150
+    assert by_float == pytest.approx(float(by_sympy), rel=1e-14)
+
+
+def test_the_printed_value_at_the_papers_sizes():
+    value = published("rlsvi.corollary14").formula.float(S=6, A=2, H=20, K=1000, delta=1e-6)
+    assert value == pytest.approx(11.080765, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", published_ids())
+def test_every_variable_has_a_domain_and_every_formula_a_source(name):
+    entry = published(name)
+    assert variables_of(entry.formula.expression) <= set(entry.domain)
+    assert str(entry.source).startswith("arXiv:2606.01952v1, ")
+    assert entry.id == name
+
+
+def test_an_unknown_id_is_refused():
+    with pytest.raises(KeyError, match="rlsvi.corollary15"):
+        published("rlsvi.corollary15")
+
+
+def test_a_variable_without_a_domain_is_refused():
+    with pytest.raises(ValueError, match="no domain for y"):
+        PublishedFormula("x", "x", Formula("x + y"), {"x": "[0, 1]"}, Source("p", "v1", "Item"))
