@@ -15,16 +15,19 @@ from accountant.rl.rlsvi import RLSVIParameters
 __all__ = ["RewardsFilter", "rewards_odometer"]
 
 _UNIT = 2.0**-53
+_SMALLEST = 2.0**-1022
 
 
 def _cost(parameters: RLSVIParameters, counts: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.float64]:
     """(N+1)/(2 beta_k N^2) for each count, 0 where N = 0; relative error at most 16 units.
 
-    A numpy logarithm is charged 4 ulp (8 units); the eight roundings around it make up the rest.
+    A numpy logarithm is charged 4 ulp (8 units); the eight roundings around it make up the rest. The
+    smallest normal number on top pays for underflow, and for a noise variance too large for a double.
     """
     sizes = parameters.beta_scale * parameters.states * float(parameters.horizon**3)
     twice_beta = sizes * np.log(float(parameters.log_scale * k))
-    return np.where(counts > 0, (counts + 1) / (twice_beta * np.maximum(counts, 1.0) ** 2), 0.0)
+    cost = (counts + 1) / (twice_beta * np.maximum(counts, 1.0) ** 2)
+    return np.where(counts > 0, cost + _SMALLEST, 0.0)
 
 
 class RewardsFilter:
@@ -67,8 +70,8 @@ class RewardsFilter:
         table = np.asarray(counts, dtype=np.float64)
         if table.shape != self._costs.shape:
             raise ValueError(f"counts (shape {table.shape}) must have shape {self._costs.shape}")
-        if not (table >= 0).all():
-            raise ValueError("counts must be numbers of at least 0")
+        if not ((table >= 0) & (table <= 2**53) & (table == np.floor(table))).all():
+            raise ValueError("counts must be whole numbers between 0 and 2^53")
         before = self._costs
         self._costs = before + _cost(self.parameters, table, self._episode + 1)
         self._episode += 1

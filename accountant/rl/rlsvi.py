@@ -109,6 +109,8 @@ def _published_guarantee(parameters: RLSVIParameters) -> PublishedGuarantee | No
 
     def epsilon(delta: Any) -> Bound:
         failure = exact(delta, "delta")
+        if not 0 <= failure < 1:
+            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
         if failure == 0:
             return exactly(float("inf"))
         with precision(_BITS):
@@ -183,8 +185,9 @@ def _replace(parameters: RLSVIParameters) -> Accounted:
     def curve(order: flint.arb) -> flint.arb:
         return _state_curve(parameters, total, order)
 
+    found = RenyiDP(curve, Orders(below=Fraction(2)), CANONNE_KAMATH_STEINKE)
     return Accounted(
-        RenyiDP(curve, Orders(below=Fraction(2)), CANONNE_KAMATH_STEINKE),
+        GaussianDP(0) if parameters.episodes == 1 else found,  # one episode's tables see nobody's data
         Adjacency.REPLACE,
         billboard(TrustModel.CENTRAL),
         "rlsvi.state_neighbours",
@@ -218,6 +221,8 @@ def _calibrate(
         raise ValueError(
             f"adjacency ({adjacency.value!r}): more noise does not lower epsilon to a target here"
         )
+    if parameters.episodes == 1:
+        raise ValueError("episodes (1) must be at least 2: one episode needs no noise at all")
     meets, misses = gaussian_mu(exact(epsilon, "epsilon"), exact(delta, "delta"))
     with precision(_BITS):
         unit = 2 * _rho(replace(parameters, beta_scale=1.0))

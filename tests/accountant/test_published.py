@@ -40,7 +40,7 @@ def test_every_variable_has_a_domain_and_every_formula_a_source(name):
 
 
 def test_an_unknown_id_is_refused():
-    with pytest.raises(KeyError, match="rlsvi.corollary15"):
+    with pytest.raises(KeyError, match=r"rlsvi\.corollary15"):
         published("rlsvi.corollary15")
 
 
