@@ -213,7 +213,7 @@ def test_upper_ends_hold_where_the_lower_end_gives_up(rho, delta):
     assert GaussianDP(mu).epsilon(delta).lower <= found.upper
 
 
-@pytest.mark.parametrize(("rho", "delta"), [(0.5, 1e-6), (0.005, 1e-9), (20.0, 1e-5)])
+@pytest.mark.parametrize(("rho", "delta"), [(0.5, 1e-6), (20.0, 1e-5)])
 def test_not_above_dp_accounting_at_the_same_orders(rho, delta):
     orders = [1 + x / 10 for x in range(1, 100)] + list(range(11, 64)) + [128, 256, 512]
     theirs = RdpAccountant(orders)
