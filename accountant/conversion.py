@@ -83,7 +83,7 @@ def convert(
         return rough
     bits = _bits_needed(float(min(epsilon, _MOST_EPSILON)), rough[1]) + _bits_to_resolve(curve, orders)
     if bits > _MOST_BITS:
-        return rough[0] * 0, rough[1]  # so far out the closed form loses nothing that shows
+        return rough[0] * 0, rough[1]  # so far out the closed form is as good an upper end
     with precision(bits):
         low, high = _at_precision(conversion, curve, orders, epsilon, two_sided)
     # Where the stationary point was missed, the closed form is still a theorem.

@@ -192,7 +192,7 @@ def charge(model: Model, scale: Scale, k: int, costs: NDArray[np.float64]) -> fl
                     costs[h, s, a] += (visits + 1.0) / (twice * visits * visits)
                     most = max(most, costs[h, s, a])
         worst += most
-    return worst * (1.0 + 2.0**-51 * (k + H + 20))
+    return worst * (1.0 + 2.0**-51 * (k + H + 20))  # type: ignore[no-any-return]
 
 
 @njit

@@ -60,7 +60,7 @@ def test_the_odometer_reads_the_run_and_stays_below_the_worst_case():
 
 @pytest.mark.parametrize("budget", [-1.0, float("nan")])
 def test_a_bad_budget_is_refused(budget):
-    with pytest.raises(ValueError, match="budget .* must be a number of at least 0"):
+    with pytest.raises(ValueError, match=r"budget .* must be a number of at least 0"):
         RLSVI(PARAMETERS).run(SWIM, np.random.default_rng(0), budget=budget)
 
 
