@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
-from accountant.accounted import accountant_for
+from accountant.accounted import Accounted, accountant_for
 from accountant.adjacency import Adjacency
 from accountant.claims import Claim
+from accountant.implications import gaussian_to_zcdp
+from accountant.notions import ZCDP, GaussianDP, Guarantee, ends_of
 from dpproof import answers, auditing
 from dpproof.report.recorded import departures
 
@@ -128,10 +131,8 @@ def check_claim(claim: Claim, stage: Stage = lambda _text: None, **options: Any)
         stage(f"{claim.name}: accounting")
         accountant = accountant_for(claim.mechanism)
         parameters = accountant.parameters.read(claim.parameters)
-        account = answers.account(accountant, parameters, claim.adjacency, delta=repr(claim.delta))
-        promised = claim.epsilon
-        proved = float(account["epsilon"]["upper"]) <= promised
-        refuted = account["mechanism"] is not None and float(account["mechanism"]["lower"]) > promised
+        account = answers.account(accountant, parameters, claim.adjacency, delta=claim.delta)
+        proved, refuted = _settled(claim, accountant.guarantee(parameters, claim.adjacency))
     audit, remarks = None, []
     try:
         stage(f"{claim.name}: auditing")
@@ -143,3 +144,28 @@ def check_claim(claim: Claim, stage: Stage = lambda _text: None, **options: Any)
     if refuted:
         remarks.append(f"a pair of neighbours exceeds it: {account['mechanism']['attained_by']}")  # type: ignore[index] # refuted implies an account
     return ClaimLedger(claim, verdict, account, audit, remarks)
+
+
+def _settled(claim: Claim, found: Accounted) -> tuple[bool, bool]:
+    """Whether the proved guarantee implies the promise, and whether an attained pair breaks it.
+
+    A promised curve is compared in its own unit: one point of it would not prove the others.
+    """
+    kind = next(name for name in ("epsilon", "rho", "mu") if name in claim.promise)
+    promised = Fraction(claim.promise[kind])
+    least = None if found.attained is None else _cost(found.attained.guarantee, kind, claim.delta)
+    most = _cost(found.guarantee, kind, claim.delta)
+    proved = most is not None and most[1] <= promised
+    return proved, least is not None and least[0] > promised
+
+
+def _cost(guarantee: Guarantee, kind: str, delta: float) -> tuple[float | Fraction, float | Fraction] | None:
+    """The least epsilon at ``delta``, rho or mu that the guarantee implies, enclosed; None for none."""
+    if kind == "epsilon":
+        bound = guarantee.epsilon(delta)
+        return bound.lower, bound.upper
+    if kind == "rho" and isinstance(guarantee, GaussianDP):
+        guarantee = gaussian_to_zcdp(guarantee)
+    if kind == "rho" and isinstance(guarantee, ZCDP):
+        return ends_of(guarantee.rho, kind)
+    return ends_of(guarantee.mu, kind) if kind == "mu" and isinstance(guarantee, GaussianDP) else None

@@ -1,0 +1,225 @@
+"""``dpproof check``: claims kept and broken, exit codes, the record of the papers, and every refusal."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import dpproof.cli.check as check_module
+from accountant.accounted import accountant_for
+from accountant.adjacency import Adjacency
+from accountant.claims import Claim
+from accountant.notions import ZCDP, GaussianDP
+from accountant.rl.rlsvi import attained_mu, rho
+from audits.corpus.rlsvi import CASES
+from dpproof.auditing import NoAuditError
+from dpproof.report import ledger
+from dpproof.report.ledger import check_claim
+
+SMALL = {"states": 2, "actions": 2, "horizon": 2, "episodes": 4}
+PARAMETERS = accountant_for("rlsvi").parameters.read(SMALL)
+
+
+@pytest.fixture
+def unaudited(monkeypatch):
+    """Let no claim be audited, so that a verdict rests on the accounting alone."""
+
+    def refuse(claim, **_options):
+        raise NoAuditError(f"{claim.name} is left alone")
+
+    monkeypatch.setattr(ledger.auditing, "audit_claim", refuse)
+
+
+@pytest.fixture
+def few_samples(monkeypatch):
+    """Let every audit of a claim end after ten samples, which say nothing."""
+    audit = ledger.auditing.audit_claim
+    monkeypatch.setattr(ledger.auditing, "audit_claim", lambda claim, **o: audit(claim, budget=10, **o))
+
+
+@pytest.fixture
+def claims_of_all_kinds(claim_file, user_module):
+    """One claim kept, one broken, two on callables of which one is broken."""
+    own = {"parameters": None, "adjacency": "replace", "neighbours": f"{user_module}:pairs"}
+    own |= {"epsilon": 1.0, "delta": None}
+    return claim_file(
+        {"name": "kept", "epsilon": 3.0},
+        {"name": "broken", "epsilon": 2.0},
+        {"name": "good noise", "mechanism": f"{user_module}:good", **own},
+        {"name": "bad noise", "mechanism": f"{user_module}:bad", **own},
+    )
+
+
+def test_a_claim_file_gets_its_verdicts_and_its_report(run, claims_of_all_kinds, tmp_path):
+    folder = tmp_path / "report" / "of today"
+    ran = run("check", claims_of_all_kinds, "--json", "--html", folder)
+    answer = ran.json
+    assert (ran.code, ran.err, answer["schema"]) == (1, "", 1)
+    kept, broken, good, bad = answer["claims"]
+    assert [entry["claim"] for entry in answer["claims"]] == ["kept", "broken", "good noise", "bad noise"]
+    assert kept["verdict"] == "kept"
+    assert kept["audit"]["verdict"] in ("consistent", "inconclusive")
+    assert broken["verdict"] == "broken"
+    assert broken["account"]["mechanism"]["lower"] > 2
+    assert broken["account"]["mechanism"]["attained_by"] in broken["remarks"][0]
+    assert (good["verdict"], good["audit"]["verdict"]) == ("not certified", "consistent")
+    assert (bad["verdict"], bad["audit"]["verdict"]) == ("broken", "violation")
+    assert good["account"] is None
+    assert answer["report"] == (folder / "index.html").as_posix()
+    assert [path.name for path in folder.iterdir()] == ["index.html"]
+
+
+@pytest.mark.usefixtures("few_samples")
+def test_people_see_the_verdicts(run, claim_file):
+    ran = run("check", claim_file({"name": "[/red] ward", "epsilon": 3.0}))
+    assert (ran.code, ran.err) == (0, "")
+    assert "[/red]" in ran.out
+    assert "kept" in ran.out
+
+
+def test_a_folder_named_like_markup_is_printed(run, claim_file, tmp_path, monkeypatch):
+    monkeypatch.setattr(check_module, "PAPERS", ())
+    ran = run("check", "papers", "--html", tmp_path / "[/red]")
+    assert ran.code == 0
+    assert f"report: {tmp_path}/[/red]/index.html" in ran.out
+
+
+@pytest.mark.usefixtures("unaudited")
+@pytest.mark.parametrize(("epsilon", "code"), [(3.0, 0), (2.0, 1), (2.7, 3)])
+def test_the_exit_code_is_that_of_the_worst_claim(run, claim_file, epsilon, code):
+    # A pair attains 2.52 and 2.896 is certified: between them nothing is proved and nothing refuted.
+    assert run("check", claim_file({"name": "ward", "epsilon": epsilon}), "--json").code == code
+    both = claim_file({"name": "kept", "epsilon": 3.0}, {"name": "ward", "epsilon": epsilon})
+    assert run("check", both, "--json").code == code
+
+
+@pytest.mark.usefixtures("unaudited")
+def test_broken_outweighs_not_certified(run, claim_file):
+    path = claim_file({"name": "unclear", "epsilon": 2.7}, {"name": "broken", "epsilon": 2.0})
+    assert run("check", path, "--json").code == 1
+
+
+@pytest.mark.usefixtures("few_samples")
+def test_strict_counts_an_inconclusive_audit(run, claim_file):
+    path = claim_file({})
+    ran = run("check", path, "--json")
+    assert ran.json["claims"][0]["audit"]["verdict"] == "inconclusive"
+    assert ran.code == 0
+    assert run("check", path, "--json", "--strict").code == 1
+
+
+@pytest.mark.usefixtures("unaudited")
+def test_a_claim_at_delta_zero_is_broken_by_gaussian_noise(run, claim_file):
+    (entry,) = run("check", claim_file({"epsilon": 50.0, "delta": 0}), "--json").json["claims"]
+    assert entry["verdict"] == "broken"
+    assert entry["account"]["epsilon"]["upper"] == "inf"
+
+
+def _verdict(adjacency=Adjacency.REWARDS_ONLY, parameters=SMALL, **promise):
+    return check_claim(Claim("ward", "rlsvi", parameters, adjacency, promise)).verdict
+
+
+@pytest.mark.usefixtures("unaudited")
+def test_a_promised_curve_is_compared_in_its_own_unit():
+    proved, attained = rho(PARAMETERS).upper, attained_mu(PARAMETERS).lower
+    assert _verdict(rho=proved) == "kept"
+    assert _verdict(rho=math.nextafter(rho(PARAMETERS).lower, 0)) == "not certified"
+    assert _verdict(rho=attained**2 / 2 * (1 - 1e-12)) == "broken"
+    assert _verdict(mu=math.sqrt(2 * proved) * (1 + 1e-15)) == "kept"
+    assert _verdict(mu=math.sqrt(2 * proved) * (1 - 1e-14)) == "not certified"
+    assert _verdict(mu=attained * (1 - 1e-12)) == "broken"
+
+
+@pytest.mark.usefixtures("unaudited")
+def test_one_point_of_a_promised_curve_proves_no_other():
+    # The conversion of rho loses: at 1e-6 this promise allows more than the mechanism spends, and yet a
+    # pair of neighbours breaks it.
+    sizes = {"states": 6, "actions": 2, "horizon": 20, "episodes": 1000}
+    spent = GaussianDP(attained_mu(accountant_for("rlsvi").parameters.read(sizes)).lower)
+    certified = accountant_for("rlsvi").guarantee(PARAMETERS.read(sizes), Adjacency.REWARDS_ONLY).guarantee
+    assert ZCDP(0.064).epsilon(1e-6).upper > certified.epsilon(1e-6).upper > spent.epsilon(1e-6).lower
+    assert _verdict(parameters=sizes, rho=0.064) == "broken"
+
+
+@pytest.mark.usefixtures("unaudited")
+@pytest.mark.parametrize("promise", [{"rho": 1e9}, {"mu": 1e5}])
+def test_a_renyi_curve_of_few_orders_proves_no_curve_of_all(promise):
+    assert _verdict(Adjacency.REPLACE, {**SMALL, "clip": 1.0}, **promise) == "not certified"
+    assert _verdict(Adjacency.REPLACE, {**SMALL, "clip": 1.0}, epsilon=1e3, delta=1e-6) == "kept"
+
+
+def test_a_claim_without_an_audit_says_so(run, claim_file):
+    path = claim_file({"adjacency": "replace", "parameters": {**SMALL, "clip": 1.0}, "epsilon": 1e3})
+    ran = run("check", path, "--json")
+    (entry,) = ran.json["claims"]
+    assert (ran.code, entry["verdict"], entry["audit"]) == (0, "kept", None)
+    assert "no audit of rlsvi makes such neighbours" in entry["remarks"][0]
+
+
+@pytest.mark.parametrize("where", ["file", "file/below", "file/further/below"])
+def test_a_report_that_cannot_be_written_is_refused_before_any_work(refused, claim_file, tmp_path, where):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for target in ("papers", claim_file({})):
+        assert "must be a folder that can be written to" in refused(
+            "check", target, "--html", tmp_path / where, "--json"
+        )
+
+
+@pytest.mark.parametrize("target", ["paper", "nowhere.toml", ".", ""])
+def test_an_unknown_target_is_refused(refused, target):
+    assert f"target ({target!r}) must be papers, or an existing claim file" in refused("check", target)
+
+
+def test_a_late_claim_is_checked_before_the_first_is_audited(refused, claim_file, tmp_path, monkeypatch):
+    def started(*_arguments, **_options):
+        raise AssertionError("work began")
+
+    monkeypatch.setattr(check_module, "check_claim", started)
+    path = claim_file({"name": "first"}, {"name": "second", "parameters": {**SMALL, "episodes": 0}})
+    line = refused("check", path, "--html", tmp_path / "report")
+    assert "claims.toml, claim 2: episodes (0) must be an integer at least 1" in line
+
+
+def test_nothing_is_written_when_the_work_fails(run, claim_file, tmp_path, monkeypatch):
+    def fails(*_arguments, **_options):
+        raise ArithmeticError("lost")
+
+    monkeypatch.setattr(check_module, "check_claim", fails)
+    ran = run("check", claim_file({}), "--html", tmp_path / "report", "--json")
+    assert (ran.code, ran.out) == (3, "")
+    assert "not certified: ArithmeticError: lost" in ran.err
+    assert not (tmp_path / "report").exists()
+
+
+def test_the_papers_come_out_as_recorded(run, tmp_path):
+    ran = run("check", "papers", "--json", "--html", tmp_path)
+    (paper,) = ran.json["papers"]
+    assert (ran.code, ran.err) == (0, "")
+    assert paper["departures"] == []
+    assert f"{paper['account']['epsilon']['upper']:.6f}" == "1.633810"
+    assert [found["verdict"] for found in paper["audits"]] == [case.expected.value for case in CASES]
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert all(f'id="{entry["id"]}"' in page for entry in paper["statements"])
+
+
+@pytest.mark.usefixtures("another_record")
+def test_papers_that_depart_from_the_record_are_an_error(run, monkeypatch):
+    monkeypatch.setattr(ledger.auditing, "corpus_cases", lambda: ())
+    ran = run("check", "papers", "--json")
+    assert ran.code == 1
+    assert ran.json["papers"][0]["departures"] == ["rlsvi.eq2: recorded REFUTED, found PROVED"]
+    assert "not as recorded: rlsvi.eq2" in " ".join(run("check", "papers").out.split())
+
+
+def test_a_case_of_the_corpus_that_is_missed_is_an_error(run, monkeypatch):
+    class Wrong:
+        name, reason, expected = "sound", "a test", CASES[2].expected
+
+        def audit(self, **options):
+            return CASES[0].audit(**options, budget=10)
+
+    monkeypatch.setattr(ledger.auditing, "corpus_cases", lambda: (Wrong(),))
+    ran = run("check", "papers", "--json")
+    assert ran.code == 1
+    assert ran.json["papers"][0]["departures"] == ["sound: expected violation, found inconclusive"]
