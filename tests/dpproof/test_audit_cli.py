@@ -1,0 +1,255 @@
+"""``dpproof audit``: the contract's keys, verdicts and exit codes, witnesses, replay, and every refusal."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from audits.corpus.rlsvi import CASES
+
+KEYS = {"claim", "verdict", "epsilon_lower", "delta", "confidence", "samples", "would_have_seen", "witness"}
+SIZES = ["--states", 1, "--actions", 1, "--horizon", 1, "--episodes", 2]
+ONE_CELL = ["rlsvi", *SIZES, "--adjacency", "rewards-only"]
+CALLABLE = ["--adjacency", "replace", "--epsilon", 1.0, "--delta", 0]
+
+
+def test_rlsvi_keeps_its_tight_claim(run):
+    ran = run("audit", *ONE_CELL, "--json")
+    answer = ran.json
+    (found,) = answer["audits"]
+    assert (ran.code, ran.err, answer["schema"]) == (0, "", 1)
+    assert found.keys() >= KEYS
+    assert (found["claim"], found["verdict"]) == ("rlsvi", "consistent")
+    assert (found["delta"], found["confidence"], found["samples"]) == (1e-6, 0.99, 100_000)
+    certified = run("account", *ONE_CELL, "--delta", "1e-6", "--json").json["epsilon"]["upper"]
+    assert 0 < found["epsilon_lower"] <= certified < found["would_have_seen"] <= 2 * certified
+
+
+def test_equal_seeds_give_equal_bytes(run):
+    few = [*ONE_CELL, "--budget", 500, "--json"]
+    assert run("audit", *few).out == run("audit", *few).out
+    assert run("audit", *few).out != run("audit", *few, "--seed", 1).out
+
+
+def test_flags_may_be_joined_by_an_equals_sign(run):
+    joined = [f"{name}={value}" for name, value in zip(SIZES[::2], SIZES[1::2], strict=True)]
+    few = ["--adjacency", "rewards-only", "--budget", 300, "--json"]
+    assert run("audit", "rlsvi", *joined, *few).json == run("audit", "rlsvi", *SIZES, *few).json
+
+
+def test_what_could_not_be_seen_is_inf(run):
+    (found,) = run("audit", *ONE_CELL, "--budget", 10, "--json").json["audits"]
+    assert (found["verdict"], found["would_have_seen"]) == ("inconclusive", "inf")
+
+
+def test_the_corpus_gets_its_verdicts_and_its_witnesses_replay(run, tmp_path):
+    ran = run("audit", "corpus", "--budget", 30_000, "--witnesses", tmp_path / "found", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    verdicts = {found["claim"]: found["verdict"] for found in ran.json["audits"]}
+    assert verdicts == {case.name: case.expected.value for case in CASES}
+    written = sorted((tmp_path / "found").iterdir())
+    assert len(written) == list(verdicts.values()).count("violation") == 3
+    first = {found["claim"]: found for found in ran.json["audits"]}
+    for path in written:
+        again = run("audit", "--replay", path, "--json")
+        (found,) = again.json["audits"]
+        assert again.code == 1
+        assert found == first[found["claim"]]
+
+
+def test_a_corpus_that_misses_a_verdict_is_an_error(run):
+    ran = run("audit", "corpus", "--budget", 10, "--json")
+    assert ran.code == 1
+    assert "dpproof: rlsvi variance quarter: expected violation" in ran.err
+    assert {found["samples"] for found in ran.json["audits"]} == {10}
+
+
+@pytest.fixture
+def witness(run):
+    """A witness of a consistent audit with few samples."""
+    (found,) = run("audit", *ONE_CELL, "--budget", 3000, "--json").json["audits"]
+    return found["witness"]
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """Write a witness to a file."""
+
+    def _store(content):
+        path = tmp_path / "witness.json"
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        return path
+
+    return _store
+
+
+def test_a_witness_replays(run, witness, stored):
+    ran = run("audit", "--replay", stored(witness), "--json")
+    assert ran.code == 0
+    assert ran.json["audits"][0]["witness"] == witness
+
+
+def _within(witness, **changes):
+    return {**witness, "replay": {**witness["replay"], **changes}}
+
+
+DAMAGE = [
+    (lambda w: {**w, "seed": 1}, "came out differently"),
+    (lambda w: {**w, "samples": 3}, "samples came out differently"),
+    (lambda w: {**w, "verdict": "violation"}, "verdict came out differently"),
+    (lambda w: {**w, "e_value": w["e_value"] * (1 + 1e-12)}, "e_value came out differently"),
+    (
+        lambda w: {**w, "counts": {**w["counts"], "won": w["counts"]["won"] + 1}},
+        "counts came out differently",
+    ),
+    (lambda w: {**w, "more": 1}, "more came out differently"),
+    (lambda w: _within(w, noise_rule="REUSED_NOISE"), "came out differently"),
+    (lambda w: _within(w, budget=2999), "came out differently"),
+    (lambda w: _within(w, parameters={"states": 0}), "parameter ('actions') is missing"),
+    (lambda w: _within(w, noise_rule="LOUD"), "'LOUD'"),
+    (lambda w: _within(w, audit="ucb"), "audit ('ucb') must be one of"),
+    (lambda w: _within(w, budget="3000"), "budget ('3000') must be of type int"),
+    (lambda w: _within(w, audit=["rlsvi"]), "audit (['rlsvi']) must be of type str"),
+    (lambda w: {**w, "seed": "0"}, "seed ('0') must be of type int"),
+    (lambda w: {**w, "seed": True}, "seed (True) must be of type int"),
+    (lambda w: {**w, "alpha": float("nan")}, "alpha (nan) must be in (0, 1)"),
+    (lambda w: {**w, "replay": None}, "replay (None) must be of type dict"),
+    (lambda w: {}, "seed (None) must be of type int"),
+    (lambda w: [w], "it must be a table"),
+    (lambda w: "null", "it must be a table"),
+    (lambda w: "{", "not a witness"),
+]
+
+
+@pytest.mark.parametrize(("damage", "says"), DAMAGE)
+def test_a_damaged_witness_is_refused(refused, witness, stored, damage, says):
+    assert says in refused("audit", "--replay", stored(damage(witness)), "--json")
+
+
+def test_a_witness_that_is_no_file_is_refused(refused, tmp_path):
+    assert "nowhere.json" in refused("audit", "--replay", tmp_path / "nowhere.json")
+    assert str(tmp_path) in refused("audit", "--replay", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("function", "verdict", "code"), [("good", "consistent", 0), ("bad", "violation", 1)]
+)
+def test_a_users_callable_is_audited(run, user_module, function, verdict, code):
+    pair = ["--neighbours", f"{user_module}:pairs"]
+    ran = run("audit", f"{user_module}:{function}", *CALLABLE, *pair, "--budget", 60_000, "--json")
+    (found,) = ran.json["audits"]
+    assert (ran.code, found["verdict"]) == (code, verdict)
+
+
+@pytest.mark.parametrize(
+    ("function", "neighbours", "says"),
+    [
+        ("good", "three", "must return two inputs: too many values"),
+        ("good", "failing_pairs", "must return two inputs: no data today"),
+        ("failing", "pairs", "raised RuntimeError (out of order)"),
+        ("not_a_number", "pairs", "outputs are NaN"),
+        ("nosuch", "pairs", "nosuch') cannot be loaded"),
+        ("", "pairs", ":') cannot be loaded"),
+        ("np", "pairs", ":np') must be callable"),
+    ],
+)
+def test_a_callable_that_cannot_be_audited_is_refused(refused, user_module, function, neighbours, says):
+    target, pair = f"{user_module}:{function}", f"{user_module}:{neighbours}"
+    assert says in refused("audit", target, *CALLABLE, "--neighbours", pair)
+
+
+def test_a_module_that_fails_to_load_is_refused(refused, tmp_path, monkeypatch):
+    (tmp_path / "unfinished_module.py").write_text("def (", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    target = "unfinished_module:run"
+    assert f"callable ({target!r}) cannot be loaded" in refused(
+        "audit", target, *CALLABLE, "--neighbours", target
+    )
+
+
+SIZED = ["audit", "rlsvi", "--adjacency", "rewards-only"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["audit"], "target: give a claim file"),
+        (["audit", "nosuch"], "target ('nosuch') must be a claim file"),
+        (["audit", "nosuch.toml"], "target ('nosuch.toml') must be a claim file"),
+        (["audit", "."], "target ('.') must be a claim file"),
+        (["audit", "rlsvi", *SIZES], "--adjacency is missing; there is no default"),
+        (SIZED, "parameter ('states') is missing"),
+        ([*SIZED, *SIZES, "--states", 0], "states (0) must be an integer at least 1"),
+        ([*SIZED, *SIZES, "--states", "x"], "states ('x') must be an integer at least 1"),
+        ([*SIZED, *SIZES, "--episodes", 0], "episodes (0) must be an integer at least 1"),
+        ([*SIZED, *SIZES, "--horizon", 0], "horizon (0) must be an integer at least 1"),
+        ([*SIZED, *SIZES, "--states"], "option ('--states') must have a value"),
+        ([*SIZED, *SIZES, "--frobs", 1], "option ('--frobs') must be one of: --states"),
+        ([*SIZED, *SIZES, "stray"], "option ('stray') must be one of: --states"),
+        ([*SIZED, *SIZES, "--beta-scale", "nan"], "beta_scale (nan) must be a number above 0"),
+        ([*SIZED, *SIZES, "--delta", "nan"], "delta (nan) must be in [0, 1)"),
+        ([*SIZED, *SIZES, "--delta", 1], "delta (1.0) must be in [0, 1)"),
+        ([*SIZED, *SIZES, "--delta", 0], "delta (0.0) must be one at which the claim promises a finite"),
+        ([*SIZED, *SIZES, "--alpha", "nan"], "alpha (nan) must be in (0, 1)"),
+        ([*SIZED, *SIZES, "--alpha", 0], "alpha (0.0) must be in (0, 1)"),
+        ([*SIZED, *SIZES, "--budget", 0], "budget (0) must be at least 1"),
+        ([*SIZED, *SIZES, "--seed", -1], "seed (-1) must be at least 0"),
+        ([*SIZED, *SIZES, "--epsilon", 3], "epsilon (3.0) must be left out for rlsvi"),
+        ([*SIZED, *SIZES, "--neighbours", "a:b"], "neighbours ('a:b') must be left out for rlsvi"),
+        (["audit", "rlsvi", *SIZES, "--adjacency", "users"], "adjacency ('users') must be one of"),
+        (["audit", "rlsvi", *SIZES, "--adjacency", "replace"], "no guarantee of rlsvi is proved"),
+        (["audit", "rlsvi", *SIZES, "--clip", 1, "--adjacency", "replace"], "no audit of rlsvi makes such"),
+        (["audit", "corpus", "--seed", -1], "seed (-1) must be at least 0"),
+        (["audit", "corpus", "--delta", 0.1], "delta (0.1) must be left out for the corpus"),
+        (["audit", "corpus", "--frobs"], "option ('--frobs') must be left out for the corpus"),
+        (["audit", "rlsvi", "--replay", "w.json"], "target ('rlsvi') must be left out with --replay"),
+        (["audit", "--budget", 9, "--replay", "w.json"], "budget (9) must be left out with --replay"),
+        (["audit", "math:sin", "--adjacency", "replace"], "--epsilon is missing"),
+        (["audit", "math:sin", "--epsilon", 1], "--adjacency is missing"),
+        (["audit", "math:sin", *CALLABLE], "neighbours must name a callable"),
+        (["audit", "math:sin", *CALLABLE, "--frobs"], "option ('--frobs') is unknown"),
+        (["audit", "math:sin", "--adjacency", "replace", "--epsilon", "nan"], "epsilon (nan) must be"),
+    ],
+)
+def test_bad_input_is_refused(refused, arguments, says):
+    assert says in refused(*arguments)
+
+
+def test_a_folder_that_cannot_be_made_is_refused_before_any_work(refused, tmp_path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        assert f"witnesses ({str(folder)!r}) must be a folder" in refused(
+            "audit", *ONE_CELL, "--witnesses", folder
+        )
+
+
+def test_a_claim_file_is_audited_claim_by_claim(run, claim_file, tmp_path):
+    path = claim_file({"name": "[/b] kept", "delta": 1e-3}, {"name": "[/b]-kept", "epsilon": 0.1})
+    ran = run("audit", path, "--json", "--witnesses", tmp_path / "found")
+    assert (ran.code, ran.err) == (1, "")
+    verdicts = [(found["claim"], found["verdict"]) for found in ran.json["audits"]]
+    assert verdicts == [("[/b] kept", "consistent"), ("[/b]-kept", "violation")]
+    (written,) = (tmp_path / "found").iterdir()
+    assert json.loads(written.read_text(encoding="utf-8"))["claim"] == "[/b]-kept"
+
+
+def test_options_that_a_claim_file_holds_itself_are_refused(refused, claim_file):
+    path = claim_file({})
+    assert "adjacency ('replace') must be left out" in refused("audit", path, "--adjacency", "replace")
+    assert "epsilon (3.0) must be left out" in refused("audit", path, "--epsilon", 3)
+
+
+def test_witnesses_of_like_named_claims_do_not_overwrite_each_other(run, claim_file, tmp_path):
+    path = claim_file(*({"name": name, "epsilon": 0.1} for name in ("a b", "a/b", "a-b", "é" * 300)))
+    ran = run("audit", path, "--json", "--witnesses", tmp_path / "found")
+    written = [json.loads(place.read_text(encoding="utf-8")) for place in (tmp_path / "found").iterdir()]
+    assert ran.code == 1
+    assert {found["claim"] for found in written} == {"a b", "a/b", "a-b", "é" * 300}
+
+
+def test_people_see_the_verdict(run, claim_file):
+    ran = run("audit", claim_file({"name": "[/b] kept"}), "--budget", 10)
+    assert ran.code == 0
+    assert "[/b] kept" in ran.out
+    assert "inconclusive" in ran.out

@@ -1,0 +1,43 @@
+"""``dpproof explain`` and ``dpproof init``."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpproof.auditing import check_auditable
+from dpproof.claim_file import read_claims
+from proofs_check.registry import lookup, statement_ids
+
+
+@pytest.mark.parametrize("identity", statement_ids())
+def test_every_statement_can_be_explained(run, identity):
+    ran = run("explain", identity)
+    assert (ran.code, ran.err) == (0, "")
+    said = " ".join(ran.out.split())
+    assert said.startswith(f"{identity}:")
+    assert "verdict: " in said
+    assert "not covered: " in said
+    assert " ".join(lookup(identity).says.split()) in said
+
+
+@pytest.mark.parametrize("identity", ["nosuch", "rlsvi", "", "[/]"])
+def test_an_unknown_id_is_refused(refused, identity):
+    assert f"id ({identity!r}) must be a statement id" in refused("explain", identity)
+
+
+def test_the_starter_is_a_claim_file_that_can_be_audited(run, tmp_path):
+    path = tmp_path / "dpproof.toml"
+    assert run("init", path).code == 0
+    (claim,) = read_claims(path, check_auditable)
+    assert (claim.mechanism, claim.adjacency.value) == ("rlsvi", "rewards-only")
+
+
+def test_an_existing_file_is_left_alone(refused, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("mine", encoding="utf-8")
+    assert "must not exist yet" in refused("init", path)
+    assert path.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_missing_folder_is_refused(refused, tmp_path):
+    assert "dpproof.toml" in refused("init", tmp_path / "nowhere" / "dpproof.toml")

@@ -1,0 +1,181 @@
+"""The report: one page, everything from outside escaped, nothing loaded, equal bytes for equal input."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from jinja2 import UndefinedError
+
+from accountant.adjacency import Adjacency
+from accountant.claims import Claim
+from dpproof.report import ledger
+from dpproof.report.html import render, write_report
+from dpproof.report.ledger import PAPERS, ClaimLedger, check_paper
+from proofs_check.registry import statement_ids
+
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+ATTACKS = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)",
+    "<math><mi//xlink:href='data:x,<script>alert(1)</script>'>",
+    "</table></body></html>",
+    "<!--",
+    "{{ 7 * 7 }}{% raw %}",
+    "&lt;b&gt;",
+    "javascript:alert(1)",
+]
+
+
+class Outline(HTMLParser):
+    """Tags, attributes and text of a page; refuses a tag that is closed out of turn."""
+
+    def __init__(self, page):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.attributes, self.text = [], [], [], []
+        self.feed(page)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, f"</{tag}> at {self.getpos()}"
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def papers():
+    with pytest.MonkeyPatch.context() as patch:
+        cases = ledger.auditing.corpus_cases()[:1]
+        patch.setattr(ledger.auditing, "corpus_cases", lambda: cases)
+        return [check_paper(PAPERS[0])]
+
+
+@pytest.fixture(scope="module")
+def page(papers):
+    return render(papers=papers)
+
+
+def _claims(text):
+    claim = Claim(text, f"{text}:{text}", {}, Adjacency.REPLACE, {"epsilon": 1.0}, text, text)
+    audit = {"verdict": "inconclusive", "claim": text}
+    return [ClaimLedger(claim, "not certified", None, audit, [text, f"not audited: {text}"])]
+
+
+def test_the_page_is_well_formed(page):
+    outline = Outline(page)
+    assert {"html", "table", "svg", "math"} <= set(outline.tags)
+    assert outline.tags.count("html") == 1
+
+
+def test_a_page_that_is_not_well_formed_would_be_noticed(page):
+    with pytest.raises(AssertionError):
+        Outline(page.replace("</table>", "", 1))
+
+
+def test_every_statement_is_shown_and_every_anchor_leads_somewhere(page):
+    outline = Outline(page)
+    places = {value for name, value in outline.attributes if name == "id"}
+    anchors = {value[1:] for name, value in outline.attributes if name in ("href", "xlink:href")}
+    assert set(statement_ids()) <= places
+    assert anchors <= places
+
+
+def test_names_in_the_page_are_unique(page):
+    places = [value for name, value in Outline(page).attributes if name == "id"]
+    ours = [place for place in places if place in statement_ids()]
+    assert len(ours) == len(set(ours)) == len(statement_ids())
+
+
+def test_the_numbers_are_shown_rounded_towards_safety(page):
+    text = " ".join(Outline(page).text)
+    assert "1.633810" in text
+    assert "11.08077" in text  # 11.080765..., from above
+
+
+def test_nothing_is_loaded(page):
+    outline = Outline(page)
+    assert not {"script", "link", "img", "iframe", "object", "embed", "base", "form"} & set(outline.tags)
+    for name, value in outline.attributes:
+        if name in ("href", "src", "xlink:href", "action", "data", "srcset", "poster"):
+            assert value.startswith("#")
+        assert not name.startswith("on")
+    assert "@import" not in page
+    assert all(target.startswith("#") for target in re.findall(r"url\(['\"]?([^)]*)", page))
+    assert any(name == "content" and "default-src 'none'" in value for name, value in outline.attributes)
+
+
+def test_the_only_addresses_are_names_of_formats(page):
+    found = set(re.findall(r"https?://[^\s\"'<>]*", page))
+    spaces = (
+        "http://www.w3.org/",
+        "http://purl.org/dc/",
+        "http://creativecommons.org/ns#",
+    )
+    assert all(address.startswith(spaces) for address in found)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_what_a_claim_file_says_is_text(attack):
+    harmless, outline = Outline(render(claims=_claims("plain"))), Outline(render(claims=_claims(attack)))
+    assert outline.tags == harmless.tags
+    assert outline.attributes == harmless.attributes
+    assert "".join(outline.text).count(attack) == "".join(harmless.text).count("plain")
+
+
+@pytest.mark.parametrize("attack", ATTACKS[:2])
+def test_what_a_paper_ledger_says_is_text(papers, attack):
+    (paper,) = papers
+    audit = {**paper.audits[0], "claim": attack, "reason": attack}
+    changed = ledger.PaperLedger(paper.paper, paper.statements, paper.account, [audit], [attack])
+    harmless = ledger.PaperLedger(paper.paper, paper.statements, paper.account, paper.audits, ["plain"])
+    found, expected = Outline(render(papers=[changed])), Outline(render(papers=[harmless]))
+    assert found.tags == expected.tags
+    assert "".join(found.text).count(attack) == 3
+
+
+def test_equal_input_gives_equal_bytes(papers, page):
+    assert render(papers=papers) == page
+
+
+def test_the_page_says_nothing_of_the_machine_or_the_day(page):
+    assert not re.search(r"/(home|root|tmp|work)/|\b20\d\d-\d\d-\d\d|\d\d:\d\d:\d\d", page)
+
+
+def test_a_departure_is_shown_first(papers):
+    (paper,) = papers
+    changed = ledger.PaperLedger(paper.paper, paper.statements, paper.account, paper.audits, ["x: other"])
+    assert "Not as recorded: x: other" in render(papers=[changed])
+    assert "Not as recorded" not in render(papers=papers)
+
+
+def test_an_audit_after_a_violation_is_shown(papers):
+    (paper,) = papers
+    audit = {**paper.audits[0], "verdict": "violation", "would_have_seen": None, "epsilon_lower": "inf"}
+    changed = ledger.PaperLedger(paper.paper, paper.statements, paper.account, [audit], [])
+    assert "expected consistent" in render(papers=[changed])
+
+
+def test_the_page_is_written_whole(tmp_path):
+    path = write_report(tmp_path / "new" / "folder", claims=_claims("ward"))
+    assert path.read_text(encoding="utf-8") == render(claims=_claims("ward"))
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_page_that_fails_leaves_nothing_behind(tmp_path):
+    with pytest.raises(UndefinedError):
+        write_report(tmp_path / "new", claims=[object()])
+    assert not (tmp_path / "new").exists()

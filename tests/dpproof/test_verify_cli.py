@@ -1,0 +1,83 @@
+"""``dpproof verify``: the contract's keys, the verdicts, and what counts as a departure."""
+
+from __future__ import annotations
+
+import pytest
+
+from proofs_check.registry import statement_ids
+
+KEYS = {
+    "id", "verdict", "method", "certificate", "depends_on", "assumptions", "domain", "point", "corrected_by",
+    "not_covered", "coq",
+}  # fmt: skip
+VERDICTS = {"PROVED", "REFUTED", "PROVED ON A SUBDOMAIN", "PROVED GIVEN", "ASSUMED", "OPEN"}
+
+
+@pytest.mark.parametrize("name", ["papers", "rlsvi"])
+def test_every_statement_is_listed_with_the_contracts_keys(run, name):
+    ran = run("verify", name, "--json")
+    answer = ran.json
+    assert (ran.code, ran.err, answer["schema"]) == (0, "", 1)
+    assert [entry["id"] for entry in answer["statements"]] == list(statement_ids())
+    for entry in answer["statements"]:
+        assert entry.keys() >= KEYS
+        assert entry["verdict"] in VERDICTS
+        for key in ("depends_on", "assumptions"):
+            assert all(isinstance(text, str) for text in entry[key])
+        for key in ("method", "certificate", "domain", "corrected_by"):
+            assert entry[key] is None or isinstance(entry[key], str)
+        assert entry["point"] is None or all(isinstance(x, str) for x in entry["point"].values())
+        assert entry["not_covered"]
+
+
+def test_a_proved_statement_stands(run):
+    ran = run("verify", "rlsvi.eq2", "--json")
+    (entry,) = ran.json["statements"]
+    assert (ran.code, entry["verdict"], entry["point"]) == (0, "PROVED", None)
+
+
+def test_a_refuted_statement_asked_for_by_id_has_its_point(run):
+    ran = run("verify", "rlsvi.lemma6", "rlsvi.eq2", "--json")
+    lemma, equation = ran.json["statements"]
+    assert ran.code == 1
+    assert ran.err == "dpproof: rlsvi.lemma6 is refuted\n"
+    assert lemma["point"]
+    assert equation["verdict"] == "PROVED"
+
+
+def test_an_id_given_twice_is_answered_once(run):
+    assert len(run("verify", "rlsvi.eq2", "rlsvi.eq2", "--json").json["statements"]) == 1
+
+
+@pytest.mark.parametrize("name", ["papers", "rlsvi"])
+@pytest.mark.usefixtures("another_record")
+def test_a_departure_from_the_record_is_an_error(run, name):
+    ran = run("verify", name, "--json")
+    assert ran.code == 1
+    assert ran.err == "dpproof: rlsvi.eq2: recorded REFUTED, found PROVED\n"
+
+
+def test_a_damaged_certificate_is_a_departure(run, monkeypatch):
+    def unreadable(_text):
+        raise OSError("gone")
+
+    monkeypatch.setattr("proofs_check.registry.load", unreadable)
+    ran = run("verify", "rlsvi", "--json")
+    assert ran.code == 1
+    assert "rlsvi.eq2: recorded PROVED, found OPEN" in ran.err
+
+
+@pytest.mark.parametrize("names", [["nosuch"], ["rlsvi.lemma99"], ["rlsvi", "nosuch"], ["papers", ""]])
+def test_unknown_names_are_refused(refused, names):
+    assert f"name ({names[-1]!r}) must be papers, a paper (rlsvi" in refused("verify", *names, "--json")
+
+
+def test_nothing_named_is_refused(refused):
+    assert "Missing argument" in refused("verify")
+
+
+def test_people_see_every_id_and_every_assumption_once(run):
+    ran = run("verify", "rlsvi")
+    assert ran.code == 0
+    assert set(statement_ids()) <= set(ran.out.split())
+    assert ran.out.count("a  ") >= 1

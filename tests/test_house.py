@@ -1,0 +1,205 @@
+"""The house rules: ids and links resolve, the record is today's, nothing names a machine, code is short."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from accountant.accounted import CATALOGUE, accountant_for
+from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from accountant.published import published, published_ids
+from accountant.sources import Source
+from dpproof.report.ledger import PAPERS
+from dpproof.report.recorded import recorded
+from proofs_check.registry import MODULES, statement_ids, statements, verify
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("accountant", "mechanisms", "proofs_check", "audits", "dpproof")
+LONGEST_FUNCTION, LONGEST_FILE = 60, 400
+RLSVI = (
+    "definition3", "definition4", "lemma6", "lemma7", "lemma8", "lemma9", "remark10", "eq2", "lemma11",
+    "lemma12", "theorem13", "corollary14",
+)  # fmt: skip
+MODULE_PATHS = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+PARAMETERS = {"rlsvi": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4, "clip": 1.0}}
+"""One set of parameters for each mechanism of the catalogue, under which all its relations are proved."""
+
+
+def ident(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def tracked():
+    """The files of the repository, or all there are where it is no repository."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a repository")
+    found = [ROOT / name for name in listed.stdout.split("\0") if name]
+    return [path for path in found if path.is_file()]
+
+
+@pytest.mark.parametrize("name", RLSVI)
+def test_every_item_of_the_paper_is_registered(name):
+    assert f"rlsvi.{name}" in statement_ids()
+
+
+@pytest.mark.parametrize("identity", published_ids())
+def test_a_published_formula_names_a_statement(identity):
+    source = published(identity).source
+    assert source.statement is None or source.statement in statement_ids()
+    assert identity.split(".")[0] in MODULES
+
+
+def test_every_mechanism_of_the_catalogue_is_examined_here():
+    assert PARAMETERS.keys() == CATALOGUE.keys()
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_an_accountant_names_the_statements_it_rests_on(name):
+    accountant, proved = accountant_for(name), 0
+    parameters = accountant.parameters.read(PARAMETERS[name])
+    for adjacency in Adjacency:
+        try:
+            found = accountant.guarantee(parameters, adjacency)
+        except UnprovedAdjacencyError:
+            continue
+        proved += 1
+        assert found.statement in statement_ids()
+        assert found.published is None or found.published.statement in statement_ids()
+    assert proved
+
+
+def test_every_source_in_the_accountant_names_a_statement():
+    found = []
+    for path in (ROOT / "accountant").rglob("*.py"):
+        module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        for value in vars(module).values():
+            entries = value if isinstance(value, tuple) else (value,)
+            found += [entry for entry in entries if isinstance(entry, Source)]
+            found += [entry.source for entry in entries if isinstance(getattr(entry, "source", None), Source)]
+    assert found
+    assert {source.statement for source in found} - {None} <= set(statement_ids())
+
+
+@pytest.mark.parametrize("path", MODULE_PATHS, ids=ident)
+def test_ids_and_notes_that_a_module_mentions_exist(path):
+    text = path.read_text(encoding="utf-8")
+    known = {*statement_ids(), *published_ids()}
+    papers = "|".join(MODULES)
+    for identity in re.findall(rf"[Ss]tatements? ((?:{papers})\.\w+(?:\.\w+)*)", text):
+        assert identity in known
+    for note in re.findall(r"docs/[\w/.-]+\.md", text):
+        assert (ROOT / note).is_file()
+
+
+def test_notes_that_statements_mention_exist():
+    texts = [text for entry in statements() for text in (*entry.rules, entry.says, entry.reason or "")]
+    notes = {note for text in texts for note in re.findall(r"docs/[\w/.-]+\.md", text)}
+    assert notes
+    assert all((ROOT / note).is_file() for note in notes)
+
+
+def test_the_record_is_what_the_certificates_say_today():
+    assert recorded() == {result.id: result.verdict.value for result in verify()}
+
+
+def test_every_paper_of_the_report_has_statements():
+    assert {paper.name for paper in PAPERS} <= MODULES.keys()
+
+
+@pytest.mark.parametrize("path", [p for p in tracked() if p.suffix == ".md"], ids=ident)
+def test_links_between_documents_lead_somewhere(path):
+    for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text(encoding="utf-8")):
+        if not re.match(r"[a-z]+:|#", target):
+            assert (path.parent / target.split("#")[0]).exists(), target
+
+
+PLACES = "|".join(("home", "root", "tmp", "work", "Users", "mnt"))
+MACHINE = re.compile(rf"(?<![\w.}}/-])/(?:{PLACES})/[\w.]")
+INDEX = re.compile(
+    r"pythonhosted[.]org|pypi[.]org/simple|index-url\b|trusted-host\b|artifactory", re.IGNORECASE
+)
+
+
+def machine_traits(text):
+    """What in a text speaks of one machine: absolute paths, hosts of package indices."""
+    return [match.group() for pattern in (MACHINE, INDEX) for match in pattern.finditer(text)]
+
+
+def test_no_file_speaks_of_a_machine():
+    offending = {}
+    for path in tracked():
+        try:
+            traits = machine_traits(path.read_text(encoding="utf-8"))
+        except UnicodeDecodeError:
+            continue
+        if traits and path != Path(__file__).resolve():
+            offending[ident(path)] = traits
+    assert not offending
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["see /home/me", "'/tmp/x'", "open(/work/a)", "/root/.cache", "--index-url x", "https://pypi.org/simple"],
+)
+def test_a_text_that_speaks_of_a_machine_would_be_found(text):
+    assert machine_traits(text)
+
+
+@pytest.mark.parametrize("text", ["https://x.org/work/1", "docs/tmp/x", "a/home/b", "{x}/tmp/y", "/dev/null"])
+def test_other_texts_would_not(text):
+    assert not machine_traits(text)
+
+
+def undocumented(text):
+    """Public functions, classes and methods without a docstring; functions within functions are private."""
+    tree, found = ast.parse(text), []
+
+    def look(body):
+        for node in body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                if node.name.startswith("_"):
+                    continue
+                if not ast.get_docstring(node):
+                    found.append(node.name)
+                if isinstance(node, ast.ClassDef):
+                    look(node.body)
+
+    look(tree.body)
+    return ([] if ast.get_docstring(tree) else ["the module"]) + found
+
+
+def long_functions(text):
+    """Functions of more lines, docstring apart, than a reader keeps in mind."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return [
+        x.name for x in ast.walk(ast.parse(text)) if isinstance(x, kinds) and _lines(x) > LONGEST_FUNCTION
+    ]
+
+
+def _lines(node):
+    said = node.body[0] if ast.get_docstring(node) else None
+    return node.end_lineno - node.lineno + 1 - (said.end_lineno - said.lineno + 1 if said else 0)
+
+
+@pytest.mark.parametrize("path", MODULE_PATHS, ids=ident)
+def test_a_module_is_documented_and_short(path):
+    text = path.read_text(encoding="utf-8")
+    assert not undocumented(text)
+    assert not long_functions(text)
+    assert len(text.splitlines()) <= LONGEST_FILE
+
+
+def test_bad_modules_would_be_found():
+    assert undocumented("def f(): ...") == ["the module", "f"]
+    assert undocumented('"""D."""\nclass C:\n    """D."""\n    def m(self): ...\n    def _p(self): ...') == [
+        "m"
+    ]
+    body = "\n".join(f"    x = {line}" for line in range(LONGEST_FUNCTION))
+    assert long_functions(f"def f():\n{body}") == ["f"]
+    assert long_functions(f"def f():\n{body[: body.rindex(chr(10))]}") == []
