@@ -112,7 +112,7 @@ def _print_claims(ledgers: Sequence[ClaimLedger], console: Console) -> None:
             escape(ledger.claim.name),
             show.coloured(ledger.verdict),
             show.figure(answers.number(ledger.claim.epsilon)),
-            show.figure(ledger.account["epsilon"]["upper"]) if ledger.account else "-",
+            show.at_most(ledger.account["epsilon"]["upper"]) if ledger.account else "-",
             show.coloured(ledger.audit["verdict"]) if ledger.audit else "-",
             escape("\n".join(ledger.remarks)),
         )

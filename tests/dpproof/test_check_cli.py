@@ -76,6 +76,17 @@ def test_people_see_the_verdicts(run, claim_file):
     assert (ran.code, ran.err) == (0, "")
     assert "[/red]" in ran.out
     assert "kept" in ran.out
+    assert "2.895802" in ran.out  # 2.8958011..., rounded up: what is shown is certified, too
+
+
+@pytest.mark.parametrize("verb", ["check", "audit"])
+@pytest.mark.usefixtures("few_samples")
+def test_a_terminal_that_shows_progress_shows_any_name(run, claim_file, monkeypatch, verb):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    ran = run(verb, claim_file({"name": "[/red] ward"}))
+    assert ran.code == 0
+    assert "[/red] ward" in ran.err
+    assert "Traceback" not in ran.err
 
 
 def test_a_folder_named_like_markup_is_printed(run, claim_file, tmp_path, monkeypatch):
