@@ -147,7 +147,7 @@ def statements(answer: Answer, console: Console) -> None:
     rows.add_column("statement")
     for entry in answer["statements"]:
         letters = ", ".join(given[text] for text in entry["assumptions"])
-        lines = [f"[bold]{entry['id']}[/]  {escape(entry['title'])}", *map(escape, _own_remarks(entry))]
+        lines = [f"[bold]{entry['id']}[/]  {escape(entry['title'])}", *map(escape, own_remarks(entry))]
         rows.add_row(
             coloured(entry["verdict"]), "\n".join([*lines, *([f"given {letters}"] if letters else [])])
         )
@@ -167,10 +167,11 @@ def _letter(place: int) -> str:
 
 def remarks(entry: Answer) -> Sequence[str]:
     """What a verdict needs said beside it: the point, the correction, the assumptions, the domain."""
-    return [*_own_remarks(entry), *(f"given: {text}" for text in entry["assumptions"])]
+    return [*own_remarks(entry), *(f"given: {text}" for text in entry["assumptions"])]
 
 
-def _own_remarks(entry: Answer) -> Sequence[str]:
+def own_remarks(entry: Answer) -> Sequence[str]:
+    """The point, the correction and the domain, without the assumptions."""
     lines = []
     if entry["point"]:
         lines.append("fails at " + ", ".join(f"{name} = {value}" for name, value in entry["point"].items()))

@@ -11,7 +11,7 @@ from latex2mathml.converter import convert as to_mathml
 from markupsafe import Markup
 
 from dpproof import __version__
-from dpproof.cli.show import at_least, at_most, figure, remarks
+from dpproof.cli.show import at_least, at_most, figure, own_remarks
 from dpproof.report import plots
 from dpproof.report.ledger import ClaimLedger, PaperLedger
 
@@ -28,7 +28,8 @@ _ENVIRONMENT = jinja2.Environment(
 
 def _formula(latex: str) -> Markup:
     """MathML, which browsers set without help; the input is this project's own text."""
-    return Markup(to_mathml(latex)) if latex else Markup("")
+    text = latex.replace("''", r"^{\prime\prime}").replace("'", r"^{\prime}")
+    return Markup(to_mathml(text, display="block")) if latex else Markup("")
 
 
 def _svg(text: str) -> Markup:
@@ -36,7 +37,7 @@ def _svg(text: str) -> Markup:
 
 
 _ENVIRONMENT.filters.update(
-    at_least=at_least, at_most=at_most, figure=figure, remarks=remarks, formula=_formula
+    at_least=at_least, at_most=at_most, figure=figure, remarks=own_remarks, formula=_formula
 )
 
 
