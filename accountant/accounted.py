@@ -21,19 +21,25 @@ __all__ = ["CATALOGUE", "Accountant", "Accounted", "Attained", "PublishedGuarant
 
 @dataclass(frozen=True)
 class PublishedGuarantee:
-    """The paper's own answer: its printed epsilon, and the same guarantee converted exactly."""
+    """The paper's own answer: its printed epsilon, and what its own accounting gives without loss."""
 
     statement: str
     """Id of the statement that prints it."""
     epsilon: Callable[[Any], Bound]
     """delta -> the printed formula's value, enclosed; infinite at delta 0."""
     exact: Guarantee
-    """The guarantee the paper proves on the way, converted without loss."""
+    """The paper's costs composed as the mechanisms they are, converted without loss."""
+    exact_statement: str
+    """Id of the statement that ``exact`` rests on."""
 
 
 @dataclass(frozen=True)
 class Attained:
-    """A lower bound on the mechanism's own privacy loss: a pair of neighbours that realises it."""
+    """A lower bound on the privacy loss of what is released: a pair of neighbours that realises it.
+
+    It speaks of everything released. Who sees less (in the joint model, the other users' actions) may
+    learn less.
+    """
 
     guarantee: Guarantee
     pair: str
@@ -46,8 +52,13 @@ class Accounted:
     guarantee: Guarantee
     adjacency: Adjacency
     trust: TrustModel
+    """The model of the guarantee of everything in ``released``."""
+    released: str
+    """What the guarantee, and a pair that attains it, speak of."""
     statement: str
     """Id of the statement the guarantee rests on."""
+    joint_statement: str | None = None
+    """Id of the statement by which the actions computed from it are jointly private, if they are."""
     published: PublishedGuarantee | None = None
     attained: Attained | None = None
     notes: tuple[str, ...] = ()

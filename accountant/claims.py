@@ -12,6 +12,7 @@ from typing import Any
 from accountant.adjacency import Adjacency
 from accountant.notions import ZCDP, ApproxDP, GaussianDP, Guarantee
 from accountant.parameters import Domain
+from accountant.trust import TrustModel
 
 __all__ = ["Claim"]
 
@@ -40,6 +41,8 @@ class Claim:
         parameters: the mechanism's parameters, by name.
         adjacency: the neighbouring relation the promise speaks of.
         promise: ``{"epsilon", "delta"}``, ``{"rho"}`` or ``{"mu"}`` with their values.
+        trust: whose view the promise speaks of: ``central``, everything the mechanism releases (the
+            stronger promise), or ``joint``, what everybody but the protected user receives.
         neighbours: ``package.module:callable`` that gives neighbouring inputs, for callables.
         source: where the promise is written down.
 
@@ -57,6 +60,7 @@ class Claim:
     promise: Mapping[str, float]
     neighbours: str | None = None
     source: str | None = None
+    trust: TrustModel = TrustModel.CENTRAL
     guarantee: Guarantee = field(init=False, compare=False)
 
     def __post_init__(self) -> None:

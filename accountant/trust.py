@@ -24,6 +24,18 @@ class TrustModel(enum.Enum):
     SHUFFLE = "shuffle"
     """A trusted shuffler removes names and order before anyone sees the users' messages."""
 
+    @classmethod
+    def of(cls, name: str) -> TrustModel:
+        """The model of that name.
+
+        Raises:
+            ValueError: for an unknown name, listing the known ones.
+        """
+        for model in cls:
+            if model.value == name:
+                return model
+        raise ValueError(f"trust ({name!r}) must be one of: {', '.join(model.value for model in cls)}")
+
 
 def billboard(model: TrustModel) -> TrustModel:
     """What a guarantee of a published billboard becomes for the actions computed from it.

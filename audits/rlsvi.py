@@ -49,6 +49,7 @@ def audit_rlsvi(
     executor: Executor | None = None,
     claim: str = "rlsvi",
     curve: PrivacyCurve | None = None,
+    replay: Mapping[str, Any] | None = None,
 ) -> Evidence:
     """Audit RLSVI with ``noise_rule`` against the guarantee of RLSVI with the correct noise.
 
@@ -65,6 +66,7 @@ def audit_rlsvi(
         executor: draws samples, if given.
         claim: the name in the evidence.
         curve: the claim, if not the accountant's guarantee; such an audit does not replay by itself.
+        replay: JSON data that the witness carries instead of what `audits.replay` would need.
 
     Raises:
         MechanismError: the mechanism fails or ignores its generator (no noise at all does).
@@ -86,7 +88,7 @@ def audit_rlsvi(
         budget=spent,
         sharpen=sharpen,
         executor=executor,
-        replay=again if curve is None else None,
+        replay=again if curve is None else replay,
     )
 
 

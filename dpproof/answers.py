@@ -74,6 +74,8 @@ def account(
         "parameters": parameters.as_json(),
         "adjacency": adjacency.value,
         "trust": found.trust.value,
+        "released": found.released,
+        "joint_by": found.joint_statement,
         asked: shown,
         answer: getattr(found.guarantee, answer)(at).as_json(),
         "mechanism": _attained(found, answer, at),
@@ -86,7 +88,7 @@ def account(
 
 
 def _attained(found: Accounted, answer: str, at: Any) -> Json | None:
-    """The mechanism's own value, between a named pair and the guarantee."""
+    """The value of everything released, between a named pair and the guarantee."""
     if found.attained is None:
         return None
     low: Bound = getattr(found.attained.guarantee, answer)(at)
@@ -99,8 +101,15 @@ def _published(found: Accounted, answer: str, at: Any) -> Json | None:
         return None
     exact = getattr(found.published.exact, answer)(at).as_json()
     printed = {"epsilon": _ends(found.published.epsilon(at))} if answer == "epsilon" else {}
-    rest = {"statement": found.published.statement, "verdict": verdict_of(found.published.statement)}
-    return {**printed, f"{answer}_exact": exact, **rest}
+    statement, other = found.published.statement, found.published.exact_statement
+    return {
+        **printed,
+        "statement": statement,
+        "verdict": verdict_of(statement),
+        f"{answer}_exact": exact,
+        "exact_statement": other,
+        "exact_verdict": verdict_of(other),
+    }
 
 
 def _ends(bound: Bound) -> Json:
@@ -114,16 +123,19 @@ def calibrate(
     shown = {"target_epsilon": _asked(target, "epsilon"), "delta": _asked(delta, "delta")}
     meets, misses = accountant.calibrate(parameters, adjacency, target, delta)
     found, below = (accountant.guarantee(choice, adjacency) for choice in (meets, misses))
+    met, missed = found.guarantee.epsilon(delta), below.guarantee.epsilon(delta)
+    if not met.upper <= exact(target) < missed.lower:
+        raise ArithmeticError(f"the noise found ({met}) was not certified to be the least for {target}")
     body = {
         "name": accountant.name,
         "parameters": meets.as_json(),
         "adjacency": adjacency.value,
         **shown,
         "noise": {"name": accountant.noise, "value": getattr(meets, accountant.noise)},
-        "epsilon": found.guarantee.epsilon(delta).as_json(),
+        "epsilon": met.as_json(),
         "minimal": {
             "value_below": getattr(misses, accountant.noise),
-            "epsilon_lower": number(below.guarantee.epsilon(delta).lower),
+            "epsilon_lower": number(missed.lower),
         },
         "published": _published(found, "epsilon", delta),
     }

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from accountant.accounted import accountant_for
 from accountant.adjacency import Adjacency
 from accountant.claims import Claim
+from accountant.trust import TrustModel
+from dpproof.claim_file import claim_from, entry_of
 
 if TYPE_CHECKING:
     from audits.corpus.rlsvi import Case
@@ -27,6 +29,7 @@ __all__ = [
     "check_ready",
     "corpus_cases",
     "named",
+    "replay",
     "write_witness",
 ]
 
@@ -68,10 +71,34 @@ def _audit_of(name: str, adjacency: Adjacency) -> Callable[..., Evidence]:
 
 def audit_claim(claim: Claim, **options: Any) -> Evidence:
     """Audit a claim of a claim file: the promise in it is what is tested."""
+    _check_trust(claim)
     if ":" in claim.mechanism:
-        return audit_callable(claim, **options)
-    promised = {"curve": claim.guarantee, "delta": claim.delta, "claim": claim.name}
+        return audit_callable(claim, **{**options, "executor": None})  # a user's callable may not pickle
+    promised = {"curve": claim.guarantee, "delta": claim.delta, "claim": claim.name, "replay": _again(claim)}
     return audit_mechanism(claim.mechanism, claim.parameters, claim.adjacency, **promised, **options)
+
+
+def _again(claim: Claim) -> dict[str, Any]:
+    """What the witness of a claim's audit needs to say for a replay."""
+    return {"audit": "claim", "claim": entry_of(claim)}
+
+
+def replay(witness: Mapping[str, Any]) -> Evidence:
+    """Run the audit that a witness describes again; it must come out the same.
+
+    Raises:
+        ValueError: if the witness does not say how, or comes out differently.
+    """
+    from audits.replaying import replay as again
+
+    how = witness["replay"]
+    if how.get("audit") != "claim":
+        return again(witness)
+    claim = claim_from(how.get("claim"), "witness")
+    check_auditable(claim)
+    options = {name: how[name] for name in ("budget", "sharpen")}
+    settings = {"seed": witness["seed"], "alpha": witness["alpha"], **options}
+    return again(witness, lambda _witness: audit_claim(claim, **settings))
 
 
 def audit_callable(claim: Claim, **options: Any) -> Evidence:
@@ -87,7 +114,8 @@ def audit_callable(claim: Claim, **options: Any) -> Evidence:
     assert claim.neighbours is not None  # checked above
     first, second = _inputs(claim.neighbours)
     pair = Pair(first, second, claim.adjacency.value, claim.neighbours, lambda _first, _second: None)
-    return audit(claim.name, claim.guarantee, named(claim.mechanism), pair, delta=claim.delta, **options)
+    promised: dict[str, Any] = {"delta": claim.delta, "replay": _again(claim)}
+    return audit(claim.name, claim.guarantee, named(claim.mechanism), pair, **promised, **options)
 
 
 def _inputs(neighbours: str) -> tuple[Any, Any]:
@@ -124,6 +152,13 @@ def check_ready(claim: Claim) -> None:
     named(claim.neighbours)
 
 
+def _check_trust(claim: Claim) -> None:
+    """What is released is more than a joint promise speaks of: its audit could refute a true promise."""
+    if claim.trust is not TrustModel.CENTRAL:
+        why = "audits see everything released, not only what the other users receive"
+        raise NoAuditError(f"trust ({claim.trust.value!r}) must be 'central' for an audit: {why}")
+
+
 def check_auditable(claim: Claim) -> None:
     """``check_ready``, and refuse a claim that nothing here audits.
 
@@ -131,6 +166,7 @@ def check_auditable(claim: Claim) -> None:
         ValueError: naming the value and the rule.
     """
     check_ready(claim)
+    _check_trust(claim)
     if ":" not in claim.mechanism:
         _audit_of(claim.mechanism, claim.adjacency)
 

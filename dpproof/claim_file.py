@@ -12,10 +12,11 @@ from typing import Any
 
 from accountant.adjacency import Adjacency
 from accountant.claims import Claim
+from accountant.trust import TrustModel
 
-__all__ = ["read_claims"]
+__all__ = ["claim_from", "entry_of", "read_claims"]
 
-_TEXT = ("name", "mechanism", "adjacency", "neighbours", "source")
+_TEXT = ("name", "mechanism", "adjacency", "neighbours", "source", "trust")
 _PROMISE = ("epsilon", "delta", "rho", "mu")
 _REQUIRED = ("name", "mechanism", "adjacency")
 _KEYS = (*_TEXT, "parameters", *_PROMISE)
@@ -42,7 +43,7 @@ def read_claims(path: Path, ready: Callable[[Claim], None] = _nothing_more) -> t
     entries = document.get("claim", [])
     if not isinstance(entries, list) or not entries:
         raise ValueError(f"{path}: there must be at least one [[claim]]")
-    claims = tuple(_claim(entry, f"{path}, claim {place}") for place, entry in enumerate(entries, 1))
+    claims = tuple(claim_from(entry, f"{path}, claim {place}") for place, entry in enumerate(entries, 1))
     names = [claim.name for claim in claims]
     for name in names:
         if names.count(name) > 1:
@@ -55,7 +56,26 @@ def read_claims(path: Path, ready: Callable[[Claim], None] = _nothing_more) -> t
     return claims
 
 
-def _claim(entry: Any, where: str) -> Claim:
+def entry_of(claim: Claim) -> dict[str, Any]:
+    """The claim as an entry of a claim file; ``claim_from`` reads it back."""
+    entry: dict[str, Any] = {
+        "name": claim.name,
+        "mechanism": claim.mechanism,
+        "parameters": dict(claim.parameters),
+        "adjacency": claim.adjacency.value,
+        "trust": claim.trust.value,
+        **claim.promise,
+    }
+    optional = {"neighbours": claim.neighbours, "source": claim.source}
+    return entry | {key: value for key, value in optional.items() if value is not None}
+
+
+def claim_from(entry: Any, where: str) -> Claim:
+    """The claim that one entry of a claim file makes.
+
+    Raises:
+        ValueError: beginning with ``where``, and naming the value and the rule.
+    """
     if not isinstance(entry, Mapping):
         raise ValueError(f"{where}: must be a table")
     for key in entry:
@@ -81,6 +101,7 @@ def _claim(entry: Any, where: str) -> Claim:
             {key: entry[key] for key in _PROMISE if key in entry},
             entry.get("neighbours"),
             entry.get("source"),
+            TrustModel.of(entry.get("trust", "central")),
         )
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error

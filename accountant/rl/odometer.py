@@ -84,9 +84,9 @@ class RewardsFilter:
 def rewards_odometer(parameters: RLSVIParameters, episodes: Episodes) -> npt.NDArray[np.float64]:
     """Upper bounds on the rho each user (episode) of a finished run has spent, shape (episodes,).
 
-    Not by itself a guarantee: the number depends on the run. It is one if the run was stopped by a
-    ``RewardsFilter``, or if a bound on it was fixed beforehand; otherwise quote the worst case,
-    ``accountant.rl.rlsvi.rho``.
+    Never by themselves a guarantee: the numbers depend on the run. What a run stopped by a
+    ``RewardsFilter`` guarantees is the filter's budget, fixed beforehand; any other run guarantees the
+    worst case, ``accountant.rl.rlsvi.rho``. The numbers say how much of either was used.
 
     Raises:
         ValueError: if the episodes do not have the sizes in ``parameters``.

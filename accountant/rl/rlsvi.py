@@ -11,6 +11,7 @@ Source: arXiv:2606.01952v1; the tight statements are this project's own.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -28,7 +29,7 @@ from accountant.orders import Orders
 from accountant.parameters import Integers, Parameters, Reals, parameter
 from accountant.published import published
 from accountant.rl.log_sums import sum_of_reciprocal_logs
-from accountant.trust import TrustModel, billboard
+from accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "RLSVIParameters", "attained_mu", "guarantee", "published_rho", "rho"]
 
@@ -118,7 +119,7 @@ def _published_guarantee(parameters: RLSVIParameters) -> PublishedGuarantee | No
 
     with precision(_BITS):
         mu = bound_of((2 * _published("rlsvi.rho", parameters)).sqrt())
-    return PublishedGuarantee("rlsvi.corollary14", epsilon, GaussianDP(mu))
+    return PublishedGuarantee("rlsvi.corollary14", epsilon, GaussianDP(mu), "rlsvi.printed_gaussian")
 
 
 def attained_mu(parameters: RLSVIParameters) -> Bound:
@@ -139,15 +140,24 @@ def attained_mu(parameters: RLSVIParameters) -> Bound:
             for k in range(2, last + 1)
         )
         followed = shared * 2 * sum(terms, flint.arb(0)) / scale
-        return bound_of((alone + followed).sqrt(), "mechanism", _PAIR)
+        return bound_of((alone + followed).sqrt())
 
 
 _TERMS = 4096  # the terms fall like 1/k^2; leaving the rest out keeps the lower end a lower end
-_PAIR = "first user's rewards all 0 against all 1, in states nobody visits after the first step"
+_RELEASED = "every perturbed table Q of every episode"
+
+
+def _pair(parameters: RLSVIParameters) -> str:
+    """The pair behind ``attained_mu``, in words."""
+    where = "in states nobody visits after the first step" if parameters.states > 1 else "in the only state"
+    return f"first user's rewards all 0 against all 1, {where}"
 
 
 def guarantee(parameters: RLSVIParameters, adjacency: Adjacency) -> Accounted:
-    """The proved guarantee of a run under ``adjacency``, joint differential privacy of all users.
+    """The proved guarantee of a run under ``adjacency``: of all released tables, in the central model.
+
+    The users' actions follow by the billboard lemma (``accountant.trust.billboard``), jointly private
+    with the same parameters.
 
     >>> found = guarantee(RLSVIParameters(6, 2, 20, 1000), Adjacency.REWARDS_ONLY)
     >>> found.guarantee.epsilon("1e-6").upper, found.published.epsilon("1e-6").upper
@@ -168,10 +178,12 @@ def _rewards_only(parameters: RLSVIParameters) -> Accounted:
     return Accounted(
         GaussianDP(mu),
         Adjacency.REWARDS_ONLY,
-        billboard(TrustModel.CENTRAL),
+        TrustModel.CENTRAL,
+        _RELEASED,
         "rlsvi.tight",
+        "rlsvi.tight_joint",
         _published_guarantee(parameters),
-        Attained(GaussianDP(attained_mu(parameters)), _PAIR),
+        Attained(GaussianDP(attained_mu(parameters)), _pair(parameters)),
     )
 
 
@@ -189,8 +201,10 @@ def _replace(parameters: RLSVIParameters) -> Accounted:
     return Accounted(
         GaussianDP(0) if parameters.episodes == 1 else found,  # one episode's tables see nobody's data
         Adjacency.REPLACE,
-        billboard(TrustModel.CENTRAL),
+        TrustModel.CENTRAL,
+        _RELEASED,
         "rlsvi.state_neighbours",
+        "rlsvi.lemma9",
         notes=("the noise variance itself depends on the visit counts, so epsilon grows like H K / 4",),
     )
 
@@ -229,6 +243,8 @@ def _calibrate(
         enough, short = (unit / arb_of(exact(mu)) ** 2 for mu in (meets, misses))
         margin = 1 + flint.arb(2) ** -50
         scales = round_up(enough * margin), round_down(short / margin)
+    if not (scales[1] > 0 and scales[0] < math.inf):
+        raise ValueError(f"epsilon ({epsilon!r}) must be one that noise within double precision can meet")
     return replace(parameters, beta_scale=scales[0]), replace(parameters, beta_scale=scales[1])
 
 

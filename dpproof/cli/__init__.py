@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import cast
+from typing import Annotated, cast
 
 import typer
 
+from dpproof import __version__
 from dpproof.cli import account, audit, check, explain, verify
 
 __all__ = ["app", "main"]
@@ -18,6 +19,23 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"dpproof {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Is this algorithm as private as it says?"""
+
+
 app.add_typer(account.account, name="account", help="Certified epsilon or delta, beside the published one.")
 app.add_typer(account.calibrate, name="calibrate", help="The smallest noise that meets a target, and why.")
 app.command("verify")(verify.verify)

@@ -30,6 +30,7 @@ def _account(
 ) -> None:
     answer = answers.account(accountant, parameters, Adjacency.of(adjacency), delta=delta, epsilon=epsilon)
     show.either(answer, json, show.account)
+    raise typer.Exit(0 if answer["verdict"].startswith("PROVED") else 3)
 
 
 def _calibrate(

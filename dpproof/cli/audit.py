@@ -156,17 +156,19 @@ def _corpus(options: Mapping[str, Any]) -> tuple[list[Evidence], bool]:
 
 
 def _replayed(path: Path) -> Evidence:
-    from audits.replaying import replay as again
-
     try:
         witness = json_module.loads(path.read_text(encoding="utf-8"))
-        return again(_checked(witness))
+        return auditing.replay(_checked(witness))
     except (ValueError, KeyError) as error:
         raise ValueError(f"{path}: not a witness that replays: {error}") from error
 
 
 _WITNESS = {"seed": int, "alpha": float, "delta": float, "replay": dict}
-_REPLAY = {"audit": str, "parameters": dict, "noise_rule": str, "budget": int, "sharpen": bool}
+_REPLAY = {
+    "rlsvi": {"parameters": dict, "noise_rule": str, "budget": int, "sharpen": bool},
+    "claim": {"claim": dict, "budget": int, "sharpen": bool},
+}
+"""What is audited -> the fields its replay reads, each with its type."""
 
 
 def _checked(witness: Any) -> Mapping[str, Any]:
@@ -174,7 +176,10 @@ def _checked(witness: Any) -> Mapping[str, Any]:
     if not isinstance(witness, dict):
         raise ValueError("it must be a table")
     _check_types(witness, _WITNESS)
-    _check_types(witness["replay"], _REPLAY)
+    kind = witness["replay"].get("audit")
+    if not isinstance(kind, str) or kind not in _REPLAY:
+        raise ValueError(f"audit ({kind!r}) must be one of: {', '.join(_REPLAY)}")
+    _check_types(witness["replay"], _REPLAY[kind])
     return witness
 
 

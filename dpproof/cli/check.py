@@ -59,7 +59,9 @@ def _paper(paper: Any, stage: Callable[[str], None], seed: int, executor: Execut
 
 def _check_file(path: Path, html: Path | None, seed: int, strict: bool, json: bool) -> None:
     claims = read_claims(path, check_ready)
-    ledgers = _staged(lambda stage: [check_claim(claim, stage, seed=seed) for claim in claims])
+    with ProcessPoolExecutor(os.cpu_count()) as executor:
+        options = {"seed": seed, "executor": executor}
+        ledgers = _staged(lambda stage: [check_claim(claim, stage, **options) for claim in claims])
     if html is not None:
         from dpproof.report.html import write_report
 

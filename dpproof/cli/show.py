@@ -103,16 +103,19 @@ def account(answer: Answer, console: Console) -> None:
     if "epsilon" in published:
         _row(rows, "published", published["epsilon"], published)
     if f"{found}_exact" in published:
-        _row(rows, "published, converted exactly", published[f"{found}_exact"], published)
+        rests = {"statement": published["exact_statement"], "verdict": published["exact_verdict"]}
+        _row(rows, "published cost, as Gaussians", published[f"{found}_exact"], rests)
     _row(rows, "dpproof", answer[found], answer)
     if answer["mechanism"]:
         rows.add_row(
-            "the mechanism itself",
+            "what is released, itself",
             at_least(answer["mechanism"]["lower"]),
             at_most(answer["mechanism"]["upper"]),
         )
     console.print(escape(_sizes(answer)))
-    console.print(f"{found} at {asked} {figure(answer[asked])}, {answer['trust']} differential privacy")
+    console.print(f"{found} at {asked} {figure(answer[asked])}, of {answer['released']}")
+    if answer["joint_by"]:
+        console.print(f"the users' actions are jointly private with the same, by {answer['joint_by']}")
     console.print(rows)
     if answer["mechanism"]:
         console.print(f"attained by: {answer['mechanism']['attained_by']}", style="dim")

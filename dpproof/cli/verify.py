@@ -43,18 +43,25 @@ def verify(
     ids = dict.fromkeys(identity for name in names for identity in ids_named(name))
     answer = answers.verify(ids)
     show.either(answer, json, show.statements)
-    raise typer.Exit(1 if _complaints(names, answer["statements"]) else 0)
+    raise typer.Exit(_exit_code(names, answer["statements"]))
 
 
-def _complaints(names: list[str], found: list[dict[str, Any]]) -> list[str]:
-    """For papers: verdicts that are not the recorded ones. For single statements: refutations."""
+def _exit_code(names: list[str], found: list[dict[str, Any]]) -> int:
+    """For papers 1 if a verdict is not the recorded one; for statements 1 if refuted, 3 if open."""
     if all(name in {"papers", *_papers()} for name in names):
-        lines = departures(found)
+        lines = departures(found, *("" if name == "papers" else f"{name}." for name in names))
+        code = 1
     else:
-        lines = [f"{entry['id']} is refuted" for entry in found if entry["verdict"] == "REFUTED"]
+        lines = [f"{entry['id']} is {entry['verdict']}" for entry in found if entry["verdict"] in _FAILURES]
+        code = min(
+            (_FAILURES[entry["verdict"]] for entry in found if entry["verdict"] in _FAILURES), default=0
+        )
     for line in lines:
         typer.echo(f"dpproof: {line}", err=True)
-    return lines
+    return code if lines else 0
+
+
+_FAILURES = {"REFUTED": 1, "OPEN": 3}
 
 
 def _papers() -> frozenset[str]:

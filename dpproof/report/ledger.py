@@ -92,7 +92,9 @@ def check_paper(
         audits.append({**evidence.as_json(), **expected})
         if evidence.verdict is not case.expected:
             missed.append(f"{case.name}: expected {case.expected.value}, found {evidence.verdict.value}")
-    return PaperLedger(paper, statements, account, audits, [*departures(statements), *missed])
+    return PaperLedger(
+        paper, statements, account, audits, [*departures(statements, f"{paper.name}."), *missed]
+    )
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,8 @@ def _settled(claim: Claim, found: Accounted) -> tuple[bool, bool]:
     """
     kind = next(name for name in ("epsilon", "rho", "mu") if name in claim.promise)
     promised = Fraction(claim.promise[kind])
-    least = None if found.attained is None else _cost(found.attained.guarantee, kind, claim.delta)
+    attained = found.attained if claim.trust is found.trust else None
+    least = None if attained is None else _cost(attained.guarantee, kind, claim.delta)
     most = _cost(found.guarantee, kind, claim.delta)
     proved = most is not None and most[1] <= promised
     return proved, least is not None and least[0] > promised

@@ -18,13 +18,19 @@ def recorded() -> dict[str, str]:
     return found
 
 
-def departures(found: Iterable[Mapping[str, Any]]) -> list[str]:
-    """One line for each statement whose verdict is not the recorded one."""
-    known = recorded()
+def departures(found: Iterable[Mapping[str, Any]], *prefixes: str) -> list[str]:
+    """One line for each statement whose verdict is not the recorded one, or that is missing.
+
+    Args:
+        found: the statements verified, as ``dpproof verify --json`` lists them.
+        prefixes: of the recorded ids that must be among them; ``""`` for all.
+    """
+    known = {name: verdict for name, verdict in recorded().items() if name.startswith(prefixes)}
+    verdicts = {entry["id"]: entry["verdict"] for entry in found}
     return [
-        f"{entry['id']}: recorded {known.get(entry['id'], 'nothing')}, found {entry['verdict']}"
-        for entry in found
-        if known.get(entry["id"]) != entry["verdict"]
+        f"{name}: recorded {known.get(name, 'nothing')}, found {verdicts.get(name, 'nothing')}"
+        for name in dict.fromkeys([*verdicts, *known])
+        if known.get(name) != verdicts.get(name)
     ]
 
 

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 __all__ = ["Law", "Scale", "empty_model", "likelihood_loop", "plan", "release_loop", "run_loop", "update"]
 
+SMALLEST = 2.0**-1022
+"""Added to a cost, it pays for underflow and for a variance too large for a double."""
+
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
@@ -189,7 +192,7 @@ def charge(model: Model, scale: Scale, k: int, costs: NDArray[np.float64]) -> fl
             for a in range(A):
                 visits = float(model.visits[h, s, a])
                 if visits > 0.0:
-                    costs[h, s, a] += (visits + 1.0) / (twice * visits * visits)
+                    costs[h, s, a] += (visits + 1.0) / (twice * visits * visits) + SMALLEST
                     most = max(most, costs[h, s, a])
         worst += most
     return worst * (1.0 + 2.0**-51 * (k + H + 20))  # type: ignore[no-any-return]

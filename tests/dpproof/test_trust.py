@@ -1,0 +1,103 @@
+"""What a promise speaks of: a pair of neighbours in the released tables refutes no promise about actions."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from accountant.adjacency import Adjacency
+from accountant.claims import Claim
+from accountant.trust import TrustModel
+from dpproof.auditing import NoAuditError, audit_claim
+from dpproof.claim_file import claim_from, entry_of
+from dpproof.report import recorded
+from dpproof.report.ledger import check_claim
+
+ONE_ACTION = {"states": 2, "actions": 1, "horizon": 5, "episodes": 10_000}
+
+
+def one_action(trust, epsilon=0.01):
+    """A promise about a problem with one action, where the actions reveal nothing at all."""
+    return Claim(
+        "one action",
+        "rlsvi",
+        ONE_ACTION,
+        Adjacency.REWARDS_ONLY,
+        {"epsilon": epsilon, "delta": 1e-6},
+        trust=trust,
+    )
+
+
+def test_a_true_joint_promise_is_not_broken_by_what_the_tables_reveal():
+    ledger = check_claim(one_action(TrustModel.JOINT))
+    assert ledger.verdict == "not certified"
+    assert ledger.audit is None
+    assert any("central" in remark for remark in ledger.remarks)
+
+
+def test_a_joint_promise_is_kept_where_the_tables_keep_it():
+    assert check_claim(one_action(TrustModel.JOINT, epsilon=100.0)).verdict == "kept"
+
+
+def test_the_same_promise_about_the_tables_is_broken(monkeypatch):
+    monkeypatch.setattr("dpproof.report.ledger.auditing.audit_claim", _unaudited)
+    assert check_claim(one_action(TrustModel.CENTRAL)).verdict == "broken"
+
+
+def _unaudited(claim, **_options):
+    raise NoAuditError(claim.name)
+
+
+def test_an_audit_of_a_joint_promise_is_refused():
+    with pytest.raises(NoAuditError, match="central"):
+        audit_claim(one_action(TrustModel.JOINT), seed=0)
+
+
+def test_the_claim_file_names_the_trust_model(run, claim_file):
+    path = claim_file({"name": "a", "trust": "everybody"})
+    ran = run("check", path)
+    assert (ran.code, ran.out) == (2, "")
+    assert "trust ('everybody') must be one of: central, joint" in ran.err
+
+
+def test_an_entry_and_its_claim_are_each_other():
+    claim = one_action(TrustModel.JOINT)
+    assert claim_from(entry_of(claim), "here") == claim
+
+
+def test_a_witness_of_a_claim_replays(run, claims_with_a_violation, tmp_path):
+    folder = tmp_path / "witnesses"
+    assert run("audit", claims_with_a_violation, "--witnesses", folder).code == 1
+    witnesses = sorted(folder.glob("*.json"))
+    assert len(witnesses) == 2
+    for witness in witnesses:
+        again = run("audit", "--replay", witness, "--json")
+        assert again.code == 1
+        assert again.json["audits"][0]["witness"] == json.loads(witness.read_text())
+
+
+@pytest.fixture
+def claims_with_a_violation(claim_file, user_module):
+    """Two claims that do not hold: one on a callable, one far below RLSVI's epsilon."""
+    own = {"parameters": None, "adjacency": "replace", "neighbours": f"{user_module}:pairs"}
+    own |= {"epsilon": 1.0, "delta": None, "mechanism": f"{user_module}:bad"}
+    return claim_file({"name": "tables", "epsilon": 0.2}, {"name": "noise", **own})
+
+
+def test_an_open_statement_is_not_a_success(run, monkeypatch):
+    real = __import__("dpproof.answers", fromlist=["verify"]).verify
+
+    def opened(ids):
+        answer = real(ids)
+        for entry in answer["statements"]:
+            entry["verdict"] = "OPEN"
+        return answer
+
+    monkeypatch.setattr("dpproof.cli.verify.answers.verify", opened)
+    assert run("verify", "rlsvi.tight").code == 3
+
+
+def test_a_recorded_statement_that_is_gone_is_noticed():
+    assert len(recorded.departures([], "rlsvi.")) == len(recorded.recorded())
+    assert recorded.departures([], "no such paper.") == []
