@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from proofs_check.provers.search import certificate, prove, refute
-from proofs_check.registry import ROOT, certificate_path, lookup, statement_ids
+from proofs_check.registry import ROOT, certificate_id, certificate_path, lookup, statement_ids
 from proofs_check.statement import Obligation, Statement
 
 __all__ = ["main"]
@@ -15,7 +15,7 @@ __all__ = ["main"]
 
 def _text(entry: Statement, obligation: Obligation) -> str | None:
     """The certificate of an obligation as JSON text, or None if the search finds nothing."""
-    identity = f"{entry.id}.{obligation.name}"
+    identity = certificate_id(entry, obligation)
     hint = obligation.hint
     proof, verdict = (None if hint and "point" in hint else prove(obligation.claim, hint)), "PROVED"
     if proof is None:
@@ -33,7 +33,7 @@ def main(ids: Sequence[str] = ()) -> int:
     for entry in map(lookup, ids or statement_ids()):
         for obligation in entry.obligations:
             text, path = _text(entry, obligation), ROOT / certificate_path(entry, obligation)
-            print(f"{entry.id}.{obligation.name}: {'open' if text is None else 'found'}")
+            print(f"{certificate_id(entry, obligation)}: {'open' if text is None else 'found'}")
             if text is None:
                 missing = 1
                 continue

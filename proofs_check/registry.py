@@ -15,7 +15,16 @@ from proofs_check.kernel import Outcome, Rejected, check, load
 from proofs_check.statement import Obligation, Statement
 from proofs_check.verdict import Result, derive
 
-__all__ = ["MODULES", "as_json", "certificate_path", "lookup", "statement_ids", "statements", "verify"]
+__all__ = [
+    "MODULES",
+    "as_json",
+    "certificate_id",
+    "certificate_path",
+    "lookup",
+    "statement_ids",
+    "statements",
+    "verify",
+]
 
 MODULES = {"rlsvi": ("proofs_check.papers.rlsvi", "proofs_check.papers.rlsvi_project")}
 ROOT = Path(__file__).resolve().parent.parent
@@ -56,16 +65,24 @@ def lookup(identity: str) -> Statement:
 
 def certificate_path(entry: Statement, obligation: Obligation) -> Path:
     """Where the certificate of an obligation is kept, relative to the repository."""
-    name = f"{entry.id}.{obligation.name}.json"
-    return Path("proofs_check/certificates") / entry.id.split(".")[0] / name
+    name = certificate_id(entry, obligation)
+    return Path("proofs_check/certificates") / entry.id.split(".")[0] / f"{name}.json"
+
+
+def certificate_id(entry: Statement, obligation: Obligation) -> str:
+    """The id that the certificate of an obligation carries."""
+    return f"{entry.id}.{obligation.name}"
 
 
 def _outcome(entry: Statement, obligation: Obligation) -> tuple[str, Outcome | None]:
+    """The path of a certificate and the kernel's outcome; None for a missing, foreign or rejected one."""
     path = certificate_path(entry, obligation)
     try:
-        return path.as_posix(), check(load((ROOT / path).read_text(encoding="utf-8")), obligation.claim)
+        certificate = load((ROOT / path).read_text(encoding="utf-8"))
+        outcome = check(certificate, obligation.claim)
     except (OSError, UnicodeDecodeError, Rejected):
         return path.as_posix(), None
+    return path.as_posix(), outcome if certificate["id"] == certificate_id(entry, obligation) else None
 
 
 def _verified(identity: str, known: dict[str, Result], path: tuple[str, ...] = ()) -> Result:
@@ -85,7 +102,7 @@ def verify(ids: Iterable[str] | None = None) -> list[Result]:
     A missing, stale or damaged certificate makes its statement OPEN, never PROVED.
 
     >>> verify(["rlsvi.eq2"])[0].verdict.value
-    'PROVED'
+    'PROVED GIVEN'
 
     Raises:
         KeyError: for an unknown id.

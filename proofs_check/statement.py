@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,15 +21,18 @@ KINDS = ("statement", "quoted", "definition", "assumption", "project")
 class Obligation:
     """One claim that the kernel must accept (or refute) for the statement to get its verdict.
 
-    ``hint`` is an untrusted proof node to try first. ``slack`` is an amount by which the goal cannot be
-    strengthened: the tests move the claim by it and require that it becomes refutable.
+    ``hint`` is an untrusted proof node to try first. The tests need one of the other two. ``witness`` is a
+    point of the domain at which both sides of the goal agree within 0.1%: the claim is tight, and false
+    once a side is moved by that much. ``mutation`` is for a claim that is not tight the same claim with a
+    constant moved past the truth, and for a claim to be refuted the corrected one.
     """
 
     name: str
     claim: Claim
     note: str
     hint: Mapping[str, Any] | None = None
-    slack: str | None = "1/1000"
+    witness: Mapping[str, str] | None = None
+    mutation: Claim | None = None
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,11 @@ class Statement:
     ``rests_on`` names other statements, ``rules`` the named facts of probability or analysis that are not
     machine-checked (they make the verdict PROVED GIVEN), ``reason`` says why a statement without
     obligations is assumed, ``domain`` the part of the paper's domain the obligations speak of when that
-    is not all of it. A statement with ``parts`` has no obligations of its own.
+    is not all of it. A statement with ``parts`` has no obligations of its own: it holds if they do.
 
     Raises:
-        ValueError: for an unknown kind, or a statement with both parts and obligations.
+        ValueError: for an unknown kind, both parts and obligations, a reason beside either of them, or an
+            obligation's name that occurs twice.
     """
 
     id: str
@@ -65,6 +69,10 @@ class Statement:
             raise ValueError(f"statement {self.id}: kind {self.kind!r} is not one of {', '.join(KINDS)}")
         if self.parts and self.obligations:
             raise ValueError(f"statement {self.id}: parts and obligations exclude each other")
+        if self.reason and (self.parts or self.obligations):
+            raise ValueError(f"statement {self.id}: a reason is for what is assumed, not for what is proved")
+        if len({x.name for x in self.obligations}) != len(self.obligations):
+            raise ValueError(f"statement {self.id}: an obligation's name occurs twice")
 
 
 def formula(identity: str, **values: str) -> str:
@@ -79,8 +87,10 @@ def formula(identity: str, **values: str) -> str:
     return f"({text})"
 
 
-def make_claim(variables: Mapping[str, str], goal: str, *given: str) -> Claim:
+def make_claim(variables: Mapping[str, str], goal: str, *given: str, integers: Iterable[str] = ()) -> Claim:
     """A claim in the kernel's format, from relations written as text.
+
+    ``integers`` are variables that a refuting point must take as whole numbers.
 
     >>> make_claim({"x": "[0, 1]"}, "1 >= x")["goal"]
     ['>=', '1', 'x']
@@ -89,7 +99,9 @@ def make_claim(variables: Mapping[str, str], goal: str, *given: str) -> Claim:
         ValueError: if a relation has none of ``>=``, ``>``, ``==``, or a formula cannot be read.
     """
     claim: dict[str, Any] = {"vars": dict(variables), "goal": _relation(goal)}
-    return claim | {"given": [_relation(text) for text in given]} if given else claim
+    if given:
+        claim["given"] = [_relation(text) for text in given]
+    return claim | {"integers": sorted(integers)} if integers else claim
 
 
 def _relation(text: str) -> list[Any]:

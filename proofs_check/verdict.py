@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 from proofs_check.kernel import Outcome
@@ -50,81 +50,99 @@ class Result:
 
 
 _EXACT = frozenset({"identity", "sos", "positive", "subst", "split"})
-_ORDER = (Verdict.REFUTED, Verdict.OPEN, Verdict.SUBDOMAIN, Verdict.GIVEN, Verdict.ASSUMED, Verdict.PROVED)
+_CERTIFIED = (Verdict.PROVED, Verdict.GIVEN, Verdict.SUBDOMAIN, Verdict.REFUTED)
+_BROKEN = frozenset({Verdict.OPEN, Verdict.REFUTED})
+Outcomes = Sequence[tuple[str, Outcome | None]]
 
 
-def derive(
-    statement: Statement,
-    outcomes: Sequence[tuple[str, Outcome | None]],
-    below: Mapping[str, Result],
-) -> Result:
+def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]) -> Result:
     """The verdict of ``statement`` from its checked certificates and from what it rests on.
+
+    Whatever is missing makes the statement OPEN. A part or an obligation that is refuted refutes it,
+    unless what the refutation rests on is itself open or refuted. Named rules, a reason and inherited
+    assumptions leave at best PROVED GIVEN; a restricted domain, its own or inherited, leaves PROVED ON
+    A SUBDOMAIN.
 
     Args:
         statement: what is claimed.
         outcomes: for each obligation its certificate's path and the kernel's outcome, or None if rejected.
-        below: the results of the statements in ``parts`` and ``rests_on``.
+        below: the results of the statements in ``parts`` and ``rests_on``, exactly these.
+
+    Raises:
+        ValueError: if ``below`` has other ids than ``parts`` and ``rests_on``.
     """
-    return _from_parts(statement, below) if statement.parts else _from_proof(statement, outcomes, below)
-
-
-def _result(statement: Statement, verdict: Verdict, below: Mapping[str, Result]) -> Result:
-    return Result(
-        statement.id, statement.kind, statement.title, verdict, None, (),
-        statement.rests_on, _assumptions(statement, below), statement.domain, None,
-        statement.corrected_by, statement.not_covered, statement.parts,
-    )  # fmt: skip
-
-
-def _assumptions(statement: Statement, below: Mapping[str, Result]) -> tuple[str, ...]:
-    inherited = [text for result in below.values() for text in result.assumptions]
-    own = [statement.reason] if statement.reason and statement.kind != "definition" else []
-    return tuple(dict.fromkeys([*own, *statement.rules, *inherited]))
-
-
-def _from_parts(statement: Statement, below: Mapping[str, Result]) -> Result:
+    if below.keys() != {*statement.parts, *statement.rests_on}:
+        raise ValueError(
+            f"statement {statement.id}: results are given for {sorted(below)}, "
+            f"but it rests on {sorted({*statement.parts, *statement.rests_on})}"
+        )
+    domain, assumptions = _domain(statement, below), _assumptions(statement, below)
+    verdict = _capped(_core(statement, outcomes, below), domain, assumptions)
     parts = [below[name] for name in statement.parts]
-    found = {part.verdict for part in parts}
-    base = _result(statement, next(v for v in _ORDER if v in found), below)
-    methods = [part.method for part in parts if part.method]
-    return replace(
-        base,
-        method=_weakest(methods),
-        certificates=tuple(dict.fromkeys(path for part in parts for path in part.certificates)),
-        depends_on=tuple(dict.fromkeys(name for part in parts for name in part.depends_on)),
-        domain=base.domain or next((part.domain for part in parts if part.domain), None),
-        point=next((part.point for part in parts if part.point), None),
-        corrected_by=base.corrected_by
-        or next((part.corrected_by for part in parts if part.corrected_by), None),
+    return Result(
+        id=statement.id,
+        kind=statement.kind,
+        title=statement.title,
+        verdict=verdict,
+        method=_method(outcomes, parts) if verdict in _CERTIFIED else None,
+        certificates=_merged([path for path, x in outcomes if x], *(part.certificates for part in parts)),
+        depends_on=_merged(statement.rests_on, *(part.depends_on for part in parts)),
+        assumptions=assumptions,
+        domain=domain,
+        point=_point(outcomes, parts) if verdict is Verdict.REFUTED else None,
+        corrected_by=statement.corrected_by or next((x.corrected_by for x in parts if x.corrected_by), None),
+        not_covered=statement.not_covered,
+        parts=statement.parts,
     )
 
 
-def _weakest(methods: Sequence[Method]) -> Method | None:
-    return (Method.KERNEL if Method.KERNEL in methods else Method.SYMBOLIC) if methods else None
-
-
-def _from_proof(
-    statement: Statement, outcomes: Sequence[tuple[str, Outcome | None]], below: Mapping[str, Result]
-) -> Result:
-    accepted = [outcome for _, outcome in outcomes if outcome]
-    complete = len(accepted) == len(outcomes)
-    point = next((outcome.point for outcome in accepted if outcome.point is not None), None)
-    methods = [Method.SYMBOLIC if outcome.leaves <= _EXACT else Method.KERNEL for outcome in accepted]
-    base = _result(statement, _proof_verdict(statement, complete, point is not None, below), below)
-    paths = tuple(path for path, outcome in outcomes if outcome)
-    return replace(base, method=_weakest(methods), certificates=paths, point=point)
-
-
-def _proof_verdict(
-    statement: Statement, complete: bool, refuted: bool, below: Mapping[str, Result]
-) -> Verdict:
-    supports = {result.verdict for result in below.values()}
-    if refuted:
-        return Verdict.REFUTED
-    if not complete or supports & {Verdict.REFUTED, Verdict.OPEN}:
+def _core(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]) -> Verdict:
+    """What the obligations, the parts and what the statement rests on leave, assumptions aside."""
+    parts = {below[name].verdict for name in statement.parts}
+    checked = [outcome for _, outcome in outcomes if outcome]
+    missing = len(outcomes) != len(statement.obligations)
+    if missing or _BROKEN & {below[name].verdict for name in statement.rests_on}:
         return Verdict.OPEN
-    if not statement.obligations:
-        return Verdict.ASSUMED if statement.reason else Verdict.OPEN
-    if statement.domain or Verdict.SUBDOMAIN in supports:
+    if Verdict.REFUTED in parts or any(outcome.verdict == "REFUTED" for outcome in checked):
+        return Verdict.REFUTED
+    proved = len(checked) == len(outcomes) and all(outcome.verdict == "PROVED" for outcome in checked)
+    if not proved or Verdict.OPEN in parts:
+        return Verdict.OPEN
+    if statement.obligations or parts - {Verdict.ASSUMED}:
+        return Verdict.GIVEN if Verdict.ASSUMED in parts else Verdict.PROVED
+    return Verdict.ASSUMED if statement.reason or parts else Verdict.OPEN
+
+
+def _capped(core: Verdict, domain: str | None, assumptions: Sequence[str]) -> Verdict:
+    """Lower a proof by its domain and by what it assumes."""
+    if core not in (Verdict.PROVED, Verdict.GIVEN):
+        return core
+    if domain:
         return Verdict.SUBDOMAIN
-    return Verdict.GIVEN if _assumptions(statement, below) else Verdict.PROVED
+    return Verdict.GIVEN if assumptions else core
+
+
+def _merged(*texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for group in texts for text in group))
+
+
+def _assumptions(statement: Statement, below: Mapping[str, Result]) -> tuple[str, ...]:
+    own = [statement.reason] if statement.reason and statement.kind != "definition" else []
+    return _merged(own, statement.rules, *(result.assumptions for result in below.values()))
+
+
+def _domain(statement: Statement, below: Mapping[str, Result]) -> str | None:
+    inherited = [x.domain for x in below.values() if x.verdict is Verdict.SUBDOMAIN and x.domain]
+    return "; ".join(_merged([statement.domain] if statement.domain else [], inherited)) or None
+
+
+def _method(outcomes: Outcomes, parts: Sequence[Result]) -> Method | None:
+    """The weakest method among the obligations and the parts."""
+    exact = [outcome.leaves <= _EXACT for _, outcome in outcomes if outcome]
+    exact += [part.method is Method.SYMBOLIC for part in parts if part.method]
+    return (Method.SYMBOLIC if all(exact) else Method.KERNEL) if exact else None
+
+
+def _point(outcomes: Outcomes, parts: Sequence[Result]) -> Mapping[str, str] | None:
+    points = [outcome.point for _, outcome in outcomes if outcome] + [part.point for part in parts]
+    return next((point for point in points if point is not None), None)

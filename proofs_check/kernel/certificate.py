@@ -14,7 +14,10 @@ MAX_TEXT = 1_000_000
 
 @dataclass(frozen=True)
 class Outcome:
-    """An accepted certificate: PROVED or REFUTED, the kinds of node it used, the point if refuted."""
+    """An accepted certificate: PROVED or REFUTED, the kinds of node it used, the point if refuted.
+
+    A kind ends in "+atoms" where the enclosed range of a transcendental or a root decided something.
+    """
 
     verdict: str
     leaves: frozenset[str]

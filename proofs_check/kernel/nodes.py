@@ -161,8 +161,8 @@ def replay(t: Task, node: object, depth: int = MAX_PROOF_DEPTH) -> None:
     )
     if handler is None:
         raise Rejected("unknown kind of leaf")
-    t.leaves.add(str(node.get("leaf", kind[0])))
-    handler(t, node, depth - 1)
+    field = handler(t, node, depth - 1)
+    t.leaves.add(str(node.get("leaf", kind[0])) + ("+atoms" if field and field.atoms else ""))
 
 
 def _with(t: Task, **changes: Range) -> Task:
@@ -254,7 +254,7 @@ def _weight(t: Task, field: nf.Field, entry: object) -> Expr:
     return ("*", factor, *(x.difference for x in used))
 
 
-def _positive(t: Task, node: Node, depth: int) -> None:
+def _positive(t: Task, node: Node, depth: int) -> nf.Field:
     """Show that the goal minus nonnegative multiples of hypotheses has no negative shifted coefficients."""
     keys(node, {"leaf"}, frozenset({"multipliers", "reflect"}))
     g, field = _inequality(t), t.field()
@@ -264,15 +264,18 @@ def _positive(t: Task, node: Node, depth: int) -> None:
     sign = field.positive(numerator, reflect)
     if sign is None or (t.goal.rel == ">" and not sign):
         raise Rejected("positive: a coefficient is negative, or the goal is strict and the bound is not")
+    return field
 
 
-def _identity(t: Task, node: Node, depth: int) -> None:
+def _identity(t: Task, node: Node, depth: int) -> nf.Field:
     keys(node, {"leaf"})
-    if t.goal.rel == ">" or t.field().normal(t.goal.difference)[0]:
+    field = t.field()
+    if t.goal.rel == ">" or field.normal(t.goal.difference)[0]:
         raise Rejected("identity: the two sides differ as normal forms")
+    return field
 
 
-def _sos(t: Task, node: Node, depth: int) -> None:
+def _sos(t: Task, node: Node, depth: int) -> nf.Field:
     """Goal * over = sum of nonnegative multiples of squares, over > 0."""
     keys(node, {"leaf", "terms", "over"})
     names, field, terms = set(t.domain), t.field(), node["terms"]
@@ -288,6 +291,7 @@ def _sos(t: Task, node: Node, depth: int) -> None:
     squares = [("*", rational(c), ("^", read(e, names), 2)) for c, e in terms]
     if field.normal(("-", ("*", t.goal.difference, over), ("+", *squares)))[0]:
         raise Rejected("sos: the identity fails")
+    return field
 
 
 EXP_ENDS = {ia.NEG_INF: ia.ZERO, ia.ZERO: (0, Fraction(1)), ia.INF: ia.INF}
@@ -358,7 +362,7 @@ def refute(t: Task, node: object) -> dict[str, str]:
     return dict(values)
 
 
-Handler = Callable[[Task, Node, int], None]
+Handler = Callable[[Task, Node, int], nf.Field | None]
 TREES: dict[str, Handler] = {"split": _split, "subst": _subst}
 LEAVES: dict[str, Handler] = {
     "range": _range,

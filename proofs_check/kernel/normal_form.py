@@ -101,21 +101,31 @@ class Symbol(NamedTuple):
 
 
 class Field:
-    """The normal forms over one domain, given the range and the open ends of each variable."""
+    """The normal forms over one domain, given the range and the open ends of each variable.
+
+    ``atoms`` turns true when the enclosed range of an atom (a transcendental or a root) decided something.
+    """
 
     def __init__(self, ranges: dict[str, tuple[Interval, tuple[bool, bool]]], prec: int) -> None:
         self.prec = prec
         self.symbols = {v: Symbol(r, ends, "", ({}, {})) for v, (r, ends) in ranges.items()}
+        self.atoms = False
+
+    def _symbol(self, s: str) -> Symbol:
+        """Return a symbol whose range is about to be used."""
+        found = self.symbols[s]
+        self.atoms = self.atoms or found.op != ""
+        return found
 
     def _affine(self, s: str, reflect: frozenset[str]) -> Poly:
-        low, high, _ = self.symbols[s].range
+        low, high, _ = self._symbol(s).range
         if not low[0] and (s not in reflect or high[0]):
             return plus(constant(low[1]), {((s, 1),): Fraction(1)})
         return {((s, 1),): Fraction(1)} if high[0] else plus(constant(high[1]), {((s, 1),): Fraction(-1)})
 
     def _distance(self, s: str, reflect: frozenset[str]) -> tuple[bool, bool]:
         """Tell whether the shifted symbol is never negative, and whether it is never zero."""
-        (low, high, _), ends = self.symbols[s].range, self.symbols[s].open
+        (low, high, _), ends = self._symbol(s).range, self.symbols[s].open
         below = not low[0] and (s not in reflect or high[0] != 0)
         return below or not high[0], ends[0] if below else (not high[0] and ends[1])
 
@@ -155,7 +165,7 @@ class Field:
     def _enclosed(self, p: Poly) -> Interval:
         total = ia.point(Fraction(0))
         for m, c in p.items():
-            powers = (ia.power(self.symbols[s].range, k, self.prec) for s, k in m)
+            powers = (ia.power(self._symbol(s).range, k, self.prec) for s, k in m)
             total = ia.add(
                 total, reduce(lambda a, b: ia.mul(a, b, self.prec), powers, ia.point(c)), self.prec
             )
@@ -244,7 +254,7 @@ class Field:
         return {((name, 1),): Fraction(1)}, constant(1)
 
     def _is(self, s: str, strictly: bool) -> bool:
-        low, _, nz = self.symbols[s].range
+        low, _, nz = self._symbol(s).range
         return low >= ia.ZERO and (nz or not strictly)
 
     def log(self, n: Poly, d: Poly) -> Quotient:

@@ -8,11 +8,13 @@ not. Whole numbers (S, A, H, K, k, N) are relaxed to real numbers at least 1; th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from accountant.published.rlsvi import PAPER, VERSION
 from accountant.sources import Source
 from proofs_check.statement import Obligation, Statement, formula, make_claim
 
-__all__ = ["STATEMENTS"]
+__all__ = ["BETA", "CELL", "POST_PROCESSING", "RUN", "STATEMENTS", "at"]
 
 ORDER = {"alpha": "(1, inf)"}
 SIZES = dict.fromkeys(("S", "A", "H"), "[1, inf)")
@@ -23,11 +25,21 @@ REAL = "(-inf, inf)"
 LOG_DELTA = {"subst": {"delta": ["exp", "l"]}, "vars": {"l": "(-inf, 0)"}}
 IDENTITY = {"leaf": "identity"}
 INTEGRATES = "a Gaussian density integrates to one"
+POST_PROCESSING = (
+    "post-processing: policies and later trajectories are drawn from the released tables by a law that does not "
+    "depend on the changed rewards"
+)
 BILLBOARD = "the billboard lemma (Hsu et al. 2014, Lemma 9), quoted"
 
 
 def _source(item: str, identity: str) -> Source:
     return Source(PAPER, VERSION, item, identity)
+
+
+def at(variables: Iterable[str], **values: str) -> dict[str, str]:
+    """Return the point with these values, every other variable being 1 (alpha 2, delta 1/2)."""
+    rest = {"alpha": "2", "delta": "1/2"}
+    return {v: values.get(v, rest.get(v, "1")) for v in variables}
 
 
 DEFINITIONS = (
@@ -55,6 +67,10 @@ _EXPONENT = (
     "alpha*(-(x-m)**2/(2*v)) + (1-alpha)*(-(x-n)**2/(2*v))"
     " == -(x-alpha*m-(1-alpha)*n)**2/(2*v) + alpha*(alpha-1)*(m-n)**2/(2*v)"
 )
+_AS_VARIANCE = make_claim(
+    ORDER | {"Delta": POSITIVE, "epsilon": POSITIVE},
+    "epsilon == alpha*Delta**2/(2*(alpha*Delta**2/(2*epsilon)))",
+)
 LEMMA6 = (
     Statement(
         "rlsvi.lemma6", "statement", "The Gaussian mechanism is (alpha, eps)-RDP", _source("Lemma 6", "rlsvi.lemma6"),
@@ -70,7 +86,8 @@ LEMMA6 = (
         _source("Lemma 6 (proof)", "rlsvi.lemma6"),
         "For all means m, n, variance v > 0 and alpha > 1 the divergence is alpha (m-n)^2/(2v): completing the square.",
         r"D_\alpha(N(m,v)\|N(n,v))=\frac{\alpha(m-n)^2}{2v}",
-        (Obligation("exponent", make_claim(GAUSS | dict.fromkeys("xmn", REAL), _EXPONENT), "completing the square"),),
+        (Obligation("exponent", make_claim(GAUSS | dict.fromkeys("xmn", REAL), _EXPONENT), "completing the square",
+                    witness=at([*GAUSS, *"xmn"], x="3", n="0")),),
         rules=(INTEGRATES,),
     ),
     Statement(
@@ -84,6 +101,7 @@ LEMMA6 = (
                            "Delta >= d", "Delta >= -d"),
                 "a larger distance costs more",
                 {"leaf": "positive", "multipliers": [[["/", "alpha", ["*", "2", "v"]], 0, 1]]},
+                at([*GAUSS, "d", "Delta"]),
             ),
         ),
         ("rlsvi.lemma6.divergence",),
@@ -101,6 +119,7 @@ LEMMA6 = (
                            "epsilon >= alpha*Delta**2/(2*(alpha*Delta**2/(2*epsilon))**2)"),
                 "the divergence at the printed sigma",
                 {"point": {"alpha": "2", "Delta": "1", "epsilon": "2"}},
+                mutation=_AS_VARIANCE,
             ),
         ),
         corrected_by="rlsvi.lemma6.variance",
@@ -113,9 +132,9 @@ LEMMA6 = (
         (
             Obligation(
                 "corrected",
-                make_claim(ORDER | {"Delta": POSITIVE, "epsilon": POSITIVE},
-                           "epsilon == alpha*Delta**2/(2*(alpha*Delta**2/(2*epsilon)))"),
+                _AS_VARIANCE,
                 "the divergence at the corrected variance",
+                witness=at([*ORDER, "Delta", "epsilon"]),
             ),
         ),
         ("rlsvi.lemma6.bound",),
@@ -133,6 +152,7 @@ LEMMA6 = (
                            "alpha*Delta**2 >= 2*epsilon"),
                 "the printed inequality under the extra hypothesis",
                 {"leaf": "positive", "multipliers": [[["/", "epsilon", ["*", "alpha", ["^", "Delta", "2"]]], 0]]},
+                at([*ORDER, "Delta", "epsilon"]),
             ),
         ),
         ("rlsvi.lemma6.bound",),
@@ -141,25 +161,33 @@ LEMMA6 = (
 )  # fmt: skip
 
 _TWO = ORDER | {"epsilon": POSITIVE, "epsilon1": POSITIVE, "epsilon2": POSITIVE}
+_LOGS = ORDER | dict.fromkeys(("i", "o", "epsilon1", "epsilon2"), "[0, inf)")
 LEMMA7 = (
     Statement(
         "rlsvi.lemma7", "quoted", "Adaptive composition of RDP", _source("Lemma 7", "rlsvi.lemma7"),
         "An (alpha, eps)-RDP mechanism followed by one that is (alpha, eps2)-RDP for every first output is said to be "
         "(alpha, eps1 + eps2)-RDP; eps1 is bound nowhere.",
         r"\varepsilon_1+\varepsilon_2", parts=("rlsvi.lemma7.as_printed",), corrected_by="rlsvi.lemma7.as_meant",
-        not_covered="a slip of the pen: with eps1 for eps in the hypothesis it is the known theorem (as_meant)",
+        not_covered="a slip of the pen: eps1 is bound nowhere, so that read strictly the sentence has no truth value; with "
+        "eps1 for eps in the hypothesis it is the known theorem (as_meant), which is all that the paper uses",
     ),
     Statement(
         "rlsvi.lemma7.as_printed", "quoted", "Adaptive composition, word by word", _source("Lemma 7", "rlsvi.lemma7"),
-        "For every eps1 > 0: two independent Gaussian releases of divergence eps and eps2 have together exactly "
-        "eps + eps2, which is not at most eps1 + eps2 when eps1 < eps.",
+        "The sentence leaves eps1 free, which is ill-formed; here it is read literally, as for every eps1 > 0. Two "
+        "independent Gaussian releases of divergence exactly eps and eps2 have together exactly eps + eps2, which is not "
+        "at most eps1 + eps2 when eps1 < eps.",
         r"\varepsilon+\varepsilon_2\le\varepsilon_1+\varepsilon_2",
         (
             Obligation(
                 "printed", make_claim(_TWO, "epsilon1 + epsilon2 >= epsilon + epsilon2"), "a free eps1",
                 {"point": {"alpha": "2", "epsilon": "1", "epsilon1": "1/2", "epsilon2": "1"}},
+                mutation=make_claim(_TWO, "epsilon1 + epsilon2 >= epsilon + epsilon2", "epsilon1 >= epsilon"),
             ),
         ),
+        ("rlsvi.lemma6.divergence",),
+        ("for all eps, eps2 > 0 two independent Gaussian mechanisms attain exactly eps and eps2, and divergences of "
+         "independent releases add exactly",),
+        not_covered="no other reading: whoever reads eps1 as the eps of the hypothesis has rlsvi.lemma7.as_meant",
         corrected_by="rlsvi.lemma7.as_meant",
     ),
     Statement(
@@ -170,12 +198,12 @@ LEMMA7 = (
         (
             Obligation(
                 "product",
-                make_claim(ORDER | {"i": POSITIVE, "o": POSITIVE, "epsilon1": "[0, inf)", "epsilon2": "[0, inf)"},
+                make_claim(_LOGS,
                            "epsilon1 + epsilon2 >= (i + o)/(alpha - 1)",
                            "(alpha - 1)*epsilon2 >= i", "(alpha - 1)*epsilon1 >= o"),
                 "logarithms i, o of the two bounds on the integrals",
                 {"leaf": "positive", "multipliers": [[["/", "1", ["-", "alpha", "1"]], j] for j in (0, 1)]},
-                "1/10",
+                at(_LOGS),
             ),
         ),
         rules=("Tonelli: the integral over both outputs is iterated, the inner one bounded for every first output",),
@@ -197,6 +225,7 @@ LEMMA8 = Statement(
                        "(alpha-1)*epsilon >= alpha*log(p) + (1-alpha)*log(q)", "log(p) >= log(delta)"),
             "p > delta and the divergence of the event imply p <= exp(eps') q, in logarithms",
             {"leaf": "positive", "multipliers": [[_OVER, 0], [_OVER, 1]]},
+            {"alpha": "2", "delta": "4999999/10000000", "p": "1/2", "q": "1/100", "epsilon": "3218876/1000000"},
         ),
     ),
     rules=("data processing: p^alpha q^(1-alpha) <= exp((alpha-1) eps) for every event; q = 0 forces p = 0",),
@@ -219,27 +248,32 @@ REMARK10 = Statement(
     (
         Obligation(
             "update", make_claim(dict.fromkeys(("R", "PV", "w"), REAL), "(R + PV) + w == (R + w) + PV"),
-            "one backward step",
+            "one backward step", witness=at(("R", "PV", "w")),
         ),
     ),
     rules=(
         "induction over h from H+1 down to 1; the noise variances depend on the counts only, so the joint law of "
         "the noise is the same drawn first or step by step",
     ),
-    not_covered="cells never visited have rows of zeros in the empirical kernel, so the tuple is not an MDP of Section 2.1 "
+    not_covered="the certificate is one line of arithmetic (a sum in another order); the induction and the joint law of the "
+    "noise are the named rule. Cells never visited have rows of zeros in the empirical kernel, so the tuple is not an MDP of Section 2.1 "
     "there; 'solve' then means the same backward recursion",
 )  # fmt: skip
 
 _MEANS = {"T": REAL, "r": "[0, 1]", "s": "[0, 1]", "PV": REAL, "N": "[1, inf)"}
 EQ2 = Statement(
     "rlsvi.eq2", "statement", "Sensitivity of one cell for a fixed next table", _source("Equation 2", "rlsvi.eq2"),
-    "Neighbours change one reward of a cell with N >= 1 visits (a trajectory meets a cell of step h at most once); counts, "
-    "empirical kernel and next value do not change, so the cell's mean moves by at most 1/N. T: the other rewards.",
+    "Neighbours change one reward, in [0, 1], of a cell with N >= 1 visits, and with the next table fixed nothing else: the "
+    "cell's mean moves by at most 1/N. T: the other rewards.",
     r"|\hat R-\hat R'|\le 1/N",
     tuple(
         Obligation(name, make_claim(_MEANS, f"1/N >= (({a})/N + PV) - (({b})/N + PV)"), "one direction",
-                   {"leaf": "positive", "reflect": [top]})
-        for name, a, b, top in (("up", "T + r", "T + s", "r"), ("down", "T + s", "T + r", "s"))
+                   {"leaf": "positive", "reflect": [top]}, at(_MEANS, **{low: "0"}))
+        for name, a, b, top, low in (("up", "T + r", "T + s", "r", "s"), ("down", "T + s", "T + r", "s", "r"))
+    ),
+    rules=(
+        "a trajectory meets a cell of step h at most once, so that neighbours change at most one reward of a cell",
+        "counts, empirical kernel and the given next table are the same for both neighbours (Remark 2)",
     ),
     not_covered="cells with N = 0 hold no data; the text writes V_h for the next step's V_{h+1}",
 )  # fmt: skip
@@ -264,29 +298,34 @@ LEMMA11 = (
                 "the Gaussian divergence of a cell whose mean moves by d",
                 {"leaf": "positive", "multipliers": [[["/", ["*", "alpha", ["+", "N", "1"]],
                  ["*", "S", ["^", "H", "3"], ["log", ["*", "2", "H", "S", "A", "k"]]]], 0, 1]]},
+                at(_D),
             ),
             Obligation("printed_form", make_claim(CELL, f"{formula('rlsvi.lemma11.cell')} == alpha*(N+1)/(2*{BETA}*N**2)"),
-                       "the recorded formula is the printed one"),
-            Obligation("first", make_claim(CELL, f"{_MID} >= {formula('rlsvi.lemma11.cell')}"), "(N+1)/N <= 2"),
-            Obligation("second", make_claim(CELL, f"{_NEXT} >= {_MID}"), "N >= 1 and the value of beta_k"),
-            Obligation("third", make_claim(CELL, f"{_LAST} >= {_NEXT}"), "k >= 1"),
-            Obligation("cells", make_claim(CELL, f"S*A*{_LAST} == {formula('rlsvi.lemma11')}"), "S*A cells"),
+                       "the recorded formula is the printed one", witness=at(CELL)),
+            Obligation("first", make_claim(CELL, f"{_MID} >= {formula('rlsvi.lemma11.cell')}"), "(N+1)/N <= 2", witness=at(CELL)),
+            Obligation("second", make_claim(CELL, f"{_NEXT} >= {_MID}"), "N >= 1 and the value of beta_k", witness=at(CELL)),
+            Obligation("third", make_claim(CELL, f"{_LAST} >= {_NEXT}"), "k >= 1", witness=at(CELL)),
+            Obligation("cells", make_claim(CELL, f"S*A*{_LAST} == {formula('rlsvi.lemma11')}"), "S*A cells", witness=at(CELL)),
         ),
         ("rlsvi.lemma6.bound", "rlsvi.lemma7.as_meant", "rlsvi.eq2"),
-        not_covered="the proof prints the cell's divergence as an equality; it is an upper bound (rlsvi.lemma11.equality)",
+        not_covered="the proof prints the cell's divergence as an equality; it is an upper bound (rlsvi.lemma11.equality). "
+        "Cells with N = 0: the printed formula divides by zero there; they hold no data and cost nothing",
     ),
     Statement(
         "rlsvi.lemma11.equality", "statement", "The cell's divergence, printed as an equality",
         _source("Lemma 11 (proof)", "rlsvi.lemma11"),
-        "For all neighbouring histories the divergence of a cell is said to equal alpha (N+1)/(2 beta_k N^2). It is at most "
-        "that, with equality only if the reward moves by one.",
+        "For all neighbouring histories of episode k >= 2, with 1 <= N <= k - 1 visits, the divergence of a cell is said to "
+        "equal alpha (N+1)/(2 beta_k N^2). It is at most that, with equality only if the reward moves by one.",
         r"D_\alpha=\frac{\alpha(N+1)}{2\beta_kN^2}",
         (
             Obligation(
                 "printed",
-                make_claim(_D, f"{formula('rlsvi.lemma11.cell')} == alpha*d**2/(2*({BETA}/(N+1)))", "1/N >= d", "d >= -1/N"),
+                make_claim(_D, f"{formula('rlsvi.lemma11.cell')} == alpha*d**2/(2*({BETA}/(N+1)))", "1/N >= d", "d >= -1/N",
+                           "k - 1 >= N", integers=("S", "A", "H", "k", "N")),
                 "equality for every change of the mean",
-                {"point": {"alpha": "2", "S": "1", "A": "1", "H": "1", "k": "1", "N": "1", "d": "0"}},
+                {"point": at(_D, k="2", d="0")},
+                mutation=make_claim(_D, f"{formula('rlsvi.lemma11.cell')} >= alpha*d**2/(2*({BETA}/(N+1)))", "1/N >= d",
+                                    "d >= -1/N", "k - 1 >= N", integers=("S", "A", "H", "k", "N")),
             ),
         ),
         corrected_by="rlsvi.lemma11",
@@ -294,16 +333,21 @@ LEMMA11 = (
     ),
 )  # fmt: skip
 
+_ACTIONS = (
+    "It bounds what the released tables reveal; the actions alone may reveal less. Cells with N = 0 hold no data and "
+    "release pure noise"
+)
 EPISODES = (
     Statement(
         "rlsvi.lemma12", "statement", "All policies", _source("Lemma 12", "rlsvi.lemma12"),
         "H steps composed within an episode, K episodes composed: (alpha, 2 alpha A K/(H^2 log(2HSA)))-RDP.",
         r"\frac{2\alpha AK}{H^2\log(2HSA)}",
         (Obligation("steps", make_claim(ORDER | RUN, f"K*(H*{formula('rlsvi.lemma11')}) == {formula('rlsvi.lemma12')}"),
-                    "H*K compositions"),),
+                    "H*K compositions", witness=at([*ORDER, *RUN])),),
         ("rlsvi.lemma7.as_meant", "rlsvi.lemma11"),
-        ("post-processing: policies and later trajectories are drawn from the released tables by a law that does not "
-         "depend on the changed rewards",),
+        (POST_PROCESSING,),
+        not_covered="the certificate is one line of arithmetic (H*K equal terms); that terms may be added is "
+        f"rlsvi.lemma7.as_meant. {_ACTIONS}",
     ),
     Statement(
         "rlsvi.theorem13", "statement", "RLSVI is jointly private at every order", _source("Theorem 13", "rlsvi.theorem13"),
@@ -312,8 +356,9 @@ EPISODES = (
         (Obligation("conversion",
                     make_claim(ORDER | RUN | DELTA,
                                f"{formula('rlsvi.lemma12')} + log(1/delta)/(alpha-1) == {formula('rlsvi.theorem13')}"),
-                    "Lemma 8 applied to Lemma 12"),),
+                    "Lemma 8 applied to Lemma 12", witness=at([*ORDER, *RUN, *DELTA])),),
         ("rlsvi.lemma8", "rlsvi.lemma9", "rlsvi.lemma12"),
+        not_covered=f"the certificate puts the epsilon of Lemma 12 into Lemma 8, no more. {_ACTIONS}",
     ),
 )  # fmt: skip
 
@@ -331,13 +376,15 @@ COROLLARY14 = Statement(
     r"\varepsilon(\delta)=\frac{2AK}{H^2\log(2HSA)}+2\sqrt{\frac{2AK\log(1/\delta)}{H^2\log(2HSA)}}",
     (
         Obligation("value", make_claim(RUN | DELTA, f"{_AT_STAR} == {formula('rlsvi.corollary14')}"), "at the printed order",
-                   LOG_DELTA | {"sub": IDENTITY}),
+                   LOG_DELTA | {"sub": IDENTITY}, at([*RUN, *DELTA])),
         Obligation("minimum", make_claim(ORDER | RUN | DELTA, f"{formula('rlsvi.theorem13')} >= {formula('rlsvi.corollary14')}"),
-                   "a square: (c a - sqrt(c l))^2 / (c a)", LOG_DELTA | {"sub": _MINIMUM}),
+                   "a square: (c a - sqrt(c l))^2 / (c a)", LOG_DELTA | {"sub": _MINIMUM},
+                   at([*ORDER, *RUN, *DELTA], alpha="149/100")),
         Obligation("order", make_claim(RUN | DELTA, f"{_STAR} > 1"), "the printed order is admissible",
-                   LOG_DELTA | {"sub": {"leaf": "positive"}}),
+                   LOG_DELTA | {"sub": {"leaf": "positive"}}, at([*RUN, *DELTA], delta="99999999/100000000")),
     ),
     ("rlsvi.theorem13",),
+    not_covered=f"better conversions than Lemma 8. {_ACTIONS}",
 )  # fmt: skip
 
 STATEMENTS = (

@@ -6,14 +6,32 @@ from __future__ import annotations
 
 from accountant.published.rlsvi import PAPER, VERSION
 from accountant.sources import Source
-from proofs_check.papers.rlsvi import BETA, CELL, RUN
+from proofs_check.papers.rlsvi import BETA, CELL, POST_PROCESSING, RUN, at
 from proofs_check.statement import Obligation, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
 
 _STEP = {v: x for v, x in CELL.items() if v != "alpha"}
+_MOVED = _STEP | {"d": "(-inf, inf)"}
+_RANGE = ("1/N >= d", "d >= -1/N")
 _EPISODE = "2/(S*H**2*log(2*H*S*A*k))"
 _TIGHT = f"(N+1)/({BETA}*N**2)"
+_PAPER_CELL = "4/(S*H**3*log(2*H*S*A))"
+_NUMERATOR = ["*", "2", ["+", "N", "1"]]
+_BY_RANGE = {"leaf": "positive", "multipliers": [[["/", _NUMERATOR,
+             ["*", "S", ["^", "H", "3"], ["log", ["*", "2", "H", "S", "A", "k"]]]], 0, 1]]}  # fmt: skip
+_COMPOSITION = "adaptive Gaussian composition under a deterministic budget (docs/notes/rlsvi_tight.md)"
+_SUMS = "a finite sum of nonnegative terms grows with its terms and their number"
+
+
+def _cell(witness: str) -> Obligation:
+    """Return the step from a change of the mean to the squared distance of a cell in units of its noise."""
+    return Obligation(
+        "moved", make_claim(_MOVED, f"{_TIGHT} >= d**2*(N+1)/{BETA}", *_RANGE),
+        "a cell of variance beta_k/(N+1) whose mean moves by d, |d| <= 1/N", _BY_RANGE, at(_MOVED, d=witness),
+    )  # fmt: skip
+
+
 TIGHT = Statement(
     "rlsvi.tight", "project", "RLSVI is Gaussian-DP, paying for changed cells only",
     Source(PAPER, VERSION, "Algorithm 1", "rlsvi.tight"),
@@ -21,17 +39,51 @@ TIGHT = Statement(
     "tables is mu-GDP with mu^2 = sum over k = 2..K of 4/(S H^2 log(2HSAk)), at least S*A below the paper's 2 rho.",
     r"\mu^2=\sum_{k=2}^{K}\frac{4}{SH^2\log(2HSAk)}",
     (
-        Obligation("cell", make_claim(_STEP, f"2/{BETA} >= {_TIGHT}"), "N >= 1 visits"),
-        Obligation("episode", make_claim(_STEP, f"H*(2/{BETA}) == 2*{_EPISODE}"), "H changed cells: mu_k^2 = 2 rho_k"),
+        _cell("1"),
+        Obligation("cell", make_claim(_STEP, f"2/{BETA} >= {_TIGHT}"), "N >= 1 visits", witness=at(_STEP)),
+        Obligation("episode", make_claim(_STEP, f"H*(2/{BETA}) == 2*{_EPISODE}"), "H changed cells: mu_k^2 = 2 rho_k",
+                   witness=at(_STEP)),
         Obligation("gain", make_claim(_STEP, f"2*A/(H**2*log(2*H*S*A)) >= S*A*{_EPISODE}"),
-                   "an episode costs at least S*A less than in Lemma 12"),
+                   "an episode costs at least S*A less than in Lemma 12", witness=at(_STEP)),
         Obligation("paper_rho", make_claim(RUN, f"K*(2*A/(H**2*log(2*H*S*A))) == {formula('rlsvi.rho')}"),
-                   "K episodes of the paper"),
+                   "K episodes of the paper: arithmetic only", witness=at(RUN)),
     ),
     ("rlsvi.eq2",),
-    ("adaptive Gaussian composition under a deterministic budget (docs/notes/rlsvi_tight.md)",
-     "a finite sum of nonnegative terms grows with its terms and their number"),
-    not_covered="the trade-off function's numerical inversion; neighbours that differ in states or actions",
+    (_COMPOSITION, _SUMS),
+    not_covered="the trade-off function's numerical inversion; neighbours that differ in states or actions; the actions alone, "
+    "which may reveal less than the tables (with A = 1 nothing). The comparison with the paper's rho is arithmetic only",
+)  # fmt: skip
+
+TIGHT_JOINT = Statement(
+    "rlsvi.tight_joint", "project", "What all other users see is as private as the tables",
+    Source(PAPER, VERSION, "Theorem 13", "rlsvi.tight_joint"),
+    "For every user, the actions of all the other users are jointly private against a change of that user's rewards: "
+    "mu-GDP with the mu of rlsvi.tight, hence (eps, delta)-JDP for each point of its curve.",
+    r"M_{-k}(U)\ \text{is}\ \mu\text{-GDP}",
+    rules=(POST_PROCESSING, "the billboard lemma at every (eps, delta) of a curve is the lemma for the curve"),
+    parts=("rlsvi.tight", "rlsvi.lemma9"),
+    not_covered="no certificate of its own: it is rlsvi.tight, carried over by the billboard lemma; the bound is that of the "
+    "tables, the actions may reveal less",
+)  # fmt: skip
+
+PRINTED_GAUSSIAN = Statement(
+    "rlsvi.printed_gaussian", "project", "The paper's own accounting is Gaussian-DP at its rho",
+    Source(PAPER, VERSION, "Lemmas 11 and 12", "rlsvi.printed_gaussian"),
+    "Paying like the paper for all S*A cells of each of H*K steps, each at most 4/(S H^3 log(2HSA)) = mu^2, the release of "
+    "all tables is mu-GDP with mu^2 = 4AK/(H^2 log(2HSA)) = 2 rho of Lemma 12. Lemma 12 alone says only rho-zCDP, which "
+    "is weaker: converting its curve without loss gives a larger epsilon than the Gaussian trade-off.",
+    r"\mu^2=\frac{4AK}{H^2\log(2HSA)}=2\rho",
+    (
+        _cell("-1"),
+        Obligation("cell", make_claim(_STEP, f"{_PAPER_CELL} >= {_TIGHT}"), "N >= 1 and k >= 1", witness=at(_STEP)),
+        Obligation("cells", make_claim(RUN, f"S*A*H*K*({_PAPER_CELL}) == 4*A*K/(H**2*log(2*H*S*A))"),
+                   "S*A cells, H steps, K episodes", witness=at(RUN)),
+        Obligation("rho", make_claim(RUN, f"4*A*K/(H**2*log(2*H*S*A)) == 2*{formula('rlsvi.rho')}"),
+                   "twice the rho of Lemma 12: arithmetic only", witness=at(RUN)),
+    ),
+    ("rlsvi.eq2",),
+    (_COMPOSITION, _SUMS),
+    not_covered="the trade-off function's numerical inversion; it pays for cells that do not change (rlsvi.tight does not)",
 )  # fmt: skip
 
 _VISITS = {"alpha": "(1, 2)", "N": "[1, inf)"}
@@ -55,50 +107,74 @@ _LOW, _HIGH = "(beta/(N+1))", "(beta/N)"
 _MEAN_F = "alpha*B**2*(N+1)/(2*beta*N*(N+alpha))"
 _MEAN_B = "alpha*B**2*(N+1)/(2*beta*N*(N+1-alpha))"
 _OVER_N = ["/", "1", "N"]
+_AT = at(_VISITS | _B, alpha="3/2")
+_CURVE = {"alpha": "(1, 2)", "H": "[1, inf)"} | _B
+_AT_CURVE = at(_CURVE, alpha="3/2", H="3", B="2")
+_MEANS = "3*alpha*B**2/((1+alpha)*(2-alpha)*beta)"
+_MEANS_LAST = "3*alpha/((1+alpha)*(2-alpha)*beta)"
+_WORST_F, _WORST_B = "alpha*B**2*2/(2*beta*(1+alpha))", "alpha*B**2*2/(2*beta*(2-alpha))"
+_LOG_RATIO = "log(2/((1+alpha)*(2-alpha)))/(2*(alpha-1))"
+_BELOW_TWO = {"subst": {"alpha": ["-", "2", "w"]}, "vars": {"w": "(0, 1)"}, "sub": {"leaf": "identity"}}
+_TOO_LITTLE = make_claim({"alpha": "(1, 2)"}, "1999/1000/(1+alpha)/(2-alpha) >= 1")
 STATE_NEIGHBOURS = Statement(
     "rlsvi.state_neighbours", "project", "Neighbours whose whole trajectory differs, with clipped values",
     Source(PAPER, VERSION, "Section 4 (open question)", "rlsvi.state_neighbours"),
     "Replace one user's trajectory, values clipped to [0, c], B = 1 + c, 1 < alpha < 2. At each step one cell loses a visit "
     "and one gains one (or one cell keeps its count); means move by at most B/N and variances change between beta/N and "
-    "beta/(N+1). Both Renyi divergences are largest at N = 1.",
+    "beta/(N+1). Both Renyi divergences are largest at N = 1, where they add up to 3 alpha B^2/((1+alpha)(2-alpha) beta) + "
+    "log(2/((1+alpha)(2-alpha)))/(2(alpha-1)). The run's bound is the sum over the H (K-1) steps of episodes k = 2..K with "
+    "beta = beta_k, and B = 1 at the last step of each.",
     r"D_\alpha=\ln\frac{s_2}{s_1}+\frac{\ln(v_2/v_*)}{2(\alpha-1)}+\frac{\alpha(m_1-m_2)^2}{2v_*}",
     (
         Obligation("mean_up", make_claim(_GAP, "B/N >= ((N-1)*u + x)/N - u", "B >= x"),
                    "u: mean of the other visits, x: the removed value",
-                   {"leaf": "positive", "multipliers": [[_OVER_N, 0]]}),
+                   {"leaf": "positive", "multipliers": [[_OVER_N, 0]]}, at(_GAP, u="0")),
         Obligation("mean_down", make_claim(_GAP, "B/N >= u - ((N-1)*u + x)/N", "B >= u"), "the other direction",
-                   {"leaf": "positive", "multipliers": [[_OVER_N, 0]]}),
+                   {"leaf": "positive", "multipliers": [[_OVER_N, 0]]}, at(_GAP, x="0")),
         Obligation("mixed_forward",
                    make_claim(_VISITS | _B, f"{_MIX.format(first=_LOW, second=_HIGH)} == beta*(N+alpha)/(N*(N+1))"),
-                   "v* when the first variance is the smaller"),
+                   "v* when the first variance is the smaller", witness=_AT),
         Obligation("mixed_backward",
                    make_claim(_VISITS | _B, f"{_MIX.format(first=_HIGH, second=_LOW)} == beta*(N+1-alpha)/(N*(N+1))"),
-                   "v* when the first variance is the larger"),
+                   "v* when the first variance is the larger", witness=_AT),
         Obligation("mixed_positive", make_claim(_VISITS | _B, "beta*(N+1-alpha)/(N*(N+1)) > 0"), "finite for alpha < 2",
-                   {"leaf": "positive", "reflect": ["alpha"]}, None),
+                   {"leaf": "positive", "reflect": ["alpha"]},
+                   mutation=make_claim(_VISITS | _B, "beta*(N+999/1000-alpha)/(N*(N+1)) > 0")),
         Obligation("variance_forward", make_claim(_VISITS, f"{forward('1')} >= {forward('N')}"), "worst at one visit",
-                   _WORST),
+                   _WORST, at(_VISITS, alpha="3/2")),
         Obligation("variance_backward", make_claim(_VISITS, f"{backward('1')} >= {backward('N')}"), "worst at one visit",
-                   _WORST),
+                   _WORST, at(_VISITS, alpha="3/2")),
         Obligation("mean_forward",
-                   make_claim(_VISITS | _B, f"alpha*B**2*2/(2*beta*(1+alpha)) >= {_MEAN_F}"), "worst at one visit"),
+                   make_claim(_VISITS | _B, f"{_WORST_F} >= {_MEAN_F}"), "worst at one visit",
+                   witness=_AT),
         Obligation("mean_backward",
-                   make_claim(_VISITS | _B, f"alpha*B**2*2/(2*beta*(2-alpha)) >= {_MEAN_B}"), "worst at one visit",
-                   {"leaf": "positive", "reflect": ["alpha"]}),
+                   make_claim(_VISITS | _B, f"{_WORST_B} >= {_MEAN_B}"), "worst at one visit",
+                   {"leaf": "positive", "reflect": ["alpha"]}, _AT),
         Obligation("same_cell", make_claim(_VISITS | _B, "alpha*B**2/beta >= alpha*B**2*(N+1)/(2*beta*N**2)"),
-                   "one cell with an unchanged count, worst at one visit"),
+                   "one cell with an unchanged count, worst at one visit", witness=_AT),
         Obligation("same_cell_covered", make_claim({"alpha": "(1, 2)"}, "3/(1+alpha)/(2-alpha) >= 1"),
-                   "both mean terms at one visit together pay for it", None, None),
+                   "both mean terms at one visit together pay for it", mutation=_TOO_LITTLE),
         Obligation("forward_not_negative", make_claim({"alpha": "(1, 2)"}, "alpha*log(2) >= log(1+alpha)"),
                    "the variance terms at one visit are not negative",
-                   {"leaf": "mono", "var": "alpha", "dir": 1, "sub": {"leaf": "identity"}}),
+                   {"leaf": "mono", "var": "alpha", "dir": 1, "sub": {"leaf": "identity"}}, {"alpha": "10001/10000"}),
         Obligation("backward_not_negative", make_claim({"alpha": "(1, 2)"}, "(1-alpha)*log(2) >= log(2-alpha)"),
                    "the same in the other direction",
-                   {"leaf": "mono", "var": "alpha", "dir": 1, "sub": {"leaf": "identity"}}),
+                   {"leaf": "mono", "var": "alpha", "dir": 1, "sub": {"leaf": "identity"}},
+                   mutation=make_claim({"alpha": "(1, 2)"}, "(1-alpha)*(1001/1000) >= log(2-alpha)")),
+        Obligation("curve_means", make_claim(_CURVE, f"{_WORST_F} + {_WORST_B} == {_MEANS}"),
+                   "the two mean terms at one visit are those of the accountant's curve", _BELOW_TWO, _AT_CURVE),
+        Obligation("curve_variances",
+                   make_claim({"alpha": "(1, 2)"}, f"{forward('1')} + {backward('1')} == {_LOG_RATIO}"),
+                   "the two variance terms at one visit are those of the accountant's curve", _BELOW_TWO, {"alpha": "3/2"}),
+        Obligation("curve_episode",
+                   make_claim(_CURVE, f"(H-1)*({_MEANS} + {_LOG_RATIO}) + ({_MEANS_LAST} + {_LOG_RATIO}) == "
+                              f"3*alpha*((H-1)*B**2+1)/((1+alpha)*(2-alpha)*beta) + H*{_LOG_RATIO}"),
+                   "an episode's H steps, the last one without next values: B = 1", _BELOW_TWO, _AT_CURVE),
     ),
     ("rlsvi.lemma7.as_meant",),
-    ("Renyi divergence between Gaussians of different variance (docs/notes/rlsvi_state_neighbours.md)",),
+    ("Renyi divergence between Gaussians of different variance (docs/notes/rlsvi_state_neighbours.md)",
+     "a trajectory meets one cell of each step: at most two cells of a step change between neighbours", _SUMS),
     not_covered="alpha >= 2, where the divergence at a cell of one visit is infinite; an algorithm that does not clip",
 )  # fmt: skip
 
-STATEMENTS = (TIGHT, STATE_NEIGHBOURS)
+STATEMENTS = (TIGHT, TIGHT_JOINT, PRINTED_GAUSSIAN, STATE_NEIGHBOURS)

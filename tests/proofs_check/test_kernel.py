@@ -147,6 +147,32 @@ def test_damaged_frame_is_rejected(change):
         check(good | change, GOOD)
 
 
+ATOMS = [
+    ({"x": "[1, inf)"}, "x*x >= x", POSITIVE, "positive"),
+    ({"x": "[1, inf)"}, "x*log(2*x) >= 0", POSITIVE, "positive+atoms"),
+    ({"x": "[2, inf)"}, "x/log(x) == x/log(x)*1", IDENTITY, "identity+atoms"),
+    ({"x": "(0, inf)"}, "log(x**2) == 2*log(x)", IDENTITY, "identity"),
+    ({"x": "(0, inf)"}, "x/(1+x) == 1 - 1/(1+x)", IDENTITY, "identity"),
+    ({"x": "[0, inf)"}, "x + 1 >= 2*sqrt(x)",
+     {"leaf": "sos", "terms": [["1", ["-", ["sqrt", "x"], "1"]]], "over": "1"}, "sos"),
+    ({"x": "[2, inf)"}, "x**2/log(x) >= 0", {"leaf": "sos", "terms": [["1", "x"]], "over": ["log", "x"]},
+     "sos+atoms"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("variables", "text", "proof", "leaf"), ATOMS)
+def test_an_enclosed_atom_that_decided_something_is_reported(variables, text, proof, leaf):
+    claim = make_claim(variables, text)
+    assert check(certificate("test", claim, "PROVED", proof), claim).leaves == {leaf}
+
+
+def test_whole_numbers_of_a_claim_are_written_once_and_sorted():
+    claim = make_claim({"n": "[1, 3]", "m": "[1, 3]"}, "n >= m", "n >= 2", integers=("n", "m"))
+    assert claim["integers"] == ["m", "n"]
+    assert not accepts(claim, {"point": {"n": "2", "m": "5/2"}}, "REFUTED")
+    assert accepts(claim, {"point": {"n": "2", "m": "3"}}, "REFUTED")
+
+
 def test_deep_and_wide_proofs_are_rejected():
     node = RANGE
     for i in range(2, 100):

@@ -7,8 +7,9 @@ import pytest
 import proofs_check
 from accountant.published import published, published_ids
 from accountant.sources import Source
-from proofs_check import Obligation, Statement, Verdict, as_json, lookup, statement_ids, verify
-from proofs_check.kernel import Outcome
+from proofs_check import Obligation, Statement, Verdict, as_json, lookup, registry, statement_ids, verify
+from proofs_check.kernel import Outcome, Rejected, check
+from proofs_check.provers.search import certificate
 from proofs_check.registry import statements
 from proofs_check.statement import formula, make_claim
 from proofs_check.verdict import derive
@@ -36,13 +37,15 @@ EXPECTED = {
     "rlsvi.lemma8": "PROVED GIVEN",
     "rlsvi.lemma9": "ASSUMED",
     "rlsvi.remark10": "PROVED GIVEN",
-    "rlsvi.eq2": "PROVED",
+    "rlsvi.eq2": "PROVED GIVEN",
     "rlsvi.lemma11": "PROVED GIVEN",
     "rlsvi.lemma11.equality": "REFUTED",
     "rlsvi.lemma12": "PROVED GIVEN",
     "rlsvi.theorem13": "PROVED GIVEN",
     "rlsvi.corollary14": "PROVED GIVEN",
     "rlsvi.tight": "PROVED GIVEN",
+    "rlsvi.tight_joint": "PROVED GIVEN",
+    "rlsvi.printed_gaussian": "PROVED GIVEN",
     "rlsvi.state_neighbours": "PROVED GIVEN",
 }
 
@@ -90,22 +93,160 @@ CLAIM = make_claim({"x": "[0, 1]"}, "x >= 0")
 BASE = Statement(
     "t.a", "project", "t", Source("p", "v1", "i"), "s", obligations=(Obligation("o", CLAIM, "n"),)
 )
+WHOLE = replace(BASE, obligations=(), parts=("t.b", "t.c"))
 DONE = [("file", Outcome("PROVED", frozenset({"range"}), None))]
+BROKEN = [("file", Outcome("REFUTED", frozenset({"point"}), {"x": "1"}))]
+
+
+def below(entry=BASE, outcomes=DONE, **changes):
+    return derive(replace(entry, **changes), outcomes, {})
+
+
+PROVED, REFUTED, OPEN = below(), below(outcomes=BROKEN), below(outcomes=[("file", None)])
+SUBDOMAIN, GIVEN = below(domain="x < 1"), below(rules=("r",))
+ASSUMED = below(outcomes=[], obligations=(), reason="because")
+DEFINED = below(outcomes=[], obligations=(), reason="a word", kind="definition")
 
 
 def test_verdicts_follow_from_outcomes():
-    assert derive(BASE, DONE, {}).verdict is Verdict.PROVED
-    assert derive(BASE, [("file", None)], {}).verdict is Verdict.OPEN
-    assert derive(replace(BASE, rules=("r",)), DONE, {}).verdict is Verdict.GIVEN
-    assert derive(replace(BASE, domain="x < 1"), DONE, {}).verdict is Verdict.SUBDOMAIN
-    assert derive(replace(BASE, obligations=()), [], {}).verdict is Verdict.OPEN
-    assert derive(replace(BASE, obligations=(), reason="r"), [], {}).verdict is Verdict.ASSUMED
-    refuted = derive(BASE, [("file", Outcome("REFUTED", frozenset({"point"}), {"x": "1"}))], {})
-    assert refuted.verdict is Verdict.REFUTED
-    assert refuted.point == {"x": "1"}
-    assert derive(replace(BASE, rests_on=("t.b",)), DONE, {"t.b": refuted}).verdict is Verdict.OPEN
-    whole = replace(BASE, obligations=(), parts=("t.b",))
-    assert derive(whole, [], {"t.b": refuted}).point == {"x": "1"}
+    assert PROVED.verdict is Verdict.PROVED
+    assert OPEN.verdict is Verdict.OPEN
+    assert GIVEN.verdict is Verdict.GIVEN
+    assert SUBDOMAIN.verdict is Verdict.SUBDOMAIN
+    assert ASSUMED.verdict is Verdict.ASSUMED
+    assert below(outcomes=[], obligations=()).verdict is Verdict.OPEN
+    assert REFUTED.verdict is Verdict.REFUTED
+    assert REFUTED.point == {"x": "1"}
+
+
+def test_a_missing_outcome_leaves_the_statement_open():
+    two = (*BASE.obligations, Obligation("p", CLAIM, "n"))
+    assert below(obligations=two).verdict is Verdict.OPEN
+    assert below(obligations=two, outcomes=[*DONE, ("file", None)]).verdict is Verdict.OPEN
+    assert below(outcomes=[]).verdict is Verdict.OPEN
+    assert below(outcomes=DONE * 2).verdict is Verdict.OPEN
+    assert below(obligations=two, outcomes=DONE * 2).verdict is Verdict.PROVED
+    assert OPEN.method is OPEN.point is ASSUMED.method is None
+
+
+@pytest.mark.parametrize("found", [{}, {"t.b": PROVED}, {"t.b": PROVED, "t.c": PROVED, "t.d": PROVED}])
+def test_results_below_must_be_exactly_those_it_rests_on(found):
+    with pytest.raises(ValueError, match=r"t\.a: results are given"):
+        derive(WHOLE, [], found)
+    with pytest.raises(ValueError, match=r"t\.a: results are given"):
+        derive(replace(BASE, rests_on=("t.b", "t.c")), DONE, found)
+
+
+@pytest.mark.parametrize(
+    ("support", "expected"),
+    [(PROVED, "PROVED"), (GIVEN, "PROVED GIVEN"), (ASSUMED, "PROVED GIVEN"), (DEFINED, "PROVED"),
+     (SUBDOMAIN, "PROVED ON A SUBDOMAIN"), (OPEN, "OPEN"), (REFUTED, "OPEN")],
+)  # fmt: skip
+def test_what_a_statement_rests_on_lowers_it(support, expected):
+    result = derive(replace(BASE, rests_on=("t.b",)), DONE, {"t.b": support})
+    assert result.verdict.value == expected
+    assert (result.domain == "x < 1") == (support is SUBDOMAIN)
+    whole = derive(replace(WHOLE, rests_on=("t.d",)), [], {"t.b": PROVED, "t.c": PROVED, "t.d": support})
+    assert whole.verdict.value == expected
+    assert (whole.domain == "x < 1") == (support is SUBDOMAIN)
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [((PROVED, PROVED), "PROVED"), ((PROVED, GIVEN), "PROVED GIVEN"), ((PROVED, ASSUMED), "PROVED GIVEN"),
+     ((PROVED, DEFINED), "PROVED GIVEN"), ((ASSUMED, ASSUMED), "ASSUMED"),
+     ((SUBDOMAIN, GIVEN), "PROVED ON A SUBDOMAIN"),
+     ((PROVED, OPEN), "OPEN"), ((PROVED, REFUTED), "REFUTED"), ((OPEN, REFUTED), "REFUTED")],
+)  # fmt: skip
+def test_a_whole_is_its_worst_part(parts, expected):
+    assert derive(WHOLE, [], {"t.b": parts[0], "t.c": parts[1]}).verdict.value == expected
+
+
+def test_a_whole_is_lowered_by_its_own_rules_and_domain():
+    parts = {"t.b": PROVED, "t.c": PROVED}
+    assert derive(replace(WHOLE, rules=("r",)), [], parts).verdict is Verdict.GIVEN
+    assert derive(replace(WHOLE, domain="x > 0"), [], parts).verdict is Verdict.SUBDOMAIN
+    both = derive(replace(WHOLE, domain="x > 0"), [], {"t.b": SUBDOMAIN, "t.c": GIVEN})
+    assert both.domain == "x > 0; x < 1"
+    assert both.assumptions == ("r",)
+
+
+@pytest.mark.parametrize("support", [OPEN, REFUTED])
+def test_a_refutation_that_rests_on_nothing_sound_is_open(support):
+    result = derive(replace(BASE, rests_on=("t.b",)), BROKEN, {"t.b": support})
+    assert (result.verdict, result.point) == (Verdict.OPEN, None)
+    whole = replace(WHOLE, parts=("t.b",), rests_on=("t.c",))
+    assert derive(whole, [], {"t.b": REFUTED, "t.c": support}).verdict is Verdict.OPEN
+    assert derive(whole, [], {"t.b": REFUTED, "t.c": GIVEN}).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("leaves", "method"),
+    [({"positive"}, "SYMBOLIC-EXACT"), ({"positive+atoms"}, "KERNEL-CERTIFIED"),
+     ({"range"}, "KERNEL-CERTIFIED"),
+     ({"subst", "identity"}, "SYMBOLIC-EXACT"), ({"subst", "identity+atoms"}, "KERNEL-CERTIFIED")],
+)  # fmt: skip
+def test_method_follows_from_the_leaves(leaves, method):
+    assert below(outcomes=[("file", Outcome("PROVED", frozenset(leaves), None))]).method.value == method
+
+
+def test_statements_that_enclose_a_logarithm_are_not_called_symbolic():
+    methods = {x.id: x.method.value for x in verify() if x.method}
+    for name in ("lemma11", "lemma12", "theorem13", "corollary14", "tight", "printed_gaussian"):
+        assert methods[f"rlsvi.{name}"] == "KERNEL-CERTIFIED"
+    for name in ("lemma6.divergence", "lemma6.bound", "remark10", "eq2"):
+        assert methods[f"rlsvi.{name}"] == "SYMBOLIC-EXACT"
+
+
+def test_a_certificate_with_anothers_id_counts_for_nothing(tmp_path, monkeypatch):
+    entry = lookup("rlsvi.eq2")
+    for obligation in entry.obligations:
+        path = registry.certificate_path(entry, obligation)
+        text = (registry.ROOT / path).read_text(encoding="utf-8")
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    monkeypatch.setattr(registry, "ROOT", tmp_path)
+    assert verify(["rlsvi.eq2"])[0].verdict is Verdict.GIVEN
+    (tmp_path / path).write_text(text.replace('"rlsvi.eq2.', '"rlsvi.eq3.'), encoding="utf-8")
+    assert verify(["rlsvi.eq2"])[0].verdict is Verdict.OPEN
+
+
+def test_refuting_points_can_occur():
+    """A cell of episode k has been met at most k - 1 times."""
+    point = verify(["rlsvi.lemma11.equality"])[0].point
+    assert int(point["k"]) - 1 >= int(point["N"]) >= 1
+    claim = lookup("rlsvi.lemma11.equality").obligations[0].claim
+    assert claim["integers"] == ["A", "H", "N", "S", "k"]
+    too_early = certificate("x", claim, "REFUTED", {"point": dict(point) | {"k": "1"}})
+    with pytest.raises(Rejected):
+        check(too_early, claim)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("remark10", "arithmetic"), ("lemma12", "arithmetic"), ("tight", "arithmetic"),
+     ("lemma12", "actions alone"),
+     ("theorem13", "actions alone"), ("corollary14", "actions alone"), ("lemma11", "N = 0"),
+     ("lemma12", "N = 0"),
+     ("theorem13", "N = 0"), ("corollary14", "N = 0"), ("lemma7", "no truth value")],
+)  # fmt: skip
+def test_what_is_not_covered_is_said(name, words):
+    assert words in lookup(f"rlsvi.{name}").not_covered
+
+
+def test_rules_that_carry_a_verdict_are_named():
+    found = {x.id: x for x in verify()}
+    assert any("at most once" in text for text in found["rlsvi.eq2"].assumptions)
+    assert any("attain exactly" in text for text in found["rlsvi.lemma7.as_printed"].assumptions)
+    assert "rlsvi.lemma6.divergence" in found["rlsvi.lemma7.as_printed"].depends_on
+    joint = found["rlsvi.tight_joint"]
+    assert joint.parts == ("rlsvi.tight", "rlsvi.lemma9")
+    assert {"post-processing", "the billboard lemma (Hsu et al"} <= {
+        text.split(":")[0].split(". 2014")[0] for text in joint.assumptions
+    }
+    composition = [x for x in found["rlsvi.tight"].assumptions if "adaptive Gaussian composition" in x]
+    assert composition
+    assert set(composition) <= set(found["rlsvi.printed_gaussian"].assumptions)
 
 
 def test_bad_statements_are_refused():
@@ -113,6 +254,11 @@ def test_bad_statements_are_refused():
         replace(BASE, kind="theorem")
     with pytest.raises(ValueError, match="parts and obligations"):
         replace(BASE, parts=("t.b",))
+    for entry in (BASE, WHOLE):
+        with pytest.raises(ValueError, match="a reason is for"):
+            replace(entry, reason="because")
+    with pytest.raises(ValueError, match="occurs twice"):
+        replace(BASE, obligations=BASE.obligations * 2)
     with pytest.raises(ValueError, match="has none of"):
         make_claim({}, "1 < 2")
     with pytest.raises(KeyError):
