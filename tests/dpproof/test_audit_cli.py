@@ -110,7 +110,7 @@ DAMAGE = [
     (lambda w: _within(w, noise_rule="LOUD"), "'LOUD'"),
     (lambda w: _within(w, audit="ucb"), "audit ('ucb') must be one of"),
     (lambda w: _within(w, budget="3000"), "budget ('3000') must be of type int"),
-    (lambda w: _within(w, audit=["rlsvi"]), "audit (['rlsvi']) must be of type str"),
+    (lambda w: _within(w, audit=["rlsvi"]), "audit (['rlsvi']) must be one of: rlsvi, claim"),
     (lambda w: {**w, "seed": "0"}, "seed ('0') must be of type int"),
     (lambda w: {**w, "seed": True}, "seed (True) must be of type int"),
     (lambda w: {**w, "alpha": float("nan")}, "alpha (nan) must be in (0, 1)"),

@@ -33,16 +33,16 @@ def test_every_statement_is_listed_with_the_contracts_keys(run, name):
 def test_a_proved_statement_stands(run):
     ran = run("verify", "rlsvi.eq2", "--json")
     (entry,) = ran.json["statements"]
-    assert (ran.code, entry["verdict"], entry["point"]) == (0, "PROVED", None)
+    assert (ran.code, entry["verdict"], entry["point"]) == (0, "PROVED GIVEN", None)
 
 
 def test_a_refuted_statement_asked_for_by_id_has_its_point(run):
     ran = run("verify", "rlsvi.lemma6", "rlsvi.eq2", "--json")
     lemma, equation = ran.json["statements"]
     assert ran.code == 1
-    assert ran.err == "dpproof: rlsvi.lemma6 is refuted\n"
+    assert ran.err == "dpproof: rlsvi.lemma6 is REFUTED\n"
     assert lemma["point"]
-    assert equation["verdict"] == "PROVED"
+    assert equation["verdict"] == "PROVED GIVEN"
 
 
 def test_an_id_given_twice_is_answered_once(run):
@@ -54,7 +54,7 @@ def test_an_id_given_twice_is_answered_once(run):
 def test_a_departure_from_the_record_is_an_error(run, name):
     ran = run("verify", name, "--json")
     assert ran.code == 1
-    assert ran.err == "dpproof: rlsvi.eq2: recorded REFUTED, found PROVED\n"
+    assert ran.err == "dpproof: rlsvi.eq2: recorded REFUTED, found PROVED GIVEN\n"
 
 
 def test_a_damaged_certificate_is_a_departure(run, monkeypatch):
@@ -64,7 +64,7 @@ def test_a_damaged_certificate_is_a_departure(run, monkeypatch):
     monkeypatch.setattr("proofs_check.registry.load", unreadable)
     ran = run("verify", "rlsvi", "--json")
     assert ran.code == 1
-    assert "rlsvi.eq2: recorded PROVED, found OPEN" in ran.err
+    assert "rlsvi.eq2: recorded PROVED GIVEN, found OPEN" in ran.err
 
 
 @pytest.mark.parametrize("names", [["nosuch"], ["rlsvi.lemma99"], ["rlsvi", "nosuch"], ["papers", ""]])
