@@ -27,7 +27,7 @@ IDENTITY = {"leaf": "identity"}
 INTEGRATES = "a Gaussian density integrates to one"
 POST_PROCESSING = (
     "post-processing: policies and later trajectories are drawn from the released tables by a law that does not "
-    "depend on the changed rewards"
+    "depend on what neighbours change"
 )
 BILLBOARD = "the billboard lemma (Hsu et al. 2014, Lemma 9), quoted"
 

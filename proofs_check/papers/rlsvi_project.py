@@ -49,7 +49,7 @@ TIGHT = Statement(
                    "K episodes of the paper: arithmetic only", witness=at(RUN)),
     ),
     ("rlsvi.eq2",),
-    (_COMPOSITION, _SUMS),
+    (_COMPOSITION, _SUMS, POST_PROCESSING),
     not_covered="the trade-off function's numerical inversion; neighbours that differ in states or actions; the actions alone, "
     "which may reveal less than the tables (with A = 1 nothing). The comparison with the paper's rho is arithmetic only",
 )  # fmt: skip
@@ -69,8 +69,8 @@ TIGHT_JOINT = Statement(
 PRINTED_GAUSSIAN = Statement(
     "rlsvi.printed_gaussian", "project", "The paper's own accounting is Gaussian-DP at its rho",
     Source(PAPER, VERSION, "Lemmas 11 and 12", "rlsvi.printed_gaussian"),
-    "Paying like the paper for all S*A cells of each of H*K steps, each at most 4/(S H^3 log(2HSA)) = mu^2, the release of "
-    "all tables is mu-GDP with mu^2 = 4AK/(H^2 log(2HSA)) = 2 rho of Lemma 12. Lemma 12 alone says only rho-zCDP, which "
+    "Paying like the paper for all S*A cells of each of H*K steps, each at a squared distance of at most "
+    "4/(S H^3 log(2HSA)), the release of all tables is mu-GDP with mu^2 = 4AK/(H^2 log(2HSA)) = 2 rho of Lemma 12. Lemma 12 alone says only rho-zCDP, which "
     "is weaker: converting its curve without loss gives a larger epsilon than the Gaussian trade-off.",
     r"\mu^2=\frac{4AK}{H^2\log(2HSA)}=2\rho",
     (
@@ -82,7 +82,7 @@ PRINTED_GAUSSIAN = Statement(
                    "twice the rho of Lemma 12: arithmetic only", witness=at(RUN)),
     ),
     ("rlsvi.eq2",),
-    (_COMPOSITION, _SUMS),
+    (_COMPOSITION, _SUMS, POST_PROCESSING),
     not_covered="the trade-off function's numerical inversion; it pays for cells that do not change (rlsvi.tight does not)",
 )  # fmt: skip
 
@@ -173,7 +173,8 @@ STATE_NEIGHBOURS = Statement(
     ),
     ("rlsvi.lemma7.as_meant",),
     ("Renyi divergence between Gaussians of different variance (docs/notes/rlsvi_state_neighbours.md)",
-     "a trajectory meets one cell of each step: at most two cells of a step change between neighbours", _SUMS),
+     "a trajectory meets one cell of each step: at most two cells of a step change between neighbours", _SUMS,
+     POST_PROCESSING),
     not_covered="alpha >= 2, where the divergence at a cell of one visit is infinite; an algorithm that does not clip",
 )  # fmt: skip
 

@@ -100,6 +100,7 @@ def test_tight_claim_moved_past_the_truth_is_rejected(entry, obligation):
         assert proves(false, {"point": obligation.witness}, "REFUTED")
         assert not proves(false, data["proof"])
         assert rejected(data, false)
+        assert rejected(certificate(data["id"], false, "PROVED", data["proof"]), claim)
 
 
 @pytest.mark.parametrize(("entry", "obligation"), TIGHT, ids=names(TIGHT))
