@@ -13,7 +13,7 @@ from accountant.enclosures import Number, exact
 from accountant.parameters import Parameters
 from dpproof import __version__
 
-__all__ = ["account", "calibrate", "envelope", "number", "verdict_of", "verify"]
+__all__ = ["account", "calibrate", "envelope", "number", "verdicts_of", "verify"]
 
 Json = dict[str, Any]
 
@@ -44,11 +44,11 @@ def _asked(value: Number, name: str) -> float:
     return shown
 
 
-def verdict_of(statement: str) -> str:
-    """The verdict on a statement, its certificates checked again."""
+def verdicts_of(*statements: str) -> dict[str, str]:
+    """The verdicts on statements, what they share checked once."""
     from proofs_check.registry import verify as verify_statements
 
-    return verify_statements([statement])[0].verdict.value
+    return {result.id: result.verdict.value for result in verify_statements(statements)}
 
 
 def account(
@@ -69,6 +69,7 @@ def account(
     asked, answer, at = ("epsilon", "delta", epsilon) if delta is None else ("delta", "epsilon", delta)
     shown = _asked(at or 0, asked)
     found = accountant.guarantee(parameters, adjacency)
+    verdicts = verdicts_of(*_statements(found))
     body = {
         "name": accountant.name,
         "parameters": parameters.as_json(),
@@ -79,9 +80,9 @@ def account(
         asked: shown,
         answer: getattr(found.guarantee, answer)(at).as_json(),
         "mechanism": _attained(found, answer, at),
-        "published": _published(found, answer, at),
+        "published": _published(found, answer, at, verdicts),
         "statement": found.statement,
-        "verdict": verdict_of(found.statement),
+        "verdict": verdicts[found.statement],
         "notes": list(found.notes),
     }
     return envelope(body)
@@ -96,7 +97,16 @@ def _attained(found: Accounted, answer: str, at: Any) -> Json | None:
     return Bound(low.lower, high.upper, "mechanism", found.attained.pair).as_json()
 
 
-def _published(found: Accounted, answer: str, at: Any) -> Json | None:
+def _statements(found: Accounted) -> list[str]:
+    """The statements that an answer quotes."""
+    published = found.published
+    return [
+        found.statement,
+        *((published.statement, published.exact_statement) if published is not None else ()),
+    ]
+
+
+def _published(found: Accounted, answer: str, at: Any, verdicts: Mapping[str, str]) -> Json | None:
     if found.published is None:
         return None
     exact = getattr(found.published.exact, answer)(at).as_json()
@@ -105,10 +115,10 @@ def _published(found: Accounted, answer: str, at: Any) -> Json | None:
     return {
         **printed,
         "statement": statement,
-        "verdict": verdict_of(statement),
+        "verdict": verdicts[statement],
         f"{answer}_exact": exact,
         "exact_statement": other,
-        "exact_verdict": verdict_of(other),
+        "exact_verdict": verdicts[other],
     }
 
 
@@ -137,7 +147,7 @@ def calibrate(
             "value_below": getattr(misses, accountant.noise),
             "epsilon_lower": number(missed.lower),
         },
-        "published": _published(found, "epsilon", delta),
+        "published": _published(found, "epsilon", delta, verdicts_of(*_statements(found))),
     }
     return envelope(body)
 
