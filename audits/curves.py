@@ -14,6 +14,10 @@ SHARES = (0.04, 0.12, 0.3, 0.6)
 """Besides the stated point, points are taken at these shares of the stated epsilon."""
 
 
+LIMIT = 700.0
+"""Beyond it e^epsilon overflows, and no audit could see so rare an event."""
+
+
 class PrivacyCurve(Protocol):
     """A claimed guarantee: delta as a function of epsilon, and back."""
 
@@ -47,15 +51,18 @@ def curve_points(curve: PrivacyCurve, delta: float, stated: float) -> tuple[Curv
         stated: the claimed epsilon at ``delta``.
 
     Raises:
-        ValueError: the claim promises nothing at ``delta``.
+        ValueError: the claim promises nothing at ``delta``, or no more than an epsilon beyond `LIMIT`.
     """
     pure = curve.epsilon(0.0).upper
+    if LIMIT < pure < math.inf:
+        raise ValueError(f"epsilon ({pure!r}) must be at most {LIMIT:g} for samples to refute it")
     if math.isfinite(pure):
         return (CurvePoint(pure, 0.0),)
     if not math.isfinite(stated):
         raise ValueError(f"delta ({delta!r}) must be one at which the claim promises a finite epsilon")
-    last = CurvePoint(stated, curve.delta(stated).upper)
-    others = (CurvePoint(share * stated, curve.delta(share * stated).upper) for share in SHARES)
+    reach = min(stated, LIMIT)
+    last = CurvePoint(reach, curve.delta(reach).upper)
+    others = (CurvePoint(share * reach, curve.delta(share * reach).upper) for share in SHARES)
     return (*(point for point in others if point.delta < 0.999 * _implied(last, point.epsilon)), last)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from numbers import Integral
 from typing import Any
 
 from audits import power
@@ -17,7 +18,7 @@ from audits.eprocess import epsilon_lower
 from audits.evidence import Evidence, Verdict
 from audits.pairs import Pair
 from audits.sampling import Sampler, check_randomness
-from audits.scores import Identity, Score
+from audits.scores import Atoms, Identity, LinearDiscriminant, Score
 from audits.trial import Trial, run_trial
 
 __all__ = ["BUDGET", "audit"]
@@ -31,7 +32,7 @@ def audit(
     curve: PrivacyCurve,
     sampler: Sampler,
     pair: Pair,
-    scores: Sequence[Score] = (Identity(),),
+    scores: Sequence[Score] | None = None,
     *,
     seed: int,
     delta: float = 0.0,
@@ -44,7 +45,7 @@ def audit(
     """Audit a claimed guarantee on one pair of neighbouring inputs.
 
     Samples are drawn until the claim is refuted or the budget is spent. The result depends on the seed, not
-    on the number of workers. A false alarm has probability at most ``alpha / 2``, whatever the scores
+    on the number of workers. A false alarm has probability at most ``alpha``, whatever the scores
     (docs/notes/audit_betting.md). Some 200 further outputs, not counted, check the generator.
 
     Args:
@@ -52,7 +53,8 @@ def audit(
         curve: the claimed guarantee; the upper ends of its ``delta(epsilon)`` are bet against.
         sampler: ``sampler(data, n, rng)`` returns ``n`` independent outputs, one per row.
         pair: the two inputs.
-        scores: tails of these are the events; the bets are shared out equally.
+        scores: tails of these are the events; the bets are shared out equally. By default an output of one
+            number is its own score, and for longer ones scores are learned.
         seed: a nonnegative integer.
         delta: where ``epsilon_lower`` and ``would_have_seen`` are stated; 0 only for a pure claim.
         alpha: the level, in (0, 1).
@@ -77,13 +79,15 @@ def audit(
     points = curve_points(curve, delta, claimed)
     width = check_randomness(sampler, pair, seed)
     blocks = draw_blocks(sampler, pair, seed, budget, executor, width)
-    trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen)
-    seen = None if trial.refuted else _would_have_seen(trial, claimed, delta, alpha, seed)
+    chosen = _default_scores(width) if scores is None else scores
+    trial = run_trial(points, blocks, chosen, alpha, sharpen=sharpen)
+    least = epsilon_lower(trial.counts, delta, alpha / 2)
+    seen = None if trial.refuted or least > claimed else _would_have_seen(trial, claimed, delta, alpha, seed)
     return Evidence(
         claim=claim,
-        verdict=_verdict(trial.refuted, seen, claimed),
+        verdict=_verdict(trial.refuted or least > claimed, seen, claimed),
         claimed_epsilon=claimed,
-        epsilon_lower=epsilon_lower(trial.counts, delta, alpha / 2),
+        epsilon_lower=least,
         delta=delta,
         confidence=1 - alpha,
         samples=trial.samples,
@@ -97,17 +101,20 @@ def audit(
     )
 
 
-def _check(alpha: float, budget: int, delta: float, scores: Sequence[Score], seed: int) -> None:
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha ({alpha!r}) must be in (0, 1)")
+def _check(alpha: float, budget: int, delta: float, scores: Sequence[Score] | None, seed: int) -> None:
+    if not 1e-300 <= alpha < 1:
+        raise ValueError(f"alpha ({alpha!r}) must be in [1e-300, 1)")
     if not 0 <= delta < 1:
         raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
-    if budget < 1:
-        raise ValueError(f"budget ({budget!r}) must be at least 1")
-    if seed < 0:
-        raise ValueError(f"seed ({seed!r}) must be at least 0")
-    if not scores:
+    for name, value, least in (("budget", budget, 1), ("seed", seed, 0)):
+        if not isinstance(value, Integral) or value < least:
+            raise ValueError(f"{name} ({value!r}) must be an integer at least {least}")
+    if scores is not None and not scores:
         raise ValueError("scores: there must be at least one")
+
+
+def _default_scores(width: int) -> Sequence[Score]:
+    return (Identity(),) if width == 1 else (LinearDiscriminant(), LinearDiscriminant(ridge=None), Atoms())
 
 
 def _would_have_seen(trial: Trial, claimed: float, delta: float, alpha: float, seed: int) -> float:

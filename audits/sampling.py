@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from audits.independence import CALLS, looks_dependent
 from audits.pairs import Pair
 
 __all__ = ["MechanismError", "Sampler", "check_randomness", "draw", "generator"]
@@ -57,10 +58,13 @@ def outputs(sampler: Sampler, data: object, n: int, rng: np.random.Generator) ->
         MechanismError: as in `draw`.
     """
     try:
-        drawn = np.asarray(sampler(data, n, rng))
-    except Exception as failure:
+        returned = sampler(data, n, rng)
+        drawn = np.asarray(returned)
+    except (Exception, SystemExit) as failure:
         kind = type(failure).__name__
         raise MechanismError(f"mechanism: raised {kind} ({failure}) when asked for {n} samples") from failure
+    if np.ma.isMaskedArray(returned):
+        raise MechanismError("mechanism: the outputs are a masked array; they must be plain numbers")
     if drawn.dtype.kind not in "biuf":
         raise MechanismError(f"mechanism: the outputs' type ({drawn.dtype}) must be a number")
     if drawn.ndim == 0 or drawn.shape[0] != n or drawn.size == 0:
@@ -79,8 +83,9 @@ def check_randomness(sampler: Sampler, pair: Pair, seed: int) -> int:
         How many numbers one output holds.
 
     Raises:
-        MechanismError: two generators give the same outputs (64 and then 2048 of them), or one generator
-            used twice gives different ones, which nobody could replay.
+        MechanismError: two generators give the same outputs (64 and then 2048 of them), one generator
+            used twice gives different ones, which nobody could replay, or the outputs of one call depend on
+            each other.
     """
     place = (seed, PROBES)
     first = outputs(sampler, pair.first, 64, generator(*place, 0))
@@ -89,5 +94,16 @@ def check_randomness(sampler: Sampler, pair: Pair, seed: int) -> int:
     for trial, n in ((1, 64), (2, 2048)):
         one, other = (outputs(sampler, pair.first, n, generator(*place, trial, i)) for i in range(2))
         if not np.array_equal(one, other):
+            _check_independence(sampler, pair, seed)
             return first.size // len(first)
     raise MechanismError("mechanism: ignores its generator; different generators give identical outputs")
+
+
+def _check_independence(sampler: Sampler, pair: Pair, seed: int) -> None:
+    """Refuse a sampler whose rows are not independent, seen in two lots of calls."""
+    for lot in (3, 4):
+        places = (generator(seed, PROBES, lot, call) for call in range(CALLS))
+        calls = [outputs(sampler, pair.first, CALLS, rng).reshape(CALLS, -1) for rng in places]
+        if len({call.shape for call in calls}) > 1 or not looks_dependent(np.stack(calls).astype(float)):
+            return
+    raise MechanismError("mechanism: the outputs of one call depend on each other; rows must be independent")

@@ -51,8 +51,8 @@ class TailCounts:
 
     def learn(self, scores: Floats, labels: Ints) -> None:
         """Set thresholds and directions for the blocks to come; afterwards these samples are the past."""
-        fresh = _by_label(scores, labels)
-        self._past = (_join(self._past[0], fresh[0]), _join(self._past[1], fresh[1]))
+        # In the order of the stream: what is forgotten must be the oldest scores, not the smallest.
+        self._past = (_join(self._past[0], scores[labels == 0]), _join(self._past[1], scores[labels == 1]))
         past = np.sort(np.concatenate(self._past))
         self._active = LEVELS * past.size >= FEWEST
         reach = np.minimum(np.maximum(np.rint(LEVELS * past.size).astype(np.int64), 1), past.size) - 1

@@ -71,7 +71,11 @@ def _audit_of(name: str, adjacency: Adjacency) -> Callable[..., Evidence]:
 
 def audit_claim(claim: Claim, **options: Any) -> Evidence:
     """Audit a claim of a claim file: the promise in it is what is tested."""
+    from audits.curves import LIMIT
+
     _check_trust(claim)
+    if LIMIT < claim.guarantee.epsilon(0).upper < float("inf"):
+        raise NoAuditError(f"epsilon ({claim.epsilon!r}) must be at most {LIMIT:g} for samples to refute it")
     if ":" in claim.mechanism:
         return audit_callable(claim, **{**options, "executor": None})  # a user's callable may not pickle
     promised = {"curve": claim.guarantee, "delta": claim.delta, "claim": claim.name, "replay": _again(claim)}
@@ -113,7 +117,8 @@ def audit_callable(claim: Claim, **options: Any) -> Evidence:
     check_ready(claim)
     assert claim.neighbours is not None  # checked above
     first, second = _inputs(claim.neighbours)
-    pair = Pair(first, second, claim.adjacency.value, claim.neighbours, lambda _first, _second: None)
+    described = f"{claim.neighbours}; that they are {claim.adjacency.value} neighbours is taken on trust"
+    pair = Pair(first, second, claim.adjacency.value, described, lambda _first, _second: None)
     promised: dict[str, Any] = {"delta": claim.delta, "replay": _again(claim)}
     return audit(claim.name, claim.guarantee, named(claim.mechanism), pair, **promised, **options)
 
@@ -127,9 +132,21 @@ def _inputs(neighbours: str) -> tuple[Any, Any]:
     make = named(neighbours)
     try:
         first, second = make()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ValueError(f"neighbours ({neighbours!r}) must return two inputs: {error}") from error
+    if _equal(first, second):
+        raise ValueError(f"neighbours ({neighbours!r}) must return two inputs that differ")
     return first, second
+
+
+def _equal(first: Any, second: Any) -> bool:
+    """Whether the two inputs are plainly the same."""
+    import numpy as np
+
+    try:
+        return bool(np.array_equal(first, second))
+    except (TypeError, ValueError):
+        return first is second
 
 
 def check_ready(claim: Claim) -> None:
@@ -180,7 +197,7 @@ def named(target: str) -> Callable[..., Any]:
     module, _, attribute = target.partition(":")
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except Exception as error:  # whatever a user's module does when it is imported
+    except (Exception, SystemExit) as error:  # whatever a user's module does when it is imported
         raise ValueError(f"callable ({target!r}) cannot be loaded: {error}") from error
     if not callable(found):
         raise ValueError(f"callable ({target!r}) must be callable")

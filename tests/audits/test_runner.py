@@ -104,7 +104,7 @@ def test_scores_that_are_not_numbers_are_named(bits, laplace):
     with pytest.raises(ValueError, match="at least one"):
         audit("bad", PureDP(1.0), laplace(1.0), bits, [], seed=0)
     with pytest.raises(ValueError, match=r"score \(identity\)"):
-        audit("bad", PureDP(1.0), lambda v, n, r: r.random((n, 2)), bits, seed=0)
+        audit("bad", PureDP(1.0), lambda v, n, r: r.random((n, 2)), bits, [Identity()], seed=0)
 
 
 def test_infinite_outputs_are_outputs(bits):

@@ -1,0 +1,125 @@
+"""What is not independent sampling on a pair is an error, whatever its outputs look like, never a finding.
+
+Each refusal is also shown not to be given to a sound neighbour of the refused case. Level of the probe:
+1e-9 in each of two lots of 16 calls of 16 outputs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from accountant.notions import ApproxDP, GaussianDP, PureDP
+from audits.curves import curve_points
+from audits.eprocess import LogWealth
+from audits.evidence import Verdict
+from audits.independence import looks_dependent
+from audits.pairs import Pair
+from audits.runner import audit
+from audits.sampling import MechanismError
+from audits.tails import LEVELS, TailCounts
+
+BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
+
+
+def shared(_value, n, rng):
+    return np.full(n, rng.normal())
+
+
+def batch_effect(_value, n, rng):
+    return rng.normal() + 0.1 * rng.normal(size=n)
+
+
+def walk(_value, n, rng):
+    return np.cumsum(rng.laplace(0, 1, n))
+
+
+def exiting(_value, _n, _rng):
+    raise SystemExit(0)
+
+
+def masked(_value, n, rng):
+    return np.ma.masked_array(rng.normal(size=n), mask=np.arange(n) % 2)
+
+
+@pytest.mark.parametrize("mechanism", [shared, batch_effect, walk])
+def test_rows_that_depend_on_each_other_are_an_error(mechanism):
+    for seed in range(5):
+        with pytest.raises(MechanismError, match="depend on each other"):
+            audit("dependent", PureDP(1.0), mechanism, BITS, seed=seed, budget=2000)
+
+
+def test_independent_rows_of_every_kind_pass_the_probe():
+    rng = np.random.default_rng(0)
+    kinds = (
+        lambda: rng.normal(size=(16, 16, 3)),
+        lambda: rng.standard_cauchy(size=(16, 16, 1)),
+        lambda: rng.integers(0, 2, size=(16, 16, 1)).astype(float),
+        lambda: np.zeros((16, 16, 2)),
+    )
+    assert not any(looks_dependent(draw()) for draw in kinds for _ in range(500))
+
+
+@pytest.mark.parametrize(("mechanism", "why"), [(exiting, "raised SystemExit"), (masked, "masked array")])
+def test_a_mechanism_that_leaves_or_hides_its_outputs_is_an_error(mechanism, why):
+    with pytest.raises(MechanismError, match=why):
+        audit("odd", PureDP(1.0), mechanism, BITS, seed=0, budget=2000)
+
+
+def test_thresholds_keep_their_mass_over_a_million_samples():
+    """The tails' true masses stay within 15% of their levels (from .01 up), on N(0, 1)."""
+    rng, tails = np.random.default_rng(1), TailCounts(oriented=True)
+    pool = np.sort(rng.normal(size=2_000_000))
+    for _ in range(40):
+        scores = rng.normal(size=25_000)
+        tails.learn(scores, rng.integers(0, 2, 25_000))
+    for level in range(8):
+        lower = np.searchsorted(pool, tails.describe(level, 1)["at_most"]) / pool.size
+        upper = 1 - np.searchsorted(pool, tails.describe(level, 0)["at_least"]) / pool.size
+        assert lower == pytest.approx(LEVELS[level], rel=0.15)
+        assert upper == pytest.approx(LEVELS[level], rel=0.15)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_rare_leak_is_seen_on_either_side(side):
+    def leak(value, n, rng):
+        return np.where(rng.random(n) < 0.02 * value, side * 100, rng.normal(size=n))
+
+    found = audit("leak", ApproxDP(1.0, 2e-3), leak, BITS, seed=0, delta=2e-3, budget=400_000)
+    assert found.verdict is Verdict.VIOLATION
+
+
+def test_points_that_no_sample_refutes_are_left_out():
+    points = curve_points(GaussianDP(40.0), 1e-6, GaussianDP(40.0).epsilon(1e-6).upper)
+    assert points
+    assert max(point.epsilon for point in points) <= 700
+    assert np.isfinite(LogWealth(points)(np.zeros((LEVELS.size, 3, 3), np.int64))).all()
+    with pytest.raises(ValueError, match="at most 700"):
+        curve_points(PureDP(800.0), 0.0, 800.0)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"alpha": 5e-324},
+        {"budget": float("nan")},
+        {"budget": 100.5},
+        {"seed": 1.5},
+        {"seed": -1},
+        {"budget": 0},
+    ],
+)
+def test_bad_settings_are_named(bad):
+    settings = {"seed": 0, "budget": 1000, **bad}
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        audit("settings", PureDP(1.0), lambda v, n, r: v + r.laplace(size=n), BITS, **settings)
+
+
+def test_outputs_of_several_numbers_are_scored_by_learning():
+    def spread(value, n, rng):
+        return value / np.sqrt(3) + rng.normal(scale=0.3, size=(n, 3))
+
+    claim = GaussianDP(1.0)
+    assert (
+        audit("vector", claim, spread, BITS, seed=0, delta=1e-5, budget=20_000).verdict is Verdict.VIOLATION
+    )
