@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup check test test-all lint bench docs docs-check clean
+.PHONY: setup check test test-slow lint bench docs docs-check clean
 
 setup: $(STAMP)
 
@@ -17,10 +17,11 @@ check: setup
 	$(BIN)/dpproof check papers --html build/report
 
 test: setup
-	$(BIN)/pytest -m "not slow" -n 2
+	$(BIN)/pytest -m "not slow" -n 2 $(ARGS)
 
-test-all: setup
-	$(BIN)/pytest -n 2 --cov --cov-report=term --cov-report=xml:build/coverage.xml
+# Exit code 5 of pytest: there was no slow test to run.
+test-slow: setup
+	$(BIN)/pytest -m slow -n 2 || [ $$? = 5 ]
 
 lint: setup
 	$(BIN)/ruff check .
