@@ -26,7 +26,7 @@ _STYLE = {
     "axes.grid": True,
     "grid.alpha": 0.25,
 }
-_COLOURS = {"published": "#b3261e", "published, exact": "#d98c00", "tight": "#1a6fb0", "attained": "#2e7d32"}
+_COLOURS = {"published": "#b3261e", "published, as Gaussians": "#d98c00", "tight": "#1a6fb0", "attained": "#2e7d32"}
 
 
 def growth(name: str, parameters: Mapping[str, Any], adjacency: Adjacency, delta: str, along: str) -> str:
@@ -51,7 +51,7 @@ def profile(name: str, parameters: Mapping[str, Any], adjacency: Adjacency) -> s
     found = accountant.guarantee(accountant.parameters.read(parameters), adjacency)
     notions = {"tight": found.guarantee}
     if found.published is not None:
-        notions["published, exact"] = found.published.exact
+        notions["published, as Gaussians"] = found.published.exact
     if found.attained is not None:
         notions["attained"] = found.attained.guarantee
     reach = max(notion.epsilon(_FLOOR).upper for notion in notions.values())
