@@ -26,7 +26,12 @@ _STYLE = {
     "axes.grid": True,
     "grid.alpha": 0.25,
 }
-_COLOURS = {"published": "#b3261e", "published, as Gaussians": "#d98c00", "tight": "#1a6fb0", "attained": "#2e7d32"}
+_COLOURS = {
+    "published": "#b3261e",
+    "published, as Gaussians": "#d98c00",
+    "tight": "#1a6fb0",
+    "attained": "#2e7d32",
+}
 
 
 def growth(name: str, parameters: Mapping[str, Any], adjacency: Adjacency, delta: str, along: str) -> str:
