@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 
+from accountant.words import word
+
 __all__ = ["Adjacency", "UnprovedAdjacencyError"]
 
 
@@ -30,11 +32,7 @@ class Adjacency(enum.Enum):
         Raises:
             ValueError: for an unknown name, listing the known ones.
         """
-        for adjacency in cls:
-            if adjacency.value == name:
-                return adjacency
-        known = ", ".join(adjacency.value for adjacency in cls)
-        raise ValueError(f"adjacency ({name!r}) must be one of: {known}")
+        return word(cls, "adjacency", name)
 
 
 class UnprovedAdjacencyError(ValueError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 
 from accountant.sources import Source
+from accountant.words import word
 
 __all__ = ["BILLBOARD", "TrustModel", "billboard"]
 
@@ -31,10 +32,7 @@ class TrustModel(enum.Enum):
         Raises:
             ValueError: for an unknown name, listing the known ones.
         """
-        for model in cls:
-            if model.value == name:
-                return model
-        raise ValueError(f"trust ({name!r}) must be one of: {', '.join(model.value for model in cls)}")
+        return word(cls, "trust", name)
 
 
 def billboard(model: TrustModel) -> TrustModel:

@@ -23,7 +23,7 @@ _NAMESPACE = "dpproof"
 _ENTRY_POINTS = {"RiverSwim-v0": "make_river_swim", "Chain-v0": "make_chain"}
 
 
-class TabularEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc]
+class TabularEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasium ships no types here
     """A `TabularMDP` under Gymnasium's interface: states and actions are numbers, both `Discrete`.
 
     An episode terminates in a state that no action leaves and where none pays, and is truncated after

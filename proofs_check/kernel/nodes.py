@@ -129,9 +129,9 @@ def _domain(data: object) -> dict[str, Range]:
 
 
 def _relation(data: object, names: set[str]) -> Relation:
-    if type(data) not in (list, tuple) or len(data) != 3 or data[0] not in (">=", ">", "=="):  # type: ignore[arg-type,index]
+    if type(data) not in (list, tuple) or len(data) != 3 or data[0] not in (">=", ">", "=="):  # type: ignore[arg-type,index] # any JSON
         raise Rejected("not a relation")
-    return Relation(data[0], read(data[1], names), read(data[2], names))  # type: ignore[index]
+    return Relation(data[0], read(data[1], names), read(data[2], names))  # type: ignore[index] # a list, by the line above
 
 
 def task(claim: object, prec: object) -> Task:
