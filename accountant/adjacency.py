@@ -24,6 +24,9 @@ class Adjacency(enum.Enum):
     """The rewards of one user's trajectory are replaced; its states and actions stay."""
     EXPERT = "expert"
     """One data set has one expert, with all of that expert's trajectories, more than the other."""
+    BY_SENSITIVITY = "by-sensitivity"
+    """Two inputs whose answers differ by at most a sensitivity: the relation of a noise primitive, which knows
+    no users. Which data sets those are is said where the sensitivity is found."""
 
     @classmethod
     def of(cls, name: str) -> Adjacency:
