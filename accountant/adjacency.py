@@ -25,8 +25,8 @@ class Adjacency(enum.Enum):
     EXPERT = "expert"
     """One data set has one expert, with all of that expert's trajectories, more than the other."""
     BY_SENSITIVITY = "by-sensitivity"
-    """Two inputs whose answers differ by at most a sensitivity: the relation of a noise primitive, which knows
-    no users. Which data sets those are is said where the sensitivity is found."""
+    """Two inputs whose answers differ by at most a sensitivity: the relation of a noise primitive, which
+    knows no users. Which data sets those are is said where the sensitivity is found."""
 
     @classmethod
     def of(cls, name: str) -> Adjacency:
