@@ -1,0 +1,1 @@
+"""Continual counting: private running counts by trees and by factorised matrices, with their exact errors."""

@@ -1,0 +1,145 @@
+"""The accountant of the binary tree mechanism with Gaussian noise.
+
+Every complete node of the tree gets independent noise of standard deviation sigma; all prefix counts are
+sums of released nodes. One user's leaves move the nodes by a vector of known largest norm, so that the run
+is one Gaussian mechanism, with equality on a stream that moves the worst leaves by the whole sensitivity.
+
+Source: Chan, Shi and Song, Private and continual release of statistics (2011); Dwork, Naor, Pitassi and
+Rothblum, Differential privacy under continual observation (2010); the norm is this project's own
+(docs/notes/counting.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import flint
+
+from accountant.accounted import Accountant, Accounted, Attained
+from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from accountant.bounds import Bound
+from accountant.counting.sensitivity import MOST, replacement_sensitivity, squared_sensitivity
+from accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
+from accountant.gaussian import gaussian_mu
+from accountant.notions import GaussianDP
+from accountant.parameters import Integers, Parameters, Reals, parameter
+from accountant.trust import TrustModel
+
+__all__ = ["ACCOUNTANT", "TreeParameters", "calibrated_sigma", "guarantee", "squared_norm"]
+
+_BITS = 192
+_RELEASED = "every noisy node of the tree, and with it every running count"
+
+
+@dataclass(frozen=True)
+class TreeParameters(Parameters):
+    """A stream, the Gaussian noise on every node of its tree, and what one user may contribute.
+
+    >>> TreeParameters(leaves=16384, sigma=0.0)
+    Traceback (most recent call last):
+    ValueError: sigma (0.0) must be a number above 0
+    """
+
+    leaves: int = parameter(Integers(1), "leaves", "length of the stream")
+    sigma: float = parameter(
+        Reals(0, lower_open=True), "count", "standard deviation of the noise on each node"
+    )
+    sensitivity: float = parameter(
+        Reals(0, lower_open=True), "count", "how far one user moves a leaf, at most", 1.0
+    )
+    participations: int = parameter(Integers(1, MOST), "leaves", "leaves of one tree that one user moves", 1)
+    restarts: int = parameter(Integers(0), "trees", "fresh trees after the first; a user may be in all", 0)
+
+
+def squared_norm(parameters: TreeParameters, adjacency: Adjacency) -> int:
+    """The largest squared change of all nodes together, for changes of at most 1 at a leaf.
+
+    ``add-remove``: a user's leaves are 0 without the user, everybody else's stay in place. ``replace``: the
+    user's leaves may be others afterwards. ``by-sensitivity``: streams differ at that many leaves.
+
+    >>> squared_norm(TreeParameters(16384, 10.0), Adjacency.ADD_REMOVE)
+    15
+    >>> squared_norm(TreeParameters(16384, 10.0), Adjacency.REPLACE)
+    28
+
+    Raises:
+        UnprovedAdjacencyError: for a relation without a proof.
+    """
+    if adjacency not in _NORMS:
+        known = ", ".join(relation.value for relation in _NORMS)
+        raise UnprovedAdjacencyError("tree", adjacency, f"proved relations: {known}")
+    trees = parameters.restarts + 1
+    return trees * _NORMS[adjacency](parameters.leaves, parameters.participations)
+
+
+_NORMS = {
+    Adjacency.BY_SENSITIVITY: squared_sensitivity,
+    Adjacency.ADD_REMOVE: squared_sensitivity,
+    Adjacency.REPLACE: replacement_sensitivity,
+}
+
+
+def guarantee(parameters: TreeParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Accounted:
+    """Gaussian differential privacy with mu^2 = squared norm * sensitivity^2 / sigma^2, exactly attained.
+
+    >>> found = guarantee(TreeParameters(16384, 10.0)).guarantee
+    >>> found.epsilon("1e-6").lower, found.epsilon("1e-6").upper
+    (1.704618035, 1.704618035)
+
+    Raises:
+        UnprovedAdjacencyError: for a relation without a proof.
+    """
+    with precision(_BITS):
+        mu = bound_of(_mu(parameters, adjacency))
+    pair = "streams that differ by the whole sensitivity at the leaves with the largest norm"
+    return Accounted(
+        GaussianDP(mu),
+        adjacency,
+        TrustModel.CENTRAL,
+        _RELEASED,
+        "classic.tree_gaussian",
+        attained=Attained(GaussianDP(mu), pair),
+    )
+
+
+def _mu(parameters: TreeParameters, adjacency: Adjacency) -> flint.arb:
+    scale = arb_of(exact(parameters.sensitivity) / exact(parameters.sigma))
+    return flint.arb(squared_norm(parameters, adjacency)).sqrt() * scale
+
+
+def calibrated_sigma(norm: flint.arb, epsilon: Any, delta: Any) -> Bound:
+    """Two sigmas around the smallest that makes a Gaussian mechanism of this L2 sensitivity meet a target.
+
+    The upper end meets (epsilon, delta); the lower end does not. Call it inside ``precision``.
+
+    Raises:
+        ValueError: for a target that no noise within double precision meets.
+    """
+    meets, misses = gaussian_mu(exact(epsilon, "epsilon"), exact(delta, "delta"))
+    margin = 1 + flint.arb(2) ** -50
+    enough, short = norm / arb_of(exact(meets)), norm / arb_of(exact(misses))
+    found = Bound(round_down(short / margin), round_up(enough * margin))
+    if not (found.lower > 0 and found.upper < float("inf")):
+        raise ValueError(f"epsilon ({epsilon!r}) must be one that noise within double precision can meet")
+    return found
+
+
+def _calibrate(
+    parameters: TreeParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+) -> tuple[TreeParameters, TreeParameters]:
+    """The smallest sigma that meets (epsilon, delta), and one just below that does not."""
+    with precision(_BITS):
+        norm = _mu(replace(parameters, sigma=1.0), adjacency)
+        sigma = calibrated_sigma(norm, epsilon, delta)
+    return replace(parameters, sigma=sigma.upper), replace(parameters, sigma=sigma.lower)
+
+
+ACCOUNTANT = Accountant(
+    "tree",
+    "Continual counting by a binary tree, Gaussian noise",
+    TreeParameters,
+    guarantee,
+    "sigma",
+    _calibrate,
+)

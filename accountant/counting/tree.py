@@ -1,0 +1,103 @@
+"""The binary tree over a stream of K leaves: which noisy nodes hold a leaf, which ones a release adds up.
+
+A node of level l covers 2^l leaves, (j 2^l, (j+1) 2^l]; it is complete when the stream is long enough to
+fill it, and only complete nodes are ever released. Leaves and times count from 1.
+"""
+
+from __future__ import annotations
+
+import enum
+
+__all__ = ["Nodes", "largest_release", "levels", "nodes_with", "releases_by_size"]
+
+
+class Nodes(enum.Enum):
+    """Which nodes of the tree are released."""
+
+    COMPLETE = "complete"
+    """Every complete node; estimators that average over subtrees need them all."""
+    USED = "used"
+    """The nodes that prefix counts add up, which are those with an even index j."""
+
+
+def levels(leaves: int) -> int:
+    """floor(log2 K) + 1: the levels of complete nodes, and the most complete nodes that hold one leaf.
+
+    >>> levels(16383), levels(16384)
+    (14, 15)
+
+    Raises:
+        ValueError: for fewer than one leaf.
+    """
+    return _stream(leaves).bit_length()
+
+
+def nodes_with(leaf: int, leaves: int, nodes: Nodes = Nodes.COMPLETE) -> int:
+    """How many released nodes hold ``leaf``.
+
+    The complete nodes around leaf i are nested, and the largest has the level of the first binary digit
+    in which K and i - 1 differ; the node of level l has an even index where digit l of i - 1 is 0.
+
+    >>> [nodes_with(leaf, 6) for leaf in range(1, 7)]
+    [3, 3, 3, 3, 2, 2]
+    >>> [nodes_with(leaf, 6, Nodes.USED) for leaf in range(1, 7)]
+    [3, 2, 2, 1, 2, 1]
+
+    Raises:
+        ValueError: for a leaf outside 1..K.
+    """
+    if not 1 <= leaf <= _stream(leaves):
+        raise ValueError(f"leaf ({leaf!r}) must be an integer in [1, {leaves}]")
+    around = (leaves ^ (leaf - 1)).bit_length()
+    odd = ((leaf - 1) & ((1 << around) - 1)).bit_count()
+    return around - (odd if nodes is Nodes.USED else 0)
+
+
+def releases_by_size(leaves: int) -> tuple[int, ...]:
+    """For m = 0, 1, ...: at how many times t in 1..K the release adds up m nodes (the binary ones of t).
+
+    >>> releases_by_size(6)
+    (0, 3, 3)
+
+    Raises:
+        ValueError: for fewer than one leaf.
+    """
+    counts = [0] * (levels(leaves) + 1)
+    for time in _corners(leaves):
+        ones, free = time
+        row = 1
+        for chosen in range(free + 1):
+            counts[ones + chosen] += row
+            row = row * (free - chosen) // (chosen + 1)
+    counts[0] -= 1  # time 0 releases nothing
+    while not counts[-1]:
+        counts.pop()
+    return tuple(counts)
+
+
+def _corners(leaves: int) -> list[tuple[int, int]]:
+    """(ones, free digits) of blocks of times that together make 0..K."""
+    blocks, above, end = [], 0, leaves + 1
+    for digit in reversed(range(end.bit_length())):
+        if end >> digit & 1:
+            blocks.append((above, digit))
+            above += 1
+    return blocks
+
+
+def largest_release(leaves: int) -> int:
+    """The most nodes that any release in 1..K adds up.
+
+    >>> largest_release(16384), largest_release(16383)
+    (14, 14)
+
+    Raises:
+        ValueError: for fewer than one leaf.
+    """
+    return (_stream(leaves) + 1).bit_length() - 1
+
+
+def _stream(leaves: int) -> int:
+    if isinstance(leaves, bool) or not isinstance(leaves, int) or leaves < 1:
+        raise ValueError(f"leaves ({leaves!r}) must be an integer at least 1")
+    return leaves

@@ -1,0 +1,148 @@
+"""The tree's counts and norms against enumeration of all nodes and all patterns, and its accountant."""
+
+import collections
+import itertools
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from accountant.counting.gaussian_tree import ACCOUNTANT, TreeParameters, guarantee, squared_norm
+from accountant.counting.sensitivity import (
+    absolute_sensitivity,
+    replacement_sensitivity,
+    squared_sensitivity,
+)
+from accountant.counting.tree import Nodes, largest_release, levels, nodes_with, releases_by_size
+
+
+def all_nodes(leaves, nodes):
+    """Every complete node as a set of leaves, level by level."""
+    found = []
+    for size in (2**level for level in range(leaves.bit_length())):
+        starts = range(0, leaves - size + 1, size if nodes is Nodes.COMPLETE else 2 * size)
+        found += [frozenset(range(start + 1, start + size + 1)) for start in starts]
+    return found
+
+
+def subsets(leaves, most):
+    sizes = range(most + 1)
+    return [frozenset(s) for size in sizes for s in itertools.combinations(range(1, leaves + 1), size)]
+
+
+@pytest.mark.parametrize("nodes", Nodes)
+@pytest.mark.parametrize("leaves", range(1, 34))
+def test_nodes_around_each_leaf(leaves, nodes):
+    every = all_nodes(leaves, nodes)
+    counts = [sum(leaf in node for node in every) for leaf in range(1, leaves + 1)]
+    assert [nodes_with(leaf, leaves, nodes) for leaf in range(1, leaves + 1)] == counts
+    assert max(counts) == counts[0] == levels(leaves)
+
+
+@pytest.mark.parametrize("leaves", range(1, 66))
+def test_releases_by_size_is_the_distribution_of_binary_digits(leaves):
+    seen = collections.Counter(time.bit_count() for time in range(1, leaves + 1))
+    assert releases_by_size(leaves) == tuple(seen[m] for m in range(max(seen) + 1))
+    assert largest_release(leaves) == max(seen)
+
+
+def test_a_stream_too_long_to_enumerate():
+    counts = releases_by_size(10**18)
+    assert sum(counts) == 10**18
+    assert len(counts) == largest_release(10**18) + 1
+
+
+@pytest.mark.parametrize("nodes", Nodes)
+@pytest.mark.parametrize("leaves", range(1, 13))
+def test_worst_patterns_by_enumeration(leaves, nodes):
+    every = all_nodes(leaves, nodes)
+    for most in (1, 2, 3, 4):
+        profiles = [[len(node & s) for node in every] for s in subsets(leaves, most)]
+        assert squared_sensitivity(leaves, most, nodes) == max(sum(c * c for c in p) for p in profiles)
+        assert absolute_sensitivity(leaves, most, nodes) == max(map(sum, profiles))
+
+
+@pytest.mark.parametrize("nodes", Nodes)
+@pytest.mark.parametrize(("leaves", "most"), [(1, 1), (2, 1), (3, 2), (7, 2), (8, 1), (8, 2), (9, 2), (6, 3)])
+def test_worst_replacements_by_enumeration(leaves, most, nodes):
+    every = all_nodes(leaves, nodes)
+    profiles = [[len(node & s) for node in every] for s in subsets(leaves, most)]
+    worst = max(sum((a - b) ** 2 for a, b in zip(p, q, strict=True)) for p in profiles for q in profiles)
+    assert replacement_sensitivity(leaves, most, nodes) == worst
+
+
+@given(st.integers(1, 10**6), st.integers(1, 12))
+def test_norms_grow_with_the_stream_and_with_participation(leaves, most):
+    worst = squared_sensitivity(leaves, most)
+    assert worst <= squared_sensitivity(leaves + 1, most)
+    assert worst <= squared_sensitivity(leaves, most + 1)
+    assert worst >= squared_sensitivity(leaves, most, Nodes.USED)
+    assert worst <= most**2 * levels(leaves)
+
+
+def test_the_values_of_the_anchor():
+    for leaves, epsilon in ((16384, 1.704618035), (16383, 1.641765249)):
+        found = guarantee(TreeParameters(leaves, 10.0)).guarantee.epsilon("1e-6")
+        assert found.lower <= found.upper
+        assert found.lower == pytest.approx(epsilon, abs=6e-10)
+        assert found.relative_width < 1e-14
+
+
+def test_relations():
+    p = TreeParameters(16, 1.0)
+    norms = {
+        a: squared_norm(p, a) for a in (Adjacency.BY_SENSITIVITY, Adjacency.ADD_REMOVE, Adjacency.REPLACE)
+    }
+    assert list(norms.values()) == [5, 5, 8]
+    with pytest.raises(UnprovedAdjacencyError, match="by-sensitivity, add-remove, replace"):
+        guarantee(p, Adjacency.REWARDS_ONLY)
+
+
+def test_restarts_add_and_sensitivity_scales():
+    p = TreeParameters(100, 3.0)
+    assert squared_norm(replace(p, restarts=4), Adjacency.REPLACE) == 5 * squared_norm(p, Adjacency.REPLACE)
+    scaled = replace(p, sensitivity=6.0, sigma=18.0)
+    assert guarantee(scaled).guarantee == guarantee(p).guarantee
+
+
+@pytest.mark.parametrize("relation", [Adjacency.BY_SENSITIVITY, Adjacency.REPLACE])
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.1", "1e-30"), ("20", "1e-3")])
+def test_calibration_meets_and_a_little_less_misses(relation, epsilon, delta):
+    p = TreeParameters(1000, 1.0, participations=2)
+    meets, misses = ACCOUNTANT.calibrate(p, relation, epsilon, delta)
+    assert guarantee(meets, relation).guarantee.epsilon(delta).upper <= float(epsilon)
+    assert guarantee(misses, relation).guarantee.epsilon(delta).lower > float(epsilon)
+    assert meets.sigma == pytest.approx(misses.sigma, rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ({"leaves": 0}, "leaves"),
+        ({"leaves": 2.5}, "leaves"),
+        ({"sigma": float("nan")}, "sigma"),
+        ({"sigma": float("inf")}, "sigma"),
+        ({"sigma": -1.0}, "sigma"),
+        ({"sensitivity": 0.0}, "sensitivity"),
+        ({"participations": 0}, "participations"),
+        ({"restarts": -1}, "restarts"),
+    ],
+)
+def test_bad_parameters_are_named(values, named):
+    with pytest.raises(ValueError, match=named):
+        TreeParameters(**{"leaves": 8, "sigma": 1.0} | values)
+
+
+@pytest.mark.parametrize("bad", [0, -1, True, 1.0])
+def test_bad_leaves_are_refused(bad):
+    for function in (levels, largest_release, releases_by_size, squared_sensitivity, absolute_sensitivity):
+        with pytest.raises(ValueError, match="leaves"):
+            function(bad)
+    with pytest.raises(ValueError, match="participations"):
+        squared_sensitivity(8, bad)
+    with pytest.raises(ValueError, match="leaf"):
+        nodes_with(9, 8)
+    with pytest.raises(ValueError, match="at most 64"):
+        replacement_sensitivity(100, 65)
