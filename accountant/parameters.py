@@ -1,7 +1,8 @@
 """Parameters: fields that carry domain, unit and help, validated in one place.
 
-An accountant's parameters are one frozen dataclass derived from ``Parameters``. Command-line flags,
-claim-file keys, error texts and reference tables are generated from its fields.
+A domain is an interval of numbers, a few words or yes-or-no. An accountant's parameters are one frozen
+dataclass derived from ``Parameters``. Command-line flags, claim-file keys, error texts and reference
+tables are generated from its fields.
 """
 
 from __future__ import annotations
@@ -10,9 +11,40 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
-__all__ = ["Domain", "Integers", "Parameters", "Reals", "check_probability", "parameter"]
+__all__ = [
+    "Choice",
+    "Domain",
+    "Flag",
+    "Integers",
+    "Parameters",
+    "Reals",
+    "Values",
+    "check_probability",
+    "parameter",
+]
+
+
+class Values(Protocol):
+    """The values that a field may take; as text, the rule that error messages state."""
+
+    @property
+    def kind(self) -> type:
+        """The type of the values."""
+        ...
+
+    def admits(self, value: object) -> bool:
+        """Whether ``value`` is one of them."""
+        ...
+
+    def read(self, text: str) -> Any:
+        """The value that ``text`` writes, admitted or not; ValueError for text that writes none."""
+        ...
+
+    def some(self) -> Any:
+        """One of the values."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -40,6 +72,20 @@ class Domain:
         above = value > self.lower if self.lower_open else value >= self.lower
         return above and (value < self.upper if self.upper_open else value <= self.upper)
 
+    def read(self, text: str) -> Any:
+        """The number that ``text`` writes."""
+        return self.kind(text)
+
+    def some(self) -> Any:
+        """A number of the interval, 1 where that is one.
+
+        >>> Reals(0, lower_open=True).some(), Integers(3).some(), Reals(0, 1, upper_open=True).some()
+        (1.0, 3, 0.5)
+        """
+        tried = (1, (self.lower + self.upper) / 2, self.upper, self.lower)
+        numbers = (self.kind(value) for value in tried if math.isfinite(value))
+        return next(value for value in numbers if self.admits(value))
+
     def __str__(self) -> str:
         noun = "an integer" if self.kind is int else "a number"
         left, right = "(["[not self.lower_open], ")]"[not self.upper_open]
@@ -60,7 +106,65 @@ def Reals(  # noqa: N802 (reads as the name of a set)
     return Domain(lower, upper, lower_open, upper_open)
 
 
-def parameter(domain: Domain, unit: str, help: str, default: Any = dataclasses.MISSING) -> Any:
+@dataclass(frozen=True)
+class Choice:
+    """One of a few words.
+
+    >>> str(Choice("laplace", "gaussian")), Choice("laplace", "gaussian").admits("cauchy")
+    ('one of: laplace, gaussian', False)
+    """
+
+    words: tuple[str, ...]
+    kind: type = str
+
+    def __init__(self, *words: str) -> None:
+        object.__setattr__(self, "words", words)
+
+    def admits(self, value: object) -> bool:
+        """Whether ``value`` is one of the words, spelled so."""
+        return isinstance(value, str) and value in self.words
+
+    def read(self, text: str) -> str:
+        """The word itself."""
+        return text
+
+    def some(self) -> str:
+        """The first word."""
+        return self.words[0]
+
+    def __str__(self) -> str:
+        return f"one of: {', '.join(self.words)}"
+
+
+@dataclass(frozen=True)
+class Flag:
+    """Yes or no: ``--name`` or ``--no-name`` on the command line, true or false in a claim file.
+
+    >>> Flag().admits(True), Flag().admits(1), Flag().read("false")
+    (True, False, False)
+    """
+
+    kind: type = bool
+
+    def admits(self, value: object) -> bool:
+        """Whether ``value`` is a truth value."""
+        return isinstance(value, bool)
+
+    def read(self, text: str) -> bool:
+        """The truth value that ``text`` writes: true or false."""
+        if text not in ("true", "false"):
+            raise ValueError(f"text ({text!r}) must be {self}")
+        return text == "true"
+
+    def some(self) -> bool:
+        """No."""
+        return False
+
+    def __str__(self) -> str:
+        return "true or false"
+
+
+def parameter(domain: Values, unit: str, help: str, default: Any = dataclasses.MISSING) -> Any:
     """A dataclass field with its ``domain``, ``unit`` and ``help``; a ``None`` default makes it optional."""
     return dataclasses.field(default=default, metadata={"domain": domain, "unit": unit, "help": help})
 
