@@ -1,0 +1,1 @@
+"""Renyi divergences in closed form or by certified quadrature, as guarantees."""

@@ -1,0 +1,170 @@
+"""Renyi curves against mpmath quadrature and sums to 60 digits, and against dp-accounting."""
+
+import math
+from fractions import Fraction
+
+import dp_accounting
+import flint
+import mpmath
+import pytest
+from dp_accounting.rdp import RdpAccountant
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accountant.conversion import CANONNE_KAMATH_STEINKE
+from accountant.enclosures import arb_of, precision, round_down, round_up
+from accountant.notions import RenyiDP
+from accountant.orders import Orders
+from accountant.renyi.subsampled_gaussian import SubsampledGaussianCurve, subsampled_gaussian_renyi
+
+DIGITS = mpmath.MPContext()
+DIGITS.dps = 60
+
+
+def ends(curve, order, bits=192):
+    with precision(bits):
+        value = curve(arb_of(Fraction(order)))
+        return round_down(value), round_up(value)
+
+
+def reference(rate, noise, order):
+    """E L^order by mpmath's adaptive quadrature, in 60 digits; the divergence from it."""
+    q, s, a = (DIGITS.mpf(x.numerator) / x.denominator for x in map(Fraction, (rate, noise, order)))
+
+    def integrand(x):
+        return DIGITS.npdf(x) * (1 - q + q * DIGITS.exp(x / s - 1 / (2 * s * s))) ** a
+
+    far = a / s + 20
+    points = [-20, -4, 0, *(far * k / 24 for k in range(1, 25))]
+    return DIGITS.log(DIGITS.quad(integrand, points)) / (a - 1)
+
+
+def integer_sum(rate, noise, order):
+    """The binomial sum in 400 bits, for the pair of a Fraction rate and noise."""
+    with precision(2000):
+        q, half = arb_of(Fraction(rate)), 1 / (2 * arb_of(Fraction(noise)) ** 2)
+        terms = (
+            math.comb(order, k) * (1 - q) ** (order - k) * q**k * (k * (k - 1) * half).exp()
+            for k in range(order + 1)
+        )
+        return sum(terms, flint.arb(0)).log() / (order - 1)
+
+
+@pytest.mark.parametrize(
+    ("rate", "noise", "order"),
+    [
+        ("0.01", "1", "2.5"),
+        ("0.01", "1", "1.001"),
+        ("0.3", "0.5", "7.25"),
+        ("0.5", "4", "1.5"),
+        ("0.001", "2", "33.3"),
+    ],
+)
+def test_real_orders_agree_with_quadrature(rate, noise, order):
+    low, high = ends(SubsampledGaussianCurve(Fraction(rate), Fraction(noise)), order)
+    true = reference(rate, noise, order)
+    assert low <= true * (1 + DIGITS.mpf(10) ** -30)
+    assert high >= true * (1 - DIGITS.mpf(10) ** -30)
+    assert high - low <= 4e-16 * high
+
+
+RATES = st.floats(-6, -0.01).map(lambda x: Fraction(10**x))
+NOISES = st.floats(-1, 6).map(lambda x: Fraction(10**x))
+
+
+@settings(max_examples=60, deadline=None)
+@given(RATES, NOISES, st.integers(2, 40))
+def test_both_routes_hold_the_binomial_sum(rate, noise, order):
+    curve = SubsampledGaussianCurve(rate, noise)
+    true = integer_sum(rate, noise, order)
+    with precision(192):
+        by_sum = curve(flint.arb(order))
+        by_quadrature = curve(flint.arb(order, "1e-60"))  # not known to be an integer
+        assert by_sum.overlaps(true)
+        assert by_quadrature.overlaps(true)
+    low, high = ends(curve, order)
+    assert flint.arb(low) <= true <= flint.arb(high)
+    assert high - low <= 4e-16 * high
+    assert round_up(by_quadrature) <= round_up(true) * (1 + 1e-14)
+
+
+@settings(max_examples=40, deadline=None)
+@given(RATES, NOISES, st.floats(1.0, 60.0), st.floats(1e-3, 30.0))
+def test_the_curve_grows_with_the_order_and_stays_below_the_gaussian(rate, noise, order, more):
+    curve = SubsampledGaussianCurve(rate, noise)
+    first, second = ends(curve, order), ends(curve, order + more)
+    assert 0 <= first[0] <= second[1]
+    with precision(192):
+        gaussian = arb_of(Fraction(order)) / (2 * arb_of(noise) ** 2)
+        assert flint.arb(first[0]) <= gaussian
+
+
+@pytest.mark.parametrize("noise", ["0.2", "1", "30"])
+@pytest.mark.parametrize("rate", ["1e-4", "0.1"])
+def test_the_slope_at_order_1_is_the_kullback_leibler_divergence(rate, noise):
+    q, s = DIGITS.mpf(rate), DIGITS.mpf(noise)
+
+    def integrand(x):
+        ratio = 1 - q + q * DIGITS.exp(x / s - 1 / (2 * s * s))
+        return DIGITS.npdf(x) * (ratio * DIGITS.log(ratio) - ratio + 1)
+
+    true = DIGITS.quad(integrand, [-18, -6, 0, 3, 6, 12, 25])
+    low, high = ends(SubsampledGaussianCurve(Fraction(rate), Fraction(noise)), 1)
+    assert low <= true * (1 + DIGITS.mpf(10) ** -20)
+    assert high >= true * (1 - DIGITS.mpf(10) ** -20)
+    assert high - low <= 1e-8 * high
+
+
+@pytest.mark.parametrize("order", ["1e5", "123456.5", "1e9", "1e30"])
+def test_far_orders_are_enclosed(order):
+    low, high = ends(SubsampledGaussianCurve(Fraction("0.01"), Fraction(1)), order)
+    a = float(order)
+    assert a / 2 + a / (a - 1) * math.log(0.01) - 1e-9 * a <= low + 1e-3
+    assert low <= high <= a / 2 * (1 + 1e-15)
+
+
+def test_where_a_peer_rounds_below_the_truth_ours_does_not():
+    orders = [2]
+    theirs = RdpAccountant(orders)
+    theirs.compose(dp_accounting.PoissonSampledDpEvent(1e-4, dp_accounting.GaussianDpEvent(100.0)))
+    true = integer_sum(1e-4, 100, 2)
+    low, high = ends(SubsampledGaussianCurve(Fraction(1e-4), Fraction(100)), 2)
+    assert flint.arb(low) <= true <= flint.arb(high)
+    assert flint.arb(float(theirs._rdp[0])) < true  # 3.6e-9 relative: the known-bad control
+
+
+def test_dp_sgd_at_the_peers_orders():
+    orders = [1 + x / 10 for x in range(1, 100)] + list(range(11, 64))
+    theirs = RdpAccountant(orders)
+    event = dp_accounting.PoissonSampledDpEvent(0.01, dp_accounting.GaussianDpEvent(1.0))
+    theirs.compose(dp_accounting.SelfComposedDpEvent(event, 1000))
+    curve = SubsampledGaussianCurve(Fraction(0.01), Fraction(1), 1000)
+    listed = Orders(listed=tuple(Fraction(order) for order in orders))
+    ours = RenyiDP(curve, listed, CANONNE_KAMATH_STEINKE).epsilon(1e-6)
+    assert ours.upper == pytest.approx(theirs.get_epsilon(1e-6), rel=1e-9)
+    assert 2.124515 <= ours.upper <= 2.43670  # the exact epsilon of 1,000 steps, and the peer's
+
+
+@pytest.mark.parametrize(
+    ("rate", "noise", "steps", "name"),
+    [
+        (-0.1, 1, 1, "sampling_rate"),
+        (1.5, 1, 1, "sampling_rate"),
+        (math.nan, 1, 1, "sampling_rate"),
+        (0.1, 0, 1, "noise_multiplier"),
+        (0.1, -1, 1, "noise_multiplier"),
+        (0.1, math.inf, 1, "noise_multiplier"),
+        (0.1, 1, -1, "steps"),
+        (0.1, 1, 1.5, "steps"),
+        (0.1, 1, True, "steps"),
+    ],
+)
+def test_wrong_parameters_are_refused(rate, noise, steps, name):
+    with pytest.raises(ValueError, match=rf"^{name} \("):
+        subsampled_gaussian_renyi(rate, noise, steps)
+
+
+def test_no_sampling_and_full_sampling_are_the_known_ends():
+    assert ends(SubsampledGaussianCurve(Fraction(0), Fraction(1), 10), "2.5") == (0, 0)
+    assert ends(SubsampledGaussianCurve(Fraction(1), Fraction(2), 8), "2.5") == (2.5, 2.5)
+    assert ends(SubsampledGaussianCurve(Fraction(1, 2), Fraction(2), 0), "2.5") == (0, 0)
