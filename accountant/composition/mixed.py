@@ -1,0 +1,95 @@
+"""Coins of several kinds: the exact privacy profile where the losses take few different values.
+
+All kinds but the most numerous are convolved outright, losses being exact rationals that merge where they
+agree; the most numerous kind enters through its binomial tails. Deciding the optimum for arbitrary parts
+is #P-complete (Murtagh and Vadhan, arXiv:1507.03113), so the number of values is limited.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import flint
+
+from accountant.composition.coins import Coins, mass
+from accountant.enclosures import arb_of
+
+__all__ = ["MOST_LOSSES", "MixedCoins"]
+
+MOST_LOSSES = 1 << 16
+_Law = dict[Fraction, flint.arb]
+_Table = tuple[tuple[flint.arb, flint.arb], ...]
+
+
+@dataclass(frozen=True)
+class MixedCoins:
+    """Independent ``kinds`` of coins, of different epsilons; the last kind is the most numerous."""
+
+    kinds: tuple[Coins, ...]
+
+    @property
+    def largest(self) -> Fraction:
+        """The largest loss, heads on every coin."""
+        return sum((kind.largest for kind in self.kinds), Fraction(0))
+
+    def hockey_stick(self, loss: Fraction) -> flint.arb:
+        """The smallest delta of all coins together at epsilon = ``loss``.
+
+        Raises:
+            ValueError: if the coins have more different losses than ``MOST_LOSSES``.
+        """
+        last, tails = self.kinds[-1], _tails(self.kinds[-1], flint.ctx.prec)
+        scale, total = arb_of(loss).exp(), flint.arb(0)
+        for other, p_mass, q_mass in _law(self.kinds[:-1], flint.ctx.prec):
+            p, q = tails[last.heads_above(loss - other)]
+            total += p_mass * p - scale * q_mass * q
+        return total
+
+
+@lru_cache(maxsize=8)
+def _tails(coins: Coins, bits: int) -> _Table:
+    """P(J >= j) and Q(J >= j) for j = 0 .. times + 1."""
+    if coins.times > MOST_LOSSES:
+        raise ValueError(_too_many(coins.times))
+    odds = arb_of(coins.epsilon).exp()
+    columns = []
+    for ratio in (odds, 1 / odds):
+        term, masses = mass(coins.times, ratio, coins.times), []
+        for heads in range(coins.times, -1, -1):
+            masses.append(term)
+            term *= heads / (ratio * (coins.times - heads + 1))
+        tails = [flint.arb(0)]
+        for term in masses:
+            tails.append(tails[-1] + term)
+        columns.append(tails[::-1])
+    return tuple(zip(*columns, strict=True))
+
+
+@lru_cache(maxsize=8)
+def _law(kinds: tuple[Coins, ...], bits: int) -> tuple[tuple[Fraction, flint.arb, flint.arb], ...]:
+    """(loss, P-mass, Q-mass) of each value of the kinds' joint loss."""
+    law: _Law = {Fraction(0): flint.arb(1)}
+    for kind in kinds:
+        if len(law) * (kind.times + 1) > 16 * MOST_LOSSES:
+            raise ValueError(_too_many(len(law) * (kind.times + 1)))
+        law = _convolved(law, kind)
+        if len(law) > MOST_LOSSES:
+            raise ValueError(_too_many(len(law)))
+    return tuple((loss, p, p * arb_of(-loss).exp()) for loss, p in law.items())
+
+
+def _convolved(law: _Law, kind: Coins) -> _Law:
+    odds, total = arb_of(kind.epsilon).exp(), _Law()
+    term = mass(kind.times, odds, 0)
+    for heads in range(kind.times + 1):
+        step = (2 * heads - kind.times) * kind.epsilon
+        for loss, p in law.items():
+            total[loss + step] = total.get(loss + step, flint.arb(0)) + p * term
+        term *= odds * (kind.times - heads) / (heads + 1)
+    return total
+
+
+def _too_many(count: int) -> str:
+    return f"parts with {count} different losses: the exact composition takes at most {MOST_LOSSES}"

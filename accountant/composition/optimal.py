@@ -1,0 +1,171 @@
+"""The optimal composition of (epsilon, delta)-differentially private mechanisms, adaptively chosen.
+
+An (epsilon, delta)-DP mechanism is a post-processing of a coin that fails with probability delta and else is
+randomised response, so the composition is exactly as private as the coins together:
+1 - delta_total(x) = (1 - H(x)) prod (1 - delta_i), H the hockey stick of the coins alone. No smaller delta
+holds for all mechanisms with these parameters. Proof and limits: docs/notes/composition.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
+import flint
+
+from accountant.bounds import Bound
+from accountant.composition.coins import Coins
+from accountant.composition.mixed import MixedCoins
+from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from accountant.inversion import PRECISIONS, bracket, refined
+from accountant.notions import ApproxDP, ends_of
+
+__all__ = ["ComposedApproxDP", "compose_approx_optimal"]
+
+
+def compose_approx_optimal(parts: Sequence[tuple[ApproxDP, int]]) -> ComposedApproxDP:
+    """The optimum for (mechanism, how often) ``parts``, in any order and adaptively chosen.
+
+    >>> compose_approx_optimal([(ApproxDP("0.1", 0), 100)]).epsilon("1e-6").upper
+    4.774568
+    >>> compose_approx_optimal([(ApproxDP("0.1", "1e-9"), 30), (ApproxDP(1, 0), 2)]).epsilon("1e-6").upper
+    4.279225
+
+    Source: Kairouz, Oh and Viswanath, arXiv:1311.0776v4, Theorem 3.3 (equal parts); Murtagh and Vadhan,
+    arXiv:1507.03113, Theorem 1.5 (different parts). Statement classic.kairouz_oh_viswanath.
+
+    Raises:
+        ValueError: for a count that is no integer of at least 0; on evaluation, for parts of different
+            epsilons whose sums take too many values for an exact answer.
+    """
+    for _, times in parts:
+        if isinstance(times, bool) or not isinstance(times, int) or times < 0:
+            raise ValueError(f"times ({times!r}) must be an integer at least 0")
+    return ComposedApproxDP(tuple(parts))
+
+
+@dataclass(frozen=True)
+class ComposedApproxDP:
+    """The privacy profile of composed approximate-DP mechanisms: a notion of its own.
+
+    Both ends enclose the optimum over all mechanisms with the given parameters.
+    """
+
+    parts: tuple[tuple[ApproxDP, int], ...]
+
+    def delta(self, epsilon: Number) -> Bound:
+        """See ``Guarantee.delta``; relative accuracy at any size of delta."""
+        point = ends_of(epsilon, "epsilon")[0]
+        low, high = (refined(partial(end.delta, point)) for end in self._ends())
+        return Bound(max(round_down(low), 0.0), min(round_up(high), 1.0))
+
+    def epsilon(self, delta: Number) -> Bound:
+        """See ``Guarantee.epsilon``; exact over all real epsilon, not only the attained losses."""
+        target = exact(delta, "delta")
+        if not 0 <= target < 1:
+            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+        low, high = (end.epsilon(target) for end in self._ends())
+        return Bound(low[0], high[1])
+
+    def _ends(self) -> tuple[_Composed, _Composed]:
+        """The composition at the lower and at the upper ends of the parts' parameters."""
+        return _composed(self.parts, 0), _composed(self.parts, 1)
+
+
+def _composed(parts: Sequence[tuple[ApproxDP, int]], end: int) -> _Composed:
+    coins: Counter[Fraction] = Counter()
+    failures: Counter[Fraction] = Counter()
+    for part, times in parts:
+        coins[ends_of(part.epsilon_parameter, "epsilon")[end]] += times
+        failures[ends_of(part.delta_parameter, "delta")[end]] += times
+    kinds = [Coins(epsilon, times) for epsilon, times in coins.items() if epsilon and times]
+    kept = tuple((failure, times) for failure, times in failures.items() if failure and times)
+    return _Composed(tuple(sorted(kinds, key=lambda kind: kind.times)), kept)
+
+
+@dataclass(frozen=True)
+class _Composed:
+    """Coins of each kind, and failures with how often they may happen; all parameters exact."""
+
+    kinds: tuple[Coins, ...]
+    failures: tuple[tuple[Fraction, int], ...]
+
+    @property
+    def largest(self) -> Fraction:
+        return sum((kind.largest for kind in self.kinds), Fraction(0))
+
+    def failure(self) -> flint.arb:
+        """1 - prod (1 - delta_i), without cancellation."""
+        if any(failure == 1 for failure, _ in self.failures):
+            return flint.arb(1)
+        logs = (times * arb_of(-failure).log1p() for failure, times in self.failures)
+        return -(sum(logs, flint.arb(0)).expm1())
+
+    def delta(self, point: Fraction) -> flint.arb:
+        failure = self.failure()
+        if point >= self.largest:
+            return failure
+        coins = self.kinds[0] if len(self.kinds) == 1 else MixedCoins(self.kinds)
+        return failure + (1 - failure) * coins.hockey_stick(point)
+
+    def epsilon(self, target: Fraction) -> tuple[float, float]:
+        """Ends around the smallest epsilon >= 0 for ``target``."""
+        fits = self._fits(target)
+        if fits is False:
+            return math.inf, math.inf
+        with precision(128):
+            top = round_down(arb_of(self.largest)), round_up(arb_of(self.largest))
+        if fits is None:
+            return top[0], math.inf
+        if not self.kinds or target == self._exact_failure():
+            return top
+        if len(self.kinds) == 1:
+            return self._inverse(self.kinds[0], target)
+        return bracket(self.delta, target, start=top[1] / 2)
+
+    def _inverse(self, coins: Coins, target: Fraction) -> tuple[float, float]:
+        for bits in PRECISIONS:
+            with precision(bits):
+                found = self._root(coins, target)
+                if found is not None:
+                    return max(round_down(found), 0.0), round_up(found)
+        raise ArithmeticError(f"delta ({float(target)!r}): no epsilon could be certified")
+
+    def _root(self, coins: Coins, target: Fraction) -> flint.arb | None:
+        """The epsilon for ``target``; None where the precision in force does not give a double's worth."""
+        failure = self.failure()
+        goal = (arb_of(target) - failure) / (1 - failure)
+        start = coins.hockey_stick(Fraction(0))
+        if start <= goal:
+            return flint.arb(0)
+        if not start > goal > 0:
+            return None
+        try:
+            found = coins.inverse(goal)
+        except ArithmeticError:
+            return None
+        return found if found.rel_accuracy_bits() > 64 else None
+
+    def _fits(self, target: Fraction) -> bool | None:
+        """Whether the failures alone fit into ``target``; None where no precision decides."""
+        known = self._exact_failure()
+        if known is not None:
+            return target >= known
+        for bits in PRECISIONS:
+            with precision(bits):
+                failure = self.failure()
+                if failure > arb_of(target):
+                    return False
+                if failure < arb_of(target):
+                    return True
+        return None
+
+    def _exact_failure(self) -> Fraction | None:
+        """1 - prod (1 - delta_i) as a rational, where it is short enough to be worth it."""
+        if sum(times for _, times in self.failures) > 64:
+            return None
+        return 1 - math.prod(((1 - failure) ** times for failure, times in self.failures), start=Fraction(1))

@@ -1,0 +1,166 @@
+"""Optimal composition: binomial tails against fractions, profiles against enumeration, inverses both ways."""
+
+import itertools
+import math
+from fractions import Fraction
+from math import comb
+
+import flint
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accountant.bounds import Bound
+from accountant.composition import compose_approx, compose_approx_optimal
+from accountant.composition.coins import Coins, upper_tail
+from accountant.enclosures import arb_of, precision
+from accountant.notions import ApproxDP, PureDP
+
+EPSILONS = st.fractions(Fraction(1, 1000), 3, max_denominator=1000)
+DELTAS = st.floats(-69, -0.1).map(math.exp)
+
+
+def enumerated(parts, point):
+    """delta at ``point`` by running through all outcomes of all coins, in 60 digits."""
+    mpmath.mp.dps = 60
+    coins = [
+        ApproxDP(part.epsilon_parameter, 0).epsilon_parameter for part, times in parts for _ in range(times)
+    ]
+    coins = [mpmath.mpf(Fraction(c).numerator) / Fraction(c).denominator for c in coins]
+    total = mpmath.mpf(0)
+    for signs in itertools.product((1, -1), repeat=len(coins)):
+        p = q = mpmath.mpf(1)
+        for sign, epsilon in zip(signs, coins, strict=True):
+            p /= 1 + mpmath.exp(-sign * epsilon)
+            q /= 1 + mpmath.exp(sign * epsilon)
+        total += max(
+            p - mpmath.exp(mpmath.mpf(Fraction(point).numerator) / Fraction(point).denominator) * q, 0
+        )
+    kept = mpmath.mpf(1)
+    for part, times in parts:
+        failure = Fraction(part.delta_parameter)
+        kept *= (1 - mpmath.mpf(failure.numerator) / failure.denominator) ** times
+    return 1 - kept * (1 - total)
+
+
+def encloses(found, truth, slack=mpmath.mpf(10) ** -40):
+    return found.lower <= truth * (1 + slack) and truth * (1 - slack) <= found.upper
+
+
+@given(st.integers(1, 60), st.fractions(Fraction(1, 50), 50), st.data())
+def test_binomial_tails_against_fractions(times, ratio, data):
+    start = data.draw(st.integers(-1, times + 2))
+    exact = (
+        sum((comb(times, j) * ratio**j for j in range(max(start, 0), times + 1)), Fraction(0))
+        / (1 + ratio) ** times
+    )
+    with precision(128):
+        found = upper_tail(times, arb_of(ratio), start)
+        assert (
+            found.contains(arb_of(exact).mid())
+            or abs(found - arb_of(exact)) < exact.numerator * flint.arb(2) ** -100
+        )
+        assert not found < arb_of(exact) and not found > arb_of(exact)
+        assert exact == 0 or found.rel_accuracy_bits() > 90
+
+
+PARTS = st.lists(
+    st.tuples(st.builds(ApproxDP, EPSILONS, st.sampled_from([Fraction(0), Fraction(1, 100), Fraction(1, 10**9)])),
+              st.integers(0, 3)),
+    min_size=1, max_size=3,
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=60)
+@given(PARTS, st.fractions(0, 8, max_denominator=100))
+def test_profiles_against_enumeration(parts, point):
+    found = compose_approx_optimal(parts).delta(point)
+    truth = enumerated(parts, point)
+    assert encloses(found, truth)
+    assert found.relative_width < 1e-14 or truth < mpmath.mpf(10) ** -40
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(1, 400), EPSILONS, DELTAS)
+def test_the_inverse_is_where_the_profile_crosses(times, epsilon, delta):
+    composed = compose_approx_optimal([(PureDP(epsilon), times)])
+    found = composed.epsilon(delta)
+    assert found.width <= 4e-16 * found.upper
+    assert composed.delta(found.upper).lower <= delta
+    assert found.lower == 0 or composed.delta(found.lower).upper >= delta
+    assert found.upper <= float(times * epsilon) * (1 + 1e-15)
+
+
+@settings(deadline=None, max_examples=30)
+@given(PARTS, DELTAS)
+def test_never_worse_than_basic_composition(parts, delta):
+    optimal = compose_approx_optimal(parts).epsilon(delta)
+    basic = compose_approx(*(part for part, times in parts for _ in range(times))).epsilon(delta)
+    assert optimal.lower <= basic.upper
+
+
+@pytest.mark.parametrize("delta", ["1e-30", "1e-6", "0.2"])
+def test_one_part_is_itself(delta):
+    part = ApproxDP("1.25", "1e-30")
+    assert compose_approx_optimal([(part, 1)]).epsilon(delta).upper == pytest.approx(
+        part.epsilon(delta).upper, rel=1e-15
+    )
+    assert compose_approx_optimal([(part, 1)]).epsilon("1e-31") == Bound(math.inf, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("times", "epsilon", "delta"),
+    [(10**6, "0.001", "1e-30"), (10**6, "1", "0.5"), (3 * 10**5, "0.01", "1e-8")],
+)
+def test_a_million_parts(times, epsilon, delta):
+    composed = compose_approx_optimal([(ApproxDP(epsilon, "1e-40"), times)])
+    found = composed.epsilon(delta)
+    assert 0 < found.width <= 4e-16 * found.upper
+    assert composed.delta(found.lower).upper >= float(delta) >= composed.delta(found.upper).lower
+
+
+def test_pure_privacy_is_the_sum():
+    parts = [(PureDP("0.1"), 7), (PureDP("0.25"), 2)]
+    assert compose_approx_optimal(parts).epsilon(0).contains(1.2)
+    assert compose_approx_optimal([(ApproxDP(1, "1e-9"), 2)]).epsilon(0).lower == math.inf
+    assert compose_approx_optimal([(ApproxDP(0, "0.25"), 2)]).delta(0).contains(0.4375)
+    assert compose_approx_optimal([]).epsilon("1e-9").upper == 0
+
+
+def test_failures_that_fill_delta_exactly():
+    thrice = compose_approx_optimal([(ApproxDP("0.5", "0.5"), 3)])
+    assert thrice.epsilon("0.875").contains(1.5)
+    assert thrice.epsilon("0.874999").lower == math.inf
+
+
+def test_bounds_as_parameters_widen_the_answer():
+    wide = compose_approx_optimal([(ApproxDP(Bound(0.1, 0.2), 0), 10)]).epsilon("1e-3")
+    low, high = (compose_approx_optimal([(ApproxDP(e, 0), 10)]).epsilon("1e-3") for e in (0.1, 0.2))
+    assert (wide.lower, wide.upper) == (low.lower, high.upper)
+
+
+def test_a_coin_that_reveals_less_is_seen():
+    """Known-bad control: the profile of a slightly smaller epsilon is certified to be too small."""
+    true = enumerated([(PureDP("0.3"), 8)], Fraction(1))
+    assert compose_approx_optimal([(PureDP("0.2999999"), 8)]).delta(1).upper < true
+
+
+@pytest.mark.parametrize("times", [-1, 2.0, True])
+def test_counts_must_be_counts(times):
+    with pytest.raises(ValueError, match="times"):
+        compose_approx_optimal([(PureDP(1), times)])
+
+
+def test_too_many_different_losses_are_refused():
+    many = compose_approx_optimal([(PureDP(Fraction(1, 1000 + k)), 5) for k in range(12)])
+    with pytest.raises(ValueError, match="different losses"):
+        many.delta(0)
+
+
+def test_the_mean_is_not_needed_to_be_found():
+    """Far below the mean the tail is summed from the other side."""
+    with precision(128):
+        assert upper_tail(10**6, flint.arb(1), 400_000) > 1 - flint.arb("1e-300")
+        low = Coins(Fraction(1), 10**6).hockey_stick(Fraction(0))
+        assert low > 1 - flint.arb("1e-30")
