@@ -1,0 +1,201 @@
+"""The binomial distribution, certified: masses in double precision, masses and tails in Arb.
+
+A lower tail is its last mass times the ratio S = P[X <= k] / P[X = k], which is a continued fraction of
+positive tails: some hundred terms give it to full precision, whatever the number of trials. The masses
+of many counts at once come from Stirling's series and the deviance, with an error bound for each. The
+derivations stand in docs/notes/binomial.md.
+
+Source: Loader, Fast and accurate computation of binomial probabilities (2000), for the deviance; DLMF
+15.7.5 (Gauss) for the continued fraction.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.enclosures import arb_of, precision
+
+__all__ = ["MOST_TRIALS", "UNIT", "LogMasses", "check_law", "log_masses", "lower_tail", "mass", "tail_ratio"]
+
+Floats = NDArray[np.float64]
+MOST_TRIALS = 10**15
+"""Counts and their differences are exact in double precision up to here, with room to spare."""
+UNIT = 2.0**-53
+"""The relative error of one rounded operation."""
+
+
+def check_law(trials: int, probability: Fraction) -> None:
+    """Refuse what is no binomial law that this module answers for.
+
+    Raises:
+        ValueError: for trials outside 0 .. 10^15 or a probability outside [0, 1].
+    """
+    if isinstance(trials, bool) or not isinstance(trials, int) or not 0 <= trials <= MOST_TRIALS:
+        raise ValueError(f"trials ({trials!r}) must be an integer in [0, {MOST_TRIALS:.0e}]")
+    if not 0 <= probability <= 1:
+        raise ValueError(f"probability ({probability!r}) must be in [0, 1]")
+
+
+def mass(trials: int, probability: Fraction, count: int) -> flint.arb:
+    """P[X = count] for X ~ Binomial(trials, probability), at the precision in force.
+
+    >>> with precision(80): float(mass(4, Fraction(1, 2), 1))
+    0.25
+    """
+    if not 0 <= count <= trials:
+        return flint.arb(0)
+    if probability in (0, 1):
+        return flint.arb(int(count == trials * probability))
+    ways = (flint.arb(j + 1).lgamma() for j in (trials, count, trials - count))
+    logs = count * arb_of(probability).log() + (trials - count) * arb_of(1 - probability).log()
+    return (next(ways) - next(ways) - next(ways) + logs).exp()
+
+
+def tail_ratio(trials: int, probability: Fraction, count: int) -> flint.arb:
+    """P[X <= count] / P[X = count], for a count at or below (trials + 1) probability.
+
+    >>> with precision(80): float(tail_ratio(4, Fraction(1, 2), 1))
+    1.25
+
+    Raises:
+        ValueError: for a count outside [0, (trials + 1) probability], or equal to trials.
+    """
+    if not 0 <= count <= (trials + 1) * probability or count >= trials:
+        raise ValueError(f"count ({count!r}) must be in [0, (trials + 1) probability] and below trials")
+    start = _far_enough(trials, probability, count)
+    odds, ratio = (1 - probability) / probability, _refined_ratio(trials, probability, start)
+    for j in range(start + 1, count + 1):  # S_j = 1 + (mass(j - 1) / mass(j)) S_{j-1}
+        ratio = 1 + ratio * (j * odds.numerator) / ((trials - j + 1) * odds.denominator)
+    return ratio
+
+
+def _far_enough(trials: int, probability: Fraction, count: int) -> int:
+    """Where the continued fraction converges fast: half a standard deviation below the mean."""
+    spread = math.sqrt(trials * probability * (1 - probability))
+    return max(0, min(count, math.floor(trials * probability - spread / 2)))
+
+
+def _refined_ratio(trials: int, probability: Fraction, count: int) -> flint.arb:
+    depth = 32
+    while True:
+        ratio = _gauss(trials, probability, count, min(depth, count))
+        if depth >= count or ratio.rel_accuracy_bits() >= flint.ctx.prec - 48:
+            return ratio
+        depth *= 2
+        if depth > _MOST_TERMS:
+            return ratio  # still an enclosure
+
+
+_MOST_TERMS = 1 << 14
+
+
+def _gauss(trials: int, probability: Fraction, count: int, depth: int) -> flint.arb:
+    """Gauss's continued fraction for S with its exact tail at ``depth`` enclosed: that tail is in [1 - A, 1].
+
+    1/S = t_0, t_m = 1 - A_m / (1 + B_m / t_{m+1}), all t_m in (0, 1], and t_count = 1.
+    """
+    odds, rest = arb_of((1 - probability) / probability), trials - count
+
+    def falling(m: int) -> flint.arb:
+        return odds * ((count - m) * (rest + m)) / ((rest + 2 * m) * (rest + 2 * m + 1))
+
+    tail = flint.arb(1).union(1 - falling(depth))
+    if depth == count:
+        tail = flint.arb(1)
+    for m in range(depth - 1, -1, -1):
+        rising = odds * ((m + 1) * (trials + m + 1)) / ((rest + 2 * m + 1) * (rest + 2 * m + 2))
+        tail = 1 - falling(m) / (1 + rising / tail)
+    return 1 / tail
+
+
+def lower_tail(trials: int, probability: Fraction, count: int) -> flint.arb:
+    """P[X <= count]: relatively accurate at and below the mean, one minus the other tail above it.
+
+    >>> with precision(80): float(lower_tail(4, Fraction(1, 2), 1))
+    0.3125
+    """
+    if count < 0 or (probability == 1 and count < trials):
+        return flint.arb(0)
+    if count >= trials or probability == 0:
+        return flint.arb(1)
+    if count <= (trials + 1) * probability:
+        return mass(trials, probability, count) * tail_ratio(trials, probability, count)
+    return 1 - lower_tail(trials, 1 - probability, trials - count - 1)
+
+
+@dataclass(frozen=True)
+class LogMasses:
+    """Logarithms of masses; each true one is within its ``errors`` (absolute, proved) of ``values``."""
+
+    values: Floats
+    errors: Floats
+
+
+def log_masses(trials: int, probability: Fraction, counts: NDArray[np.int64]) -> LogMasses:
+    """log P[X = k] for the ``counts`` k in 0 .. trials, and a proved absolute error for each.
+
+    >>> found = log_masses(4, Fraction(1, 2), np.arange(5))
+    >>> bool(np.all(abs(np.exp(found.values) - np.array([1, 4, 6, 4, 1]) / 16) < 1e-14))
+    True
+
+    Raises:
+        ValueError: see ``check_law``; and for a probability of 0 or 1, where some logarithm is infinite.
+    """
+    check_law(trials, probability)
+    if probability in (0, 1):
+        raise ValueError(f"probability ({probability!r}) must be strictly between 0 and 1")
+    base = math.floor(trials * probability)
+    part = float(trials * probability - base)
+    away = (counts - base).astype(np.float64) - part
+    hits, misses = counts.astype(np.float64), (trials - counts).astype(np.float64)
+    first = _deviance(hits, float(trials * probability), away)
+    second = _deviance(misses, float(trials * (1 - probability)), -away)
+    whole = _stirling(np.array([float(trials)]))[0]
+    halves = _stirling(hits), _stirling(misses)
+    values = whole - halves[0] - halves[1] - first[0] - second[0]
+    sizes = whole + halves[0] + halves[1] + first[0] + second[0]
+    return LogMasses(values, first[1] + second[1] + UNIT * (16 * sizes + 16))
+
+
+def _deviance(count: Floats, mean: float, away: Floats) -> tuple[Floats, Floats]:
+    """x log(x/M) + M - x for x = ``count``, M = ``mean``, x - M = ``away``, and its proved error."""
+    slant = away / (count + mean)
+    square = slant * slant
+    series = square * np.polynomial.polynomial.polyval(square, _ODD)
+    near = away * slant + 2 * count * slant * series
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = np.where(count > 0, count * np.log(count / mean), 0.0) - away
+    close = np.abs(slant) < 0.1
+    value = np.maximum(np.where(close, near, far), 0.0)
+    return value, UNIT * (np.where(close, 16.0, 256.0) * value + 8.0)
+
+
+_ODD = np.array([1 / (2 * j + 1) for j in range(1, 10)])
+_TABLE = 16
+
+
+def _stirling(count: Floats) -> Floats:
+    """log(k!) - k log k + k: from a table below 16, by Stirling's enveloping series from there on."""
+    safe = np.maximum(count, _TABLE)
+    inverse = 1 / (safe * safe)
+    series = np.polynomial.polynomial.polyval(inverse, _BERNOULLI) / safe
+    large = 0.5 * np.log(2 * np.pi * safe) + series
+    return np.where(count < _TABLE, _small()[np.minimum(count, _TABLE - 1).astype(np.int64)], large)
+
+
+_BERNOULLI = np.array([1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188])
+
+
+@functools.cache
+def _small() -> Floats:
+    """The first values of ``_stirling``, each the double nearest to an Arb enclosure of 128 bits."""
+    with precision(128):
+        rest = (flint.arb(k + 1).lgamma() - (k * flint.arb(k).log() - k if k else 0) for k in range(_TABLE))
+        return np.array([float(value.mid()) for value in rest])

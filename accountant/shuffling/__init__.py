@@ -1,0 +1,1 @@
+"""Shuffling: exact privacy of shuffled counts, and amplification of local randomisers by shuffling."""

@@ -1,0 +1,176 @@
+"""BinomialView: what one user's message adds to a binomial sum, exactly.
+
+The others' messages sum to b = Binomial(trials, probability); the user adds 1 with chance ``first`` under
+one input, ``second`` under the other. Every shuffled count of bits is such a view: noise of a protocol
+(the input itself is added: 0 against 1), randomised response among equals, clones given their number.
+
+The likelihood ratio falls in the sum, so that the best event is a lower tail up to a threshold K known
+in closed form, and delta = b(K) (s - (exp(epsilon) - 1) S_K): one mass and one tail ratio
+(docs/notes/shuffling.md).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
+import flint
+
+from accountant.binomial import check_law, mass, tail_ratio
+from accountant.bounds import Bound
+from accountant.enclosures import Number, arb_of, exact, round_down, round_up
+from accountant.inversion import Profile, bracket, refined
+
+__all__ = ["BinomialView", "certified_inverse", "hockey_stick"]
+
+
+@dataclass(frozen=True)
+class BinomialView:
+    """Both directions of a view of a binomial sum; a notion of privacy (see ``Guarantee``).
+
+    ``probability``, ``first`` and ``second`` may be given as text or fractions, exactly.
+
+    >>> view = BinomialView(1_000_000, "1/2", 0, 1)
+    >>> view.delta("0.01").upper
+    1.073e-10
+
+    Raises:
+        ValueError: naming the value, for trials outside 0 .. 10^15 or a chance outside [0, 1].
+    """
+
+    trials: int
+    probability: Number
+    first: Number = 0
+    second: Number = 1
+
+    def __post_init__(self) -> None:
+        check_law(self.trials, exact(self.probability, "probability"))
+        for name in ("first", "second"):
+            if not 0 <= exact(getattr(self, name), name) <= 1:
+                raise ValueError(f"{name} ({getattr(self, name)!r}) must be in [0, 1]")
+
+    def delta(self, epsilon: Number) -> Bound:
+        """See ``Guarantee.delta``; the larger of the two directions, relatively accurate at any size."""
+        point = exact(epsilon, "epsilon")
+        if point < 0:
+            raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
+        values = [refined(partial(hockey_stick, *direction, point)) for direction in self.directions()]
+        lower, upper = (max(end(value) for value in values) for end in (round_down, round_up))
+        return Bound(max(lower, 0.0), min(upper, 1.0))
+
+    def epsilon(self, delta: Number) -> Bound:
+        """See ``Guarantee.epsilon``; infinite below the chance of an outcome only one input can have."""
+        target = exact(delta, "delta")
+        if not 0 <= target < 1:
+            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+        ends = [_inverse(d, target) for d in self.directions()]
+        return Bound(max(low for low, _ in ends), max(high for _, high in ends))
+
+    def directions(self) -> tuple[Direction, Direction]:
+        """(trials, p, a, c) with a <= c, one for each direction; the second one is the sum's mirror image."""
+        p = exact(self.probability)
+        a, c = sorted((exact(self.first), exact(self.second)))
+        return (self.trials, p, a, c), (self.trials, 1 - p, 1 - c, 1 - a)
+
+
+Direction = tuple[int, Fraction, Fraction, Fraction]
+
+
+def hockey_stick(trials: int, p: Fraction, first: Fraction, second: Fraction, epsilon: Fraction) -> flint.arb:
+    """sup over events of P - exp(epsilon) Q, P and Q the sums with the user's 1 of chance first <= second.
+
+    At the precision in force; both laws are Binomial(trials, p) plus the user's Bernoulli variable.
+
+    >>> from accountant.enclosures import precision
+    >>> with precision(96): float(hockey_stick(2, Fraction(1, 2), Fraction(0), Fraction(1), Fraction(0)))
+    0.5
+    """
+    scale = arb_of(epsilon).exp()
+    stay = arb_of(1 - first) - scale * arb_of(1 - second)
+    move = scale * arb_of(second) - arb_of(first)
+    if first == second or stay <= 0:
+        return flint.arb(0)
+    if p in (0, 1):
+        return _positive(stay)  # a sum that is known but for the user's message
+    values = [_lower_event(trials, p, scale, move, last) for last in _thresholds(trials, p, stay, move)]
+    return _positive(values[0].union(values[-1]))
+
+
+def _positive(value: flint.arb) -> flint.arb:
+    """The part of the enclosure that is at least 0, where the number is known to be."""
+    return value if value >= 0 else flint.arb(0).union(value.upper())
+
+
+def _lower_event(trials: int, p: Fraction, scale: flint.arb, move: flint.arb, last: int) -> flint.arb:
+    """P - scale Q of the event that the sum is at most ``last``."""
+    if last < 0:
+        return flint.arb(0)
+    if last == trials:
+        return mass(trials, p, trials) * move - (scale - 1)
+    return mass(trials, p, last) * (move - (scale - 1) * tail_ratio(trials, p, last))
+
+
+def _thresholds(trials: int, p: Fraction, stay: flint.arb, move: flint.arb) -> tuple[int, ...]:
+    """The last sum with P >= scale Q: the integer part of (trials + 1) p stay/(p stay + (1-p) move).
+
+    Both candidates where the enclosure meets an integer: the best event is one of the two.
+    """
+    most = min(math.floor((trials + 1) * p), trials)  # move >= stay
+    weight = arb_of(p) * stay
+    place = (trials + 1) * weight / (weight + arb_of(1 - p) * move)
+    last = place.floor().unique_fmpz()
+    if last is not None:
+        return (min(int(last), most),)
+    ends = math.floor(round_down(place)), math.floor(round_up(place))
+    if ends[1] - ends[0] > 1:
+        raise ArithmeticError("the threshold is not resolved at this precision")
+    return tuple(min(end, most) for end in ends)
+
+
+def _inverse(direction: Direction, target: Fraction) -> tuple[float, float]:
+    trials, p, a, c = direction
+    if a == c:
+        return 0.0, 0.0
+    if c < 1 and target == 0:
+        pure = refined(lambda: arb_of((1 - a) / (1 - c)).log())
+        return round_down(pure), round_up(pure)
+    return certified_inverse(
+        lambda epsilon: hockey_stick(trials, p, a, c, epsilon),
+        target,
+        5 / math.sqrt(1 + trials * p * (1 - p)),
+        refined(lambda: _never(direction)),
+    )
+
+
+_SHADE = Fraction(1, 2**40)
+
+
+def certified_inverse(
+    profile: Profile, target: Fraction, start: float, never: flint.arb
+) -> tuple[float, float]:
+    """Ends around the smallest epsilon with profile(epsilon) <= target; ``never`` is the profile's limit.
+
+    Where the target is within 2^-40 (relative) of the profile's start or of its limit, the search has nothing
+    to see: the end that depends on it is then taken for a target that far off, or infinite.
+    """
+    goal, less, more = (
+        refined(partial(arb_of, target * shade)) for shade in (Fraction(1), 1 - _SHADE, 1 + _SHADE)
+    )
+    top = refined(lambda: profile(Fraction(0)))
+    if never > goal:
+        return math.inf, math.inf
+    if top <= goal:
+        return 0.0, 0.0
+    if target > 0 and not never < less:
+        return 0.0 if not top > more else bracket(profile, target * (1 + _SHADE), start)[0], math.inf
+    if not top > more:
+        return 0.0, bracket(profile, target * (1 - _SHADE), start)[1]
+    return bracket(profile, target, start)
+
+
+def _never(direction: Direction) -> flint.arb:
+    """The chance of an outcome that only the first input has."""
+    trials, p, a, c = direction
+    return flint.arb(0) if c < 1 else arb_of(1 - a) * (mass(trials, p, 0) if p < 1 else 1)
