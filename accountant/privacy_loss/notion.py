@@ -1,0 +1,126 @@
+"""PrivacyLoss: the guarantee of a composition of mechanisms with known dominating pairs.
+
+Two routes stand behind it, both certified on both sides. The moment-generating function is inverted where
+it is known and its integrand decays; everything else goes to a grid of losses. Derivations:
+docs/notes/saddle_inversion.md and docs/notes/loss_grid.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from accountant.bounds import Bound
+from accountant.enclosures import Number, exact
+from accountant.notions import ends_of
+from accountant.pairs.base import Pair
+from accountant.parameters import check_probability
+from accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
+from accountant.privacy_loss.inverting import delta_by_inversion, epsilon_by_inversion
+from accountant.privacy_loss.saddle import Inapplicable, Parts
+
+__all__ = ["Composition", "PrivacyLoss"]
+
+Ends = tuple[float, float]
+Composition = Sequence[tuple[Pair, int]]
+"""Dominating pairs in one direction, with the number of times each is composed."""
+_CHARGE = 1e-14
+
+
+@dataclass(frozen=True)
+class PrivacyLoss:
+    """The privacy profile of composed dominating pairs: the largest over the ``alternatives``.
+
+    One alternative for each direction of the neighbouring relation (a user removed, a user added). The
+    pairs of one alternative dominate adaptively composed mechanisms if each dominates its mechanism at
+    every epsilon, also below 0 (Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10).
+
+    >>> from accountant.pairs.gaussian import SubsampledGaussian
+    >>> step = SubsampledGaussian(0.01, 1.0)
+    >>> training = PrivacyLoss([[(step, 100_000)], [(step.reversed(), 100_000)]])
+    >>> training.epsilon("1e-6").upper
+    27.6725977
+
+    Raises:
+        ValueError: without alternatives, or for a count that is no integer at least 0.
+    """
+
+    alternatives: Sequence[Composition]
+    _merged: tuple[tuple[tuple[Pair, int], ...], ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.alternatives:
+            raise ValueError("alternatives ([]) must hold at least one composition")
+        object.__setattr__(self, "_merged", tuple(_merge(parts) for parts in self.alternatives))
+
+    def delta(self, epsilon: Number) -> Bound:
+        """See ``Guarantee.delta``."""
+        point = ends_of(epsilon, "epsilon")[0]
+        return self._largest(lambda parts: _delta(parts, point))
+
+    def epsilon(self, delta: Number) -> Bound:
+        """See ``Guarantee.epsilon``."""
+        target = exact(delta, "delta")
+        check_probability(float(target) if target >= 0 else -1.0)
+        return self._largest(lambda parts: _epsilon(parts, target))
+
+    def _largest(self, ask: Callable[[Composition], Ends]) -> Bound:
+        ends = [ask(parts) for parts in self._merged]
+        return Bound(max(low for low, _ in ends), max(high for _, high in ends))
+
+
+def _merge(parts: Composition) -> tuple[tuple[Pair, int], ...]:
+    """Equal pairs together; counts checked, zeros left out."""
+    counts: Counter[Pair] = Counter()
+    for pair, count in parts:
+        if isinstance(count, bool) or int(count) != count or count < 0:
+            raise ValueError(f"count ({count!r}) must be an integer at least 0")
+        counts[pair] += int(count)
+    return tuple((pair, count) for pair, count in counts.items() if count)
+
+
+def _delta(parts: Composition, epsilon: Fraction) -> Ends:
+    if not parts:
+        return 0.0, 0.0
+    return _first_route(
+        lambda: delta_by_inversion(_characteristics(parts), epsilon), lambda: delta_by_grid(parts, epsilon)
+    )
+
+
+def _epsilon(parts: Composition, delta: Fraction) -> Ends:
+    if not parts:
+        return 0.0, 0.0
+    if delta == 0:
+        return _pure(parts)
+    return _first_route(
+        lambda: epsilon_by_inversion(_characteristics(parts), delta), lambda: epsilon_by_grid(parts, delta)
+    )
+
+
+def _first_route(inversion: Callable[[], Ends], grid: Callable[[], Ends]) -> Ends:
+    try:
+        return inversion()
+    except Inapplicable:
+        return grid()
+
+
+def _characteristics(parts: Composition) -> Parts:
+    found = [
+        (part, count) for part, count in ((pair.characteristic(), count) for pair, count in parts) if part
+    ]
+    if len(found) < len(parts):
+        raise Inapplicable("a pair's moment-generating function is not known")
+    return found
+
+
+def _pure(parts: Composition) -> Ends:
+    """Epsilon at delta 0: the largest loss, infinite where there is none or a loss is infinite."""
+    if any(pair.cells(np.zeros(1)).infinite[1] > 0 for pair, _ in parts):
+        return math.inf, math.inf
+    total = math.fsum(count * pair.loss_range()[1] for pair, count in parts)
+    return max(total * (1 - _CHARGE), 0.0), max(total * (1 + _CHARGE), 0.0)

@@ -1,0 +1,121 @@
+"""The line through the saddle point: where the inversion integral of a privacy profile is taken.
+
+For a composition with moment-generating function M and any c > 0,
+
+    delta(epsilon) = (1/2 pi i) int_{c - i inf}^{c + i inf} exp(-z epsilon) M(z) / (z (z + 1)) dz.
+
+Every c gives the same value; near the saddle point of the integrand nothing cancels and the integrand is
+short. The search below is a guide: no error bound rests on where it ends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from accountant.pairs.base import Characteristic, Tilted
+
+__all__ = ["Inapplicable", "Line", "Parts", "line_at", "saddle_for_delta", "saddle_for_epsilon"]
+
+Parts = Sequence[tuple[Characteristic, int]]
+"""Characteristics of the composed pairs, with the number of times each occurs."""
+
+
+class Inapplicable(ArithmeticError):  # noqa: N818 (a route that does not apply is no fault of the caller)
+    """The inversion would need more nodes than it may use, or its integrand is not proved to decay."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A composition's moment-generating function and tilted law at one real c."""
+
+    c: float
+    log_mgf: float
+    log_mgf_error: float
+    mean: float
+    variance: float
+    tilts: tuple[tuple[Tilted, int], ...]
+
+    def saddle_epsilon(self) -> float:
+        """The epsilon whose integrand has its saddle point here."""
+        return self.mean - 1 / self.c - 1 / (1 + self.c)
+
+    def log_delta(self, epsilon: float) -> float:
+        """The saddle-point estimate of log delta at the epsilon that belongs to c."""
+        curvature = self.variance + self.c**-2 + (1 + self.c) ** -2
+        poles = math.log(self.c) + math.log1p(self.c)
+        return self.log_mgf - self.c * epsilon - poles - math.log(2 * math.pi * curvature) / 2
+
+    def model(self, c: float) -> Line:
+        """The line at another c, if the loss were Gaussian from here on."""
+        moved = c - self.c
+        log_mgf = self.log_mgf + self.mean * moved + self.variance * moved * moved / 2
+        return Line(c, log_mgf, math.inf, self.mean + self.variance * moved, self.variance, ())
+
+
+def line_at(parts: Parts, c: float) -> Line:
+    """The composition at ``c``; the errors of the factors add.
+
+    Raises:
+        Inapplicable: where a moment-generating function is not known at ``c``.
+    """
+    try:
+        tilts = tuple((part.tilted(c), count) for part, count in parts)
+    except OverflowError as error:
+        raise Inapplicable(str(error)) from error
+    log_mgf = math.fsum(tilt.log_mgf * count for tilt, count in tilts)
+    size = math.fsum(abs(tilt.log_mgf) * count for tilt, count in tilts)
+    error = math.fsum(tilt.log_mgf_error * count for tilt, count in tilts)
+    mean = math.fsum(tilt.mean * count for tilt, count in tilts)
+    variance = math.fsum(tilt.variance * count for tilt, count in tilts)
+    return Line(c, log_mgf, 1.01 * (error + 2.0**-52 * size), mean, variance, tilts)
+
+
+def saddle_for_delta(parts: Parts, log_delta: float) -> Line:
+    """The line near the saddle point of the epsilon that has ``log_delta`` (below 0)."""
+    return _saddle(parts, lambda line: line.log_delta(line.saddle_epsilon()) - log_delta)
+
+
+def saddle_for_epsilon(parts: Parts, epsilon: float) -> Line:
+    """The line near the saddle point of ``epsilon``."""
+    return _saddle(parts, lambda line: (epsilon - line.saddle_epsilon()) * line.c)
+
+
+_START, _SMALLEST, _LARGEST = 1.0, 1e-9, 1e12
+_CLOSE = 0.25
+"""How near in log delta the search comes."""
+
+
+def _saddle(parts: Parts, gap: Callable[[Line], float]) -> Line:
+    """Where ``gap``, in units of log delta, turns negative: the Gaussian model, bisection where it drags."""
+    c, low, high = _START, _SMALLEST, _LARGEST
+    for turn in range(80):
+        try:
+            line = line_at(parts, c)
+            value = gap(line)
+        except (Inapplicable, OverflowError):
+            line, value = None, -math.inf
+        if line is not None and (abs(value) < _CLOSE or high / low < 1 + 1e-6):
+            return line
+        low, high = (max(low, c), high) if value > 0 else (low, min(high, c))
+        if line is None or (turn % 3 == 2 and high / low < 1e6):
+            c = math.sqrt(low * high) if line is not None else c / 4
+        else:
+            c = _solve(_modelled(gap, line), max(low, c / 16), min(high, 2 * c))
+    raise Inapplicable("no saddle point was found")
+
+
+def _modelled(gap: Callable[[Line], float], line: Line) -> Callable[[float], float]:
+    return lambda c: gap(line.model(c))
+
+
+def _solve(gap: Callable[[float], float], low: float, high: float) -> float:
+    """Bisection in log c; the nearer end where there is no change of sign."""
+    for _ in range(30):
+        middle = math.sqrt(low * high)
+        if gap(middle) > 0:
+            low = middle
+        else:
+            high = middle
+    return math.sqrt(low * high)

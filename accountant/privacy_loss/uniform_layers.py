@@ -1,0 +1,59 @@
+"""Uniform laws inside a law: a bound on a characteristic function that holds at every frequency beyond one.
+
+If a law contains weights w_j of uniform laws on intervals of width l_j, then for all t
+
+    |phi(t)| <= 1 - sum_j w_j (1 - |sinc(t l_j / 2)|),     sinc(x) = sin(x)/x,
+
+and replacing |sinc| by its supremum over larger arguments gives a bound that decreases in t: what an
+inversion formula needs to be cut off with a proof. See docs/notes/saddle_inversion.md, section 4.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from accountant.pairs.base import Floats
+
+__all__ = ["decay", "layers"]
+
+_SECOND_PEAK = 0.21724
+"""An upper bound on |sinc(x)| for every x >= pi; its largest value there is 0.217233..."""
+_LEVELS = np.unique(np.concatenate([np.linspace(0, 1, 49)[1:], np.geomspace(1e-5, 0.5, 40)]))
+"""Levels of the density, as parts of its peak: even ones for the body, geometric ones for the tails."""
+
+
+def decay(weights: Floats, widths: Floats, frequencies: Floats) -> Floats:
+    """The log of a bound on |phi(t')| for every t' >= t, at each t of ``frequencies`` (above 0).
+
+    >>> import numpy as np
+    >>> uniform = decay(np.array([1.0]), np.array([2.0]), np.array([1.0, 100.0]))
+    >>> np.exp(uniform)
+    array([0.841471, 0.01])
+    """
+    half = np.outer(frequencies, widths) / 2
+    beyond = np.minimum(_SECOND_PEAK, 1 / np.maximum(half, np.pi))
+    first = np.sinc(np.minimum(half, np.pi) / np.pi)
+    supremum = np.maximum(first, beyond)
+    loss = ((1 - supremum) * weights).sum(axis=1)
+    return np.log1p(-np.minimum(loss * (1 - 1e-9), 1 - 1e-12))
+
+
+def layers(density: Floats, points: Floats) -> tuple[Floats, Floats]:
+    """Weights and widths of nested uniform laws below a density.
+
+    Args:
+        density: lower bounds on the density on each cell; shape (n,).
+        points: the n + 1 ends of the cells, increasing.
+
+    The sets where the density exceeds a level are cut down to the run of cells around its peak, so that
+    they are intervals, each inside the one before.
+    """
+    peak = int(np.argmax(density))
+    left = np.minimum.accumulate(density[: peak + 1][::-1])[::-1]
+    right = np.minimum.accumulate(density[peak:])
+    levels = density[peak] * _LEVELS
+    first = np.searchsorted(left, levels, side="left")
+    last = peak + len(right) - np.searchsorted(right[::-1], levels, side="left")
+    widths = (points[np.maximum(last, first + 1)] - points[first]) * (1 - 1e-9)
+    weights = np.diff(levels, prepend=0.0) * widths * (1 - 1e-9)
+    return weights, widths
