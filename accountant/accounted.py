@@ -79,11 +79,50 @@ class Accountant:
     guarantee: Callable[[Any, Adjacency], Accounted]
     noise: str
     """Name of the parameter that calibration searches."""
-    calibrate: Callable[[Any, Adjacency, Any, Any], tuple[Any, Any]] = field(repr=False)
-    """(parameters, adjacency, epsilon, delta) -> (parameters that meet it, parameters that do not)."""
+    calibrate: Callable[[Any, Adjacency, Any, Any], tuple[Any, Any]] | None = field(default=None, repr=False)
+    """(parameters, adjacency, epsilon, delta) -> (parameters that meet it, parameters that do not); None for
+    the general search, ``accountant.calibration``."""
+    adjacency: Adjacency | None = None
+    """The relation that is meant where none is given; None where one must be."""
+    safer: int = 1
+    """1 where more of ``noise`` is more private, -1 where less is."""
+
+    def relation(self, given: str | None) -> Adjacency:
+        """The neighbouring relation of that name, or without one the relation that is meant.
+
+        >>> accountant_for("gaussian").relation(None).value
+        'by-sensitivity'
+
+        Raises:
+            ValueError: for an unknown name, or none where there is no default.
+        """
+        if given is not None:
+            return Adjacency.of(given)
+        if self.adjacency is None:
+            raise ValueError(f"adjacency is missing; {self.name} has users, and there is no default")
+        return self.adjacency
+
+    def least_noise(self, parameters: Any, adjacency: Adjacency, epsilon: Any, delta: Any) -> tuple[Any, Any]:
+        """Parameters with the least noise certified to meet (epsilon, delta), and ones just below that miss.
+
+        Raises:
+            ValueError: for a bad target, or one that no noise, or every noise, meets.
+            ArithmeticError: where the guarantee is not exact enough to decide.
+        """
+        if self.calibrate is not None:
+            return self.calibrate(parameters, adjacency, epsilon, delta)
+        from accountant.calibration import calibrate_noise
+
+        def guarantee_of(chosen: Any) -> Guarantee:
+            return self.guarantee(chosen, adjacency).guarantee
+
+        return calibrate_noise(parameters, self.noise, guarantee_of, epsilon, delta, safer=self.safer)
 
 
-CATALOGUE: Mapping[str, str] = {"rlsvi": "accountant.rl.rlsvi"}
+CATALOGUE: Mapping[str, str] = {
+    "rlsvi": "accountant.rl.rlsvi",
+    "gaussian": "accountant.noise.gaussian",
+}
 """Command-line name -> module whose ``ACCOUNTANT`` serves it."""
 
 

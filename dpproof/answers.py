@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from accountant.accounted import Accountant, Accounted
 from accountant.adjacency import Adjacency
 from accountant.bounds import Bound
+from accountant.calibration import neighbours_of
 from accountant.enclosures import Number, exact
+from accountant.notions import Guarantee
 from accountant.parameters import Parameters
 from dpproof import __version__
 
 __all__ = ["account", "calibrate", "envelope", "number", "verdicts_of", "verify"]
 
 Json = dict[str, Any]
+Ask = Callable[[Guarantee], Bound]
 
 
 def envelope(body: Mapping[str, Any]) -> Json:
@@ -69,7 +72,10 @@ def account(
     asked, answer, at = ("epsilon", "delta", epsilon) if delta is None else ("delta", "epsilon", delta)
     shown = _asked(at or 0, asked)
     found = accountant.guarantee(parameters, adjacency)
+    ask = _once(lambda guarantee: getattr(guarantee, answer)(at))
     verdicts = verdicts_of(*_statements(found))
+    mechanism = _mechanism(found, ask)
+    attained = found.attained is not None and found.attained.guarantee == found.guarantee
     body = {
         "name": accountant.name,
         "parameters": parameters.as_json(),
@@ -78,9 +84,9 @@ def account(
         "released": found.released,
         "joint_by": found.joint_statement,
         asked: shown,
-        answer: getattr(found.guarantee, answer)(at).as_json(),
-        "mechanism": _attained(found, answer, at),
-        "published": _published(found, answer, at, verdicts),
+        answer: mechanism if attained else ask(found.guarantee).as_json(),
+        "mechanism": mechanism,
+        "published": _published(found, answer, at, ask, verdicts),
         "statement": found.statement,
         "verdict": verdicts[found.statement],
         "notes": list(found.notes),
@@ -88,12 +94,25 @@ def account(
     return envelope(body)
 
 
-def _attained(found: Accounted, answer: str, at: Any) -> Json | None:
+def _once(ask: Ask) -> Ask:
+    """``ask``, but of equal guarantees only once: a numerical notion takes its time."""
+    known: list[tuple[Guarantee, Bound]] = []
+
+    def asked(guarantee: Guarantee) -> Bound:
+        for other, bound in known:
+            if other == guarantee:
+                return bound
+        known.append((guarantee, ask(guarantee)))
+        return known[-1][1]
+
+    return asked
+
+
+def _mechanism(found: Accounted, ask: Ask) -> Json | None:
     """The value of everything released, between a named pair and the guarantee."""
     if found.attained is None:
         return None
-    low: Bound = getattr(found.attained.guarantee, answer)(at)
-    high: Bound = getattr(found.guarantee, answer)(at)
+    low, high = ask(found.attained.guarantee), ask(found.guarantee)
     return Bound(low.lower, high.upper, "mechanism", found.attained.pair).as_json()
 
 
@@ -106,10 +125,10 @@ def _statements(found: Accounted) -> list[str]:
     ]
 
 
-def _published(found: Accounted, answer: str, at: Any, verdicts: Mapping[str, str]) -> Json | None:
+def _published(found: Accounted, answer: str, at: Any, ask: Ask, verdicts: Mapping[str, str]) -> Json | None:
     if found.published is None:
         return None
-    exact = getattr(found.published.exact, answer)(at).as_json()
+    exact = ask(found.published.exact).as_json()
     printed = {"epsilon": _ends(found.published.epsilon(at))} if answer == "epsilon" else {}
     statement, other = found.published.statement, found.published.exact_statement
     return {
@@ -129,13 +148,16 @@ def _ends(bound: Bound) -> Json:
 def calibrate(
     accountant: Accountant, parameters: Parameters, adjacency: Adjacency, target: str, delta: str
 ) -> Json:
-    """The smallest noise whose certified epsilon meets the target, and the proof that less would not."""
+    """The smallest noise whose certified epsilon meets the target, and the proof that less would not.
+
+    Raises:
+        ArithmeticError: if one of the two could not be certified.
+    """
     shown = {"target_epsilon": _asked(target, "epsilon"), "delta": _asked(delta, "delta")}
-    meets, misses = accountant.calibrate(parameters, adjacency, target, delta)
+    meets, misses = accountant.least_noise(parameters, adjacency, target, delta)
     found, below = (accountant.guarantee(choice, adjacency) for choice in (meets, misses))
-    met, missed = found.guarantee.epsilon(delta), below.guarantee.epsilon(delta)
-    if not met.upper <= exact(target) < missed.lower:
-        raise ArithmeticError(f"the noise found ({met}) was not certified to be the least for {target}")
+    met = _met(found.guarantee, target, delta)
+    ask = _once(lambda guarantee: met if guarantee == found.guarantee else guarantee.epsilon(delta))
     body = {
         "name": accountant.name,
         "parameters": meets.as_json(),
@@ -145,11 +167,35 @@ def calibrate(
         "epsilon": met.as_json(),
         "minimal": {
             "value_below": getattr(misses, accountant.noise),
-            "epsilon_lower": number(missed.lower),
+            "epsilon_lower": number(_missed(below.guarantee, target, delta)),
         },
-        "published": _published(found, "epsilon", delta, verdicts_of(*_statements(found))),
+        "published": _published(found, "epsilon", delta, ask, verdicts_of(*_statements(found))),
     }
     return envelope(body)
+
+
+def _met(guarantee: Guarantee, target: str, delta: str) -> Bound:
+    """Epsilon, its upper end at most the target.
+
+    Where inversion stops a little short of that, the profile at the target decides.
+    """
+    bound, limit = guarantee.epsilon(delta), neighbours_of(exact(target))[0]
+    if bound.upper <= limit:
+        return bound
+    if guarantee.delta(limit).upper <= exact(delta):
+        return Bound(min(bound.lower, limit), limit)
+    raise ArithmeticError(f"the noise found was not certified to meet epsilon {target}: {bound}")
+
+
+def _missed(guarantee: Guarantee, target: str, delta: str) -> float:
+    """A lower end of epsilon that is above the target."""
+    limit = neighbours_of(exact(target))[1]
+    lower = guarantee.epsilon(delta).lower
+    if lower > exact(target):
+        return lower
+    if guarantee.delta(limit).lower > exact(delta):
+        return limit
+    raise ArithmeticError(f"a little less noise was not certified to miss epsilon {target}: {lower}")
 
 
 def verify(ids: Iterable[str]) -> Json:

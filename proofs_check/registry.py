@@ -26,7 +26,10 @@ __all__ = [
     "verify",
 ]
 
-MODULES = {"rlsvi": ("proofs_check.papers.rlsvi", "proofs_check.papers.rlsvi_project")}
+MODULES = {
+    "rlsvi": ("proofs_check.papers.rlsvi", "proofs_check.papers.rlsvi_project"),
+    "classic": ("proofs_check.papers.classics_noise",),
+}
 ROOT = Path(__file__).resolve().parent.parent
 
 

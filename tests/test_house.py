@@ -26,7 +26,10 @@ RLSVI = (
     "lemma12", "theorem13", "corollary14",
 )  # fmt: skip
 MODULE_PATHS = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
-PARAMETERS = {"rlsvi": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4, "clip": 1.0}}
+PARAMETERS = {
+    "rlsvi": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4, "clip": 1.0},
+    "gaussian": {"sigma": 5.0},
+}
 """One set of parameters for each mechanism of the catalogue, under which all its relations are proved."""
 
 

@@ -8,7 +8,7 @@ from accountant.published.formula import PublishedFormula
 
 __all__ = ["PublishedFormula", "published", "published_ids"]
 
-_PAPERS = ("rlsvi",)
+_PAPERS = ("rlsvi", "classics")
 
 
 def _all() -> dict[str, PublishedFormula]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import importlib
+import inspect
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from accountant.accounted import CATALOGUE, Accountant, accountant_for
 from dpproof.cli import show
 
 __all__ = ["explain", "init"]
@@ -26,14 +31,64 @@ delta = 1e-6
 """
 
 
-def explain(identity: Annotated[str, typer.Argument(metavar="ID", help="a statement id")]) -> None:
-    """Say what a statement says, what is known about it, and why."""
-    from proofs_check.registry import as_json, lookup, statement_ids, verify
+def explain(
+    identity: Annotated[
+        str, typer.Argument(metavar="ID", help="a statement id, a mechanism's name, or a notion of privacy")
+    ],
+) -> None:
+    """Say what a statement says and why, what a mechanism's account rests on, or what a notion means."""
+    from proofs_check.registry import statement_ids
 
-    if identity not in statement_ids():
-        raise ValueError(f"id ({identity!r}) must be a statement id, as `dpproof verify papers` lists them")
-    entry, result = lookup(identity), as_json(verify([identity])[0])
     console = Console()
+    if identity in statement_ids():
+        _statement(identity, console)
+    elif identity in CATALOGUE:
+        _mechanism(accountant_for(identity), console)
+    elif identity in _NOTIONS:
+        _said(_NOTIONS[identity], console)
+    else:
+        raise ValueError(
+            f"id ({identity!r}) must be a statement id, as `dpproof verify papers` lists them, a mechanism "
+            f"({', '.join(CATALOGUE)}) or a notion ({', '.join(_NOTIONS)})"
+        )
+
+
+_NOTIONS = {
+    "pure-dp": ("accountant.notions", "PureDP"),
+    "approximate-dp": ("accountant.notions", "ApproxDP"),
+    "gaussian-dp": ("accountant.notions", "GaussianDP"),
+    "renyi-dp": ("accountant.notions", "RenyiDP"),
+    "zcdp": ("accountant.notions", "ZCDP"),
+    "privacy-loss": ("accountant.privacy_loss.notion", "PrivacyLoss"),
+}
+"""Notion -> module and name of what stands for it; its docstring is the explanation."""
+
+
+def _said(where: tuple[str, str], console: Console) -> None:
+    module, name = where
+    text = inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
+    console.print(text, markup=False)
+
+
+def _mechanism(accountant: Accountant, console: Console) -> None:
+    """What a mechanism's account says and rests on, and its parameters."""
+    console.print(f"[bold]{accountant.name}[/]: {escape(accountant.title)}")
+    console.print(escape(inspect.getdoc(sys.modules[accountant.guarantee.__module__]) or ""))
+    rows = show.table("parameter", "meaning", "domain", "default")
+    for field in accountant.parameters.fields():
+        default = "required" if field.default is dataclasses.MISSING else repr(field.default)
+        about = field.metadata
+        rows.add_row(*map(escape, (field.name, about["help"], str(about["domain"]), default)))
+    console.print(rows)
+    meant = accountant.adjacency
+    console.print(f"neighbours: {'must be given' if meant is None else meant.value + ' unless given'}")
+    console.print(f"calibrate searches: {accountant.noise}")
+
+
+def _statement(identity: str, console: Console) -> None:
+    from proofs_check.registry import as_json, lookup, verify
+
+    entry, result = lookup(identity), as_json(verify([identity])[0])
     console.print(f"[bold]{identity}[/]: {escape(entry.title)}")
     console.print(f"{entry.source}", style="dim")
     console.print(escape(entry.says))

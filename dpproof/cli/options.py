@@ -13,11 +13,13 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from accountant.accounted import Accountant
+from accountant.adjacency import Adjacency
 
-__all__ = ["ADJACENCY", "JSON", "check_folder", "command_for", "parameters_from", "read_text"]
+__all__ = ["ADJACENCY", "JSON", "check_file", "check_folder", "command_for", "parameters_from", "read_text"]
 
 ADJACENCY = Annotated[
-    str, typer.Option("--adjacency", help="Neighbouring relation: add-remove, replace, rewards-only, expert.")
+    str | None,
+    typer.Option("--adjacency", help=f"Neighbouring relation: {', '.join(x.value for x in Adjacency)}."),
 ]
 JSON = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
@@ -27,24 +29,26 @@ def _option(field: dataclasses.Field[Any], kind: Any) -> inspect.Parameter:
     domain, unit = field.metadata["domain"], field.metadata["unit"]
     text = f"{field.metadata['help']}; {domain}" + (f" [{unit}]" if unit != "1" else "")
     name = f"--{field.name.replace('_', '-')}"
-    option = typer.Option(name, help=text, parser=partial(_parse, field), metavar=domain.kind.__name__)
-    required = field.default is dataclasses.MISSING
-    return inspect.Parameter(
-        field.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=inspect.Parameter.empty if required else field.default,
-        annotation=Annotated[kind, option],
-    )
+    if domain.kind is bool:
+        option = typer.Option(f"{name}/--no-{name.removeprefix('--')}", help=text)
+    else:
+        option = typer.Option(name, help=text, parser=partial(_parse, field), metavar=domain.kind.__name__)
+    default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
+    return _keyword(field.name, default, Annotated[kind, option])
+
+
+def _keyword(name: str, default: Any, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def read_text(field: dataclasses.Field[Any], text: str) -> Any:
-    """The number that ``text`` writes, of the kind of the field.
+    """The value that ``text`` writes, of the kind of the field.
 
     Raises:
         ValueError: naming the field, the text and the domain.
     """
     try:
-        return field.metadata["domain"].kind(text)
+        return field.metadata["domain"].read(text)
     except ValueError as error:
         raise ValueError(f"{field.name} ({text!r}) must be {field.metadata['domain']}") from error
 
@@ -69,26 +73,53 @@ def check_folder(name: str, folder: Path | None) -> None:
         raise ValueError(f"{name} ({str(folder)!r}) must be a folder that can be written to")
 
 
-def command_for(accountant: Accountant, body: Callable[..., None]) -> Callable[..., None]:
+def check_file(name: str, file: Path | None, suffixes: tuple[str, ...]) -> None:
+    """Refuse, before any work, a file of another kind, or one in a folder that cannot be written to.
+
+    Raises:
+        ValueError: naming the option, the file and the rule.
+    """
+    if file is None:
+        return
+    if file.suffix not in suffixes:
+        raise ValueError(f"{name} ({str(file)!r}) must end in one of: {', '.join(suffixes)}")
+    if file.is_dir() or not file.absolute().parent.is_dir() or not os.access(file.absolute().parent, os.W_OK):
+        raise ValueError(f"{name} ({str(file)!r}) must be a file in a folder that can be written to")
+
+
+def command_for(
+    accountant: Accountant, body: Callable[..., None], searched: str | None = None
+) -> Callable[..., None]:
     """A command with one flag for each parameter of ``accountant``, followed by the flags of ``body``.
 
-    ``body`` is called as ``body(accountant, parameters, **its own flags)``.
+    ``body`` is called as ``body(accountant, parameters, **its own flags)``. A parameter that is
+    ``searched`` may be left out: it only says where the search begins.
     """
     kinds = get_type_hints(accountant.parameters)
     fields = {field.name: _option(field, kinds[field.name]) for field in accountant.parameters.fields()}
-    own = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in list(inspect.signature(body, eval_str=True).parameters.values())[2:]
-    ]
+    start = {}
+    if searched is not None and fields[searched].default is inspect.Parameter.empty:
+        domain = next(field for field in accountant.parameters.fields() if field.name == searched).metadata
+        start = {searched: domain["domain"].some()}
+        fields[searched] = fields[searched].replace(default=None)
+    own = [_own(accountant, x) for x in list(inspect.signature(body, eval_str=True).parameters.values())[2:]]
 
     def command(**values: Any) -> None:
         chosen = {name: values.pop(name) for name in fields}
+        chosen |= {name: value for name, value in start.items() if chosen[name] is None}
         body(accountant, parameters_from(accountant, chosen), **values)
 
     command.__signature__ = inspect.Signature([*fields.values(), *own])  # type: ignore[attr-defined] # read by typer
     command.__annotations__ = {p.name: p.annotation for p in (*fields.values(), *own)}
     command.__doc__ = accountant.title
     return command
+
+
+def _own(accountant: Accountant, option: inspect.Parameter) -> inspect.Parameter:
+    """An option of the command itself; the neighbouring relation is required where there are users."""
+    required = option.name == "adjacency" and accountant.adjacency is None
+    default = inspect.Parameter.empty if required else option.default
+    return option.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=default)
 
 
 def parameters_from(accountant: Accountant, values: dict[str, Any]) -> Any:

@@ -21,6 +21,7 @@ __all__ = [
     "calibrate",
     "either",
     "figure",
+    "sizes",
     "statements",
     "table",
 ]
@@ -90,9 +91,10 @@ def table(*columns: str, title: str | None = None) -> Table:
     return made
 
 
-def _sizes(answer: Answer) -> str:
-    sizes = ", ".join(f"{name} {value}" for name, value in answer["parameters"].items())
-    return f"{answer['name']} ({sizes}), neighbours: {answer['adjacency']}"
+def sizes(answer: Answer) -> str:
+    """What was asked about: mechanism, parameters and neighbouring relation."""
+    given = ", ".join(f"{name} {value}" for name, value in answer["parameters"].items())
+    return f"{answer['name']} ({given}), neighbours: {answer['adjacency']}"
 
 
 def account(answer: Answer, console: Console) -> None:
@@ -104,15 +106,15 @@ def account(answer: Answer, console: Console) -> None:
         _row(rows, "published", published["epsilon"], published)
     if f"{found}_exact" in published:
         rests = {"statement": published["exact_statement"], "verdict": published["exact_verdict"]}
-        _row(rows, "published cost, as Gaussians", published[f"{found}_exact"], rests)
+        _row(rows, "published cost, exactly", published[f"{found}_exact"], rests)
     _row(rows, "dpproof", answer[found], answer)
-    if answer["mechanism"]:
+    if answer["mechanism"] and answer["mechanism"] != answer[found]:
         rows.add_row(
             "what is released, itself",
             at_least(answer["mechanism"]["lower"]),
             at_most(answer["mechanism"]["upper"]),
         )
-    console.print(escape(_sizes(answer)))
+    console.print(escape(sizes(answer)))
     console.print(f"{found} at {asked} {figure(answer[asked])}, of {answer['released']}")
     if answer["joint_by"]:
         console.print(f"the users' actions are jointly private with the same, by {answer['joint_by']}")
@@ -136,7 +138,7 @@ def _row(rows: Table, label: str, ends: Answer, rests: Answer) -> None:
 def calibrate(answer: Answer, console: Console) -> None:
     """The answer of ``dpproof calibrate``."""
     noise, least = answer["noise"], answer["minimal"]
-    console.print(escape(_sizes(answer)))
+    console.print(escape(sizes(answer)))
     console.print(f"[bold]{noise['name']} = {noise['value']!r}[/] meets epsilon {answer['target_epsilon']:g}")
     console.print(f"  certified epsilon at most {answer['epsilon']['upper']!r} at delta {answer['delta']:g}")
     console.print(f"  {least['value_below']!r} would not: epsilon at least {least['epsilon_lower']!r}")

@@ -1,18 +1,25 @@
-"""The report's plots, as SVG text that a page can hold."""
+"""Plots: the report's, as SVG text that a page can hold, and that of one answer, as a file."""
 
 from __future__ import annotations
 
+import html
 import io
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 
 from accountant.accounted import Accounted, accountant_for
 from accountant.adjacency import Adjacency
 
-__all__ = ["growth", "profile"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["growth", "profile", "write_plot"]
 
 Curve = tuple[str, str, Sequence[float], Sequence[float]]
 """Label, colour, abscissae, ordinates."""
@@ -85,6 +92,60 @@ def _epsilon(answer: Accounted, label: str, delta: str) -> float:
     if published is None:
         return math.nan
     return (published.epsilon(delta) if label == "published" else published.exact.epsilon(delta)).upper
+
+
+def write_plot(file: Path, found: Accounted, title: str) -> None:
+    """Draw the privacy profile and the trade-off function of an answer into an SVG, PNG or HTML file.
+
+    What is drawn are upper ends of delta, and lower ends of the error of the second kind: curves that the
+    mechanism is certified to keep to.
+    """
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(9.6, 4.2), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        _plot_profile(left, found)
+        _plot_trade_off(right, found)
+        figure.suptitle(title, fontsize=9, wrap=True)
+        content = _rendered(figure, file.suffix, title)
+    file.write_bytes(content)
+
+
+_PLACES = 48
+
+
+def _plot_profile(axes: Axes, found: Accounted) -> None:
+    guarantee = found.guarantee
+    reach = min(guarantee.epsilon(_FLOOR).upper, guarantee.epsilon(0).upper)
+    reach = reach if 0 < reach < math.inf else 1.0
+    places = [reach * i / _PLACES for i in range(_PLACES + 1)]
+    axes.plot(places, [_above_floor(guarantee.delta(x).upper) for x in places], color=_COLOURS["tight"])
+    axes.set(xlabel="epsilon", ylabel="delta, at most", yscale="log", title="privacy profile")
+
+
+def _plot_trade_off(axes: Axes, found: Accounted) -> None:
+    from accountant.trade_off import trade_off
+
+    places = [Fraction(i, _PLACES) for i in range(_PLACES + 1)]
+    values = [trade_off(found.guarantee, alpha).lower for alpha in places]
+    axes.plot([float(x) for x in places], values, color=_COLOURS["tight"])
+    axes.plot([0, 1], [1, 0], color="#777777", linewidth=0.8, linestyle="--")
+    axes.set(xlabel="false alarms (alpha)", ylabel="misses (beta), at least", title="trade-off")
+
+
+def _rendered(figure: Figure, suffix: str, title: str) -> bytes:
+    """The figure as the bytes of a file of that kind, the same for the same curves."""
+    stream = io.BytesIO()
+    if suffix == ".png":
+        figure.savefig(stream, format="png", metadata={"Software": None}, dpi=150)
+        return stream.getvalue()
+    figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    if suffix == ".svg":
+        return stream.getvalue()
+    drawing, name = stream.getvalue().decode("utf-8"), html.escape(title)
+    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{name}</title>'
+    return f"{head}<h1>{name}</h1>{drawing[drawing.index('<svg') :]}</html>\n".encode()
 
 
 def _draw(curves: Sequence[Curve], x: str, y: str, scales: tuple[str, str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from accountant.accounted import CATALOGUE, accountant_for
 from dpproof.auditing import check_auditable
 from dpproof.claim_file import read_claims
 from proofs_check.registry import lookup, statement_ids
@@ -20,7 +21,34 @@ def test_every_statement_can_be_explained(run, identity):
     assert " ".join(lookup(identity).says.split()) in said
 
 
-@pytest.mark.parametrize("identity", ["nosuch", "rlsvi", "", "[/]"])
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_mechanism_can_be_explained(run, name):
+    ran = run("explain", name)
+    assert (ran.code, ran.err) == (0, "")
+    said = " ".join(ran.out.split())
+    assert said.startswith(f"{name}: {accountant_for(name).title}")
+    assert f"calibrate searches: {accountant_for(name).noise}" in said
+    assert "Source" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("pure-dp", "delta 0"),
+        ("approximate-dp", "(epsilon, delta)"),
+        ("gaussian-dp", "mu-Gaussian"),
+        ("renyi-dp", "curve"),
+        ("zcdp", "concentrated"),
+        ("privacy-loss", "dominating"),
+    ],
+)
+def test_every_notion_can_be_explained(run, name, says):
+    ran = run("explain", name)
+    assert (ran.code, ran.err) == (0, "")
+    assert says in ran.out
+
+
+@pytest.mark.parametrize("identity", ["nosuch", "rlsvi.", "", "[/]"])
 def test_an_unknown_id_is_refused(refused, identity):
     assert f"id ({identity!r}) must be a statement id" in refused("explain", identity)
 

@@ -13,12 +13,12 @@ KEYS = {
 VERDICTS = {"PROVED", "REFUTED", "PROVED ON A SUBDOMAIN", "PROVED GIVEN", "ASSUMED", "OPEN"}
 
 
-@pytest.mark.parametrize("name", ["papers", "rlsvi"])
+@pytest.mark.parametrize("name", ["papers", "rlsvi", "classic"])
 def test_every_statement_is_listed_with_the_contracts_keys(run, name):
     ran = run("verify", name, "--json")
     answer = ran.json
     assert (ran.code, ran.err, answer["schema"]) == (0, "", 1)
-    assert [entry["id"] for entry in answer["statements"]] == list(statement_ids())
+    assert [entry["id"] for entry in answer["statements"]] == list(statement_ids("" if name == "papers" else f"{name}."))
     for entry in answer["statements"]:
         assert entry.keys() >= KEYS
         assert entry["verdict"] in VERDICTS
@@ -76,8 +76,9 @@ def test_nothing_named_is_refused(refused):
     assert "Missing argument" in refused("verify")
 
 
-def test_people_see_every_id_and_every_assumption_once(run):
-    ran = run("verify", "rlsvi")
+@pytest.mark.parametrize("name", ["rlsvi", "classic"])
+def test_people_see_every_id_and_every_assumption_once(run, name):
+    ran = run("verify", name)
     assert ran.code == 0
-    assert set(statement_ids()) <= set(ran.out.split())
+    assert set(statement_ids(f"{name}.")) <= set(ran.out.split())
     assert ran.out.count("a  ") >= 1

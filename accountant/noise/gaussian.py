@@ -1,0 +1,134 @@
+"""The Gaussian mechanism's accountant: answers plus N(0, sigma^2), composed any number of times.
+
+Answers whose L2 sensitivity is ``sensitivity``, given with noise of standard deviation ``sigma`` in each
+coordinate, ``compositions`` times and adaptively, are together one Gaussian pair of
+mu = sensitivity * sqrt(compositions) / sigma. The bound is attained.
+
+Source: Dong, Roth and Su, arXiv:1905.02383v3, Theorem 1 and Corollary 2; Balle and Wang,
+arXiv:1805.06530v2, Theorem 8. This project's statement classic.gaussian.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import flint
+
+from accountant.accounted import Accountant, Accounted, PublishedGuarantee
+from accountant.adjacency import Adjacency
+from accountant.bounds import Bound, exactly
+from accountant.calibration import NoNoiseNeededError, neighbours_of
+from accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
+from accountant.gaussian import gaussian_mu
+from accountant.noise.primitive import by_sensitivity
+from accountant.notions import GaussianDP
+from accountant.parameters import Integers, Parameters, Reals, parameter
+from accountant.published import published
+
+__all__ = ["ACCOUNTANT", "GaussianParameters", "guarantee", "mu"]
+
+_BITS = 192
+
+
+@dataclass(frozen=True)
+class GaussianParameters(Parameters):
+    """Gaussian noise, how often it is drawn, and what it hides.
+
+    >>> GaussianParameters(sigma=0.0)
+    Traceback (most recent call last):
+    ValueError: sigma (0.0) must be a number above 0
+    """
+
+    sigma: float = parameter(Reals(0, lower_open=True), "1", "standard deviation of the noise")
+    compositions: int = parameter(Integers(0), "answers", "how many answers are given", 1)
+    sensitivity: float = parameter(Reals(0), "1", "L2 sensitivity of each answer", 1.0)
+
+
+def mu(parameters: GaussianParameters) -> Bound:
+    """The distance of the two Gaussians in standard deviations: sensitivity * sqrt(compositions) / sigma.
+
+    >>> mu(GaussianParameters(sigma=5.0, compositions=1000)).upper
+    6.324555
+
+    Raises:
+        ArithmeticError: where it is beyond double precision.
+
+    Source: statement classic.gaussian.
+    """
+    with precision(_BITS):
+        found = bound_of(_unit(parameters) / arb_of(exact(parameters.sigma)))
+    if math.isinf(found.upper):
+        raise ArithmeticError("mu = sensitivity * sqrt(compositions) / sigma is beyond double precision")
+    return found
+
+
+def _unit(parameters: GaussianParameters) -> flint.arb:
+    """Mu at sigma 1, at the precision in force."""
+    return arb_of(exact(parameters.sensitivity)) * flint.arb(parameters.compositions).sqrt()
+
+
+def guarantee(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Accounted:
+    """The exact guarantee of all answers together, attained by two inputs at the sensitivity.
+
+    >>> guarantee(GaussianParameters(5.0, 1000)).guarantee.epsilon("1e-30").upper
+    91.934790
+    """
+    found = GaussianDP(mu(parameters))
+    pair = f"two inputs whose answers differ by {parameters.sensitivity:g}, always in the same direction"
+    return by_sensitivity(found, adjacency, "classic.gaussian", pair, _published(parameters, found), (_NOTE,))
+
+
+_NOTE = "the published formula is proved for epsilon below 1: it promises nothing beyond"
+
+
+def _published(parameters: GaussianParameters, exactly_composed: GaussianDP) -> PublishedGuarantee:
+    """The classical mechanism; all answers together are one, of sensitivity sqrt(compositions) as large."""
+
+    def epsilon(delta: Any) -> Bound:
+        failure = exact(delta, "delta")
+        if not 0 <= failure < 1:
+            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+        if not (parameters.compositions and parameters.sensitivity):
+            return exactly(0.0)
+        if failure == 0:
+            return exactly(math.inf)
+        with precision(_BITS):
+            values = {"delta": arb_of(failure), "sigma": arb_of(exact(parameters.sigma))}
+            found = bound_of(_CLASSICAL.formula.arb(s=_unit(parameters), **values))
+        return found if found.upper < 1 else exactly(math.inf)
+
+    return PublishedGuarantee("classic.gaussian_classical", epsilon, exactly_composed, "classic.gaussian")
+
+
+_CLASSICAL = published("classic.gaussian_classical")
+
+
+def _calibrate(
+    parameters: GaussianParameters, _adjacency: Adjacency, epsilon: Any, delta: Any
+) -> tuple[GaussianParameters, GaussianParameters]:
+    """The least sigma, from the largest mu that meets (epsilon, delta)."""
+    if not (parameters.compositions and parameters.sensitivity):
+        raise NoNoiseNeededError("sigma is not needed: nothing that depends on the data is released")
+    target, failure = exact(epsilon, "epsilon"), exact(delta, "delta")
+    below, above = map(exact, neighbours_of(target)) if target >= 0 else (target, target)
+    meets, misses = gaussian_mu(below, failure)[0], gaussian_mu(above, failure)[1]
+    with precision(_BITS):
+        margin = 1 + flint.arb(2) ** -50
+        enough = round_up(_unit(parameters) / arb_of(exact(meets)) * margin)
+        short = round_down(_unit(parameters) / arb_of(exact(misses)) / margin)
+    if not (short > 0 and enough < math.inf):
+        raise ValueError(f"epsilon ({epsilon!r}) must be one that noise within double precision can meet")
+    return replace(parameters, sigma=enough), replace(parameters, sigma=short)
+
+
+ACCOUNTANT = Accountant(
+    "gaussian",
+    "Gaussian mechanism",
+    GaussianParameters,
+    guarantee,
+    "sigma",
+    _calibrate,
+    Adjacency.BY_SENSITIVITY,
+)

@@ -1,0 +1,139 @@
+"""Statements about noise primitives: quoted theorems, and what each accountant's answer rests on."""
+
+# ruff: noqa: E501 - a statement is a table; its rows are long
+
+from __future__ import annotations
+
+from accountant.sources import Source
+from proofs_check.statement import Obligation, Statement, make_claim
+
+__all__ = ["STATEMENTS"]
+
+_BOOK, _EDITION = "Dwork and Roth, The Algorithmic Foundations of Differential Privacy", " (2014)"
+_QUOTED = "a theorem of the literature, quoted; its proof is not re-checked here"
+
+
+def _quoted(
+    name: str, title: str, source: tuple[str, str, str], says: str, latex: str, not_covered: str
+) -> Statement:
+    identity = f"classic.{name}"
+    return Statement(identity, "quoted", title, Source(*source, identity), says, latex,
+                     reason=f"{title}: {_QUOTED}", not_covered=not_covered)  # fmt: skip
+
+
+_GAUSSIAN = {"s": "(0, inf)", "sigma": "(0, inf)", "T": "[1, inf)"}
+_LAPLACE = {"x": "(-inf, inf)", "s": "(0, inf)", "b": "(0, inf)"}
+_SAMPLED = {"x": "(-inf, inf)", "sigma": "(0, inf)"}
+_RATIO = {"q": "[0, 1]", "r": "(0, inf)"}
+
+GAUSSIAN_PROFILE = _quoted(
+    "gaussian_profile", "The privacy profile of a Gaussian pair", ("arXiv:1805.06530", "v2", "Theorem 8"),
+    "The Gaussian mechanism of standard deviation sigma on a query of L2 sensitivity s is (epsilon, delta)-DP if and only if "
+    "Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu) <= delta, mu = s/sigma.",
+    r"\delta(\varepsilon)=\Phi(\tfrac{\mu}{2}-\tfrac{\varepsilon}{\mu})-e^{\varepsilon}\Phi(-\tfrac{\mu}{2}-\tfrac{\varepsilon}{\mu})",
+    "noise drawn in floating point",
+)  # fmt: skip
+
+GAUSSIAN_COMPOSITION = _quoted(
+    "gaussian_composition", "Adaptive composition of Gaussian differential privacy", ("arXiv:1905.02383", "v3", "Corollary 2"),
+    "The adaptive composition of mechanisms that are mu_i-GDP is mu-GDP with mu^2 the sum of the mu_i^2.",
+    r"\mu=\sqrt{\mu_1^2+\dots+\mu_T^2}",
+    "budgets chosen adaptively",
+)  # fmt: skip
+
+GAUSSIAN = Statement(
+    "classic.gaussian", "project", "All answers of a Gaussian mechanism are one Gaussian pair",
+    Source("arXiv:1905.02383", "v3", "Theorem 1 and Corollary 2", "classic.gaussian"),
+    "T adaptive answers of L2 sensitivity s, each with N(0, sigma^2) added to every coordinate, are mu-GDP with mu = s sqrt(T)/sigma; "
+    "inputs whose answers differ by s in the same direction every time attain it.",
+    r"\mu=\frac{s\sqrt{T}}{\sigma}",
+    (
+        Obligation("composed", make_claim(_GAUSSIAN, "(s*sqrt(T)/sigma)**2 == T*(s/sigma)**2"),
+                   "T answers of mu_i = s/sigma each", witness=dict.fromkeys(_GAUSSIAN, "2")),
+    ),
+    ("classic.gaussian_profile", "classic.gaussian_composition"),
+    not_covered="that the answers have the sensitivity given; noise drawn in floating point",
+)  # fmt: skip
+
+GAUSSIAN_CLASSICAL = _quoted(
+    "gaussian_classical", "The classical Gaussian mechanism", (_BOOK, _EDITION, "Theorem A.1"),
+    "For epsilon in (0, 1) and c^2 > 2 ln(1.25/delta), noise of standard deviation sigma >= c s/epsilon on a query of L2 "
+    "sensitivity s gives (epsilon, delta)-DP.",
+    r"\varepsilon=\frac{s\sqrt{2\ln(1.25/\delta)}}{\sigma}",
+    "epsilon of 1 or more, where the formula is no theorem; its value is the limit of what is proved, as c is above its bound",
+)  # fmt: skip
+
+DOMINATING_COMPOSITION = _quoted(
+    "dominating_composition", "Adaptive composition of dominating pairs", ("arXiv:2106.08567", "v4", "Theorem 10"),
+    "If (P_i, Q_i) dominates M_i whatever the earlier outputs are, the pair of products dominates the adaptive composition: its "
+    "hockey-stick divergence bounds that of every pair of neighbours, at every epsilon.",
+    r"H_{e^\varepsilon}(M(D)\,\|\,M(D'))\le H_{e^\varepsilon}(P_1\times\dots\times P_T\,\|\,Q_1\times\dots\times Q_T)",
+    "pairs chosen adaptively",
+)  # fmt: skip
+
+POISSON = _quoted(
+    "poisson_subsampling", "Dominating pairs under Poisson subsampling", ("arXiv:2106.08567", "v4", "Theorem 11"),
+    "If (P, Q) dominates M when a user is removed, then ((1-q) Q + q P, Q) dominates M after Poisson sampling at rate q when one is "
+    "removed, and (Q, (1-q) Q + q P) when one is added, (Q, P) dominating M then.",
+    r"\left((1-q)Q+qP,\;Q\right)",
+    "sampling without replacement; neighbours that replace a user",
+)  # fmt: skip
+
+DP_SGD = Statement(
+    "classic.dp_sgd", "project", "Poisson-sampled Gaussian steps: two pairs, one for each direction",
+    Source("arXiv:2106.08567", "v4", "Theorems 10 and 11", "classic.dp_sgd"),
+    "T steps, each the sum over a Poisson sample at rate q of vectors clipped to norm C, plus N(0, sigma^2 C^2) in every coordinate. "
+    "For add/remove of one user delta(epsilon) is the larger of the hockey-stick divergences of the T-fold products of "
+    "((1-q) N(0, sigma^2) + q N(1, sigma^2), N(0, sigma^2)) and of the same pair reversed. One user whose vectors are all the same, of "
+    "norm C, all others' being zero, attains it.",
+    r"L(x)=\ln\left(1-q+q\,e^{(2x-1)/(2\sigma^2)}\right)",
+    (
+        Obligation("exponent", make_claim(_SAMPLED, "x**2/(2*sigma**2) - (x-1)**2/(2*sigma**2) == (2*x-1)/(2*sigma**2)"),
+                   "the log ratio of N(1, sigma^2) to N(0, sigma^2)", witness={"x": "2", "sigma": "2"}),
+        Obligation("least", make_claim(_RATIO, "1 - q + q*r >= 1 - q"),
+                   "r > 0 the ratio of the densities: the loss of the mixture is above log(1 - q)",
+                   mutation=make_claim(_RATIO, "1 - q + q*r >= 1001/1000 - q")),
+    ),
+    ("classic.gaussian_profile", "classic.dominating_composition", "classic.poisson_subsampling"),
+    ("the sum of the clipped vectors moves by at most C when one user comes or goes",),
+    not_covered="the numerical inversion, whose errors are bounded where it stands; samples that are not drawn by Poisson's coins; "
+    "noise drawn in floating point",
+)  # fmt: skip
+
+LAPLACE = Statement(
+    "classic.laplace", "project", "All answers of a Laplace mechanism are a product of Laplace pairs",
+    Source("arXiv:2106.08567", "v4", "Theorem 10", "classic.laplace"),
+    "T adaptive answers, each a number of sensitivity s with Laplace noise of scale b added, are dominated by the T-fold product of "
+    "(Lap(0, b), Lap(s, b)), and inputs whose answers differ by s in the same direction every time attain it. With delta = 0 "
+    "that is T s/b.",
+    r"\left(\mathrm{Lap}(0,b)^T,\;\mathrm{Lap}(s,b)^T\right)",
+    (
+        Obligation("before", make_claim(_LAPLACE, "((s-x) - (0-x))/b == s/b"), "the loss (|x-s| - |x|)/b at x <= 0",
+                   witness={"x": "-2", "s": "1", "b": "1"}),
+        Obligation("most", make_claim(_LAPLACE, "s/b >= ((s-x) - x)/b", "x >= 0", "s >= x"),
+                   "the loss at 0 <= x <= s, from above", {"leaf": "positive", "multipliers": [[["/", "2", "b"], 0]]},
+                   {"x": "0", "s": "1", "b": "1"}),
+        Obligation("least", make_claim(_LAPLACE, "((s-x) - x)/b >= -s/b", "x >= 0", "s >= x"),
+                   "and from below", {"leaf": "positive", "multipliers": [[["/", "2", "b"], 1]]},
+                   {"x": "1", "s": "1", "b": "1"}),
+        Obligation("after", make_claim(_LAPLACE, "((x-s) - x)/b == -s/b"), "the loss at x >= s",
+                   witness={"x": "2", "s": "1", "b": "1"}),
+    ),
+    ("classic.dominating_composition",),
+    ("the hockey-stick divergence of two shifted Laplace laws grows with the shift",),
+    not_covered="the numerical inversion, whose errors are bounded where it stands; that the answers have the sensitivity given; "
+    "noise drawn in floating point",
+)  # fmt: skip
+
+LAPLACE_BASIC = _quoted(
+    "laplace_basic", "Laplace mechanism and basic composition", (_BOOK, _EDITION, "Theorems 3.6 and 3.14"),
+    "The Laplace mechanism of scale b on a query of L1 sensitivity s is s/b-DP, and T mechanisms that are epsilon-DP are together "
+    "T epsilon-DP.",
+    r"\varepsilon=\frac{T s}{b}",
+    "delta above 0, where less is lost",
+)  # fmt: skip
+
+STATEMENTS = (
+    GAUSSIAN_PROFILE, GAUSSIAN_COMPOSITION, GAUSSIAN, GAUSSIAN_CLASSICAL, DOMINATING_COMPOSITION, POISSON, DP_SGD,
+    LAPLACE, LAPLACE_BASIC,
+)  # fmt: skip
