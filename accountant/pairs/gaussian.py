@@ -1,0 +1,98 @@
+"""The Poisson-subsampled Gaussian, and with rate 1 the Gaussian: N(0, s^2) against (1-q) N(0, s^2) + q N(1, s^2)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from accountant.normal import interval_masses
+from accountant.pairs.base import Cells, Characteristic, Floats
+
+__all__ = ["SubsampledGaussian"]
+
+_U = 2.0**-53
+
+
+@dataclass(frozen=True)
+class SubsampledGaussian:
+    """Poisson sampling at ``rate``, then a sum of sensitivity 1 with noise of deviation ``noise_multiplier``.
+
+    ``removes`` says which of the two neighbours is P: with it P is the mixture (a user is removed), without
+    it P is N(0, s^2) (a user is added).
+
+    >>> pair = SubsampledGaussian(1.0, 1.0)
+    >>> cells = pair.cells(np.array([0.5]))  # the loss of N(1,1) against N(0,1) is N(1/2, 1)
+    >>> [float(p) for p in cells.p]
+    [0.5, 0.5]
+
+    Raises:
+        ValueError: unless 0 < rate <= 1 and 1e-4 <= noise_multiplier <= 1e12.
+
+    Source: Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 11 (the dominating pairs); this project,
+    docs/notes/loss_grid.md, section 2.
+    """
+
+    rate: float
+    noise_multiplier: float
+    removes: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate <= 1:
+            raise ValueError(f"rate ({self.rate!r}) must be above 0 and at most 1")
+        if not 1e-4 <= self.noise_multiplier <= 1e12:
+            raise ValueError(f"noise_multiplier ({self.noise_multiplier!r}) must be from 1e-4 to 1e12")
+
+    def cells(self, edges: Floats) -> Cells:
+        """The masses between increasing ``edges`` of losses."""
+        if not self.removes:
+            return _swapped(SubsampledGaussian(self.rate, self.noise_multiplier).cells(-edges[::-1]))
+        outputs, slack = self._outputs(edges)
+        distance = 1 / self.noise_multiplier
+        without, without_error = interval_masses(outputs)
+        sampled, sampled_error = interval_masses(outputs, (distance, 1.01 * _U * distance))
+        if self.rate == 1:
+            return Cells(sampled, without, sampled_error, without_error, slack)
+        p = (1 - self.rate) * without + self.rate * sampled
+        error = np.maximum(without_error, sampled_error) * (1 + 6 * _U) + 6 * _U
+        return Cells(p, without, error, without_error, slack)
+
+    def _outputs(self, edges: Floats) -> tuple[Floats, float]:
+        """The outputs, in deviations, whose losses are ``edges``; how far in loss they may be off."""
+        q, s = self.rate, self.noise_multiplier
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            without = (1 - q) * np.exp(np.minimum(-edges, 700.0))  # the share of P's density that was not sampled
+            large = edges - math.log(q) + np.log1p(-np.minimum(without, 1))
+            small = np.log1p(np.maximum(np.expm1(np.minimum(edges, 1)) / q, -1))
+        near = np.abs(edges) <= 0.5
+        exponents = np.where(near, small, large)
+        share = np.clip(1 - without, 0, 1) + 16 * _U  # d loss / d exponent
+        size = np.where(np.isfinite(exponents), np.abs(exponents), 0.0)
+        here = np.where(near, 10 * np.abs(edges), 16 + np.abs(edges) + 6 * abs(math.log(q)))
+        slack = here + share * (8 * size + 4 / (s * s))
+        return s * exponents + 1 / (2 * s), float(2 * _U * slack.max())
+
+    def reversed(self) -> SubsampledGaussian:
+        """The pair (Q, P)."""
+        return SubsampledGaussian(self.rate, self.noise_multiplier, not self.removes)
+
+    def loss_range(self) -> tuple[float, float]:
+        """Ends of the finite losses: the mixture's are at least log(1 - rate)."""
+        least = math.nextafter(math.log1p(-self.rate) * (1 + 8 * _U), -math.inf) if self.rate < 1 else -math.inf
+        return (least, math.inf) if self.removes else (-math.inf, -least)
+
+    def characteristic(self) -> Characteristic | None:
+        """The moment-generating function of the loss, by a proved quadrature."""
+        from accountant.privacy_loss.subsampled_gaussian import SubsampledGaussianCharacteristic
+
+        found: Characteristic = SubsampledGaussianCharacteristic(
+            self.rate, self.noise_multiplier, removes=self.removes
+        )
+        return found
+
+
+def _swapped(cells: Cells) -> Cells:
+    """The cells of (Q, P) at the mirrored edges; the losses have a density, so ends do not matter."""
+    p_error, q_error = (e[::-1] for e in (np.asarray(cells.p_error), np.asarray(cells.q_error)))
+    return Cells(cells.q[::-1], cells.p[::-1], q_error, p_error, cells.slack)

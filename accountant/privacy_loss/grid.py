@@ -1,0 +1,162 @@
+"""One pair's privacy loss on the grid of multiples of a step: a law above it and a law below it.
+
+Above: each cell's mass is shared out to its two ends so that both P- and Q-mass stay what they are. Below:
+each cell, centred at a grid point, is merged into one outcome. Both are of second order in the step.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from accountant.pairs.base import Cells, Floats, Pair
+
+__all__ = ["LossLaw", "law_above", "law_below"]
+
+_U = 2.0**-53
+
+
+@dataclass(frozen=True)
+class LossLaw:
+    """Masses of the losses (first + i) step + offset, i = 0, 1, ..., and of the loss infinity.
+
+    A measure, not a distribution: one from above may weigh a little more than 1, one from below less.
+    """
+
+    first: int
+    masses: Floats
+    offset: float
+    infinite: float
+
+
+def law_above(pair: Pair, step: float, first: int, last: int) -> LossLaw:
+    """A law whose composition has at least the privacy profile of the pair's, at every epsilon.
+
+    Args:
+        pair: the pair.
+        step: the grid's step, above 0.
+        first, last: the grid points used; losses below are raised to the first, those above it are shared
+            between the last and infinity.
+
+    >>> from accountant.pairs.gaussian import SubsampledGaussian
+    >>> law = law_above(SubsampledGaussian(1.0, 1.0), 0.125, -80, 80)
+    >>> losses = 0.125 * np.arange(-80, 81)
+    >>> round(float(law.masses @ losses), 6)  # the mean loss, 1/2, raised by little
+    0.50065
+
+    Source: Doroshenko, Ghazi, Kamath, Kumar and Manurangsi, arXiv:2207.04380v1, Section 3 (the splitting);
+    this project, docs/notes/loss_grid.md, section 3 (rounding).
+    """
+    points = np.arange(first, last + 1) * step
+    cells = pair.cells(points)
+    slack = cells.slack + 2 * _U * float(np.abs(points[[0, -1]]).max())
+    mass = cells.p * (1 + cells.p_error) * (1 + 8 * _U)
+    at_low = _share(cells, points, slack)
+    width = -math.expm1(-step) * (1 - 8 * _U)
+    up = mass[1:-1] * np.minimum((1 - at_low[:-1]) / width, 1.0)
+    masses = np.zeros(len(points))
+    masses[:-1] = mass[1:-1] * (1 - np.minimum((1 - at_low[:-1]) / width, 1.0))
+    masses[1:] += up
+    masses[0] += mass[0]
+    masses[-1] += mass[-1] * at_low[-1]
+    infinite = (mass[-1] * (1 - at_low[-1]) + cells.infinite[1]) * (1 + 8 * _U)
+    return LossLaw(first, masses * (1 + 8 * _U), slack, float(infinite))
+
+
+def _share(cells: Cells, points: Floats, slack: float) -> Floats:
+    """Lower ends, in [0, 1], of q e^point / p for the cells above the points: 1 says all is at the point."""
+    p, q = cells.p[1:], cells.q[1:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.log(q) - np.log(p)
+        charge = 8 * _U * (np.abs(np.log(q)) + np.abs(np.log(p)) + np.abs(points) + 4) + 4 * slack
+        value = np.exp(ratio + points - charge) * (1 - _tail(cells.q_error)) / (1 + _tail(cells.p_error))
+    value = np.where((p > 0) & (q > 0), value, np.where(p > 0, 0.0, 1.0))
+    return np.asarray(np.clip(value - 8 * _U, 0.0, 1.0))
+
+
+def _tail(error: float | Floats) -> float | Floats:
+    return error if isinstance(error, float) else error[1:]
+
+
+def law_below(pair: Pair, step: float, first: int, last: int, tilt: float) -> LossLaw:
+    """A law whose composition has at most the privacy profile of the pair's, at every epsilon.
+
+    The cells' edges are moved once, so that the merged losses come to lie on the grid; what is left goes
+    into one offset for all cells, or moves a cell's mass one point down, whichever costs less at the tilt.
+
+    Args:
+        pair: the pair.
+        step: the grid's step, above 0.
+        first, last: the grid points used; losses below are dropped, those above lowered to the last.
+        tilt: where the accuracy is wanted, as weights exp(tilt loss); any finite number is sound.
+
+    Source: this project, docs/notes/loss_grid.md, section 4.
+    """
+    points = np.arange(first, last + 1) * step
+    cells = _centred(pair, points, step)
+    masses = np.maximum(cells.p * (1 - cells.p_error) * (1 - 8 * _U), 0.0)
+    inner = masses[1:-1]
+    residual = _residuals(cells, points) - _error_of_loss(cells, points)
+    if cells.slack > step / 8:
+        raise ValueError(
+            f"step ({step!r}) must be above 8 times the slack of the cells' edges ({cells.slack!r})"
+        )
+    beta = _offset(residual, inner, points, step, tilt)
+    stay = residual >= -beta
+    placed = np.where(stay, inner, 0.0)
+    placed[:-1] += np.where(stay, 0.0, inner)[1:]
+    placed[-1] += masses[-1]
+    return LossLaw(first, placed * (1 - 4 * _U), -beta, cells.infinite[0])
+
+
+def _centred(pair: Pair, points: Floats, step: float) -> Cells:
+    """Cells around the grid points, their edges moved until the merged losses lie close to the points."""
+    nominal = np.append(points - step / 2, points[-1] + step / 2)
+    edges = nominal.copy()
+    for turn in range(_TURNS):
+        cells = pair.cells(edges)
+        residual = _residuals(cells, points)
+        if turn == _TURNS-1: break
+        residual = np.where(np.abs(residual) < step / 2, residual, 0.0)
+        moves = np.concatenate([residual[:1], (residual[:-1] + residual[1:]) / 2, residual[-1:]])
+        edges = nominal + np.clip(edges - nominal - moves, -step / 3, step / 3)
+    return cells
+
+
+_TURNS = 3
+
+
+def _residuals(cells: Cells, points: Floats) -> Floats:
+    """How far the loss of each merged cell lies above its grid point; 0 for empty cells."""
+    p, q = cells.p[1:-1], cells.q[1:-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.log(p) - np.log(q) - points
+    return np.asarray(np.where((p > 0) & (q > 0), found, 0.0))
+
+
+def _error_of_loss(cells: Cells, points: Floats) -> Floats:
+    p, q = cells.p[1:-1], cells.q[1:-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        given = np.log1p(_inner(cells.q_error)) - np.log1p(-np.minimum(_inner(cells.p_error), 1.0))
+        rounding = 8 * _U * (np.abs(np.log(q)) + np.abs(np.log(p)) + np.abs(points) + 1)
+    return np.asarray(np.where((p > 0) & (q > 0), given + rounding, 0.0))
+
+
+def _inner(error: float | Floats) -> float | Floats:
+    return error if isinstance(error, float) else error[1:-1]
+
+
+def _offset(residual: Floats, masses: Floats, points: Floats, step: float, tilt: float) -> float:
+    """The offset b for which b times all tilted mass, and a step times what lies below -b, is least."""
+    exponents = tilt * points
+    weights = masses * np.exp(exponents - (exponents[masses > 0].max() if (masses > 0).any() else 0.0))
+    weights = np.where(np.isfinite(weights), weights, 0.0)
+    order = np.argsort(residual)
+    sorted_residual, sorted_weights = residual[order], weights[order]
+    below = np.cumsum(sorted_weights) - sorted_weights
+    cost = -sorted_residual * sorted_weights.sum() + step * below
+    cost = np.where(np.abs(sorted_residual) <= step / 2, cost, np.inf)
+    best = int(np.argmin(cost))
+    return float(-sorted_residual[best]) if np.isfinite(cost[best]) else step / 2

@@ -1,0 +1,182 @@
+"""Sums of losses on a grid: laws composed under an exponential tilt, and the privacy profile read off."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from accountant.pairs.base import Floats
+from accountant.privacy_loss.convolution import circular_power
+from accountant.privacy_loss.grid import LossLaw
+
+__all__ = ["LossSum", "Window", "sum_of_losses"]
+
+_U = 2.0**-53
+_MOST_EXPONENT = 600.0
+
+
+@dataclass(frozen=True)
+class Window:
+    """The grid points first .. first + size - 1 on which the composed law is kept; ``size`` a power of two."""
+
+    first: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        return self.first + self.size
+
+
+@dataclass(frozen=True)
+class LossSum:
+    """A composed law, and its privacy profile from one side.
+
+    With ``sign`` 1 the profile is an upper bound, with -1 a lower one. ``outer`` and ``inner`` hold, for each
+    grid point n of the window from ``start`` on, the sums over m >= n of mass(m) and mass(m) exp(-loss(m)),
+    both times exp(tilt (m - start)) up to the factor exp(``log_scale``).
+    """
+
+    sign: int
+    step: float
+    start: int
+    offset: float
+    outer: Floats
+    inner: Floats
+    log_scale: float
+    beyond: float
+    outside: float
+    tilt: float
+    infinite: float
+
+    def delta(self, epsilon: float) -> float:
+        """The bound on delta at ``epsilon`` >= 0.
+
+        Raises:
+            ValueError: if epsilon is negative or no number.
+        """
+        if not epsilon >= 0:
+            raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
+        if epsilon == math.inf:
+            return max(0.0, self.infinite)
+        rounding = (
+            8 * _U * (abs(epsilon) + abs(self.offset) + self.step * (abs(self.start) + len(self.outer)))
+        )
+        at = epsilon - self.offset - self.sign * rounding
+        index = math.floor(at / self.step) + 1 - self.start
+        if index < 0:
+            return 1.0 if self.sign > 0 else self._finite(self.start * self.step, 0, 0.0)
+        if index >= len(self.outer):
+            return min(1.0, self.beyond + self.infinite) if self.sign > 0 else max(0.0, self.infinite)
+        return self._finite(at, index, rounding)
+
+    def _finite(self, at: float, index: int, rounding: float) -> float:
+        """outer - e^(at - start) inner, with all rounding; the first summand may be missing by rounding."""
+        shrink = math.exp(min(at - self.start * self.step, 700.0))
+        slop = self.sign * (len(self.outer) + 64) * _U
+        scale = math.exp(min(self.log_scale, 700.0)) * (1 + self.sign * _U * (2000 + 2 * abs(self.log_scale)))
+        exponent_error = 1 - self.sign * 2 * (rounding + 8 * _U)
+        value = self.outer[index] * (1 + slop) - shrink * self.inner[index] * (1 - slop) * exponent_error
+        if self.sign > 0:
+            value = max(value, 0.0) + self.outer[max(index - 1, 0)] * 4 * rounding
+            return min(1.0, (value * scale + self.beyond + self.infinite) * (1 + 8 * _U))
+        lost = self.outside * math.exp(-self.tilt * index) * (1 + 1e-9)
+        return min(1.0, max(0.0, max(value - lost, 0.0) * scale + self.infinite) * (1 - 8 * _U))
+
+
+def sum_of_losses(
+    laws: Sequence[tuple[LossLaw, int]], step: float, tilt: float, window: Window, start: int, sign: int
+) -> LossSum:
+    """The composition of ``laws`` with their counts, each for itself under exp(tilt times grid point).
+
+    Args:
+        laws: laws on the grid of ``step``, all from above (``sign`` 1) or all from below (-1).
+        step: the grid's step.
+        tilt: per grid point, above 0.
+        window: where the composed law is kept; what is outside is bounded by Chernoff's bound.
+        start: the first grid point at which the profile is wanted.
+        sign: 1 for an upper, -1 for a lower bound.
+
+    Source: this project, docs/notes/loss_grid.md, section 5.
+    """
+    tilted = [_tilted(law, tilt, sign) for law, _ in laws]
+    counts = [count for _, count in laws]
+    folded = [_folded(x, law.first, window.size, sign) for (x, _), (law, _) in zip(tilted, laws, strict=True)]
+    sums, error = circular_power(list(zip(folded, counts, strict=True)))
+    kept = np.roll(sums, -(window.first % window.size))[start - window.first :]
+    kept = np.maximum(kept, 0.0) + error if sign > 0 else np.maximum(kept - error, 0.0)
+    steps = np.arange(len(kept))
+    weight = np.exp(np.maximum(-tilt * steps, -_MOST_EXPONENT if sign > 0 else -np.inf))
+    weight = np.where(-tilt * steps >= -_MOST_EXPONENT, weight, weight if sign > 0 else 0.0)
+    outer, inner = (np.cumsum((kept * w)[::-1])[::-1] for w in (weight, weight * np.exp(-step * steps)))
+    above = _chernoff([x for x, _ in tilted], [law for law, _ in laws], counts, window.end, tilt)
+    below = _chernoff([x for x, _ in tilted], [law for law, _ in laws], counts, window.first - 1, -tilt)
+    log_scale = float(
+        sum(Fraction(c) * n for (_, c), n in zip(tilted, counts, strict=True)) - Fraction(tilt) * start
+    )
+    offset = math.fsum(law.offset * count for law, count in laws)
+    offset += sign * 8 * _U * math.fsum(abs(law.offset) * count for law, count in laws)
+    log_beyond = log_scale - tilt * (window.end - start) + math.log(above + 1e-300)
+    beyond = math.exp(min(log_beyond * (1 - 4 * _U) + 1e-9, 700.0)) if sign > 0 else 0.0
+    infinite = _infinite(laws, sign)
+    return LossSum(sign, step, start, offset, outer, inner, log_scale, beyond, above + below, tilt, infinite)
+
+
+def _tilted(law: LossLaw, tilt: float, sign: int) -> tuple[Floats, float]:
+    """mass exp(tilt point - c), rounded towards the side, and c, near the logarithm of their sum at c = 0."""
+    exponents = (law.first + np.arange(len(law.masses))) * tilt
+    with np.errstate(divide="ignore"):
+        top = float((np.log(law.masses) + exponents).max())
+    if not math.isfinite(top):
+        return np.zeros_like(law.masses), 0.0
+    scale = top + math.log(float((law.masses * np.exp(np.minimum(exponents - top, 700.0))).sum()))
+    charge = _U * (2 * np.abs(exponents) + 2 * abs(scale) + 16)
+    x = law.masses * np.exp(exponents - scale) * (1 + sign * charge)
+    return np.maximum(x, 0.0), scale
+
+
+def _folded(x: Floats, first: int, size: int, sign: int) -> Floats:
+    """The sums of x over grid points equal modulo ``size``; the point k at place k mod size."""
+    rows = -(-len(x) // size)
+    padded = np.zeros(rows * size)
+    padded[: len(x)] = x
+    summed = padded.reshape(rows, size).sum(axis=0) * (1 + sign * rows * _U)
+    return np.roll(summed, first % size)
+
+
+_LADDER = (0.03, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+
+
+def _chernoff(
+    xs: Sequence[Floats], laws: Sequence[LossLaw], counts: Sequence[int], point: int, tilt: float
+) -> float:
+    """At least the tilted mass of the sums >= point (tilt > 0), or <= point (tilt < 0)."""
+    best = math.inf
+    for factor in _LADDER:
+        slope = factor * tilt
+        total = math.fsum(
+            count * (_log_sum(x, law.first, slope) + 1e-12)
+            for x, law, count in zip(xs, laws, counts, strict=True)
+        )
+        best = min(best, total - slope * point + 1e-9 + 1e-12 * abs(slope * point))
+    return math.exp(min(best, 700.0))
+
+
+def _log_sum(x: Floats, first: int, slope: float) -> float:
+    with np.errstate(divide="ignore"):
+        logs = np.log(x) + slope * (first + np.arange(len(x)))
+    top = float(logs.max())
+    if not math.isfinite(top):
+        return top
+    return top + math.log(float(np.exp(logs - top).sum()))
+
+
+def _infinite(laws: Sequence[tuple[LossLaw, int]], sign: int) -> float:
+    """1 - prod (1 - infinite)^count."""
+    if any(law.infinite >= 1 for law, _ in laws):
+        return 1.0
+    logs = math.fsum(count * math.log1p(-law.infinite) for law, count in laws)
+    return min(1.0, max(0.0, -math.expm1(logs) * (1 + sign * 32 * _U)))
