@@ -6,6 +6,7 @@ that P and Q put on cells of losses; the inversion asks for the moment-generatin
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -49,10 +50,9 @@ class Tilted:
     """Mean of the tilted law; a guide, nothing rests on it."""
     variance: float
     """Variance of the tilted law; a guide."""
-    weights: Floats
-    """Lower ends of weights w_j >= 0, their sum at most 1, of uniform laws contained in the tilted law."""
-    widths: Floats
-    """Lower ends of the widths l_j > 0 of the intervals of those uniform laws."""
+    uniform: Callable[[], tuple[Floats, Floats]]
+    """Uniform laws contained in the tilted law, on demand: lower ends of their weights w_j >= 0, whose sum is
+    at most 1, and of the widths l_j > 0 of their intervals."""
 
 
 @runtime_checkable

@@ -23,7 +23,7 @@ __all__ = ["Contour", "contour"]
 _QUIET = 30.0
 """Aliasing and the cut are made smaller than exp(-30) = 1e-13 of delta."""
 _MOST_NODES = 1 << 17
-_FACTORS = (1.25, 1.5, 2.0, 3.0, 5.0)
+_FACTORS = (1.3, 2.0, 4.0)
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def _end(line: Line, log_share: float) -> float:
 
 def _log_decay(line: Line, times: Floats) -> Floats:
     """The log of a bound on the composed phi at every frequency beyond each of ``times``."""
-    return sum((decay(tilt.weights, tilt.widths, times) * count for tilt, count in line.tilts), 0 * times)
+    return sum((decay(*tilt.uniform(), times) * count for tilt, count in line.tilts), 0 * times)
 
 
 def _values(parts: Parts, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:

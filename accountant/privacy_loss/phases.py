@@ -40,11 +40,11 @@ def phases_minus_one(
     rows = -(-count // width)
     fast = _minus_one(np.outer(step * np.arange(width), values))
     slow = _minus_one(np.outer(step * width * np.arange(rows), values)) * weights
-    sums = (slow @ fast.T) + slow.sum(axis=1)[:, None] + (fast @ weights)[None, :]
+    sums: NDArray[np.complex128] = (slow @ fast.T) + slow.sum(axis=1)[:, None] + (fast @ weights)[None, :]
     moved = np.abs(values)
     charge = relative + EPS * (40 + 8 * len(weights))
     slope = 1.01 * float(weights @ (charge * moved + absolute))
-    return sums.ravel()[:count], step * np.arange(count) * slope
+    return sums.ravel()[:count], slope * step * np.arange(count, dtype=np.float64)
 
 
 def _minus_one(angles: Floats) -> NDArray[np.complex128]:

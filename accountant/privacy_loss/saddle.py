@@ -47,6 +47,12 @@ class Line:
         poles = math.log(self.c) + math.log1p(self.c)
         return self.log_mgf - self.c * epsilon - poles - math.log(2 * math.pi * curvature) / 2
 
+    def repeated(self, times: int) -> Line:
+        """The line of the composition taken that often."""
+        return Line(
+            self.c, self.log_mgf * times, math.inf, self.mean * times, self.variance * times, self.tilts
+        )
+
     def model(self, c: float) -> Line:
         """The line at another c, if the loss were Gaussian from here on."""
         moved = c - self.c
@@ -62,8 +68,8 @@ def line_at(parts: Parts, c: float) -> Line:
     """
     try:
         tilts = tuple((part.tilted(c), count) for part, count in parts)
-    except OverflowError as error:
-        raise Inapplicable(str(error)) from error
+    except OverflowError as refused:
+        raise Inapplicable(str(refused)) from refused
     log_mgf = math.fsum(tilt.log_mgf * count for tilt, count in tilts)
     size = math.fsum(abs(tilt.log_mgf) * count for tilt, count in tilts)
     error = math.fsum(tilt.log_mgf_error * count for tilt, count in tilts)
@@ -74,36 +80,54 @@ def line_at(parts: Parts, c: float) -> Line:
 
 def saddle_for_delta(parts: Parts, log_delta: float) -> Line:
     """The line near the saddle point of the epsilon that has ``log_delta`` (below 0)."""
-    return _saddle(parts, lambda line: line.log_delta(line.saddle_epsilon()) - log_delta)
+
+    def gap(line: Line) -> float:
+        """How many times too small the logarithm is, itself on a scale of logarithms."""
+        found = min(line.log_delta(line.saddle_epsilon()), 0.0)
+        return math.log((1 - log_delta) / (1 - found))
+
+    return _saddle(parts, gap)
 
 
 def saddle_for_epsilon(parts: Parts, epsilon: float) -> Line:
     """The line near the saddle point of ``epsilon``."""
-    return _saddle(parts, lambda line: (epsilon - line.saddle_epsilon()) * line.c)
+    return _saddle(parts, lambda line: math.asinh((epsilon - line.saddle_epsilon()) * line.c / 8))
 
 
 _START, _SMALLEST, _LARGEST = 1.0, 1e-9, 1e12
-_CLOSE = 0.25
-"""How near in log delta the search comes."""
+_MANY = 32
+"""Of more parts than this an eighth shows where the search should begin."""
+_CLOSE = 0.08
+"""How near the search comes, about as a part of log delta."""
 
 
 def _saddle(parts: Parts, gap: Callable[[Line], float]) -> Line:
-    """Where ``gap``, in units of log delta, turns negative: the Gaussian model, bisection where it drags."""
-    c, low, high = _START, _SMALLEST, _LARGEST
-    for turn in range(80):
+    """Where ``gap``, decreasing in c, is about 0: the Gaussian model, in a bracket the Illinois method."""
+    c = _saddle(parts[::8], lambda line: gap(line.repeated(8))).c if len(parts) > _MANY else _START
+    low, high = (_SMALLEST, 0.0), (_LARGEST, 0.0)
+    for _ in range(80):
         try:
             line = line_at(parts, c)
             value = gap(line)
         except (Inapplicable, OverflowError):
-            line, value = None, -math.inf
-        if line is not None and (abs(value) < _CLOSE or high / low < 1 + 1e-6):
+            high, c = (c, 0.0), max(c / 4, math.sqrt(low[0] * c))
+            continue
+        if abs(value) < _CLOSE or high[0] / low[0] < 1 + 1e-6:
             return line
-        low, high = (max(low, c), high) if value > 0 else (low, min(high, c))
-        if line is None or (turn % 3 == 2 and high / low < 1e6):
-            c = math.sqrt(low * high) if line is not None else c / 4
+        if value > 0:
+            low, high = (c, value), (high[0], high[1] / 2)
         else:
-            c = _solve(_modelled(gap, line), max(low, c / 16), min(high, 2 * c))
+            low, high = (low[0], low[1] / 2), (c, value)
+        c = _between(low, high) or _solve(_modelled(gap, line), max(low[0], c / 16), min(high[0], 2 * c))
     raise Inapplicable("no saddle point was found")
+
+
+def _between(low: tuple[float, float], high: tuple[float, float]) -> float | None:
+    """Where the chord in log c crosses 0; None before both ends have a value."""
+    if low[1] == 0 or high[1] == 0:
+        return None
+    share = low[1] / (low[1] - high[1])
+    return low[0] * math.exp(math.log(high[0] / low[0]) * min(max(share, 0.02), 0.98))
 
 
 def _modelled(gap: Callable[[Line], float], line: Line) -> Callable[[float], float]:

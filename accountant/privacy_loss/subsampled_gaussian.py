@@ -26,6 +26,7 @@ _REACH = 13.0
 """Standard deviations kept beyond the last point at which a tilted density can still grow."""
 _MOST_NODES = 400_000
 _MOST_ENTRIES = 4_000_000
+_HALF_WIDTHS = np.geomspace(0.02, 24, 96)
 _NORMAL = 1 / math.sqrt(2 * math.pi)
 
 
@@ -67,7 +68,8 @@ class _Line:
         high = max(self.power, 0.0) / self.sigma + _REACH
         if (low + high) / self.step > _MOST_NODES:
             raise OverflowError(f"the moment-generating function needs {(low + high) / self.step:.0f} nodes")
-        self.y: Floats = self.step * np.arange(-math.ceil(low / self.step), math.ceil(high / self.step) + 1)
+        first, last = -math.ceil(low / self.step), math.ceil(high / self.step)
+        self.y = self.step * np.arange(first, last + 1, dtype=np.float64)
         self.ratio, self.ratio_error = log_ratio(pair.rate, self.sigma, self.y)
         self.loss = self.ratio if pair.removes else -self.ratio
         square = self.y * self.y
@@ -93,7 +95,7 @@ class _Line:
         log_mgf, error = self._small() if self.peak < 30 else self._large()
         mean = float(self.weights @ self.loss)
         variance = float(self.weights @ (self.loss - mean) ** 2)
-        return Tilted(log_mgf, error, mean, variance, *self._layers())
+        return Tilted(log_mgf, error, mean, variance, self._layers)
 
     def minus_one(self, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
         """See ``Characteristic.minus_one``: rounding grows with t, the rule errs at t and at 0."""
@@ -157,7 +159,7 @@ def _rule(sigma: float, negative: float, frequency: float) -> tuple[float, float
     most twice the integral there, divided by exp(2 pi a/step) - 1 (Trefethen and Weideman 2014, Theorem
     5.1).
     """
-    a = np.minimum(np.geomspace(0.02, 24, 96), 0.98 * np.pi * sigma)
+    a = np.minimum(_HALF_WIDTHS, 0.98 * np.pi * sigma)
     turn = a / sigma
     grown = a * a / 2 + frequency * turn - negative * np.log(np.cos(turn / 2))
     steps = 2 * np.pi * a / (_QUIET + grown)
