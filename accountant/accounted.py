@@ -122,6 +122,7 @@ class Accountant:
 CATALOGUE: Mapping[str, str] = {
     "rlsvi": "accountant.rl.rlsvi",
     "gaussian": "accountant.noise.gaussian",
+    "dp-sgd": "accountant.noise.dp_sgd",
 }
 """Command-line name -> module whose ``ACCOUNTANT`` serves it."""
 

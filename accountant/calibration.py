@@ -47,8 +47,8 @@ def calibrate_noise(
     """The parameters with the least noise certified to meet the target, and ones just below that do not.
 
     Of the first, epsilon at ``delta`` is certified at most the target; of the second, above the next
-    double after it. They are neighbours in ``name``, as near as the guarantee's own accuracy tells them
-    apart. The search begins at the value that ``parameters`` holds.
+    double after it. They are neighbours in ``name``, 1e-9 apart or as near as the guarantee's own accuracy
+    tells them apart. The search begins at the value that ``parameters`` holds.
 
     >>> from accountant.parameters import Reals, parameter
     >>> from accountant.notions import GaussianDP
@@ -192,7 +192,7 @@ class _Scale:
 
 
 _LEAST, _MOST, _WHOLE = 1e-6, 1e15, 2.0**62
-_FINEST, _COARSEST = 2.0**-40, 0.5
+_FINEST, _COARSEST = 2.0**-33, 0.5
 
 
 def _bracket(judge: _Judge, scale: _Scale, start: float, name: str) -> tuple[float, float]:
@@ -248,13 +248,15 @@ def _root(gap: Callable[[float], tuple[float, float]], low: float, high: float) 
     Secants through the last two places; the middle of the bracket where they leave it or are slow.
     """
     places, values, root = [low, high], [gap(low)[0], gap(high)[0]], high
-    for turn in range(1, 60):
+    slow = False
+    for _ in range(60):
         slope = max((values[-2] - values[-1]) / (places[-1] - places[-2]), 1e-3)
         root = places[-1] + values[-1] / slope
-        if turn % 4 == 0 or not low < root < high:
+        if slow or not low < root < high:
             root = (low + high) / 2
         value, blur = gap(root)
         low, high = (root, high) if value > 0 else (low, root)
+        slow = not slow and abs(value) > abs(values[-1]) / 2
         places, values = [places[-1], root], [values[-1], value]
         if abs(value) <= max(blur / 2, slope * _FINEST) or high - low <= _FINEST:
             break
