@@ -1,0 +1,135 @@
+"""Discrete Gaussian noise on the integers: its normalising sum, and its pair."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.enclosures import Number, arb_of, exact, precision
+from accountant.normal import interval_masses
+from accountant.pairs.base import Cells, Floats
+from accountant.pairs.lattice import NEGLIGIBLE, between
+
+__all__ = ["DiscreteGaussian", "normaliser"]
+
+_ULP = 2.0**-52
+_REACH = 38
+"""Deviations enumerated: the rest weighs below exp(-38^2/2) < 1e-313."""
+_ENUMERATED = 2**14
+"""The largest deviation whose outcomes are enumerated, 1.2 million; integrals serve the others."""
+_LARGEST = 1e24
+
+
+def normaliser(variance: Fraction) -> flint.arb:
+    """The sum of exp(-k^2/(2 variance)) over all integers k, enclosed at the precision in force.
+
+    Below variance 1 term by term, from there on by Poisson's summation formula; what is left out lies
+    between 0 and twice the first term left out.
+
+    Source: Canonne, Kamath and Steinke, arXiv:2004.00010, Fact 18 (Poisson summation).
+
+    >>> with precision(80): float(normaliser(Fraction(1)))
+    2.50663
+    """
+    small, two = variance < 1, flint.arb(2)
+    scale = flint.arb(1) if small else (two * flint.arb.pi() * arb_of(variance)).sqrt()
+    rate = 1 / (two * arb_of(variance)) if small else two * flint.arb.pi() ** 2 * arb_of(variance)
+    total, j, term = flint.arb(1), 0, flint.arb(1)
+    while term > two ** -(flint.ctx.prec + 2):
+        j += 1
+        term = (-rate * j * j).exp()
+        total += 2 * term
+    return scale * (total + (2 * term).union(flint.arb(0)))
+
+
+@dataclass(frozen=True)
+class DiscreteGaussian:
+    """The pair N_Z(0, variance), N_Z(shift, variance): integer noise on an integer of sensitivity ``shift``.
+
+    The loss of the outcome x is (shift^2 - 2 shift x)/(2 variance). The pair dominates every smaller
+    integer shift, and both directions have one privacy loss.
+
+    Source: Canonne, Kamath and Steinke, arXiv:2004.00010, Definition 1 and Theorem 7; the domination of
+    smaller shifts: docs/notes/pairs.md, section 4.
+
+    >>> import numpy as np
+    >>> DiscreteGaussian(1).cells(np.array([0.0])).p  # x at least 1; x at most 0
+    array([0.300529, 0.699471])
+
+    Raises:
+        ValueError: unless 0 < variance <= 1e24, shift is an integer from 1 on, and
+            shift^2/variance is at most 1e8.
+    """
+
+    variance: Number
+    shift: int = 1
+
+    def __post_init__(self) -> None:
+        variance = exact(self.variance, "variance")
+        if not 0 < variance <= _LARGEST:
+            raise ValueError(f"variance ({self.variance!r}) must be above 0 and at most {_LARGEST:g}")
+        if isinstance(self.shift, bool) or not isinstance(self.shift, int) or self.shift < 1:
+            raise ValueError(f"shift ({self.shift!r}) must be an integer at least 1")
+        if self.shift**2 > 10**8 * variance:
+            raise ValueError(f"variance ({self.variance!r}) must be at least shift^2/10^8, shift {self.shift}")
+
+    def cells(self, edges: Floats) -> Cells:
+        """See ``Pair.cells``: enumerated, or for a large variance as integrals with their error."""
+        variance = float(exact(self.variance))
+        # loss at least e means x at most shift/2 - variance e/shift
+        reach = _REACH * math.sqrt(variance) + self.shift + 1
+        bounds = np.floor(np.clip(self.shift / 2 - variance * (edges / self.shift), -reach, reach))[::-1]
+        size = float(np.abs(edges).max(initial=0.0))
+        slack = 8 * _ULP * (size + self.shift**2 / (2 * variance))
+        masses = _enumerated if variance <= _ENUMERATED**2 else _integrated
+        p, p_error = masses(exact(self.variance), bounds, 0)
+        q, q_error = masses(exact(self.variance), bounds, self.shift)
+        return Cells(p[::-1], q[::-1], p_error[::-1], q_error[::-1], slack)
+
+    def reversed(self) -> DiscreteGaussian:
+        """The pair itself: reflecting the output exchanges P and Q."""
+        return self
+
+    def loss_range(self) -> tuple[float, float]:
+        """Unbounded on both sides."""
+        return -math.inf, math.inf
+
+    def characteristic(self) -> None:
+        """None: the grid serves it."""
+        return
+
+
+def _enumerated(variance: Fraction, bounds: Floats, centre: int) -> tuple[Floats, Floats]:
+    """Masses of the integers up to the first bound, between the bounds, and above the last."""
+    reach = math.ceil(_REACH * math.sqrt(variance)) + 1
+    outcomes = np.arange(centre - reach, centre + reach + 1, dtype=np.float64)
+    with precision(128):
+        total = float(normaliser(variance))
+    exponents = (outcomes - centre) ** 2 / (2 * float(variance))
+    errors = _ULP * (2 * exponents + 6)
+    inner = np.clip(bounds - outcomes[0] + 1, 0, len(outcomes)).astype(np.int64)
+    starts: NDArray[np.int64] = np.concatenate(([0], inner, [len(outcomes)]))
+    return between(np.exp(-exponents) / total, errors, starts)
+
+
+def _integrated(variance: Fraction, bounds: Floats, centre: int) -> tuple[Floats, Floats]:
+    """The same as integrals between half-integers: the midpoint rule is off by (1 + z^2)/(24 variance) at z.
+
+    An end is rounded; what that moves is charged to both its cells (docs/notes/pairs.md, section 4).
+    """
+    deviation = math.sqrt(variance)
+    z = (bounds + 0.5 - centre) / deviation
+    masses, errors = interval_masses(z)
+    moved = 3 * _ULP * (np.abs(z) + 2 * centre / deviation) * np.exp(-z * z / 2)
+    squares = np.minimum(np.abs(z), _REACH + 1.0) ** 2
+    ends = np.concatenate((squares[:1] + 9 + 2 * _REACH, squares, squares[-1:] + 9 + 2 * _REACH))
+    rule = 1.05 * (1 + np.maximum(ends[:-1], ends[1:])) / (24 * float(variance))
+    charge = np.concatenate((moved, [0.0])) + np.concatenate(([0.0], moved))
+    tiny = masses < NEGLIGIBLE
+    relative = np.minimum(errors + charge / masses + rule + 4 * _ULP, 1.0)
+    return np.where(tiny, NEGLIGIBLE, masses), np.where(tiny, 1.0, relative)

@@ -1,0 +1,108 @@
+"""Bounded range: the pair of the exponential mechanism, and what permute-and-flip has instead.
+
+A mechanism has range epsilon if its losses on any two neighbours lie in an interval of length epsilon,
+[t - epsilon, t]; where the interval lies may depend on the neighbours. One pair dominates them all, for
+every t at once, and so under adaptive composition too. Its law is found in docs/notes/pairs.md, section 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from accountant.enclosures import Number, exact
+from accountant.pairs.atoms import Atoms
+from accountant.pairs.base import Cells, Floats
+from accountant.pairs.randomised_response import randomised_response
+
+__all__ = ["BoundedRange", "exponential_mechanism", "permute_and_flip"]
+
+_LARGEST = 700
+_ULP = 2.0**-52
+
+
+@dataclass(frozen=True)
+class BoundedRange:
+    """The tightest pair that dominates every mechanism of range ``epsilon``.
+
+    Its losses have the density exp((epsilon + x)/2) / (2 (exp(epsilon) - 1)) under P and the mirrored one
+    under Q, on [-epsilon, epsilon]; its privacy profile is
+    delta(x) = (exp(epsilon/2) - exp(x/2))^2 / (exp(epsilon) - 1).
+
+    Source: project statement classic.bounded_range, docs/notes/pairs.md, section 2; the two-point pairs it
+    dominates are those of Dong, Durfee and Rogers, arXiv:1909.13830, Section 3.
+
+    >>> import numpy as np
+    >>> BoundedRange(1.0).cells(np.array([-1.0, 0.0, 1.0])).p
+    array([0, 0.377541, 0.622459, 0])
+
+    Raises:
+        ValueError: if ``epsilon`` is not above 0 and at most 700.
+    """
+
+    epsilon: Number
+
+    def __post_init__(self) -> None:
+        if not 0 < exact(self.epsilon, "epsilon") <= _LARGEST:
+            raise ValueError(f"epsilon ({self.epsilon!r}) must be above 0 and at most {_LARGEST}")
+
+    def cells(self, edges: Floats) -> Cells:
+        """See ``Pair.cells``; the density is integrated in closed form."""
+        width = float(exact(self.epsilon))
+        ends = np.clip(np.concatenate(([-np.inf], edges, [np.inf])), -width, width)
+        share = np.expm1((ends[:-1] - ends[1:]) / 2) / np.expm1(-width)
+        # exp of an argument of size up to epsilon: its rounding costs epsilon/2 ulp, that of epsilon as much.
+        error = (16 + 2 * width) * _ULP
+        p, q = np.exp((ends[1:] - width) / 2) * share, np.exp((-width - ends[:-1]) / 2) * share
+        return Cells(p, q, error, error, width * _ULP)
+
+    def reversed(self) -> BoundedRange:
+        """The pair itself: both directions have one privacy loss."""
+        return self
+
+    def loss_range(self) -> tuple[float, float]:
+        """See ``Pair.loss_range``."""
+        width = float(np.nextafter(float(exact(self.epsilon)), np.inf))
+        return -width, width
+
+    def characteristic(self) -> None:
+        """None: the grid serves it."""
+        return
+
+
+def exponential_mechanism(epsilon: Number, *, monotone: bool = False) -> BoundedRange:
+    """The pair of the exponential mechanism that draws r with probability ~ exp(epsilon u(r)/(2 Delta)).
+
+    ``Delta`` is the largest change of one utility between neighbours. Where the utilities are monotone
+    (between two neighbours all of them move in one direction) the range is epsilon/2.
+
+    Source: McSherry and Talwar, FOCS 2007, Theorem 6; range: Durfee and Rogers, arXiv:1905.04273,
+    Section 3; the pair: ``BoundedRange``.
+
+    >>> exponential_mechanism(1.0, monotone=True)
+    BoundedRange(epsilon=Fraction(1, 2))
+
+    Raises:
+        ValueError: if ``epsilon`` is not above 0 and at most 700.
+    """
+    BoundedRange(epsilon)
+    return BoundedRange(exact(epsilon) / 2 if monotone else exact(epsilon))
+
+
+def permute_and_flip(epsilon: Number) -> Atoms:
+    """The pair of permute-and-flip at ``epsilon``: that of randomised response, and no less is proved.
+
+    Permute-and-flip is epsilon-differentially private, which randomised response dominates. It does not
+    have range epsilon: with two candidates, tied on one side and 2 Delta apart on the other, its losses
+    are epsilon and -log(2 - exp(-epsilon)). So ``BoundedRange(epsilon)`` would be unsound for it.
+
+    Source: McKenna and Sheldon, arXiv:2010.12603, Theorem 1; docs/notes/pairs.md, section 3.
+
+    >>> permute_and_flip(1.0).loss_range()[1] >= 1
+    True
+
+    Raises:
+        ValueError: see ``randomised_response``.
+    """
+    return randomised_response(epsilon)

@@ -1,0 +1,39 @@
+"""Sums of the masses of consecutive integers, with errors: what pairs on the integers share."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.pairs.base import Floats
+
+__all__ = ["MOST_OUTCOMES", "NEGLIGIBLE", "between"]
+
+_ULP = 2.0**-52
+MOST_OUTCOMES = 1 << 24
+"""Outcomes that are enumerated at most; more would take gigabytes."""
+NEGLIGIBLE = 1e-280
+"""Sums below it are replaced by it, with relative error 1: what is true then lies in [0, 2e-280]."""
+
+
+def between(masses: Floats, errors: Floats, starts: NDArray[np.int64], whole: bool = False) -> tuple[Floats, Floats]:
+    """Sums of ``masses[starts[i] : starts[i + 1]]`` and their relative errors.
+
+    Outcomes left out of ``masses``, and those that underflow, must weigh below 1e-298 together: that is
+    within the rounding of every sum that is not negligible.
+
+    Args:
+        masses: positive, each within the relative ``errors``.
+        errors: one for each mass.
+        starts: nondecreasing, from 0 to len(masses).
+        whole: whether no outcome was left out: then the sum over none is 0.
+
+    >>> between(np.array([0.25, 0.5, 0.25]), np.zeros(3), np.array([0, 2, 2, 3]))[0]
+    array([0.75, 0, 0.25])
+    """
+    counts = np.diff(starts)
+    sums = np.where(counts > 0, np.add.reduceat(np.append(masses, 0.0), starts[:-1]), 0.0)
+    worst = np.where(counts > 0, np.maximum.reduceat(np.append(errors, 0.0), starts[:-1]), 0.0)
+    ends = (starts[:-1] == len(masses)) | (starts[1:] == 0)  # the cells of what was left out
+    tiny = (sums < NEGLIGIBLE) & ((counts > 0) | (ends & (not whole)))
+    return np.where(tiny, NEGLIGIBLE, sums), np.where(tiny, 1.0, np.minimum(worst + (counts + 4) * _ULP, 1.0))

@@ -1,0 +1,123 @@
+"""Poisson sampling when one record is replaced by another: exactly for Gaussian noise, soundly for any pair."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from accountant.normal import interval_masses
+from accountant.pairs.base import Cells, Floats, Pair
+from accountant.pairs.fixed_size import FixedSize
+
+__all__ = ["ReplacedGaussian", "poisson_replaced"]
+
+_ULP = 2.0**-52
+_FAR = 100.0
+"""Deviations beyond every mean between which no mass is told apart from none."""
+
+
+@dataclass(frozen=True)
+class ReplacedGaussian:
+    """Poisson sampling at ``rate``, a sum of vectors of norm at most 1, noise of ``noise_multiplier``; replace.
+
+    P is (1-q) N(0, s^2) + q N(1, s^2), Q the same with N(-1, s^2): the record is replaced by its opposite.
+    It dominates every replacement of one record by another, in every dimension, and is attained; both
+    directions have one privacy loss.
+
+    Source: project statement classic.poisson_replaced_gaussian, docs/notes/sampling.md, section 3.
+
+    >>> import numpy as np
+    >>> ReplacedGaussian(1.0, 2.0).cells(np.array([0.5])).p  # shift 2, deviation 2: the loss is N(1/2, 1)
+    array([0.5, 0.5])
+
+    Raises:
+        ValueError: unless 0 < rate <= 1 and 1e-4 <= noise_multiplier <= 1e12.
+    """
+
+    rate: float
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate <= 1:
+            raise ValueError(f"rate ({self.rate!r}) must be above 0 and at most 1")
+        if not 1e-4 <= self.noise_multiplier <= 1e12:
+            raise ValueError(f"noise_multiplier ({self.noise_multiplier!r}) must be from 1e-4 to 1e12")
+
+    def cells(self, edges: Floats) -> Cells:
+        """See ``Pair.cells``."""
+        q, s = self.rate, self.noise_multiplier
+        exponents = np.maximum.accumulate(self._exponents(edges))
+        slack = self._slack(exponents, edges)
+        distance = 1 / s
+        outputs = np.clip(s * exponents, -_FAR - distance, _FAR + distance)
+        (away, away_error), (up, up_error), (down, down_error) = (
+            interval_masses(outputs, (place, _ULP * distance)) for place in (0.0, distance, -distance)
+        )
+        errors = [np.minimum(np.maximum(away_error, x) + 4 * _ULP, 1.0) for x in (up_error, down_error)]
+        return Cells((1 - q) * away + q * up, (1 - q) * away + q * down, *errors, slack)
+
+    def reversed(self) -> ReplacedGaussian:
+        """The pair itself: reflecting the output exchanges P and Q."""
+        return self
+
+    def loss_range(self) -> tuple[float, float]:
+        """Unbounded on both sides."""
+        return -math.inf, math.inf
+
+    def characteristic(self) -> None:
+        """None: the grid serves it."""
+        return
+
+    def _exponents(self, edges: Floats) -> Floats:
+        """t = output/s^2 at which the loss is e: e/2 + arsinh(k sinh(e/2)), k = (1-q) exp(1/(2 s^2))/q.
+
+        Only a proposal: ``_slack`` computes the loss there.
+        """
+        half = np.abs(edges) / 2
+        if self.rate == 1:
+            return edges / 2
+        with np.errstate(divide="ignore"):
+            log_sinh = half + np.log(-np.expm1(-2 * half)) - math.log(2)
+        log_product = log_sinh + math.log1p(-self.rate) - math.log(self.rate) + self._offset()
+        large = log_product > 20
+        rest = np.where(large, log_product + math.log(2), np.arcsinh(np.exp(np.minimum(log_product, 21))))
+        return np.asarray(np.sign(edges) * (half + rest))
+
+    def _offset(self) -> float:
+        return 1 / (2 * self.noise_multiplier**2)
+
+    def _slack(self, t: Floats, edges: Floats) -> float:
+        """The loss at ``t``, computed forwards, against the edges; with what is lost on the way to the masses.
+
+        Each of the two logarithms has slope at most 1 in its argument t, so that the loss has at most 2.
+        """
+        offset = self._offset()
+        up, down = t - offset, -t - offset
+        miss = np.abs(self._log_mixture(up) - self._log_mixture(down) - edges)
+        size = np.abs(t) + offset
+        return float(np.max(miss + _ULP * (48 * size + 32 + 4 * np.abs(edges))))
+
+    def _log_mixture(self, u: Floats) -> Floats:
+        """log(1 - q + q exp(u)), within 16 ulp of max(1, |u|): no logarithm is above |u|, no 1 - q inexact."""
+        q, below = self.rate, np.minimum(u, 0)
+        low = np.log1p(q * np.expm1(below)) if q <= 0.5 else np.log((1 - q) + q * np.exp(below))
+        high = np.maximum(u, 0) + np.log(q + (1 - q) * np.exp(-np.maximum(u, 0)))
+        return np.where(u <= 0, low, high)
+
+
+def poisson_replaced(pair: Pair, rate: float) -> FixedSize:
+    """A pair for Poisson sampling at ``rate`` of any mechanism, when one record is replaced by another.
+
+    ``pair`` must dominate the mechanism both when one record is replaced and when one is removed (for noise
+    of a fixed scale, the pair of a replacement does). Then so does what fixed-size sampling at the same rate
+    has: sound for every mechanism, and for Gaussian noise looser than ``ReplacedGaussian``.
+
+    Source: project statement classic.poisson_replaced, docs/notes/sampling.md, section 2; it rests on
+    advanced joint convexity, Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 2.
+
+    Raises:
+        ValueError: see ``FixedSize``.
+    """
+    return FixedSize(pair, rate)

@@ -1,0 +1,146 @@
+"""Two Gaussians whose variances differ: the loss is a parabola, so that a cell of losses has two intervals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import flint
+import numpy as np
+
+from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from accountant.normal import interval_masses
+from accountant.pairs.base import Cells, Floats
+
+__all__ = ["UnequalGaussians"]
+
+_ULP = 2.0**-52
+_BITS = 256
+_FAR = 100.0
+"""No mass beyond it is within a thousand orders of magnitude of the smallest one that is told apart."""
+
+
+@dataclass(frozen=True)
+class UnequalGaussians:
+    """The pair N(mean, sigma_p^2), N(0, sigma_q^2), in one dimension.
+
+    Its loss is L(x) = a x^2 + b x + c with a = (1/sigma_q^2 - 1/sigma_p^2)/2, b = mean/sigma_p^2 and
+    c = log(sigma_q/sigma_p) - mean^2/(2 sigma_p^2). It is what it says, one pair: whether it dominates
+    others (all smaller means, all smaller changes of variance) is for the caller to prove.
+
+    Source: the densities; thresholds and errors in docs/notes/pairs.md, section 1.
+
+    >>> import numpy as np
+    >>> UnequalGaussians(0, 2, 1).cells(np.array([0.0])).p
+    array([0.503369, 0.496631])
+
+    Raises:
+        ValueError: if a standard deviation is not above 0, or the two Gaussians are the same.
+    """
+
+    mean: Number
+    sigma_p: Number
+    sigma_q: Number
+
+    def __post_init__(self) -> None:
+        mean = exact(self.mean, "mean")
+        for name in ("sigma_p", "sigma_q"):
+            if exact(getattr(self, name), name) <= 0:
+                raise ValueError(f"{name} ({getattr(self, name)!r}) must be above 0")
+        if mean == 0 and exact(self.sigma_p) == exact(self.sigma_q):
+            raise ValueError(f"mean ({self.mean!r}) must not be 0 where sigma_p equals sigma_q")
+
+    def cells(self, edges: Floats) -> Cells:
+        """See ``Pair.cells``."""
+        mean, sigma_p, sigma_q = abs(exact(self.mean)), exact(self.sigma_p), exact(self.sigma_q)
+        a, b, c = self._rounded()
+        near, far, slack = _roots(a, b, c, np.concatenate(([-np.inf], edges, [np.inf])))
+        near, far = near / float(sigma_q), far / float(sigma_q)
+        p, p_error = _two(near, far, float(mean / sigma_p), float(sigma_q / sigma_p))
+        q, q_error = _two(near, far, 0.0, 1.0)
+        return Cells(p, q, p_error, q_error, slack)
+
+    def reversed(self) -> UnequalGaussians:
+        """See ``Pair.reversed``: the standard deviations change places."""
+        return UnequalGaussians(self.mean, self.sigma_q, self.sigma_p)
+
+    def loss_range(self) -> tuple[float, float]:
+        """See ``Pair.loss_range``: the wider Gaussian has all the extreme losses of one sign."""
+        with precision(_BITS):
+            a, b, c = self._coefficients()
+            vertex = c - b * b / (4 * a) if a != 0 else c
+        if exact(self.sigma_p) == exact(self.sigma_q):
+            return -math.inf, math.inf
+        wider = exact(self.sigma_p) > exact(self.sigma_q)
+        return (round_down(vertex), math.inf) if wider else (-math.inf, round_up(vertex))
+
+    def characteristic(self) -> None:
+        """None: the grid serves it."""
+        return
+
+    def _coefficients(self) -> tuple[flint.arb, flint.arb, flint.arb]:
+        mean, p, q = abs(exact(self.mean)), exact(self.sigma_p), exact(self.sigma_q)
+        return (
+            arb_of((1 / q**2 - 1 / p**2) / 2),
+            arb_of(mean / p**2),
+            arb_of(q / p).log() - arb_of(mean**2 / (2 * p**2)),
+        )
+
+    def _rounded(self) -> tuple[float, float, float]:
+        """The coefficients for a mean of that size and either sign: the loss is reflected with it."""
+        with precision(_BITS):
+            a, b, c = (round_down(x) for x in self._coefficients())
+        return a, b, c
+
+
+def _roots(a: float, b: float, c: float, edges: Floats) -> tuple[Floats, Floats, float]:
+    """The two points of loss e for each edge, and how far the loss there may be from e.
+
+    The first grows with the edge, the second falls; where no outcome has the loss, both are the vertex.
+    """
+    vertex = -b * b / (4 * a) if a else math.inf
+    height = np.maximum(edges - c, vertex) if a > 0 else np.minimum(edges - c, vertex)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        total = b + np.sqrt(np.maximum(b * b + 4 * a * height, 0))
+        near = np.where(total > 0, 2 * height / total, 0.0)
+        far = -total / (2 * a) if a else np.full_like(height, -np.inf)
+    for end in (np.isposinf(height), np.isneginf(height)):
+        near[end] = height[end]
+        far[end] = -height[end] if a else -np.inf
+    near, far = np.maximum.accumulate(near), np.minimum.accumulate(far)
+    return near, far, _slack(a, b, c, height, near, far)
+
+
+def _slack(a: float, b: float, c: float, height: Floats, near: Floats, far: Floats) -> float:
+    """The loss at the roots, computed forwards, against the edges; with what the computation itself loses."""
+    worst = 0.0
+    for root in (near, far):
+        known = np.isfinite(root) & np.isfinite(height)
+        x, e = root[known], height[known]
+        miss = np.abs(x * (a * x + b) - e)
+        size = np.abs(a) * x * x + np.abs(b * x) + abs(c) + np.abs(e)
+        moved = np.abs((2 * a * x + b) * x)
+        worst = max(worst, float(np.max(miss + _ULP * (8 * size + 4 * moved), initial=0.0)))
+    return worst
+
+
+def _two(near: Floats, far: Floats, mean: float, ratio: float) -> tuple[Floats, Floats]:
+    """The mass of both intervals of each cell, the ends y sigma_q being given as y, and its relative error.
+
+    The mass is that of N(0, 1) between the ends ratio y - mean.
+    """
+    first, one = _one(near, mean, ratio)
+    second, other = _one(far[::-1], mean, ratio)
+    error = np.maximum(one[1:-1], other[-2:0:-1]) + _ULP
+    return first[1:-1] + second[-2:0:-1], np.minimum(error, 1.0)
+
+
+def _one(ends: Floats, mean: float, ratio: float) -> tuple[Floats, Floats]:
+    """Masses as in ``interval_masses``; what the rounding of an end moves is charged to both its cells."""
+    y = np.clip(ends * ratio - mean, -_FAR, _FAR)
+    masses, errors = interval_masses(y)
+    if ratio == 1 and mean == 0:
+        return masses, errors
+    moved = 3 * _ULP * (np.abs(y) + 2 * mean) * np.exp(-y * y / 2)  # 3/sqrt(2 pi) leaves a fifth for rounding
+    charge = np.concatenate((moved, [0.0])) + np.concatenate(([0.0], moved))
+    return masses, np.minimum(errors + charge / masses, 1.0)
