@@ -19,7 +19,7 @@ from accountant.joint_range import best_order, common_pair, optimal_delta
 from accountant.orders import Orders, lowest_position, minimise_convex
 from accountant.sources import Source
 
-__all__ = ["CANONNE_KAMATH_STEINKE", "MIRONOV", "OPTIMAL", "Conversion", "Curve", "convert"]
+__all__ = ["CANONNE_KAMATH_STEINKE", "MIRONOV", "OPTIMAL", "Conversion", "Curve", "bits_needed", "convert"]
 
 Curve = Callable[[flint.arb], flint.arb]
 """A Renyi curve: order -> upper bound on D_order in both directions."""
@@ -81,7 +81,7 @@ def convert(
         rough = _at_precision(closed_form, curve, orders, epsilon, two_sided)
     if conversion is closed_form:
         return rough
-    bits = _bits_needed(float(min(epsilon, _MOST_EPSILON)), rough[1]) + _bits_to_resolve(curve, orders)
+    bits = bits_needed(float(min(epsilon, _MOST_EPSILON)), rough[1]) + _bits_to_resolve(curve, orders)
     if bits > _MOST_BITS:
         return rough[0] * 0, rough[1]  # so far out the closed form is as good an upper end
     with precision(bits):
@@ -93,8 +93,8 @@ def convert(
 _BITS, _MOST_BITS, _MOST_EPSILON = 192, 1024, Fraction(10**6)
 
 
-def _bits_needed(epsilon: float, delta: flint.arb) -> int:
-    """The Lagrangian multiplies its error by e^epsilon and compares it with delta."""
+def bits_needed(epsilon: float, delta: flint.arb) -> int:
+    """Working precision: the Lagrangian multiplies its error by e^epsilon and compares it with delta."""
     size = epsilon - (float(delta.log().mid()) if delta > 0 else 0.0)
     return _BITS + int(3 * size / math.log(2))
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import flint
 
 from accountant.enclosures import arb_of
-from accountant.orders import Function, Orders, golden
+from accountant.orders import Function, Orders, lowest
 
 __all__ = ["CoinPair", "best_order", "common_pair", "optimal_delta"]
 
@@ -143,17 +143,19 @@ def best_order(curve: Function, orders: Orders, epsilon: flint.arb, start: float
         value = optimal_delta(order, curve(order), epsilon).upper.log()
         return float(value.mid()) if value.is_finite() else math.inf
 
-    return orders.at(golden(height, start - 2, start + 2, 1e-7))
+    return orders.at(lowest(height, start, 0.125))
 
 
 def common_pair(order: flint.arb, curve: Function, orders: Orders, epsilon: flint.arb) -> flint.arb:
     """A delta attained by coins that satisfy the Renyi bound at every order, so no theorem beats it.
 
-    The optimal coins of ``order`` are moved together by a relative 1e-5, then 1e-3, until the bound
-    holds along the whole curve; 0 if it never does. ``curve`` is nondecreasing.
+    The optimal coins of ``order`` are moved together by a relative 1e-9 (or 1e-6, 1e-3), until the bound
+    holds along the whole curve; 0 if it never does. ``curve`` is nondecreasing and (order - 1) * curve
+    convex.
     """
+    curve = _remembered(curve)
     pair = optimal_delta(order, curve(order), epsilon)
-    for shrink in ("1e-5", "1e-3"):
+    for shrink in ("1e-9", "1e-6", "1e-3"):
         q = (pair.second + min(pair.second, pair.first - pair.second) * flint.arb(shrink)).mid()
         if _within(pair.first, q, curve, orders):
             value = pair.first - epsilon.exp() * q
@@ -161,28 +163,99 @@ def common_pair(order: flint.arb, curve: Function, orders: Orders, epsilon: flin
     return flint.arb(0)
 
 
-_MOST_STEPS = 4000
+_MOST_STEPS = 300
+
+
+def _remembered(curve: Function) -> Function:
+    """The same curve, evaluated once at each exact order."""
+    memo: dict[object, flint.arb] = {}
+
+    def look_up(order: flint.arb) -> flint.arb:
+        if not order.is_exact() or not order.is_finite():
+            return curve(order)
+        key = order.man_exp()
+        if key not in memo:
+            memo[key] = curve(order)
+        return memo[key]
+
+    return look_up
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line below a convex function, by one of its points and a slope."""
+
+    at: flint.arb
+    value: flint.arb
+    slope: flint.arb
+
+    def __call__(self, order: flint.arb) -> flint.arb:
+        return self.value + self.slope * (order - self.at)
+
+    def meets(self, other: _Line) -> flint.arb:
+        return (other.value - self.value + self.slope * self.at - other.slope * other.at) / (
+            self.slope - other.slope
+        )
 
 
 def _within(p: flint.arb, q: flint.arb, curve: Function, orders: Orders) -> bool:
-    """Whether D_a(p||q) <= curve(a) at all orders, by steps [a, b] on which D_b <= curve(a)."""
+    """Whether D_a(p||q) <= curve(a) at all orders, step by step between ``here`` and ``there``.
+
+    Both sides times (a - 1) are convex: one lies below its chord, the other above its two tangents.
+    """
     last = flint.arb("inf") if orders.below is None else arb_of(orders.below)
-    here, step = flint.arb(1), flint.arb(1) / 1024
+    here, tangent = _first_step(p, q, curve, last)
+    step = here - 1
     for _ in range(_MOST_STEPS):
-        allowed = curve(here)
-        if (p / q).log() <= allowed:
+        if here >= last or (p / q).log() <= curve(here):
             return True
+        if tangent is None:
+            return False
         there = (here + step).mid()
-        if there >= last:
-            there = last
-        if _renyi(p, q, there) <= allowed:
-            if there == last:
-                return True
-            here, step = there, (step * 3 / 2).mid()
+        there = there if there < last else last
+        ahead = _tangent(curve, there, 1) if there < last else None
+        if _below(_chord(p, q, here, there), tangent, ahead, here, there):
+            here, tangent, step = there, _tangent(curve, there, -1), (step * 2).mid()
         else:
-            step = step / 2
+            step = (step / 2).mid()
     return False
 
 
+def _first_step(
+    p: flint.arb, q: flint.arb, curve: Function, last: flint.arb
+) -> tuple[flint.arb, _Line | None]:
+    """An order up to which D_a(p||q) is at most the curve's value at 1, and the tangent there."""
+    least = curve(flint.arb(1))
+    for exponent in range(-1, 40):
+        order = 1 + flint.arb(2) ** -exponent
+        if order < last and _renyi(p, q, order) <= least:
+            return order, _tangent(curve, order, -1)
+    return flint.arb(1), None
+
+
+def _tangent(curve: Function, order: flint.arb, side: int) -> _Line:
+    """A line below (a - 1) curve(a) on the other ``side`` of ``order``, through its value there."""
+    near = order + side * ((order - 1) * flint.arb(2) ** -40).mid()
+    value, other = (order - 1) * curve(order), (near - 1) * curve(near)
+    return _Line(order, value, (other - value) / (near - order))
+
+
+def _chord(p: flint.arb, q: flint.arb, here: flint.arb, there: flint.arb) -> _Line:
+    values = [_log_phi(p, q, order) for order in (here, there)]
+    return _Line(here, values[0], (values[1] - values[0]) / (there - here))
+
+
+def _below(chord: _Line, left: _Line, right: _Line | None, here: flint.arb, there: flint.arb) -> bool:
+    """Whether the chord is below the larger of two lines: at ``here``, ``there`` and where they meet."""
+    if right is None or (chord(here) <= left(here) and chord(there) <= left(there)):
+        return bool(chord(here) <= left(here) and chord(there) <= left(there))
+    kink = left.meets(right)
+    return bool(chord(here) <= left(here) and chord(there) <= right(there) and chord(kink) <= left(kink))
+
+
+def _log_phi(p: flint.arb, q: flint.arb, order: flint.arb) -> flint.arb:
+    return _Problem(order, flint.arb(0), flint.arb(0)).phi(p, q).log()
+
+
 def _renyi(p: flint.arb, q: flint.arb, order: flint.arb) -> flint.arb:
-    return _Problem(order, flint.arb(0), flint.arb(0)).phi(p, q).log() / (order - 1)
+    return _log_phi(p, q, order) / (order - 1)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
 
-__all__ = ["Function", "Orders", "golden", "lowest_position", "minimise_convex"]
+__all__ = [
+    "Function",
+    "Orders",
+    "certified_minimum",
+    "golden",
+    "lowest",
+    "lowest_position",
+    "minimise_convex",
+]
 
 Function = Callable[[flint.arb], flint.arb]
 
@@ -83,18 +92,77 @@ def golden(height: Callable[[float], float], low: float, high: float, tolerance:
     return (low + high) / 2
 
 
-def lowest_position(function: Function, orders: Orders) -> float:
+def lowest(height: Callable[[float], float], start: float, step: float, tolerance: float = 1e-7) -> float:
+    """Where ``height``, falling and then rising, is lowest within reach; nothing rests on it.
+
+    Downhill from ``start`` in doubling steps, then through the vertices of parabolas, and by golden section
+    where these do not close in.
+
+    >>> round(lowest(lambda x: (x - 3) ** 4 + x, 0.0, 1.0), 4)
+    2.3700
+    """
+    memo: dict[float, float] = {}
+
+    def at(position: float) -> float:
+        if position not in memo:
+            memo[position] = height(position)
+        return memo[position]
+
+    left, middle, right = _downhill(at, start, step)
+    widths = [math.inf, math.inf]
+    while right - left > tolerance:
+        point = _vertex(at, left, middle, right)
+        slow = right - left > widths[-2] / 2  # two steps did not halve it
+        if slow or not left < point < right or abs(point - middle) < tolerance / 4:
+            wide = right - middle > middle - left
+            share = _SMALL if slow else tolerance / (2 * (right - left))
+            point = middle + share * ((right - middle) if wide else (left - middle))
+            if not slow:
+                point = middle + math.copysign(tolerance / 3, point - middle)
+        widths.append(right - left)
+        if not left < point < right or point == middle:
+            break
+        if at(point) <= at(middle):
+            left, middle, right = (left, point, middle) if point < middle else (middle, point, right)
+        else:
+            left, right = (point, right) if point < middle else (left, point)
+    return middle
+
+
+_SMALL = 1 - 0.6180339887498949
+
+
+def _downhill(at: Callable[[float], float], start: float, step: float) -> tuple[float, float, float]:
+    """Three positions, the middle one lowest, or at an end of the reach."""
+    left, middle, right = start - step, start, start + step
+    while left > -_REACH and at(left) < at(middle):
+        left, middle, right = max(middle - 3 * (middle - left), -_REACH), left, middle
+    while right < _REACH and at(right) < at(middle):
+        left, middle, right = middle, right, min(middle + 3 * (right - middle), _REACH)
+    return left, middle, right
+
+
+def _vertex(at: Callable[[float], float], left: float, middle: float, right: float) -> float:
+    """Of the parabola through three points; NaN where there is none."""
+    fall = (middle - left) * (at(middle) - at(right))
+    rise = (middle - right) * (at(middle) - at(left))
+    if not math.isfinite(fall - rise) or fall == rise:
+        return math.nan
+    return middle - ((middle - left) * fall - (middle - right) * rise) / (2 * (fall - rise))
+
+
+def lowest_position(function: Function, orders: Orders, start: float = 0.0) -> float:
     """The position (as ``Orders.at`` reads it) of the best order for a convex ``function``."""
-    return golden(lambda position: _height(function, orders, position), -_REACH, _REACH, 1e-7)
+    return lowest(lambda position: _height(function, orders, position), start, 2.0)
 
 
-def minimise_convex(function: Function, orders: Orders) -> tuple[flint.arb, flint.arb]:
+def minimise_convex(function: Function, orders: Orders, start: float = 0.0) -> tuple[flint.arb, flint.arb]:
     """Certified ends around the minimum of ``function`` over an interval of ``orders``.
 
     ``function`` is convex in the order and tends to 0 as the order tends to 1. Three points with the
     middle one lowest bound the minimum from below by their secants.
     """
-    return _certified(function, orders, lowest_position(function, orders))
+    return certified_minimum(function, orders, lowest_position(function, orders, start))
 
 
 def _height(function: Function, orders: Orders, position: float) -> float:
@@ -102,13 +170,33 @@ def _height(function: Function, orders: Orders, position: float) -> float:
     return float(value.mid()) if value.is_finite() else float("inf")
 
 
-def _certified(function: Function, orders: Orders, position: float) -> tuple[flint.arb, flint.arb]:
-    left, order, right = (orders.at(position + offset) for offset in (-1e-6, 0.0, 1e-6))
+def certified_minimum(function: Function, orders: Orders, position: float) -> tuple[flint.arb, flint.arb]:
+    """Certified ends around the minimum of a convex ``function``, from a guess where it is lowest.
+
+    The upper end is a value, sound at any guess; the lower one is -inf where the guess was bad.
+    """
+    tries = (_by_secants(function, orders, position, offset) for offset in _OFFSETS)
+    found = (pair for pair in tries if pair[0].is_finite())
+    return next(found, (flint.arb("-inf"), function(orders.at(position))))
+
+
+_OFFSETS = (1e-6, 1e-4, 1e-2)
+
+
+def _by_secants(
+    function: Function, orders: Orders, position: float, offset: float
+) -> tuple[flint.arb, flint.arb]:
+    left, order, right = (orders.at(position + side * offset) for side in (-1, 0, 1))
     below, value, above = function(left), function(order), function(right)
     if position + _REACH < 1e-3:  # the minimum is at the order 1, where the function tends to 0
         left, below = flint.arb(1), flint.arb(0)
-    if not (below >= value and above >= value):
+    if not below >= value:
         return flint.arb("-inf"), value
     fall = (below - value) / (order - left) * (right - order)
-    rise = (above - value) / (right - order) * (order - left)
-    return value - fall - rise, value  # both are at least 0, so this is below either alone
+    if above >= value:
+        rise = (above - value) / (right - order) * (order - left)
+        return value - fall - rise, value  # both are at least 0, so this is below either alone
+    if orders.below is None:
+        return flint.arb("-inf"), value
+    last = 1 + _above_one(orders.below)  # falling to the very end: by the last secant, prolonged
+    return above + (above - value) / (right - order) * (last - right) - fall, above

@@ -178,7 +178,8 @@ def _moment(curve: SubsampledGaussianCurve, order: flint.arb) -> flint.arb | Non
 def _half(nodes: _Nodes, order: flint.arb, sign: int) -> tuple[flint.arb, flint.arb]:
     """The sum over one half of the grid, and a bound on the terms beyond its last one.
 
-    From x on, terms fall at least by exp(-(|x| - c) h - h^2/2), c = order/sigma to the right and 0 to the left.
+    From x on, each term is at most exp(-(|x| - c) h - h^2/2) times the one before; c is order/sigma to the
+    right and 0 to the left.
     """
     drift = order / arb_of(nodes.curve.noise_multiplier) if sign > 0 else flint.arb(0)
     first = math.ceil(float(drift.mid() / nodes.step)) + 1
