@@ -18,7 +18,14 @@ from accountant.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP
 from accountant.notions import ends_of as _ends
 from accountant.orders import Orders
 
-__all__ = ["compose_approx", "compose_gaussian", "compose_renyi", "compose_zcdp"]
+__all__ = [
+    "compose_approx",
+    "compose_gaussian",
+    "compose_parallel",
+    "compose_renyi",
+    "compose_zcdp",
+    "narrowed",
+]
 
 
 def compose_approx(*parts: ApproxDP) -> ApproxDP:
@@ -29,7 +36,28 @@ def compose_approx(*parts: ApproxDP) -> ApproxDP:
     """
     epsilon = _sum([_ends(part.epsilon_parameter, "epsilon") for part in parts])
     low, high = _total([_ends(part.delta_parameter, "delta") for part in parts])
-    return ApproxDP(epsilon, _bound(min(low, Fraction(1)), min(high, Fraction(1))))
+    return ApproxDP(epsilon, narrowed(min(low, Fraction(1)), min(high, Fraction(1))))
+
+
+def compose_parallel(*parts: ApproxDP) -> ApproxDP:
+    """Parts that each read records of their own: the largest epsilon, the largest delta.
+
+    Holds where a record's part is fixed by the record alone and neighbours differ by the presence of one
+    record. Where a record may be replaced, and so change its part, two parts see a change: then it is
+    the composition of two of them.
+
+    >>> compose_parallel(ApproxDP(1, 0), ApproxDP("0.5", "1e-6")).epsilon("1e-6").upper
+    1.0
+
+    Source: McSherry 2009, "Privacy integrated queries", Theorem 4.
+    """
+    ends = [
+        (*_ends(part.epsilon_parameter, "epsilon"), *_ends(part.delta_parameter, "delta")) for part in parts
+    ]
+    low, high, least, most = (
+        (max(column) for column in zip(*ends, strict=True)) if ends else (Fraction(0),) * 4
+    )
+    return ApproxDP(narrowed(low, high), narrowed(least, most))
 
 
 def compose_zcdp(*parts: ZCDP) -> ZCDP:
@@ -70,6 +98,11 @@ def _total(ends: list[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:
 
 def _sum(ends: list[tuple[Fraction, Fraction]]) -> Bound:
     return _bound(*_total(ends))
+
+
+def narrowed(low: Fraction, high: Fraction) -> Fraction | Bound:
+    """The rational itself where the ends agree: rounded up, a delta would miss the target it is made for."""
+    return low if low == high else _bound(low, high)
 
 
 def _bound(low: Fraction, high: Fraction) -> Bound:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant.bounds import Bound
 from accountant.composition import compose_approx, compose_gaussian, compose_renyi, compose_zcdp
 from accountant.conversion import CANONNE_KAMATH_STEINKE, OPTIMAL
 from accountant.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
@@ -36,8 +35,9 @@ def test_squares_of_mus_add(parts):
 
 def test_deltas_add_up_to_1_at_most():
     three = compose_approx(*[ApproxDP("0.1", "0.4")] * 3)
-    assert three.delta_parameter == Bound(1.0, 1.0)
-    assert compose_approx(ApproxDP(0, 0.25), ApproxDP(0, 0.5)).delta_parameter == Bound(0.75, 0.75)
+    assert three.delta_parameter == 1
+    assert compose_approx(ApproxDP(0, 0.25), ApproxDP(0, 0.5)).delta_parameter == Fraction(3, 4)
+    assert compose_approx(ApproxDP(1, "1e-6"), ApproxDP(2, "1e-6")).epsilon("2e-6").upper == 3
 
 
 @pytest.mark.parametrize("times", [2, 7])

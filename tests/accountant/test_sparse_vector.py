@@ -1,0 +1,171 @@
+"""Sparse vector: the exact epsilon against numerical integration, from both sides, and known-bad controls."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accountant.adjacency import Adjacency
+from accountant.calibration import calibrate_noise
+from accountant.sparse_vector import ACCOUNTANT, SparseVectorParameters, guarantee, pure_epsilon
+
+SCALES = st.floats(0.2, 50)
+RUNS = st.builds(
+    SparseVectorParameters,
+    query_scale=SCALES,
+    positives=st.integers(1, 8),
+    threshold_scale=SCALES,
+    answer_scale=st.none() | SCALES,
+    monotone=st.booleans(),
+    redraw=st.booleans(),
+    sensitivity=st.floats(0.1, 3),
+)
+
+
+def below(x):
+    """Chance that Laplace noise of scale 1 is below x."""
+    return mpmath.exp(x) / 2 if x < 0 else 1 - mpmath.exp(-x) / 2
+
+
+def chance(queries, answers, threshold_scale, query_scale):
+    """Chance of the answers (True is above) to queries against threshold 0, one threshold noise."""
+
+    def density(z):
+        value = mpmath.exp(-abs(z) / threshold_scale) / (2 * threshold_scale)
+        for query, answer in zip(queries, answers, strict=True):
+            low = below((z - query) / query_scale)
+            value *= 1 - low if answer else low
+        return value
+
+    corners = sorted({0, *queries, -40 * threshold_scale, 40 * threshold_scale, 5, 10, 20, 40})
+    return mpmath.quad(density, corners)
+
+
+QUERY = st.tuples(st.floats(-4, 4), st.sampled_from([-1.0, -0.5, 0.0, 1.0]), st.booleans())
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(QUERY, min_size=1, max_size=5), st.floats(0.5, 4), st.floats(0.5, 4), st.booleans())
+def test_no_stream_of_answers_beats_epsilon(stream, threshold_scale, query_scale, monotone):
+    mpmath.mp.dps = 15
+    moves = [abs(move) if monotone else move for _, move, _ in stream]
+    answers = [answer for _, _, answer in stream]
+    first = [query for query, _, _ in stream]
+    second = [query + move for query, move in zip(first, moves, strict=True)]
+    p, q = (chance(queries, answers, threshold_scale, query_scale) for queries in (first, second))
+    parameters = SparseVectorParameters(
+        query_scale, max(sum(answers), 1), threshold_scale=threshold_scale, monotone=monotone
+    )
+    assert abs(mpmath.log(p / q)) <= float(pure_epsilon(parameters)) + 1e-6
+
+
+@pytest.mark.parametrize(("monotone", "positives"), [(False, 1), (False, 3), (True, 1), (True, 4)])
+def test_the_worst_pair_by_integration(monotone, positives):
+    """What the closed form says of the pair is what numerical integration finds, and it is near epsilon."""
+    mpmath.mp.dps = 20
+    parameters = SparseVectorParameters(2.0, positives, threshold_scale=1.5, monotone=monotone)
+    queries = 64
+    first = [0.0] * (queries + positives)
+    second = [1.0] * queries + [0.0 if monotone else -1.0] * positives
+    answers = [False] * queries + [True] * positives
+    p, q = (chance(stream, answers, 1.5, 2.0) for stream in (first, second))
+    pair = guarantee(parameters).attained.guarantee
+    p_low, q_high = pair._chances()[6]
+    assert p >= float(p_low.mid()) * (1 - 1e-8)
+    assert q <= float(q_high.mid()) * (1 + 1e-8)
+    assert p / float(p_low.mid()) < 1.0001
+    assert (
+        float(pure_epsilon(parameters)) - 1e-6 < mpmath.log(p / q) <= float(pure_epsilon(parameters)) + 1e-9
+    )
+
+
+@settings(deadline=None, max_examples=60)
+@given(RUNS)
+def test_epsilon_is_attained(parameters):
+    found = guarantee(parameters)
+    upper = found.guarantee.epsilon(0).upper
+    assert upper * (1 - 1e-12) <= found.attained.guarantee.epsilon(0).lower <= upper
+    assert Fraction(upper) >= pure_epsilon(parameters)
+    for delta in ("1e-9", "1e-3"):
+        assert found.attained.guarantee.epsilon(delta).lower <= found.guarantee.epsilon(delta).upper
+        assert found.guarantee.epsilon(delta).lower <= upper
+    for epsilon in (0, 0.1, 1):
+        assert found.attained.guarantee.delta(epsilon).lower <= found.guarantee.delta(epsilon).upper
+
+
+@settings(deadline=None, max_examples=60)
+@given(RUNS)
+def test_never_worse_than_published(parameters):
+    found = guarantee(parameters)
+    for delta in (0, "1e-6"):
+        assert found.guarantee.epsilon(delta).lower <= found.published.epsilon(delta).upper
+        assert found.guarantee.epsilon(delta).lower <= found.published.exact.epsilon(delta).upper
+
+
+def test_the_published_budgets_add_up():
+    one = SparseVectorParameters(query_scale=8.0, positives=2, threshold_scale=2.0, answer_scale=4.0)
+    assert pure_epsilon(one) == Fraction(1, 2) + Fraction(4, 8) + Fraction(2, 4)
+    assert guarantee(one).published.epsilon(0).upper == 1.5
+
+
+def test_monotone_queries_pay_for_comparison_or_answer():
+    """Numeric answers to monotone queries: moving a query reveals it in its answer or in the comparison."""
+    one = SparseVectorParameters(8.0, 2, threshold_scale=2.0, answer_scale=4.0, monotone=True)
+    assert pure_epsilon(one) == max(Fraction(1, 2) + Fraction(2, 4), Fraction(2, 8) + Fraction(2, 4))
+    assert guarantee(one).published.epsilon(0).upper == 1.25
+    wide = SparseVectorParameters(8.0, 2, threshold_scale=1000.0, answer_scale=4.0, monotone=True)
+    assert pure_epsilon(wide) == Fraction(3, 4)
+
+
+def test_half_the_noise_is_refuted():
+    """Known-bad control (Lyu et al., Algorithm 4): queries scaled for one positive answer, many given."""
+    claimed = pure_epsilon(SparseVectorParameters(4.0, 1, threshold_scale=2.0))
+    real = guarantee(SparseVectorParameters(4.0, 5, threshold_scale=2.0)).attained.guarantee
+    assert real.epsilon(0).lower > claimed
+
+
+@pytest.mark.parametrize(("positives", "monotone"), [(1, False), (25, False), (25, True)])
+def test_calibration_finds_the_best_split(positives, monotone):
+    start = SparseVectorParameters(1.0, positives, monotone=monotone)
+    meets, misses = calibrate_noise(start, "query_scale", lambda p: guarantee(p).guarantee, 1, 0)
+    assert pure_epsilon(meets) <= 1 < pure_epsilon(misses)
+    paid = (1 if monotone else 2) * positives
+    best = meets.threshold**2 + meets.query_scale**2
+    for share in (0.02, 0.1, 0.2, 0.3, 0.5, 0.8):
+        assert best <= ((1 / share) ** 2 + (paid / (1 - share)) ** 2) * (1 + 1e-9)
+    exactly = 1 / (1 + paid ** (2 / 3))
+    assert math.isclose(1 / meets.threshold, exactly, rel_tol=1e-9)
+
+
+def test_several_thresholds_compose_below_their_sum():
+    run = SparseVectorParameters(40.0, 100, redraw=True)
+    found = guarantee(run)
+    assert found.guarantee.epsilon("1e-6").upper < found.guarantee.epsilon(0).upper / 2
+    assert found.guarantee.epsilon("1e-6").upper < found.published.epsilon("1e-6").upper
+
+
+def test_nothing_moves_nothing_is_revealed():
+    still = guarantee(SparseVectorParameters(1.0, sensitivity=0.0))
+    assert still.guarantee.epsilon(0).upper == still.attained.guarantee.epsilon(0).upper == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [({"query_scale": 0.0}, "query_scale"), ({"query_scale": 1.0, "positives": 0}, "positives"),
+     ({"query_scale": math.nan}, "query_scale"), ({"query_scale": 1.0, "answer_scale": -1.0}, "answer_scale"),
+     ({"query_scale": 1.0, "threshold_scale": math.inf}, "threshold_scale"),
+     ({"query_scale": 1.0, "monotone": 2}, "monotone")],
+)  # fmt: skip
+def test_bad_parameters_are_refused(values, name):
+    with pytest.raises(ValueError, match=name):
+        SparseVectorParameters(**values)
+
+
+def test_a_named_relation_is_repeated():
+    found = guarantee(SparseVectorParameters(1.0), Adjacency.REPLACE)
+    assert found.adjacency is Adjacency.REPLACE
+    assert "replace" in found.notes[0]
+    assert ACCOUNTANT.relation(None) is Adjacency.BY_SENSITIVITY
