@@ -34,4 +34,29 @@ TREE_GAUSSIAN = Statement(
     not_covered="noise that is not exactly Gaussian; neighbours whose later leaves shift",
 )  # fmt: skip
 
-STATEMENTS = (TREE_GAUSSIAN,)
+_OVERLAP = {v: "[0, inf)" for v in ("a", "b", "c")}
+_SQUARES = {v: "[0, inf)" for v in ("u", "v", "overlap", "worst")}
+
+MATRIX_COUNTING = Statement(
+    "classic.matrix_counting", "project", "Factorised counting is Gaussian-DP with a norm known exactly",
+    Source("arXiv:2405.13763", "v2", "Theorem 2", "classic.matrix_counting"),
+    "The running counts A = BC are released as B(Cx + z), z of variance sigma^2, C Toeplitz with nonnegative, never increasing "
+    "coefficients, or with at most b bands. For at most k leaves a user, pairwise at least b apart, the worst are "
+    "1, 1 + b, ..., and R + 1 runs are mu-GDP with mu^2 = (R+1) norm^2 s^2/sigma^2; replacement costs at most twice the squared norm.",
+    r"\mu^2=(R+1)\,\Bigl\|\sum_{a<k}C_{\cdot,1+ab}\Bigr\|^2 s^2/\sigma^2",
+    (
+        Obligation("overlap", make_claim(_OVERLAP, "a*b >= a*c", "b >= c"),
+                   "with coefficients that never increase a term of an overlap falls with the distance",
+                   {"leaf": "positive", "multipliers": [["a", 0]]}, dict.fromkeys(_OVERLAP, "1")),
+        Obligation("replacement", make_claim(_SQUARES, "2*worst >= u + v - 2*overlap", "worst >= u", "worst >= v"),
+                   "leaving and entering overlap nonnegatively",
+                   {"leaf": "positive", "multipliers": [["1", 0], ["1", 1]]},
+                   {"u": "1", "v": "1", "worst": "1", "overlap": "0"}),
+        Obligation("runs", make_claim(_NORM, "(R+1)*(D*(s/sigma)**2) == (R+1)*D*s**2/sigma**2"),
+                   "squared distances of independent runs add", witness={"D": "1", "s": "1", "sigma": "1", "R": "1"}),
+    ),
+    (), (_COMPOSITION, "the pattern 1, 1 + b, ... maximises every overlap at once (docs/notes/counting.md)"),
+    not_covered="coefficients that are neither decreasing nor banded within the separation; noise that is not exactly Gaussian",
+)  # fmt: skip
+
+STATEMENTS = (TREE_GAUSSIAN, MATRIX_COUNTING)

@@ -1,0 +1,168 @@
+"""The largest error over all releases of a tree: its law, certified, where the union bound only bounds it.
+
+Number the releases by time. Those at times below 2^(l+1) are a tree of level l, then the same again with
+one more node under all of them: with noise Z of that node, and r_l(s) the probability that s + (error) leaves
+[-x, x] at some time below 2^l,
+
+    r_{l+1}(s) = r_l(s) + (1 - r_l(s)) E[r_l(s + Z)],    r_0(s) = 1 outside [-x, x], else 0,
+
+because the two halves and Z are independent. For symmetric, log-concave noise 1 - r_l is even and
+log-concave, so r_l grows with |s|: its values at grid points bound it on whole cells, from both sides
+(docs/notes/counting.md). All terms are nonnegative, which keeps the relative accuracy for rare failures.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.bounds import Bound
+from accountant.counting.error import union_bound
+from accountant.counting.noise import Noise
+from accountant.counting.tree import levels
+from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+
+__all__ = ["maximum_error_bound", "maximum_error_probability"]
+
+_CELLS = 2048
+_ULP, _TINY = 2.0**-52, 1e-300
+_Floats = NDArray[np.float64]
+
+
+def maximum_error_probability(leaves: int, noise: Noise, error: Number, cells: int = _CELLS) -> Bound:
+    """P(some release at times 1..K errs by more than ``error``), enclosed.
+
+    More ``cells`` make the enclosure tighter; the time grows with their square.
+
+    >>> from accountant.counting.noise import GaussianNoise
+    >>> found = maximum_error_probability(64, GaussianNoise(1), 8)
+    >>> found.lower, found.upper
+    (0.00339, 0.00348)
+
+    Raises:
+        ValueError: for fewer than one leaf, an error not above 0, or fewer than 2 cells.
+    """
+    levels(leaves)
+    point = exact(error, "error")
+    if point <= 0:
+        raise ValueError(f"error ({error!r}) must be above 0")
+    step = point / _checked(cells)
+    low, high = (_Grid.of(noise, step, cells, upper).some_time(leaves, cells) for upper in (False, True))
+    return Bound(low, high)
+
+
+def maximum_error_bound(leaves: int, noise: Noise, beta: Number, cells: int = _CELLS) -> Bound:
+    """The smallest x such that with probability 1 - ``beta`` no release in 1..K errs by more than x.
+
+    >>> from accountant.counting.noise import LaplaceNoise
+    >>> from accountant.counting.error import union_bound
+    >>> exactly = maximum_error_bound(256, LaplaceNoise(1), "0.01", cells=512)
+    >>> exactly.upper, union_bound(256, LaplaceNoise(1), "0.01").upper
+    (15.14, 15.82)
+
+    Raises:
+        ValueError: for fewer than one leaf, a failure probability outside (0, 1), or fewer than 2 cells.
+    """
+    target = exact(beta, "beta")
+    if not 0 < target < 1:
+        raise ValueError(f"beta ({beta!r}) must be in (0, 1)")
+    most = union_bound(leaves, noise, beta).upper
+    step = Fraction(most) / _checked(cells)
+    if step == 0:
+        raise ValueError(f"beta ({beta!r}) must be one at which the error is a double above 0")
+    least, largest = (
+        _first_below(_Grid.of(noise, step, 2 * cells, upper), leaves, target, 2 * cells)
+        for upper in (False, True)
+    )
+    with precision(128):
+        return Bound(round_down(arb_of((least - 1) * step)), min(most, round_up(arb_of(largest * step))))
+
+
+def _checked(cells: int) -> int:
+    if isinstance(cells, bool) or not isinstance(cells, int) or cells < 2:
+        raise ValueError(f"cells ({cells!r}) must be an integer at least 2")
+    return cells
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Probabilities of the noise on cells of one width, all rounded to the same side."""
+
+    tails: _Floats
+    """P(Z > k h), k = 0, 1, ..."""
+    masses: _Floats
+    """P(k h < Z < (k + 1) h)."""
+    upper: bool
+
+    @classmethod
+    def of(cls, noise: Noise, step: Fraction, cells: int, upper: bool) -> _Grid:
+        """The table for errors up to ``cells`` steps."""
+        rounded = round_up if upper else round_down
+        with precision(128):
+            tails = [noise.tail(1, k * step) for k in range(2 * cells + 2)]
+            masses = [before - after for before, after in itertools.pairwise(tails)]
+            return cls(
+                np.array([rounded(x) for x in tails]), np.maximum([rounded(x) for x in masses], 0.0), upper
+            )
+
+    def some_time(self, leaves: int, reach: int) -> float:
+        """An end of P(some error at times 1..K is above ``reach`` steps)."""
+        if reach == 0:
+            return 1.0
+        times, full = leaves + 1, np.zeros(reach + 1)
+        partial = None
+        for level in range(times.bit_length()):
+            if times >> level & 1:
+                partial = full if partial is None else self._then(full, partial)
+            if times >> (level + 1):
+                full = self._then(full, full)
+        return 0.0 if partial is None else float(partial[0])
+
+    def _then(self, first: _Floats, second: _Floats) -> _Floats:
+        """r(s) for the times of ``first``, followed by a node and the times of ``second``."""
+        later = self._moved(second)
+        return self._outwards(first + (1 - first) * later, 8)
+
+    def _moved(self, r: _Floats) -> _Floats:
+        """E[r(s + Z)] at the grid points s >= 0: cells of r against masses of Z, and what lies beyond."""
+        reach = len(r) - 1
+        half = r[1:] if self.upper else r[:-1]
+        cells = np.concatenate((half[::-1], half))
+        masses = np.concatenate((self.masses[: 2 * reach][::-1], self.masses[:reach]))
+        inside = np.correlate(masses, cells, "valid")[::-1]
+        beyond = self.tails[reach::-1][: reach + 1] + self.tails[reach : 2 * reach + 1]
+        return self._outwards(inside + beyond, 2 * reach + 8)
+
+    def _outwards(self, values: _Floats, operations: int) -> _Floats:
+        """Move sums of that many nonnegative products beyond their rounding errors, into [0, 1]."""
+        moved = 2 * operations * _ULP
+        if self.upper:
+            return np.minimum(values * (1 + moved) + _TINY, 1.0)
+        return np.maximum(values * (1 - moved) - _TINY, 0.0)
+
+
+def _first_below(grid: _Grid, leaves: int, target: Fraction, most: int) -> int:
+    """The step, at most ``most``, after the last one found at which the grid's end is above the target."""
+    low, high = 0, most
+    at_low, at_high = -math.log(target), _excess(grid, leaves, most, target)
+    while high - low > 1 and at_high <= 0:
+        guess = round((low * at_high - high * at_low) / (at_high - at_low))
+        middle = min(max(guess, low + 1), high - 1)
+        value = _excess(grid, leaves, middle, target)
+        if value > 0:
+            low, at_low, at_high = middle, value, at_high / 2
+        else:
+            high, at_high, at_low = middle, value, at_low / 2
+    return high
+
+
+def _excess(grid: _Grid, leaves: int, reach: int, target: Fraction) -> float:
+    """log(end / target), roughly, but above 0 exactly where the end is above the target."""
+    end = grid.some_time(leaves, reach)
+    size = abs(math.log(end) - math.log(target)) if end else 1e3
+    return max(size, _TINY) if Fraction(end) > target else -max(size, _TINY)

@@ -1,0 +1,220 @@
+"""Counting by a factorised matrix: running counts A = B C, released as B (C x + noise).
+
+C and B are lower triangular Toeplitz matrices, given by their first columns. The square root of A has
+the coefficients binomial(2k, k)/4^k and is its own other factor. For any other C the other factor is the
+series 1/((1 - z) c(z)): a float guess, corrected once by Newton's step, whose residual in Arb proves how
+near it is (docs/notes/counting.md).
+
+Source: Henzinger, Upadhyay and Upadhyay, arXiv:2211.05006 (the square root); Kalinin and Lampert,
+arXiv:2405.13763 (its bands); the certificates are this project's own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Protocol
+
+import flint
+
+from accountant.counting.tree import levels
+from accountant.enclosures import Number, arb_of, exact
+
+__all__ = ["Banded", "SquareRoot", "Strategy", "banded_square_root", "square_root_coefficient"]
+
+MOST_LEAVES = 2**20
+"""The longest stream whose norms are summed."""
+
+
+def square_root_coefficient(index: int) -> Fraction:
+    """The coefficient binomial(2k, k)/4^k of z^k in (1 - z)^(-1/2).
+
+    >>> [str(square_root_coefficient(k)) for k in range(4)]
+    ['1', '1/2', '3/8', '5/16']
+    """
+    return Fraction(math.comb(2 * index, index), 4**index)
+
+
+class Strategy(Protocol):
+    """A factorisation A = B C by lower triangular Toeplitz matrices."""
+
+    @property
+    def leaves(self) -> int:
+        """The length of the stream."""
+        ...
+
+    @property
+    def bands(self) -> int:
+        """How many leading coefficients of C are not 0."""
+        ...
+
+    @property
+    def decreasing(self) -> bool:
+        """Whether C's coefficients are nonnegative and never increase."""
+        ...
+
+    def column(self) -> flint.arb_poly:
+        """C's coefficients as a polynomial, enclosed at the precision in force."""
+        ...
+
+    def row(self) -> flint.arb_poly:
+        """B's coefficients as a polynomial, enclosed at the precision in force."""
+        ...
+
+
+def _stream(leaves: int) -> None:
+    if levels(leaves) and leaves > MOST_LEAVES:
+        raise ValueError(
+            f"leaves ({leaves}) must be at most {MOST_LEAVES}: norms are summed term by term, "
+            "which needs about 200 bytes and a microsecond for each leaf"
+        )
+
+
+@dataclass(frozen=True)
+class SquareRoot:
+    """The square root of the running count, B = C.
+
+    >>> SquareRoot(16384).bands
+    16384
+
+    Raises:
+        ValueError: for fewer than one leaf, or more than 2^20.
+    """
+
+    leaves: int
+
+    def __post_init__(self) -> None:
+        _stream(self.leaves)
+
+    @property
+    def bands(self) -> int:
+        """See ``Strategy.bands``."""
+        return self.leaves
+
+    @property
+    def decreasing(self) -> bool:
+        """See ``Strategy.decreasing``."""
+        return True
+
+    def column(self) -> flint.arb_poly:
+        """See ``Strategy.column``."""
+        return _square_root(self.leaves, flint.ctx.prec)
+
+    def row(self) -> flint.arb_poly:
+        """See ``Strategy.row``."""
+        return self.column()
+
+
+@lru_cache(maxsize=4)
+def _square_root(count: int, bits: int) -> flint.arb_poly:
+    value, found = flint.arb(1), []
+    for k in range(1, count + 1):
+        found.append(value)
+        value *= flint.arb(2 * k - 1) / (2 * k)
+    return flint.arb_poly(found)
+
+
+@dataclass(frozen=True)
+class Banded:
+    """A strategy C with few coefficients, whatever they are; the first must be above 0.
+
+    >>> Banded(10, (1, "0.5")).decreasing
+    True
+
+    Raises:
+        ValueError: for bad leaves, no coefficient or more than leaves, a first one not above 0, or one that
+            is no finite number.
+    """
+
+    leaves: int
+    coefficients: tuple[Number, ...]
+
+    def __post_init__(self) -> None:
+        _stream(self.leaves)
+        if not 1 <= len(self.coefficients) <= self.leaves:
+            raise ValueError(f"bands ({len(self.coefficients)}) must be an integer in [1, {self.leaves}]")
+        if self.exact_coefficients()[0] <= 0:
+            raise ValueError(f"first coefficient ({self.coefficients[0]!r}) must be above 0")
+
+    def exact_coefficients(self) -> tuple[Fraction, ...]:
+        """The coefficients as rationals."""
+        return tuple(exact(value, "coefficient") for value in self.coefficients)
+
+    @property
+    def bands(self) -> int:
+        """See ``Strategy.bands``."""
+        return len(self.coefficients)
+
+    @property
+    def decreasing(self) -> bool:
+        """See ``Strategy.decreasing``."""
+        values = self.exact_coefficients()
+        return values[-1] >= 0 and all(a >= b for a, b in itertools.pairwise(values))
+
+    def column(self) -> flint.arb_poly:
+        """See ``Strategy.column``."""
+        return flint.arb_poly([arb_of(value) for value in self.exact_coefficients()])
+
+    def row(self) -> flint.arb_poly:
+        """See ``Strategy.row``.
+
+        Raises:
+            ArithmeticError: if the inverse grows so fast that its residual proves nothing.
+        """
+        return _reciprocal(self.column() * flint.arb_poly([1, -1]), self.leaves)
+
+
+def _reciprocal(series: flint.arb_poly, count: int) -> flint.arb_poly:
+    """The first ``count`` coefficients of 1/series, enclosed.
+
+    With series * guess = 1 - e, 1/series = guess/(1 - e): off by at most max|guess| |e|_1/(1 - |e|_1).
+    """
+    guess = _float_reciprocal(series, count)
+    for _ in range(2):
+        guess = _midpoints(_cut(guess * (1 + _residual(series, guess, count)), count))
+    wrong = sum((abs(value) for value in _residual(series, guess, count).coeffs()), flint.arb(0))
+    if not wrong < flint.arb(1) / 2:
+        raise ArithmeticError("the inverse of these coefficients cannot be certified: it grows too fast")
+    largest = max((abs(value) for value in guess.coeffs()), key=float) * (1 + flint.arb(2) ** -40)
+    radius = flint.arb(0, (largest * wrong / (1 - wrong)).upper())
+    return flint.arb_poly([value + radius for value in guess.coeffs()])
+
+
+def _float_reciprocal(series: flint.arb_poly, count: int) -> flint.arb_poly:
+    """A guess in ordinary numbers; nothing rests on it."""
+    from scipy import signal  # takes long to import
+
+    floats = [float(value.mid()) for value in series.coeffs()]
+    impulse = [1.0] + [0.0] * (count - 1)
+    return flint.arb_poly([float(x) for x in signal.lfilter([1.0], floats, impulse)])
+
+
+def _residual(series: flint.arb_poly, guess: flint.arb_poly, count: int) -> flint.arb_poly:
+    return _cut(1 - series * guess, count)
+
+
+def _cut(series: flint.arb_poly, count: int) -> flint.arb_poly:
+    return flint.arb_poly(series.coeffs()[:count])
+
+
+def _midpoints(series: flint.arb_poly) -> flint.arb_poly:
+    return flint.arb_poly([value.mid() for value in series.coeffs()])
+
+
+def banded_square_root(leaves: int, bands: int) -> Banded:
+    """The first ``bands`` coefficients of the square root, nothing beyond.
+
+    Source: Kalinin and Lampert, arXiv:2405.13763, banded square root factorisation.
+
+    >>> banded_square_root(100, 2).coefficients
+    (Fraction(1, 1), Fraction(1, 2))
+
+    Raises:
+        ValueError: for bands outside 1..leaves.
+    """
+    if isinstance(bands, bool) or not isinstance(bands, int) or not 1 <= bands <= leaves:
+        raise ValueError(f"bands ({bands!r}) must be an integer in [1, {leaves}]")
+    return Banded(leaves, tuple(square_root_coefficient(k) for k in range(bands)))
