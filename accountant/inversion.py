@@ -14,7 +14,7 @@ import flint
 
 from accountant.enclosures import arb_of, precision
 
-__all__ = ["PRECISIONS", "Profile", "below", "bracket", "refined"]
+__all__ = ["PRECISIONS", "Profile", "below", "bracket", "neighbours", "refined"]
 
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096)
 Profile = Callable[[Fraction], flint.arb]
@@ -129,6 +129,19 @@ def below(profile: Profile, guess: float, target: Fraction, step: float) -> floa
         low = max(low - step, 0.0)
         step *= 2
     return low
+
+
+def neighbours(value: Fraction) -> tuple[float, float]:
+    """The doubles around an exact number, at least 0; the same one twice where it is a double.
+
+    >>> from fractions import Fraction
+    >>> neighbours(Fraction(1, 2))
+    (0.5, 0.5)
+    """
+    near = float(value)
+    if near == value:
+        return near, near
+    return (near, math.nextafter(near, math.inf)) if near < value else (math.nextafter(near, -math.inf), near)
 
 
 def _ulp(value: float) -> float:

@@ -57,7 +57,7 @@ class Tilted:
 
 @runtime_checkable
 class Characteristic(Protocol):
-    """The moment-generating function of the loss, on vertical lines, in double precision with proved errors."""
+    """The moment-generating function of the loss, on vertical lines, in doubles with proved errors."""
 
     def tilted(self, c: float) -> Tilted:
         """The tilted law at a real ``c`` > 0."""

@@ -5,16 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from accountant.inversion import neighbours
 from accountant.pairs.base import Pair
+from accountant.privacy_loss.crossing import crossing
+from accountant.privacy_loss.planning import profile
 
 __all__ = ["delta_by_grid", "epsilon_by_grid"]
 
 
 def delta_by_grid(parts: Sequence[tuple[Pair, int]], epsilon: Fraction) -> tuple[float, float]:
-    """Certified ends around delta(epsilon)."""
-    raise ArithmeticError(f"the grid cannot answer for {parts} at epsilon {float(epsilon)!r}")
+    """Certified ends around delta(epsilon).
+
+    Raises:
+        GridTooLargeError: if no grid of the size allowed covers the losses.
+    """
+    below, above = neighbours(epsilon)
+    found = profile(parts, epsilon=below)
+    return found.lower(above), min(found.upper(below), 1.0)
 
 
 def epsilon_by_grid(parts: Sequence[tuple[Pair, int]], delta: Fraction) -> tuple[float, float]:
-    """Certified ends around the smallest epsilon with delta(epsilon) <= delta."""
-    raise ArithmeticError(f"the grid cannot answer for {parts} at delta {float(delta)!r}")
+    """Certified ends around the smallest epsilon >= 0 with delta(epsilon) <= delta, for delta in (0, 1).
+
+    Raises:
+        GridTooLargeError: if no grid of the size allowed covers the losses.
+    """
+    found = profile(parts, delta=float(delta))
+    return crossing(found.lower, found.upper, delta)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from accountant.inversion import neighbours
 from accountant.privacy_loss.contour import Contour, contour
 from accountant.privacy_loss.saddle import (
     Inapplicable,
@@ -30,20 +31,12 @@ def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
     Raises:
         Inapplicable: where this route has no answer.
     """
-    below, above = _neighbours(epsilon)
+    below, above = neighbours(epsilon)
     line = _away_from_pole(parts, saddle_for_epsilon(parts, float(epsilon)))
     found = contour(parts, line, min(line.log_delta(float(epsilon)), -1e-9))
     high = found.delta(below)
     low = high if below == above else found.delta(above)
     return min(low[0], 1.0), min(high[1], 1.0)
-
-
-def _neighbours(value: Fraction) -> tuple[float, float]:
-    """The doubles around an exact number; the same one twice where it is a double."""
-    near = float(value)
-    if near == value:
-        return near, near
-    return (near, math.nextafter(near, math.inf)) if near < value else (math.nextafter(near, -math.inf), near)
 
 
 def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:

@@ -1,7 +1,8 @@
 """PrivacyLoss: the guarantee of a composition of mechanisms with known dominating pairs.
 
 Two routes stand behind it, both certified on both sides. The moment-generating function is inverted where
-it is known and its integrand decays; everything else goes to a grid of losses. Derivations:
+it is known and its integrand decays; everything else goes to a grid of losses. A pair used once needs
+neither: its profile is a difference of two masses; Gaussians compose to one. Derivations:
 docs/notes/saddle_inversion.md and docs/notes/loss_grid.md.
 """
 
@@ -23,6 +24,7 @@ from accountant.parameters import check_probability
 from accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
 from accountant.privacy_loss.inverting import delta_by_inversion, epsilon_by_inversion
 from accountant.privacy_loss.saddle import Inapplicable, Parts
+from accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair
 
 __all__ = ["Composition", "PrivacyLoss"]
 
@@ -87,6 +89,8 @@ def _merge(parts: Composition) -> tuple[tuple[Pair, int], ...]:
 def _delta(parts: Composition, epsilon: Fraction) -> Ends:
     if not parts:
         return 0.0, 0.0
+    if (only := _only(parts)) is not None:
+        return delta_of_pair(only, epsilon)
     return _first_route(
         lambda: delta_by_inversion(_characteristics(parts), epsilon), lambda: delta_by_grid(parts, epsilon)
     )
@@ -97,9 +101,17 @@ def _epsilon(parts: Composition, delta: Fraction) -> Ends:
         return 0.0, 0.0
     if delta == 0:
         return _pure(parts)
+    if (only := _only(parts)) is not None:
+        return epsilon_of_pair(only, delta)
     return _first_route(
         lambda: epsilon_by_inversion(_characteristics(parts), delta), lambda: epsilon_by_grid(parts, delta)
     )
+
+
+def _only(parts: Composition) -> Pair | None:
+    """The pair, where there is one and it is used once."""
+    (pair, count), *others = parts
+    return pair if count == 1 and not others else None
 
 
 def _first_route(inversion: Callable[[], Ends], grid: Callable[[], Ends]) -> Ends:

@@ -1,0 +1,73 @@
+"""A single pair's profile is a difference of two masses: delta = P[L > epsilon] - e^epsilon Q[L > epsilon].
+
+Any threshold gives a lower end. With the threshold moved by at most s from epsilon the difference misses at
+most s times the P-mass between the two: on it 0 <= 1 - e^epsilon dQ/dP <= s in size.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from accountant.inversion import neighbours
+from accountant.pairs.base import Floats, Pair
+from accountant.privacy_loss.crossing import crossing
+
+__all__ = ["delta_of_pair", "epsilon_of_pair"]
+
+_EPS = 2.0**-52
+
+
+def delta_of_pair(pair: Pair, epsilon: Fraction) -> tuple[float, float]:
+    """Certified ends around delta(epsilon) of one pair.
+
+    >>> from accountant.pairs.gaussian import SubsampledGaussian
+    >>> low, high = delta_of_pair(SubsampledGaussian(1.0, 1.0), Fraction(1))
+    >>> high, high - low < 1e-13
+    (0.126937, True)
+    """
+    below, above = neighbours(epsilon)
+    return _ends(pair, above)[0], min(_ends(pair, below)[1], 1.0)
+
+
+def epsilon_of_pair(pair: Pair, delta: Fraction) -> tuple[float, float]:
+    """Certified ends around the smallest epsilon >= 0 with delta(epsilon) <= delta, for delta in (0, 1)."""
+    return crossing(lambda e: _ends(pair, e)[0], lambda e: _ends(pair, e)[1], delta)
+
+
+def _ends(pair: Pair, epsilon: float) -> tuple[float, float]:
+    slack = pair.cells(np.array([epsilon])).slack
+    cells = pair.cells(np.array([epsilon - 4 * slack - 4 * _EPS * epsilon, epsilon]))
+    p, q = cells.p[1:], cells.q[1:]
+    p_error, q_error = _last_two(cells.p_error), _last_two(cells.q_error)
+    if q[1] == 0 or q_error[1] > 0.5:
+        return _by_cells(pair, epsilon)
+    moved = math.exp(min(epsilon + math.log(q[1]), 1.0))
+    rounding = 12 * _EPS * (float(p[1]) + moved * (1 + epsilon))
+    wrong = float(p[1] * p_error[1]) + moved * float(q_error[1]) + rounding
+    value = float(p[1]) - moved
+    near = float(p[0] * (1 + p_error[0]) + p[1]) * (2 * slack + 4 * _EPS * epsilon)
+    low = max(value - wrong, 0.0) + cells.infinite[0]
+    return low * (1 - _EPS), (max(value, 0.0) + wrong + near + cells.infinite[1]) * (1 + _EPS) + 1e-300
+
+
+_SPAN, _CELLS = 40.0, 4096
+
+
+def _by_cells(pair: Pair, epsilon: float) -> tuple[float, float]:
+    """The same where Q's mass underflows: the sum over cells of P-mass times 1 - e^(epsilon - L)."""
+    edges = epsilon + _SPAN * np.arange(_CELLS + 1) / _CELLS
+    cells = pair.cells(edges)
+    slack = cells.slack + 4 * _EPS * float(edges[-1])
+    gain = -np.expm1(np.minimum(epsilon - edges + slack, 0.0)), -np.expm1(epsilon - edges - slack)
+    p = cells.p[1:]
+    error = np.asarray(cells.p_error)[1:] if np.ndim(cells.p_error) else cells.p_error
+    low = float((p * (1 - error) * gain[0]).sum()) + cells.infinite[0]
+    high = float((p * (1 + error) * np.append(gain[1][1:], 1.0)).sum()) + cells.infinite[1]
+    return max(low * (1 - 1e-12), 0.0), high * (1 + 1e-12) + 1e-300
+
+
+def _last_two(error: float | Floats) -> Floats:
+    return np.broadcast_to(np.asarray(error, dtype=np.float64), (3,))[1:]
