@@ -34,8 +34,8 @@ TREE_GAUSSIAN = Statement(
     not_covered="noise that is not exactly Gaussian; neighbours whose later leaves shift",
 )  # fmt: skip
 
-_OVERLAP = {v: "[0, inf)" for v in ("a", "b", "c")}
-_SQUARES = {v: "[0, inf)" for v in ("u", "v", "overlap", "worst")}
+_OVERLAP = dict.fromkeys(("a", "b", "c"), "[0, inf)")
+_SQUARES = dict.fromkeys(("u", "v", "overlap", "worst"), "[0, inf)")
 
 MATRIX_COUNTING = Statement(
     "classic.matrix_counting", "project", "Factorised counting is Gaussian-DP with a norm known exactly",
