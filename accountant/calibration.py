@@ -18,7 +18,14 @@ from accountant.enclosures import Number, exact
 from accountant.notions import Guarantee
 from accountant.parameters import Parameters
 
-__all__ = ["NoNoiseNeededError", "TargetError", "UnreachableTargetError", "calibrate_noise", "neighbours_of"]
+__all__ = [
+    "NoNoiseNeededError",
+    "Target",
+    "TargetError",
+    "UnreachableTargetError",
+    "calibrate_noise",
+    "neighbours_of",
+]
 
 Chosen = TypeVar("Chosen", bound=Parameters)
 
@@ -75,7 +82,7 @@ def calibrate_noise(
         NoNoiseNeededError: if it is certified to be met with as little noise as the search tries.
         ArithmeticError: if the guarantee is not exact enough to decide.
     """
-    target = _Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
+    target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
     domain = next(field for field in parameters.fields() if field.name == name).metadata["domain"]
     judge = _Judge(lambda x: guarantee_of(replace(parameters, **{name: x})), target)
     scale = _Scale(domain.lower, domain.upper, domain.kind is int, safer)
@@ -96,11 +103,19 @@ def neighbours_of(value: Fraction) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class _Target:
+class Target:
+    """The (epsilon, delta) to meet, exactly, and the doubles around epsilon.
+
+    Raises:
+        ValueError: for a negative epsilon, or a delta outside [0, 1).
+    """
+
     epsilon: Fraction
     delta: Fraction
     below: float = field(init=False)
+    """The largest double at most epsilon: what is to be met."""
     above: float = field(init=False)
+    """The smallest double above epsilon: what is to be missed."""
 
     def __post_init__(self) -> None:
         if self.epsilon < 0:
@@ -119,7 +134,7 @@ class _Judge:
     """Certified yes, certified no, and a rough distance, of the guarantee with a given noise."""
 
     guarantee: Callable[[Any], Guarantee]
-    target: _Target
+    target: Target
     known: dict[Any, tuple[float, float]] = field(default_factory=dict)
 
     def meets(self, noise: Any) -> bool:
@@ -264,7 +279,7 @@ def _root(gap: Callable[[float], tuple[float, float]], low: float, high: float) 
 
 
 def _certified(
-    decided: Callable[[Any], bool], scale: _Scale, place: float, step: float, target: _Target
+    decided: Callable[[Any], bool], scale: _Scale, place: float, step: float, target: Target
 ) -> Any:
     """The first value, from ``place`` on in growing steps, at which the question is decided."""
     first, last = scale.reach()

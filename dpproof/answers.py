@@ -35,7 +35,8 @@ def _asked(value: Number, name: str) -> float:
     """What was asked, as a JSON number.
 
     Raises:
-        ValueError: for text that is no number, or a positive number that no JSON number shows.
+        ValueError: for text that is no number, a positive number that no JSON number shows, a negative
+            epsilon, or a delta outside [0, 1).
     """
     rational = exact(value, name)
     try:
@@ -44,6 +45,10 @@ def _asked(value: Number, name: str) -> float:
         shown = math.inf
     if math.isinf(shown) or (shown == 0) != (rational == 0):
         raise ValueError(f"{name} ({value!r}) must be a number in the range of double precision")
+    if name == "delta" and not 0 <= rational < 1:
+        raise ValueError(f"delta ({value!r}) must be in [0, 1)")
+    if rational < 0:
+        raise ValueError(f"{name} ({value!r}) must be at least 0")
     return shown
 
 
@@ -70,7 +75,7 @@ def account(
     if (delta is None) == (epsilon is None):
         raise ValueError("give exactly one of --delta and --epsilon")
     asked, answer, at = ("epsilon", "delta", epsilon) if delta is None else ("delta", "epsilon", delta)
-    shown = _asked(at or 0, asked)
+    shown = _asked(0 if at is None else at, asked)
     found = accountant.guarantee(parameters, adjacency)
     ask = _once(lambda guarantee: getattr(guarantee, answer)(at))
     verdicts = verdicts_of(*_statements(found))

@@ -19,7 +19,7 @@ import flint
 from accountant.accounted import Accountant, Accounted, PublishedGuarantee
 from accountant.adjacency import Adjacency
 from accountant.bounds import Bound, exactly
-from accountant.calibration import NoNoiseNeededError, neighbours_of
+from accountant.calibration import NoNoiseNeededError, Target
 from accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
 from accountant.gaussian import gaussian_mu
 from accountant.noise.primitive import by_sensitivity
@@ -109,11 +109,11 @@ def _calibrate(
     parameters: GaussianParameters, _adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[GaussianParameters, GaussianParameters]:
     """The least sigma, from the largest mu that meets (epsilon, delta)."""
+    target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
     if not (parameters.compositions and parameters.sensitivity):
         raise NoNoiseNeededError("sigma is not needed: nothing that depends on the data is released")
-    target, failure = exact(epsilon, "epsilon"), exact(delta, "delta")
-    below, above = map(exact, neighbours_of(target)) if target >= 0 else (target, target)
-    meets, misses = gaussian_mu(below, failure)[0], gaussian_mu(above, failure)[1]
+    meets = gaussian_mu(exact(target.below), target.delta)[0]
+    misses = gaussian_mu(exact(target.above), target.delta)[1]
     with precision(_BITS):
         margin = 1 + flint.arb(2) ** -50
         enough = round_up(_unit(parameters) / arb_of(exact(meets)) * margin)

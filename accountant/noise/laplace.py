@@ -1,0 +1,104 @@
+"""The Laplace mechanism's accountant: numbers plus Laplace noise, composed any number of times.
+
+Answers of L1 sensitivity ``sensitivity``, given with Laplace noise of scale ``scale`` in each coordinate,
+``compositions`` times and adaptively, are dominated by as many products of one pair of shifted Laplace
+laws; answers that are numbers attain it.
+
+Source: Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10. This project's statement classic.laplace.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from accountant.accounted import Accountant, Accounted, PublishedGuarantee
+from accountant.adjacency import Adjacency
+from accountant.bounds import Bound, exactly
+from accountant.calibration import neighbours_of
+from accountant.enclosures import arb_of, bound_of, exact, precision
+from accountant.noise.bounded_loss import BoundedLoss, Enclosed
+from accountant.noise.primitive import by_sensitivity
+from accountant.notions import Guarantee, PureDP
+from accountant.parameters import Integers, Parameters, Reals, check_probability, parameter
+from accountant.published import published
+
+__all__ = ["ACCOUNTANT", "LaplaceParameters", "guarantee", "pure_epsilon"]
+
+
+@dataclass(frozen=True)
+class LaplaceParameters(Parameters):
+    """Laplace noise, how often it is drawn, and what it hides.
+
+    >>> LaplaceParameters(scale=-1.0)
+    Traceback (most recent call last):
+    ValueError: scale (-1.0) must be a number above 0
+    """
+
+    scale: float = parameter(
+        Reals(0, lower_open=True), "1", "scale b of the noise, of density exp(-|x|/b)/2b"
+    )
+    compositions: int = parameter(Integers(0), "answers", "how many answers are given", 1)
+    sensitivity: float = parameter(Reals(0), "1", "L1 sensitivity of each answer", 1.0)
+
+
+def pure_epsilon(parameters: LaplaceParameters) -> Fraction:
+    """The largest loss of all answers together: compositions * sensitivity / scale.
+
+    >>> pure_epsilon(LaplaceParameters(scale=10.0, compositions=100))
+    Fraction(10, 1)
+    """
+    return parameters.compositions * exact(parameters.sensitivity) / exact(parameters.scale)
+
+
+def guarantee(parameters: LaplaceParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Accounted:
+    """The exact guarantee of all answers together, attained by two inputs at the sensitivity.
+
+    >>> guarantee(LaplaceParameters(scale=10.0, compositions=100)).guarantee.epsilon(0).upper
+    10.0
+    """
+    pair = f"two inputs whose answers differ by {parameters.sensitivity:g}, always in the same direction"
+    return by_sensitivity(_guarantee(parameters), adjacency, "classic.laplace", pair, _published(parameters))
+
+
+def _guarantee(parameters: LaplaceParameters) -> Guarantee:
+    most = pure_epsilon(parameters)
+    if most == 0:
+        return PureDP(0)
+    ratio = exact(parameters.scale) / exact(parameters.sensitivity)
+    low, high = neighbours_of(ratio)
+    less = _loss(low, parameters.compositions)
+    return BoundedLoss(most, less if low == ratio else Enclosed(_loss(high, parameters.compositions), less))
+
+
+def _loss(scale: float, compositions: int) -> Guarantee:
+    from accountant.pairs.laplace import Laplace
+    from accountant.privacy_loss.notion import PrivacyLoss
+
+    return PrivacyLoss((((Laplace(scale), compositions),),))
+
+
+def _published(parameters: LaplaceParameters) -> PublishedGuarantee:
+    """Each answer is sensitivity/scale differentially private, and that adds up."""
+    formula, most = published("classic.laplace_basic").formula, pure_epsilon(parameters)
+
+    def epsilon(delta: Any) -> Bound:
+        check_probability(float(exact(delta, "delta")))
+        if most == 0:
+            return exactly(0.0)
+        with precision(192):
+            sizes = {"s": parameters.sensitivity, "b": parameters.scale, "T": parameters.compositions}
+            return bound_of(formula.arb(**{name: arb_of(exact(value)) for name, value in sizes.items()}))
+
+    return PublishedGuarantee("classic.laplace_basic", epsilon, PureDP(most), "classic.laplace_basic")
+
+
+ACCOUNTANT = Accountant(
+    "laplace",
+    "Laplace mechanism",
+    LaplaceParameters,
+    guarantee,
+    "scale",
+    adjacency=Adjacency.BY_SENSITIVITY,
+)

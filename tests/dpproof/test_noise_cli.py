@@ -1,0 +1,165 @@
+"""``dpproof account`` and ``calibrate`` for noise primitives and for training: keys, values, refusals."""
+
+from __future__ import annotations
+
+import pytest
+
+ENDS = {"lower", "upper", "of", "attained_by"}
+TRAINING = ("dp-sgd", "--sampling-rate", ".01", "--adjacency", "add-remove")
+NOISY = (*TRAINING, "--noise-multiplier", 1)
+
+
+def test_a_primitive_may_leave_the_relation_out(run):
+    ran = run("account", "gaussian", "--sigma", 5, "--compositions", 1000, "--delta", "1e-30", "--json")
+    answer = ran.json
+    assert (ran.code, ran.err, answer["adjacency"]) == (0, "", "by-sensitivity")
+    assert answer["parameters"] == {"sigma": 5.0, "compositions": 1000, "sensitivity": 1.0}
+    assert answer["epsilon"].keys() == ENDS
+    assert f"{answer['epsilon']['lower']:.6f}" == "91.934790" == f"{answer['epsilon']['upper']:.6f}"
+    assert answer["epsilon"] == answer["mechanism"]
+    assert answer["epsilon"]["of"] == "mechanism"
+    assert "differ by 1" in answer["epsilon"]["attained_by"]
+    assert (answer["statement"], answer["verdict"]) == ("classic.gaussian", "PROVED GIVEN")
+    assert answer["published"]["epsilon"] == {"lower": "inf", "upper": "inf"}
+    assert answer["published"]["statement"] == "classic.gaussian_classical"
+
+
+def test_a_relation_that_is_given_is_repeated(run):
+    answer = run(
+        "account", "gaussian", "--sigma", 5, "--adjacency", "replace", "--delta", ".1", "--json"
+    ).json
+    assert answer["adjacency"] == "replace"
+    assert any("the sensitivity is taken to be that under replace" in note for note in answer["notes"])
+
+
+def test_at_an_epsilon_the_answer_is_a_delta(run):
+    answer = run("account", "gaussian", "--sigma", 5, "--epsilon", ".5", "--json").json
+    assert answer["delta"]["of"] == "mechanism"
+    assert 0 < answer["delta"]["lower"] <= answer["delta"]["upper"] < 0.01
+
+
+def test_pure_privacy_of_a_gaussian_is_infinite(run):
+    answer = run("account", "gaussian", "--sigma", 5, "--delta", "0", "--json").json
+    assert answer["epsilon"]["lower"] == answer["epsilon"]["upper"] == "inf"
+
+
+def test_training_is_answered_from_both_sides(run):
+    ran = run("account", *NOISY, "--steps", 100_000, "--delta", "1e-6", "--json")
+    answer = ran.json
+    assert (ran.code, ran.err, answer["adjacency"]) == (0, "", "add-remove")
+    assert answer["parameters"] == {"sampling_rate": 0.01, "noise_multiplier": 1.0, "steps": 100_000}
+    low, high = answer["epsilon"]["lower"], answer["epsilon"]["upper"]
+    assert 27.6725976 < low <= high < 27.6725978
+    assert high - low <= 1e-6
+    assert answer["epsilon"]["of"] == "mechanism"
+    assert (answer["statement"], answer["verdict"]) == ("classic.dp_sgd", "PROVED GIVEN")
+    assert answer["published"] is None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [*TRAINING, "--steps", 1000],
+        [*TRAINING, "--steps", 1000, "--noise-multiplier", 30],
+        ["gaussian", "--compositions", 1000],
+        ["gaussian", "--compositions", 1000, "--sigma", 3],
+    ],
+)
+def test_calibrate_needs_no_noise_to_begin_with(run, arguments):
+    ran = run("calibrate", *arguments, "--target-epsilon", "1", "--delta", "1e-6", "--json")
+    answer = ran.json
+    assert (ran.code, ran.err) == (0, "")
+    assert answer["epsilon"]["upper"] <= 1 < answer["minimal"]["epsilon_lower"]
+    value, below = answer["noise"]["value"], answer["minimal"]["value_below"]
+    assert 0 < value - below <= 1e-6 * value
+    assert answer["parameters"][answer["noise"]["name"]] == value
+
+
+@pytest.mark.parametrize("target", ["0.1", "1/3", "1e-3"])
+def test_a_target_that_is_no_double_is_met_exactly(run, target):
+    ran = run("calibrate", "gaussian", "--target-epsilon", target, "--delta", "1e-6", "--json")
+    answer = ran.json
+    assert answer["epsilon"]["upper"] <= answer["target_epsilon"] <= answer["minimal"]["epsilon_lower"]
+
+
+def test_account_needs_its_noise(refused):
+    assert "Missing option '--noise-multiplier'" in refused(
+        "account", *TRAINING, "--steps", 9, "--delta", ".1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--sigma", "nan"], "sigma (nan) must be a number above 0"),
+        (["--sigma", "inf"], "sigma (inf) must be a number above 0"),
+        (["--sigma", "-1"], "sigma (-1.0) must be a number above 0"),
+        (["--sigma", "0"], "sigma (0.0) must be a number above 0"),
+        (["--sigma", "five"], "sigma ('five') must be a number above 0"),
+        (["--sigma", "5", "--compositions", "-1"], "compositions (-1) must be an integer at least 0"),
+        (["--sigma", "5", "--compositions", "1.5"], "compositions ('1.5') must be an integer at least 0"),
+        (["--sigma", "5", "--compositions", "nan"], "compositions ('nan') must be an integer at least 0"),
+        (["--sigma", "5", "--sensitivity", "-1"], "sensitivity (-1.0) must be a number at least 0"),
+        (["--sigma", "5", "--sensitivity", "inf"], "sensitivity (inf) must be a number at least 0"),
+        (["--sigma", "5", "--adjacency", "users"], "adjacency ('users') must be one of: add-remove"),
+        (["--sigma", "5", "--steps", "3"], "No such option: --steps"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["account", "calibrate"])
+def test_bad_primitives_are_refused(refused, verb, arguments, says):
+    target = ["--target-epsilon", "1"] if verb == "calibrate" else []
+    assert says in refused(verb, "gaussian", *arguments, "--delta", "1e-6", *target)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"--sampling-rate": "1.1"}, "sampling_rate (1.1) must be a number in [0, 1]"),
+        ({"--sampling-rate": "-.1"}, "sampling_rate (-0.1) must be a number in [0, 1]"),
+        ({"--sampling-rate": "nan"}, "sampling_rate (nan) must be a number in [0, 1]"),
+        ({"--noise-multiplier": "0"}, "noise_multiplier (0.0) must be a number in [0.0001, 1e+12]"),
+        ({"--noise-multiplier": "-1"}, "noise_multiplier (-1.0) must be a number in"),
+        ({"--noise-multiplier": "inf"}, "noise_multiplier (inf) must be a number in"),
+        ({"--noise-multiplier": "nan"}, "noise_multiplier (nan) must be a number in"),
+        ({"--steps": "-1"}, "steps (-1) must be an integer at least 0"),
+        ({"--steps": "1.5"}, "steps ('1.5') must be an integer at least 0"),
+        ({"--delta": "1"}, "delta ('1') must be in [0, 1)"),
+        ({"--delta": "nan"}, "delta ('nan') must be a finite number"),
+        ({"--delta": "-1"}, "delta ('-1') must be in [0, 1)"),
+        ({"--adjacency": "users"}, "adjacency ('users') must be one of"),
+        ({"--adjacency": "rewards-only"}, "no guarantee of dp-sgd is proved"),
+        ({"--adjacency": "by-sensitivity"}, "no guarantee of dp-sgd is proved"),
+        ({"--adjacency": None}, "Missing option '--adjacency'"),
+    ],
+)
+def test_bad_training_is_refused(refused, changes, says):
+    usual = {
+        "--sampling-rate": ".1", "--noise-multiplier": "1", "--steps": "10", "--delta": "1e-6",
+        "--adjacency": "add-remove",
+    }  # fmt: skip
+    given = {name: value for name, value in {**usual, **changes}.items() if value is not None}
+    assert says in refused("account", "dp-sgd", *(word for pair in given.items() for word in pair))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["gaussian", "--delta", "0"], "delta (0) must be above 0"),
+        (["gaussian", "--compositions", "0", "--delta", ".1"], "sigma is not needed"),
+        ([*TRAINING, "--steps", "0", "--delta", ".1"], "needs no noise to speak of"),
+        ([*TRAINING, "--steps", "1", "--delta", ".5"], "needs no noise to speak of"),
+    ],
+)
+def test_calibrate_says_where_noise_is_not_the_answer(refused, arguments, says):
+    assert says in refused("calibrate", *arguments, "--target-epsilon", "1")
+
+
+@pytest.mark.parametrize(
+    ("file", "says"),
+    [
+        ("plot.pdf", "must end in one of: .svg, .png, .html"),
+        ("nowhere/plot.svg", "a folder that can be written"),
+    ],
+)
+def test_a_plot_is_refused_before_any_work(refused, tmp_path, file, says):
+    assert says in refused("account", "gaussian", "--sigma", 1, "--delta", ".1", "--plot", tmp_path / file)
