@@ -1,0 +1,64 @@
+"""Generalised Cauchy noise scaled by a smooth bound: its accountant. Pure privacy (classic.smooth_pure)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from accountant.accounted import Accountant, Accounted, PublishedGuarantee
+from accountant.adjacency import Adjacency
+from accountant.bounds import Bound
+from accountant.enclosures import arb_of, bound_of, exact, precision
+from accountant.notions import PureDP
+from accountant.parameters import Parameters, Reals, parameter
+from accountant.published.smooth_sensitivity import conditions
+from accountant.smooth_sensitivity.heavy_tails import cauchy_epsilon
+from accountant.smooth_sensitivity.unattained import unattained
+
+__all__ = ["ACCOUNTANT", "SmoothCauchyParameters", "guarantee"]
+
+
+@dataclass(frozen=True)
+class SmoothCauchyParameters(Parameters):
+    """Noise of density proportional to 1/(1 + |z|^exponent), scaled by a smooth bound; one real answer."""
+
+    noise: float = parameter(
+        Reals(0, lower_open=True), "1", "scale of the noise over the smooth bound (1/alpha)"
+    )
+    smoothing: float = parameter(Reals(0), "1", "beta: the bound changes by a factor of at most exp(beta)")
+    exponent: float = parameter(Reals(1, lower_open=True), "1", "exponent of the density's tail", 2.0)
+
+
+def guarantee(
+    parameters: SmoothCauchyParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
+) -> Accounted:
+    """Pure privacy, its epsilon exact over all answers and smooth bounds that meet the two conditions.
+
+    >>> found = guarantee(SmoothCauchyParameters(6.0, 0.125))
+    >>> found.guarantee.epsilon(0).upper, found.published.epsilon(0).upper
+    (0.200064, 1.000000)
+
+    Source: this project's statement classic.smooth_pure.
+    """
+    found = PureDP(cauchy_epsilon(parameters.noise, parameters.smoothing, parameters.exponent))
+
+    def epsilon(delta: Any) -> Bound:
+        if not 0 <= exact(delta, "delta") < 1:
+            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+        names = {"noise": parameters.noise, "beta": parameters.smoothing, "g": parameters.exponent}
+        with precision(192):
+            values = {name: arb_of(exact(value)) for name, value in names.items()}
+            return bound_of(conditions("classic.smooth_cauchy_published", **values))
+
+    printed = PublishedGuarantee("classic.smooth_cauchy_published", epsilon, found, "classic.smooth_pure")
+    return unattained(found, adjacency, "classic.smooth_pure", printed)
+
+
+ACCOUNTANT = Accountant(
+    "smooth-cauchy",
+    "Generalised Cauchy noise scaled by a smooth bound on local sensitivity",
+    SmoothCauchyParameters,
+    guarantee,
+    "noise",
+    adjacency=Adjacency.BY_SENSITIVITY,
+)

@@ -1,0 +1,129 @@
+"""Gaussian noise scaled by a smooth bound: its exact guarantee, in any dimension, and its accountant.
+
+Among all admissible pairs of neighbours the worst has the largest shift, and scales that are equal or differ
+by the full factor exp(beta), one way or the other: as a function of the ratio, the hockey stick first falls
+and then rises in each direction (docs/notes/smooth_sensitivity.md). Three evaluations decide; the two ends
+alone do not.
+
+Source: this project's statement classic.smooth_gaussian. The literature's conditions: Nissim, Raskhodnikova
+and Smith (STOC 2007); Balle, Gomrokchi and Precup (arXiv:1603.02010), whose beta is that of the variance.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import flint
+
+from accountant.accounted import Accountant, Accounted, PublishedGuarantee
+from accountant.adjacency import Adjacency
+from accountant.bounds import Bound, exactly
+from accountant.enclosures import arb_of, bound_of, exact, precision
+from accountant.noise.primitive import by_sensitivity
+from accountant.parameters import Integers, Parameters, Reals, parameter
+from accountant.published.smooth_sensitivity import conditions
+from accountant.smooth_sensitivity.notion import SmoothNoise, largest
+from accountant.smooth_sensitivity.spherical import spherical_delta
+
+__all__ = ["ACCOUNTANT", "SmoothGaussian", "SmoothGaussianParameters", "guarantee"]
+
+
+@dataclass(frozen=True)
+class SmoothGaussian(SmoothNoise):
+    """The guarantee of f(x) + noise S(x) N(0, I) in ``dimension`` d, S a ``smoothing``-smooth bound (L2).
+
+    >>> SmoothGaussian(noise=10, smoothing="0.01", dimension=40).delta(1).upper
+    1.006830e-09
+    >>> SmoothGaussian(noise=10, smoothing="0.01", dimension=1000).epsilon("1e-30").upper
+    6.182733
+
+    Raises:
+        ValueError: for ``noise`` not above 0, ``smoothing`` below 0, or ``dimension`` below 1.
+
+    Source: this project's statement classic.smooth_gaussian.
+    """
+
+    dimension: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.dimension, int) or isinstance(self.dimension, bool) or self.dimension < 1:
+            raise ValueError(f"dimension ({self.dimension!r}) must be an integer at least 1")
+
+    def profile(self, epsilon: Fraction) -> flint.arb:
+        """The largest of three hockey sticks, enclosed at the precision in force."""
+        ratios = self.log_ratios
+        return largest([spherical_delta(self.shift, ratio, self.dimension, epsilon) for ratio in ratios])
+
+
+@dataclass(frozen=True)
+class SmoothGaussianParameters(Parameters):
+    """Gaussian noise scaled by a smooth bound on the L2 local sensitivity.
+
+    >>> SmoothGaussianParameters(noise=0.0, smoothing=0.1)
+    Traceback (most recent call last):
+    ValueError: noise (0.0) must be a number above 0
+    """
+
+    noise: float = parameter(
+        Reals(0, lower_open=True), "1", "standard deviation of the noise over the smooth bound (1/alpha)"
+    )
+    smoothing: float = parameter(Reals(0), "1", "beta: the bound changes by a factor of at most exp(beta)")
+    dimension: int = parameter(Integers(1), "coordinates", "dimension of the answer", 1)
+
+
+def guarantee(
+    parameters: SmoothGaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
+) -> Accounted:
+    """The exact guarantee over all answers and smooth bounds that meet the two conditions.
+
+    >>> found = guarantee(SmoothGaussianParameters(30.0, 0.005, 40))
+    >>> found.guarantee.epsilon("1e-6").upper
+    0.277043
+    """
+    found = SmoothGaussian(parameters.noise, parameters.smoothing, parameters.dimension)
+    return by_sensitivity(
+        found, adjacency, "classic.smooth_gaussian", _PAIR, _published(parameters, found), (_NOTE,)
+    )
+
+
+_PAIR = "answers apart by the smaller smooth bound; bounds equal, or the full factor exp(beta) apart"
+_NOTE = "the smoothing is to be chosen without looking at the data: the noise itself depends on them"
+
+
+def _published(parameters: SmoothGaussianParameters, found: SmoothGaussian) -> PublishedGuarantee:
+    """The smallest epsilon whose published alpha and beta both allow this noise and this smoothing."""
+
+    def epsilon(delta: Any) -> Bound:
+        failure = exact(delta, "delta")
+        if not 0 <= failure < 1:
+            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+        if failure == 0:
+            return exactly(math.inf)
+        with precision(192):
+            value = conditions(
+                "classic.smooth_gaussian_published",
+                noise=arb_of(exact(parameters.noise)),
+                beta=arb_of(exact(parameters.smoothing)),
+                delta=arb_of(failure),
+                d=flint.arb(parameters.dimension),
+            )
+            return bound_of(value) if value < 1 else exactly(math.inf)
+
+    return PublishedGuarantee(
+        "classic.smooth_gaussian_published", partial(epsilon), found, "classic.smooth_gaussian"
+    )
+
+
+ACCOUNTANT = Accountant(
+    "smooth-gaussian",
+    "Gaussian noise scaled by a smooth bound on local sensitivity",
+    SmoothGaussianParameters,
+    guarantee,
+    "noise",
+    adjacency=Adjacency.BY_SENSITIVITY,
+)

@@ -1,0 +1,141 @@
+"""Noise of polynomial tails scaled by a smooth bound: pure differential privacy, its epsilon exact.
+
+Let the noise have a density exp(-phi(|z|)), phi rising, with z phi'(z) nondecreasing. Then the largest
+privacy loss over all admissible pairs occurs at the largest shift, and at scales that are equal or the full
+factor exp(beta) apart (docs/notes/smooth_sensitivity.md). What is left is the largest value of a function of
+one variable: for Student's t at the root of a quadratic, for generalised Cauchy noise at a root that
+bisection encloses.
+
+Source: this project's statement classic.smooth_pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import flint
+
+from accountant.bounds import Bound
+from accountant.enclosures import Number, arb_of, bound_of, exact
+from accountant.inversion import refined
+from accountant.smooth_sensitivity.notion import largest, positive
+
+__all__ = ["cauchy_epsilon", "student_epsilon"]
+
+_Scales = tuple[flint.arb, flint.arb]
+
+
+def student_epsilon(noise: Number, smoothing: Number, degrees: Number) -> Bound:
+    """The exact pure epsilon of f(x) + noise S(x) T, T of Student's t law with ``degrees`` of freedom.
+
+    >>> student_epsilon(3, "0.1", 3).upper
+    0.516481
+
+    Raises:
+        ValueError: for ``noise`` or ``degrees`` not above 0, or ``smoothing`` below 0.
+
+    Source: this project's statement classic.smooth_pure.
+    """
+    shift, beta = _setting(noise, smoothing)
+    nu = positive(degrees, "degrees")
+    return bound_of(refined(lambda: largest([_student(shift, beta, nu, wide) for wide in (True, False)])))
+
+
+def _setting(noise: Number, smoothing: Number) -> tuple[Fraction, Fraction]:
+    beta = exact(smoothing, "smoothing")
+    if beta < 0:
+        raise ValueError(f"smoothing ({smoothing!r}) must be at least 0")
+    return 1 / positive(noise, "noise"), beta
+
+
+def _student(shift: Fraction, beta: Fraction, degrees: Fraction, wide: bool) -> flint.arb:
+    """The largest loss at equal scales and at the full ratio, in one direction."""
+    ratios = (Fraction(0), beta) if beta else (Fraction(0),)
+    a, nu = arb_of(shift), arb_of(degrees)
+    return largest([_student_at(a, nu, *_scales(ratio, wide)) for ratio in ratios])
+
+
+def _scales(log_ratio: Fraction, wide: bool) -> _Scales:
+    """The scales of P and Q; the smaller is 1."""
+    ratio = arb_of(log_ratio).exp()
+    return (ratio, flint.arb(1)) if wide else (flint.arb(1), ratio)
+
+
+def _student_at(a: flint.arb, nu: flint.arb, p: flint.arb, q: flint.arb) -> flint.arb:
+    """Max over x >= 0 of log(q/p) - (nu+1)/2 (log(1 + x^2/(nu p^2)) - log(1 + (x+a)^2/(nu q^2))).
+
+    The derivative vanishes where a x^2 + (a^2 + nu q^2 - nu p^2) x - nu p^2 a = 0, at one positive x.
+    """
+    middle = a * a + nu * (q * q - p * p)
+    x = ((middle * middle + 4 * a * a * nu * p * p).sqrt() - middle) / (2 * a)
+    tails = (1 + ((x + a) / q) ** 2 / nu).log() - (1 + (x / p) ** 2 / nu).log()
+    return (q / p).log() + (nu + 1) / 2 * tails
+
+
+def cauchy_epsilon(noise: Number, smoothing: Number, exponent: Number = 2) -> Bound:
+    """The pure epsilon of f(x) + noise S(x) Z, Z of density proportional to 1/(1 + |z|^exponent).
+
+    Exponent 2 is the Cauchy law.
+
+    >>> cauchy_epsilon(6, "0.1", 2).upper, cauchy_epsilon(10, "0.1", 4).upper
+    (0.187191, 0.457573)
+
+    Raises:
+        ValueError: for ``noise`` not above 0, ``smoothing`` below 0, or ``exponent`` not above 1.
+
+    Source: this project's statement classic.smooth_pure.
+    """
+    shift, beta = _setting(noise, smoothing)
+    gamma = exact(exponent, "exponent")
+    if gamma <= 1:
+        raise ValueError(f"exponent ({exponent!r}) must be above 1: else there is no such law")
+    ratios = (Fraction(0), beta) if beta else (Fraction(0),)
+    ways = [(ratio, wide) for ratio in ratios for wide in (True, False)]
+
+    def worst() -> flint.arb:
+        return largest([_cauchy_at(arb_of(shift), arb_of(gamma), *_scales(*way)) for way in ways])
+
+    return bound_of(refined(worst))
+
+
+def _cauchy_at(a: flint.arb, gamma: flint.arb, p: flint.arb, q: flint.arb) -> flint.arb:
+    """Max over x >= 0 of log(q/p) - log(1 + (x/p)^gamma) + log(1 + ((x+a)/q)^gamma).
+
+    The derivative has the sign of p^gamma x^(1-gamma) - q^gamma (x+a)^(1-gamma) - a, which is positive
+    before one root and negative after it (docs/notes/smooth_sensitivity.md).
+    """
+
+    def slope(x: flint.arb) -> flint.arb:
+        return p * _power(x / p, 1 - gamma) - q * _power((x + a) / q, 1 - gamma) - a
+
+    x = _root(slope, a)
+    return (q / p).log() + (1 + _power((x + a) / q, gamma)).log() - (1 + _power(x / p, gamma)).log()
+
+
+def _power(base: flint.arb, exponent: flint.arb) -> flint.arb:
+    return (base.log() * exponent).exp()
+
+
+def _root(function: Callable[[flint.arb], flint.arb], start: flint.arb) -> flint.arb:
+    """An enclosure of the place where ``function`` turns from positive to negative."""
+    low = _first(lambda x: function(x) > 0, start.mid(), flint.arb(1) / 16)
+    high = _first(lambda x: function(x) < 0, start.mid(), flint.arb(16))
+    for _ in range(2 * flint.ctx.prec):
+        middle = (low * high).sqrt().mid()
+        value = function(middle)
+        if value > 0:
+            low = middle
+        elif value < 0:
+            high = middle
+        else:
+            break
+    return low.union(high)
+
+
+def _first(holds: Callable[[flint.arb], bool], start: flint.arb, factor: flint.arb) -> flint.arb:
+    for _ in range(10_000):
+        if holds(start):
+            return start
+        start = start * factor
+    raise ArithmeticError("the largest loss lies beyond 16^10000: the exponent is too close to 1")

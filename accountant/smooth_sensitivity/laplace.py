@@ -1,0 +1,157 @@
+"""Laplace noise scaled by a smooth bound: its exact guarantee for one real answer, and its accountant.
+
+The hockey stick of two Laplace laws of different scale is elementary. As for the Gaussian, in each
+direction it first falls and then rises with the ratio of scales, so that three evaluations decide
+(docs/notes/smooth_sensitivity.md). With smoothing above 0 the loss is unbounded: no pure privacy.
+
+Source: this project's statement classic.smooth_laplace. The literature's conditions: Nissim, Raskhodnikova
+and Smith (STOC 2007).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import flint
+
+from accountant.accounted import Accountant, Accounted, PublishedGuarantee
+from accountant.adjacency import Adjacency
+from accountant.bounds import Bound, exactly
+from accountant.enclosures import arb_of, bound_of, exact, precision
+from accountant.noise.primitive import by_sensitivity
+from accountant.parameters import Parameters, Reals, parameter
+from accountant.published.smooth_sensitivity import conditions
+from accountant.smooth_sensitivity.notion import SmoothNoise, largest
+
+__all__ = ["ACCOUNTANT", "SmoothLaplace", "SmoothLaplaceParameters", "guarantee", "laplace_delta"]
+
+
+def laplace_delta(shift: Fraction, log_ratio: Fraction, epsilon: Fraction) -> flint.arb:
+    """Sup over events of P(A) - e^epsilon Q(A) for two Laplace laws, enclosed at the precision in force.
+
+    ``log_ratio`` is the log of P's scale over Q's, ``shift`` the distance of their centres in units of the
+    smaller scale.
+
+    >>> from accountant.enclosures import precision, round_up
+    >>> with precision(128): round_up(laplace_delta(Fraction(1), Fraction(1, 10), Fraction(1, 2)))
+    0.212396
+
+    Args:
+        shift: at least 0.
+        log_ratio: any rational.
+        epsilon: at least 0.
+
+    Source: this project's statement classic.smooth_laplace.
+    """
+    if log_ratio == 0:
+        return -(arb_of(epsilon - shift) / 2).expm1() if epsilon < shift else flint.arb(0)
+    return (_wide if log_ratio > 0 else _narrow)(shift, abs(log_ratio), epsilon)
+
+
+def _wide(shift: Fraction, log_ratio: Fraction, epsilon: Fraction) -> flint.arb:
+    """P the wider law: the loss exceeds epsilon far out on both sides."""
+    s = arb_of(log_ratio)
+    excess, inner = s.expm1(), shift - log_ratio - epsilon
+    gap = -(-s).expm1() / 2  # (1 - 1/r)/2
+    beyond = gap * (-arb_of(shift + log_ratio + epsilon) / excess).exp()
+    if inner <= 0:  # the near end lies beyond P's centre
+        return beyond + gap * (arb_of(inner) / excess).exp()
+    return beyond + 1 - (1 - gap) * (-arb_of(inner) / (s.exp() + 1)).exp()
+
+
+def _narrow(shift: Fraction, log_ratio: Fraction, epsilon: Fraction) -> flint.arb:
+    """P the narrower law: the loss exceeds epsilon on an interval around P's centre, if anywhere."""
+    s, a = arb_of(log_ratio), arb_of(shift)
+    r, excess = s.exp(), s.expm1()
+    peak = a + r * arb_of(log_ratio - epsilon)  # r times the largest loss above epsilon
+    if peak <= 0:
+        return flint.arb(0)
+    if not peak > 0:
+        return flint.arb(0).union(flint.arb(1))
+    far = (-peak / excess).exp() * excess / 2
+    if log_ratio - epsilon <= shift:  # the interval ends before Q's centre
+        return 1 - (-peak / (r + 1)).exp() * (1 + r) / 2 + far
+    beyond = (-(peak - 2 * a) / excess).exp() * excess / 2
+    return -arb_of(epsilon).expm1() + far + beyond
+
+
+@dataclass(frozen=True)
+class SmoothLaplace(SmoothNoise):
+    """The guarantee of f(x) + noise S(x) Z, Z of density exp(-|z|)/2, S a ``smoothing``-smooth bound.
+
+    >>> SmoothLaplace(noise=2, smoothing="0.02").epsilon("1e-6").upper
+    0.665860
+
+    Raises:
+        ValueError: for ``noise`` not above 0, or ``smoothing`` below 0.
+
+    Source: this project's statement classic.smooth_laplace.
+    """
+
+    def profile(self, epsilon: Fraction) -> flint.arb:
+        """The largest of three hockey sticks, enclosed at the precision in force."""
+        return largest([laplace_delta(self.shift, ratio, epsilon) for ratio in self.log_ratios])
+
+    def pure(self) -> Bound:
+        """1/noise without smoothing, else infinite."""
+        if exact(self.smoothing):
+            return exactly(math.inf)
+        with precision(128):
+            return bound_of(arb_of(self.shift))
+
+
+@dataclass(frozen=True)
+class SmoothLaplaceParameters(Parameters):
+    """Laplace noise scaled by a smooth bound on the local sensitivity of one real answer."""
+
+    noise: float = parameter(
+        Reals(0, lower_open=True), "1", "scale of the noise over the smooth bound (1/alpha)"
+    )
+    smoothing: float = parameter(Reals(0), "1", "beta: the bound changes by a factor of at most exp(beta)")
+
+
+def guarantee(
+    parameters: SmoothLaplaceParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
+) -> Accounted:
+    """The exact guarantee over all answers and smooth bounds that meet the two conditions.
+
+    >>> guarantee(SmoothLaplaceParameters(4.0, 0.02)).published.epsilon("1e-6").upper
+    0.580347
+    """
+    found = SmoothLaplace(parameters.noise, parameters.smoothing)
+    return by_sensitivity(
+        found, adjacency, "classic.smooth_laplace", _PAIR, _published(parameters, found), (_NOTE,)
+    )
+
+
+_PAIR = "answers apart by the smaller smooth bound; bounds equal, or the full factor exp(beta) apart"
+_NOTE = "the smoothing is to be chosen without looking at the data: the noise itself depends on them"
+
+
+def _published(parameters: SmoothLaplaceParameters, found: SmoothLaplace) -> PublishedGuarantee:
+    def epsilon(delta: Any) -> Bound:
+        failure = exact(delta, "delta")
+        if not 0 <= failure < 1:
+            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+        if failure == 0:
+            return exactly(math.inf)
+        with precision(192):
+            scales = {"noise": parameters.noise, "beta": parameters.smoothing}
+            values = {name: arb_of(exact(value)) for name, value in scales.items()}
+            value = conditions("classic.smooth_laplace_published", **values, delta=arb_of(failure))
+            return bound_of(value) if value < 1 else exactly(math.inf)
+
+    return PublishedGuarantee("classic.smooth_laplace_published", epsilon, found, "classic.smooth_laplace")
+
+
+ACCOUNTANT = Accountant(
+    "smooth-laplace",
+    "Laplace noise scaled by a smooth bound on local sensitivity",
+    SmoothLaplaceParameters,
+    guarantee,
+    "noise",
+    adjacency=Adjacency.BY_SENSITIVITY,
+)

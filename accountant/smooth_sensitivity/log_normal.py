@@ -1,0 +1,105 @@
+"""Laplace-log-normal noise scaled by a smooth bound: concentrated privacy, and its accountant.
+
+The noise is X exp(spread Y), X of density exp(-|x|)/2 and Y standard normal. Its tails are lighter than any
+power and heavier than any exponential. Dilating it moves Y, and shifting it changes its logarithmic density
+by at most exp(3 spread^2/2) times the shift, so that the release is rho-zCDP,
+
+    rho = (smoothing/spread + exp(3 spread^2/2)/noise)^2 / 2.
+
+Source: Bun and Steinke, arXiv:1906.02830v1, Proposition 3; proved again in
+docs/notes/smooth_sensitivity.md, this project's statement classic.smooth_log_normal.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from accountant.accounted import Accountant, Accounted
+from accountant.adjacency import Adjacency
+from accountant.bounds import Bound
+from accountant.enclosures import Number, arb_of, bound_of, exact, precision
+from accountant.notions import ZCDP
+from accountant.parameters import Parameters, Reals, parameter
+from accountant.published.smooth_sensitivity import conditions
+from accountant.smooth_sensitivity.notion import positive
+from accountant.smooth_sensitivity.unattained import unattained
+
+__all__ = ["ACCOUNTANT", "SmoothLogNormalParameters", "best_spread", "guarantee", "log_normal_rho"]
+
+
+def log_normal_rho(noise: Number, smoothing: Number, spread: Number) -> Bound:
+    """The rho of Laplace-log-normal noise scaled by a smooth bound.
+
+    >>> log_normal_rho(10, "0.02", "0.5").upper
+    0.017205
+
+    Raises:
+        ValueError: for ``noise`` or ``spread`` not above 0, or ``smoothing`` below 0.
+
+    Source: this project's statement classic.smooth_log_normal.
+    """
+    scales = {"noise": positive(noise, "noise"), "w": positive(spread, "spread")}
+    beta = exact(smoothing, "smoothing")
+    if beta < 0:
+        raise ValueError(f"smoothing ({smoothing!r}) must be at least 0")
+    with precision(192):
+        values = {name: arb_of(value) for name, value in scales.items()}
+        epsilon = conditions("classic.smooth_log_normal", beta=arb_of(beta), **values)
+        return bound_of(epsilon**2 / 2)
+
+
+def best_spread(smoothing: float, rho: float) -> float:
+    """The spread w of least noise variance for a target rho: 5 e w^3/smoothing = 5 w^2 + 1, e = sqrt(2 rho).
+
+    A choice, not a bound: any spread is covered by ``log_normal_rho``.
+
+    >>> best_spread(0.02, 0.5)
+    0.165695
+
+    Raises:
+        ValueError: for numbers not above 0.
+
+    Source: Bun and Steinke, arXiv:1906.02830v1, section 3.1.1.
+    """
+    steep = 5 * math.sqrt(2 * float(positive(rho, "rho"))) / float(positive(smoothing, "smoothing"))
+    low, high = 0.0, 1.0
+    while steep * high**3 < 5 * high**2 + 1:
+        high *= 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (low, middle) if steep * middle**3 > 5 * middle**2 + 1 else (middle, high)
+    return high
+
+
+@dataclass(frozen=True)
+class SmoothLogNormalParameters(Parameters):
+    """Laplace-log-normal noise scaled by a smooth bound on the local sensitivity of one real answer."""
+
+    noise: float = parameter(Reals(0, lower_open=True), "1", "scale of the noise over the smooth bound")
+    smoothing: float = parameter(Reals(0), "1", "beta: the bound changes by a factor of at most exp(beta)")
+    spread: float = parameter(
+        Reals(0, lower_open=True), "1", "standard deviation of the log of the noise's scale"
+    )
+
+
+def guarantee(
+    parameters: SmoothLogNormalParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
+) -> Accounted:
+    """Concentrated privacy with the proved rho.
+
+    >>> guarantee(SmoothLogNormalParameters(10.0, 0.02, 0.5)).guarantee.epsilon("1e-6").upper
+    0.830370
+    """
+    found = ZCDP(log_normal_rho(parameters.noise, parameters.smoothing, parameters.spread))
+    return unattained(found, adjacency, "classic.smooth_log_normal")
+
+
+ACCOUNTANT = Accountant(
+    "smooth-log-normal",
+    "Laplace-log-normal noise scaled by a smooth bound on local sensitivity",
+    SmoothLogNormalParameters,
+    guarantee,
+    "noise",
+    adjacency=Adjacency.BY_SENSITIVITY,
+)

@@ -1,0 +1,97 @@
+"""What noise scaled by a smooth bound guarantees: a privacy profile that is the largest of a few exact ones.
+
+Setting: S is beta-smooth, S(x) <= exp(beta) S(x') for neighbours, and |f(x) - f(x')| <= S(x). Released is
+f(x) + noise S(x) Z. For two neighbours the scales differ by a factor within exp(+-beta), and the answers
+by at most the smaller of the two bounds: 1/noise in units of the smaller scale.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+
+from accountant.bounds import Bound
+from accountant.enclosures import Number, exact, round_down, round_up
+from accountant.inversion import bracket, refined
+
+__all__ = ["SmoothNoise", "largest", "positive"]
+
+
+@dataclass(frozen=True)
+class SmoothNoise(ABC):
+    """Noise of scale ``noise`` times a ``smoothing``-smooth bound on local sensitivity.
+
+    Raises:
+        ValueError: for ``noise`` not above 0, or ``smoothing`` below 0.
+    """
+
+    noise: Number
+    """Scale of the noise over the smooth bound: 1/alpha of the literature."""
+    smoothing: Number
+    """beta: the logarithm of the smooth bound changes by at most this between neighbours."""
+
+    def __post_init__(self) -> None:
+        positive(self.noise, "noise")
+        if exact(self.smoothing, "smoothing") < 0:
+            raise ValueError(f"smoothing ({self.smoothing!r}) must be at least 0")
+
+    @abstractmethod
+    def profile(self, epsilon: Fraction) -> flint.arb:
+        """The largest hockey stick over all admissible pairs, enclosed at the precision in force."""
+
+    def delta(self, epsilon: Number) -> Bound:
+        """See ``Guarantee.delta``: exact over all admissible pairs, in both directions."""
+        point = exact(epsilon, "epsilon")
+        if point < 0:
+            raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
+        found = refined(lambda: self.profile(point))
+        return Bound(max(round_down(found), 0.0), min(max(round_up(found), 0.0), 1.0))
+
+    def epsilon(self, delta: Number) -> Bound:
+        """See ``Guarantee.epsilon``."""
+        target = exact(delta, "delta")
+        if not 0 <= target < 1:
+            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+        return self.pure() if target == 0 else Bound(*bracket(self.profile, target))
+
+    def pure(self) -> Bound:
+        """Epsilon at delta 0: infinite, unless the noise's tails allow otherwise."""
+        return Bound(float("inf"), float("inf"))
+
+    @property
+    def shift(self) -> Fraction:
+        """The largest distance of two answers, in units of the smaller scale."""
+        return 1 / exact(self.noise, "noise")
+
+    @property
+    def log_ratios(self) -> tuple[Fraction, ...]:
+        """The log ratios of scales among which the worst is: none, and the two ends."""
+        beta = exact(self.smoothing, "smoothing")
+        return (Fraction(0), beta, -beta) if beta else (Fraction(0),)
+
+
+def largest(values: list[flint.arb]) -> flint.arb:
+    """An enclosure of the largest of some enclosed numbers.
+
+    >>> largest([flint.arb(1), flint.arb(3), flint.arb(2)])
+    3.000000
+    """
+    found = values[0]
+    for value in values[1:]:
+        found = found.max(value)
+    return found
+
+
+def positive(value: Number, name: str) -> Fraction:
+    """The exact number, which must be above 0.
+
+    Raises:
+        ValueError: naming value and rule.
+    """
+    found = exact(value, name)
+    if found <= 0:
+        raise ValueError(f"{name} ({value!r}) must be above 0")
+    return found
