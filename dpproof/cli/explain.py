@@ -20,7 +20,7 @@ __all__ = ["explain", "init"]
 
 STARTER = """\
 # Claims that `dpproof check dpproof.toml` holds the implementation to.
-# adjacency: add-remove | replace | rewards-only | expert; there is no default.
+# adjacency: add-remove | replace | rewards-only | expert (or by-sensitivity for noise alone); no default.
 [[claim]]
 name = "ward policy"
 mechanism = "rlsvi"
@@ -66,14 +66,20 @@ _NOTIONS = {
 
 def _said(where: tuple[str, str], console: Console) -> None:
     module, name = where
-    text = inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
-    console.print(text, markup=False)
+    _print_documentation(getattr(importlib.import_module(module), name), console)
+
+
+def _print_documentation(thing: object, console: Console) -> None:
+    """A docstring as paragraphs, without its examples."""
+    for paragraph in (inspect.getdoc(thing) or "").split("\n\n"):
+        if not paragraph.startswith(">>>"):
+            console.print(" ".join(paragraph.replace("``", "").split()), markup=False)
 
 
 def _mechanism(accountant: Accountant, console: Console) -> None:
     """What a mechanism's account says and rests on, and its parameters."""
     console.print(f"[bold]{accountant.name}[/]: {escape(accountant.title)}")
-    console.print(escape(inspect.getdoc(sys.modules[accountant.guarantee.__module__]) or ""))
+    _print_documentation(sys.modules[accountant.guarantee.__module__], console)
     rows = show.table("parameter", "meaning", "domain", "default")
     for field in accountant.parameters.fields():
         default = "required" if field.default is dataclasses.MISSING else repr(field.default)

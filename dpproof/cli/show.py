@@ -104,7 +104,7 @@ def account(answer: Answer, console: Console) -> None:
     published = answer["published"] or {}
     if "epsilon" in published:
         _row(rows, "published", published["epsilon"], published)
-    if f"{found}_exact" in published:
+    if f"{found}_exact" in published and _ends(published[f"{found}_exact"]) != _ends(answer[found]):
         rests = {"statement": published["exact_statement"], "verdict": published["exact_verdict"]}
         _row(rows, "published cost, exactly", published[f"{found}_exact"], rests)
     _row(rows, "dpproof", answer[found], answer)
@@ -123,6 +123,10 @@ def account(answer: Answer, console: Console) -> None:
         console.print(f"attained by: {answer['mechanism']['attained_by']}", style="dim")
     for note in answer["notes"]:
         console.print(f"note: {note}", style="dim")
+
+
+def _ends(bound: Answer) -> tuple[Any, Any]:
+    return bound["lower"], bound["upper"]
 
 
 def _row(rows: Table, label: str, ends: Answer, rests: Answer) -> None:
