@@ -92,7 +92,13 @@ def golden(height: Callable[[float], float], low: float, high: float, tolerance:
     return (low + high) / 2
 
 
-def lowest(height: Callable[[float], float], start: float, step: float, tolerance: float = 1e-7) -> float:
+def lowest(
+    height: Callable[[float], float],
+    start: float,
+    step: float,
+    tolerance: float = 1e-7,
+    reach: float = _REACH,
+) -> float:
     """Where ``height``, falling and then rising, is lowest within reach; nothing rests on it.
 
     Downhill from ``start`` in doubling steps, then through the vertices of parabolas, and by golden section
@@ -108,7 +114,7 @@ def lowest(height: Callable[[float], float], start: float, step: float, toleranc
             memo[position] = height(position)
         return memo[position]
 
-    left, middle, right = _downhill(at, start, step)
+    left, middle, right = _downhill(at, start, step, reach)
     widths = [math.inf, math.inf]
     while right - left > tolerance:
         point = _vertex(at, left, middle, right)
@@ -132,13 +138,15 @@ def lowest(height: Callable[[float], float], start: float, step: float, toleranc
 _SMALL = 1 - 0.6180339887498949
 
 
-def _downhill(at: Callable[[float], float], start: float, step: float) -> tuple[float, float, float]:
+def _downhill(
+    at: Callable[[float], float], start: float, step: float, reach: float
+) -> tuple[float, float, float]:
     """Three positions, the middle one lowest, or at an end of the reach."""
     left, middle, right = start - step, start, start + step
-    while left > -_REACH and at(left) < at(middle):
-        left, middle, right = max(middle - 3 * (middle - left), -_REACH), left, middle
-    while right < _REACH and at(right) < at(middle):
-        left, middle, right = middle, right, min(middle + 3 * (right - middle), _REACH)
+    while left > -reach and at(left) < at(middle):
+        left, middle, right = max(middle - 3 * (middle - left), -reach), left, middle
+    while right < reach and at(right) < at(middle):
+        left, middle, right = middle, right, min(middle + 3 * (right - middle), reach)
     return left, middle, right
 
 
