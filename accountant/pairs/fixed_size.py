@@ -1,0 +1,220 @@
+"""Samples of fixed size, with and without replacement, when one record is replaced: one pair that composes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from accountant.enclosures import Number, exact
+from accountant.pairs.base import Cells, Floats, Pair
+from accountant.pairs.visible_coin import VisibleChoice
+
+__all__ = ["FixedSize", "with_replacement", "without_replacement"]
+
+_ULP = 2.0**-52
+_PROBE = np.array([-2.1234567, -0.51234567, -0.1234567, 0.1234567, 0.51234567, 2.1234567])
+
+
+@dataclass(frozen=True)
+class FixedSize:
+    """The pair of a mechanism on a random share ``rate`` of the records, when one record is replaced.
+
+    ``pair`` = (P, Q) dominates the mechanism itself under replacement of one record, with one privacy loss
+    in both directions. With P' = (1 - rate) Q + rate P, the losses above 0 are those of (P', Q), those
+    below 0 are those of (Q, P'), and the rest of the mass has loss 0. Neither (P', Q) nor (Q, P') alone
+    dominates under composition.
+
+    Source: Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 9; Zhu, Dong and Wang,
+    arXiv:2106.08567v4, Propositions 8 and 30, for the profile in two parts; that one pair has it: project
+    statement classic.fixed_size_pair, docs/notes/sampling.md, section 1.
+
+    >>> from accountant.pairs.exponential_mechanism import BoundedRange
+    >>> import numpy as np
+    >>> FixedSize(BoundedRange(1.0), 0.25).cells(np.array([-0.001, 0.001])).p.round(3)
+    array([0.094, 0.788, 0.118])
+
+    Raises:
+        ValueError: unless 0 < rate <= 1; for a pair whose two directions are certified to differ.
+    """
+
+    pair: Pair
+    rate: Number
+
+    def __post_init__(self) -> None:
+        if not 0 < exact(self.rate, "rate") <= 1:
+            raise ValueError(f"rate ({self.rate!r}) must be above 0 and at most 1")
+        if _differ(self.pair.cells(_PROBE), self.pair.reversed().cells(_PROBE)):
+            raise ValueError(f"pair ({self.pair!r}) must have one privacy loss in both directions")
+
+    def cells(self, edges: Floats) -> Cells:
+        """See ``Pair.cells``; what is not above or below the cell of 0 is in it."""
+        if exact(self.rate) == 1:
+            return self.pair.cells(edges)
+        above, below = self._above(edges[edges > 0]), self._above(-edges[edges <= 0][::-1])
+        lost = above.infinite
+        p, p_error = _around((below.q, below.q_error), (above.p, above.p_error), lost)
+        q, q_error = _around((below.p, below.p_error), (above.q, above.q_error), lost, first=True)
+        return Cells(p, q, p_error, q_error, max(above.slack, below.slack), lost)
+
+    def reversed(self) -> FixedSize:
+        """The pair itself: both directions have one privacy loss."""
+        return self
+
+    def loss_range(self) -> tuple[float, float]:
+        """See ``Pair.loss_range``: log(1 + rate (exp(l) - 1)) at the pair's largest loss l, and its negative."""
+        if exact(self.rate) == 1:
+            return self.pair.loss_range()
+        highest, rate = max(self.pair.loss_range()[1], 0.0), float(exact(self.rate))
+        if highest < 1:
+            end = math.log1p(rate * math.expm1(highest))
+        else:
+            end = highest + math.log(rate + (1 - rate) * math.exp(-highest))
+        end += 16 * _ULP * (abs(end) + abs(highest))
+        return -end, end
+
+    def characteristic(self) -> None:
+        """None: the grid serves it."""
+        return
+
+    def _above(self, edges: Floats) -> Cells:
+        """The cells of (P', Q) from the first of ``edges`` >= 0 on; their number is that of the edges."""
+        rate = float(exact(self.rate))
+        with np.errstate(divide="ignore"):
+            small = np.log1p(np.expm1(np.minimum(edges, 1)) / rate)
+            large = edges - math.log(rate) + np.log1p(-(1 - rate) * np.exp(-np.maximum(edges, 1)))
+        points = np.maximum.accumulate(np.where(edges < 1, small, large))
+        found = self.pair.cells(points)
+        errors = np.maximum(*(np.broadcast_to(e, found.p.shape) for e in (found.p_error, found.q_error)))
+        size = float(np.abs(points).max(initial=0.0)) + abs(math.log(rate)) + 1
+        mixed = (1 - rate) * found.q + rate * found.p
+        low, high = (rate * end for end in found.infinite)
+        ends = low * (1 - 2 * _ULP), high * (1 + 2 * _ULP) + (5e-324 if high else 0.0)
+        q_error = np.broadcast_to(found.q_error, found.q.shape)
+        error = np.minimum(errors + 4 * _ULP, 1.0)
+        return Cells(mixed[1:], found.q[1:], error[1:], q_error[1:], found.slack + 16 * _ULP * size, ends)
+
+
+_Part = tuple[Floats, float | Floats]
+
+
+def _around(
+    below: _Part, above: _Part, lost: tuple[float, float], first: bool = False
+) -> tuple[Floats, Floats]:
+    """The masses below (mirrored), in and above the cell of 0; the one in it is what is left of 1.
+
+    ``lost`` is what the outcomes of an infinite loss take; with ``first`` they are in the first cell, having
+    the loss -infinity.
+    """
+    masses = [np.asarray(part[0]) for part in (below, above)]
+    errors = [np.broadcast_to(part[1], part[0].shape) for part in (below, above)]
+    outer = sum(math.fsum(x) for x in masses)
+    doubt = sum(math.fsum(x * e) for x, e in zip(masses, errors, strict=True))
+    doubt += (lost[1] - lost[0]) + 8 * _ULP
+    rest = 1 - outer - (lost[0] + lost[1]) / 2
+    if rest < -doubt:
+        raise ValueError(f"masses (sum {1 - rest!r}) must leave some for loss 0: the pair's directions differ")
+    low, high = max(rest - doubt, 0.0), rest + doubt
+    left, left_error = masses[0][::-1].copy(), errors[0][::-1].copy()
+    if first and lost[1]:
+        where = (left, left_error) if len(left) else None
+        if where is None:
+            low, high = low + lost[0], high + lost[1] * (1 + _ULP)
+        else:
+            total = left[0] + lost[1]
+            left_error[0] = min((left[0] * left_error[0] + lost[1] - lost[0]) / total + 4 * _ULP, 1.0)
+            left[0] = total
+    middle = (low + high) / 2
+    spread = (high - low) / 2 / middle + 4 * _ULP
+    return np.concatenate((left, [middle], masses[1])), np.concatenate((left_error, [spread], errors[1]))
+
+
+def _differ(one: Cells, other: Cells) -> bool:
+    """Whether no one law has both these cells, whatever the errors; atoms next to an edge are let off."""
+    error = np.asarray(one.p_error) * one.p + np.asarray(other.p_error) * other.p
+    return bool(np.any(np.abs(one.p - other.p) > error + 1e-9))
+
+
+def without_replacement(pair: Pair, sample: int, records: int) -> FixedSize:
+    """The pair of a mechanism on a uniformly random subset of ``sample`` out of ``records`` records.
+
+    Source: see ``FixedSize``.
+
+    >>> from accountant.pairs.exponential_mechanism import BoundedRange
+    >>> without_replacement(BoundedRange(1.0), 1, 4).rate
+    Fraction(1, 4)
+
+    Raises:
+        ValueError: unless 1 <= sample <= records are integers; see ``FixedSize``.
+    """
+    _check_sizes(sample, records)
+    if sample > records:
+        raise ValueError(f"sample ({sample!r}) must be at most records ({records!r})")
+    return FixedSize(pair, exact(f"{sample}/{records}"))
+
+
+def with_replacement(group: Callable[[int], Pair], sample: int, records: int, most: int) -> FixedSize:
+    """The pair of a mechanism on ``sample`` records drawn independently from ``records``, one being replaced.
+
+    Args:
+        group: k -> a pair that dominates the mechanism when k copies of one record become k copies of
+            another, with one privacy loss in both directions.
+        sample, records: integers from 1 on.
+        most: more than ``most`` copies are charged as if they revealed everything.
+
+    Source: Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 10; as one pair: project statement
+    classic.with_replacement_pair, docs/notes/sampling.md, section 4.
+
+    >>> from accountant.pairs.exponential_mechanism import BoundedRange
+    >>> with_replacement(lambda k: BoundedRange(k), 2, 3, 2).rate
+    Fraction(5, 9)
+
+    Raises:
+        ValueError: unless sample, records and most are integers from 1 on; see ``FixedSize``.
+    """
+    _check_sizes(sample, records)
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        raise ValueError(f"most ({most!r}) must be an integer at least 1")
+    share = exact(f"1/{records}")
+    rate = 1 - (1 - share) ** sample
+    counts = range(1, min(most, sample) + 1)
+    weights = [math.comb(sample, k) * share**k * (1 - share) ** (sample - k) / rate for k in counts]
+    branches: list[tuple[Number, Pair]] = [(w, group(k)) for k, w in zip(counts, weights, strict=True) if w]
+    if (rest := 1 - sum(weights)) > 0:
+        branches.append((rest, Everything()))
+    return FixedSize(VisibleChoice(tuple(branches)), rate)
+
+
+def _check_sizes(sample: int, records: int) -> None:
+    for name, value in (("sample", sample), ("records", records)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ValueError(f"{name} ({value!r}) must be an integer at least 1")
+
+
+@dataclass(frozen=True)
+class Everything:
+    """The pair of an output that reveals which neighbour it was: the losses are infinite.
+
+    >>> Everything().cells(np.array([0.0])).infinite
+    (1, 1)
+    """
+
+    def cells(self, edges: Floats) -> Cells:
+        """See ``Pair.cells``: Q's mass has loss -infinity."""
+        q = np.zeros(len(edges) + 1)
+        q[0] = 1.0
+        return Cells(np.zeros(len(edges) + 1), q, 0.0, 0.0, 0.0, (1.0, 1.0))
+
+    def reversed(self) -> Everything:
+        """The pair itself."""
+        return self
+
+    def loss_range(self) -> tuple[float, float]:
+        """No loss is finite."""
+        return 0.0, 0.0
+
+    def characteristic(self) -> None:
+        """None: nothing is asked of it."""
+        return
