@@ -25,6 +25,7 @@ from accountant.enclosures import arb_of, precision
 __all__ = ["MOST_TRIALS", "UNIT", "LogMasses", "check_law", "log_masses", "lower_tail", "mass", "tail_ratio"]
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 MOST_TRIALS = 10**15
 """Counts and their differences are exact in double precision up to here, with room to spare."""
 UNIT = 2.0**-53
@@ -138,34 +139,51 @@ class LogMasses:
     errors: Floats
 
 
-def log_masses(trials: int, probability: Fraction, counts: NDArray[np.int64]) -> LogMasses:
-    """log P[X = k] for the ``counts`` k in 0 .. trials, and a proved absolute error for each.
+def log_masses(trials: int | Counts, probability: Fraction, counts: Counts) -> LogMasses:
+    """Logarithms of P[X = k] for the ``counts`` k in 0 .. trials, and a proved absolute error for each.
+
+    ``trials`` may be an array beside ``counts``, where trials times the probability's terms fit 62 bits.
 
     >>> found = log_masses(4, Fraction(1, 2), np.arange(5))
     >>> bool(np.all(abs(np.exp(found.values) - np.array([1, 4, 6, 4, 1]) / 16) < 1e-14))
     True
 
     Raises:
-        ValueError: see ``check_law``; and for a probability of 0 or 1, where some logarithm is infinite.
+        ValueError: see ``check_law``; and for a probability within 1e-270 of 0 or 1.
     """
-    check_law(trials, probability)
-    if probability in (0, 1):
-        raise ValueError(f"probability ({probability!r}) must be strictly between 0 and 1")
-    base = math.floor(trials * probability)
-    part = float(trials * probability - base)
-    away = (counts - base).astype(np.float64) - part
-    hits, misses = counts.astype(np.float64), (trials - counts).astype(np.float64)
-    first = _deviance(hits, float(trials * probability), away)
-    second = _deviance(misses, float(trials * (1 - probability)), -away)
-    whole = _stirling(np.array([float(trials)]))[0]
-    halves = _stirling(hits), _stirling(misses)
-    values = whole - halves[0] - halves[1] - first[0] - second[0]
-    sizes = whole + halves[0] + halves[1] + first[0] + second[0]
+    most = trials if isinstance(trials, int) else int(np.max(trials, initial=0))
+    check_law(most, probability)
+    if not _RAREST <= probability <= 1 - _RAREST:
+        raise ValueError(
+            f"probability ({float(probability)!r}) must be in [1e-270, 1 - 1e-270] for logarithms"
+        )
+    away = _away(trials, most, probability, counts)
+    tries, hits = np.asarray(trials, dtype=np.float64), counts.astype(np.float64)
+    first = _deviance(hits, tries * float(probability), away)
+    second = _deviance(tries - hits, tries * float(1 - probability), -away)
+    whole, left, right = _stirling(tries), _stirling(hits), _stirling(tries - hits)
+    values = whole - left - right - first[0] - second[0]
+    sizes = whole + left + right + first[0] + second[0]
     return LogMasses(values, first[1] + second[1] + UNIT * (16 * sizes + 16))
 
 
-def _deviance(count: Floats, mean: float, away: Floats) -> tuple[Floats, Floats]:
-    """x log(x/M) + M - x for x = ``count``, M = ``mean``, x - M = ``away``, and its proved error."""
+_RAREST = Fraction(1, 10**270)
+
+
+def _away(trials: int | Counts, most: int, probability: Fraction, counts: Counts) -> Floats:
+    """The distances from the mean: exact differences of integers, then at most two rounded operations."""
+    over, under = probability.numerator, probability.denominator
+    if most * under < 2**62:
+        difference: Counts = counts * under - trials * over
+        return difference.astype(np.float64) / under
+    if not isinstance(trials, int):
+        raise ValueError(f"probability ({probability!r}) must have a denominator below {2**62 // most}")
+    base = math.floor(trials * probability)
+    return (counts - base).astype(np.float64) - float(trials * probability - base)
+
+
+def _deviance(count: Floats, mean: Floats, away: Floats) -> tuple[Floats, Floats]:
+    """Return x log(x/M) + M - x for x = ``count``, M = ``mean``, x - M = ``away``, and its proved error."""
     slant = away / (count + mean)
     square = slant * slant
     series = square * np.polynomial.polynomial.polyval(square, _ODD)

@@ -21,9 +21,10 @@ import flint
 from accountant.binomial import check_law, mass, tail_ratio
 from accountant.bounds import Bound
 from accountant.enclosures import Number, arb_of, exact, round_down, round_up
-from accountant.inversion import Profile, bracket, refined
+from accountant.inversion import refined
+from accountant.shuffling.inverse import certified_inverse
 
-__all__ = ["BinomialView", "certified_inverse", "hockey_stick"]
+__all__ = ["BinomialView", "fair_coins", "hockey_stick"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class BinomialView:
 
     >>> view = BinomialView(1_000_000, "1/2", 0, 1)
     >>> view.delta("0.01").upper
-    1.073e-10
+    1.0747764e-10
 
     Raises:
         ValueError: naming the value, for trials outside 0 .. 10^15 or a chance outside [0, 1].
@@ -79,7 +80,7 @@ Direction = tuple[int, Fraction, Fraction, Fraction]
 
 
 def hockey_stick(trials: int, p: Fraction, first: Fraction, second: Fraction, epsilon: Fraction) -> flint.arb:
-    """sup over events of P - exp(epsilon) Q, P and Q the sums with the user's 1 of chance first <= second.
+    """Largest P - exp(epsilon) Q of an event, for the sums with the user's 1 of chance first <= second.
 
     At the precision in force; both laws are Binomial(trials, p) plus the user's Bernoulli variable.
 
@@ -94,6 +95,22 @@ def hockey_stick(trials: int, p: Fraction, first: Fraction, second: Fraction, ep
         return flint.arb(0)
     if p in (0, 1):
         return _positive(stay)  # a sum that is known but for the user's message
+    return _fallen(trials, p, scale, stay, move)
+
+
+def fair_coins(coins: int, local: Fraction, epsilon: Fraction) -> flint.arb:
+    """The same for fair coins and a user whose 1 has chance 1/(1 + e^local) first, 1 minus that second.
+
+    At the precision in force; 0 from epsilon = local on.
+    """
+    most, scale = arb_of(local).exp(), arb_of(epsilon).exp()
+    if epsilon >= local:
+        return flint.arb(0)
+    return _fallen(coins, Fraction(1, 2), scale, (most - scale) / (most + 1), (most * scale - 1) / (most + 1))
+
+
+def _fallen(trials: int, p: Fraction, scale: flint.arb, stay: flint.arb, move: flint.arb) -> flint.arb:
+    """The largest P - scale Q of a lower tail, stay and move being its parts at b(k) and -b(k - 1)."""
     values = [_lower_event(trials, p, scale, move, last) for last in _thresholds(trials, p, stay, move)]
     return _positive(values[0].union(values[-1]))
 
@@ -142,32 +159,6 @@ def _inverse(direction: Direction, target: Fraction) -> tuple[float, float]:
         5 / math.sqrt(1 + trials * p * (1 - p)),
         refined(lambda: _never(direction)),
     )
-
-
-_SHADE = Fraction(1, 2**40)
-
-
-def certified_inverse(
-    profile: Profile, target: Fraction, start: float, never: flint.arb
-) -> tuple[float, float]:
-    """Ends around the smallest epsilon with profile(epsilon) <= target; ``never`` is the profile's limit.
-
-    Where the target is within 2^-40 (relative) of the profile's start or of its limit, the search has nothing
-    to see: the end that depends on it is then taken for a target that far off, or infinite.
-    """
-    goal, less, more = (
-        refined(partial(arb_of, target * shade)) for shade in (Fraction(1), 1 - _SHADE, 1 + _SHADE)
-    )
-    top = refined(lambda: profile(Fraction(0)))
-    if never > goal:
-        return math.inf, math.inf
-    if top <= goal:
-        return 0.0, 0.0
-    if target > 0 and not never < less:
-        return 0.0 if not top > more else bracket(profile, target * (1 + _SHADE), start)[0], math.inf
-    if not top > more:
-        return 0.0, bracket(profile, target * (1 - _SHADE), start)[1]
-    return bracket(profile, target, start)
 
 
 def _never(direction: Direction) -> flint.arb:

@@ -1,0 +1,210 @@
+"""Privacy amplification by shuffling: the clones of a user among the others, summed exactly.
+
+Given that C others look like copies of the user's two inputs, what is seen is a ``BinomialView`` of C fair
+coins. Its delta falls in C, by g(C) = delta_C - delta_{C+1}, a single mass in closed form, so that the
+mean over C is a sum of positive terms, with no tail inside (docs/notes/shuffling.md):
+
+    E delta_C = sum over c of g(c) P[C <= c] + delta_{n-1}.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.binomial import UNIT, log_masses, lower_tail
+from accountant.bounds import Bound
+from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from accountant.shuffling.inverse import certified_inverse
+from accountant.shuffling.view import fair_coins
+
+__all__ = ["CloneView", "general_randomiser"]
+
+_BITS = 192
+
+
+@dataclass(frozen=True)
+class CloneView:
+    """A user who sends the rarer of two symbols with chance 1/(1 + e^e0), among clones of chance ``clone``.
+
+    With chance 1 - ``seen`` the user's message says nothing, and the analyser knows it. A notion of privacy
+    (see ``Guarantee``); ``clone`` is a ``Bound`` or a number, and so is ``seen``.
+
+    >>> CloneView(1000, 1, Bound(math.exp(-1), math.exp(-1))).delta("0.2").upper
+    2.0598082e-07
+    """
+
+    users: int
+    local_epsilon: Number
+    clone: Bound
+    seen: Bound = Bound(1.0, 1.0)  # noqa: RUF009 (frozen)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.users, bool) or not isinstance(self.users, int) or not 1 <= self.users <= 10**12:
+            raise ValueError(f"users ({self.users!r}) must be an integer in [1, 10^12]")
+        if exact(self.local_epsilon, "local_epsilon") < 0:
+            raise ValueError(f"local_epsilon ({self.local_epsilon!r}) must be at least 0")
+        for name in ("clone", "seen"):
+            if not 0 <= getattr(self, name).lower <= getattr(self, name).upper <= 1:
+                raise ValueError(f"{name} ({getattr(self, name)!r}) must be in [0, 1]")
+
+    def delta(self, epsilon: Number) -> Bound:
+        """See ``Guarantee.delta``."""
+        point = exact(epsilon, "epsilon")
+        if point < 0:
+            raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
+        return self._delta(point)
+
+    def epsilon(self, delta: Number) -> Bound:
+        """See ``Guarantee.epsilon``; at delta 0 the local epsilon, which no shuffling improves."""
+        target = exact(delta, "delta")
+        if not 0 <= target < 1:
+            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+        with precision(_BITS):
+            local = arb_of(exact(self.local_epsilon))
+        if target == 0:
+            return Bound(round_down(local), round_up(local))
+        start = float(local) / math.sqrt(1 + self.users * self.clone.lower)
+        low, high = certified_inverse(self._profile, target, max(start, 1e-300), flint.arb(0))
+        return Bound(low, min(high, round_up(local)))
+
+    def _profile(self, point: Fraction) -> flint.arb:
+        found = self._delta(point)
+        return flint.arb(found.lower).union(flint.arb(found.upper))
+
+    def _delta(self, point: Fraction) -> Bound:
+        local = exact(self.local_epsilon)
+        low = _mean_delta(self.users - 1, local, Fraction(self.clone.upper), point)
+        high = low
+        if self.clone.lower < self.clone.upper:
+            high = _mean_delta(self.users - 1, local, Fraction(self.clone.lower), point)
+        with precision(_BITS):
+            ends = flint.arb(low[0]) * self.seen.lower, flint.arb(high[1]) * self.seen.upper
+            return Bound(max(round_down(ends[0]), 0.0), min(round_up(ends[1]), 1.0))
+
+
+@lru_cache(maxsize=256)
+def _mean_delta(others: int, local: Fraction, clone: Fraction, epsilon: Fraction) -> tuple[float, float]:
+    """Ends around E delta_C, C ~ Binomial(others, clone): windows are widened until what is left is small."""
+    if epsilon >= local:
+        return 0.0, 0.0
+    if clone in (0, 1) or others == 0:
+        with precision(_BITS):
+            value = fair_coins(others * int(clone), local, epsilon)
+            return max(round_down(value), 0.0), min(round_up(value), 1.0)
+    if clone < _RAREST or 1 - clone < _RAREST:
+        return _at_extreme(others, local, clone, epsilon)
+    reach = 10.0
+    while True:
+        window = _window(others, clone, reach)
+        low, high, left_out = _over(window, others, local, clone, epsilon)
+        if window[0] == 0 or left_out <= 1e-12 * high or reach > _FARTHEST:
+            return low, high
+        reach *= 1.5
+
+
+_FARTHEST, _RAREST = 80.0, Fraction(1, 10**250)
+
+
+def _at_extreme(others: int, local: Fraction, clone: Fraction, epsilon: Fraction) -> tuple[float, float]:
+    """A chance of a clone next to 0 or 1: that there is any other number of clones has a chance below n c."""
+    likely = 0 if clone < _RAREST else others
+    with precision(_BITS):
+        value = fair_coins(likely, local, epsilon)
+        other = arb_of(others * min(clone, 1 - clone))
+        return max(round_down(value * (1 - other)), 0.0), min(round_up(value + other), 1.0)
+
+
+def _window(others: int, clone: Fraction, reach: float) -> tuple[int, int]:
+    mean, spread = float(others * clone), math.sqrt(float(others * clone * (1 - clone)))
+    last = min(others, math.ceil(mean + 10 * spread + 60))
+    return max(0, math.floor(mean - reach * spread - 2)), last
+
+
+def _over(
+    window: tuple[int, int], others: int, local: Fraction, clone: Fraction, epsilon: Fraction
+) -> tuple[float, float, float]:
+    """Ends around E delta_C from the counts in the window, and what fewer clones may add."""
+    first, last = window
+    with precision(_BITS):
+        below = lower_tail(others, clone, first - 1)
+        above = lower_tail(others, 1 - clone, others - last - 1)
+        beyond = fair_coins(last, local, epsilon)
+        ends = round_up(below), round_up(above), round_down(beyond), round_up(beyond)
+        nothing = round_up(fair_coins(0, local, epsilon))
+    middle, error = _steps(first, last, others, local, clone, epsilon, ends[0])
+    low = (middle - error) * (1 - 8 * UNIT) + ends[2] * (1 - ends[1]) * (1 - 8 * UNIT)
+    left_out = ends[0] * nothing
+    high = (middle + error + ends[3] + left_out) * (1 + 8 * UNIT)
+    return max(low, 0.0), min(math.nextafter(high, 2), 1.0), left_out
+
+
+def _steps(
+    first: int, last: int, others: int, local: Fraction, clone: Fraction, epsilon: Fraction, below: float
+) -> tuple[float, float]:
+    """Add up, over c in [first, last) of g(c) P[C <= c], with a proved error.
+
+    g(c) = size b_j(k) |place - k/j| with j = c + 1, k the integer part of (j + 1) place, b_j the law of
+    j fair coins.
+    """
+    if first >= last:
+        return 0.0, 0.0
+    size, place = _size_and_place(local, epsilon)
+    counts = np.arange(first, last, dtype=np.int64)
+    weights = log_masses(others, clone, counts)
+    masses = np.exp(weights.values)
+    cumulated = np.cumsum(masses) + below
+    mass_error = float(np.max(weights.errors[masses > _TINY], initial=0.0)) + (len(counts) + 16) * UNIT
+    coins = counts + 1
+    heads = np.floor((coins + 1) * place).astype(np.int64)
+    chances = log_masses(coins, Fraction(1, 2), heads)
+    flips = np.exp(chances.values)
+    off = np.abs(place - heads / coins)
+    terms = flips * off * cumulated
+    relative = mass_error + float(np.max(chances.errors[flips > _TINY], initial=0.0)) + 64 * UNIT
+    slack = flips * cumulated * UNIT * np.where(_near_integer((coins + 1) * place), 16.0, 4 * place)
+    relative += (len(counts) + 16) * UNIT + relative**2
+    total, loose = float(np.sum(terms)), float(np.sum(slack))
+    plain = float(np.sum(flips * off))
+    error = total * relative + loose * (1 + relative) + (below + len(counts) * _TINY) * plain * 1.01
+    return size * total, size * error * (1 + 1e-9) + len(counts) * _TINY
+
+
+_TINY = 1e-307  # below, doubles lose their relative accuracy
+
+
+def _near_integer(values: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
+    return np.abs(values - np.round(values)) <= 8 * UNIT * (values + 1)
+
+
+def _size_and_place(local: Fraction, epsilon: Fraction) -> tuple[float, float]:
+    """((E - 1)(1 + s)/(E + 1), (E - s)/((E - 1)(1 + s))) for E = e^local, s = e^epsilon."""
+    with precision(_BITS):
+        most, scale = arb_of(local).exp(), arb_of(epsilon).exp()
+        size = (most - 1) * (1 + scale) / (most + 1)
+        return float(size.mid()), float(((most - scale) / ((most - 1) * (1 + scale))).mid())
+
+
+def general_randomiser(users: int, local_epsilon: Number) -> CloneView:
+    """Shuffling the messages of any ``local_epsilon``-differentially private randomisers, one per user.
+
+    The guarantee is for replacing one user's data; the randomisers may be chosen one after the other.
+
+    >>> general_randomiser(2000, 2).delta("0.8").upper
+    2.9117271e-18
+
+    Source: Feldman, McMillan and Talwar, arXiv:2012.12803v2, Theorem 3.2 (statement classic.clones).
+    """
+    local = exact(local_epsilon, "local_epsilon")
+    if local < 0:
+        raise ValueError(f"local_epsilon ({local_epsilon!r}) must be at least 0")
+    with precision(_BITS):
+        clone = (-arb_of(local)).exp()
+        return CloneView(users, local_epsilon, Bound(max(round_down(clone), 0.0), min(round_up(clone), 1.0)))

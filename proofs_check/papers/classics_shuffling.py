@@ -1,0 +1,112 @@
+"""Statements about shuffling: shuffled counts in both readings of SDP-PE, and clones."""
+
+# ruff: noqa: E501 - a statement is a table; its rows are long
+
+from __future__ import annotations
+
+from accountant.published.sdp_pe import PAPER, VERSION
+from accountant.sources import Source
+from proofs_check.statement import Obligation, Statement, make_claim
+
+__all__ = ["STATEMENTS"]
+
+_QUOTED = "a theorem of the literature, quoted; its proof is not re-checked here"
+_PROCESSING = "post-processing does not raise a hockey-stick divergence"
+_EVENT = "the likelihood ratio being monotone, the best event is a lower tail (Neyman and Pearson)"
+_COUNTS = {"k": "[0, inf)", "m": "[0, inf)"}
+_NOISE = {"q": "[0, 1/2]", "s": "[1, inf)"}
+_COIN = {"A": "(-inf, inf)", "h": "(-inf, inf)"}
+_PRINTED = {"n": "[1, inf)", "epsilon": "(0, 1)", "beta": "(0, 1)"}
+
+BITS = Statement(
+    "classic.shuffled_bits", "project", "Shuffled bits are a binomial sum, and its divergence is attained",
+    Source(PAPER, VERSION, "Section V, each bit its own message", "classic.shuffled_bits"),
+    "Users send their bit and their noise bits as separate messages, N noise bits of chance p in all. What the shuffler shows is "
+    "the sum, so that replacing a user's bit compares Binomial(N, p) with the same shifted by 1, whatever the others hold. With s = "
+    "e^epsilon and K the integer part of (N+1)p/(p + (1-p)s): delta(epsilon) = P[X = K] - (s - 1) P[X < K], and the like with 1-p.",
+    r"\delta(\varepsilon)=P[X=K]-(e^{\varepsilon}-1)\,P[X<K]",
+    (
+        Obligation("monotone", make_claim(_COUNTS, "(k+1)*(m+1) >= k*m"),
+                   "k (1-p)/((m+1) p), m = N - k: the ratio of the shifted law to the law rises with k",
+                   witness={"k": "1000000", "m": "1000000"}),
+    ),
+    rules=(_EVENT,),
+    not_covered="the arithmetic of the accountant (docs/notes/binomial.md); users who send other messages than the protocol's",
+)  # fmt: skip
+
+SUMS = Statement(
+    "classic.shuffled_sums", "project", "The printed sums are no better shuffled than signed",
+    Source(PAPER, VERSION, "Section V, z_i sent as one number", "classic.shuffled_sums"),
+    "With n > tau users and noise bits of chance q = tau/(2n): among users who all hold 1, only a user who holds 0 can send the message "
+    "0, which happens with chance 1 - q; and one user's message alone, unshuffled, has delta(epsilon) = 1 - q at every epsilon. So the "
+    "shuffled sums have delta = 1 - tau/(2n), exactly. With n <= tau and m fair bits each, delta is at least 2^-m and at most that "
+    "of one message, Binomial(m, 1/2) against the same shifted by 1.",
+    r"\delta(\varepsilon)=1-\frac{\tau}{2n}\quad(n>\tau)",
+    (
+        Obligation("alone", make_claim(_NOISE, "s*(1-q) >= q"), "of one message, only the outcome 0 tells bit 0 from bit 1",
+                   witness={"q": "1/2", "s": "1"}),
+        Obligation("other_way", make_claim(_NOISE, "1 - q >= 1 - s*q"), "the other direction is no larger, outcome 1 included",
+                   witness={"q": "1/2", "s": "1"}),
+        Obligation("other_way_leak", make_claim(_NOISE, "1 - q >= q"), "the other direction is no larger, outcome 2 alone",
+                   witness={"q": "1/2", "s": "1"}),
+    ),
+    rules=(_PROCESSING,),
+    not_covered="for n <= tau, how much of one message's delta the shuffling hides",
+)  # fmt: skip
+
+PRINTED_SUMS = Statement(
+    "classic.printed_sums", "statement", "Privacy of one counter, with the printed encoding",
+    Source(PAPER, VERSION, "Lemma 10 (proof, step 1)", "classic.printed_sums"),
+    "With each z_i sent as one number and tau = 96 log(2/beta)/epsilon^2 < n, the shuffled messages are (epsilon, beta)-DP. They are not: "
+    "delta is 1 - tau/(2n) at every epsilon.",
+    r"1-\frac{\tau}{2n}\le\beta",
+    (
+        Obligation(
+            "printed",
+            make_claim(_PRINTED, "beta >= 1 - 96*log(2/beta)/(2*n*epsilon**2)", "n > 96*log(2/beta)/epsilon**2"),
+            "the delta of the printed encoding",
+            {"point": {"n": "10000", "epsilon": "1/2", "beta": "1/10"}},
+            mutation=make_claim(_PRINTED, "1 >= 1 - 96*log(2/beta)/(2*n*epsilon**2)", "n > 96*log(2/beta)/epsilon**2"),
+        ),
+    ),
+    ("classic.shuffled_sums",),
+    corrected_by="classic.shuffled_bits",
+)  # fmt: skip
+
+PRINTED_THRESHOLD = Statement(
+    "classic.printed_threshold", "quoted", "Privacy of one counter, each bit its own message",
+    Source(PAPER, VERSION, "Lemma 10 (proof, step 1)", "classic.printed_threshold"),
+    "For epsilon, beta in (0, 1) and tau = 96 log(2/beta)/epsilon^2, the shuffled bits are (epsilon, beta)-DP.",
+    r"\tau=\frac{96\log(2/\beta)}{\varepsilon^2}",
+    reason=f"Chernoff bounds on the noise sum: {_QUOTED}; the exact delta at this tau is far below beta",
+    not_covered="the composition over counters; epsilon of 1 or more",
+)  # fmt: skip
+
+CLONES = Statement(
+    "classic.clones", "quoted", "Privacy amplification by shuffling: hiding among clones",
+    Source("arXiv:2012.12803", "v2", "Theorem 3.2", "classic.clones"),
+    "n users send messages of e0-differentially private randomisers, shuffled. For neighbours that replace one user's data the privacy "
+    "profile is at most that of (A+D, C-A+1-D) against (A+1-D, C-A+D), C ~ Binomial(n-1, e^-e0), A ~ Binomial(C, 1/2), D Bernoulli with "
+    "chance e^e0/(1+e^e0), all independent but for A given C.",
+    r"C\sim\mathrm{Bin}(n-1,e^{-\varepsilon_0}),\;A\sim\mathrm{Bin}(C,\tfrac12)",
+    reason=f"the reduction to clones: {_QUOTED}",
+    not_covered="randomisers that are private up to a delta",
+)  # fmt: skip
+
+CLONE_STEP = Statement(
+    "classic.clone_step", "project", "One clone more: the difference of two deltas is one mass",
+    Source("arXiv:2012.12803", "v2", "Theorem 3.2", "classic.clone_step"),
+    "Let delta_c be the delta given c clones. One clone more halves the excess at the threshold: the excess h'(k) = (h(k) + h(k-1))/2, so "
+    "that delta_c - delta_{c+1} is half of |h(k)| at the new threshold k, a single term of known sign.",
+    r"\delta_c-\delta_{c+1}=\tfrac12\,|h_c(k)|",
+    (
+        Obligation("telescope", make_claim(_COIN, "((A + h) + A)/2 == (A + h) - h/2"),
+                   "A the sum of h below k, h = h(k): the sum of (h(j) + h(j-1))/2 up to k is that of h, less h(k)/2",
+                   witness={"A": "1", "h": "1"}),
+    ),
+    ("classic.clones",),
+    rules=(_PROCESSING, _EVENT),
+    not_covered="the arithmetic of the accountant (docs/notes/shuffling.md)",
+)  # fmt: skip
+
+STATEMENTS = (BITS, SUMS, PRINTED_SUMS, PRINTED_THRESHOLD, CLONES, CLONE_STEP)
