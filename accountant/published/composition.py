@@ -1,7 +1,8 @@
 """Formulas of the classical composition theorems and of the sparse vector, printed beside exact answers.
 
 Variables: ``k`` mechanisms (or positive answers), each (``epsilon``, delta)-DP; ``slack`` the delta that is
-spent on top; ``E`` a target epsilon; ``x``, ``y``, ``w`` sensitivity over the scales of threshold, query and answer.
+spent on top; ``E`` a target epsilon; ``x``, ``y``, ``w`` sensitivity over the scale of
+threshold, query and answer.
 """
 
 from __future__ import annotations
@@ -32,9 +33,7 @@ PUBLISHED = (
         (_BOOK, _EDITION, "Corollary 3.21"),
         "E/(2*sqrt(2*k*log(1/slack)))",
     ),
-    _entry(
-        "classic.kairouz_oh_viswanath_closed", "epsilon", ("arXiv:1311.0776", "v4", "Theorem 3.4"), _KOV
-    ),
+    _entry("classic.kairouz_oh_viswanath_closed", "epsilon", ("arXiv:1311.0776", "v4", "Theorem 3.4"), _KOV),
     _entry("classic.sparse_vector_lyu", "epsilon", (*_LYU, "Theorem 4"), "x + 2*k*y + k*w"),
     _entry("classic.sparse_vector_monotone", "epsilon", (*_LYU, "Theorem 5"), "x + k*y + k*w"),
 )
