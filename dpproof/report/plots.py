@@ -6,7 +6,6 @@ import html
 import io
 import math
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +13,9 @@ import matplotlib as mpl
 
 from accountant.accounted import Accounted, accountant_for
 from accountant.adjacency import Adjacency
+from accountant.notions import Guarantee
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["growth", "profile", "write_plot"]
@@ -97,41 +96,47 @@ def _epsilon(answer: Accounted, label: str, delta: str) -> float:
 def write_plot(file: Path, found: Accounted, title: str) -> None:
     """Draw the privacy profile and the trade-off function of an answer into an SVG, PNG or HTML file.
 
-    What is drawn are upper ends of delta, and lower ends of the error of the second kind: curves that the
-    mechanism is certified to keep to.
+    What is drawn are upper ends of delta, and the lower ends of the error of the second kind that these
+    imply: curves that the mechanism is certified to keep to.
     """
     from matplotlib.figure import Figure
 
+    points = _profile_points(found.guarantee)
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(9.6, 4.2), layout="constrained")
         left, right = figure.subplots(1, 2)
-        _plot_profile(left, found)
-        _plot_trade_off(right, found)
+        shown = [(epsilon, _above_floor(delta)) for epsilon, delta in points]
+        left.plot(*zip(*shown, strict=True), color=_COLOURS["tight"])
+        left.set(xlabel="epsilon", ylabel="delta, at most", yscale="log", title="privacy profile")
+        places = [i / 400 for i in range(401)]
+        right.plot(places, [_least_missed(points, x) for x in places], color=_COLOURS["tight"])
+        right.plot([0, 1], [1, 0], color="#777777", linewidth=0.8, linestyle="--")
+        right.set(xlabel="false alarms", ylabel="misses, at least", title="trade-off function")
         figure.suptitle(title, fontsize=9, wrap=True)
         content = _rendered(figure, file.suffix, title)
     file.write_bytes(content)
 
 
-_PLACES = 48
+_PLACES = 40
 
 
-def _plot_profile(axes: Axes, found: Accounted) -> None:
-    guarantee = found.guarantee
+def _profile_points(guarantee: Guarantee) -> list[tuple[float, float]]:
+    """(epsilon, an upper end of delta) from 0 to where delta leaves the picture; denser towards 0."""
     reach = min(guarantee.epsilon(_FLOOR).upper, guarantee.epsilon(0).upper)
     reach = reach if 0 < reach < math.inf else 1.0
-    places = [reach * i / _PLACES for i in range(_PLACES + 1)]
-    axes.plot(places, [_above_floor(guarantee.delta(x).upper) for x in places], color=_COLOURS["tight"])
-    axes.set(xlabel="epsilon", ylabel="delta, at most", yscale="log", title="privacy profile")
+    places = [reach * (i / _PLACES) ** 1.5 for i in range(_PLACES + 1)]
+    return [(epsilon, guarantee.delta(epsilon).upper) for epsilon in places]
 
 
-def _plot_trade_off(axes: Axes, found: Accounted) -> None:
-    from accountant.trade_off import trade_off
+def _least_missed(points: Sequence[tuple[float, float]], alarms: float) -> float:
+    """The chance of a miss that these (epsilon, delta) impose at a chance of false alarm, to be drawn.
 
-    places = [Fraction(i, _PLACES) for i in range(_PLACES + 1)]
-    values = [trade_off(found.guarantee, alpha).lower for alpha in places]
-    axes.plot([float(x) for x in places], values, color=_COLOURS["tight"])
-    axes.plot([0, 1], [1, 0], color="#777777", linewidth=0.8, linestyle="--")
-    axes.set(xlabel="false alarms (alpha)", ylabel="misses (beta), at least", title="trade-off")
+    Source: Wasserman and Zhou, arXiv:0811.2501v1, Theorem 2.4; Kairouz, Oh and Viswanath,
+    arXiv:1311.0776v4, Theorem 2.1.
+    """
+    first = (1 - delta - math.exp(min(epsilon, 700.0)) * alarms for epsilon, delta in points)
+    second = (math.exp(-epsilon) * (1 - delta - alarms) for epsilon, delta in points)
+    return max(0.0, *first, *second)
 
 
 def _rendered(figure: Figure, suffix: str, title: str) -> bytes:

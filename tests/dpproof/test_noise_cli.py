@@ -163,3 +163,26 @@ def test_calibrate_says_where_noise_is_not_the_answer(refused, arguments, says):
 )
 def test_a_plot_is_refused_before_any_work(refused, tmp_path, file, says):
     assert says in refused("account", "gaussian", "--sigma", 1, "--delta", ".1", "--plot", tmp_path / file)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "begins"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("html", b"<!doctype")]
+)
+def test_a_plot_is_one_file_the_same_every_time(run, tmp_path, suffix, begins):
+    written = []
+    for name in ("first", "second"):
+        path = tmp_path / f"{name}.{suffix}"
+        ran = run("account", "gaussian", "--sigma", 5, "--delta", "1e-6", "--plot", path, "--json")
+        assert (ran.code, ran.err, ran.json["name"]) == (0, "", "gaussian")
+        written.append(path.read_bytes())
+    assert written[0] == written[1]
+    assert written[0].startswith(begins)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"first.{suffix}", f"second.{suffix}"]
+
+
+def test_training_can_be_drawn(run, tmp_path):
+    path = tmp_path / "training.svg"
+    assert run("account", *NOISY, "--steps", 1000, "--delta", "1e-6", "--plot", path).code == 0
+    text = path.read_text(encoding="utf-8")
+    assert "privacy profile" in text
+    assert "trade-off" in text
