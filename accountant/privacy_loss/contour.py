@@ -23,7 +23,7 @@ __all__ = ["Contour", "contour"]
 _QUIET = 30.0
 """Aliasing and the cut are made smaller than exp(-30) = 1e-13 of delta."""
 _MOST_NODES = 1 << 17
-_FACTORS = (1.3, 2.0, 4.0)
+_FACTORS = (1.4, 2.5)
 
 
 @dataclass(frozen=True)

@@ -40,10 +40,13 @@ def phases_minus_one(
     rows = -(-count // width)
     fast = _minus_one(np.outer(step * np.arange(width), values))
     slow = _minus_one(np.outer(step * width * np.arange(rows), values)) * weights
-    sums: NDArray[np.complex128] = (slow @ fast.T) + slow.sum(axis=1)[:, None] + (fast @ weights)[None, :]
+    # Not slow @ fast.T: the threads of a linear-algebra library cost more than these small products.
+    sums: NDArray[np.complex128] = (
+        np.einsum("an,bn->ab", slow, fast) + slow.sum(axis=1)[:, None] + (fast * weights).sum(axis=1)[None, :]
+    )
     moved = np.abs(values)
     charge = relative + EPS * (40 + 8 * len(weights))
-    slope = 1.01 * float(weights @ (charge * moved + absolute))
+    slope = 1.01 * float((weights * (charge * moved + absolute)).sum())
     return sums.ravel()[:count], slope * step * np.arange(count, dtype=np.float64)
 
 

@@ -84,9 +84,9 @@ class _Line:
         raw = np.exp(exponent - self.peak)
         error = self.base_error + self.c * (self.ratio_error + EPS * np.abs(self.loss))
         error += EPS * (np.abs(exponent) + np.abs(exponent - self.peak) + 5)
-        self.total = math.fsum(raw)
+        self.total = float(raw.sum())
         self.weights = raw / self.total
-        self.total_error = 1.01 * float(self.weights @ error) + 8 * EPS
+        self.total_error = 1.01 * float((self.weights * error).sum()) + 80 * EPS
         self.relative = 1.01 * (error + self.total_error)
         self.cut = _cut(self.weights, self.step)
 
@@ -177,14 +177,11 @@ def log_ratio(rate: float, sigma: float, y: Floats) -> tuple[Floats, Floats]:
     if rate == 1:
         return w, w_error
     far = max(1.0, 1 - math.log(rate))
-    values, errors = zip(
-        _low(rate, np.minimum(w, -1.0), w_error),
-        _middle(rate, np.clip(w, -1.0, far), w_error),
-        _high(rate, np.maximum(w, far), w_error),
-        strict=True,
-    )
-    where = [w < -1, w <= far]
-    return np.select(where, values[:2], values[2]), np.select(where, errors[:2], errors[2])
+    values, errors = np.empty_like(w), np.empty_like(w)
+    low, high = w < -1, w > far
+    for part, formula in ((low, _low), (~(low | high), _middle), (high, _high)):
+        values[part], errors[part] = formula(rate, w[part], w_error[part])
+    return values, errors
 
 
 def _low(rate: float, w: Floats, w_error: Floats) -> tuple[Floats, Floats]:
