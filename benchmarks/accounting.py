@@ -1,0 +1,54 @@
+"""The accountant beside its peers, every cell in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from typing import Any
+
+from benchmarks.accounting_tasks import TASKS
+
+TIME_LIMIT = 120
+
+
+def cell(task: str, library: str) -> dict[str, Any]:
+    """What one library gave, or why it gave nothing."""
+    command = [sys.executable, "-m", "benchmarks.accounting_tasks", task, library]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT, check=False)
+    except subprocess.TimeoutExpired:
+        return {"refused": f"no answer within {TIME_LIMIT} s"}
+    if done.returncode:
+        return {"refused": done.stderr.strip().splitlines()[-1][:90]}
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def rows() -> list[dict[str, Any]]:
+    """One row for each task and library, the fastest run's figures."""
+    return [{"task": t, "library": lib, **cell(t, lib)} for t, made in TASKS.items() for lib in made]
+
+
+def table() -> list[str]:
+    """The rows as Markdown."""
+    lines = ["| task | library | lower | upper | seconds | MiB |", "|---|---|---|---|---|---|"]
+    for row in rows():
+        if "refused" in row:
+            lines.append(f"| {row['task']} | {row['library']} | no answer: {row['refused']} | | | |")
+        else:
+            ends = " | ".join(_shown(row[end]) for end in ("lower", "upper"))
+            figures = f"{row['seconds']:.4f} | {row['memory']:.0f}"
+            lines.append(f"| {row['task']} | {row['library']} | {ends} | {figures} |")
+    return lines
+
+
+def _shown(value: float | None) -> str:
+    if value is None:
+        return "none"
+    return f"{value:.12g}" if math.isfinite(value) else str(value)
+
+
+if __name__ == "__main__":
+    print("\n".join(table()))
