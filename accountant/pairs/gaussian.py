@@ -9,6 +9,7 @@ import numpy as np
 
 from accountant.normal import interval_masses
 from accountant.pairs.base import Cells, Characteristic, Floats
+from accountant.pairs.subsampled import loss_before_sampling, swapped
 
 __all__ = ["SubsampledGaussian"]
 
@@ -47,7 +48,7 @@ class SubsampledGaussian:
     def cells(self, edges: Floats) -> Cells:
         """The masses between increasing ``edges`` of losses."""
         if not self.removes:
-            return _swapped(SubsampledGaussian(self.rate, self.noise_multiplier).cells(-edges[::-1]))
+            return swapped(SubsampledGaussian(self.rate, self.noise_multiplier).cells(-edges[::-1]))
         outputs, slack = self._outputs(edges)
         distance = 1 / self.noise_multiplier
         without, without_error = interval_masses(outputs)
@@ -60,18 +61,11 @@ class SubsampledGaussian:
 
     def _outputs(self, edges: Floats) -> tuple[Floats, float]:
         """The outputs, in deviations, whose losses are ``edges``; how far in loss they may be off."""
-        q, s = self.rate, self.noise_multiplier
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            without = (1 - q) * np.exp(np.minimum(-edges, 700.0))  # the share of P's density that was not sampled
-            large = edges - math.log(q) + np.log1p(-np.minimum(without, 1))
-            small = np.log1p(np.maximum(np.expm1(np.minimum(edges, 1)) / q, -1))
-        near = np.abs(edges) <= 0.5
-        exponents = np.where(near, small, large)
-        share = np.clip(1 - without, 0, 1) + 16 * _U  # d loss / d exponent
+        s = self.noise_multiplier
+        exponents, slack, share = loss_before_sampling(edges, self.rate)
         size = np.where(np.isfinite(exponents), np.abs(exponents), 0.0)
-        here = np.where(near, 10 * np.abs(edges), 16 + np.abs(edges) + 6 * abs(math.log(q)))
-        slack = here + share * (8 * size + 4 / (s * s))
-        return s * exponents + 1 / (2 * s), float(2 * _U * slack.max())
+        rounding = float((share * (8 * size + 4 / (s * s))).max())
+        return s * exponents + 1 / (2 * s), slack + 2 * _U * rounding
 
     def reversed(self) -> SubsampledGaussian:
         """The pair (Q, P)."""
@@ -91,8 +85,3 @@ class SubsampledGaussian:
         )
         return found
 
-
-def _swapped(cells: Cells) -> Cells:
-    """The cells of (Q, P) at the mirrored edges; the losses have a density, so ends do not matter."""
-    p_error, q_error = (e[::-1] for e in (np.asarray(cells.p_error), np.asarray(cells.q_error)))
-    return Cells(cells.q[::-1], cells.p[::-1], q_error, p_error, cells.slack)

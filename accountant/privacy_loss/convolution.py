@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,9 @@ from scipy.fft import irfft, rfft
 
 from accountant.pairs.base import Floats
 
-__all__ = ["FFT_CONSTANT", "circular_power"]
+Complexes = NDArray[np.complex128]
+
+__all__ = ["FFT_CONSTANT", "Noise", "circular_power"]
 
 _U = 2.0**-53
 FFT_CONSTANT = 24.0
@@ -19,39 +22,90 @@ FFT_CONSTANT = 24.0
 Euclidean norm. Theory gives 7 k for a radix-2 transform with twiddle factors good to an ulp; see the note."""
 
 
-def circular_power(parts: Sequence[tuple[Floats, int]]) -> tuple[Floats, float]:
-    """The circular convolution of all x^(*count), and a bound on the absolute error of each entry.
+@dataclass(frozen=True)
+class Noise:
+    """Bounds on the rounding error of a convolution: of each entry, and in the Euclidean norm."""
+
+    entry: float
+    norm: float
+
+    def of_geometric_sum(self, tilt: float, length: int) -> float:
+        """A bound on the error of sum_m c_m y_m with 0 <= c_m <= exp(-tilt m), over ``length`` entries."""
+        weights = min(1 / -math.expm1(-tilt), float(length)) * (1 + 1e-9)
+        squares = min(1 / -math.expm1(-2 * tilt), float(length)) * (1 + 1e-9)
+        return min(self.entry * weights, self.norm * math.sqrt(squares)) * (1 + 1e-9)
+
+
+def circular_power(parts: Sequence[tuple[Floats, int]]) -> tuple[Floats, Noise]:
+    """The circular convolution of all x^(*count), and bounds on its error.
 
     Args:
         parts: nonnegative sequences, all of one length that is a power of two, with their counts.
 
     >>> result, error = circular_power([(np.array([0.5, 0.5, 0.0, 0.0]), 2)])
-    >>> [round(float(r), 12) for r in result], error < 1e-13
+    >>> [round(float(r), 12) for r in result], error.entry < 1e-13
     ([0.25, 0.5, 0.25, 0.0], True)
 
     Source: Higham, Accuracy and Stability of Numerical Algorithms (2nd ed.), Theorem 24.2; this project,
     docs/notes/loss_grid.md, section 5.
     """
     n = len(parts[0][0])
-    level = FFT_CONSTANT * (math.log2(n) + 2) * _U
     product = np.ones(n // 2 + 1, dtype=np.complex128)
-    error = 0.0
+    entry, norm, moved = 0.0, 0.0, 0
     for x, count in parts:
-        spectrum = rfft(x)
-        total = float(x.sum()) * (1 + 1e-12)
-        off = level * math.sqrt(n) * float(np.linalg.norm(x)) * (1 + 1e-12)
-        power = _power(spectrum, count)
-        before = np.abs(product)
-        moved = before * np.exp((count - 1) * np.log(np.abs(spectrum) * (1 + 1e-15) + off + 1e-300))
-        rounding = 16 * count * _U * _sum(before * np.abs(power)) / n
-        error = error * max(1.0, total) ** count + count * _norm(moved) * off / n + rounding
+        top = int(np.argmax(x))
+        spectrum, off = _spectrum_less_one(np.roll(x, -top))
+        moved = (moved + top * count) % n
+        power, rounding = _power(spectrum, count)
+        before, size = np.abs(product), np.abs(1 + spectrum) + off * math.sqrt(n)
+        others = before * np.exp((count - 1) * np.log(size + 1e-300))
+        growth = (1 + max(0.0, float(x.sum()) * (1 + 1e-12) - 1)) ** count
+        rounding = before * (rounding + 4 * _U * np.abs(power))
+        entry = entry * growth + count * _norm(others) * off / math.sqrt(n) + _sum(rounding) / n
+        norm = norm * growth + count * float(others.max()) * off + _norm(rounding) / math.sqrt(n)
         product *= power
-    error += level * _norm(np.abs(product)) / math.sqrt(n)
-    return irfft(product, n), error * (1 + 1e-6) + 1e-290
+    last = _level(n) * _norm(np.abs(product)) / math.sqrt(n)
+    noise = Noise((entry + last) * (1 + 1e-6) + 1e-290, (norm + last) * (1 + 1e-6) + 1e-290)
+    return np.roll(irfft(product, n), moved), noise
 
 
-def _power(values: NDArray[np.complex128], count: int) -> NDArray[np.complex128]:
-    """values^count by repeated squaring: 3 count u relatively, to first order."""
+def _level(n: int) -> float:
+    return FFT_CONSTANT * (math.log2(n) + 2) * _U
+
+
+def _spectrum_less_one(x: Floats) -> tuple[Complexes, float]:
+    """The transform of x less 1, the largest entry x_0 kept apart; its error is at most the second number.
+
+    That number times sqrt(n) bounds the Euclidean norm of the error, so the number times n bounds each entry.
+    """
+    rest = x.copy()
+    rest[0] = 0.0
+    result = rfft(rest)
+    result += x[0] - 1
+    rounding = 2 * _U * (abs(x[0] - 1) + float(np.abs(result).max()))
+    return result, (_level(len(x)) * float(np.linalg.norm(rest)) + rounding) * (1 + 1e-9)
+
+
+def _power(less_one: Complexes, count: int) -> tuple[Complexes, Floats]:
+    """(1 + z)^count and its absolute error, by the logarithm where z is small, else by squaring."""
+    if count > 8 and np.abs(less_one).max() < 0.5:
+        return _power_by_logarithm(less_one, count)
+    result = _power_by_squaring(1 + less_one, count)
+    return result, 8 * count * _U * np.abs(result)
+
+
+def _power_by_logarithm(z: Complexes, count: int) -> tuple[Complexes, Floats]:
+    """exp(count log(1 + z)); log|1 + z| = log1p(a (2 + a) + b^2)/2 errs by 10 u |z|, the angle by 20 u |z|."""
+    a, b = z.real, z.imag
+    logs = count * 0.5 * np.log1p(a * (2 + a) + b * b)
+    angles = count * np.arctan2(b, 1 + a)
+    size = np.exp(logs)
+    error = size * _U * (count * 60 * np.abs(z) + 4 * np.abs(logs) + 4 * np.abs(angles) + 40)
+    return size * (np.cos(angles) + 1j * np.sin(angles)), error
+
+
+def _power_by_squaring(values: Complexes, count: int) -> Complexes:
+    """values^count by repeated squaring: 3 count u relatively, to first order, with 1 + z rounded 5 count u."""
     result, square = np.ones_like(values), values
     while True:
         if count & 1:

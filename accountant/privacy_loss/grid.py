@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from accountant.pairs.base import Cells, Floats, Pair
 
@@ -83,49 +84,60 @@ def _tail(error: float | Floats) -> float | Floats:
 def law_below(pair: Pair, step: float, first: int, last: int, tilt: float) -> LossLaw:
     """A law whose composition has at most the privacy profile of the pair's, at every epsilon.
 
-    The cells' edges are moved once, so that the merged losses come to lie on the grid; what is left goes
-    into one offset for all cells, or moves a cell's mass one point down, whichever costs less at the tilt.
+    Cells centred at the grid points are merged; shares of neighbouring outcomes are then moved over, so that
+    the merged losses lie on the grid (all of this is post-processing). A cell that cannot be mended
+    so lowers the whole law by an offset, or goes one point down, whichever costs less at the tilt.
 
     Args:
         pair: the pair.
-        step: the grid's step, above 0.
+        step: the grid's step, above 8 times the slack of the pair's edges.
         first, last: the grid points used; losses below are dropped, those above lowered to the last.
         tilt: where the accuracy is wanted, as weights exp(tilt loss); any finite number is sound.
+
+    >>> from accountant.pairs.gaussian import SubsampledGaussian
+    >>> law = law_below(SubsampledGaussian(1.0, 1.0), 0.125, -80, 80, 1.0)
+    >>> losses = 0.125 * np.arange(-80, 81)
+    >>> round(float(law.masses @ losses), 6)  # the mean loss, 1/2, lowered by little
+    0.49935
+
+    Raises:
+        ValueError: if the step is too small for the slack.
 
     Source: this project, docs/notes/loss_grid.md, section 4.
     """
     points = np.arange(first, last + 1) * step
-    cells = _centred(pair, points, step)
+    cells = pair.cells(np.append(points - step / 2, points[-1] + step / 2))
+    if cells.slack + 4 * _U * float(np.abs(points[[0, -1]]).max()) > step / 8:
+        raise ValueError(f"step ({step!r}) must be above 8 times the slack of the cells' edges ({cells.slack!r})")
     masses = np.maximum(cells.p * (1 - cells.p_error) * (1 - 8 * _U), 0.0)
     inner = masses[1:-1]
     residual = _residuals(cells, points) - _error_of_loss(cells, points)
-    if cells.slack > step / 8:
-        raise ValueError(
-            f"step ({step!r}) must be above 8 times the slack of the cells' edges ({cells.slack!r})"
-        )
-    beta = _offset(residual, inner, points, step, tilt)
-    stay = residual >= -beta
-    placed = np.where(stay, inner, 0.0)
-    placed[:-1] += np.where(stay, 0.0, inner)[1:]
+    beta = _offset(np.where(_mended(inner, residual, step)[2], np.inf, residual), inner, points, step, tilt)
+    up, down, kept = _mended(inner, residual + beta, step)
+    placed = np.where(kept, inner * np.maximum(1 - up - down, 0.0), 0.0)
+    placed[1:] += np.where(kept, inner * up, 0.0)[:-1]
+    placed[:-1] += np.where(kept, inner * down, inner)[1:]
     placed[-1] += masses[-1]
-    return LossLaw(first, placed * (1 - 4 * _U), -beta, cells.infinite[0])
+    return LossLaw(first, placed * (1 - 16 * _U), -beta, cells.infinite[0])
 
 
-def _centred(pair: Pair, points: Floats, step: float) -> Cells:
-    """Cells around the grid points, their edges moved until the merged losses lie close to the points."""
-    nominal = np.append(points - step / 2, points[-1] + step / 2)
-    edges = nominal.copy()
-    for turn in range(_TURNS):
-        cells = pair.cells(edges)
-        residual = _residuals(cells, points)
-        if turn == _TURNS-1: break
-        residual = np.where(np.abs(residual) < step / 2, residual, 0.0)
-        moves = np.concatenate([residual[:1], (residual[:-1] + residual[1:]) / 2, residual[-1:]])
-        edges = nominal + np.clip(edges - nominal - moves, -step / 3, step / 3)
-    return cells
+def _mended(masses: Floats, residual: Floats, step: float) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Shares that each outcome gives to the point above and to the one below, and which outcomes stay.
 
-
-_TURNS = 3
+    An outcome with too low a loss takes a share of the one above, one with too high a loss of the one below.
+    """
+    sound = (np.abs(residual) < step / 4) & (masses > 0)
+    up, down, mended = np.zeros_like(masses), np.zeros_like(masses), sound & (residual >= 0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        taken = masses[:-1] * np.expm1(-residual[:-1]) / (masses[1:] * -np.expm1(-step - residual[1:]))
+        given = masses[1:] * -np.expm1(-residual[1:]) / (masses[:-1] * np.expm1(step - residual[:-1]))
+    pairs = sound[1:] & sound[:-1]
+    takes = pairs & (residual[:-1] < 0) & (taken < 0.25)
+    down[1:] = np.where(takes, taken * (1 + 64 * _U), 0.0)
+    mended[:-1] |= takes
+    gives = pairs & (residual[1:] > 0)
+    up[:-1] = np.where(gives, np.minimum(given * (1 - 64 * _U), 0.25), 0.0)
+    return up, down, mended
 
 
 def _residuals(cells: Cells, points: Floats) -> Floats:
@@ -156,7 +168,7 @@ def _offset(residual: Floats, masses: Floats, points: Floats, step: float, tilt:
     order = np.argsort(residual)
     sorted_residual, sorted_weights = residual[order], weights[order]
     below = np.cumsum(sorted_weights) - sorted_weights
-    cost = -sorted_residual * sorted_weights.sum() + step * below
-    cost = np.where(np.abs(sorted_residual) <= step / 2, cost, np.inf)
+    cost = np.maximum(-sorted_residual, 0.0) * sorted_weights.sum() + step * below
+    cost = np.where(sorted_residual >= -step / 4, cost, np.inf)
     best = int(np.argmin(cost))
-    return float(-sorted_residual[best]) if np.isfinite(cost[best]) else step / 2
+    return max(0.0, float(-sorted_residual[best])) if np.isfinite(cost[best]) else 0.0

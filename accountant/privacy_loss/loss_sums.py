@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from accountant.pairs.base import Floats
 from accountant.privacy_loss.convolution import circular_power
@@ -49,6 +51,7 @@ class LossSum:
     log_scale: float
     beyond: float
     outside: float
+    noise: float
     tilt: float
     infinite: float
 
@@ -67,28 +70,56 @@ class LossSum:
         )
         at = epsilon - self.offset - self.sign * rounding
         index = math.floor(at / self.step) + 1 - self.start
-        if index < 0:
-            return 1.0 if self.sign > 0 else self._finite(self.start * self.step, 0, 0.0)
         if index >= len(self.outer):
             return min(1.0, self.beyond + self.infinite) if self.sign > 0 else max(0.0, self.infinite)
-        return self._finite(at, index, rounding)
-
-    def _finite(self, at: float, index: int, rounding: float) -> float:
-        """outer - e^(at - start) inner, with all rounding; the first summand may be missing by rounding."""
-        shrink = math.exp(min(at - self.start * self.step, 700.0))
-        slop = self.sign * (len(self.outer) + 64) * _U
-        scale = math.exp(min(self.log_scale, 700.0)) * (1 + self.sign * _U * (2000 + 2 * abs(self.log_scale)))
-        exponent_error = 1 - self.sign * 2 * (rounding + 8 * _U)
-        value = self.outer[index] * (1 + slop) - shrink * self.inner[index] * (1 - slop) * exponent_error
         if self.sign > 0:
-            value = max(value, 0.0) + self.outer[max(index - 1, 0)] * 4 * rounding
-            return min(1.0, (value * scale + self.beyond + self.infinite) * (1 + 8 * _U))
-        lost = self.outside * math.exp(-self.tilt * index) * (1 + 1e-9)
-        return min(1.0, max(0.0, max(value - lost, 0.0) * scale + self.infinite) * (1 - 8 * _U))
+            return 1.0 if index < 0 else float(self._above(at, index, rounding))
+        here = 0.0 if index < 0 else float(self._below(at, np.array([index]), rounding)[0])
+        return max(here, float(self.falling[max(index, 0)]))
+
+    def _above(self, at: float, index: int, rounding: float) -> float:
+        """outer - e^at inner; the first summand may be missing by rounding."""
+        shrink = math.exp(min(at - self.start * self.step, 700.0)) * (1 - 2 * rounding - 16 * _U)
+        value = self.outer[index] * (1 + self._slop) - shrink * self.inner[index] * (1 - self._slop)
+        value = max(value, 0.0) + self.outer[max(index - 1, 0)] * 4 * rounding
+        value += self.noise * math.exp(-self.tilt * index) * (1 + 1e-9)
+        return min(1.0, (value * self._scale + self.beyond + self.infinite) * (1 + 8 * _U))
+
+    def _below(self, at: float | Floats, index: NDArray[np.intp], rounding: float) -> Floats:
+        shrink = np.exp(np.minimum(at - self.start * self.step, 700.0)) * (1 + 2 * rounding + 32 * _U)
+        value = self.outer[index] * (1 - self._slop) - shrink * self.inner[index] * (1 + self._slop)
+        value -= (self.outside + self.noise) * np.exp(-self.tilt * index) * (1 + 1e-9)
+        total = np.maximum(value, 0.0) * self._scale + self.infinite
+        return np.asarray(np.clip(total * (1 - 8 * _U), 0.0, 1.0))
+
+    @functools.cached_property
+    def falling(self) -> Floats:
+        """For a lower bound: the largest bound at any grid point from each one on; delta falls in epsilon."""
+        index = np.arange(len(self.outer))
+        points = (self.start + index) * self.step
+        rounding = 8 * _U * float(np.abs(points[[0, -1]]).max())
+        values = self._below(points, index, rounding)
+        return np.asarray(np.maximum.accumulate(values[::-1])[::-1])
+
+    @property
+    def _slop(self) -> float:
+        return (len(self.outer) + 64) * _U
+
+    @property
+    def _scale(self) -> float:
+        scale = math.exp(min(self.log_scale, 700.0))
+        return scale * (1 + self.sign * _U * (2000 + 2 * abs(self.log_scale)))
 
 
 def sum_of_losses(
-    laws: Sequence[tuple[LossLaw, int]], step: float, tilt: float, window: Window, start: int, sign: int
+    laws: Sequence[tuple[LossLaw, int]],
+    *,
+    step: float,
+    tilt: float,
+    window: Window,
+    start: int,
+    slopes: tuple[float, float],
+    sign: int,
 ) -> LossSum:
     """The composition of ``laws`` with their counts, each for itself under exp(tilt times grid point).
 
@@ -98,6 +129,7 @@ def sum_of_losses(
         tilt: per grid point, above 0.
         window: where the composed law is kept; what is outside is bounded by Chernoff's bound.
         start: the first grid point at which the profile is wanted.
+        slopes: for Chernoff's bounds below and above the window, per grid point, above 0.
         sign: 1 for an upper, -1 for a lower bound.
 
     Source: this project, docs/notes/loss_grid.md, section 5.
@@ -105,15 +137,15 @@ def sum_of_losses(
     tilted = [_tilted(law, tilt, sign) for law, _ in laws]
     counts = [count for _, count in laws]
     folded = [_folded(x, law.first, window.size, sign) for (x, _), (law, _) in zip(tilted, laws, strict=True)]
-    sums, error = circular_power(list(zip(folded, counts, strict=True)))
+    sums, noise = circular_power(list(zip(folded, counts, strict=True)))
     kept = np.roll(sums, -(window.first % window.size))[start - window.first :]
-    kept = np.maximum(kept, 0.0) + error if sign > 0 else np.maximum(kept - error, 0.0)
+    kept = np.maximum(kept, 0.0)
     steps = np.arange(len(kept))
     weight = np.exp(np.maximum(-tilt * steps, -_MOST_EXPONENT if sign > 0 else -np.inf))
     weight = np.where(-tilt * steps >= -_MOST_EXPONENT, weight, weight if sign > 0 else 0.0)
     outer, inner = (np.cumsum((kept * w)[::-1])[::-1] for w in (weight, weight * np.exp(-step * steps)))
-    above = _chernoff([x for x, _ in tilted], [law for law, _ in laws], counts, window.end, tilt)
-    below = _chernoff([x for x, _ in tilted], [law for law, _ in laws], counts, window.first - 1, -tilt)
+    xs = [(x, law.first, count) for (x, _), (law, count) in zip(tilted, laws, strict=True)]
+    below, above = _chernoff(xs, window.first - 1, -slopes[0]), _chernoff(xs, window.end, slopes[1])
     log_scale = float(
         sum(Fraction(c) * n for (_, c), n in zip(tilted, counts, strict=True)) - Fraction(tilt) * start
     )
@@ -122,7 +154,10 @@ def sum_of_losses(
     log_beyond = log_scale - tilt * (window.end - start) + math.log(above + 1e-300)
     beyond = math.exp(min(log_beyond * (1 - 4 * _U) + 1e-9, 700.0)) if sign > 0 else 0.0
     infinite = _infinite(laws, sign)
-    return LossSum(sign, step, start, offset, outer, inner, log_scale, beyond, above + below, tilt, infinite)
+    error = noise.of_geometric_sum(tilt, len(kept))
+    return LossSum(
+        sign, step, start, offset, outer, inner, log_scale, beyond, above + below, error, tilt, infinite
+    )
 
 
 def _tilted(law: LossLaw, tilt: float, sign: int) -> tuple[Floats, float]:
@@ -147,21 +182,13 @@ def _folded(x: Floats, first: int, size: int, sign: int) -> Floats:
     return np.roll(summed, first % size)
 
 
-_LADDER = (0.03, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
-
-
-def _chernoff(
-    xs: Sequence[Floats], laws: Sequence[LossLaw], counts: Sequence[int], point: int, tilt: float
-) -> float:
-    """At least the tilted mass of the sums >= point (tilt > 0), or <= point (tilt < 0)."""
+def _chernoff(xs: Sequence[tuple[Floats, int, int]], point: int, slope: float) -> float:
+    """At least the mass of the sums >= point (slope > 0), or <= point (slope < 0); at any slope."""
     best = math.inf
-    for factor in _LADDER:
-        slope = factor * tilt
-        total = math.fsum(
-            count * (_log_sum(x, law.first, slope) + 1e-12)
-            for x, law, count in zip(xs, laws, counts, strict=True)
-        )
-        best = min(best, total - slope * point + 1e-9 + 1e-12 * abs(slope * point))
+    for factor in (0.8, 1.0, 1.25):
+        s = factor * slope
+        total = math.fsum(count * (_log_sum(x, first, s) + 1e-12) for x, first, count in xs)
+        best = min(best, total - s * point + 1e-9 + 1e-12 * abs(s * point))
     return math.exp(min(best, 700.0))
 
 

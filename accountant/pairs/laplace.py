@@ -1,0 +1,70 @@
+"""The Laplace pair: a number of sensitivity 1 released with Laplace noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from accountant.pairs.base import Cells, Characteristic, Floats
+
+__all__ = ["Laplace"]
+
+_U = 2.0**-53
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """Laplace noise of the given ``scale`` around 0 and around 1; the pair is its own reverse.
+
+    The loss is 1/scale with P-mass 1/2, -1/scale with P-mass exp(-1/scale)/2, and has a density between.
+
+    >>> cells = Laplace(2.0).cells(np.array([0.5]))
+    >>> [round(float(p), 6) for p in cells.p]
+    [0.5, 0.5]
+
+    Raises:
+        ValueError: unless 2e-3 <= scale <= 1e12 (below, an outcome's Q-mass is no double).
+
+    Source: Dwork, McSherry, Nissim and Smith, TCC 2006, Section 3; Zhu, Dong and Wang, arXiv:2106.08567v4,
+    Table 1.
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        if not 2e-3 <= self.scale <= 1e12:
+            raise ValueError(f"scale ({self.scale!r}) must be from 2e-3 to 1e12")
+
+    @property
+    def lattice(self) -> float:
+        """The atoms lie at plus and minus this."""
+        return 1 / self.scale
+
+    def cells(self, edges: Floats) -> Cells:
+        """The masses between increasing ``edges`` of losses."""
+        top = 1 / self.scale
+        ends = np.clip(np.concatenate([[-np.inf], edges, [np.inf]]), -top, top)
+        low, high = ends[:-1], ends[1:]
+        part = -np.expm1((low - high) / 2) / 2
+        p, q = np.exp((high - top) / 2) * part, np.exp(-(low + top) / 2) * part
+        for atom, at_p, at_q in ((top, 0.5, math.exp(-top) / 2), (-top, math.exp(-top) / 2, 0.5)):
+            place = int(np.searchsorted(edges, atom, side="right"))
+            p[place] += at_p
+            q[place] += at_q
+        error = (64 + 4 * top) * _U
+        return Cells(p, q, error, error, 4 * _U * top)
+
+    def reversed(self) -> Laplace:
+        """The pair (Q, P), whose loss has the same law."""
+        return self
+
+    def loss_range(self) -> tuple[float, float]:
+        """Ends of the finite losses."""
+        top = math.nextafter(1 / self.scale, math.inf)
+        return -top, top
+
+    def characteristic(self) -> Characteristic | None:
+        """None: the atoms keep the moment-generating function from decaying."""
+        return None
