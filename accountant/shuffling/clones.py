@@ -181,7 +181,8 @@ _TINY = 1e-307  # below, doubles lose their relative accuracy
 
 
 def _near_integer(values: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
-    return np.abs(values - np.round(values)) <= 8 * UNIT * (values + 1)
+    found: NDArray[np.bool_] = np.abs(values - np.round(values)) <= 8 * UNIT * (values + 1)
+    return found
 
 
 def _size_and_place(local: Fraction, epsilon: Fraction) -> tuple[float, float]:
