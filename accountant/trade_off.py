@@ -58,8 +58,8 @@ def trade_off_curve(
     """The lower and the upper ends of ``trade_off`` at each of ``alphas``, for a plot.
 
     >>> lower, upper = trade_off_curve(GaussianDP(1), [0.0, 0.05, 1.0])
-    >>> lower
-    array([1.        , 0.74048902, 0.        ])
+    >>> lower.round(6).tolist()
+    [1.0, 0.740489, 0.0]
     """
     found = [trade_off(guarantee, float(alpha)) for alpha in alphas]
     return np.array([bound.lower for bound in found]), np.array([bound.upper for bound in found])
@@ -127,8 +127,10 @@ def _ends(guarantee: Guarantee, alpha: Fraction) -> tuple[flint.arb, flint.arb]:
     at = partial(_line, guarantee, arb_of(alpha))
 
     def height(position: float) -> float:
-        missing = (1 - at(position)[0]).mid()
-        return float(missing.log()) if missing > 0 else -1e6
+        reached, missing = (value.mid() for value in (at(position)[0], 1 - at(position)[0]))
+        if missing <= 0:
+            return -1e6
+        return float((missing / reached).log()) if reached > 0 else 1e4 + float(missing.log())
 
     best = lowest(height, 0.5, 1.0, 1e-9, _REACH)
     uppers = [_secants(at, best, offset) for offset in (1e-6, 1e-4, 1e-2, 0.3, 3.0, 30.0)]
@@ -147,11 +149,15 @@ def _line(guarantee: Guarantee, alpha: flint.arb, position: float) -> tuple[flin
 def _secants(at: partial[tuple[flint.arb, flint.arb, flint.arb]], best: float, offset: float) -> flint.arb:
     """The least number certified to be above a concave function, from its values around its top."""
     left, middle, right = (at(best + side * offset) for side in (-1, 0, 1))
-    if not (left[1] <= middle[0] and right[1] <= middle[0]):
+    if not right[1] <= middle[0]:
         return flint.arb(1)
     rise = (middle[1] - left[0]) / (middle[2] - left[2]) * (right[2] - middle[2])
     fall = (middle[1] - right[0]) / (right[2] - middle[2]) * (middle[2] - left[2])
-    return middle[1] + rise.max(fall)
+    top = middle[1] + rise.max(fall)
+    if left[1] <= middle[0]:
+        return top
+    before = left[1] + (left[1] - middle[0]) / (middle[2] - left[2]) * left[2]  # at the most, down to t = 0
+    return top.max(before)
 
 
 @_ends.register

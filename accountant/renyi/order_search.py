@@ -8,14 +8,12 @@ all orders, by the convexity of (order - 1) * curve (docs/notes/renyi.md).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 
 import flint
 
 from accountant.conversion import CANONNE_KAMATH_STEINKE, Conversion, Curve, bits_needed, convert
 from accountant.enclosures import arb_of, precision
-from accountant.inversion import below, bracket
 from accountant.joint_range import common_pair, optimal_delta
 from accountant.orders import Orders, lowest, lowest_position, minimise_convex
 
@@ -58,23 +56,56 @@ _TINY = 1e-12
 
 
 def _listed(conversion: Conversion, curve: Curve, orders: Orders, delta: Fraction) -> tuple[float, float]:
-    def end(side: int) -> Callable[[Fraction], flint.arb]:
-        return lambda point: convert(conversion, curve, orders, point)[side]
+    """The best of finitely many orders: guessed, then certified alone from above and among all from below."""
+    guess, best = _best_listed(conversion, curve, orders.listed or (), delta)
+    if not guess < math.inf:
+        return 0.0, math.inf
+    if guess <= 0 and convert(conversion, curve, orders, Fraction(0), two_sided=False)[1] <= arb_of(delta):
+        return 0.0, 0.0
+    high = _above(conversion, curve, best, max(guess, _TINY), delta)
+    points = (high * (1 - share) for share in (2.0**-50, 2.0**-44, *_SHARES))
+    goal = arb_of(delta)
+    low = (p for p in points if convert(conversion, curve, orders, Fraction(p))[0] > goal)
+    return (0.0 if math.isinf(high) else next(low, 0.0)), high
 
-    high = bracket(end(1), delta)[1]
-    return (0.0, high) if math.isinf(high) else (below(end(0), high, delta, high * 2.0**-50), high)
+
+def _best_listed(
+    conversion: Conversion, curve: Curve, listed: tuple[Fraction, ...], delta: Fraction
+) -> tuple[float, Fraction]:
+    """The least epsilon over the orders and where; for the optimal conversion among the likely ones only."""
+    with precision(_BITS):
+        epsilon, goal = _by_closed_form(conversion, curve, delta), arb_of(delta).log()
+        ranked = sorted((_number(epsilon(arb_of(order))), order) for order in listed)
+        rough = ranked[0][0]
+    if conversion.convex or not math.isfinite(rough):
+        return ranked[0]
+    with precision(_BITS):
+        bits = bits_needed(max(rough, 0.0), arb_of(delta))
+    if bits > _MOST_BITS:
+        return ranked[0]
+    with precision(bits):
+        return min((_root(arb_of(order), curve, goal), order) for _, order in ranked[:_LIKELY])
+
+
+_LIKELY = 16
+
+
+def _number(value: flint.arb) -> float:
+    return math.inf if value.is_nan() else float(value.mid())
+
+
+def _by_closed_form(conversion: Conversion, curve: Curve, delta: Fraction) -> Curve:
+    """Order -> epsilon of a theorem whose log delta is (order - 1)(renyi - epsilon) + rest of order."""
+    theorem = conversion if conversion.convex else CANONNE_KAMATH_STEINKE
+    goal, zero = arb_of(delta).log(), flint.arb(0)
+    return lambda a: curve(a) + (theorem.log_delta(a, zero, zero)[1] - goal) / (a - 1)
 
 
 def _closed_form(
     conversion: Conversion, curve: Curve, orders: Orders, delta: Fraction
 ) -> tuple[float, float]:
-    """The best position and epsilon where log delta is (order - 1)(renyi - epsilon) + rest of order."""
-    theorem = conversion if conversion.convex else CANONNE_KAMATH_STEINKE
-    goal, zero = arb_of(delta).log(), flint.arb(0)
-
-    def epsilon(order: flint.arb) -> flint.arb:
-        return curve(order) + (theorem.log_delta(order, zero, zero)[1] - goal) / (order - 1)
-
+    """The best position and epsilon of the closed form: the theorem's own, or the one above the optimal."""
+    epsilon = _by_closed_form(conversion, curve, delta)
     position = lowest_position(epsilon, orders)
     return position, float(epsilon(orders.at(position)).mid())
 
