@@ -122,7 +122,17 @@ class Accountant:
 CATALOGUE: Mapping[str, str] = {
     "rlsvi": "accountant.rl.rlsvi",
     "gaussian": "accountant.noise.gaussian",
+    "laplace": "accountant.noise.laplace",
     "dp-sgd": "accountant.noise.dp_sgd",
+    "tree": "accountant.counting.gaussian_tree",
+    "matrix-counting": "accountant.counting.matrix_counting",
+    "sparse-vector": "accountant.sparse_vector",
+    "smooth-gaussian": "accountant.smooth_sensitivity.gaussian",
+    "smooth-laplace": "accountant.smooth_sensitivity.laplace",
+    "smooth-cauchy": "accountant.smooth_sensitivity.cauchy",
+    "smooth-student": "accountant.smooth_sensitivity.student",
+    "smooth-log-normal": "accountant.smooth_sensitivity.log_normal",
+    "shuffled-count": "accountant.rl.sdp_pe",
 }
 """Command-line name -> module whose ``ACCOUNTANT`` serves it."""
 

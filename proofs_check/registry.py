@@ -26,9 +26,10 @@ __all__ = [
     "verify",
 ]
 
+_TOPICS = ("noise", "composition", "sampling", "counting", "sparse_vector", "smooth", "shuffling")
 MODULES = {
     "rlsvi": ("proofs_check.papers.rlsvi", "proofs_check.papers.rlsvi_project"),
-    "classic": ("proofs_check.papers.classics_noise",),
+    "classic": tuple(f"proofs_check.papers.classics_{topic}" for topic in _TOPICS),
 }
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -8,7 +8,7 @@ from accountant.published.formula import PublishedFormula
 
 __all__ = ["PublishedFormula", "published", "published_ids"]
 
-_PAPERS = ("rlsvi", "classics")
+_PAPERS = ("rlsvi", "classics", "composition", "counting", "smooth_sensitivity", "sdp_pe")
 
 
 def _all() -> dict[str, PublishedFormula]:
