@@ -78,6 +78,16 @@ class DiscreteGaussian:
         if self.shift**2 > 10**8 * variance:
             raise ValueError(f"variance ({self.variance!r}) must be at least shift^2/10^8, shift {self.shift}")
 
+    @property
+    def lattice(self) -> float:
+        """The losses are ``origin`` plus multiples of it."""
+        return float(self.shift / exact(self.variance))
+
+    @property
+    def origin(self) -> float:
+        """The loss of an outcome next to half the shift."""
+        return float(self.shift * (self.shift % 2) / (2 * exact(self.variance)))
+
     def cells(self, edges: Floats) -> Cells:
         """See ``Pair.cells``: enumerated, or for a large variance as integrals with their error."""
         variance = float(exact(self.variance))

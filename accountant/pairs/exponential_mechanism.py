@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from accountant.enclosures import Number, exact
-from accountant.pairs.atoms import Atoms
 from accountant.pairs.base import Cells, Floats
-from accountant.pairs.randomised_response import randomised_response
+from accountant.pairs.randomised_response import RandomisedResponse
 
 __all__ = ["BoundedRange", "exponential_mechanism", "permute_and_flip"]
 
@@ -90,7 +89,7 @@ def exponential_mechanism(epsilon: Number, *, monotone: bool = False) -> Bounded
     return BoundedRange(exact(epsilon) / 2 if monotone else exact(epsilon))
 
 
-def permute_and_flip(epsilon: Number) -> Atoms:
+def permute_and_flip(epsilon: Number) -> RandomisedResponse:
     """The pair of permute-and-flip at ``epsilon``: that of randomised response, and no less is proved.
 
     Permute-and-flip is epsilon-differentially private, which randomised response dominates. It does not
@@ -103,6 +102,6 @@ def permute_and_flip(epsilon: Number) -> Atoms:
     True
 
     Raises:
-        ValueError: see ``randomised_response``.
+        ValueError: see ``RandomisedResponse``.
     """
-    return randomised_response(epsilon)
+    return RandomisedResponse(epsilon)

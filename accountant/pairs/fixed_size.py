@@ -10,6 +10,7 @@ import numpy as np
 
 from accountant.enclosures import Number, exact
 from accountant.pairs.base import Cells, Floats, Pair
+from accountant.pairs.subsampled import loss_before_sampling
 from accountant.pairs.visible_coin import VisibleChoice
 
 __all__ = ["FixedSize", "with_replacement", "without_replacement"]
@@ -82,19 +83,15 @@ class FixedSize:
     def _above(self, edges: Floats) -> Cells:
         """The cells of (P', Q) from the first of ``edges`` >= 0 on; their number is that of the edges."""
         rate = float(exact(self.rate))
-        with np.errstate(divide="ignore"):
-            small = np.log1p(np.expm1(np.minimum(edges, 1)) / rate)
-            large = edges - math.log(rate) + np.log1p(-(1 - rate) * np.exp(-np.maximum(edges, 1)))
-        points = np.maximum.accumulate(np.where(edges < 1, small, large))
-        found = self.pair.cells(points)
-        errors = np.maximum(*(np.broadcast_to(e, found.p.shape) for e in (found.p_error, found.q_error)))
-        size = float(np.abs(points).max(initial=0.0)) + abs(math.log(rate)) + 1
+        points, moved, _ = loss_before_sampling(edges if len(edges) else np.ones(1), rate)
+        found = self.pair.cells(np.maximum.accumulate(points))
+        p_error, q_error = (np.broadcast_to(e, found.p.shape) for e in (found.p_error, found.q_error))
         mixed = (1 - rate) * found.q + rate * found.p
+        error = np.minimum(np.maximum(p_error, q_error) + 4 * _ULP, 1.0)
         low, high = (rate * end for end in found.infinite)
         ends = low * (1 - 2 * _ULP), high * (1 + 2 * _ULP) + (5e-324 if high else 0.0)
-        q_error = np.broadcast_to(found.q_error, found.q.shape)
-        error = np.minimum(errors + 4 * _ULP, 1.0)
-        return Cells(mixed[1:], found.q[1:], error[1:], q_error[1:], found.slack + 16 * _ULP * size, ends)
+        kept = slice(1, len(edges) + 1)
+        return Cells(mixed[kept], found.q[kept], error[kept], q_error[kept], found.slack + moved + 5e-324, ends)
 
 
 _Part = tuple[Floats, float | Floats]

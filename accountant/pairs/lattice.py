@@ -1,13 +1,17 @@
-"""Sums of the masses of consecutive integers, with errors: what pairs on the integers share."""
+"""Sums of the masses of listed outcomes, with errors: what pairs on the integers share."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.pairs.base import Floats
+from accountant.enclosures import round_down
+from accountant.pairs.base import Cells, Floats
 
-__all__ = ["MOST_OUTCOMES", "NEGLIGIBLE", "between"]
+__all__ = ["MOST_OUTCOMES", "NEGLIGIBLE", "between", "listed"]
 
 _ULP = 2.0**-52
 MOST_OUTCOMES = 1 << 24
@@ -37,3 +41,12 @@ def between(masses: Floats, errors: Floats, starts: NDArray[np.int64], whole: bo
     ends = (starts[:-1] == len(masses)) | (starts[1:] == 0)  # the cells of what was left out
     tiny = (sums < NEGLIGIBLE) & ((counts > 0) | (ends & (not whole)))
     return np.where(tiny, NEGLIGIBLE, sums), np.where(tiny, 1.0, np.minimum(worst + (counts + 4) * _ULP, 1.0))
+
+
+def listed(edges: Floats, losses: Sequence[flint.arb], p: Sequence[flint.arb], q: Sequence[flint.arb]) -> Cells:
+    """The cells of a few outcomes, all of them, of increasing ``losses``, enclosed to more than 60 bits."""
+    places, first, second = (np.array([round_down(x) for x in part]) for part in (losses, p, q))
+    starts = np.concatenate(([0], np.searchsorted(places, edges), [len(places)]))
+    error = np.full(len(places), 2 * _ULP)
+    (p_sums, p_error), (q_sums, q_error) = (between(x, error, starts, whole=True) for x in (first, second))
+    return Cells(p_sums, q_sums, p_error, q_error, 2 * _ULP * float(np.abs(places).max()))

@@ -1,0 +1,99 @@
+"""Randomised response: the truth with a given probability, otherwise another answer, all alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from accountant.enclosures import Number, arb_of, exact, precision, round_up
+from accountant.pairs.atoms import Atoms
+from accountant.pairs.base import Cells, Floats
+from accountant.pairs.lattice import listed
+
+__all__ = ["RandomisedResponse", "truthful_response"]
+
+_BITS = 192
+_MOST_EPSILON = 600
+
+
+@dataclass(frozen=True)
+class RandomisedResponse:
+    """The pair of two answers to one question, each other answer being exp(epsilon) times less likely.
+
+    The losses are epsilon, -epsilon and, with more than two ``categories``, 0 for the answers that neither
+    neighbour gives. With two categories it dominates every epsilon-differentially private mechanism. Both
+    directions have one privacy loss.
+
+    Source: Warner (1965); Kairouz, Oh and Viswanath, arXiv:1311.0776v4, Theorem 3.3 (its simulation, with
+    delta 0), for the domination; the losses are ratios of the masses.
+
+    >>> import numpy as np
+    >>> RandomisedResponse(1, 3).cells(np.array([-0.5, 0.5])).p
+    array([0.211942, 0.211942, 0.576117])
+
+    Raises:
+        ValueError: unless 0 < epsilon <= 600, and categories is an integer from 2 on.
+    """
+
+    epsilon: Number
+    categories: int = 2
+
+    def __post_init__(self) -> None:
+        _check_categories(self.categories)
+        if not 0 < exact(self.epsilon, "epsilon") <= _MOST_EPSILON:
+            raise ValueError(f"epsilon ({self.epsilon!r}) must be above 0 and at most {_MOST_EPSILON}")
+
+    @property
+    def lattice(self) -> float:
+        """The losses are multiples of it."""
+        return float(exact(self.epsilon))
+
+    def cells(self, edges: Floats) -> Cells:
+        """See ``Pair.cells``."""
+        with precision(_BITS + 2 * _MOST_EPSILON):
+            end = arb_of(exact(self.epsilon))
+            other = 1 / (end.exp() + (self.categories - 1))
+            truth, rest = end.exp() * other, (self.categories - 2) * other
+            rows = [(-end, other, truth), (0 * end, rest, rest), (end, truth, other)]
+            losses, p, q = zip(*(row for row in rows if row[1] != 0), strict=True)
+            return listed(edges, losses, p, q)
+
+    def reversed(self) -> RandomisedResponse:
+        """The pair itself: the two answers change places."""
+        return self
+
+    def loss_range(self) -> tuple[float, float]:
+        """See ``Pair.loss_range``."""
+        with precision(_BITS):
+            end = round_up(arb_of(exact(self.epsilon)))
+        return -end, end
+
+    def characteristic(self) -> None:
+        """None: the grid serves it."""
+        return
+
+
+def truthful_response(truth: Number, categories: int = 2) -> Atoms:
+    """Randomised response given by the probability ``truth`` of the true answer, the others sharing the rest.
+
+    Source: Warner (1965); Kairouz, Bonawitz and Ramage, arXiv:1602.07387, for more than two categories.
+
+    >>> import numpy as np
+    >>> truthful_response("3/4").cells(np.array([0.0])).p
+    array([0.25, 0.75])
+
+    Raises:
+        ValueError: unless categories is an integer from 2 on and 1/categories <= truth < 1.
+    """
+    _check_categories(categories)
+    share = exact(truth, "truth")
+    if not Fraction(1, categories) <= share < 1:
+        raise ValueError(f"truth ({truth!r}) must be in [1/{categories}, 1)")
+    other = (1 - share) / (categories - 1)
+    rest = (categories - 2) * other
+    return Atoms((share, rest, other), (other, rest, share))
+
+
+def _check_categories(categories: int) -> None:
+    if isinstance(categories, bool) or not isinstance(categories, int) or categories < 2:
+        raise ValueError(f"categories ({categories!r}) must be an integer at least 2")
