@@ -1,12 +1,14 @@
 """Coins of several kinds: the exact privacy profile where the losses take few different values.
 
 All kinds but the most numerous are convolved outright, losses being exact rationals that merge where they
-agree; the most numerous kind enters through its binomial tails. Deciding the optimum for arbitrary parts
-is #P-complete (Murtagh and Vadhan, arXiv:1507.03113), so the number of values is limited.
+agree; the most numerous kind enters through its binomial tails. The optimum for arbitrary parts is
+#P-complete (Murtagh and Vadhan, arXiv:1507.03113), so this is for what ``affordable`` admits.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -16,9 +18,9 @@ import flint
 from accountant.composition.coins import Coins, mass
 from accountant.enclosures import arb_of
 
-__all__ = ["MOST_LOSSES", "MixedCoins"]
+__all__ = ["MixedCoins", "affordable"]
 
-MOST_LOSSES = 1 << 16
+_MOST_STEPS = 1 << 19
 _Law = dict[Fraction, flint.arb]
 _Table = tuple[tuple[flint.arb, flint.arb], ...]
 
@@ -35,11 +37,7 @@ class MixedCoins:
         return sum((kind.largest for kind in self.kinds), Fraction(0))
 
     def hockey_stick(self, loss: Fraction) -> flint.arb:
-        """The smallest delta of all coins together at epsilon = ``loss``.
-
-        Raises:
-            ValueError: if the coins have more different losses than ``MOST_LOSSES``.
-        """
+        """The smallest delta of all coins together at epsilon = ``loss``."""
         last, tails = self.kinds[-1], _tails(self.kinds[-1], flint.ctx.prec)
         scale, total = arb_of(loss).exp(), flint.arb(0)
         for other, p_mass, q_mass in _law(self.kinds[:-1], flint.ctx.prec):
@@ -48,11 +46,25 @@ class MixedCoins:
         return total
 
 
+def affordable(kinds: Sequence[Coins]) -> bool:
+    """Whether the convolution and the table of tails are short; the losses lie on a lattice, unless few.
+
+    >>> affordable([Coins(Fraction(1, 7), 50), Coins(Fraction(1, 3), 5000)])
+    True
+    """
+    shared = math.lcm(*(kind.epsilon.denominator for kind in kinds))
+    lattice = Fraction(math.gcd(*(int(kind.epsilon * shared) for kind in kinds)), shared)
+    steps, values, reach = kinds[-1].times, 1, Fraction(0)
+    for kind in kinds[:-1]:
+        steps += values * (kind.times + 1)
+        reach += kind.largest
+        values = min(values * (kind.times + 1), math.floor(reach / lattice) + 1)
+    return steps + values <= _MOST_STEPS
+
+
 @lru_cache(maxsize=8)
 def _tails(coins: Coins, bits: int) -> _Table:
     """P(J >= j) and Q(J >= j) for j = 0 .. times + 1."""
-    if coins.times > MOST_LOSSES:
-        raise ValueError(_too_many(coins.times))
     odds = arb_of(coins.epsilon).exp()
     columns = []
     for ratio in (odds, 1 / odds):
@@ -72,11 +84,7 @@ def _law(kinds: tuple[Coins, ...], bits: int) -> tuple[tuple[Fraction, flint.arb
     """(loss, P-mass, Q-mass) of each value of the kinds' joint loss."""
     law: _Law = {Fraction(0): flint.arb(1)}
     for kind in kinds:
-        if len(law) * (kind.times + 1) > 16 * MOST_LOSSES:
-            raise ValueError(_too_many(len(law) * (kind.times + 1)))
         law = _convolved(law, kind)
-        if len(law) > MOST_LOSSES:
-            raise ValueError(_too_many(len(law)))
     return tuple((loss, p, p * arb_of(-loss).exp()) for loss, p in law.items())
 
 
@@ -89,7 +97,3 @@ def _convolved(law: _Law, kind: Coins) -> _Law:
             total[loss + step] = total.get(loss + step, flint.arb(0)) + p * term
         term *= odds * (kind.times - heads) / (heads + 1)
     return total
-
-
-def _too_many(count: int) -> str:
-    return f"parts with {count} different losses: the exact composition takes at most {MOST_LOSSES}"

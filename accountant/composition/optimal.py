@@ -19,10 +19,12 @@ import flint
 
 from accountant.bounds import Bound
 from accountant.composition.coins import Coins
-from accountant.composition.mixed import MixedCoins
+from accountant.composition.mixed import MixedCoins, affordable
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.inversion import PRECISIONS, bracket, refined
 from accountant.notions import ApproxDP, ends_of
+from accountant.pairs.randomised_response import RandomisedResponse
+from accountant.privacy_loss.notion import PrivacyLoss
 
 __all__ = ["ComposedApproxDP", "compose_approx_optimal"]
 
@@ -38,9 +40,11 @@ def compose_approx_optimal(parts: Sequence[tuple[ApproxDP, int]]) -> ComposedApp
     Source: Kairouz, Oh and Viswanath, arXiv:1311.0776v4, Theorem 3.3 (equal parts); Murtagh and Vadhan,
     arXiv:1507.03113, Theorem 1.5 (different parts). Statement classic.kairouz_oh_viswanath.
 
+    Parts of one epsilon, or whose losses take few values, are answered to the last bit. Others go to the
+    grid of losses (``PrivacyLoss``): certified too, but to some digits only.
+
     Raises:
-        ValueError: for a count that is no integer of at least 0; on evaluation, for parts of different
-            epsilons whose sums take too many values for an exact answer.
+        ValueError: for a count that is no integer of at least 0.
     """
     for _, times in parts:
         if isinstance(times, bool) or not isinstance(times, int) or times < 0:
@@ -60,8 +64,8 @@ class ComposedApproxDP:
     def delta(self, epsilon: Number) -> Bound:
         """See ``Guarantee.delta``; relative accuracy at any size of delta."""
         point = ends_of(epsilon, "epsilon")[0]
-        low, high = (refined(partial(end.delta, point)) for end in self._ends())
-        return Bound(max(round_down(low), 0.0), min(round_up(high), 1.0))
+        low, high = (end.delta(point) for end in self._ends())
+        return Bound(max(low[0], 0.0), min(high[1], 1.0))
 
     def epsilon(self, delta: Number) -> Bound:
         """See ``Guarantee.epsilon``; exact over all real epsilon, not only the attained losses."""
@@ -105,12 +109,31 @@ class _Composed:
         logs = (times * arb_of(-failure).log1p() for failure, times in self.failures)
         return -(sum(logs, flint.arb(0)).expm1())
 
-    def delta(self, point: Fraction) -> flint.arb:
+    def delta(self, point: Fraction) -> tuple[float, float]:
+        """Ends around the smallest delta at epsilon = ``point``."""
+        if self._exactly(point):
+            found = refined(partial(self.profile, point))
+            return round_down(found), round_up(found)
+        coins = self._grid().delta(point)
+        with precision(128):
+            failure = self.failure()
+            low, high = (failure + (1 - failure) * arb_of(exact(end)) for end in (coins.lower, coins.upper))
+            return round_down(low), round_up(high)
+
+    def profile(self, point: Fraction) -> flint.arb:
+        """The smallest delta at ``point``, at the precision in force."""
         failure = self.failure()
         if point >= self.largest:
             return failure
         coins = self.kinds[0] if len(self.kinds) == 1 else MixedCoins(self.kinds)
         return failure + (1 - failure) * coins.hockey_stick(point)
+
+    def _exactly(self, point: Fraction) -> bool:
+        return point >= self.largest or len(self.kinds) == 1 or affordable(self.kinds)
+
+    def _grid(self) -> PrivacyLoss:
+        """The coins without failures, by their distribution of losses."""
+        return PrivacyLoss([[(RandomisedResponse(kind.epsilon), kind.times) for kind in self.kinds]])
 
     def epsilon(self, target: Fraction) -> tuple[float, float]:
         """Ends around the smallest epsilon >= 0 for ``target``."""
@@ -125,7 +148,17 @@ class _Composed:
             return top
         if len(self.kinds) == 1:
             return self._inverse(self.kinds[0], target)
-        return bracket(self.delta, target, start=top[1] / 2)
+        if affordable(self.kinds):
+            return bracket(self.profile, target, start=top[1] / 2)
+        return self._by_grid(target)
+
+    def _by_grid(self, target: Fraction) -> tuple[float, float]:
+        with precision(256):
+            failure = self.failure()
+            goal = (arb_of(target) - failure) / (1 - failure)
+            ends = max(round_down(goal), 0.0), round_up(goal)
+        grid = self._grid()
+        return grid.epsilon(ends[1]).lower if ends[1] < 1 else 0.0, grid.epsilon(ends[0]).upper
 
     def _inverse(self, coins: Coins, target: Fraction) -> tuple[float, float]:
         for bits in PRECISIONS:

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountant.bounds import Bound
-from accountant.composition import compose_approx, compose_approx_optimal
+from accountant.composition import compose_approx, compose_approx_optimal, optimal
 from accountant.composition.coins import Coins, upper_tail
+from accountant.composition.optimal import _composed
 from accountant.enclosures import arb_of, precision
 from accountant.notions import ApproxDP, PureDP
 
@@ -148,10 +149,35 @@ def test_counts_must_be_counts(times):
         compose_approx_optimal([(PureDP(1), times)])
 
 
-def test_too_many_different_losses_are_refused():
-    many = compose_approx_optimal([(PureDP(Fraction(1, 1000 + k)), 5) for k in range(12)])
-    with pytest.raises(ValueError, match="different losses"):
-        many.delta(0)
+MANY = [(ApproxDP(Fraction(1, 10) + Fraction(k, 1009), "1e-9"), 3) for k in range(16)]
+
+
+@pytest.mark.slow
+def test_many_different_losses_go_to_the_grid():
+    """Between the optimum for the smallest and for the largest epsilon; the inverse crosses the target."""
+    found = compose_approx_optimal(MANY)
+    least, most = (
+        compose_approx_optimal([(ApproxDP(e, "1e-9"), 48)])
+        for e in ("0.1", Fraction(1, 10) + Fraction(15, 1009))
+    )
+    delta, epsilon = found.delta(1), found.epsilon("1e-6")
+    assert least.delta(1).upper <= delta.upper
+    assert delta.lower <= most.delta(1).lower
+    assert epsilon.relative_width < 0.01
+    assert found.delta(epsilon.upper).lower <= 1e-6 <= found.delta(epsilon.lower).upper
+    assert found.epsilon("1e-9").lower == math.inf
+
+
+@pytest.mark.parametrize("point", [0, "0.5", 2])
+def test_grid_and_exact_sums_agree(point):
+    few = _composed([(PureDP("0.1"), 50), (PureDP(Fraction(1, 7)), 60), (ApproxDP("0.2", "1e-7"), 20)], 1)
+    exact = few.delta(Fraction(point))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(optimal, "affordable", lambda kinds: False)
+        low, high = few.delta(Fraction(point))
+        ends = few.epsilon(Fraction(1, 10**6))
+    assert low <= exact[0] <= exact[1] <= high <= low * 1.05
+    assert ends[0] <= few.epsilon(Fraction(1, 10**6))[0] <= few.epsilon(Fraction(1, 10**6))[1] <= ends[1]
 
 
 def test_the_mean_is_not_needed_to_be_found():
