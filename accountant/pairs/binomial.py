@@ -63,7 +63,9 @@ class ShiftedBinomial:
         p, p_error = between(masses[1:], errors[1:], starts, whole)
         q, q_error = between(masses[:-1], errors[:-1], starts, whole)
         q[-1] += self._power(exact(self.probability))[1]  # the outcome trials + 1, of loss -infinity
-        slack = _ULP * (16 + 2 * float(np.abs(edges).max(initial=0.0)) + 2 * abs(_log_odds(exact(self.probability))))
+        slack = _ULP * (
+            16 + 2 * float(np.abs(edges).max(initial=0.0)) + 2 * abs(_log_odds(exact(self.probability)))
+        )
         lost = self._power(1 - exact(self.probability))
         return Cells(p[::-1], q[::-1], p_error[::-1], q_error[::-1] + _ULP, slack, lost)
 
@@ -83,7 +85,7 @@ class ShiftedBinomial:
         return
 
     def _window(self) -> tuple[int, int]:
-        """Outcomes of finite loss, but for 4e-300 of their mass under P and under Q (Bernstein's inequality)."""
+        """Outcomes of finite loss, but for 4e-300 of their mass under P and Q (Bernstein's inequality)."""
         share = exact(self.probability)
         spread = float(self.trials * share * (1 - share))
         reach = math.ceil(232 + math.sqrt(52900 + 1380 * spread) * (1 + 1e-9))

@@ -76,7 +76,9 @@ class DiscreteGaussian:
         if isinstance(self.shift, bool) or not isinstance(self.shift, int) or self.shift < 1:
             raise ValueError(f"shift ({self.shift!r}) must be an integer at least 1")
         if self.shift**2 > 10**8 * variance:
-            raise ValueError(f"variance ({self.variance!r}) must be at least shift^2/10^8, shift {self.shift}")
+            raise ValueError(
+                f"variance ({self.variance!r}) must be at least shift^2/10^8, shift {self.shift}"
+            )
 
     @property
     def lattice(self) -> float:

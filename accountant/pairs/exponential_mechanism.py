@@ -33,8 +33,8 @@ class BoundedRange:
     dominates are those of Dong, Durfee and Rogers, arXiv:1909.13830, Section 3.
 
     >>> import numpy as np
-    >>> BoundedRange(1.0).cells(np.array([-1.0, 0.0, 1.0])).p
-    array([0, 0.377541, 0.622459, 0])
+    >>> BoundedRange(1.0).cells(np.array([-1.0, 0.0, 1.0])).p.tolist()
+    [0.0, 0.377541, 0.622459, 0.0]
 
     Raises:
         ValueError: if ``epsilon`` is not above 0 and at most 700.

@@ -1,4 +1,4 @@
-"""Samples of fixed size, with and without replacement, when one record is replaced: one pair that composes."""
+"""Samples of fixed size, with and without replacement, one record being replaced: a pair that composes."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class FixedSize:
 
     >>> from accountant.pairs.exponential_mechanism import BoundedRange
     >>> import numpy as np
-    >>> FixedSize(BoundedRange(1.0), 0.25).cells(np.array([-0.001, 0.001])).p.round(3)
-    array([0.094, 0.788, 0.118])
+    >>> FixedSize(BoundedRange(1.0), 0.25).cells(np.array([-0.001, 0.001])).p.tolist()
+    [0.375626, 0.187518, 0.436855]
 
     Raises:
         ValueError: unless 0 < rate <= 1; for a pair whose two directions are certified to differ.
@@ -65,7 +65,7 @@ class FixedSize:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``: log(1 + rate (exp(l) - 1)) at the pair's largest loss l, and its negative."""
+        """See ``Pair.loss_range``: +-log(1 + rate (exp(l) - 1)), l the pair's largest loss."""
         if exact(self.rate) == 1:
             return self.pair.loss_range()
         highest, rate = max(self.pair.loss_range()[1], 0.0), float(exact(self.rate))
@@ -91,7 +91,9 @@ class FixedSize:
         low, high = (rate * end for end in found.infinite)
         ends = low * (1 - 2 * _ULP), high * (1 + 2 * _ULP) + (5e-324 if high else 0.0)
         kept = slice(1, len(edges) + 1)
-        return Cells(mixed[kept], found.q[kept], error[kept], q_error[kept], found.slack + moved + 5e-324, ends)
+        return Cells(
+            mixed[kept], found.q[kept], error[kept], q_error[kept], found.slack + moved + 5e-324, ends
+        )
 
 
 _Part = tuple[Floats, float | Floats]
@@ -112,7 +114,9 @@ def _around(
     doubt += (lost[1] - lost[0]) + 8 * _ULP
     rest = 1 - outer - (lost[0] + lost[1]) / 2
     if rest < -doubt:
-        raise ValueError(f"masses (sum {1 - rest!r}) must leave some for loss 0: the pair's directions differ")
+        raise ValueError(
+            f"masses (sum {1 - rest!r}) must leave some for loss 0: the pair's directions differ"
+        )
     low, high = max(rest - doubt, 0.0), rest + doubt
     left, left_error = masses[0][::-1].copy(), errors[0][::-1].copy()
     if first and lost[1]:
@@ -195,7 +199,7 @@ class Everything:
     """The pair of an output that reveals which neighbour it was: the losses are infinite.
 
     >>> Everything().cells(np.array([0.0])).infinite
-    (1, 1)
+    (1.0, 1.0)
     """
 
     def cells(self, edges: Floats) -> Cells:

@@ -39,10 +39,16 @@ class Geometric:
     def __post_init__(self) -> None:
         if exact(self.scale, "scale") <= 0:
             raise ValueError(f"scale ({self.scale!r}) must be above 0")
-        if isinstance(self.shift, bool) or not isinstance(self.shift, int) or not 1 <= self.shift <= _MOST_SHIFT:
+        if (
+            isinstance(self.shift, bool)
+            or not isinstance(self.shift, int)
+            or not 1 <= self.shift <= _MOST_SHIFT
+        ):
             raise ValueError(f"shift ({self.shift!r}) must be an integer in [1, {_MOST_SHIFT}]")
         if self.shift > _MOST_LOSS * exact(self.scale):
-            raise ValueError(f"scale ({self.scale!r}) must be at least shift/{_MOST_LOSS}, shift {self.shift}")
+            raise ValueError(
+                f"scale ({self.scale!r}) must be at least shift/{_MOST_LOSS}, shift {self.shift}"
+            )
 
     @property
     def lattice(self) -> float:

@@ -20,7 +20,9 @@ NEGLIGIBLE = 1e-280
 """Sums below it are replaced by it, with relative error 1: what is true then lies in [0, 2e-280]."""
 
 
-def between(masses: Floats, errors: Floats, starts: NDArray[np.int64], whole: bool = False) -> tuple[Floats, Floats]:
+def between(
+    masses: Floats, errors: Floats, starts: NDArray[np.int64], whole: bool = False
+) -> tuple[Floats, Floats]:
     """Sums of ``masses[starts[i] : starts[i + 1]]`` and their relative errors.
 
     Outcomes left out of ``masses``, and those that underflow, must weigh below 1e-298 together: that is
@@ -32,8 +34,8 @@ def between(masses: Floats, errors: Floats, starts: NDArray[np.int64], whole: bo
         starts: nondecreasing, from 0 to len(masses).
         whole: whether no outcome was left out: then the sum over none is 0.
 
-    >>> between(np.array([0.25, 0.5, 0.25]), np.zeros(3), np.array([0, 2, 2, 3]))[0]
-    array([0.75, 0, 0.25])
+    >>> between(np.array([0.25, 0.5, 0.25]), np.zeros(3), np.array([0, 2, 2, 3]))[0].tolist()
+    [0.75, 0.0, 0.25]
     """
     counts = np.diff(starts)
     sums = np.where(counts > 0, np.add.reduceat(np.append(masses, 0.0), starts[:-1]), 0.0)
@@ -43,7 +45,9 @@ def between(masses: Floats, errors: Floats, starts: NDArray[np.int64], whole: bo
     return np.where(tiny, NEGLIGIBLE, sums), np.where(tiny, 1.0, np.minimum(worst + (counts + 4) * _ULP, 1.0))
 
 
-def listed(edges: Floats, losses: Sequence[flint.arb], p: Sequence[flint.arb], q: Sequence[flint.arb]) -> Cells:
+def listed(
+    edges: Floats, losses: Sequence[flint.arb], p: Sequence[flint.arb], q: Sequence[flint.arb]
+) -> Cells:
     """The cells of a few outcomes, all of them, of increasing ``losses``, enclosed to more than 60 bits."""
     places, first, second = (np.array([round_down(x) for x in part]) for part in (losses, p, q))
     starts = np.concatenate(([0], np.searchsorted(places, edges), [len(places)]))

