@@ -76,8 +76,8 @@ def exponential_mechanism(epsilon: Number, *, monotone: bool = False) -> Bounded
     ``Delta`` is the largest change of one utility between neighbours. Where the utilities are monotone
     (between two neighbours all of them move in one direction) the range is epsilon/2.
 
-    Source: McSherry and Talwar, FOCS 2007, Theorem 6; range: Durfee and Rogers, arXiv:1905.04273,
-    Section 3; the pair: ``BoundedRange``.
+    Source: McSherry and Talwar, FOCS 2007, for the mechanism; project statement classic.exponential_range,
+    after Durfee and Rogers, arXiv:1905.04273, for the range; ``BoundedRange`` for the pair.
 
     >>> exponential_mechanism(1.0, monotone=True)
     BoundedRange(epsilon=Fraction(1, 2))

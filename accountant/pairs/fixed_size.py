@@ -29,7 +29,7 @@ class FixedSize:
     dominates under composition.
 
     Source: Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 9; Zhu, Dong and Wang,
-    arXiv:2106.08567v4, Propositions 8 and 30, for the profile in two parts; that one pair has it: project
+    arXiv:2106.08567v4, Proposition 30, for the profile in two parts; that one pair has it: project
     statement classic.fixed_size_pair, docs/notes/sampling.md, section 1.
 
     >>> from accountant.pairs.exponential_mechanism import BoundedRange

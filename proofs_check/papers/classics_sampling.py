@@ -28,14 +28,6 @@ def _note(item: str, identity: str) -> Source:
 
 _COMPOSED = "classic.dominating_composition"
 
-PROFILES = _quoted(
-    "profiles", "Which functions are privacy profiles", (*_ZHU, "Proposition 8"),
-    "A function of alpha >= 0 is alpha -> H_alpha(P||Q) for some pair if and only if it is convex and nonincreasing, is 1 at 0 and "
-    "lies between max(1 - alpha, 0) and 1. So every mechanism has one pair whose profile is its own.",
-    r"h(\alpha)=H_\alpha(P\|Q)",
-    "nothing beyond existence: the pairs used here are given by their laws",
-)  # fmt: skip
-
 CONVEXITY = _quoted(
     "advanced_joint_convexity", "Advanced joint convexity of the hockey-stick divergence", (*_BALLE, "Theorem 2"),
     "For 0 <= q <= 1, alpha >= 1, alpha' = 1 + q (alpha - 1) and beta = alpha'/alpha: H_alpha'((1-q) R + q P || (1-q) R + q P') = "
@@ -63,7 +55,7 @@ WITH_REPLACEMENT = _quoted(
 )  # fmt: skip
 
 INTERPOLATION = _quoted(
-    "gaussian_interpolation", "Kahane's inequality", ("Kahane, Une inegalite du type de Slepian et Gordon", " (1986)", "Theorem 1"),
+    "gaussian_interpolation", "Kahane's inequality", ("Kahane, Une inegalite du type de Slepian et Gordon", " (Israel Journal of Mathematics, 1986)", "the theorem"),
     "Let X and Y be centred Gaussian vectors and g a function with at most exponential growth. If the covariance of Y is at least that of X "
     "where the second derivative of g is nonnegative, and at most where it is nonpositive, E g(Y) >= E g(X). Its proof moves the "
     "covariance along a line and differentiates; the exponentials normalised to mean 1 cancel the terms of first order.",
@@ -85,7 +77,7 @@ FIXED_SIZE_PAIR = Statement(
                    "d >= 0 as P exceeds Q where it is the larger; c = P(P = Q) = Q(P = Q)",
                    witness={"q": "1", "b": "1/2", "c": "0", "d": "0"}),
     ),
-    ("classic.fixed_size", "classic.profiles", _COMPOSED),
+    ("classic.fixed_size", _COMPOSED),
     ("H_alpha(P||Q) = 1 - alpha + alpha H_{1/alpha}(Q||P), so that a bound for alpha >= 1 on both orders of every pair of neighbours is one for all alpha",),
     not_covered="pairs whose two directions differ; add/remove neighbours; that no smaller pair exists",
 )  # fmt: skip
@@ -169,17 +161,30 @@ BOUNDED_RANGE = Statement(
                    "h(alpha) = P(L > log alpha) - alpha Q(L > log alpha) with the tails of the two densities, x^2 = E, y^2 = alpha",
                    witness={"x": "2", "y": "3/2"}),
     ),
-    ("classic.profiles", _COMPOSED),
+    (_COMPOSED,),
     ("a likelihood ratio in [e^(t-epsilon), e^t] of mean 1 under Q is below the two-point one in convex order",),
     not_covered="composition of mechanisms known to share one t, or chosen in advance, where less is lost (arXiv:1909.13830)",
 )  # fmt: skip
 
-EXPONENTIAL = _quoted(
-    "exponential_range", "The exponential mechanism has bounded range", ("arXiv:1905.04273", "v2", "Section 3"),
+_CHANGES = {"e": "(0, inf)", "D": "(0, inf)", "u": "(-inf, inf)", "v": "(-inf, inf)"}
+EXPONENTIAL = Statement(
+    "classic.exponential_range", "project", "The exponential mechanism has bounded range",
+    _note("docs/notes/pairs.md, section 2", "classic.exponential_range"),
     "Drawing r with probability proportional to exp(epsilon u(r)/(2 Delta)), every u(r) changing by at most Delta between neighbours, has range epsilon: "
-    "all losses on two neighbours lie in one interval of length epsilon. Where all u(r) change in one direction the range is epsilon/2.",
-    r"\max_r L(r)-\min_r L(r)\le\varepsilon",
-    "other exponents than epsilon u/(2 Delta)",
+    "the losses of two outcomes differ by epsilon/(2 Delta) times the difference of the two changes. Where all u(r) change in one direction the range is epsilon/2. "
+    "(Durfee and Rogers, arXiv:1905.04273, who named it.)",
+    r"L(r)-L(r')=\frac{\varepsilon}{2\Delta}\big[(u-u')(r)-(u-u')(r')\big]\le\varepsilon",
+    (
+        Obligation("range", make_claim(_CHANGES, "e >= e*u/(2*D) - e*v/(2*D)", "D >= u", "v >= -D"), "u and v: the changes of two utilities",
+                   {"leaf": "positive", "multipliers": [[["/", "e", ["*", "2", "D"]], 0], [["/", "e", ["*", "2", "D"]], 1]]},
+                   {"e": "1", "D": "1", "u": "1", "v": "-1"}),
+        Obligation("monotone", make_claim(_CHANGES, "e/2 >= e*u/(2*D) - e*v/(2*D)", "D >= u", "v >= 0"), "the changes of one sign",
+                   {"leaf": "positive", "multipliers": [[["/", "e", ["*", "2", "D"]], 0], [["/", "e", ["*", "2", "D"]], 1]]},
+                   {"e": "1", "D": "1", "u": "1", "v": "0"}),
+    ),
+    ("classic.bounded_range",),
+    ("the normalising sums cancel in the difference of two losses",),
+    not_covered="other exponents than epsilon u/(2 Delta); noise drawn by a sampler that is not exact",
 )  # fmt: skip
 
 _GAP = {"y": "(0, 1)"}
@@ -241,7 +246,7 @@ SHIFTS = Statement(
 )  # fmt: skip
 
 STATEMENTS = (
-    PROFILES, CONVEXITY, FIXED_SIZE, WITH_REPLACEMENT, INTERPOLATION, FIXED_SIZE_PAIR, WITH_REPLACEMENT_PAIR,
+    CONVEXITY, FIXED_SIZE, WITH_REPLACEMENT, INTERPOLATION, FIXED_SIZE_PAIR, WITH_REPLACEMENT_PAIR,
     POISSON_REPLACED, REPLACED_GAUSSIAN, BOUNDED_RANGE, EXPONENTIAL, PERMUTE_AND_FLIP, PERMUTE_AND_FLIP_RANGE,
     VISIBLE, SHIFTS,
 )  # fmt: skip
