@@ -1,0 +1,150 @@
+"""Trade-off functions against mpmath's normal quantiles and exact tests between finite distributions."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accountant.bounds import Bound
+from accountant.notions import ZCDP, ApproxDP, GaussianDP, PureDP
+from accountant.trade_off import advantage, attack_success, power, trade_off, trade_off_curve
+
+DIGITS = mpmath.MPContext()
+DIGITS.dps = 60
+ALPHAS = ("1e-30", "1e-6", "0.05", "0.5", "0.9", "0.999999")
+
+
+class Hidden:
+    """A guarantee known by its profile only: no closed form applies."""
+
+    def __init__(self, guarantee):
+        self.guarantee = guarantee
+
+    def delta(self, epsilon):
+        return self.guarantee.delta(epsilon)
+
+    def epsilon(self, delta):
+        return self.guarantee.epsilon(delta)
+
+
+def gaussian(mu, alpha):
+    """Phi(Phi^-1(1 - alpha) - mu) in 60 digits."""
+    a = DIGITS.mpf(alpha)
+    z = DIGITS.findroot(lambda x: DIGITS.log(DIGITS.erfc(x / DIGITS.sqrt(2)) / 2) - DIGITS.log(a), _start(a))
+    return DIGITS.erfc((DIGITS.mpf(mu) - z) / DIGITS.sqrt(2)) / 2
+
+
+def _start(a):
+    return DIGITS.sqrt(-2 * DIGITS.log(a)) if a < 0.1 else DIGITS.mpf(0) if a < 0.8 else DIGITS.mpf(-2)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("mu", ["1e-3", "1", "6", "20"])
+def test_gaussian_privacy_has_its_closed_form(mu, alpha):
+    found, true = trade_off(GaussianDP(mu), alpha), gaussian(mu, alpha)
+    assert found.lower <= true <= found.upper
+    assert found.relative_width < 1e-15
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("mu", ["1e-3", "1", "6", "20"])
+def test_the_profile_alone_gives_ends_around_it(mu, alpha):
+    found, true = trade_off(Hidden(GaussianDP(mu)), alpha), gaussian(mu, alpha)
+    assert found.lower <= true <= found.upper
+    if mu in ("1e-3", "1"):
+        assert found.width < 1e-9
+
+
+@pytest.mark.parametrize("alpha", ["0", *ALPHAS, "1"])
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "0"), ("0", "0.1"), ("2", "1e-5"), ("0.3", "0.5")])
+def test_approximate_privacy_has_its_closed_form(epsilon, delta, alpha):
+    e, d, a = (DIGITS.mpf(x) for x in (epsilon, delta, alpha))
+    true = max(0, 1 - d - DIGITS.exp(e) * a, DIGITS.exp(-e) * (1 - d - a))
+    for guarantee in (ApproxDP(epsilon, delta), Hidden(ApproxDP(epsilon, delta))):
+        found = trade_off(guarantee, alpha)
+        assert found.lower <= true + DIGITS.mpf(10) ** -55
+        assert found.upper >= true - DIGITS.mpf(10) ** -55
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0.01, 8))
+def test_a_trade_off_function_falls_and_is_convex(first, second, mu):
+    left, right = sorted((first, second))
+    middle = (Fraction(left) + Fraction(right)) / 2
+    ends = [trade_off(Hidden(GaussianDP(mu)), alpha) for alpha in (Fraction(left), middle, Fraction(right))]
+    assert ends[2].lower <= ends[0].upper
+    assert ends[1].lower <= (ends[0].upper + ends[2].upper) / 2 * (1 + 1e-15)
+    assert 0 <= ends[1].lower <= ends[1].upper <= 1 - float(middle) + 1e-15
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(1e-6, 0.999), st.floats(0.01, 5))
+def test_a_trade_off_function_is_its_own_inverse(alpha, mu):
+    once = trade_off(GaussianDP(mu), alpha)
+    assert trade_off(GaussianDP(mu), once.upper).lower <= alpha * (1 + 1e-12)
+    assert trade_off(GaussianDP(mu), once.lower).upper >= alpha * (1 - 1e-12)
+
+
+def neyman_pearson(losses, masses, alpha):
+    """The least false negative rate between two finite distributions: likeliest outcomes first."""
+    missed, left = DIGITS.mpf(1), DIGITS.mpf(alpha)
+    for loss, p in sorted(zip(losses, masses, strict=True), reverse=True):
+        q = p * DIGITS.exp(-loss)
+        share = min(1, left / q)
+        missed, left = missed - share * p, left - share * q
+    return missed
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("own", ["0.1", "2"])
+def test_never_above_the_best_test_against_randomised_response(own, alpha):
+    e = DIGITS.mpf(own)
+    p = 1 / (1 + DIGITS.exp(-e))
+    true = neyman_pearson([e, -e], [p, 1 - p], alpha)
+    assert trade_off(Hidden(PureDP(own)), alpha).lower <= true + DIGITS.mpf(10) ** -55
+    assert trade_off(PureDP(own), alpha).contains(float(true)) or abs(true) < 1e-15
+
+
+def test_zcdp_lies_below_the_gaussian_of_its_rho():
+    """A Gaussian pair is rho-zCDP, so the guarantee cannot promise more than its trade-off function."""
+    for alpha in ("0.05", "0.5"):
+        found = trade_off(ZCDP("0.5"), alpha)
+        assert found.lower <= gaussian(1, alpha)
+        assert found.width < 1e-6
+
+
+def test_attack_metrics():
+    one = GaussianDP(1)
+    assert power(one, "0.05").contains(1 - float(gaussian(1, "0.05")))
+    assert advantage(one) == one.delta(0)
+    phi = DIGITS.ncdf(DIGITS.mpf("0.5"))
+    assert attack_success(one).lower <= phi <= attack_success(one).upper
+    assert attack_success(one, 0) == attack_success(one, 1) == Bound(1.0, 1.0)
+    assert attack_success(PureDP(0), "0.3").contains(0.7)
+    for prior in ("0.01", "0.2", "0.5", "0.7", "0.999"):
+        q = DIGITS.mpf(prior)
+        threshold = DIGITS.mpf("0.5") + DIGITS.log((1 - q) / q)  # guess "present" above it
+        true = q * DIGITS.ncdf(1 - threshold) + (1 - q) * DIGITS.ncdf(threshold)
+        found = attack_success(one, prior)
+        assert found.lower <= true <= found.upper
+        assert found.width < 1e-14
+
+
+def test_a_curve_for_a_plot():
+    alphas = np.linspace(0, 1, 11)
+    lower, upper = trade_off_curve(GaussianDP(1), alphas)
+    assert (lower <= upper).all()
+    assert (np.diff(upper) < 0).all()
+    assert lower[0] <= 1 <= upper[0]
+    assert upper[-1] == 0
+
+
+@pytest.mark.parametrize("wrong", [math.nan, -1e-9, 1.1, math.inf, "x", True])
+def test_wrong_rates_are_refused(wrong):
+    for ask, name in ((trade_off, "alpha"), (power, "alpha"), (attack_success, "prior")):
+        with pytest.raises(ValueError, match=rf"^{name} \(.*\) must be"):
+            ask(GaussianDP(1), wrong)
