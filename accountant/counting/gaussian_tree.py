@@ -11,6 +11,7 @@ Rothblum, Differential privacy under continual observation (2010); the norm is t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +20,8 @@ import flint
 from accountant.accounted import Accountant, Accounted, Attained
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from accountant.bounds import Bound
-from accountant.counting.sensitivity import MOST, replacement_sensitivity, squared_sensitivity
+from accountant.counting.sensitivity import MOST, replacement_sensitivity
+from accountant.counting.separated import separated_sensitivity
 from accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
 from accountant.gaussian import gaussian_mu
 from accountant.notions import GaussianDP
@@ -49,34 +51,47 @@ class TreeParameters(Parameters):
         Reals(0, lower_open=True), "count", "how far one user moves a leaf, at most", 1.0
     )
     participations: int = parameter(Integers(1, MOST), "leaves", "leaves of one tree that one user moves", 1)
+    separation: int = parameter(Integers(1), "leaves", "least distance between leaves of one user", 1)
     restarts: int = parameter(Integers(0), "trees", "fresh trees after the first; a user may be in all", 0)
 
 
-def squared_norm(parameters: TreeParameters, adjacency: Adjacency) -> int:
-    """The largest squared change of all nodes together, for changes of at most 1 at a leaf.
+def squared_norm(parameters: TreeParameters, adjacency: Adjacency) -> tuple[int, int]:
+    """Ends around the largest squared change of all nodes together, for changes of at most 1 at a leaf.
 
     ``add-remove``: a user's leaves are 0 without the user, everybody else's stay in place. ``replace``: the
-    user's leaves may be others afterwards. ``by-sensitivity``: streams differ at that many leaves.
+    user's leaves may be others afterwards. ``by-sensitivity``: streams differ at that many leaves. The ends
+    are one number, unless a separation is large or ``replace`` meets one.
 
     >>> squared_norm(TreeParameters(16384, 10.0), Adjacency.ADD_REMOVE)
-    15
+    (15, 15)
     >>> squared_norm(TreeParameters(16384, 10.0), Adjacency.REPLACE)
-    28
+    (28, 28)
 
     Raises:
         UnprovedAdjacencyError: for a relation without a proof.
+        ValueError: for more participations than the programmes take.
     """
     if adjacency not in _NORMS:
         known = ", ".join(relation.value for relation in _NORMS)
         raise UnprovedAdjacencyError("tree", adjacency, f"proved relations: {known}")
-    trees = parameters.restarts + 1
-    return trees * _NORMS[adjacency](parameters.leaves, parameters.participations)
+    low, high = _NORMS[adjacency](parameters)
+    return (parameters.restarts + 1) * low, (parameters.restarts + 1) * high
+
+
+def _changed(parameters: TreeParameters) -> tuple[int, int]:
+    return separated_sensitivity(parameters.leaves, parameters.participations, parameters.separation)
+
+
+def _replaced(parameters: TreeParameters) -> tuple[int, int]:
+    """Between adding a user, who may do so only as far apart as agreed, and replacing one who need not."""
+    worst = replacement_sensitivity(parameters.leaves, parameters.participations)
+    return (worst if parameters.separation == 1 else _changed(parameters)[0]), worst
 
 
 _NORMS = {
-    Adjacency.BY_SENSITIVITY: squared_sensitivity,
-    Adjacency.ADD_REMOVE: squared_sensitivity,
-    Adjacency.REPLACE: replacement_sensitivity,
+    Adjacency.BY_SENSITIVITY: _changed,
+    Adjacency.ADD_REMOVE: _changed,
+    Adjacency.REPLACE: _replaced,
 }
 
 
@@ -91,34 +106,35 @@ def guarantee(parameters: TreeParameters, adjacency: Adjacency = Adjacency.BY_SE
         UnprovedAdjacencyError: for a relation without a proof.
     """
     with precision(_BITS):
-        mu = bound_of(_mu(parameters, adjacency))
+        low, high = (bound_of(mu) for mu in _mus(parameters, adjacency))
     pair = "streams that differ by the whole sensitivity at the leaves with the largest norm"
     return Accounted(
-        GaussianDP(mu),
+        GaussianDP(Bound(low.lower, high.upper)),
         adjacency,
         TrustModel.CENTRAL,
         _RELEASED,
         "classic.tree_gaussian",
-        attained=Attained(GaussianDP(mu), pair),
+        attained=Attained(GaussianDP(low), pair),
     )
 
 
-def _mu(parameters: TreeParameters, adjacency: Adjacency) -> flint.arb:
+def _mus(parameters: TreeParameters, adjacency: Adjacency) -> list[flint.arb]:
     scale = arb_of(exact(parameters.sensitivity) / exact(parameters.sigma))
-    return flint.arb(squared_norm(parameters, adjacency)).sqrt() * scale
+    return [flint.arb(norm).sqrt() * scale for norm in squared_norm(parameters, adjacency)]
 
 
-def calibrated_sigma(norm: flint.arb, epsilon: Any, delta: Any) -> Bound:
-    """Two sigmas around the smallest that makes a Gaussian mechanism of this L2 sensitivity meet a target.
+def calibrated_sigma(norms: Sequence[flint.arb], epsilon: Any, delta: Any) -> Bound:
+    """Two sigmas around the smallest that makes a Gaussian mechanism meet a target.
 
-    The upper end meets (epsilon, delta); the lower end does not. Call it inside ``precision``.
+    The upper end meets (epsilon, delta) for the last of the L2 sensitivities ``norms``; the lower end does
+    not for the first. Call it inside ``precision``.
 
     Raises:
         ValueError: for a target that no noise within double precision meets.
     """
     meets, misses = gaussian_mu(exact(epsilon, "epsilon"), exact(delta, "delta"))
     margin = 1 + flint.arb(2) ** -50
-    enough, short = norm / arb_of(exact(meets)), norm / arb_of(exact(misses))
+    enough, short = norms[-1] / arb_of(exact(meets)), norms[0] / arb_of(exact(misses))
     found = Bound(round_down(short / margin), round_up(enough * margin))
     if not (found.lower > 0 and found.upper < float("inf")):
         raise ValueError(f"epsilon ({epsilon!r}) must be one that noise within double precision can meet")
@@ -130,8 +146,8 @@ def _calibrate(
 ) -> tuple[TreeParameters, TreeParameters]:
     """The smallest sigma that meets (epsilon, delta), and one just below that does not."""
     with precision(_BITS):
-        norm = _mu(replace(parameters, sigma=1.0), adjacency)
-        sigma = calibrated_sigma(norm, epsilon, delta)
+        norms = _mus(replace(parameters, sigma=1.0), adjacency)
+        sigma = calibrated_sigma(norms, epsilon, delta)
     return replace(parameters, sigma=sigma.upper), replace(parameters, sigma=sigma.lower)
 
 

@@ -118,7 +118,7 @@ def _calibrate(
     """The smallest sigma that meets (epsilon, delta), and one just below that does not."""
     guarantee(parameters, adjacency)
     with precision(_BITS):
-        sigma = calibrated_sigma(_mu(replace(parameters, sigma=1.0), adjacency), epsilon, delta)
+        sigma = calibrated_sigma([_mu(replace(parameters, sigma=1.0), adjacency)], epsilon, delta)
     return replace(parameters, sigma=sigma.upper), replace(parameters, sigma=sigma.lower)
 
 

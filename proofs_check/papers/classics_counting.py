@@ -59,4 +59,32 @@ MATRIX_COUNTING = Statement(
     not_covered="coefficients that are neither decreasing nor banded within the separation; noise that is not exactly Gaussian",
 )  # fmt: skip
 
-STATEMENTS = (TREE_GAUSSIAN, MATRIX_COUNTING)
+_SUM = {"b": "(0, inf)", "m": "[1, inf)", "t": "[0, inf)"}
+_TAIL = {"b": "(0, inf)", "m": "[1, inf)", "beta": "(0, 1)"}
+_LOG = "log(2/beta)"
+
+LAPLACE_SUM_TAIL = Statement(
+    "classic.laplace_sum_tail", "quoted", "The printed tail of a sum of Laplace variables",
+    Source(_CHAN, " (2011)", "Lemma 2.8", "classic.laplace_sum_tail"),
+    "A sum of m independent Laplace variables of scale b is beyond b sqrt(8 m log(2/beta)) in size with probability at most "
+    "beta, provided log(2/beta) <= m. Chernoff's bound with 1/(1 - x) <= exp(2x) for x = (h b)^2 <= 1/2 and h = t/(4 m b^2).",
+    r"P\bigl(|Y|>b\sqrt{8m\log(2/\beta)}\bigr)\le\beta",
+    (
+        Obligation("factor", make_claim({"x": "[0, 1/2]"}, "2*x + log(1-x) >= 0"), "1/(1-x) <= exp(2x) up to x = 1/2",
+                   mutation=make_claim({"x": "[0, 1/2]"}, "x + log(1-x) >= 0")),
+        Obligation("exponent", make_claim(_SUM, "2*m*b**2*(t/(4*m*b**2))**2 - t/(4*m*b**2)*t == -t**2/(8*m*b**2)"),
+                   "the exponent at h = t/(4 m b^2)", witness={"b": "1", "m": "1", "t": "1"}),
+        Obligation("range", make_claim(_SUM, "1/2 >= (t/(4*m*b**2)*b)**2", "8*m**2*b**2 >= t**2"),
+                   "h b is in range as long as t <= sqrt(8) m b",
+                   {"leaf": "positive", "multipliers": [[["/", "1", ["*", "16", ["^", "m", "2"], ["^", "b", "2"]]], 0]]},
+                   {"b": "1", "m": "1", "t": "28284/10000"}),
+        Obligation("hypothesis", make_claim(_TAIL, f"8*m**2*b**2 >= 8*m*{_LOG}*b**2", f"m >= {_LOG}"),
+                   "the square of the printed t is in range where log(2/beta) <= m",
+                   {"leaf": "positive", "multipliers": [[["*", "8", "m", ["^", "b", "2"]], 0]]},
+                   {"b": "1", "m": "1", "beta": "7358/10000"}),
+    ),
+    rules=("Chernoff's bound: P(Y > t) <= exp(-h t) E exp(h Y)", "E exp(h Y) = (1 - h^2 b^2)^(-m) for |h| b < 1"),
+    not_covered="fewer terms than log(2/beta), where the printed bound is too small for some m",
+)  # fmt: skip
+
+STATEMENTS = (TREE_GAUSSIAN, MATRIX_COUNTING, LAPLACE_SUM_TAIL)

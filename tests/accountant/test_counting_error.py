@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accountant.bounds import Truth
 from accountant.counting.error import (
     mean_squared_error,
     release_error_bound,
@@ -20,6 +21,7 @@ from accountant.counting.error import (
 )
 from accountant.counting.laplace_sums import gamma_weights, laplace_sum_tail
 from accountant.counting.noise import GaussianNoise, LaplaceNoise
+from accountant.counting.published_error import published_error
 from accountant.enclosures import arb_of, precision
 
 DIGITS = mpmath.MPContext()
@@ -126,6 +128,31 @@ def test_the_union_bound_is_the_least(noise, beta):
     )
     assert union_probability(16384, noise, found.lower).upper > float(beta) * (1 - 1e-14)
     assert found.relative_width < 1e-13
+
+
+@pytest.mark.parametrize("terms", [1, 2, 5, 15, 60])
+@pytest.mark.parametrize("beta", ["0.9", "0.1", "1e-6", "1e-20"])
+def test_the_printed_tail_holds_under_its_hypothesis(terms, beta):
+    found = published_error(terms, 3, beta)
+    assert bool(found.applies) == (terms >= math.log(2 / float(beta)))
+    if found.applies:
+        assert found.holds
+    assert found.exact == release_error_bound(2**terms - 1, LaplaceNoise(3), beta)
+    assert found.printed.upper == pytest.approx(
+        3 * math.sqrt(8 * terms * math.log(2 / float(beta))), rel=1e-13
+    )
+
+
+def test_the_printed_tail_fails_far_outside_its_hypothesis():
+    for terms, beta in ((1, "1e-4"), (15, "1e-23"), (14, "1e-40")):
+        assert published_error(terms, 1, beta).applies is Truth.REFUTED
+        assert published_error(terms, 1, beta).holds is Truth.REFUTED
+    assert published_error(15, 1, "1e-22").holds is Truth.PROVED
+    for bad in (0, 1, math.nan):
+        with pytest.raises(ValueError, match="beta"):
+            published_error(3, 1, bad)
+    with pytest.raises(ValueError, match="terms"):
+        published_error(0, 1, "0.1")
 
 
 def test_noise_of_any_size():

@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from accountant.counting import separated
 from accountant.counting.gaussian_tree import ACCOUNTANT, TreeParameters, guarantee, squared_norm
 from accountant.counting.sensitivity import (
     absolute_sensitivity,
     replacement_sensitivity,
     squared_sensitivity,
 )
+from accountant.counting.separated import separated_sensitivity
 from accountant.counting.tree import Nodes, largest_release, levels, nodes_with, releases_by_size
 
 
@@ -73,6 +75,48 @@ def test_worst_replacements_by_enumeration(leaves, most, nodes):
     assert replacement_sensitivity(leaves, most, nodes) == worst
 
 
+@pytest.mark.parametrize("nodes", Nodes)
+@pytest.mark.parametrize("separation", [1, 2, 3, 4, 5, 7])
+@pytest.mark.parametrize("leaves", [1, 2, 5, 8, 11, 13, 16])
+def test_worst_separated_patterns_by_enumeration(leaves, separation, nodes):
+    every = all_nodes(leaves, nodes)
+    for most in (1, 2, 3):
+        apart = [
+            s
+            for s in subsets(leaves, most)
+            if all(b - a >= separation for a, b in itertools.pairwise(sorted(s)))
+        ]
+        worst = max(sum(len(node & s) ** 2 for node in every) for s in apart)
+        assert separated_sensitivity(leaves, most, separation, nodes) == (worst, worst)
+
+
+@pytest.mark.parametrize("nodes", Nodes)
+@pytest.mark.parametrize("separation", [2, 3, 4, 5, 6, 8])
+@pytest.mark.parametrize("leaves", [5, 8, 14, 23])
+def test_coarse_blocks_enclose_the_finest(leaves, separation, nodes, monkeypatch):
+    exact = separated_sensitivity(leaves, 4, separation, nodes)[0]
+    free = (separation & -separation).bit_length() - 1
+    for level in (*range(separation.bit_length()), None):
+        monkeypatch.setattr(separated, "_block_level", lambda count, gap, level=level: level)
+        low, high = separated_sensitivity(leaves, 4, separation, nodes)
+        assert low <= exact <= high
+        assert level is None or level > free or low == high
+
+
+def test_large_separations_are_answered_tightly():
+    low, high = separated_sensitivity(16384, 10, 1638)
+    assert low <= high <= low * 1.02
+    low, high = separated_sensitivity(2**40, 4000, 1001)
+    assert 0 < low <= high
+    with pytest.raises(ValueError, match="at most 4096"):
+        separated_sensitivity(2**40, 5000, 1001)
+    p = TreeParameters(16384, 1.0, participations=3, separation=1001)
+    low, high = squared_norm(p, Adjacency.REPLACE)
+    assert low < high == replacement_sensitivity(16384, 3)
+    found = guarantee(p, Adjacency.REPLACE)
+    assert found.attained.guarantee.mu.upper < found.guarantee.mu.upper
+
+
 @given(st.integers(1, 10**6), st.integers(1, 12))
 def test_norms_grow_with_the_stream_and_with_participation(leaves, most):
     worst = squared_sensitivity(leaves, most)
@@ -95,14 +139,15 @@ def test_relations():
     norms = {
         a: squared_norm(p, a) for a in (Adjacency.BY_SENSITIVITY, Adjacency.ADD_REMOVE, Adjacency.REPLACE)
     }
-    assert list(norms.values()) == [5, 5, 8]
+    assert list(norms.values()) == [(5, 5), (5, 5), (8, 8)]
     with pytest.raises(UnprovedAdjacencyError, match="by-sensitivity, add-remove, replace"):
         guarantee(p, Adjacency.REWARDS_ONLY)
 
 
 def test_restarts_add_and_sensitivity_scales():
     p = TreeParameters(100, 3.0)
-    assert squared_norm(replace(p, restarts=4), Adjacency.REPLACE) == 5 * squared_norm(p, Adjacency.REPLACE)
+    once, five = (squared_norm(replace(p, restarts=n), Adjacency.REPLACE) for n in (0, 4))
+    assert five == (5 * once[0], 5 * once[1])
     scaled = replace(p, sensitivity=6.0, sigma=18.0)
     assert guarantee(scaled).guarantee == guarantee(p).guarantee
 
