@@ -1,0 +1,195 @@
+"""dp-accounting's DpEvent, in and out.
+
+An event is a tree of compositions over primitives; each primitive has a dominating pair, or, where it is
+known by a guarantee only (zCDP), is given one: everything here composes with everything else. The noise of an
+event is relative to the norm of one record's contribution: replacing a record moves a sum twice as far.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from dp_accounting import dp_event as dp
+
+from accountant.adjacency import Adjacency
+from accountant.conversion import CANONNE_KAMATH_STEINKE
+from accountant.notions import ZCDP
+from accountant.pairs.base import Pair
+from accountant.pairs.dominating import dominating_pair
+from accountant.pairs.fixed_size import Everything, without_replacement
+from accountant.pairs.gaussian import SubsampledGaussian
+from accountant.pairs.geometric import Geometric
+from accountant.pairs.laplace import Laplace
+from accountant.pairs.randomised_response import truthful_response
+from accountant.pairs.replacement import ReplacedGaussian
+from accountant.pairs.subsampled import Subsampled
+from accountant.privacy_loss.notion import PrivacyLoss
+
+__all__ = ["UnsupportedEventError", "event_of_training", "parts_of", "privacy_loss_of"]
+
+_RELATIONS = (Adjacency.ADD_REMOVE, Adjacency.REPLACE, Adjacency.BY_SENSITIVITY)
+
+
+class UnsupportedEventError(ValueError):
+    """Raised for an event that nothing here accounts for under the relation asked for."""
+
+    def __init__(self, event: Any, adjacency: Adjacency, why: str) -> None:
+        self.event, self.adjacency = event, adjacency
+        super().__init__(f"event ({type(event).__name__}) under {adjacency.value}: {why}")
+
+
+def event_of_training(sampling_rate: float, noise_multiplier: float, steps: int) -> dp.DpEvent:
+    """DP-SGD as an event.
+
+    >>> event_of_training(0.01, 1.0, 1000).count
+    1000
+    """
+    step = dp.PoissonSampledDpEvent(sampling_rate, dp.GaussianDpEvent(noise_multiplier))
+    return dp.SelfComposedDpEvent(step, steps)
+
+
+def privacy_loss_of(event: dp.DpEvent, adjacency: Adjacency) -> PrivacyLoss:
+    """The guarantee of an event, in both directions of the relation.
+
+    ``by-sensitivity`` is dp-accounting's REPLACE_SPECIAL: a record is replaced by an empty one.
+
+    >>> privacy_loss_of(event_of_training(0.01, 1.0, 1000), Adjacency.ADD_REMOVE).epsilon("1e-6").upper
+    2.12451517
+
+    Raises:
+        UnsupportedEventError: for an event without an accounting.
+        ValueError: for parameters outside their domain.
+    """
+    parts = parts_of(event, adjacency)
+    return PrivacyLoss([parts, [(pair.reversed(), count) for pair, count in parts]])
+
+
+def parts_of(event: dp.DpEvent, adjacency: Adjacency) -> list[tuple[Pair, int]]:
+    """Dominating pairs of an event's primitives, with counts; the first neighbour has the record.
+
+    The lower ends of what they compose to are of this guarantee, not of the mechanism, where zCDP is part.
+
+    Raises:
+        UnsupportedEventError: for an event without an accounting.
+    """
+    if adjacency not in _RELATIONS:
+        raise UnsupportedEventError(event, adjacency, "events know add-remove, replace and by-sensitivity")
+    primitives = list(_flat(event, 1))
+    rho = sum(
+        (_rho(one, adjacency) * n for one, n in primitives if isinstance(one, dp.ZCDpEvent)), Fraction(0)
+    )
+    others = [(one, n) for one, n in primitives if not isinstance(one, dp.ZCDpEvent)]
+    parts = [(pair, n * times) for one, n in others for pair, times in _primitive(one, adjacency)]
+    return parts + ([(dominating_pair(ZCDP(rho, CANONNE_KAMATH_STEINKE)), 1)] if rho else [])
+
+
+def _flat(event: dp.DpEvent, count: int) -> Iterator[tuple[dp.DpEvent, int]]:
+    """The primitives under compositions, each with the number of times it occurs."""
+    if isinstance(event, dp.SelfComposedDpEvent):
+        yield from _flat(event.event, count * event.count)
+    elif isinstance(event, dp.ComposedDpEvent):
+        for inner in event.events:
+            yield from _flat(inner, count)
+    else:
+        yield event, count
+
+
+Made = list[tuple[Pair, int]]
+
+
+def _primitive(event: dp.DpEvent, adjacency: Adjacency) -> Made:
+    maker = _MAKERS.get(type(event))
+    if maker is None:
+        raise UnsupportedEventError(event, adjacency, "no pair is known for it")
+    return maker(event, adjacency)
+
+
+def _rho(event: dp.ZCDpEvent, adjacency: Adjacency) -> Fraction:
+    if event.xi:
+        raise UnsupportedEventError(event, adjacency, f"xi ({event.xi!r}) must be 0")
+    return Fraction(event.rho)
+
+
+def _gaussian(rate: float, noise: float, adjacency: Adjacency) -> Pair:
+    if noise == 0:
+        return Everything()
+    return (ReplacedGaussian if adjacency is Adjacency.REPLACE else SubsampledGaussian)(rate, noise)
+
+
+def _moved(adjacency: Adjacency) -> int:
+    """How far a sum moves, in norms of one record."""
+    return 2 if adjacency is Adjacency.REPLACE else 1
+
+
+def _response(event: dp.RandomizedResponseDpEvent, adjacency: Adjacency) -> Made:
+    if adjacency is Adjacency.ADD_REMOVE:
+        raise UnsupportedEventError(event, adjacency, "a missing record has no answer to randomise")
+    uniform = Fraction(event.noise_parameter) / event.num_buckets
+    if event.num_buckets == 1:
+        return []
+    if event.noise_parameter == 0:
+        return [(Everything(), 1)]
+    return [(truthful_response(1 - Fraction(event.noise_parameter) + uniform, event.num_buckets), 1)]
+
+
+def _poisson(event: dp.PoissonSampledDpEvent, adjacency: Adjacency) -> Made:
+    rate, primitives = event.sampling_probability, list(_flat(event.event, 1))
+    if rate == 0:
+        return []
+    if all(isinstance(one, dp.GaussianDpEvent) for one, _ in primitives):
+        return [(_gaussian(rate, _joint_noise(primitives), adjacency), 1)]
+    if len(primitives) != 1 or primitives[0][1] != 1 or adjacency is Adjacency.REPLACE:
+        raise UnsupportedEventError(
+            event, adjacency, "only one primitive can be sampled, and not under replace"
+        )
+    (pair, times), *more = _primitive(primitives[0][0], adjacency)
+    if more or times != 1:
+        raise UnsupportedEventError(event, adjacency, "only one primitive can be sampled")
+    return [(pair if rate == 1 else Subsampled(pair, rate), 1)]
+
+
+def _joint_noise(gaussians: list[tuple[Any, int]]) -> float:
+    """The noise multiplier of one Gaussian that reveals at least as much as all of them."""
+    if any(one.noise_multiplier == 0 for one, _ in gaussians):
+        return 0.0
+    if len(gaussians) == 1 and gaussians[0][1] == 1:
+        return float(gaussians[0][0].noise_multiplier)
+    total = sum((n / Fraction(one.noise_multiplier) ** 2 for one, n in gaussians), Fraction(0))
+    return math.sqrt(1 / total) * (1 - 2.0**-50)
+
+
+def _fixed_size(event: dp.SampledWithoutReplacementDpEvent, adjacency: Adjacency) -> Made:
+    if adjacency is not Adjacency.REPLACE:
+        raise UnsupportedEventError(event, adjacency, "a sample of fixed size is known under replace")
+    (pair, times), *more = parts_of(event.event, adjacency)
+    if more or times != 1:
+        raise UnsupportedEventError(event, adjacency, "only one primitive can be sampled")
+    return [(without_replacement(pair, event.sample_size, event.source_dataset_size), 1)]
+
+
+def _tree(event: dp.SingleEpochTreeAggregationDpEvent, adjacency: Adjacency) -> Made:
+    if adjacency is Adjacency.ADD_REMOVE:
+        raise UnsupportedEventError(
+            event, adjacency, "with a record more all later ones move to other leaves"
+        )
+    counts = [event.step_counts] if isinstance(event.step_counts, int) else list(event.step_counts)
+    levels = max(int(count).bit_length() for count in counts)
+    return [(_gaussian(1.0, event.noise_multiplier, adjacency), levels)]
+
+
+_MAKERS: Mapping[type[dp.DpEvent], Callable[[Any, Adjacency], Made]] = {
+    dp.NoOpDpEvent: lambda _event, _adjacency: [],
+    dp.NonPrivateDpEvent: lambda _event, _adjacency: [(Everything(), 1)],
+    dp.GaussianDpEvent: lambda event, adjacency: [(_gaussian(1.0, event.noise_multiplier, adjacency), 1)],
+    dp.LaplaceDpEvent: lambda event, adjacency: [(Laplace(event.noise_multiplier / _moved(adjacency)), 1)],
+    dp.DiscreteLaplaceDpEvent: lambda event, adjacency: [
+        (Geometric(1 / Fraction(event.noise_parameter), event.sensitivity * _moved(adjacency)), 1)
+    ],
+    dp.RandomizedResponseDpEvent: _response,
+    dp.PoissonSampledDpEvent: _poisson,
+    dp.SampledWithoutReplacementDpEvent: _fixed_size,
+    dp.SingleEpochTreeAggregationDpEvent: _tree,
+}

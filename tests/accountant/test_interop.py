@@ -1,0 +1,153 @@
+"""Bridges to dp-accounting and Opacus; their answers beside ours, one-sidedly."""
+
+import math
+
+import dp_accounting as dp
+import pytest
+from dp_accounting import dp_event
+from dp_accounting.pld import PLDAccountant
+from dp_accounting.rdp import RdpAccountant
+
+from accountant.adjacency import Adjacency
+from accountant.interop.dp_accounting import CertifiedAccountant
+from accountant.interop.dp_events import UnsupportedEventError, parts_of, privacy_loss_of
+
+REPLACE_ONE = dp.NeighboringRelation.REPLACE_ONE
+REPLACE_SPECIAL = dp.NeighboringRelation.REPLACE_SPECIAL
+TRAINING = dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(0.01, dp.GaussianDpEvent(1.0)), 1000)
+EVENTS = {
+    "gaussian": dp.SelfComposedDpEvent(dp.GaussianDpEvent(5.0), 100),
+    "laplace": dp.SelfComposedDpEvent(dp.LaplaceDpEvent(10.0), 100),
+    "discrete laplace": dp.SelfComposedDpEvent(dp_event.DiscreteLaplaceDpEvent(0.1, 1), 20),
+    "sampled laplace": dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(0.1, dp.LaplaceDpEvent(2.0)), 30),
+    "training": TRAINING,
+    "a bit of everything": dp.ComposedDpEvent(
+        [
+            TRAINING,
+            dp.SelfComposedDpEvent(dp.LaplaceDpEvent(20.0), 5),
+            dp.GaussianDpEvent(3.0),
+            dp.NoOpDpEvent(),
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_pessimistic_peers_are_not_below_our_lower_end(name):
+    ours = CertifiedAccountant().compose(EVENTS[name]).epsilon(1e-6)
+    peer = PLDAccountant(value_discretization_interval=1e-3).compose(EVENTS[name]).get_epsilon(1e-6)
+    assert ours.lower <= peer + 1e-9
+    assert ours.upper <= peer + 1e-4 * peer  # and ours is at most as loose
+    assert ours.width <= 1e-4 * ours.upper
+
+
+def test_renyi_peer_is_above_ours():
+    event = dp.ComposedDpEvent([TRAINING, dp.ZCDpEvent(0.01)])
+    ours = CertifiedAccountant().compose(event).get_epsilon(1e-6)
+    assert ours < RdpAccountant().compose(event).get_epsilon(1e-6)
+
+
+def test_zcdp_composes_with_what_no_renyi_accountant_takes():
+    event = dp.ComposedDpEvent([dp.ZCDpEvent(0.005), dp.SelfComposedDpEvent(dp.LaplaceDpEvent(10.0), 20)])
+    alone = CertifiedAccountant().compose(event.events[1]).get_epsilon(1e-6)
+    both = CertifiedAccountant().compose(event).get_epsilon(1e-6)
+    assert alone < both < alone + 0.6
+
+
+def test_tree_is_known_where_records_have_places():
+    event = dp.SingleEpochTreeAggregationDpEvent(10.0, 2**14)
+    ours = CertifiedAccountant(REPLACE_SPECIAL).compose(event).epsilon(1e-6)
+    assert ours.lower <= 1.704618035 <= ours.upper
+    assert ours.upper < RdpAccountant(neighboring_relation=REPLACE_SPECIAL).compose(event).get_epsilon(1e-6)
+    with pytest.raises(dp.UnsupportedEventError, match="other leaves"):
+        CertifiedAccountant().compose(event)
+
+
+def test_replacing_costs_more_than_removing():
+    removing = privacy_loss_of(TRAINING, Adjacency.ADD_REMOVE).epsilon("1e-6")
+    replacing = privacy_loss_of(TRAINING, Adjacency.REPLACE).epsilon("1e-6")
+    assert replacing.lower > removing.upper
+
+
+def test_randomised_response_under_replace():
+    event = dp_event.RandomizedResponseDpEvent(0.5, 4)
+    ours, peer = CertifiedAccountant(REPLACE_ONE), PLDAccountant(REPLACE_ONE)
+    for _ in range(10):
+        peer.compose(event)
+    ours.compose(event, 10)
+    assert ours.epsilon(1e-3).lower <= peer.get_epsilon(1e-3) + 1e-9
+    assert ours.get_epsilon(1e-3) <= peer.get_epsilon(1e-3) + 1e-3
+
+
+def test_peer_forgets_how_often_a_randomised_response_is_used():
+    """Ten answers, each true with probability 5/8: by enumeration delta > 0.9 at its epsilon."""
+    event = dp_event.RandomizedResponseDpEvent(0.5, 4)
+    peer = PLDAccountant(REPLACE_ONE).compose(event, 10).get_epsilon(1e-3)
+    ours = CertifiedAccountant(REPLACE_ONE).compose(event, 10).guarantee()
+    assert peer < 1.61
+    assert ours.epsilon(1e-3).lower > 10
+    assert ours.delta(peer).lower > 0.9
+
+
+def test_no_noise_is_no_privacy():
+    assert math.isinf(CertifiedAccountant().compose(dp.GaussianDpEvent(0.0)).get_epsilon(1e-6))
+    assert math.isinf(CertifiedAccountant().compose(dp.NonPrivateDpEvent()).get_epsilon(1e-6))
+    assert CertifiedAccountant().compose(dp.NoOpDpEvent()).get_epsilon(1e-6) == 0
+
+
+def test_accountant_calibrates_with_the_peer_s_own_search():
+    found = dp.calibrate_dp_mechanism(
+        CertifiedAccountant,
+        lambda sigma: dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(0.01, dp.GaussianDpEvent(sigma)), 1000),
+        1.0,
+        1e-6,
+        dp.LowerEndpointAndGuess(0.5, 1.0),
+    )
+    assert 1.562665 <= found <= 1.562666 + 2e-6
+
+
+def test_unknown_events_are_refused_by_name():
+    with pytest.raises(UnsupportedEventError, match="RepeatAndSelectDpEvent"):
+        parts_of(dp_event.RepeatAndSelectDpEvent(dp.GaussianDpEvent(1.0), 1.0, 1.0), Adjacency.ADD_REMOVE)
+    with pytest.raises(dp.UnsupportedEventError, match="UnsupportedDpEvent"):
+        CertifiedAccountant().compose(dp.UnsupportedDpEvent())
+
+
+class TestOpacus:
+    @pytest.fixture
+    def accountant(self):
+        pytest.importorskip("opacus", reason="the extra opacus is not installed")
+        from accountant.interop.opacus import CertifiedOpacusAccountant
+
+        return CertifiedOpacusAccountant()
+
+    def test_steps_count_and_state_survives(self, accountant):
+        for _ in range(1000):
+            accountant.step(noise_multiplier=1.0, sample_rate=0.01)
+        assert len(accountant) == 1000
+        assert accountant.epsilon(1e-6).lower <= 2.12451517 + 1e-8
+        again = type(accountant)()
+        again.load_state_dict(accountant.state_dict())
+        assert again.get_epsilon(1e-6) == accountant.get_epsilon(1e-6)
+
+    def test_opacus_finds_it_by_name(self, accountant):
+        from opacus.accountants import create_accountant
+
+        assert type(create_accountant("dpproof")) is type(accountant)
+
+    def test_opacus_upper_end_is_not_below_ours(self, accountant):
+        from opacus.accountants import PRVAccountant
+
+        accountant.history = [(1.0, 0.01, 1000), (0.8, 0.02, 100)]
+        peer = PRVAccountant()
+        peer.history = list(accountant.history)
+        assert accountant.epsilon(1e-6).lower <= peer.get_epsilon(1e-6)
+
+    def test_central_limit_accountant_is_refuted(self, accountant):
+        from opacus.accountants import GaussianAccountant
+
+        accountant.history = [(0.5, 0.01, 1000)]
+        with pytest.warns(UserWarning, match="can underestimate"):
+            peer = GaussianAccountant()
+        peer.history = list(accountant.history)
+        assert peer.get_epsilon(1e-6) < 14 < accountant.epsilon(1e-6).lower
