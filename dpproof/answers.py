@@ -80,7 +80,6 @@ def account(
     ask = _once(lambda guarantee: getattr(guarantee, answer)(at))
     verdicts = verdicts_of(*_statements(found))
     mechanism = _mechanism(found, ask)
-    attained = found.attained is not None and found.attained.guarantee == found.guarantee
     body = {
         "name": accountant.name,
         "parameters": parameters.as_json(),
@@ -89,7 +88,7 @@ def account(
         "released": found.released,
         "joint_by": found.joint_statement,
         asked: shown,
-        answer: mechanism if attained else ask(found.guarantee).as_json(),
+        answer: _of(found, ask(found.guarantee)),
         "mechanism": mechanism,
         "published": _published(found, answer, at, ask, verdicts),
         "statement": found.statement,
@@ -111,6 +110,13 @@ def _once(ask: Ask) -> Ask:
         return known[-1][1]
 
     return asked
+
+
+def _of(found: Accounted, bound: Bound) -> Json:
+    """A bound on the guarantee, which is one on the mechanism where a pair attains the guarantee itself."""
+    if found.attained is None or found.attained.guarantee != found.guarantee:
+        return bound.as_json()
+    return Bound(bound.lower, bound.upper, "mechanism", found.attained.pair).as_json()
 
 
 def _mechanism(found: Accounted, ask: Ask) -> Json | None:
@@ -169,7 +175,7 @@ def calibrate(
         "adjacency": adjacency.value,
         **shown,
         "noise": {"name": accountant.noise, "value": getattr(meets, accountant.noise)},
-        "epsilon": met.as_json(),
+        "epsilon": _of(found, met),
         "minimal": {
             "value_below": getattr(misses, accountant.noise),
             "epsilon_lower": number(_missed(below.guarantee, target, delta)),

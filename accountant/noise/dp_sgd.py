@@ -1,11 +1,11 @@
 """DP-SGD's accountant: Poisson-sampled sums of clipped vectors with Gaussian noise, any number of steps.
 
 For ``add-remove`` neighbours delta(epsilon) is the larger of two numbers, one for a user who leaves and one
-for a user who joins; both are attained by a user whose vectors are all the same. What is released is every
-noisy sum, so that choosing each step by the earlier ones costs nothing.
+for a user who joins; for ``replace`` there is one pair. Each is attained by a user whose vectors are all the
+same. What is released is every noisy sum, so that choosing each step by the earlier ones costs nothing.
 
 Source: Abadi et al., arXiv:1607.00133v2 (the algorithm); Zhu, Dong and Wang, arXiv:2106.08567v4, Theorems
-10 and 11. This project's statement classic.dp_sgd.
+10 and 11. This project's statements classic.dp_sgd and classic.poisson_replaced_gaussian.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from accountant.accounted import Accountant, Accounted, Attained
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from accountant.noise.gaussian import GaussianParameters, mu
+from accountant.noise.primitive import composed
 from accountant.notions import GaussianDP, Guarantee
 from accountant.parameters import Integers, Parameters, Reals, parameter
 from accountant.trust import TrustModel
@@ -50,30 +51,49 @@ def guarantee(parameters: DPSGDParameters, adjacency: Adjacency) -> Accounted:
     Raises:
         UnprovedAdjacencyError: for a relation without a proof.
     """
-    if adjacency is not Adjacency.ADD_REMOVE:
-        raise UnprovedAdjacencyError("dp-sgd", adjacency, "proved relations: add-remove")
-    found = _guarantee(parameters)
-    pair = "one user whose vectors all equal one of the clipping norm, all others' being zero, against none"
+    if adjacency not in _PROVED:
+        known = ", ".join(relation.value for relation in _PROVED)
+        raise UnprovedAdjacencyError("dp-sgd", adjacency, f"proved relations: {known}")
+    distance, statement, pair = _PROVED[adjacency]
+    found = _guarantee(parameters, distance)
     return Accounted(
         found,
         adjacency,
         TrustModel.CENTRAL,
         "every noisy sum, and with it the model after every step",
-        "classic.dp_sgd",
+        statement,
         attained=Attained(found, pair),
     )
 
 
-def _guarantee(parameters: DPSGDParameters) -> Guarantee:
-    if parameters.sampling_rate == 0 or parameters.steps == 0:
-        return GaussianDP(0)
-    if parameters.sampling_rate == 1:
-        return GaussianDP(mu(GaussianParameters(parameters.noise_multiplier, parameters.steps)))
-    from accountant.pairs.gaussian import SubsampledGaussian
-    from accountant.privacy_loss.notion import PrivacyLoss
+_PROVED = {
+    Adjacency.ADD_REMOVE: (
+        1,
+        "classic.dp_sgd",
+        "one user whose vectors all equal one of the clipping norm, all others' being zero, against none",
+    ),
+    Adjacency.REPLACE: (
+        2,
+        "classic.poisson_replaced_gaussian",
+        "one user whose vectors all equal one of the clipping norm, or its opposite, all others' being zero",
+    ),
+}
+"""Relation -> how far a sampled user moves a sum, in clipping norms; statement; the pair that attains it."""
 
-    left = SubsampledGaussian(parameters.sampling_rate, parameters.noise_multiplier)
-    return PrivacyLoss((((left, parameters.steps),), ((left.reversed(), parameters.steps),)))
+
+def _guarantee(parameters: DPSGDParameters, distance: int) -> Guarantee:
+    rate, noise, steps = parameters.sampling_rate, parameters.noise_multiplier, parameters.steps
+    if rate == 0 or steps == 0:
+        return GaussianDP(0)
+    if rate == 1:
+        return GaussianDP(mu(GaussianParameters(noise, steps, float(distance))))
+    from accountant.pairs.gaussian import SubsampledGaussian
+    from accountant.pairs.replacement import ReplacedGaussian
+
+    removed = SubsampledGaussian(rate, noise)
+    return composed(
+        steps, *((removed, removed.reversed()) if distance == 1 else (ReplacedGaussian(rate, noise),))
+    )
 
 
 ACCOUNTANT = Accountant(

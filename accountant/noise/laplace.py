@@ -1,8 +1,8 @@
 """The Laplace mechanism's accountant: numbers plus Laplace noise, composed any number of times.
 
-Answers of L1 sensitivity ``sensitivity``, given with Laplace noise of scale ``scale`` in each coordinate,
-``compositions`` times and adaptively, are dominated by as many products of one pair of shifted Laplace
-laws; answers that are numbers attain it.
+Answers that are numbers of that ``sensitivity``, given with Laplace noise of scale ``scale``,
+``compositions`` times and adaptively, are dominated by the product of as many pairs of shifted Laplace
+laws, and attain it. Answers with several coordinates are several answers, each with its own sensitivity.
 
 Source: Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10. This project's statement classic.laplace.
 """
@@ -19,7 +19,7 @@ from accountant.bounds import Bound, exactly
 from accountant.calibration import neighbours_of
 from accountant.enclosures import arb_of, bound_of, exact, precision
 from accountant.noise.bounded_loss import BoundedLoss, Enclosed
-from accountant.noise.primitive import by_sensitivity
+from accountant.noise.primitive import by_sensitivity, composed
 from accountant.notions import Guarantee, PureDP
 from accountant.parameters import Integers, Parameters, Reals, check_probability, parameter
 from accountant.published import published
@@ -40,7 +40,7 @@ class LaplaceParameters(Parameters):
         Reals(0, lower_open=True), "1", "scale b of the noise, of density exp(-|x|/b)/2b"
     )
     compositions: int = parameter(Integers(0), "answers", "how many answers are given", 1)
-    sensitivity: float = parameter(Reals(0), "1", "L1 sensitivity of each answer", 1.0)
+    sensitivity: float = parameter(Reals(0), "1", "sensitivity of each answer, a number", 1.0)
 
 
 def pure_epsilon(parameters: LaplaceParameters) -> Fraction:
@@ -74,9 +74,8 @@ def _guarantee(parameters: LaplaceParameters) -> Guarantee:
 
 def _loss(scale: float, compositions: int) -> Guarantee:
     from accountant.pairs.laplace import Laplace
-    from accountant.privacy_loss.notion import PrivacyLoss
 
-    return PrivacyLoss((((Laplace(scale), compositions),),))
+    return composed(compositions, Laplace(scale))
 
 
 def _published(parameters: LaplaceParameters) -> PublishedGuarantee:

@@ -8,23 +8,43 @@ sensitivity's own.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from accountant.accounted import Accounted, Attained, PublishedGuarantee
 from accountant.adjacency import Adjacency
-from accountant.notions import Guarantee
+from accountant.notions import Guarantee, PureDP
 from accountant.trust import TrustModel
 
-__all__ = ["by_sensitivity"]
+if TYPE_CHECKING:
+    from accountant.pairs.base import Pair
+
+__all__ = ["by_sensitivity", "composed"]
+
+
+def composed(count: int, *pairs: Pair) -> Guarantee:
+    """The guarantee of ``count`` compositions; one pair for each direction in which the losses differ.
+
+    >>> composed(0).epsilon(0).upper
+    0.0
+    """
+    if count == 0:
+        return PureDP(0)
+    from accountant.privacy_loss.notion import PrivacyLoss
+
+    return PrivacyLoss(tuple(((pair, count),) for pair in pairs))
 
 
 def by_sensitivity(
     guarantee: Guarantee,
     adjacency: Adjacency,
     statement: str,
-    pair: str,
+    pair: str | None,
     published: PublishedGuarantee | None = None,
     notes: tuple[str, ...] = (),
+    released: str = "every noisy answer",
+    trust: TrustModel = TrustModel.CENTRAL,
 ) -> Accounted:
-    """The answer of a primitive whose ``guarantee`` is exactly what ``pair`` attains.
+    """The answer of a primitive whose ``guarantee`` is exactly what ``pair`` attains, if one is named.
 
     >>> from accountant.notions import GaussianDP
     >>> by_sensitivity(GaussianDP(1), Adjacency.REPLACE, "classic.gaussian", "means 0 and 1").notes
@@ -34,10 +54,10 @@ def by_sensitivity(
     return Accounted(
         guarantee,
         adjacency,
-        TrustModel.CENTRAL,
-        "every noisy answer",
+        trust,
+        released,
         statement,
         published=published,
-        attained=Attained(guarantee, pair),
+        attained=None if pair is None else Attained(guarantee, pair),
         notes=notes if adjacency is Adjacency.BY_SENSITIVITY else (*notes, taken),
     )

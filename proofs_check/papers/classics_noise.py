@@ -133,7 +133,100 @@ LAPLACE_BASIC = _quoted(
     "delta above 0, where less is lost",
 )  # fmt: skip
 
+_NUMERICAL = "the numerical inversion, whose errors are bounded where it stands"
+_SAMPLER = "noise drawn by a sampler that is not exact"
+_COMPOSED, _SHIFTS = "classic.dominating_composition", "classic.log_concave_shifts"
+
+GEOMETRIC = Statement(
+    "classic.geometric", "project", "All answers of a geometric mechanism are a product of geometric pairs",
+    Source("arXiv:2106.08567", "v4", "Theorem 10", "classic.geometric"),
+    "T adaptive answers, each a whole number of sensitivity s with noise of mass ~ exp(-|x|/b) added, are dominated by the T-fold product "
+    "of the noise and the noise shifted by s, and inputs whose answers differ by s in the same direction every time attain it. With "
+    "delta = 0 that is T s/b.",
+    r"L(x)=\frac{|x-s|-|x|}{b}",
+    (
+        Obligation("between", make_claim(_LAPLACE, "((s-x) - x)/b == (s-2*x)/b"), "the loss at 0 <= x <= s",
+                   witness={"x": "1", "s": "3", "b": "1"}),
+    ),
+    (_SHIFTS, _COMPOSED),
+    not_covered=f"{_NUMERICAL}; that the answers have the sensitivity given; {_SAMPLER}",
+)  # fmt: skip
+
+DISCRETE_GAUSSIAN = Statement(
+    "classic.discrete_gaussian", "project", "All numbers of a discrete Gaussian mechanism are a product of pairs",
+    Source("arXiv:2106.08567", "v4", "Theorem 10", "classic.discrete_gaussian"),
+    "T adaptive answers, each a whole number of sensitivity s with noise of mass ~ exp(-x^2/(2 sigma^2)) added, are dominated by the T-fold "
+    "product of the noise and the noise shifted by s, and inputs whose answers differ by s in the same direction every time attain it.",
+    r"L(x)=\frac{s^2-2sx}{2\sigma^2}",
+    (
+        Obligation("loss", make_claim(_LAPLACE, "((x-s)**2 - x**2)/(2*b) == (s**2 - 2*s*x)/(2*b)"), "b the variance",
+                   witness={"x": "1", "s": "3", "b": "1"}),
+    ),
+    (_SHIFTS, _COMPOSED),
+    not_covered=f"{_NUMERICAL}; vectors of sensitivity s, whose coordinates are answers of their own; {_SAMPLER}",
+)  # fmt: skip
+
+BINOMIAL = Statement(
+    "classic.binomial", "project", "All counts of a binomial mechanism are a product of binomial pairs",
+    Source("arXiv:2106.08567", "v4", "Theorem 10", "classic.binomial"),
+    "T adaptive counts of sensitivity 1, each with the heads of n coins of probability p added, are dominated by the T-fold product of "
+    "(Bin(n, p), Bin(n, p) + 1) and of the same reversed; inputs whose counts differ by 1 every time attain it.",
+    r"L(x)=\ln\frac{(n+1-x)\,p}{x\,(1-p)}",
+    (
+        Obligation("loss", make_claim({"n": "[1, inf)", "x": "[1, inf)", "p": "(0, 1)"},
+                                      "((n+1-x)/x)*(p/(1-p)) == (n+1-x)*p/(x*(1-p))"),
+                   "the mass of x over that of x - 1", witness={"n": "4", "x": "2", "p": "1/2"}),
+    ),
+    (_SHIFTS, _COMPOSED),
+    not_covered=f"{_NUMERICAL}; counts of a sensitivity above 1; {_SAMPLER}",
+)  # fmt: skip
+
+RESPONSE = Statement(
+    "classic.randomised_response", "project", "Randomised response by a probability of a random answer",
+    Source("arXiv:2106.08567", "v4", "Theorem 10", "classic.randomised_response"),
+    "One of k answers is drawn uniformly with probability g, and is the truth otherwise: the truth has probability 1 - g + g/k and every other "
+    "answer g/k. Of two truths one answer each tells them apart, with losses of plus and minus log(1 + k(1-g)/g); T questions are "
+    "the T-fold product, attained.",
+    r"L=\pm\ln\left(1+\frac{k(1-\gamma)}{\gamma}\right)",
+    (
+        Obligation("ratio", make_claim({"g": "(0, 1]", "k": "[2, inf)"}, "(1 - g + g/k)/(g/k) == 1 + k*(1-g)/g"),
+                   "the odds of the truth against another answer", witness={"g": "1/2", "k": "2"}),
+        Obligation("total", make_claim({"g": "(0, 1]", "k": "[2, inf)"}, "(1 - g + g/k) + (k-1)*(g/k) == 1"),
+                   "the answers' probabilities", witness={"g": "1/2", "k": "2"}),
+    ),
+    (_COMPOSED,),
+    not_covered=_NUMERICAL,
+)  # fmt: skip
+
+CHOICES = Statement(
+    "classic.exponential", "project", "All choices of an exponential mechanism",
+    Source("arXiv:1905.04273", "v2", "Section 3", "classic.exponential"),
+    "T adaptive choices with chances ~ exp(u(r)/b), every utility moving by at most s between neighbours, are dominated by the T-fold product of "
+    "the pair of classic.bounded_range with range 2 s/b; s/b where all utilities move in one direction.",
+    r"\varepsilon=\frac{2s}{b}",
+    (
+        Obligation("range", make_claim({"s": "(0, inf)", "b": "(0, inf)"}, "(2*s/b)/(2*s) == 1/b"),
+                   "exp(epsilon u/(2 s)) is exp(u/b) at epsilon = 2 s/b", witness={"s": "1", "b": "2"}),
+    ),
+    ("classic.bounded_range", "classic.exponential_range", _COMPOSED),
+    not_covered=f"{_NUMERICAL}; that some choice attains it: a given set of utilities may lose less; {_SAMPLER}",
+)  # fmt: skip
+
+PERMUTED = Statement(
+    "classic.permuted", "project", "All choices of permute-and-flip",
+    Source("arXiv:2010.12603", "v1", "Theorem 1", "classic.permuted"),
+    "T adaptive choices by permute-and-flip with coins of chance exp((u(r) - max u)/b), every utility moving by at most s between neighbours, are "
+    "dominated by the T-fold product of randomised response at 2 s/b.",
+    r"\varepsilon=\frac{2s}{b}",
+    (
+        Obligation("range", make_claim({"s": "(0, inf)", "b": "(0, inf)"}, "(2*s/b)/(2*s) == 1/b"),
+                   "exp(epsilon u/(2 s)) is exp(u/b) at epsilon = 2 s/b", witness={"s": "1", "b": "2"}),
+    ),
+    ("classic.permute_and_flip", "classic.kairouz_oh_viswanath", _COMPOSED),
+    not_covered=f"{_NUMERICAL}; that some choice attains it; {_SAMPLER}",
+)  # fmt: skip
+
 STATEMENTS = (
     GAUSSIAN_PROFILE, GAUSSIAN_COMPOSITION, GAUSSIAN, GAUSSIAN_CLASSICAL, DOMINATING_COMPOSITION, POISSON, DP_SGD,
-    LAPLACE, LAPLACE_BASIC,
+    LAPLACE, LAPLACE_BASIC, GEOMETRIC, DISCRETE_GAUSSIAN, BINOMIAL, RESPONSE, CHOICES, PERMUTED,
 )  # fmt: skip

@@ -1,0 +1,54 @@
+"""The accountant of discrete Gaussian noise on whole numbers, composed any number of times.
+
+Source: Canonne, Kamath and Steinke, arXiv:2004.00010, Definition 1 and Theorem 7. This project's statement
+classic.discrete_gaussian.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from accountant.accounted import Accountant, Accounted
+from accountant.adjacency import Adjacency
+from accountant.enclosures import exact
+from accountant.noise.primitive import by_sensitivity, composed
+from accountant.parameters import Integers, Parameters, Reals, parameter
+
+__all__ = ["ACCOUNTANT", "DiscreteGaussianParameters", "guarantee"]
+
+
+@dataclass(frozen=True)
+class DiscreteGaussianParameters(Parameters):
+    """Discrete Gaussian noise, how often it is drawn, and what it hides."""
+
+    sigma: float = parameter(
+        Reals(0, lower_open=True), "1", "the noise has mass ~ exp(-x^2/(2 sigma^2)) on the whole numbers"
+    )
+    compositions: int = parameter(Integers(0), "answers", "how many numbers are given", 1)
+    sensitivity: int = parameter(Integers(1), "1", "sensitivity of each number, a whole number", 1)
+
+
+def guarantee(
+    parameters: DiscreteGaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
+) -> Accounted:
+    """The exact guarantee of all numbers together, attained by two inputs at the sensitivity.
+
+    >>> guarantee(DiscreteGaussianParameters(sigma=5.0)).guarantee.epsilon("1e-6").upper
+    0.834976
+    """
+    from accountant.pairs.discrete_gaussian import DiscreteGaussian
+
+    shift = parameters.sensitivity
+    found = composed(parameters.compositions, DiscreteGaussian(exact(parameters.sigma) ** 2, shift))
+    pair = f"two inputs whose answers differ by {shift}, always in the same direction"
+    return by_sensitivity(found, adjacency, "classic.discrete_gaussian", pair)
+
+
+ACCOUNTANT = Accountant(
+    "discrete-gaussian",
+    "Discrete Gaussian mechanism",
+    DiscreteGaussianParameters,
+    guarantee,
+    "sigma",
+    adjacency=Adjacency.BY_SENSITIVITY,
+)

@@ -1,0 +1,65 @@
+"""The accountant of permute-and-flip, which chooses better than the exponential mechanism at one epsilon.
+
+It is differentially private with 2 sensitivity/scale, and nothing smaller is proved of its losses: the pair
+of randomised response serves it.
+
+Source: McKenna and Sheldon, arXiv:2010.12603, Theorem 1. This project's statement classic.permuted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from accountant.accounted import Accountant, Accounted
+from accountant.adjacency import Adjacency
+from accountant.enclosures import exact
+from accountant.noise.bounded_loss import BoundedLoss
+from accountant.noise.primitive import by_sensitivity, composed
+from accountant.notions import Guarantee, PureDP
+from accountant.parameters import Integers, Parameters, Reals, parameter
+
+__all__ = ["ACCOUNTANT", "PermuteAndFlipParameters", "guarantee"]
+
+
+@dataclass(frozen=True)
+class PermuteAndFlipParameters(Parameters):
+    """How flat the choice is, and how far utilities move."""
+
+    scale: float = parameter(
+        Reals(0, lower_open=True), "utility", "coins go with exp((utility - best)/scale)"
+    )
+    compositions: int = parameter(Integers(0), "choices", "how many choices are made", 1)
+    sensitivity: float = parameter(Reals(0), "utility", "how far one utility moves between neighbours", 1.0)
+
+
+def guarantee(
+    parameters: PermuteAndFlipParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
+) -> Accounted:
+    """The guarantee of all choices together.
+
+    >>> guarantee(PermuteAndFlipParameters(scale=20.0, compositions=100)).guarantee.epsilon(0).upper
+    10.0
+    """
+    released = "every choice"
+    return by_sensitivity(_guarantee(parameters), adjacency, "classic.permuted", None, released=released)
+
+
+def _guarantee(parameters: PermuteAndFlipParameters) -> Guarantee:
+    from accountant.pairs.exponential_mechanism import permute_and_flip
+
+    epsilon = 2 * exact(parameters.sensitivity) / exact(parameters.scale)
+    if epsilon == 0 or parameters.compositions == 0:
+        return PureDP(0)
+    return BoundedLoss(
+        parameters.compositions * epsilon, composed(parameters.compositions, permute_and_flip(epsilon))
+    )
+
+
+ACCOUNTANT = Accountant(
+    "permute-and-flip",
+    "Permute-and-flip",
+    PermuteAndFlipParameters,
+    guarantee,
+    "scale",
+    adjacency=Adjacency.BY_SENSITIVITY,
+)

@@ -1,0 +1,69 @@
+"""The accountant of randomised response: now and then a random answer instead of the true one.
+
+Source: Warner (1965); Kairouz, Bonawitz and Ramage, arXiv:1602.07387, for more than two answers. This
+project's statement classic.randomised_response.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from accountant.accounted import Accountant, Accounted
+from accountant.adjacency import Adjacency
+from accountant.enclosures import exact
+from accountant.noise.primitive import by_sensitivity, composed
+from accountant.parameters import Integers, Parameters, Reals, parameter
+from accountant.trust import TrustModel
+
+__all__ = ["ACCOUNTANT", "RandomisedResponseParameters", "guarantee", "truth"]
+
+
+@dataclass(frozen=True)
+class RandomisedResponseParameters(Parameters):
+    """How often the answer is random, among how many, and how many questions there are."""
+
+    randomness: float = parameter(
+        Reals(0, 1, lower_open=True), "1", "probability that the answer is drawn uniformly at random"
+    )
+    categories: int = parameter(Integers(2), "answers", "how many answers there are to choose from", 2)
+    compositions: int = parameter(Integers(0), "answers", "how many questions one person answers", 1)
+
+
+def truth(parameters: RandomisedResponseParameters) -> Fraction:
+    """The probability of the true answer: 1 - randomness + randomness/categories.
+
+    >>> truth(RandomisedResponseParameters(randomness=0.5))
+    Fraction(3, 4)
+    """
+    random = exact(parameters.randomness)
+    return 1 - random + random / parameters.categories
+
+
+def guarantee(
+    parameters: RandomisedResponseParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
+) -> Accounted:
+    """The exact guarantee of all answers of one person, attained by two truths.
+
+    >>> guarantee(RandomisedResponseParameters(randomness=0.5)).guarantee.epsilon(0).upper
+    1.098612
+    """
+    from accountant.pairs.randomised_response import truthful_response
+
+    count = parameters.compositions if parameters.randomness < 1 else 0
+    found = composed(count, *([truthful_response(truth(parameters), parameters.categories)] if count else []))
+    pair = "two people whose true answers differ on every question"
+    released = "every answer of one person"
+    return by_sensitivity(
+        found, adjacency, "classic.randomised_response", pair, released=released, trust=TrustModel.LOCAL
+    )
+
+
+ACCOUNTANT = Accountant(
+    "randomised-response",
+    "Randomised response, two answers or more",
+    RandomisedResponseParameters,
+    guarantee,
+    "randomness",
+    adjacency=Adjacency.BY_SENSITIVITY,
+)
