@@ -26,15 +26,24 @@ class TooManyTermsError(ArithmeticError):
 
 @dataclass(frozen=True)
 class Weights:
-    """The weights w_j = 1 - exp(-rate (start + step j)) of a sum, j = 0, 1, ...; step is 1 or -1."""
+    """The weights w_j = 1 - exp(-rate (start + step j)) of a sum, j = 0, 1, ...; step is 1 or -1.
 
-    rate: flint.arb
-    start: float
-    step: int
+    Without a rate all weights are 1.
+    """
+
+    rate: flint.arb | None = None
+    start: float = 0.0
+    step: int = 1
 
     def decay(self, index: int) -> flint.arb:
         """1 - w_j."""
+        if self.rate is None:
+            return flint.arb(0)
         return (-self.rate * (self.start + self.step * index)).exp()
+
+    def growth(self) -> flint.arb:
+        """What 1 - w_j is multiplied by from one j to the one below."""
+        return flint.arb(1) if self.rate is None else (self.rate * self.step).exp()
 
 
 def bessel(z: flint.arb, order: float) -> flint.arb:
@@ -59,7 +68,7 @@ def finite_sum(z: flint.arb, factor: flint.arb, order: float, count: int, weight
         return total * bessel(z, order)
     last = order + count - 1
     ratio, twice = bessel(z, last + 1) / bessel(z, last), 2 / z
-    decay, growth = weights.decay(count - 1), (weights.rate * weights.step).exp()
+    decay, growth = weights.decay(count - 1), weights.growth()
     while True:
         total = (1 - decay) + factor * ratio * total
         if last == order:

@@ -56,6 +56,25 @@ GAUSSIAN = Statement(
     not_covered="a smoothing chosen from the private data; a smooth bound in another norm",
 )  # fmt: skip
 
+RENYI = Statement(
+    "classic.smooth_gaussian_renyi", "project", "Gaussian noise scaled by a smooth bound: its Renyi curve",
+    Source(_NRS, ", 2007", "Gaussian noise", "classic.smooth_gaussian_renyi"),
+    "At every order 1 + z < 1 + 1/(exp(2 beta) - 1) the largest Renyi divergence over all admissible pairs is that of the wider Gaussian from the "
+    "narrower at the largest shift a and the full ratio: a^2 (z+1)/(2 g) - (d/2)(2 beta + log(g)/z), g = 1 - (exp(2 beta) - 1) z.",
+    r"D_{1+z}=\frac{a^2(1+z)}{2g}-\frac d2\left(2\beta+\frac{\log g}{z}\right)",
+    (
+        Obligation("wide", make_claim({"x": "[0, inf)", "z": "(0, inf)"}, "(1 + x)*1 >= 1 - x*z"),
+                   "x = e^s - 1: e^s >= g, so that the wide pair's second term rises", witness={"x": "0", "z": "1"}),
+        Obligation("narrow", make_claim({"x": "[0, inf)", "z": "(0, inf)"}, "(1 + x) + x*z >= 1"),
+                   "the narrow pair's first term is below that at equal scales", witness={"x": "0", "z": "1"}),
+        Obligation("convex", make_claim({"h": "(0, inf)", "z": "(0, inf)"}, "2*h**2 - h*(h - z) == h**2 + h*z"),
+                   "f = 1/g has f'' = (2 g'^2 - g g'')/g^3; with g = h - z, g' = g'' = h = e^s (1+z), the numerator is positive", witness={"h": "1", "z": "1"}),
+    ),
+    (), (f"the moment-generating function of the loss of two Gaussians; a convex f has f(s) + f(-s) >= 2 f(0) ({_NOTE})",
+         "D_order of two Gaussians rises with the distance of their means"),
+    not_covered="the tightest composition of delta(epsilon) curves, which is below what the Renyi curve gives",
+)  # fmt: skip
+
 _LAPLACE = {"r": "(1, inf)", "y": "(1, inf)"}
 LAPLACE = Statement(
     "classic.smooth_laplace", "project", "Laplace noise scaled by a smooth bound: three pairs are the worst",
@@ -129,4 +148,4 @@ PUBLISHED = (
             "For density 1/(1 + |z|^g), g > 1: noise >= 2(g+1)/epsilon and beta <= epsilon/(2(g+1)) give epsilon-privacy.", "several coordinates"),
 )  # fmt: skip
 
-STATEMENTS = (PAIR, GAUSSIAN, LAPLACE, PURE, LOG_NORMAL, *PUBLISHED)
+STATEMENTS = (PAIR, GAUSSIAN, RENYI, LAPLACE, PURE, LOG_NORMAL, *PUBLISHED)
