@@ -13,7 +13,7 @@ from accountant.pairs.base import Cells, Floats, Pair
 from accountant.pairs.subsampled import loss_before_sampling
 from accountant.pairs.visible_coin import VisibleChoice
 
-__all__ = ["FixedSize", "with_replacement", "without_replacement"]
+__all__ = ["Everything", "FixedSize", "with_replacement", "without_replacement"]
 
 _ULP = 2.0**-52
 _PROBE = np.array([-2.1234567, -0.51234567, -0.1234567, 0.1234567, 0.51234567, 2.1234567])
