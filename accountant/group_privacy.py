@@ -33,7 +33,7 @@ def group_privacy(guarantee: Guarantee, records: int) -> Guarantee:
 
     Approximate privacy becomes (k epsilon, delta (e^(k epsilon) - 1)/(e^epsilon - 1)) (Vadhan 2017, Lemma
     2.2), zCDP k^2 rho (Bun and Steinke, arXiv:1605.02065v1, Proposition 1.9), Gaussian privacy k mu (Dong,
-    Roth and Su, arXiv:1905.02383v3, Theorem 4), Renyi privacy the curve of ``docs/notes/group_privacy.md``,
+    Roth and Su, arXiv:1905.02383v3, Section 2.5), Renyi privacy the curve of ``docs/notes/group_privacy.md``,
     and every other guarantee a ``GroupProfile``.
 
     >>> group_privacy(GaussianDP(0.5), 4)
@@ -121,7 +121,7 @@ class GroupProfile:
     delta(-e) = 1 - e^-e + e^-e delta(e); the best split attains 1 - f composed k times. The lower end
     composes the upper ends of the trade-off function at one point.
 
-    Source: Dong, Roth and Su, arXiv:1905.02383v3, Theorem 4; the split is in docs/notes/group_privacy.md.
+    Source: Dong, Roth and Su, arXiv:1905.02383v3, Section 2.5; the split is in docs/notes/group_privacy.md.
 
     >>> GroupProfile(GaussianDP("0.5"), 2).delta(1).upper
     0.126937

@@ -162,7 +162,7 @@ def _secants(at: partial[tuple[flint.arb, flint.arb, flint.arb]], best: float, o
 
 @_ends.register
 def _(guarantee: GaussianDP, alpha: Fraction) -> tuple[flint.arb, flint.arb]:
-    """G_mu(alpha) = Phi(Phi^-1(1 - alpha) - mu) (Dong, Roth and Su, arXiv:1905.02383v3, Equation 6)."""
+    """G_mu(alpha) = Phi(Phi^-1(1 - alpha) - mu) (Dong, Roth and Su, arXiv:1905.02383v3, Section 2.2)."""
     if alpha == 0:
         return flint.arb(1), flint.arb(1)
     low, high = (arb_of(end) for end in ends_of(guarantee.mu, "mu"))
@@ -172,7 +172,7 @@ def _(guarantee: GaussianDP, alpha: Fraction) -> tuple[flint.arb, flint.arb]:
 
 @_ends.register
 def _(guarantee: ApproxDP, alpha: Fraction) -> tuple[flint.arb, flint.arb]:
-    """max(0, 1 - delta - e^epsilon alpha, e^-epsilon (1 - delta - alpha)) (the same, Proposition 3)."""
+    """max(0, 1 - delta - e^epsilon alpha, e^-epsilon (1 - delta - alpha)) (the same, Section 2.1)."""
     corners = zip(
         ends_of(guarantee.epsilon_parameter, "epsilon"),
         ends_of(guarantee.delta_parameter, "delta"),
