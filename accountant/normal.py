@@ -104,28 +104,46 @@ def interval_masses(edges: Floats, shift: tuple[float, float] = (0.0, 0.0)) -> t
 
     Source: this project, docs/notes/loss_grid.md, section 1.
     """
-    place, off = shift
     edges = np.clip(edges, -_FAR, _FAR)
-    y = np.clip(edges - place, -_FAR, _FAR)
-    moved = off + _U * (np.abs(y) + 1e-300)
-    low, high = y[:-1], y[1:]
-    masses, errors = np.empty(len(y) + 1), np.empty(len(y) + 1)
-    ends = np.array([-y[0], y[-1]])
+    masses, errors = np.empty(len(edges) + 1), np.empty(len(edges) + 1)
+    ends = np.array([shift[0] - edges[0], edges[-1] - shift[0]])
     masses[[0, -1]] = upper_tail(ends)
-    errors[[0, -1]] = _TAIL_ERROR + _by_moving(ends, moved[[0, -1]])
-    half = np.diff(edges) / 2
-    middle = np.clip((edges[:-1] + half) - place, -_FAR, _FAR)
-    short = (half <= 1 / 16) & (np.abs(middle) * half <= 1 / 4) & (np.abs(middle) <= _END)
-    inner, spread = masses[1:-1], errors[1:-1]
-    m, u = middle[short], half[short]
-    inner[short] = _density(m) * 2 * u * _series(m, u)
-    away = off + _U * (2 * np.abs(m) + abs(place) + u)
-    spread[short] = _SHORT_ERROR + _by_moving(np.abs(m) + u, away)
-    long = ~short
-    inner[long], spread[long] = _difference(low[long], high[long], np.maximum(moved[:-1], moved[1:])[long])
+    errors[[0, -1]] = _TAIL_ERROR + _by_moving(ends, shift[1] + _U * (np.abs(ends) + 1e-300))
+    for start in range(0, len(edges) - 1, _BLOCK):
+        block = slice(start + 1, start + 1 + len(edges[start + 1 : start + 1 + _BLOCK]))
+        masses[block], errors[block] = _between(edges[start : start + 1 + _BLOCK], *shift)
     tiny = masses < 2 * SMALLEST_MASS
     masses[tiny], errors[tiny] = 2 * SMALLEST_MASS, 1.0
     return masses, errors
+
+
+_BLOCK = 2**14
+"""So many cells at a time, for the processor's cache."""
+
+
+def _between(edges: Floats, place: float, off: float) -> tuple[Floats, Floats]:
+    """Masses of N(place, 1) between the edges: short cells by the series, long ones as a difference."""
+    half = np.diff(edges) / 2
+    middle = (edges[:-1] + half) - place
+    short = (half <= 1 / 16) & (np.abs(middle) * half <= 1 / 4) & (np.abs(middle) <= _END)
+    if short.all():
+        return _short_cells(middle, half, place, off)
+    masses, errors = np.empty(len(half)), np.empty(len(half))
+    masses[short], errors[short] = _short_cells(middle[short], half[short], place, off)
+    y = edges - place
+    moved = off + _U * (np.abs(y) + 1e-300)
+    low, high, long = y[:-1], y[1:], ~short
+    masses[long], errors[long] = _difference(
+        low[long], high[long], np.maximum(moved[:-1], moved[1:])[long]
+    )
+    return masses, errors
+
+
+def _short_cells(m: Floats, u: Floats, place: float, off: float) -> tuple[Floats, Floats]:
+    """Masses of the cells m - u .. m + u, m counted from ``place``, and relative errors."""
+    size = np.abs(m)
+    away = off + _U * (2 * size + abs(place) + u)
+    return _density(m) * 2 * u * _series(m, u), _SHORT_ERROR + _by_moving(size + u, away)
 
 
 def _by_moving(y: Floats, distance: Floats) -> Floats:

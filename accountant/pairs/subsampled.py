@@ -72,6 +72,24 @@ class Subsampled:
             low = min(low, least - 16 * _U * (1 + abs(least)))
         return (low, high) if self.removes else (-high, -low)
 
+    @property
+    def _atoms(self) -> tuple[float, float] | None:
+        """The losses of the extreme atoms, where the pair's own losses have atoms."""
+        if getattr(self.pair, "lattice", None) is None:
+            return None
+        low, high = (self._after(end) for end in self.pair.loss_range())
+        return (low, high) if self.removes else (-high, -low)
+
+    @property
+    def lattice(self) -> float | None:
+        """The distance of the extreme atoms."""
+        return self._atoms and self._atoms[1] - self._atoms[0]
+
+    @property
+    def origin(self) -> float:
+        """The loss of one of them."""
+        return self._atoms[1] if self._atoms else 0.0
+
     def _after(self, loss: float) -> float:
         if loss > 1:
             return loss + math.log(self.rate) + math.log1p((1 - self.rate) / self.rate * math.exp(-loss))

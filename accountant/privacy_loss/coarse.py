@@ -34,7 +34,7 @@ class Guide:
         """The coarse law of ``parts`` with their counts."""
         positive = np.geomspace(1e-9, 1e5, _EDGES)
         edges = np.concatenate([-positive[::-1], positive])
-        rows = [_row(pair, edges) for pair, _ in parts]
+        rows = [_row(pair, _with_ends(edges, pair.loss_range())) for pair, _ in parts]
         logs = [math.log1p(-min(row[4], 1 - 1e-16)) * count for row, (_, count) in zip(rows, parts, strict=True)]
         losses, masses, lows, highs = (np.stack([row[i] for row in rows]) for i in range(4))
         used = np.isfinite(masses).any(axis=0)
@@ -62,21 +62,33 @@ class Guide:
         return epsilon, value - tilt * epsilon - math.log(tilt * (tilt + 1) * math.sqrt(2 * math.pi * curvature))
 
     def ranges(self, tilt: float, log_goal: float, small: float) -> tuple[Floats, Floats]:
-        """For each part, losses beyond which it matters less than exp(log_goal), or ``small`` when tilted."""
+        """For each part, losses beyond which it matters less than exp(log_goal), or ``small`` when tilted.
+
+        What lies below the first is counted as if raised to it.
+        """
         rows, last = np.arange(len(self.losses)), self.losses.shape[1] - 1
         above = np.cumsum(np.exp(self.logs)[:, ::-1], axis=1)[:, ::-1] * self.counts[:, None]
         with np.errstate(divide="ignore"):
             high = last - np.argmax((np.log(above) > log_goal)[:, ::-1], axis=1)
         highs = self.highs[rows, high]
         tilted = self.logs + tilt * np.minimum(self.losses, highs[:, None])
-        weights = np.exp(tilted - tilted.max(axis=1, keepdims=True))
-        below = np.cumsum(weights, axis=1) * self.counts[:, None] / weights.sum(axis=1, keepdims=True)
-        low = np.minimum(np.argmax(below > small, axis=1), high)
+        top = tilted.max(axis=1, keepdims=True)
+        total = top + np.log(np.exp(tilted - top).sum(axis=1, keepdims=True))
+        with np.errstate(divide="ignore"):
+            under = np.log(np.cumsum(np.exp(self.logs), axis=1) - np.exp(self.logs))
+            raised = under + tilt * self.lows + np.log(self.counts)[:, None]
+        low = np.minimum(np.maximum(np.argmax(raised > total + math.log(small), axis=1) - 1, 0), high)
         return self.lows[rows, low], highs
 
     def cut(self, lows: Floats, highs: Floats) -> Guide:
         """The law with losses clipped to the ranges."""
         return replace(self, losses=np.clip(self.losses, lows[:, None], highs[:, None]))
+
+
+def _with_ends(edges: Floats, ends: tuple[float, float]) -> Floats:
+    """The edges, and two just inside the range, so that atoms at its ends have cells of their own."""
+    inside = [end * (1 - math.copysign(1e-9, end) * side) for side, end in zip((-1, 1), ends, strict=True)]
+    return np.sort(np.append(edges, np.clip(inside, -2e5, 2e5)))
 
 
 def _row(pair: Pair, edges: Floats) -> tuple[Floats, Floats, Floats, Floats, float]:

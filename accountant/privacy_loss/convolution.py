@@ -88,7 +88,7 @@ def _spectrum_less_one(x: Floats) -> tuple[Complexes, float]:
 
 def _power(less_one: Complexes, count: int) -> tuple[Complexes, Floats]:
     """(1 + z)^count and its absolute error, by the logarithm where z is small, else by squaring."""
-    if count > 8 and np.abs(less_one).max() < 0.5:
+    if count > 64 and np.abs(less_one).max() < 0.5:
         return _power_by_logarithm(less_one, count)
     result = _power_by_squaring(1 + less_one, count)
     return result, 8 * count * _U * np.abs(result)

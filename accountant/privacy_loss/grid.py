@@ -32,7 +32,7 @@ class LossLaw:
     infinite: float
 
 
-def law_above(pair: Pair, step: float, first: int, last: int) -> LossLaw:
+def law_above(pair: Pair, step: float, first: int, last: int, origin: float = 0.0) -> LossLaw:
     """A law whose composition has at least the privacy profile of the pair's, at every epsilon.
 
     Args:
@@ -40,6 +40,7 @@ def law_above(pair: Pair, step: float, first: int, last: int) -> LossLaw:
         step: the grid's step, above 0.
         first, last: the grid points used; losses below are raised to the first, those above it are shared
             between the last and infinity.
+        origin: the loss of grid point 0, at least 0 and below the step.
 
     >>> from accountant.pairs.gaussian import SubsampledGaussian
     >>> law = law_above(SubsampledGaussian(1.0, 1.0), 0.125, -80, 80)
@@ -50,9 +51,9 @@ def law_above(pair: Pair, step: float, first: int, last: int) -> LossLaw:
     Source: Doroshenko, Ghazi, Kamath, Kumar and Manurangsi, arXiv:2207.04380v1, Section 3 (the splitting);
     this project, docs/notes/loss_grid.md, section 3 (rounding).
     """
-    points = np.arange(first, last + 1) * step
+    points = np.arange(first, last + 1) * step + origin
     cells = pair.cells(points)
-    slack = cells.slack + 2 * _U * float(np.abs(points[[0, -1]]).max())
+    slack = cells.slack + 4 * _U * float(np.abs(points[[0, -1]]).max())
     mass = cells.p * (1 + cells.p_error) * (1 + 8 * _U)
     at_low = _share(cells, points, slack)
     width = -math.expm1(-step) * (1 - 8 * _U)
@@ -63,7 +64,7 @@ def law_above(pair: Pair, step: float, first: int, last: int) -> LossLaw:
     masses[0] += mass[0]
     masses[-1] += mass[-1] * at_low[-1]
     infinite = (mass[-1] * (1 - at_low[-1]) + cells.infinite[1]) * (1 + 8 * _U)
-    return LossLaw(first, masses * (1 + 8 * _U), slack, float(infinite))
+    return LossLaw(first, masses * (1 + 8 * _U), origin + slack + 2 * _U * abs(origin), float(infinite))
 
 
 def _share(cells: Cells, points: Floats, slack: float) -> Floats:
@@ -81,7 +82,9 @@ def _tail(error: float | Floats) -> float | Floats:
     return error if isinstance(error, float) else error[1:]
 
 
-def law_below(pair: Pair, step: float, first: int, last: int, tilt: float) -> LossLaw:
+def law_below(
+    pair: Pair, step: float, first: int, last: int, tilt: float, origin: float = 0.0
+) -> LossLaw:
     """A law whose composition has at most the privacy profile of the pair's, at every epsilon.
 
     Cells centred at the grid points are merged; shares of neighbouring outcomes are then moved over, so that
@@ -93,6 +96,7 @@ def law_below(pair: Pair, step: float, first: int, last: int, tilt: float) -> Lo
         step: the grid's step, above 8 times the slack of the pair's edges.
         first, last: the grid points used; losses below are dropped, those above lowered to the last.
         tilt: where the accuracy is wanted, as weights exp(tilt loss); any finite number is sound.
+        origin: the loss of grid point 0, at least 0 and below the step.
 
     >>> from accountant.pairs.gaussian import SubsampledGaussian
     >>> law = law_below(SubsampledGaussian(1.0, 1.0), 0.125, -80, 80, 1.0)
@@ -105,7 +109,7 @@ def law_below(pair: Pair, step: float, first: int, last: int, tilt: float) -> Lo
 
     Source: this project, docs/notes/loss_grid.md, section 4.
     """
-    points = np.arange(first, last + 1) * step
+    points = np.arange(first, last + 1) * step + origin
     cells = pair.cells(np.append(points - step / 2, points[-1] + step / 2))
     if cells.slack + 4 * _U * float(np.abs(points[[0, -1]]).max()) > step / 8:
         raise ValueError(f"step ({step!r}) must be above 8 times the slack of the cells' edges ({cells.slack!r})")
@@ -118,7 +122,7 @@ def law_below(pair: Pair, step: float, first: int, last: int, tilt: float) -> Lo
     placed[1:] += np.where(kept, inner * up, 0.0)[:-1]
     placed[:-1] += np.where(kept, inner * down, inner)[1:]
     placed[-1] += masses[-1]
-    return LossLaw(first, placed * (1 - 16 * _U), -beta, cells.infinite[0])
+    return LossLaw(first, placed * (1 - 16 * _U), origin - beta - 4 * _U * (origin + beta + step), cells.infinite[0])
 
 
 def _mended(masses: Floats, residual: Floats, step: float) -> tuple[Floats, Floats, NDArray[np.bool_]]:

@@ -63,15 +63,15 @@ class LossSum:
         """
         if not epsilon >= 0:
             raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
-        if epsilon == math.inf:
-            return max(0.0, self.infinite)
+        if epsilon > self._farthest:
+            return min(1.0, self.beyond + self.infinite) if self.sign > 0 else self.infinite
         rounding = (
             8 * _U * (abs(epsilon) + abs(self.offset) + self.step * (abs(self.start) + len(self.outer)))
         )
         at = epsilon - self.offset - self.sign * rounding
         index = math.floor(at / self.step) + 1 - self.start
         if index >= len(self.outer):
-            return min(1.0, self.beyond + self.infinite) if self.sign > 0 else max(0.0, self.infinite)
+            return min(1.0, self.beyond + self.infinite) if self.sign > 0 else self.infinite
         if self.sign > 0:
             return 1.0 if index < 0 else float(self._above(at, index, rounding))
         here = 0.0 if index < 0 else float(self._below(at, np.array([index]), rounding)[0])
@@ -100,6 +100,11 @@ class LossSum:
         rounding = 8 * _U * float(np.abs(points[[0, -1]]).max())
         values = self._below(points, index, rounding)
         return np.asarray(np.maximum.accumulate(values[::-1])[::-1])
+
+    @property
+    def _farthest(self) -> float:
+        """Some epsilon beyond the window."""
+        return abs(self.offset) + self.step * (abs(self.start) + 2 * len(self.outer))
 
     @property
     def _slop(self) -> float:
