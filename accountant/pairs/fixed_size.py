@@ -160,10 +160,10 @@ def with_replacement(group: Callable[[int], Pair], sample: int, records: int, mo
     """The pair of a mechanism on ``sample`` records drawn independently from ``records``, one being replaced.
 
     Args:
-        group: k -> a pair that dominates the mechanism when k copies of one record become k copies of
-            another, with one privacy loss in both directions.
+        group: k -> a pair that dominates the mechanism when k records of its input become k others, with
+            one privacy loss in both directions.
         sample, records: integers from 1 on.
-        most: more than ``most`` copies are charged as if they revealed everything.
+        most: more than ``most`` copies of one record are charged as if they revealed everything.
 
     Source: Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 10; as one pair: project statement
     classic.with_replacement_pair, docs/notes/sampling.md, section 4.

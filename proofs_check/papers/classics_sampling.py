@@ -49,7 +49,7 @@ WITH_REPLACEMENT = _quoted(
     "with_replacement", "Amplification by sampling with replacement", (*_BALLE, "Theorem 10"),
     "M on m records drawn independently and uniformly from n, under replacement of one record, q = 1 - (1 - 1/n)^m: "
     "delta'(log(1 + q (e^epsilon - 1))) <= sum over k = 1..m of P(Bin(m, 1/n) = k) delta_k(epsilon), epsilon >= 0, delta_k the profile "
-    "of M when k copies of one record are replaced by k copies of another.",
+    "of M when k records of its input are replaced.",
     r"\delta'\big(\log(1+q(e^{\varepsilon}-1))\big)\le\sum_{k=1}^{m}\binom{m}{k}n^{-k}(1-1/n)^{m-k}\,\delta_k(\varepsilon)",
     "epsilon below 0, which composition needs (classic.with_replacement_pair); add/remove neighbours",
 )  # fmt: skip
@@ -85,7 +85,7 @@ FIXED_SIZE_PAIR = Statement(
 WITH_REPLACEMENT_PAIR = Statement(
     "classic.with_replacement_pair", "project", "One pair for sampling with replacement that composes",
     _note("docs/notes/sampling.md, section 4", "classic.with_replacement_pair"),
-    "Let (P_k, Q_k) dominate M when k copies of one record are replaced by k copies of another, each with one profile in both directions. The visible "
+    "Let (P_k, Q_k) dominate M when k records of its input are replaced by any k others, each with one profile in both directions. The visible "
     "choice of k with P(Bin(m, 1/n) = k)/q, k = 1..m, q = 1 - (1 - 1/n)^m, put in the place of (P, Q) in classic.fixed_size_pair, dominates M "
     "on m records drawn with replacement.",
     r"\sum_{k}w_k\,\delta_k(\varepsilon)=q\,H_{e^\varepsilon}\Big(\bigoplus_k\tfrac{w_k}{q}P_k\,\Big\|\,\bigoplus_k\tfrac{w_k}{q}Q_k\Big)",
@@ -94,7 +94,7 @@ WITH_REPLACEMENT_PAIR = Statement(
                    witness={"u": "1/2", "w": "1/2"}),
     ),
     ("classic.with_replacement", "classic.fixed_size_pair", "classic.visible_choice"),
-    not_covered="what a mechanism loses on k copies: the pairs are the caller's",
+    not_covered="what a mechanism loses on k replaced records: the pairs are the caller's",
 )  # fmt: skip
 
 _AMPLIFIED = {"q": "(0, 1]", "alpha": "[1, inf)"}

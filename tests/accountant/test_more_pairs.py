@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 from accountant.enclosures import precision
+from accountant.notions import GaussianDP
 from accountant.pairs import discrete_gaussian
+from accountant.pairs.atoms import Atoms
 from accountant.pairs.base import Cells, Pair
 from accountant.pairs.binomial import ShiftedBinomial
 from accountant.pairs.discrete_gaussian import DiscreteGaussian
@@ -27,6 +29,7 @@ from accountant.pairs.randomised_response import RandomisedResponse, truthful_re
 from accountant.pairs.replacement import ReplacedGaussian, poisson_replaced
 from accountant.pairs.unequal_gaussians import UnequalGaussians
 from accountant.pairs.visible_coin import Nothing, VisibleChoice, visible_coin
+from accountant.privacy_loss.notion import PrivacyLoss
 
 
 @pytest.fixture(autouse=True)
@@ -481,6 +484,48 @@ def test_the_coin_of_a_step_is_no_sampling_rate() -> None:
     """Sampling within a visible coin's steps costs more than sampling at the product of the rates."""
     shown = visible_coin(SubsampledGaussian(0.1, 1.0), 0.5)
     assert _delta(shown, 0.3) > _delta(SubsampledGaussian(0.05, 1.0), 0.3)
+
+
+def test_replacing_without_sampling_is_a_gaussian_of_twice_the_shift() -> None:
+    found = PrivacyLoss([[(ReplacedGaussian(1.0, 2.0), 10)]]).epsilon("1e-6")
+    exactly = GaussianDP(Fraction(math.sqrt(10))).epsilon("1e-6")
+    assert found.lower <= exactly.upper
+    assert exactly.lower <= found.upper
+    assert found.relative_width < 1e-6
+
+
+def test_randomised_response_composes_as_two_points_do() -> None:
+    """Against the binomial sum over 60 answers, in exact arithmetic up to the exponential."""
+    epsilon, times, target = mpf("0.1"), 60, mpf("0.6")
+    truth = mpmath.exp(epsilon) / (1 + mpmath.exp(epsilon))
+    terms = [
+        mpmath.binomial(times, k)
+        * truth**k
+        * (1 - truth) ** (times - k)
+        * (1 - mpmath.exp(target - epsilon * (2 * k - times)))
+        for k in range(times + 1)
+    ]
+    delta = mpmath.fsum(max(term, mpf(0)) for term in terms)
+    found = PrivacyLoss([[(RandomisedResponse("0.1"), times)]]).delta("0.6")
+    assert mpf(found.lower) <= delta <= mpf(found.upper)
+    assert found.relative_width < 1e-6
+
+
+def test_bounded_range_lies_between_two_points_and_randomised_response() -> None:
+    ours = PrivacyLoss([[(BoundedRange("0.1"), 100)]]).epsilon("1e-6")
+    assert ours.upper < PrivacyLoss([[(RandomisedResponse("0.1"), 100)]]).epsilon("1e-6").lower
+    share = Fraction(
+        "0.5125"
+    )  # the two-point pair with t = 0.05, masses rounded: losses within 0.1 of each other
+    one = Atoms((share, 1 - share), (1 - share, share))
+    assert one.loss_range()[1] - one.loss_range()[0] <= 0.1
+    assert PrivacyLoss([[(one, 100)]]).epsilon("1e-6").lower < ours.upper
+
+
+def test_a_visible_coin_costs_more_than_the_product_of_the_rates() -> None:
+    shown = PrivacyLoss([[(visible_coin(SubsampledGaussian(0.01, 1.0), 0.5), 1000)]]).epsilon("1e-6")
+    hidden = PrivacyLoss([[(SubsampledGaussian(0.005, 1.0), 1000)]]).epsilon("1e-6")
+    assert shown.lower > 1.5 * hidden.upper
 
 
 _ALL: list[Pair] = [
