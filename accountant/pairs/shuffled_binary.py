@@ -22,7 +22,7 @@ __all__ = ["ShuffledBinary", "both_directions"]
 class ShuffledBinary:
     """Binomial(trials, probability) plus the user's bit, of chance ``first`` under P and ``second`` under Q.
 
-    With first < second the loss falls in the sum. Randomised response among users who all hold the same bit has
+    With first < second the loss falls in the sum. Randomised response among users who all hold one bit has
     first = probability, second = 1 - probability; a changed bit (0 against 1) is ``ShiftedBinomial`` too.
 
     Source: docs/notes/shuffling.md, section 1; the masses from ``accountant.binomial``.
@@ -32,8 +32,8 @@ class ShuffledBinary:
     array([0.40625, 0.59375])
 
     Raises:
-        ValueError: for trials outside 1 .. 10^15, a probability not strictly between 0 and 1, chances that are
-            not 0 <= first < second <= 1, or more than 2^24 outcomes of a mass above 1e-300.
+        ValueError: for trials outside 1 .. 10^15, a probability not strictly between 0 and 1, chances that
+            are not 0 <= first < second <= 1, or more than 2^24 outcomes of a mass above 1e-300.
     """
 
     trials: int
@@ -82,7 +82,7 @@ class ShuffledBinary:
         return ShuffledBinary(self.trials, 1 - p, 1 - c, 1 - a)
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``: log(first/second) and log((1 - first)/(1 - second)) where those are finite."""
+        """See ``Pair.loss_range``: log(first/second), log((1 - first)/(1 - second)) where finite."""
         p, a, c = self._exact()
         odds, n = (1 - p) / p, self.trials
         least, most = odds * n, odds / n  # the ratios b(k-1)/b(k) of the sums n and 1

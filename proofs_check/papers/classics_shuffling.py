@@ -93,6 +93,16 @@ CLONES = Statement(
     not_covered="randomisers that are private up to a delta",
 )  # fmt: skip
 
+CLOSED_FORM = Statement(
+    "classic.clones_closed_form", "quoted", "Privacy amplification by shuffling, in closed form",
+    Source("arXiv:2012.12803", "v2", "Theorem 3.1", "classic.clones_closed_form"),
+    "For e0 <= log(n/(16 log(2/delta))) the shuffled messages of n e0-differentially private randomisers are (epsilon, delta)-DP with "
+    "epsilon = log(1 + (e^e0 - 1)/(e^e0 + 1) (8 sqrt(e^e0 log(4/delta)/n) + 8 e^e0/n)).",
+    r"\log\Bigl(1+\tfrac{e^{\varepsilon_0}-1}{e^{\varepsilon_0}+1}\bigl(8\sqrt{e^{\varepsilon_0}\log(4/\delta)/n}+8e^{\varepsilon_0}/n\bigr)\Bigr)",
+    reason=f"the closed form of the clones' bound: {_QUOTED}",
+    not_covered="local epsilons beyond its hypothesis",
+)  # fmt: skip
+
 CLONE_STEP = Statement(
     "classic.clone_step", "project", "One clone more: the difference of two deltas is one mass",
     Source("arXiv:2012.12803", "v2", "Theorem 3.2", "classic.clone_step"),
@@ -109,4 +119,4 @@ CLONE_STEP = Statement(
     not_covered="the arithmetic of the accountant (docs/notes/shuffling.md)",
 )  # fmt: skip
 
-STATEMENTS = (BITS, SUMS, PRINTED_SUMS, PRINTED_THRESHOLD, CLONES, CLONE_STEP)
+STATEMENTS = (BITS, SUMS, PRINTED_SUMS, PRINTED_THRESHOLD, CLONES, CLOSED_FORM, CLONE_STEP)

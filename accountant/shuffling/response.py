@@ -1,0 +1,139 @@
+"""Shuffled k-ary randomised response: an upper end by clones, a lower end that data sets attain.
+
+Each of n users sends the own one of k values with chance E p, every other one with chance p = 1/(E + k - 1),
+E = exp(local_epsilon). See docs/notes/shuffling.md, section 5, for both ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from accountant.bounds import Bound
+from accountant.enclosures import Number, arb_of, bound_of, exact, precision, round_down, round_up
+from accountant.shuffling.clones import CloneView, general_randomiser
+from accountant.shuffling.trinomial import blanket, excess
+from accountant.shuffling.view import BinomialView
+
+__all__ = ["ShuffledResponse"]
+
+_BITS = 192
+
+
+@dataclass(frozen=True)
+class ShuffledResponse:
+    """The shuffled answers of ``users`` who use randomised response over ``categories`` values.
+
+    A notion of privacy (see ``Guarantee``) for replacing one user's value. The lower end is the value of a
+    pair of data sets, the upper one a guarantee for all of them.
+
+    >>> found = ShuffledResponse(10_000, 3, 1).delta("0.05")
+    >>> found.of, 0 < found.lower < found.upper < 1e-4
+    ('mechanism', True)
+
+    Raises:
+        ValueError: for users or categories that are no integers from 1 (2) on, or a local epsilon that is
+            negative or too large for its chances to be doubles.
+    """
+
+    users: int
+    categories: int
+    local_epsilon: Number
+
+    def __post_init__(self) -> None:
+        general_randomiser(self.users, self.local_epsilon)
+        whole = isinstance(self.categories, int) and not isinstance(self.categories, bool)
+        if not whole or not 2 <= self.categories <= 10**6:
+            raise ValueError(f"categories ({self.categories!r}) must be an integer in [2, 10^6]")
+        if exact(self.local_epsilon) > 500:
+            raise ValueError(f"local_epsilon ({self.local_epsilon!r}) must be at most 500")
+
+    def delta(self, epsilon: Number) -> Bound:
+        """See ``Guarantee.delta``."""
+        point = exact(epsilon, "epsilon")
+        high = min(bound.delta(epsilon).upper for bound in self.upper_bounds())
+        if self.categories > 2:
+            high = min(high, self._blanket(point))
+        return Bound(min(self._attained(point), high), high, "mechanism", self._pair())
+
+    def epsilon(self, delta: Number) -> Bound:
+        """See ``Guarantee.epsilon``."""
+        target = exact(delta, "delta")
+        high = min(bound.epsilon(delta).upper for bound in self.upper_bounds())
+        if target == 0 or not self._attained(Fraction(0)) > target:
+            return Bound(0.0, high, "mechanism", self._pair())
+        low = _last(lambda point: self._attained(point) > target, 0.0, high)[0]
+        if self.categories > 2:
+            high = _from_below(lambda point: self._blanket(point) > target, low, high)
+        return Bound(low, high, "mechanism", self._pair())
+
+    def upper_bounds(self) -> tuple[CloneView, CloneView]:
+        """The two reductions: to clones of any randomiser, and to clones that send one of the two values."""
+        with precision(_BITS):
+            most = arb_of(exact(self.local_epsilon)).exp()
+            clone, seen = (bound_of(x / (most + self.categories - 1)) for x in (2 + 0 * most, most + 1))
+        own = CloneView(self.users, self.local_epsilon, _at_most_one(clone), _at_most_one(seen))
+        return general_randomiser(self.users, self.local_epsilon), own
+
+    def _attained(self, epsilon: Fraction) -> float:
+        """What the named pair of data sets attains, at a local epsilon rounded down: that is processing."""
+        with precision(_BITS):
+            rare = round_up(1 / (arb_of(exact(self.local_epsilon)).exp() + self.categories - 1))
+        if self.categories == 2:
+            rare = min(rare, 0.5)
+            return BinomialView(self.users - 1, rare, rare, 1 - Fraction(rare)).delta(epsilon).lower
+        return _third_value(self.users, self.categories, Fraction(rare), epsilon)
+
+    def _blanket(self, epsilon: Fraction) -> float:
+        """What the blanket of uniform messages promises, at a local epsilon rounded up."""
+        with precision(_BITS):
+            rare = round_down(1 / (arb_of(exact(self.local_epsilon)).exp() + self.categories - 1))
+        return blanket(self.users, self.categories, Fraction(rare), epsilon)
+
+    def _pair(self) -> str:
+        where = "0" if self.categories == 2 else "a third value"
+        return f"one user's value 0 against 1, all others holding {where}"
+
+
+def _last(missed: Callable[[Fraction], bool], low: float, high: float) -> tuple[float, float]:
+    """Neighbouring epsilons, relatively 1e-6 apart: missed at the first (or ``low``), met at the second."""
+    while high - low > 1e-6 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if missed(Fraction(middle)) else (low, middle)
+    return low, high
+
+
+def _from_below(missed: Callable[[Fraction], bool], low: float, high: float) -> float:
+    """The same end, where it is thought to be a little above ``low`` and each question is costly."""
+    step = 1e-4 * low
+    while low + step < high:
+        if not missed(Fraction(low + step)):
+            high = low + step
+            break
+        low, step = low + step, 4 * step
+    for _ in range(4):
+        middle = (low + high) / 2
+        low, high = (middle, high) if missed(Fraction(middle)) else (low, middle)
+    return high
+
+
+def _at_most_one(bound: Bound) -> Bound:
+    return Bound(min(bound.lower, 1.0), min(bound.upper, 1.0))
+
+
+@lru_cache(maxsize=256)
+def _third_value(users: int, categories: int, rare: Fraction, epsilon: Fraction) -> float:
+    """A lower end of delta, all others holding a third value: the numbers of messages 0 and 1 alone."""
+    local = 1 / rare - (categories - 1)
+    with precision(_BITS):
+        scale = arb_of(epsilon).exp()
+        if not arb_of(local) > scale:
+            return 0.0
+        size = (arb_of(local) - 1) * (1 + scale)
+        slope = (scale - 1) * arb_of(local + 1) / size
+        others = 2 * (scale - 1) * arb_of(Fraction(categories - 2) / (local + categories - 3)) / size
+        tilt = float(slope.mid()), float(others.mid())
+        unit = round_down(size / users)
+    return unit * excess(users, 2 * rare, tilt)[0]
