@@ -158,4 +158,5 @@ ACCOUNTANT = Accountant(
     guarantee,
     "sigma",
     _calibrate,
+    Adjacency.BY_SENSITIVITY,
 )

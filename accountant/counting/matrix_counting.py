@@ -129,4 +129,5 @@ ACCOUNTANT = Accountant(
     guarantee,
     "sigma",
     _calibrate,
+    Adjacency.BY_SENSITIVITY,
 )

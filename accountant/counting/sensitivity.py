@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 
 from accountant.counting.tree import Nodes, levels
 
-__all__ = ["MOST", "absolute_sensitivity", "replacement_sensitivity", "squared_sensitivity"]
+__all__ = [
+    "MOST",
+    "absolute_replacement",
+    "absolute_sensitivity",
+    "replacement_sensitivity",
+    "squared_sensitivity",
+]
 
 MOST = 4096
 """The largest number of participations the dynamic programmes accept."""
@@ -59,12 +65,28 @@ def replacement_sensitivity(leaves: int, participations: int = 1, nodes: Nodes =
     Raises:
         ValueError: as ``squared_sensitivity``, and for more than 64 participations.
     """
+    return int(_replaced(leaves, participations, nodes, power=2).max())
+
+
+def absolute_replacement(leaves: int, participations: int = 1, nodes: Nodes = Nodes.COMPLETE) -> int:
+    """The same for the sum of absolute differences.
+
+    >>> absolute_replacement(16384), absolute_replacement(2, 2)
+    (28, 4)
+
+    Raises:
+        ValueError: as ``replacement_sensitivity``.
+    """
+    return int(_replaced(leaves, participations, nodes, power=1).max())
+
+
+def _replaced(leaves: int, participations: int, nodes: Nodes, power: int) -> _Table:
     if _participations(participations) > _MOST_REPLACED:
         raise ValueError(
             f"participations ({participations}) must be at most {_MOST_REPLACED} under replacement: "
             "the dynamic programme takes time in their fourth power"
         )
-    return int(_best(leaves, participations, participations, nodes, power=2).max())
+    return _best(leaves, participations, participations, nodes, power)
 
 
 _MOST_REPLACED = 64

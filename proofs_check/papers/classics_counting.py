@@ -59,6 +59,28 @@ MATRIX_COUNTING = Statement(
     not_covered="coefficients that are neither decreasing nor banded within the separation; noise that is not exactly Gaussian",
 )  # fmt: skip
 
+_LOSSES = {"n": "[0, inf)", "L": "[1, inf)", "s": "(0, inf)", "b": "(0, inf)"}
+
+TREE_LAPLACE = Statement(
+    "classic.tree_laplace", "project", "The binary tree with Laplace noise is a composition of Laplace pairs",
+    Source(_CHAN, " (2011)", "Theorem 3.5", "classic.tree_laplace"),
+    "All complete nodes of a binary tree over K leaves get Laplace noise of scale b. For one leaf a user, L composed Laplace pairs "
+    "of scale b/s, L the binary digits of K, dominate the run and are attained; it is (L s/b)-DP. For several leaves, fixed before "
+    "the run, the worst undominated profile of node changes takes their place; the pure guarantee is the largest sum of changes.",
+    r"\varepsilon=(\lfloor\log_2K\rfloor+1)\,s/b",
+    (
+        Obligation("digits", make_claim(_TREE, "log(K)/log(2) + 1 >= L", "log(K) >= (L-1)*log(2)"),
+                   "a K of L binary digits is at least 2^(L-1)",
+                   {"leaf": "positive", "multipliers": [[["/", "1", ["log", "2"]], 0]]}, {"K": "2", "L": "2"}),
+        Obligation("pure", make_claim(_LOSSES, "L*s/b >= n*(s/b)", "L >= n"), "at most L nodes move, by at most s each",
+                   {"leaf": "positive", "multipliers": [[["/", "s", "b"], 0]]},
+                   {"n": "1", "L": "1", "s": "1", "b": "1"}),
+    ),
+    (), (_NODES, "adaptive composition of dominating pairs (Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10)",
+         "a Laplace pair of larger shift dominates one of smaller shift"),
+    not_covered="leaves of one user chosen in view of the releases, beyond the pure guarantee; neighbours whose later leaves shift",
+)  # fmt: skip
+
 _SUM = {"b": "(0, inf)", "m": "[1, inf)", "t": "[0, inf)"}
 _TAIL = {"b": "(0, inf)", "m": "[1, inf)", "beta": "(0, 1)"}
 _LOG = "log(2/beta)"
@@ -87,4 +109,4 @@ LAPLACE_SUM_TAIL = Statement(
     not_covered="fewer terms than log(2/beta), where the printed bound is too small for some m",
 )  # fmt: skip
 
-STATEMENTS = (TREE_GAUSSIAN, MATRIX_COUNTING, LAPLACE_SUM_TAIL)
+STATEMENTS = (TREE_GAUSSIAN, TREE_LAPLACE, MATRIX_COUNTING, LAPLACE_SUM_TAIL)

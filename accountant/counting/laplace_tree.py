@@ -1,0 +1,159 @@
+"""The accountant of the binary tree mechanism with Laplace noise.
+
+Every complete node gets independent Laplace noise. A user of one leaf moves at most as many nodes as K has
+binary digits, each by the sensitivity: that many shifted Laplace pairs composed, and the first leaf
+attains it. A user of several leaves moves nodes by different amounts; for leaves fixed before the run
+the worst is among the profiles that none dominates. Where these are too many, only the pure guarantee is
+stated.
+
+Source: Chan, Shi and Song, Private and continual release of statistics (2011), binary mechanism;
+docs/notes/counting.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from accountant.accounted import Accountant, Accounted, Attained
+from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from accountant.calibration import neighbours_of
+from accountant.counting.profiles import MOST_PROFILED, Profile, worst_profiles
+from accountant.counting.sensitivity import (
+    MOST,
+    absolute_replacement,
+    absolute_sensitivity,
+    replacement_sensitivity,
+)
+from accountant.enclosures import exact
+from accountant.noise.bounded_loss import BoundedLoss, Enclosed
+from accountant.notions import Guarantee, PureDP
+from accountant.parameters import Integers, Parameters, Reals, parameter
+from accountant.trust import TrustModel
+
+__all__ = ["ACCOUNTANT", "LaplaceTreeParameters", "guarantee", "pure_epsilon"]
+
+_RELEASED = "every noisy node of the tree, and with it every running count"
+_MOST_ALTERNATIVES = 128
+
+
+@dataclass(frozen=True)
+class LaplaceTreeParameters(Parameters):
+    """A stream, the Laplace noise on every node of its tree, and what one user may contribute.
+
+    >>> LaplaceTreeParameters(leaves=16384, scale=-1.0)
+    Traceback (most recent call last):
+    ValueError: scale (-1.0) must be a number above 0
+    """
+
+    leaves: int = parameter(Integers(1), "leaves", "length of the stream")
+    scale: float = parameter(Reals(0, lower_open=True), "count", "scale of the noise on each node")
+    sensitivity: float = parameter(
+        Reals(0, lower_open=True), "count", "how far one user moves a leaf, at most", 1.0
+    )
+    participations: int = parameter(Integers(1, MOST), "leaves", "leaves of one tree that one user moves", 1)
+    restarts: int = parameter(Integers(0), "trees", "fresh trees after the first; a user may be in all", 0)
+
+
+def pure_epsilon(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> Fraction:
+    """The largest loss of the whole run: the nodes' largest total change over the scale.
+
+    >>> pure_epsilon(LaplaceTreeParameters(16384, 15.0), Adjacency.ADD_REMOVE)
+    Fraction(1, 1)
+
+    Raises:
+        UnprovedAdjacencyError: for a relation without a proof.
+    """
+    if adjacency not in _TOTALS:
+        known = ", ".join(relation.value for relation in _TOTALS)
+        raise UnprovedAdjacencyError("laplace-tree", adjacency, f"proved relations: {known}")
+    total = _TOTALS[adjacency](parameters.leaves, parameters.participations)
+    return (parameters.restarts + 1) * total * exact(parameters.sensitivity) / exact(parameters.scale)
+
+
+_TOTALS = {
+    Adjacency.BY_SENSITIVITY: absolute_sensitivity,
+    Adjacency.ADD_REMOVE: absolute_sensitivity,
+    Adjacency.REPLACE: absolute_replacement,
+}
+
+
+def guarantee(
+    parameters: LaplaceTreeParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
+) -> Accounted:
+    """The composed privacy loss of all nodes; pure differential privacy at delta 0.
+
+    >>> found = guarantee(LaplaceTreeParameters(16384, 15.0)).guarantee
+    >>> found.epsilon(0).upper, found.epsilon("1e-6").upper
+    (1.0, 0.970191)
+
+    Raises:
+        UnprovedAdjacencyError: for a relation without a proof.
+    """
+    most = pure_epsilon(parameters, adjacency)
+    alternatives = _alternatives(parameters, adjacency)
+    found = BoundedLoss(most, _loss(parameters, alternatives)) if alternatives else PureDP(most)
+    pair = "streams that differ by the whole sensitivity at the leaves that move the nodes most"
+    return Accounted(
+        found,
+        adjacency,
+        TrustModel.CENTRAL,
+        _RELEASED,
+        "classic.tree_laplace",
+        attained=Attained(found, pair) if alternatives else None,
+        notes=_notes(parameters, composed=bool(alternatives)),
+    )
+
+
+def _notes(parameters: LaplaceTreeParameters, composed: bool) -> tuple[str, ...]:
+    if not composed:
+        return (
+            "too many patterns of participation to compose each: this is the pure guarantee, at every delta",
+        )
+    fixed = "a user's leaves are fixed before the run; what the user contributes to them need not be"
+    return (fixed,) if parameters.participations > 1 else ()
+
+
+def _alternatives(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> list[Profile]:
+    """The profiles of all trees together, or none where there are too many."""
+    trees = parameters.restarts + 1
+    if adjacency is Adjacency.REPLACE:
+        alone = parameters.participations == 1
+        return [(trees * replacement_sensitivity(parameters.leaves),)] if alone else []
+    if parameters.participations > min(MOST_PROFILED, parameters.leaves):
+        return []
+    profiles = worst_profiles(parameters.leaves, parameters.participations)
+    if math.comb(len(profiles) + trees - 1, trees) > _MOST_ALTERNATIVES:
+        return []
+    chosen = itertools.combinations_with_replacement(profiles, trees)
+    return [tuple(sum(counts) for counts in zip(*some, strict=True)) for some in chosen]
+
+
+def _loss(parameters: LaplaceTreeParameters, alternatives: list[Profile]) -> Guarantee:
+    """The composition with each ratio of scale and shift moved to a double on either side."""
+    ratio = exact(parameters.scale) / exact(parameters.sensitivity)
+    low, high = ({c: neighbours_of(ratio / c)[side] for c in range(1, MOST_PROFILED + 1)} for side in (0, 1))
+    less = _composed(alternatives, low)
+    exactly = all(Fraction(low[c]) * c == ratio for c in range(1, len(alternatives[0]) + 1))
+    return less if exactly else Enclosed(_composed(alternatives, high), less)
+
+
+def _composed(alternatives: list[Profile], scales: dict[int, float]) -> Guarantee:
+    from accountant.pairs.laplace import Laplace
+    from accountant.privacy_loss.notion import PrivacyLoss
+
+    return PrivacyLoss(
+        [[(Laplace(scales[c]), n) for c, n in enumerate(profile, 1) if n] for profile in alternatives]
+    )
+
+
+ACCOUNTANT = Accountant(
+    "laplace-tree",
+    "Continual counting by a binary tree, Laplace noise",
+    LaplaceTreeParameters,
+    guarantee,
+    "scale",
+    adjacency=Adjacency.BY_SENSITIVITY,
+)

@@ -1,0 +1,128 @@
+"""The tree with Laplace noise: profiles by enumeration, losses against closed forms and dp-accounting."""
+
+import itertools
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from dp_accounting.pld import privacy_loss_distribution as pld
+
+from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from accountant.counting.laplace_tree import ACCOUNTANT, LaplaceTreeParameters, guarantee, pure_epsilon
+from accountant.counting.profiles import worst_profiles
+from accountant.counting.sensitivity import absolute_replacement, absolute_sensitivity
+
+P = LaplaceTreeParameters(16384, 15.0)
+
+
+def all_nodes(leaves):
+    sizes = [2**level for level in range(leaves.bit_length())]
+    return [set(range(s, s + size)) for size in sizes for s in range(0, leaves - size + 1, size)]
+
+
+def subsets(leaves, most):
+    return [set(s) for n in range(most + 1) for s in itertools.combinations(range(leaves), n)]
+
+
+@pytest.mark.parametrize("leaves", [1, 2, 3, 6, 8, 11])
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_every_profile_is_dominated_by_a_listed_one(leaves, most):
+    moved = [[len(node & s) for node in all_nodes(leaves)] for s in subsets(leaves, most)]
+    every = {tuple(row.count(c) for c in range(1, most + 1)) for row in moved}
+    listed = worst_profiles(leaves, most)
+    assert set(listed) <= every
+    tails = {p: [sum(p[c:]) for c in range(most)] for p in every}
+    for profile in every:
+        assert any(all(x >= y for x, y in zip(tails[w], tails[profile], strict=True)) for w in listed)
+    totals = [sum(c * n for c, n in enumerate(p, 1)) for p in listed]
+    assert max(totals) == absolute_sensitivity(leaves, most)
+
+
+@pytest.mark.parametrize(("leaves", "most"), [(1, 1), (5, 1), (8, 1), (6, 2), (8, 2), (7, 3)])
+def test_absolute_replacement_by_enumeration(leaves, most):
+    every, sets = all_nodes(leaves), subsets(leaves, most)
+    worst = max(sum(abs(len(n & a) - len(n & b)) for n in every) for a in sets for b in sets)
+    assert absolute_replacement(leaves, most) == worst
+
+
+def test_one_leaf_is_one_laplace_pair():
+    for epsilon in ("0", "0.1", "0.3"):
+        found = guarantee(LaplaceTreeParameters(1, 2.0)).guarantee.delta(epsilon)
+        exact = 1 - math.exp((float(epsilon) - 0.5) / 2)
+        assert found.lower <= exact * (1 + 1e-14)
+        assert found.upper >= exact * (1 - 1e-14)
+        assert found.relative_width < 1e-9
+
+
+@pytest.mark.parametrize("relation", [Adjacency.BY_SENSITIVITY, Adjacency.REPLACE])
+def test_against_a_pessimistic_and_an_optimistic_accountant(relation):
+    found = guarantee(P, relation).guarantee.epsilon("1e-6")
+    count = {Adjacency.BY_SENSITIVITY: 15, Adjacency.REPLACE: 28}[relation]
+    high, low = (
+        pld.from_laplace_mechanism(15.0, value_discretization_interval=1e-4, pessimistic_estimate=side)
+        .self_compose(count)
+        .get_epsilon_for_delta(1e-6)
+        for side in (True, False)
+    )
+    assert low <= found.upper
+    assert found.lower <= high
+    assert found.relative_width < 1e-6
+    fewer = guarantee(replace(P, leaves=8192), relation).guarantee.epsilon("1e-6")  # a level less: too little
+    assert fewer.upper < found.lower
+
+
+def test_two_leaves_are_the_worst_of_their_profiles():
+    found = guarantee(LaplaceTreeParameters(8, 20.0, participations=2)).guarantee.epsilon("1e-4")
+    one, two = (
+        pld.from_laplace_mechanism(20.0 / c, value_discretization_interval=1e-4, pessimistic_estimate=True)
+        for c in (1, 2)
+    )
+    highs = [
+        one.self_compose(n).compose(two.self_compose(m)).get_epsilon_for_delta(1e-4) if m else math.nan
+        for n, m in worst_profiles(8, 2)
+    ]
+    assert found.lower <= max(high for high in highs if not math.isnan(high)) * (1 + 1e-9)
+    assert found.relative_width < 1e-3
+    assert found.upper <= pure_epsilon(LaplaceTreeParameters(8, 20.0, participations=2), Adjacency.ADD_REMOVE)
+
+
+def test_pure_guarantees():
+    assert guarantee(P).guarantee.epsilon(0).upper == 1.0
+    assert pure_epsilon(P, Adjacency.REPLACE) == Fraction(28, 15)
+    assert pure_epsilon(replace(P, restarts=2), Adjacency.ADD_REMOVE) == 3
+    many = guarantee(replace(P, participations=100))
+    assert many.notes
+    assert many.attained is None
+    assert many.guarantee.epsilon(0).upper >= absolute_sensitivity(16384, 100) / 15
+    assert guarantee(replace(P, restarts=3, participations=2)).notes
+    with pytest.raises(UnprovedAdjacencyError, match="by-sensitivity, add-remove, replace"):
+        guarantee(P, Adjacency.REWARDS_ONLY)
+
+
+def test_sensitivity_that_does_not_divide_the_scale():
+    third = guarantee(LaplaceTreeParameters(100, 10.0, sensitivity=3.0)).guarantee.epsilon("1e-6")
+    near = guarantee(LaplaceTreeParameters(100, 10.0 / 3)).guarantee.epsilon("1e-6")
+    assert third.lower <= near.upper
+    assert near.lower <= third.upper
+    assert third.relative_width < 1e-6
+
+
+def test_calibration_meets_and_a_little_less_misses():
+    meets, misses = ACCOUNTANT.least_noise(P, Adjacency.BY_SENSITIVITY, "1", "1e-6")
+    assert guarantee(meets).guarantee.epsilon("1e-6").upper <= 1
+    assert guarantee(misses).guarantee.epsilon("1e-6").lower > 1
+    assert meets.scale == pytest.approx(misses.scale, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [({"leaves": 0}, "leaves"), ({"scale": math.nan}, "scale"), ({"scale": 0.0}, "scale"),
+     ({"participations": 0}, "participations"), ({"restarts": -1}, "restarts")],
+)  # fmt: skip
+def test_bad_parameters_are_named(values, named):
+    with pytest.raises(ValueError, match=named):
+        LaplaceTreeParameters(**{"leaves": 8, "scale": 1.0} | values)
+    for bad in (0, 5, True, 1.5):
+        with pytest.raises(ValueError, match="participations"):
+            worst_profiles(8, bad)
