@@ -1,6 +1,12 @@
 from .accounted import Accountant, Accounted, Attained, PublishedGuarantee, accountant_for
 from .adjacency import Adjacency, UnprovedAdjacencyError
 from .bounds import Bound, Truth, UndecidedError
+from .calibration import (
+    NoNoiseNeededError,
+    TargetError,
+    UnreachableTargetError,
+    calibrate_noise,
+)
 from .claims import Claim
 from .composition import compose_approx, compose_gaussian, compose_renyi, compose_zcdp
 from .conversion import CANONNE_KAMATH_STEINKE, MIRONOV, OPTIMAL, Conversion, convert
@@ -13,6 +19,9 @@ from .implications import (
     pure_to_zcdp,
     zcdp_to_renyi,
 )
+from .noise.dp_sgd import DPSGDParameters
+from .noise.gaussian import GaussianParameters
+from .noise.laplace import LaplaceParameters
 from .notions import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
 from .orders import Orders
 from .parameters import Parameters
@@ -36,11 +45,15 @@ __all__ = [
     "Bound",
     "Claim",
     "Conversion",
+    "DPSGDParameters",
     "Derivation",
     "Episodes",
     "Formula",
     "GaussianDP",
+    "GaussianParameters",
     "Guarantee",
+    "LaplaceParameters",
+    "NoNoiseNeededError",
     "Orders",
     "Parameters",
     "PublishedFormula",
@@ -50,13 +63,16 @@ __all__ = [
     "RenyiDP",
     "RewardsFilter",
     "Source",
+    "TargetError",
     "TrustModel",
     "Truth",
     "UndecidedError",
     "UnprovedAdjacencyError",
+    "UnreachableTargetError",
     "accountant_for",
     "approx_to_gaussian",
     "billboard",
+    "calibrate_noise",
     "classical_zcdp_epsilon",
     "compose_approx",
     "compose_gaussian",

@@ -131,6 +131,7 @@ CATALOGUE: Mapping[str, str] = {
     "exponential": "accountant.noise.exponential",
     "permute-and-flip": "accountant.noise.permute_and_flip",
     "tree": "accountant.counting.gaussian_tree",
+    "laplace-tree": "accountant.counting.laplace_tree",
     "matrix-counting": "accountant.counting.matrix_counting",
     "sparse-vector": "accountant.sparse_vector",
     "smooth-gaussian": "accountant.smooth_sensitivity.gaussian",

@@ -26,7 +26,7 @@ __all__ = [
     "verify",
 ]
 
-_TOPICS = ("noise", "composition", "sampling", "counting", "sparse_vector", "smooth", "shuffling")
+_TOPICS = ("noise", "composition", "renyi", "sampling", "counting", "sparse_vector", "smooth", "shuffling")
 MODULES = {
     "rlsvi": ("proofs_check.papers.rlsvi", "proofs_check.papers.rlsvi_project"),
     "classic": tuple(f"proofs_check.papers.classics_{topic}" for topic in _TOPICS),

@@ -38,6 +38,7 @@ PARAMETERS = {
     "exponential": {"scale": 5.0},
     "permute-and-flip": {"scale": 5.0},
     "tree": {"leaves": 16, "sigma": 10.0},
+    "laplace-tree": {"leaves": 16, "scale": 10.0},
     "matrix-counting": {"leaves": 16, "sigma": 10.0},
     "sparse-vector": {"query_scale": 40.0},
     "smooth-gaussian": {"noise": 10.0, "smoothing": 0.01},

@@ -170,6 +170,13 @@ def test_everybody_sampled_is_the_gaussian_mechanism():
     assert trained(1.0, 5.0, 1000) == gaussian(GaussianParameters(5.0, 1000)).guarantee
 
 
+def test_replacing_a_user_moves_a_sum_twice_as_far():
+    assert trained(1.0, 5.0, 1000, Adjacency.REPLACE) == gaussian(GaussianParameters(2.5, 1000)).guarantee
+    replaced = trained(0.01, 1.0, 1000, Adjacency.REPLACE).epsilon("1e-6")
+    assert 3.214 < replaced.lower <= replaced.upper < 3.215
+    assert replaced.lower > trained(0.01, 1.0, 1000).epsilon("1e-6").upper
+
+
 @pytest.mark.parametrize("relation", ["rewards-only", "expert", "by-sensitivity"])
 def test_training_refuses_relations_without_a_proof(relation):
     with pytest.raises(
