@@ -1,0 +1,167 @@
+"""A user with several sampled records: binomially many of them join a sum with Gaussian noise.
+
+With k records of norm at most 1, each sampled with chance q, the mixture of N(j, s^2) with weights
+Bin(k, q)(j) against N(0, s^2) dominates removing the user, and the reverse adding one, whatever the records'
+directions (docs/notes/group_privacy.md, section 3).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from accountant.enclosures import arb_of, precision
+from accountant.normal import SMALLEST_MASS, interval_masses
+from accountant.pairs.base import Cells, Characteristic, Floats
+from accountant.pairs.subsampled import swapped
+
+__all__ = ["BinomialGaussianMixture"]
+
+_U = 2.0**-53
+_NEWTON = 60
+_LEAST = 4 * SMALLEST_MASS
+"""Smaller masses are replaced by it, with relative error 1."""
+
+
+@dataclass(frozen=True)
+class BinomialGaussianMixture:
+    """sum over j of Bin(records, rate)(j) N(j, s^2) against N(0, s^2), s the ``noise_multiplier``.
+
+    ``removes`` says which of the two neighbours is P: with it P is the mixture (a user is removed), without
+    it P is N(0, s^2) (a user is added).
+
+    >>> pair = BinomialGaussianMixture(0.5, 1.0, 2)
+    >>> cells = pair.cells(np.array([0.0]))
+    >>> round(float(cells.p[1] - cells.q[1]), 6)
+    0.353284
+
+    Raises:
+        ValueError: unless 0 < rate < 1, 1e-4 <= noise_multiplier <= 1e12 and 1 <= records <= 256.
+
+    Source: this project's statement classic.group_sampled_gaussian; docs/notes/group_privacy.md, sections 3
+    and 4.
+    """
+
+    rate: float
+    noise_multiplier: float
+    records: int
+    removes: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate < 1:
+            raise ValueError(f"rate ({self.rate!r}) must be above 0 and below 1")
+        if not 1e-4 <= self.noise_multiplier <= 1e12:
+            raise ValueError(f"noise_multiplier ({self.noise_multiplier!r}) must be from 1e-4 to 1e12")
+        if (
+            isinstance(self.records, bool)
+            or not isinstance(self.records, int)
+            or not 1 <= self.records <= 256
+        ):
+            raise ValueError(f"records ({self.records!r}) must be an integer from 1 to 256")
+
+    def cells(self, edges: Floats) -> Cells:
+        """The masses between increasing ``edges`` of losses."""
+        if not self.removes:
+            mirrored = BinomialGaussianMixture(self.rate, self.noise_multiplier, self.records)
+            return swapped(mirrored.cells(-edges[::-1]))
+        outputs = np.maximum.accumulate(self._outputs(edges))
+        weights, _ = _weights(self.rate, self.records)
+        q, q_error = interval_masses(outputs)
+        p, wrong = weights[0] * q, weights[0] * q * q_error
+        for j in range(1, self.records + 1):
+            place = j / self.noise_multiplier
+            masses, error = interval_masses(outputs, (place, 1.01 * _U * place))
+            p += weights[j] * masses
+            wrong += weights[j] * masses * error
+        tiny = p < _LEAST
+        p, wrong = np.where(tiny, _LEAST, p), np.where(tiny, _LEAST, wrong)
+        rounding = (3 * self.records + 12) * _U
+        p_error = np.minimum(wrong / p, 1.0) * (1 + rounding) + rounding
+        return Cells(p, q, p_error, q_error, self._slack(outputs, edges))
+
+    def _outputs(self, edges: Floats) -> Floats:
+        """The outputs, in deviations, whose losses are close to ``edges``; -inf below every loss.
+
+        Newton's method for log(exp(l - log w_0) - 1) = log sum over j >= 1 of (w_j/w_0) exp(e_j), which is
+        convex with a slope between 1/s and k/s; nothing rests on how close it comes.
+        """
+        _, logs = _weights(self.rate, self.records)
+        above = edges - logs[0]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            goal = np.where(above < 30, np.log(np.expm1(np.minimum(above, 30.0))), above)
+        solvable = np.isfinite(goal)
+        y, s, j = goal[solvable], self.noise_multiplier, np.arange(1, self.records + 1)
+        x = s * (y - logs[-1] + logs[0]) / self.records + self.records / (2 * s)
+        x = np.maximum(x, s * (y - logs[1] + logs[0]) + 1 / (2 * s)) if self.records == 1 else x
+        for _ in range(_NEWTON):
+            t = (logs[1:] - logs[0] - j * j / (2 * s * s))[:, None] + (j / s)[:, None] * x
+            top = t.max(axis=0)
+            parts = np.exp(t - top)
+            total = parts.sum(axis=0)
+            step = (top + np.log(total) - y) * total / ((j / s)[:, None] * parts).sum(axis=0)
+            x = x - step
+            if not (np.abs(step) > 1e-15 * (np.abs(x) + 1e-3)).any():
+                break
+        found = np.full_like(edges, -np.inf)
+        found[solvable] = x
+        found[edges == np.inf] = np.inf
+        return found
+
+    def _slack(self, outputs: Floats, edges: Floats) -> float:
+        """How far the losses at ``outputs`` may be from ``edges``."""
+        inside = np.isfinite(outputs) & np.isfinite(edges)
+        below = -8 * _U * float(_weights(self.rate, self.records)[1][0])  # edges next to the least loss
+        if not inside.any():
+            return below
+        loss, error = self._loss(outputs[inside])
+        return below + float((np.abs(loss - edges[inside]) * (1 + 2 * _U) + error).max())
+
+    def _loss(self, x: Floats) -> tuple[Floats, Floats]:
+        """Log of the sum of w_j exp(e_j), e_j = j x/s - j^2/(2 s^2), and a bound on its error."""
+        weights, logs = _weights(self.rate, self.records)
+        s, j = self.noise_multiplier, np.arange(self.records + 1)[:, None]
+        shift, back = j * (x / s), j * j / (2 * s * s)
+        exponents, wrong = shift - back, 6 * _U * (np.abs(shift) + back)
+        few = (2 * self.records + 16) * _U
+        with np.errstate(over="ignore", invalid="ignore"):
+            grown = np.expm1(exponents) * weights[:, None]
+            near = np.log1p(grown.sum(axis=0))
+            moved = (weights[:, None] * np.exp(exponents) * wrong + few * np.abs(grown)).sum(axis=0)
+            near_error = 1.1 * moved * np.exp(-near) + 8 * _U * np.abs(near)
+        t = logs[:, None] + exponents
+        top = t.max(axis=0)
+        parts = np.exp(t - top)
+        far = top + np.log(parts.sum(axis=0))
+        each = wrong + 4 * _U * (np.abs(logs[:, None]) + np.abs(t) + np.abs(top))
+        far_error = 1.1 * (parts * each).sum(axis=0) / parts.sum(axis=0) + few + 4 * _U * np.abs(far)
+        small = np.abs(exponents).max(axis=0) <= 30
+        return np.where(small, near, far), np.where(small, near_error, far_error)
+
+    def reversed(self) -> BinomialGaussianMixture:
+        """The pair (Q, P)."""
+        return BinomialGaussianMixture(self.rate, self.noise_multiplier, self.records, not self.removes)
+
+    def loss_range(self) -> tuple[float, float]:
+        """Ends of the finite losses: the mixture's are above k log(1 - q)."""
+        least = float(_weights(self.rate, self.records)[1][0]) * (1 + 4 * _U)
+        return (least, math.inf) if self.removes else (-math.inf, -least)
+
+    def characteristic(self) -> Characteristic | None:
+        """None: the moment-generating function is left to the grid."""
+        return None
+
+
+@lru_cache(maxsize=64)
+def _weights(rate: float, records: int) -> tuple[Floats, Floats]:
+    """The binomial weights and their logarithms, each within an ulp (or below 1e-300)."""
+    with precision(256):
+        q = arb_of(Fraction(rate))
+        logs = [
+            arb_of(Fraction(math.comb(records, j))).log() + j * q.log() + (records - j) * (-q).log1p()
+            for j in range(records + 1)
+        ]
+        return np.array([float(x.exp()) for x in logs]), np.array([float(x) for x in logs])
