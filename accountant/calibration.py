@@ -155,7 +155,10 @@ class _Judge:
         Measured in sqrt(-2 log delta), which is about linear in the noise of a Gaussian.
         """
         if noise not in self.known:
-            self.known[noise] = self._gap(self.guarantee(noise))
+            try:
+                self.known[noise] = self._gap(self.guarantee(noise))
+            except ArithmeticError:  # a delta too far below the target to be told: try less noise
+                self.known[noise] = (-1.0, 0.0)
         return self.known[noise]
 
     def _gap(self, guarantee: Guarantee) -> tuple[float, float]:

@@ -112,6 +112,16 @@ def test_what_needs_no_noise_is_refused():
         calibrate_noise(Users(7), "users", lambda p: GaussianDP(Fraction(1, 100 * p.users)), 1, "1e-6")
 
 
+def test_where_the_guarantee_gives_up_the_search_goes_on():
+    def giving_up(chosen):
+        if chosen.sigma > 5:
+            raise ArithmeticError("delta is too small to tell")
+        return GaussianDP(1 / Fraction(chosen.sigma))
+
+    meets, misses = calibrate_noise(Noise(100.0), "sigma", giving_up, 1, "1e-5")
+    assert f"{misses.sigma:.6f}" == "3.730632" == f"{meets.sigma:.6f}"
+
+
 def test_what_the_guarantee_does_not_decide_is_not_certified():
     with pytest.raises(ArithmeticError, match="not decided"):
         calibrate_noise(Noise(), "sigma", lambda _p: Blurred(GaussianDP(1), 1.0, []), 1, "1e-1")

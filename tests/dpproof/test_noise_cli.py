@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
+
+from accountant.accounted import CATALOGUE, accountant_for
+from accountant.adjacency import Adjacency, UnprovedAdjacencyError
 
 ENDS = {"lower", "upper", "of", "attained_by"}
 TRAINING = ("dp-sgd", "--sampling-rate", ".01", "--adjacency", "add-remove")
@@ -186,3 +191,60 @@ def test_training_can_be_drawn(run, tmp_path):
     text = path.read_text(encoding="utf-8")
     assert "privacy profile" in text
     assert "trade-off" in text
+
+
+def some_parameters(name):
+    """A value for each required parameter of a mechanism, and a relation it has a guarantee under."""
+    accountant = accountant_for(name)
+    required = [f for f in accountant.parameters.fields() if f.default is dataclasses.MISSING]
+    chosen = {field.name: field.metadata["domain"].some() for field in required}
+    for relation in Adjacency:
+        try:
+            accountant.guarantee(accountant.parameters.read(chosen), relation)
+        except UnprovedAdjacencyError:
+            continue
+        return chosen, relation.value
+    raise AssertionError(f"{name} has no guarantee")
+
+
+def as_flags(name, chosen, relation):
+    given = [(f"--{key.replace('_', '-')}", value) for key, value in chosen.items()]
+    return [name, *(word for pair in given for word in pair), "--adjacency", relation]
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_mechanism_keeps_the_contract(run, name):
+    ran = run("account", *as_flags(name, *some_parameters(name)), "--delta", "1e-3", "--json")
+    answer = ran.json
+    assert (ran.code, ran.err, answer["schema"], answer["name"]) == (0, "", 1, name)
+    assert answer["epsilon"].keys() == ENDS
+    assert (answer["epsilon"]["of"] == "mechanism") == (answer["epsilon"]["attained_by"] is not None)
+    assert answer["verdict"].startswith("PROVED")
+    published = answer["published"]
+    assert published is None or published.keys() >= {"epsilon", "epsilon_exact", "statement", "verdict"}
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_number_of_every_mechanism_is_checked_by_name(refused, name):
+    chosen, relation = some_parameters(name)
+    for field in accountant_for(name).parameters.fields():
+        domain = field.metadata["domain"]
+        if domain.kind is bool:
+            continue
+        for value in ("nan", "-1", "inf", "many"):
+            line = refused(
+                "account", *as_flags(name, {**chosen, field.name: value}, relation), "--delta", ".1"
+            )
+            assert f" {field.name} (" in line
+            assert f"must be {domain}" in line
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_only_what_has_users_needs_a_relation(run, name):
+    flags = as_flags(name, *some_parameters(name))[:-2]
+    ran = run("account", *flags, "--delta", ".1", "--json")
+    if accountant_for(name).adjacency is None:
+        assert (ran.code, ran.out) == (2, "")
+        assert "--adjacency" in ran.err
+    else:
+        assert ran.json["adjacency"] == "by-sensitivity"
