@@ -14,6 +14,7 @@ _QUOTED = "a theorem of the literature, quoted; its proof is not re-checked here
 _RATES = {"y": "(0, inf)", "w": "[0, inf)", "m": "[0, 1]"}
 _PAID = _RATES | {"t": "(0, inf)"}
 _SHIFT = {"z": "(-inf, inf)", "h": "[0, 1]", "m": "[-1, 1]", "b": "(0, inf)"}
+_COIN = {"r": "(1, inf)", "a": "[0, 1]", "b": "[0, 1]"}
 _SPLIT = {"x": "(0, inf)", "a": "(0, inf)"}
 _TWO = _SPLIT | {"r": "(0, inf)"}
 
@@ -63,6 +64,31 @@ TIGHT = Statement(
     not_covered="delta above 0, where only an upper bound and the pair's own lower bound are given; a known, small number of queries; noise drawn in floating point",
 )  # fmt: skip
 
+PROFILE = Statement(
+    "classic.sparse_vector_profile", "project", "The sparse vector is made of coins",
+    Source(_PAPER, _VERSION, "Theorems 4 and 5", "classic.sparse_vector_profile"),
+    "All answers are a post-processing of a Laplace pair of the threshold's scale over the sensitivity, of coins with odds r = e^L under one data set and 1/r under "
+    "the other, thrown until the c-th head, and of c Laplace pairs for numeric answers; L is 2 S/b_query, or S/b_query for monotone queries. A threshold drawn anew adds "
+    "its Laplace pair. The pure epsilon of classic.sparse_vector holds too, and the smaller answer is given.",
+    r"(a,b)=w_{\uparrow}(1,1)+w_{\text{coin}}\left(\tfrac{r}{1+r},\tfrac{1}{1+r}\right)",
+    (
+        Obligation("sum", make_claim(_COIN, "(r*(1-a) - (1-b))/(r-1) + (r*b - a)/(r-1) + (a-b)*(r+1)/(r-1) == 1"),
+                   "the three weights add up to one", witness={"r": "2", "a": "1/2", "b": "1/4"}),
+        Obligation("first", make_claim(_COIN, "(r*b - a)/(r-1) + (a-b)*(r+1)/(r-1)*(r/(1+r)) == a"),
+                   "the mixture answers above with chance a", witness={"r": "2", "a": "1/2", "b": "1/4"}),
+        Obligation("second", make_claim(_COIN, "(r*b - a)/(r-1) + (a-b)*(r+1)/(r-1)*(1/(1+r)) == b"),
+                   "and with chance b under the other data set", witness={"r": "2", "a": "1/2", "b": "1/4"}),
+        Obligation("weights", make_claim(_COIN, "(r*(1-a) - (1-b))/(r-1) >= 0", "r*(1-a) >= 1-b"),
+                   "no weight is negative, by the three inequalities; the one for below, the others alike",
+                   {"leaf": "positive", "multipliers": [[["/", "1", ["-", "r", "1"]], 0]]},
+                   mutation=make_claim(_COIN, "(r*(1-a) - (1-b))/(r-1) >= 1/1000", "r*(1-a) >= 1-b")),
+    ),
+    ("classic.sparse_vector", "classic.dominating_composition", "classic.kairouz_oh_viswanath"),
+    ("Laplace noise shifted by s <= L scales changes either tail's chance by a factor of at most e^L (docs/notes/sparse_vector.md)",
+     "post-processing: which of the three a comparison is depends only on the threshold's noise, the queries and earlier answers"),
+    not_covered="that the profile is attained: it is an upper bound; the numerical inversion, whose errors are bounded where it stands; noise drawn in floating point",
+)  # fmt: skip
+
 SPLIT = Statement(
     "classic.sparse_vector_split", "statement", "The best split between threshold and queries",
     Source(_PAPER, _VERSION, "Section 4.2", "classic.sparse_vector_split"),
@@ -80,4 +106,4 @@ SPLIT = Statement(
     not_covered="numeric answers; other measures of error than the variance of the comparison",
 )  # fmt: skip
 
-STATEMENTS = (LYU, MONOTONE, TIGHT, SPLIT)
+STATEMENTS = (LYU, MONOTONE, TIGHT, PROFILE, SPLIT)

@@ -42,7 +42,7 @@ class Moves:
 
 @dataclass(frozen=True)
 class AlternatingPair:
-    """What the pair reveals at least, as a notion: lower ends are the pair's, upper ends the mechanism's.
+    """What the pair reveals at least, as a notion: lower ends are the pair's, upper ends a pure guarantee's.
 
     ``rates`` are sensitivity over scale of threshold, query and numeric answer.
     """

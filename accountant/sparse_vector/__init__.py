@@ -1,0 +1,7 @@
+"""The sparse vector technique: its exact pure epsilon, its profile at delta > 0, and who attains it."""
+
+from __future__ import annotations
+
+from accountant.sparse_vector.technique import ACCOUNTANT, SparseVectorParameters, guarantee, pure_epsilon
+
+__all__ = ["ACCOUNTANT", "SparseVectorParameters", "guarantee", "pure_epsilon"]
