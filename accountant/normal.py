@@ -55,11 +55,11 @@ def _mills(y: Floats) -> Floats:
     d = np.minimum(y, float(_END)) - node / _NODES
     value = table[_DEGREE][node]
     for n in range(_DEGREE - 1, -1, -1):
-        value = table[n][node] - d * value
+        value = np.asarray(table[n][node] - d * value)
     far = y > _END
     if far.any():
         value[far] = _mills_far(y[far])
-    return value
+    return np.asarray(value)
 
 
 def _mills_far(y: Floats) -> Floats:
@@ -133,9 +133,7 @@ def _between(edges: Floats, place: float, off: float) -> tuple[Floats, Floats]:
     y = edges - place
     moved = off + _U * (np.abs(y) + 1e-300)
     low, high, long = y[:-1], y[1:], ~short
-    masses[long], errors[long] = _difference(
-        low[long], high[long], np.maximum(moved[:-1], moved[1:])[long]
-    )
+    masses[long], errors[long] = _difference(low[long], high[long], np.maximum(moved[:-1], moved[1:])[long])
     return masses, errors
 
 
@@ -169,7 +167,9 @@ def _difference(low: Floats, high: Floats, moved: Floats) -> tuple[Floats, Float
     a, b = np.where(flip, -high, low), np.where(flip, -low, high)
     far, near = upper_tail(b), upper_tail(a)
     mass = near - far
-    error = (near + far) * (_TAIL_ERROR + _U) + near * _by_moving(np.abs(a), moved) + far * _by_moving(b, moved)
+    error = (
+        (near + far) * (_TAIL_ERROR + _U) + near * _by_moving(np.abs(a), moved) + far * _by_moving(b, moved)
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
         relative = np.where(mass > 0, error / mass, 1.0)
     return np.where(relative < 0.5, mass, near), np.where(relative < 0.5, relative, 1.0)

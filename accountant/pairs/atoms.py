@@ -48,7 +48,11 @@ class Atoms:
     @cached_property
     def _arrays(self) -> tuple[Floats, Floats, Floats]:
         """Losses (infinite ones included) in increasing order, P- and Q-masses, each within an ulp."""
-        rows = sorted((_loss(p, q), float(p), float(q)) for p, q in zip(self.p, self.q, strict=True) if p or q)
+        rows = sorted(
+            (_loss(exact(p), exact(q)), float(p), float(q))
+            for p, q in zip(self.p, self.q, strict=True)
+            if p or q
+        )
         losses, p, q = (np.array(column) for column in zip(*rows, strict=True))
         return losses, p, q
 
@@ -67,7 +71,9 @@ class Atoms:
         losses, p, q = self._arrays
         finite = losses < np.inf
         places = np.searchsorted(edges, losses[finite], side="right")
-        cells_p, cells_q = (np.bincount(places, mass[finite], len(edges) + 1) for mass in (p, q))
+        cells_p, cells_q = (
+            np.bincount(places, mass[finite], len(edges) + 1).astype(np.float64) for mass in (p, q)
+        )
         error = (len(p) + 4) * _U
         infinite = float(p[~finite].sum())
         sizes = np.abs(losses[np.isfinite(losses)])

@@ -1,4 +1,4 @@
-"""The Poisson-subsampled Gaussian, and with rate 1 the Gaussian: N(0, s^2) against (1-q) N(0, s^2) + q N(1, s^2)."""
+"""The Poisson-subsampled Gaussian, (1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2); q = 1 is the Gaussian."""
 
 from __future__ import annotations
 
@@ -73,7 +73,9 @@ class SubsampledGaussian:
 
     def loss_range(self) -> tuple[float, float]:
         """Ends of the finite losses: the mixture's are at least log(1 - rate)."""
-        least = math.nextafter(math.log1p(-self.rate) * (1 + 8 * _U), -math.inf) if self.rate < 1 else -math.inf
+        least = (
+            math.nextafter(math.log1p(-self.rate) * (1 + 8 * _U), -math.inf) if self.rate < 1 else -math.inf
+        )
         return (least, math.inf) if self.removes else (-math.inf, -least)
 
     def characteristic(self) -> Characteristic | None:
@@ -84,4 +86,3 @@ class SubsampledGaussian:
             self.rate, self.noise_multiplier, removes=self.removes
         )
         return found
-

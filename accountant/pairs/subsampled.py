@@ -102,7 +102,7 @@ class Subsampled:
 
 
 def loss_before_sampling(edges: Floats, rate: float) -> tuple[Floats, float, Floats]:
-    """l' = log((exp(l) - 1 + rate)/rate) for l in ``edges``, -inf where there is none.
+    """The losses l' = log((exp(l) - 1 + rate)/rate) for l in ``edges``, -inf where there is none.
 
     Also by how much the edges may be off because of rounding, and ends above d l / d l'.
     """

@@ -35,12 +35,19 @@ class Guide:
         positive = np.geomspace(1e-9, 1e5, _EDGES)
         edges = np.concatenate([-positive[::-1], positive])
         rows = [_row(pair, _with_ends(edges, pair.loss_range())) for pair, _ in parts]
-        logs = [math.log1p(-min(row[4], 1 - 1e-16)) * count for row, (_, count) in zip(rows, parts, strict=True)]
+        logs = [
+            math.log1p(-min(row[4], 1 - 1e-16)) * count for row, (_, count) in zip(rows, parts, strict=True)
+        ]
         losses, masses, lows, highs = (np.stack([row[i] for row in rows]) for i in range(4))
         used = np.isfinite(masses).any(axis=0)
         counts = np.array([float(count) for _, count in parts])
         return cls(
-            losses[:, used], masses[:, used], lows[:, used], highs[:, used], counts, -math.expm1(math.fsum(logs))
+            losses[:, used],
+            masses[:, used],
+            lows[:, used],
+            highs[:, used],
+            counts,
+            -math.expm1(math.fsum(logs)),
         )
 
     def log_mgf(self, tilt: float) -> tuple[float, float, float]:
@@ -59,7 +66,9 @@ class Guide:
         value, mean, variance = self.log_mgf(tilt)
         epsilon = mean - 1 / tilt - 1 / (tilt + 1)
         curvature = variance + 1 / tilt**2 + 1 / (tilt + 1) ** 2
-        return epsilon, value - tilt * epsilon - math.log(tilt * (tilt + 1) * math.sqrt(2 * math.pi * curvature))
+        return epsilon, value - tilt * epsilon - math.log(
+            tilt * (tilt + 1) * math.sqrt(2 * math.pi * curvature)
+        )
 
     def ranges(self, tilt: float, log_goal: float, small: float) -> tuple[Floats, Floats]:
         """For each part, losses beyond which it matters less than exp(log_goal), or ``small`` when tilted.
@@ -86,9 +95,10 @@ class Guide:
 
 
 def _with_ends(edges: Floats, ends: tuple[float, float]) -> Floats:
-    """The edges, and two just inside the range, so that atoms at its ends have cells of their own."""
-    inside = [end * (1 - math.copysign(1e-9, end) * side) for side, end in zip((-1, 1), ends, strict=True)]
-    return np.sort(np.append(edges, np.clip(inside, -2e5, 2e5)))
+    """The edges, and others that close in on the ends of the range from within."""
+    shares = np.geomspace(1e-9, 0.9, 100)
+    low, high = np.clip(ends, -2e5, 2e5)
+    return np.sort(np.concatenate([edges, low + abs(low) * shares, high - abs(high) * shares]))
 
 
 def _row(pair: Pair, edges: Floats) -> tuple[Floats, Floats, Floats, Floats, float]:

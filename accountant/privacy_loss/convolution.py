@@ -65,7 +65,7 @@ def circular_power(parts: Sequence[tuple[Floats, int]]) -> tuple[Floats, Noise]:
         norm = norm * growth + count * float(others.max()) * off + _norm(rounding) / math.sqrt(n)
         product *= power
     last = _level(n) * _norm(np.abs(product)) / math.sqrt(n)
-    noise = Noise((entry + last) * (1 + 1e-6) + 1e-290, (norm + last) * (1 + 1e-6) + 1e-290)
+    noise = Noise(float(entry + last) * (1 + 1e-6) + 1e-290, float(norm + last) * (1 + 1e-6) + 1e-290)
     return np.roll(irfft(product, n), moved), noise
 
 
@@ -95,7 +95,7 @@ def _power(less_one: Complexes, count: int) -> tuple[Complexes, Floats]:
 
 
 def _power_by_logarithm(z: Complexes, count: int) -> tuple[Complexes, Floats]:
-    """exp(count log(1 + z)); log|1 + z| = log1p(a (2 + a) + b^2)/2 errs by 10 u |z|, the angle by 20 u |z|."""
+    """By exp(count log(1 + z)); log|1 + z| = log1p(a (2 + a) + b^2)/2 errs by 35 u |z|, the angle by 24."""
     a, b = z.real, z.imag
     logs = count * 0.5 * np.log1p(a * (2 + a) + b * b)
     angles = count * np.arctan2(b, 1 + a)
@@ -105,7 +105,7 @@ def _power_by_logarithm(z: Complexes, count: int) -> tuple[Complexes, Floats]:
 
 
 def _power_by_squaring(values: Complexes, count: int) -> Complexes:
-    """values^count by repeated squaring: 3 count u relatively, to first order, with 1 + z rounded 5 count u."""
+    """The powers by repeated squaring: 3 count u relatively to first order, 4 count u with 1 + z rounded."""
     result, square = np.ones_like(values), values
     while True:
         if count & 1:

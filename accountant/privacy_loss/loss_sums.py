@@ -23,13 +23,14 @@ _MOST_EXPONENT = 600.0
 
 @dataclass(frozen=True)
 class Window:
-    """The grid points first .. first + size - 1 on which the composed law is kept; ``size`` a power of two."""
+    """The grid points first .. first + size - 1 on which the law is kept; ``size`` a power of two."""
 
     first: int
     size: int
 
     @property
     def end(self) -> int:
+        """The first grid point after the window."""
         return self.first + self.size
 
 
@@ -73,17 +74,17 @@ class LossSum:
         if index >= len(self.outer):
             return min(1.0, self.beyond + self.infinite) if self.sign > 0 else self.infinite
         if self.sign > 0:
-            return 1.0 if index < 0 else float(self._above(at, index, rounding))
+            return 1.0 if index < 0 or self.log_scale > 700 else float(self._above(at, index, rounding))
         here = 0.0 if index < 0 else float(self._below(at, np.array([index]), rounding)[0])
         return max(here, float(self.falling[max(index, 0)]))
 
     def _above(self, at: float, index: int, rounding: float) -> float:
-        """outer - e^at inner; the first summand may be missing by rounding."""
+        """The value outer - e^at inner; the first summand may be missing by rounding."""
         shrink = math.exp(min(at - self.start * self.step, 700.0)) * (1 - 2 * rounding - 16 * _U)
         value = self.outer[index] * (1 + self._slop) - shrink * self.inner[index] * (1 - self._slop)
         value = max(value, 0.0) + self.outer[max(index - 1, 0)] * 4 * rounding
-        value += self.noise * math.exp(-self.tilt * index) * (1 + 1e-9)
-        return min(1.0, (value * self._scale + self.beyond + self.infinite) * (1 + 8 * _U))
+        value += self.noise * max(math.exp(-self.tilt * index), 1e-260) * (1 + 1e-9)
+        return min(1.0, float(value * self._scale + self.beyond + self.infinite) * (1 + 8 * _U))
 
     def _below(self, at: float | Floats, index: NDArray[np.intp], rounding: float) -> Floats:
         shrink = np.exp(np.minimum(at - self.start * self.step, 700.0)) * (1 + 2 * rounding + 32 * _U)
@@ -96,7 +97,7 @@ class LossSum:
     def falling(self) -> Floats:
         """For a lower bound: the largest bound at any grid point from each one on; delta falls in epsilon."""
         index = np.arange(len(self.outer))
-        points = (self.start + index) * self.step
+        points = np.asarray((self.start + index) * self.step)
         rounding = 8 * _U * float(np.abs(points[[0, -1]]).max())
         values = self._below(points, index, rounding)
         return np.asarray(np.maximum.accumulate(values[::-1])[::-1])
@@ -166,7 +167,7 @@ def sum_of_losses(
 
 
 def _tilted(law: LossLaw, tilt: float, sign: int) -> tuple[Floats, float]:
-    """mass exp(tilt point - c), rounded towards the side, and c, near the logarithm of their sum at c = 0."""
+    """Masses times exp(tilt point - c), rounded towards the side, and c, for which they sum to about 1."""
     exponents = (law.first + np.arange(len(law.masses))) * tilt
     with np.errstate(divide="ignore"):
         top = float((np.log(law.masses) + exponents).max())

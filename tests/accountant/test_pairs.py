@@ -62,7 +62,14 @@ def test_no_mass_outside_the_range(pair):
 
 @pytest.mark.parametrize(
     ("rate", "noise", "loss"),
-    [(0.01, 1.0, 0.5), (0.01, 1.0, -0.01), (0.5, 0.2, 30.0), (1e-6, 0.5, 1e-5), (0.9, 3.0, -2.0), (1.0, 0.05, 7.0)],
+    [
+        (0.01, 1.0, 0.5),
+        (0.01, 1.0, -0.01),
+        (0.5, 0.2, 30.0),
+        (1e-6, 0.5, 1e-5),
+        (0.9, 3.0, -2.0),
+        (1.0, 0.05, 7.0),
+    ],
 )
 def test_masses_above_a_loss_against_arb(rate, noise, loss):
     """P(L >= l) lies between the computed masses at l - slack and l + slack, with their relative errors."""

@@ -1,0 +1,139 @@
+"""The certified privacy profile of a composition, on a grid: the two-sided answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from accountant.privacy_loss.grid import law_above, law_below
+from accountant.privacy_loss.loss_sums import LossSum, sum_of_losses
+from accountant.privacy_loss.planning import Parts, Plan, plan
+
+__all__ = ["Composed", "compose", "profile"]
+
+
+@dataclass(frozen=True)
+class Composed:
+    """The privacy profile of a composition, from both sides, certified at every epsilon >= 0."""
+
+    above: LossSum
+    below: LossSum
+
+    def upper(self, epsilon: float) -> float:
+        """At least delta(epsilon)."""
+        return self.above.delta(epsilon)
+
+    def lower(self, epsilon: float) -> float:
+        """At most delta(epsilon)."""
+        return min(self.below.delta(epsilon), self.above.delta(epsilon))
+
+    def epsilon(self, delta: float) -> tuple[float, float]:
+        """Ends around the smallest epsilon >= 0 whose delta is at most ``delta``.
+
+        Raises:
+            ValueError: unless 0 <= delta < 1.
+        """
+        if not 0 <= delta < 1:
+            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+        low = 0.0 if self.lower(0.0) <= delta else _last(lambda epsilon: self.lower(epsilon) > delta)
+        high = 0.0 if self.upper(0.0) <= delta else _next(lambda epsilon: self.upper(epsilon) > delta)
+        return min(low, high), high
+
+
+def _last(holds: Callable[[float], bool]) -> float:
+    """An epsilon at which ``holds``, which it does at 0, and hardly any larger one at which it does."""
+    return _search(holds)[0]
+
+
+def _next(holds: Callable[[float], bool]) -> float:
+    """An epsilon at which ``holds`` fails, as small as a search finds; infinite where there is none."""
+    return _search(holds)[1]
+
+
+def _search(holds: Callable[[float], bool]) -> tuple[float, float]:
+    if holds(math.inf):
+        return math.inf, math.inf
+    low, high = 0.0, 1e-12
+    while holds(high):
+        low, high = high, 4 * high
+        if high > 1e300:
+            return low, math.inf
+    for _ in range(200):
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low, high
+
+
+def compose(parts: Parts, planned: Plan) -> Composed:
+    """Both sides of the profile on a planned grid; sound for every plan."""
+    counts = [count for _, count in parts]
+    ranges, step = planned.ranges, planned.step
+    rows = list(zip(parts, ranges, planned.origins, strict=True))
+    above = [law_above(pair, step, *ends, origin) for (pair, _), ends, origin in rows]
+    below = [law_below(pair, step, *ends, planned.tilt, origin) for (pair, _), ends, origin in rows]
+    slopes = tuple(slope * step for slope in planned.slopes)
+    sides = [
+        sum_of_losses(
+            list(zip(laws, counts, strict=True)),
+            step=step,
+            tilt=planned.tilt * step,
+            window=planned.window,
+            start=planned.start,
+            slopes=(slopes[0], slopes[1]),
+            sign=sign,
+        )
+        for laws, sign in ((above, 1), (below, -1))
+    ]
+    return Composed(*sides)
+
+
+def profile(
+    parts: Parts,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    accuracy: float = 1e-6,
+    points: int = 2**20,
+) -> Composed:
+    """The certified profile of a composition, most accurate near ``epsilon``, or near where it is ``delta``.
+
+    >>> from accountant.pairs.laplace import Laplace
+    >>> composed = profile([(Laplace(10.0), 100)], delta=1e-6)
+    >>> low, high = composed.epsilon(1e-6)
+    >>> round(low, 6), high - low < 1e-6
+    (4.692667, True)
+
+    Args:
+        parts: pairs with the number of times each is composed, at least 1.
+        epsilon, delta: exactly one of them, epsilon >= 0 or 0 <= delta < 1.
+        accuracy: the relative width of delta aimed at; what is reached is what the two sides say.
+        points: the most grid points used, a power of two; memory is about 100 bytes a point.
+
+    Raises:
+        GridTooLargeError: where ``points`` points give nothing of use.
+        ValueError: for no parts, a count that is no positive whole number, or an epsilon or delta outside its
+            range.
+
+    Source: this project, docs/notes/loss_grid.md.
+    """
+    _check(parts, epsilon, delta, points)
+    return compose(parts, plan(parts, epsilon=epsilon, delta=delta, accuracy=accuracy, points=points))
+
+
+def _check(parts: Parts, epsilon: float | None, delta: float | None, points: int) -> None:
+    if not parts:
+        raise ValueError("parts must hold at least one pair")
+    for _, count in parts:
+        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+            raise ValueError(f"count ({count!r}) must be a whole number, at least 1")
+    if (epsilon is None) == (delta is None):
+        raise ValueError("exactly one of epsilon and delta must be given")
+    if epsilon is not None and not 0 <= epsilon < math.inf:
+        raise ValueError(f"epsilon ({epsilon!r}) must be finite and at least 0")
+    if delta is not None and not 0 <= delta < 1:
+        raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+    if points < 2**10 or points & (points - 1):
+        raise ValueError(f"points ({points!r}) must be a power of two, at least 1024")
