@@ -127,6 +127,8 @@ def _sum(parameters: ShuffledCountParameters) -> Accounted:
     )
 
 
+_NAMED = "the printed encoding hides no more than sending each message with its sender's name"
+_ALONE = "the upper end is that of one message with its sender's name; shuffling may hide a little more"
 _ONE_COUNTER = "one counter in one batch; a replaced user may change several counters"
 _READINGS: dict[str, Callable[[ShuffledCountParameters], Accounted]] = {"bits": _bits, "sum": _sum}
 

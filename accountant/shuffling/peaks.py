@@ -37,7 +37,8 @@ def peak(trials: int, epsilon: Fraction, last: int) -> tuple[Fraction, flint.arb
 def last_crossing(users: int, below: Fraction, above: Fraction, target: Fraction) -> tuple[float, float]:
     """Thresholds tau = 2 n p, 1e-9 apart or less: missed at the first, met at the second and behind it.
 
-    The bisection over peaks takes them to fall; the next 64 peaks behind the answer are looked at.
+    The bisection over peaks takes them to fall (observed, not proved); the next 64 peaks behind the answer
+    are looked at, and others up to the last one, each 1.5 times as far.
 
     Raises:
         ArithmeticError: if a peak behind the answer is found to miss the target.
@@ -48,12 +49,20 @@ def last_crossing(users: int, below: Fraction, above: Fraction, target: Fraction
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if peak(users, below, middle)[1] > goal else (low, middle)
-    for later in range(high, min(high + 64, most + 1)):
+    for later in _behind(high, most):
         if not peak(users, below, later)[1] <= goal:
             raise ArithmeticError(f"delta rises above its target again behind threshold {high}")
     left = 2 * users * float(peak(users, below, max(low, 0))[0])
     right = 2 * users * float(peak(users, below, high)[0]) if high <= most else float(users)
     return _bisect(users, below, above, target, left, right)
+
+
+def _behind(first: int, most: int) -> list[int]:
+    reach, found = 64, list(range(first, min(first + 64, most + 1)))
+    while first + reach <= most:
+        found.append(first + reach)
+        reach += reach // 2
+    return found
 
 
 def _last_peak(users: int, epsilon: Fraction) -> int:
