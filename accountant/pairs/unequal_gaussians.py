@@ -54,7 +54,8 @@ class UnequalGaussians:
         """See ``Pair.cells``."""
         mean, sigma_p, sigma_q = abs(exact(self.mean)), exact(self.sigma_p), exact(self.sigma_q)
         a, b, c = self._rounded()
-        near, far, slack = _roots(a, b, c, np.concatenate(([-np.inf], edges, [np.inf])))
+        reach = 2 * _FAR * float(max(sigma_p, sigma_q) + mean)
+        near, far, slack = _roots(a, b, c, reach, np.concatenate(([-np.inf], edges, [np.inf])))
         near, far = near / float(sigma_q), far / float(sigma_q)
         p, p_error = _two(near, far, float(mean / sigma_p), float(sigma_q / sigma_p))
         q, q_error = _two(near, far, 0.0, 1.0)
@@ -93,7 +94,7 @@ class UnequalGaussians:
         return a, b, c
 
 
-def _roots(a: float, b: float, c: float, edges: Floats) -> tuple[Floats, Floats, float]:
+def _roots(a: float, b: float, c: float, reach: float, edges: Floats) -> tuple[Floats, Floats, float]:
     """The two points of loss e for each edge, and how far the loss there may be from e.
 
     The first grows with the edge, the second falls; where no outcome has the loss, both are the vertex.
@@ -107,15 +108,23 @@ def _roots(a: float, b: float, c: float, edges: Floats) -> tuple[Floats, Floats,
     for end in (np.isposinf(height), np.isneginf(height)):
         near[end] = height[end]
         far[end] = -height[end] if a else -np.inf
+    if a:  # both exactly there, and on their own sides of it: no mass is lost or counted twice
+        middle = -b / (2 * a)
+        near[height == vertex] = far[height == vertex] = middle
+        right, left = (np.maximum, np.minimum) if a > 0 else (np.minimum, np.maximum)
+        near, far = right(near, middle), left(far, middle)
     near, far = np.maximum.accumulate(near), np.minimum.accumulate(far)
-    return near, far, _slack(a, b, c, height, near, far)
+    return near, far, _slack(a, b, c, height, near, far, reach)
 
 
-def _slack(a: float, b: float, c: float, height: Floats, near: Floats, far: Floats) -> float:
-    """The loss at the roots, computed forwards, against the edges; with what the computation itself loses."""
+def _slack(a: float, b: float, c: float, height: Floats, near: Floats, far: Floats, reach: float) -> float:
+    """The loss at the roots, computed forwards, against the edges; with what the computation itself loses.
+
+    Roots beyond ``reach`` have no mass beyond them, wherever they are.
+    """
     worst = 0.0
     for root in (near, far):
-        known = np.isfinite(root) & np.isfinite(height)
+        known = np.isfinite(height) & (np.abs(root) <= reach)
         x, e = root[known], height[known]
         miss = np.abs(x * (a * x + b) - e)
         size = np.abs(a) * x * x + np.abs(b * x) + abs(c) + np.abs(e)

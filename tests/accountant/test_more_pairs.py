@@ -93,6 +93,18 @@ def _unequal(mean: float, sp: float, sq: float) -> Tails:
     return tails
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_unequal_gaussians_in_narrow_cells(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    mean, sp, sq = (float(x) for x in 10 ** rng.uniform(-1.5, 0.5, 3))
+    x, width = rng.normal() * 2 * sq, 10.0 ** rng.uniform(-8, -2)
+    centre = (
+        x * x * (1 / sq**2 - 1 / sp**2) / 2 + mean * x / sp**2 + math.log(sq / sp) - mean**2 / (2 * sp**2)
+    )
+    edges = centre + width * np.arange(-3, 4)
+    assert _agrees(UnequalGaussians(mean, sp, sq).cells(edges), edges, _unequal(mean, sp, sq))
+
+
 def _between(low: mpf, high: mpf) -> mpf:
     return _phi(-low) - _phi(-high) if low > 0 else _phi(high) - _phi(low)
 
