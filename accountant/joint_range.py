@@ -207,14 +207,16 @@ def _within(p: flint.arb, q: flint.arb, curve: Function, orders: Orders) -> bool
     here, tangent = _first_step(p, q, curve, last)
     step = here - 1
     for _ in range(_MOST_STEPS):
-        if here >= last or (p / q).log() <= curve(here):
+        if (p / q).log() <= curve(here):
             return True
         if tangent is None:
             return False
         there = (here + step).mid()
-        there = there if there < last else last
-        ahead = _tangent(curve, there, 1) if there < last else None
+        inside = bool(there < last)
+        there, ahead = (there, _tangent(curve, there, 1)) if inside else (last, None)
         if _below(_chord(p, q, here, there), tangent, ahead, here, there):
+            if not inside:
+                return True
             here, tangent, step = there, _tangent(curve, there, -1), (step * 2).mid()
         else:
             step = (step / 2).mid()

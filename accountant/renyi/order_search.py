@@ -14,7 +14,7 @@ import flint
 
 from accountant.conversion import CANONNE_KAMATH_STEINKE, Conversion, Curve, bits_needed, convert
 from accountant.enclosures import arb_of, precision
-from accountant.joint_range import common_pair, optimal_delta
+from accountant.joint_range import best_order, common_pair, optimal_delta
 from accountant.orders import Orders, lowest, lowest_position, minimise_convex
 
 __all__ = ["least_epsilon"]
@@ -177,13 +177,18 @@ def _below(
     def attained(point: Fraction) -> flint.arb:
         bits = bits_needed(float(point), arb_of(delta))
         with precision(min(bits, _MOST_BITS_BELOW)):
-            return common_pair(arb_of(order), curve, orders, arb_of(point))
+            epsilon, best = arb_of(point), arb_of(order)
+            if point < Fraction(high) * _NEAR:  # the best order is another one there
+                best = best_order(curve, orders, epsilon, position)
+            return common_pair(best, curve, orders, epsilon)
 
     if high == math.inf:
         return 0.0
     reach = closed_form if conversion.convex else attained
-    points = (high * (1 - share) for share in _SHARES)
+    costly = bits_needed(high, arb_of(delta)) > _MOST_BITS_BELOW
+    points = (high * (1 - share) for share in _SHARES[: 3 if costly else None])
     return next((point for point in points if reach(Fraction(point)) > arb_of(delta)), 0.0)
 
 
-_SHARES = (1e-10, 3e-10, 3e-9, 1e-7, 1e-5, 1e-3, 0.1)
+_NEAR = 1 - Fraction(1, 10**6)
+_SHARES = (1e-10, 3e-10, 3e-9, 1e-7, 1e-5, 1e-3, 1e-2, 0.1)
