@@ -168,7 +168,7 @@ class _Judge:
 
 
 def _spread(found: Bound, scale: Callable[[float], float], target: float) -> tuple[float, float]:
-    low, high, goal = scale(found.lower), scale(found.upper), scale(target)
+    low, high, goal = scale(found.lower or found.upper), scale(found.upper), scale(target)
     return (low + high) / 2 - goal, high - low
 
 
@@ -210,7 +210,7 @@ class _Scale:
 
 
 _LEAST, _MOST, _WHOLE = 1e-6, 1e15, 2.0**62
-_FINEST, _COARSEST = 2.0**-33, 0.5
+_FINEST, _COARSEST, _FARTHEST = 2.0**-33, 0.5, 0.1
 
 
 def _bracket(judge: _Judge, scale: _Scale, start: float, name: str) -> tuple[float, float]:
@@ -254,10 +254,11 @@ def _whole(judge: _Judge, scale: _Scale, start: float, name: str) -> tuple[int, 
 def _real(judge: _Judge, scale: _Scale, start: float, name: str) -> tuple[float, float]:
     low, high = _bracket(judge, scale, start, name)
     root, step = _root(lambda place: judge.gap(scale.to_value(place)), low, high)
-    return (
-        _certified(judge.meets, scale, root + step, step, judge.target),
-        _certified(judge.misses, scale, root - step, -step, judge.target),
-    )
+    meets = _certified(judge.meets, scale, root + step, step, judge.target)
+    misses = _certified(judge.misses, scale, root - step, -step, judge.target)
+    if abs(meets - misses) > _FARTHEST * meets:
+        raise ArithmeticError(f"{judge.target} is met at {name} = {meets!r}, and missed only at {misses!r}")
+    return meets, misses
 
 
 def _root(gap: Callable[[float], tuple[float, float]], low: float, high: float) -> tuple[float, float]:

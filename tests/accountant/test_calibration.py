@@ -112,6 +112,32 @@ def test_what_needs_no_noise_is_refused():
         calibrate_noise(Users(7), "users", lambda p: GaussianDP(Fraction(1, 100 * p.users)), 1, "1e-6")
 
 
+@dataclass(frozen=True)
+class Silent:
+    """A guarantee whose lower end says nothing above some delta."""
+
+    exact: GaussianDP
+    limit: float
+
+    def delta(self, epsilon):
+        bound = self.exact.delta(epsilon)
+        return bound if bound.upper < self.limit else Bound(0.0, bound.upper)
+
+
+def test_a_lower_end_of_0_does_not_mislead_the_search():
+    meets, misses = calibrate_noise(
+        Noise(0.01), "sigma", lambda p: Silent(GaussianDP(1 / Fraction(p.sigma)), 0.01), 1, "1e-5"
+    )
+    assert f"{misses.sigma:.6f}" == "3.730632" == f"{meets.sigma:.6f}"
+
+
+def test_a_certificate_far_from_the_least_noise_is_none():
+    with pytest.raises(ArithmeticError, match="missed only at|not decided"):
+        calibrate_noise(
+            Noise(1.0), "sigma", lambda p: Blurred(GaussianDP(1 / Fraction(p.sigma)), 0.9, []), 0, "1e-5"
+        )
+
+
 def test_where_the_guarantee_gives_up_the_search_goes_on():
     def giving_up(chosen):
         if chosen.sigma > 5:
