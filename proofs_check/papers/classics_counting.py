@@ -26,7 +26,7 @@ TREE_GAUSSIAN = Statement(
     (
         Obligation("digits", make_claim(_TREE, "log(K)/log(2) + 1 >= L", "log(K) >= (L-1)*log(2)"),
                    "a K of L binary digits is at least 2^(L-1)",
-                   {"leaf": "positive", "multipliers": [[["/", "1", ["log", "2"]], 0]]}, {"K": "2", "L": "2"}),
+                   {"leaf": "positive", "multipliers": [[["/", "1", ["log", "2"]], 0]]}, {"K": "2", "L": "3999/2000"}),
         Obligation("trees", make_claim(_NORM, "(R+1)*(D*(s/sigma)**2) == (R+1)*D*s**2/sigma**2"),
                    "squared distances of independent trees add", witness={"D": "1", "s": "1", "sigma": "1", "R": "1"}),
     ),
@@ -71,7 +71,7 @@ TREE_LAPLACE = Statement(
     (
         Obligation("digits", make_claim(_TREE, "log(K)/log(2) + 1 >= L", "log(K) >= (L-1)*log(2)"),
                    "a K of L binary digits is at least 2^(L-1)",
-                   {"leaf": "positive", "multipliers": [[["/", "1", ["log", "2"]], 0]]}, {"K": "2", "L": "2"}),
+                   {"leaf": "positive", "multipliers": [[["/", "1", ["log", "2"]], 0]]}, {"K": "2", "L": "3999/2000"}),
         Obligation("pure", make_claim(_LOSSES, "L*s/b >= n*(s/b)", "L >= n"), "at most L nodes move, by at most s each",
                    {"leaf": "positive", "multipliers": [[["/", "s", "b"], 0]]},
                    {"n": "1", "L": "1", "s": "1", "b": "1"}),
