@@ -33,6 +33,8 @@ from accountant.smooth_sensitivity.spherical import spherical_delta
 
 __all__ = ["ACCOUNTANT", "SmoothGaussian", "SmoothGaussianParameters", "guarantee"]
 
+_DIMENSIONS = Integers(1, 1_000_000)
+
 
 @dataclass(frozen=True)
 class SmoothGaussian(SmoothNoise):
@@ -44,7 +46,7 @@ class SmoothGaussian(SmoothNoise):
     6.182733
 
     Raises:
-        ValueError: for ``noise`` not above 0, ``smoothing`` below 0, or ``dimension`` below 1.
+        ValueError: for ``noise`` not above 0, ``smoothing`` below 0, or no ``dimension`` from 1 to 10^6.
 
     Source: this project's statement classic.smooth_gaussian.
     """
@@ -53,8 +55,8 @@ class SmoothGaussian(SmoothNoise):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.dimension, int) or isinstance(self.dimension, bool) or self.dimension < 1:
-            raise ValueError(f"dimension ({self.dimension!r}) must be an integer at least 1")
+        if not _DIMENSIONS.admits(self.dimension):
+            raise ValueError(f"dimension ({self.dimension!r}) must be {_DIMENSIONS}")
 
     def profile(self, epsilon: Fraction) -> flint.arb:
         """The largest of three hockey sticks, enclosed at the precision in force."""
@@ -98,7 +100,7 @@ class SmoothGaussianParameters(Parameters):
         Reals(0, lower_open=True), "1", "standard deviation of the noise over the smooth bound (1/alpha)"
     )
     smoothing: float = parameter(Reals(0), "1", "beta: the bound changes by a factor of at most exp(beta)")
-    dimension: int = parameter(Integers(1), "coordinates", "dimension of the answer", 1)
+    dimension: int = parameter(_DIMENSIONS, "coordinates", "dimension of the answer", 1)
 
 
 def guarantee(

@@ -137,18 +137,17 @@ def _outside(ball: _Ball, scale: flint.arb) -> flint.arb:
 
 def _inside(ball: _Ball, scale: flint.arb) -> flint.arb:
     """P the narrower one: the loss exceeds epsilon inside the ball."""
-    weight, growth = (-(ball.far**2) / 2).exp(), ball.rate.exp()
-    if ball.dimension % 2:
-        root, r = ball.u.sqrt(), (ball.rate / 2).exp()
-        narrow = _tail(-ball.far) - _tail(root * (r * ball.q + 1 / r))
-        wide = _tail(ball.near) - _tail(root * (1 + ball.q))
-        return narrow - scale * wide + weight * growth ** (ball.order + 1) * _head(ball, 0.5)
+    weight, growth, first = (-(ball.far**2) / 2).exp(), ball.rate.exp(), ball.order + 1
     step = ball.q * growth
-    return (
-        weight
-        * step ** (ball.order + 1)
-        * endless_sum(ball.z, step, ball.order + 1, Weights(ball.rate, 0, 1))
-    )
+    try:
+        return weight * step**first * endless_sum(ball.z, step, first, Weights(ball.rate, 0, 1))
+    except TooManyTermsError:
+        if ball.dimension % 2 == 0:
+            raise
+    root, r = ball.u.sqrt(), (ball.rate / 2).exp()
+    narrow = _tail(-ball.far) - _tail(root * (r * ball.q + 1 / r))
+    wide = _tail(ball.near) - _tail(root * (1 + ball.q))
+    return narrow - scale * wide + weight * growth**first * _head(ball, 0.5)
 
 
 def _head(ball: _Ball, lowest: float) -> flint.arb:

@@ -142,3 +142,12 @@ def test_an_even_dimension_with_a_tiny_ratio_is_squeezed_between_odd_ones(log_ra
     assert found.rad() < found.mid() * 1e-8
     assert found.contains(delta(1, log_ratio, 1, 1))
     assert found.contains(delta(1, log_ratio, 3, 1))
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 7, 8])
+@pytest.mark.parametrize("log_ratio", ["1/10", "-1/10"])
+def test_both_forms_of_the_value_agree(monkeypatch, dimension, log_ratio):
+    """Where endless sums are given up, odd dimensions have a finite form and even ones lie between two odd ones."""
+    by_series = delta("1/2", log_ratio, dimension, "1/4")
+    monkeypatch.setattr("accountant.smooth_sensitivity.bessel_sums._MOST_TERMS", 0)
+    assert delta("1/2", log_ratio, dimension, "1/4").overlaps(by_series)
