@@ -1,12 +1,7 @@
 from .accounted import Accountant, Accounted, Attained, PublishedGuarantee, accountant_for
 from .adjacency import Adjacency, UnprovedAdjacencyError
 from .bounds import Bound, Truth, UndecidedError
-from .calibration import (
-    NoNoiseNeededError,
-    TargetError,
-    UnreachableTargetError,
-    calibrate_noise,
-)
+from .calibration import calibrate_noise
 from .claims import Claim
 from .composition import compose_approx, compose_gaussian, compose_renyi, compose_zcdp
 from .conversion import CANONNE_KAMATH_STEINKE, MIRONOV, OPTIMAL, Conversion, convert
@@ -30,6 +25,7 @@ from .rl.odometer import RewardsFilter, rewards_odometer
 from .rl.rlsvi import RLSVIParameters
 from .sources import Source
 from .symbolic import Derivation, derive_linear
+from .targets import NoNoiseNeededError, TargetError, UnreachableTargetError
 from .trust import TrustModel, billboard
 
 __all__ = [

@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from accountant.bounds import Bound
 from accountant.enclosures import Number, exact
 from accountant.notions import Guarantee
 from accountant.parameters import Parameters
+from accountant.targets import (
+    Judge,
+    NoNoiseNeededError,
+    Target,
+    TargetError,
+    UnreachableTargetError,
+    neighbours_of,
+)
 
 __all__ = [
     "NoNoiseNeededError",
-    "Target",
     "TargetError",
     "UnreachableTargetError",
     "calibrate_noise",
@@ -28,18 +33,6 @@ __all__ = [
 ]
 
 Chosen = TypeVar("Chosen", bound=Parameters)
-
-
-class TargetError(ValueError):
-    """Raised when no noise is the least that meets a target."""
-
-
-class UnreachableTargetError(TargetError):
-    """Raised when no noise within reach meets the target."""
-
-
-class NoNoiseNeededError(TargetError):
-    """Raised when the target is met with next to no noise."""
 
 
 def calibrate_noise(
@@ -57,6 +50,7 @@ def calibrate_noise(
     double after it. They are neighbours in ``name``, 1e-9 apart or as near as the guarantee's own accuracy
     tells them apart. The search begins at the value that ``parameters`` holds.
 
+    >>> from fractions import Fraction
     >>> from accountant.parameters import Reals, parameter
     >>> from accountant.notions import GaussianDP
     >>> @dataclass(frozen=True)
@@ -84,100 +78,11 @@ def calibrate_noise(
     """
     target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
     domain = next(field for field in parameters.fields() if field.name == name).metadata["domain"]
-    judge = _Judge(lambda x: guarantee_of(replace(parameters, **{name: x})), target)
+    judge = Judge(lambda x: guarantee_of(replace(parameters, **{name: x})), target)
     scale = _Scale(domain.lower, domain.upper, domain.kind is int, safer)
     find = _whole if scale.whole else _real
     meets, misses = find(judge, scale, scale.to_scale(getattr(parameters, name)), name)
     return replace(parameters, **{name: meets}), replace(parameters, **{name: misses})
-
-
-def neighbours_of(value: Fraction) -> tuple[float, float]:
-    """The largest double at most ``value``, and the smallest one above it.
-
-    >>> neighbours_of(Fraction(1, 10)) == (math.nextafter(0.1, 0), 0.1)
-    True
-    """
-    nearest = float(value)
-    low = nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
-    return low, math.nextafter(low, math.inf)
-
-
-@dataclass(frozen=True)
-class Target:
-    """The (epsilon, delta) to meet, exactly, and the doubles around epsilon.
-
-    Raises:
-        ValueError: for a negative epsilon, or a delta outside [0, 1).
-    """
-
-    epsilon: Fraction
-    delta: Fraction
-    below: float = field(init=False)
-    """The largest double at most epsilon: what is to be met."""
-    above: float = field(init=False)
-    """The smallest double above epsilon: what is to be missed."""
-
-    def __post_init__(self) -> None:
-        if self.epsilon < 0:
-            raise ValueError(f"epsilon ({float(self.epsilon)!r}) must be at least 0")
-        if not 0 <= self.delta < 1:
-            raise ValueError(f"delta ({float(self.delta)!r}) must be in [0, 1)")
-        for name, value in zip(("below", "above"), neighbours_of(self.epsilon), strict=True):
-            object.__setattr__(self, name, value)
-
-    def __str__(self) -> str:
-        return f"epsilon ({float(self.epsilon)!r}) at delta ({float(self.delta)!r})"
-
-
-@dataclass
-class _Judge:
-    """Certified yes, certified no, and a rough distance, of the guarantee with a given noise."""
-
-    guarantee: Callable[[Any], Guarantee]
-    target: Target
-    known: dict[Any, tuple[float, float]] = field(default_factory=dict)
-
-    def meets(self, noise: Any) -> bool:
-        """Whether epsilon is certified to be at most the target."""
-        if self.target.delta == 0:
-            return self.guarantee(noise).epsilon(0).upper <= self.target.below
-        return self.guarantee(noise).delta(self.target.below).upper <= self.target.delta
-
-    def misses(self, noise: Any) -> bool:
-        """Whether epsilon is certified to be above the next double after the target."""
-        if self.target.delta == 0:
-            return self.guarantee(noise).epsilon(0).lower > self.target.above
-        return self.guarantee(noise).delta(self.target.above).lower > self.target.delta
-
-    def gap(self, noise: Any) -> tuple[float, float]:
-        """How far from the target, above 0 where it is missed, and how uncertain that is; guides only.
-
-        Measured in sqrt(-2 log delta), which is about linear in the noise of a Gaussian.
-        """
-        if noise not in self.known:
-            try:
-                self.known[noise] = self._gap(self.guarantee(noise))
-            except ArithmeticError:  # a delta too far below the target to be told: try less noise
-                self.known[noise] = (-1.0, 0.0)
-        return self.known[noise]
-
-    def _gap(self, guarantee: Guarantee) -> tuple[float, float]:
-        if self.target.delta == 0:
-            return _spread(guarantee.epsilon(0), _log, float(self.target.epsilon))
-        return _spread(guarantee.delta(self.target.below), _score, float(self.target.delta))
-
-
-def _spread(found: Bound, scale: Callable[[float], float], target: float) -> tuple[float, float]:
-    low, high, goal = scale(found.lower or found.upper), scale(found.upper), scale(target)
-    return (low + high) / 2 - goal, high - low
-
-
-def _log(value: float) -> float:
-    return math.log(value) if 0 < value < math.inf else math.copysign(750.0, value - 1)
-
-
-def _score(delta: float) -> float:
-    return -math.sqrt(max(-2 * _log(delta), 0.0))
 
 
 @dataclass(frozen=True)
@@ -213,7 +118,7 @@ _LEAST, _MOST, _WHOLE = 1e-6, 1e15, 2.0**62
 _FINEST, _COARSEST, _FARTHEST = 2.0**-33, 0.5, 0.1
 
 
-def _bracket(judge: _Judge, scale: _Scale, start: float, name: str) -> tuple[float, float]:
+def _bracket(judge: Judge, scale: _Scale, start: float, name: str) -> tuple[float, float]:
     """Places around the change of sign, found in growing steps from ``start``."""
     first, last = scale.reach()
     place = min(max(start, first), last)
@@ -229,7 +134,7 @@ def _bracket(judge: _Judge, scale: _Scale, start: float, name: str) -> tuple[flo
         step *= 2 if scale.whole else 1.5
 
 
-def _beyond(judge: _Judge, scale: _Scale, end: float, side: bool, name: str) -> Exception:
+def _beyond(judge: Judge, scale: _Scale, end: float, side: bool, name: str) -> Exception:
     """What to raise where the search ended without a change of sign."""
     value = scale.to_value(end)
     if side and judge.misses(value):
@@ -239,7 +144,7 @@ def _beyond(judge: _Judge, scale: _Scale, end: float, side: bool, name: str) -> 
     return ArithmeticError(f"{judge.target} is not decided at {name} = {value!r}")
 
 
-def _whole(judge: _Judge, scale: _Scale, start: float, name: str) -> tuple[int, int]:
+def _whole(judge: Judge, scale: _Scale, start: float, name: str) -> tuple[int, int]:
     """Bisection; the certified answers are neighbouring integers wherever the guarantee decides."""
     low, high = _bracket(judge, scale, start, name)
     while high - low > 1:
@@ -251,7 +156,7 @@ def _whole(judge: _Judge, scale: _Scale, start: float, name: str) -> tuple[int, 
     )
 
 
-def _real(judge: _Judge, scale: _Scale, start: float, name: str) -> tuple[float, float]:
+def _real(judge: Judge, scale: _Scale, start: float, name: str) -> tuple[float, float]:
     low, high = _bracket(judge, scale, start, name)
     root, step = _root(lambda place: judge.gap(scale.to_value(place)), low, high)
     meets = _certified(judge.meets, scale, root + step, step, judge.target)

@@ -9,10 +9,10 @@ from typing import Any
 from accountant.accounted import Accountant, Accounted
 from accountant.adjacency import Adjacency
 from accountant.bounds import Bound
-from accountant.calibration import neighbours_of
 from accountant.enclosures import Number, exact
 from accountant.notions import Guarantee
 from accountant.parameters import Parameters
+from accountant.targets import neighbours_of
 from dpproof import __version__
 
 __all__ = ["account", "calibrate", "envelope", "number", "verdicts_of", "verify"]

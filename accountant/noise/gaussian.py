@@ -19,13 +19,13 @@ import flint
 from accountant.accounted import Accountant, Accounted, PublishedGuarantee
 from accountant.adjacency import Adjacency
 from accountant.bounds import Bound, exactly
-from accountant.calibration import NoNoiseNeededError, Target
 from accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
 from accountant.gaussian import gaussian_mu
 from accountant.noise.primitive import by_sensitivity
 from accountant.notions import GaussianDP
 from accountant.parameters import Integers, Parameters, Reals, parameter
 from accountant.published import published
+from accountant.targets import NoNoiseNeededError, Target
 
 __all__ = ["ACCOUNTANT", "GaussianParameters", "guarantee", "mu"]
 

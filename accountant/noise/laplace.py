@@ -16,13 +16,13 @@ from typing import Any
 from accountant.accounted import Accountant, Accounted, PublishedGuarantee
 from accountant.adjacency import Adjacency
 from accountant.bounds import Bound, exactly
-from accountant.calibration import neighbours_of
 from accountant.enclosures import arb_of, bound_of, exact, precision
 from accountant.noise.bounded_loss import BoundedLoss, Enclosed
 from accountant.noise.primitive import by_sensitivity, composed
 from accountant.notions import Guarantee, PureDP
 from accountant.parameters import Integers, Parameters, Reals, check_probability, parameter
 from accountant.published import published
+from accountant.targets import neighbours_of
 
 __all__ = ["ACCOUNTANT", "LaplaceParameters", "guarantee", "pure_epsilon"]
 

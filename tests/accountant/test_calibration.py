@@ -11,15 +11,11 @@ from hypothesis import strategies as st
 from accountant.accounted import accountant_for
 from accountant.adjacency import Adjacency
 from accountant.bounds import Bound
-from accountant.calibration import (
-    NoNoiseNeededError,
-    UnreachableTargetError,
-    calibrate_noise,
-    neighbours_of,
-)
+from accountant.calibration import calibrate_noise
 from accountant.gaussian import gaussian_mu
 from accountant.notions import GaussianDP, PureDP
 from accountant.parameters import Integers, Parameters, Reals, parameter
+from accountant.targets import NoNoiseNeededError, UnreachableTargetError, neighbours_of
 
 
 @dataclass(frozen=True)
