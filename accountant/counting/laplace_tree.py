@@ -19,7 +19,6 @@ from fractions import Fraction
 
 from accountant.accounted import Accountant, Accounted, Attained
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.calibration import neighbours_of
 from accountant.counting.profiles import MOST_PROFILED, Profile, worst_profiles
 from accountant.counting.sensitivity import (
     MOST,
@@ -31,6 +30,7 @@ from accountant.enclosures import exact
 from accountant.noise.bounded_loss import BoundedLoss, Enclosed
 from accountant.notions import Guarantee, PureDP
 from accountant.parameters import Integers, Parameters, Reals, parameter
+from accountant.targets import neighbours_of
 from accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "LaplaceTreeParameters", "guarantee", "pure_epsilon"]
