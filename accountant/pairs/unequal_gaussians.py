@@ -140,8 +140,10 @@ def _two(near: Floats, far: Floats, mean: float, ratio: float) -> tuple[Floats, 
     """
     first, one = _one(near, mean, ratio)
     second, other = _one(far[::-1], mean, ratio)
-    error = np.maximum(one[1:-1], other[-2:0:-1]) + _ULP
-    return first[1:-1] + second[-2:0:-1], np.minimum(error, 1.0)
+    left, right = first[1:-1], second[-2:0:-1]
+    total = left + right
+    error = (left * one[1:-1] + right * other[-2:0:-1]) / total + 4 * _ULP
+    return total, np.minimum(error, 1.0)
 
 
 def _one(ends: Floats, mean: float, ratio: float) -> tuple[Floats, Floats]:

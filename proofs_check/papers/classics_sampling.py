@@ -118,7 +118,7 @@ POISSON_REPLACED = Statement(
     not_covered="pairs that dominate only removal: a replacement is not a removal composed with an addition",
 )  # fmt: skip
 
-_MOVES = {"a": "(0, inf)", "b": "(0, inf)", "w": "[0, inf)", "U": "[0, 1]", "V": "[0, 1]", "z": "[-1, 1]"}
+_MOVES = {"a": "(0, inf)", "b": "(0, inf)", "w": "[0, inf)", "U": "[0, 1]", "V": "[0, 1]", "z": "[0, 2]"}
 _MIXED = {"q": "(0, 1)", "k": "(0, inf)", "y": "(0, inf)"}
 REPLACED_GAUSSIAN = Statement(
     "classic.poisson_replaced_gaussian", "project", "Poisson-sampled Gaussian noise when one record is replaced: the exact pair",
@@ -128,9 +128,9 @@ REPLACED_GAUSSIAN = Statement(
     "record with vector v replaced by one with -v, |v| = 1, all other vectors being zero, attains it.",
     r"\big((1-q)N(0,\sigma^2)+qN(1,\sigma^2),\;(1-q)N(0,\sigma^2)+qN(-1,\sigma^2)\big)",
     (
-        Obligation("grows", make_claim(_MOVES, "(1-U)*a**2 + w**2*(1-V)*b**2 + 2*w*(z+1)*a*b >= 0"),
-                   "the derivative along the interpolation, over q^2 h''/2 >= 0: U = |u|^2, V = |v|^2, z = u.v, w = alpha",
-                   witness={"a": "1", "b": "1", "w": "1", "U": "1", "V": "1", "z": "-1"}),
+        Obligation("grows", make_claim(_MOVES, "a**2 + w**2*b**2 + 2*w*a*b >= (1-U)*a**2 + w**2*(1-V)*b**2 + 2*w*(1-z)*a*b"),
+                   "the derivative along the interpolation, over q^2 h''/2 >= 0: U = 1 - |u|^2, V = 1 - |v|^2, z = 1 + u.v, w = alpha",
+                   witness={"a": "1", "b": "1", "w": "1", "U": "0", "V": "0", "z": "0"}),
         Obligation("mirrored",
                    make_claim(_MIXED, "((1-q) + k*y)/((1-q) + k/y) * (((1-q) + k/y)/((1-q) + k*y)) == 1"),
                    "the ratio of the densities at y = e^(x/sigma^2), and at -x its inverse: both directions have one loss; k = q e^(-1/(2 sigma^2))",

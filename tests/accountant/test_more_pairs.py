@@ -526,9 +526,7 @@ def test_randomised_response_composes_as_two_points_do() -> None:
 def test_bounded_range_lies_between_two_points_and_randomised_response() -> None:
     ours = PrivacyLoss([[(BoundedRange("0.1"), 100)]]).epsilon("1e-6")
     assert ours.upper < PrivacyLoss([[(RandomisedResponse("0.1"), 100)]]).epsilon("1e-6").lower
-    share = Fraction(
-        "0.5125"
-    )  # the two-point pair with t = 0.05, masses rounded: losses within 0.1 of each other
+    share = Fraction("0.5124")  # a two-point pair with t near 0.05
     one = Atoms((share, 1 - share), (1 - share, share))
     assert one.loss_range()[1] - one.loss_range()[0] <= 0.1
     assert PrivacyLoss([[(one, 100)]]).epsilon("1e-6").lower < ours.upper
