@@ -132,17 +132,17 @@ def _mended(masses: Floats, residual: Floats, step: float) -> tuple[Floats, Floa
 
     An outcome with too low a loss takes a share of the one above, one with too high a loss of the one below.
     """
-    sound = (np.abs(residual) < step / 4) & (masses > 0)
+    sound = (np.abs(residual) < 0.75 * step) & (masses > 0)
     up, down, mended = np.zeros_like(masses), np.zeros_like(masses), sound & (residual >= 0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         taken = masses[:-1] * np.expm1(-residual[:-1]) / (masses[1:] * -np.expm1(-step - residual[1:]))
         given = masses[1:] * -np.expm1(-residual[1:]) / (masses[:-1] * np.expm1(step - residual[:-1]))
     pairs = sound[1:] & sound[:-1]
-    takes = pairs & (residual[:-1] < 0) & (taken < 0.25)
+    takes = pairs & (residual[:-1] < 0) & (taken < 0.5)
     down[1:] = np.where(takes, taken * (1 + 64 * _U), 0.0)
     mended[:-1] |= takes
     gives = pairs & (residual[1:] > 0)
-    up[:-1] = np.where(gives, np.minimum(given * (1 - 64 * _U), 0.25), 0.0)
+    up[:-1] = np.where(gives, np.minimum(given * (1 - 64 * _U), 0.5), 0.0)
     return up, down, mended
 
 

@@ -5,20 +5,32 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
 
 from accountant.privacy_loss.grid import law_above, law_below
-from accountant.privacy_loss.loss_sums import LossSum, sum_of_losses
+from accountant.privacy_loss.jumps import sums_by_jumps
+from accountant.privacy_loss.loss_sums import sum_of_losses
 from accountant.privacy_loss.planning import Parts, Plan, plan
 
-__all__ = ["Composed", "compose", "profile"]
+__all__ = ["Composed", "Side", "compose", "profile"]
+
+
+class Side(Protocol):
+    """One side of a privacy profile."""
+
+    def delta(self, epsilon: float) -> float:
+        """A bound on delta at ``epsilon`` >= 0."""
+        ...
 
 
 @dataclass(frozen=True)
 class Composed:
     """The privacy profile of a composition, from both sides, certified at every epsilon >= 0."""
 
-    above: LossSum
-    below: LossSum
+    above: Side
+    below: Side
 
     def upper(self, epsilon: float) -> float:
         """At least delta(epsilon)."""
@@ -39,6 +51,18 @@ class Composed:
         low = 0.0 if self.lower(0.0) <= delta else _last(lambda epsilon: self.lower(epsilon) > delta)
         high = 0.0 if self.upper(0.0) <= delta else _next(lambda epsilon: self.upper(epsilon) > delta)
         return min(low, high), high
+
+
+@dataclass(frozen=True)
+class _Better:
+    """The tighter of two bounds from the same side."""
+
+    sides: tuple[Side, Side]
+    tighter: Callable[[float, float], float]
+
+    def delta(self, epsilon: float) -> float:
+        first, second = (side.delta(epsilon) for side in self.sides)
+        return self.tighter(first, second)
 
 
 def _last(holds: Callable[[float], bool]) -> float:
@@ -120,7 +144,28 @@ def profile(
     Source: this project, docs/notes/loss_grid.md.
     """
     _check(parts, epsilon, delta, points)
-    return compose(parts, plan(parts, epsilon=epsilon, delta=delta, accuracy=accuracy, points=points))
+    composed = compose(parts, plan(parts, epsilon=epsilon, delta=delta, accuracy=accuracy, points=points))
+    return _with_jumps(composed, parts, epsilon, delta, points)
+
+
+_WIDE = 3e-3
+
+
+def _with_jumps(
+    composed: Composed, parts: Parts, epsilon: float | None, delta: float | None, points: int
+) -> Composed:
+    """Where the plain grid's answer is wide, the same by numbers of jumps, and the better of the two."""
+    at = epsilon or sum(composed.epsilon(delta or 0.0)) / 2
+    (pair, count), *others = parts
+    high, low = composed.upper(at), composed.lower(at)
+    if others or not 0 < at < math.inf or high - low <= _WIDE * high or pair.cells(np.array([at])).p[1] <= 0:
+        return composed
+    found = sums_by_jumps(pair, count, epsilon=at, delta=delta or high, small=1e-3, points=points)
+    return (
+        composed
+        if found is None
+        else Composed(_Better((composed.above, found[0]), min), _Better((composed.below, found[1]), max))
+    )
 
 
 def _check(parts: Parts, epsilon: float | None, delta: float | None, points: int) -> None:

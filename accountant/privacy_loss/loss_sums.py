@@ -166,16 +166,22 @@ def sum_of_losses(
     )
 
 
+_TINY = 1e-300
+"""Smaller masses are raised to it or dropped, so that exp(700) holds every factor below."""
+
+
 def _tilted(law: LossLaw, tilt: float, sign: int) -> tuple[Floats, float]:
     """Masses times exp(tilt point - c), rounded towards the side, and c, for which they sum to about 1."""
-    exponents = (law.first + np.arange(len(law.masses))) * tilt
+    tiny = (law.masses > 0) & (law.masses < _TINY)
+    masses = np.where(tiny, _TINY if sign > 0 else 0.0, law.masses)
+    exponents = (law.first + np.arange(len(masses))) * tilt
     with np.errstate(divide="ignore"):
-        top = float((np.log(law.masses) + exponents).max())
+        top = float((np.log(masses) + exponents).max())
     if not math.isfinite(top):
-        return np.zeros_like(law.masses), 0.0
-    scale = top + math.log(float((law.masses * np.exp(np.minimum(exponents - top, 700.0))).sum()))
+        return np.zeros_like(masses), 0.0
+    scale = top + math.log(float((masses * np.exp(np.minimum(exponents - top, 700.0))).sum()))
     charge = _U * (2 * np.abs(exponents) + 2 * abs(scale) + 16)
-    x = law.masses * np.exp(exponents - scale) * (1 + sign * charge)
+    x = masses * np.exp(np.minimum(exponents - scale, 700.0)) * (1 + sign * charge)
     return np.maximum(x, 0.0), scale
 
 

@@ -12,7 +12,7 @@ from accountant.pairs.base import Floats, Pair
 from accountant.privacy_loss.coarse import Guide
 from accountant.privacy_loss.loss_sums import Window
 
-__all__ = ["GridTooLargeError", "Parts", "Plan", "plan"]
+__all__ = ["Aim", "GridTooLargeError", "Parts", "Plan", "aim_at", "best_tilt", "plan"]
 
 Parts = Sequence[tuple[Pair, int]]
 """Pairs, each with the number of times it is composed."""
@@ -55,7 +55,7 @@ def plan(
     while True:
         small = 0.01 * accuracy
         aim = _aim(guide, steepest, epsilon, delta, small)
-        tilt, low, high, slopes = _best_tilt(aim, small)
+        tilt, low, high, slopes = best_tilt(aim, small)
         step = math.sqrt(8 * accuracy / (float(guide.counts.sum()) * aim.saddle * (aim.saddle + 1)))
         longest = max(high - low, float((aim.highs - aim.lows).sum()) / 2, 1e-12 * (1 + abs(high)))
         excess = longest / (step * points)
@@ -81,7 +81,7 @@ def plan(
 
 
 @dataclass(frozen=True)
-class _Aim:
+class Aim:
     """Where the profile is wanted, the ranges of losses that matter there, and the law cut to them."""
 
     guide: Guide
@@ -98,7 +98,7 @@ class _Aim:
         return float(counts @ self.lows), float(counts @ self.highs)
 
 
-def _aim(guide: Guide, steepest: float, epsilon: float | None, delta: float | None, small: float) -> _Aim:
+def _aim(guide: Guide, steepest: float, epsilon: float | None, delta: float | None, small: float) -> Aim:
     """The saddle point, found again after the law is cut to what matters at it."""
     cut = guide
     for _ in range(2):
@@ -106,7 +106,7 @@ def _aim(guide: Guide, steepest: float, epsilon: float | None, delta: float | No
         here, log_delta = cut.saddle(saddle)
         lows, highs = guide.ranges(saddle, log_delta + math.log(small), small)
         cut = guide.cut(lows, highs)
-    return _Aim(cut, saddle, here if epsilon is None else epsilon, log_delta, lows, highs)
+    return Aim(cut, saddle, here if epsilon is None else epsilon, log_delta, lows, highs)
 
 
 def _saddle(guide: Guide, epsilon: float | None, delta: float | None) -> float:
@@ -117,10 +117,18 @@ def _saddle(guide: Guide, epsilon: float | None, delta: float | None) -> float:
     return _crossing(lambda tilt: goal - guide.saddle(tilt)[1], 1e-9, 1e9)
 
 
+def aim_at(guide: Guide, epsilon: float) -> Aim:
+    """The whole law, aimed at an epsilon."""
+    most = float(guide.counts @ guide.losses.max(axis=1))
+    room = max(most - guide.log_mgf(0.0)[1], 1e-290)
+    saddle = min(_saddle(guide, epsilon, None), 200 / room)
+    return Aim(guide, saddle, epsilon, guide.saddle(saddle)[1], guide.lows[:, 0], guide.highs[:, -1])
+
+
 _NOISY_SIGNAL = 1e-5
 
 
-def _best_tilt(aim: _Aim, small: float) -> tuple[float, float, float, tuple[float, float]]:
+def best_tilt(aim: Aim, small: float) -> tuple[float, float, float, tuple[float, float]]:
     """The tilt, at most the saddle point, with the shortest window among those that keep out the FFT's noise.
 
     Also the window's ends, by Chernoff's bound, and the slopes that give them.
@@ -144,7 +152,7 @@ def _steepest(guide: Guide, parts: Parts) -> float:
     return 200 / max(room, 1e-290) if room < math.inf else math.inf
 
 
-def _end(aim: _Aim, tilt: float, here: float, goal: float, sign: int) -> tuple[float, float]:
+def _end(aim: Aim, tilt: float, here: float, goal: float, sign: int) -> tuple[float, float]:
     """The window's end below or above, and the slope for the certified Chernoff bound beyond it.
 
     The end has tilted mass exp(goal) beyond it by Chernoff's bound on the coarse law; where that is close to

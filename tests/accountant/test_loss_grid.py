@@ -20,6 +20,7 @@ from accountant.pairs.subsampled import Subsampled
 from accountant.privacy_loss.convolution import FFT_CONSTANT, circular_power
 from accountant.privacy_loss.grid import LossLaw, law_above, law_below
 from accountant.privacy_loss.grid_profile import compose, profile
+from accountant.privacy_loss.jumps import sums_by_jumps
 from accountant.privacy_loss.loss_sums import Window
 from accountant.privacy_loss.planning import GridTooLargeError, Plan, plan
 
@@ -308,6 +309,25 @@ def test_a_law_without_its_raise_is_caught():
 def test_a_step_below_the_slack_is_refused():
     with pytest.raises(ValueError, match="slack"):
         law_below(SubsampledGaussian(0.5, 0.01), 1e-14, -5, 5, 1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", [1e-6, 1e-8, 1e-10])
+def test_rare_jumps_are_answered_to_a_percent_or_two(delta):
+    composed = profile([(SubsampledGaussian(1e-6, 0.5), 1000)], delta=delta)
+    high = composed.epsilon(delta)[1]
+    assert composed.upper(high) - composed.lower(high) <= 0.03 * composed.upper(high)
+
+
+def test_jumps_agree_with_enumeration():
+    """An outcome of P-mass 1/1000 and a large loss, five times: every number of jumps is kept apart."""
+    pair = Atoms(["1/1000", "499/1000", "1/2"], ["1/100000", "49999/100000", "1/2"])
+    above, below = sums_by_jumps(pair, 5, epsilon=2.0, delta=1e-3, small=1e-3, points=2**14)
+    for epsilon in (0.0, 0.5, 2.0, 4.0, 5.0, 9.0):
+        low, high = exact_delta([(pair, 5)], epsilon)
+        assert below.delta(epsilon) <= low
+        assert above.delta(epsilon) >= high
+    assert above.delta(2.0) - below.delta(2.0) <= 1e-2 * above.delta(2.0)
 
 
 def test_a_grid_that_gives_nothing_says_what_it_needs():
