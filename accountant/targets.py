@@ -99,7 +99,7 @@ class Judge:
         if noise not in self.known:
             try:
                 self.known[noise] = self._gap(self.guarantee(noise))
-            except ArithmeticError:  # a delta too far below the target to be told: try less noise
+            except (ArithmeticError, MemoryError):  # a delta too far below the target to tell: less noise
                 self.known[noise] = (-1.0, 0.0)
         return self.known[noise]
 

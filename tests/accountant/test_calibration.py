@@ -134,10 +134,11 @@ def test_a_certificate_far_from_the_least_noise_is_none():
         )
 
 
-def test_where_the_guarantee_gives_up_the_search_goes_on():
+@pytest.mark.parametrize("error", [ArithmeticError, MemoryError])
+def test_where_the_guarantee_gives_up_the_search_goes_on(error):
     def giving_up(chosen):
         if chosen.sigma > 5:
-            raise ArithmeticError("delta is too small to tell")
+            raise error("delta is too small to tell")
         return GaussianDP(1 / Fraction(chosen.sigma))
 
     meets, misses = calibrate_noise(Noise(100.0), "sigma", giving_up, 1, "1e-5")
