@@ -1,0 +1,159 @@
+"""Run the campaign, go on where it stopped, and write docs/soundness.md: ``make campaign``.
+
+    python -m benchmarks.soundness [--minutes M] [--folder DIR] [--only NAME]
+
+Each chunk of a case is drawn from a seed of its own and appended to the folder's file when it is done, so that an
+interrupted campaign loses at most the chunks in work, and gives the same result when resumed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import time
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.progress import Progress
+
+from benchmarks.soundness.cases import Case
+from benchmarks.soundness.checks import CASES
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "soundness.md"
+
+
+def run_chunk(name: str, chunk: int) -> dict[str, Any]:
+    """One unit of work: a case's points number chunk * size and on."""
+    case = next(case for case in CASES if case.name == name)
+    rng = np.random.default_rng([zlib.crc32(name.encode()), chunk])
+    start, regions, trouble = time.perf_counter(), defaultdict(lambda: [0, 0, 0, 0.0, []]), []
+    for _ in range(case.chunk):
+        outcome = case.check(rng)
+        row = regions[outcome.region]
+        row[("ok", "no answer", "violation").index(outcome.status)] += 1
+        if outcome.status == "ok":
+            row[3] = max(row[3], outcome.width)
+            row[4].append(outcome.width)
+        elif outcome.detail and (outcome.status == "violation" or len(trouble) < 3):
+            trouble.append(f"{outcome.status}: {outcome.detail[:300]}")
+    summary = {region: [*row[:4], _high(row[4])] for region, row in regions.items()}
+    seconds = time.perf_counter() - start
+    return {"case": name, "chunk": chunk, "regions": summary, "trouble": trouble, "seconds": seconds}
+
+
+def _high(widths: list[float]) -> float:
+    """The width that 95 of 100 answers do not exceed."""
+    return float(np.quantile(widths, 0.95)) if widths else math.inf
+
+
+def chunks(done: set[tuple[str, int]], only: str | None) -> Iterator[tuple[str, int]]:
+    """What is left, the cases in turns so that an early end has seen all of them."""
+    most = max(-(-case.points // case.chunk) for case in CASES)
+    for part in range(most):
+        for case in CASES:
+            # A case of few chunks is spread over the whole campaign.
+            count = -(-case.points // case.chunk)
+            for chunk in range(part * count // most, (part + 1) * count // most):
+                if (case.name, chunk) not in done and only in (None, case.name):
+                    yield case.name, chunk
+
+
+def campaign(folder: Path, minutes: float, only: str | None, executor: Executor) -> None:
+    """Work until the time is over or everything is done."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path, deadline = folder / "chunks.jsonl", time.monotonic() + 60 * minutes
+    known = read(path)
+    left = chunks({(row["case"], row["chunk"]) for row in known}, only)
+    running = set()
+    with path.open("a", encoding="utf-8") as file, Progress() as progress:
+        total = sum(-(-case.points // case.chunk) for case in CASES if only in (None, case.name))
+        task = progress.add_task("chunks", total=total, completed=len(known))
+        while True:
+            while len(running) < 2 * (os.cpu_count() or 1) and time.monotonic() < deadline:
+                following = next(left, None)
+                if following is None:
+                    break
+                running.add(executor.submit(run_chunk, *following))
+            if not running:
+                return
+            finished, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                file.write(json.dumps(future.result()) + "\n")
+                file.flush()
+                progress.advance(task)
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The chunks done; a last line that was cut off is left out."""
+    rows = []
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        try:
+            rows.append(json.loads(line))
+        except json.JSONDecodeError:
+            continue
+    return rows
+
+
+def page(rows: list[dict[str, Any]]) -> str:
+    """The campaign's result as Markdown."""
+    hours = sum(row["seconds"] for row in rows) / 3600
+    lines = [
+        "# Soundness campaign",
+        "",
+        f"Written by `make campaign`; {hours:.2f} processor hours so far.",
+        "",
+    ]
+    lines += [
+        "A violation is an upper end below the reference or a lower end above it. A refusal counts as no answer.",
+        "",
+    ]
+    lines += ["| case | kind | region | points | violations | no answer | width, 95% | widest |"]
+    lines += ["|---|---|---|---|---|---|---|---|"]
+    for case in CASES:
+        lines += _lines(case, [row for row in rows if row["case"] == case.name])
+    lines += ["", "## Boxes", ""] + [f"- {case.name}: {case.promise}" for case in CASES]
+    trouble = [line for row in rows for line in row["trouble"] if line.startswith("violation")]
+    lines += ["", "## Violations", "", *(trouble or ["None."])]
+    return "\n".join([*lines, ""])
+
+
+def _lines(case: Case, rows: list[dict[str, Any]]) -> list[str]:
+    merged: dict[str, list[list[float]]] = defaultdict(list)
+    for row in rows:
+        for region, values in row["regions"].items():
+            merged[region].append(values)
+    lines = []
+    for region, values in sorted(merged.items()):
+        ok, unanswered, wrong = (sum(int(v[k]) for v in values) for k in range(3))
+        widest = max(v[3] for v in values)
+        high = float(np.median([v[4] for v in values]))
+        lines.append(
+            f"| {case.name} | {case.kind} | {region} | {ok + unanswered + wrong} | {wrong} | {unanswered} "
+            f"| {high:.1e} | {widest:.1e} |"
+        )
+    return lines
+
+
+def main() -> None:
+    """Parse, run, write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "campaign")
+    parser.add_argument("--only", choices=[case.name for case in CASES])
+    given = parser.parse_args()
+    with ProcessPoolExecutor(os.cpu_count()) as executor:
+        campaign(given.folder, given.minutes, given.only, executor)
+    PAGE.write_text(page(read(given.folder / "chunks.jsonl")), encoding="utf-8")
+    print(PAGE.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,205 @@
+"""Profiles by routes that share no code with the accountant: closed forms, enumeration and integrals in Arb."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+import flint
+from flint import acb, arb, arb_poly
+
+__all__ = [
+    "discrete_gaussian",
+    "gaussian",
+    "geometric",
+    "laplace_composed",
+    "laplace_single",
+    "lattice_delta",
+    "randomised_response",
+    "sampled_gaussian_single",
+    "training",
+    "unequal_gaussians",
+]
+
+
+def _upper_tail(x: arb) -> arb:
+    return (x / arb(2).sqrt()).erfc() / 2
+
+
+def gaussian(mu: arb, epsilon: arb) -> arb:
+    """Gaussian pair at distance mu."""
+    ratio = epsilon / mu
+    return _upper_tail(ratio - mu / 2) - epsilon.exp() * _upper_tail(ratio + mu / 2)
+
+
+def laplace_single(scale: arb, epsilon: arb) -> arb:
+    """One Laplace pair at distance 1: 1 - exp((epsilon - 1/scale)/2) below 1/scale."""
+    gap = (epsilon - 1 / scale) / 2
+    return arb(0) if gap >= 0 else -gap.expm1()
+
+
+def sampled_gaussian_single(rate: arb, sigma: arb, epsilon: arb, removes: bool) -> arb:
+    """One Poisson-sampled Gaussian: a threshold on the output."""
+    gain = epsilon.exp()
+    if removes:
+        share = (gain - 1) / rate + 1  # e^w at the threshold
+        x = sigma * (share.log() + 1 / (2 * sigma**2))
+        without, moved = _upper_tail(x), _upper_tail(x - 1 / sigma)
+        return (1 - rate) * without + rate * moved - gain * without
+    share = ((-epsilon).exp() - 1) / rate + 1
+    if share <= 0:
+        return arb(0)
+    x = sigma * (share.log() + 1 / (2 * sigma**2))
+    without, moved = _upper_tail(-x), _upper_tail(-(x - 1 / sigma))
+    return without - gain * ((1 - rate) * without + rate * moved)
+
+
+def unequal_gaussians(mean: arb, sigma_p: arb, sigma_q: arb, epsilon: arb) -> arb:
+    """N(mean, sigma_p^2) against N(0, sigma_q^2): where a quadratic in the output is positive."""
+    a = (1 / sigma_q**2 - 1 / sigma_p**2) / 2
+    b = mean / sigma_p**2
+    c = (sigma_q / sigma_p).log() - mean**2 / (2 * sigma_p**2) - epsilon
+    root = b * b - 4 * a * c
+    wide = a > 0
+    if root <= 0:
+        return 1 - epsilon.exp() if wide else arb(0)
+    ends = sorted(((-b + sign * root.sqrt()) / (2 * a) for sign in (1, -1)), key=float)
+    p = _between((ends[0] - mean) / sigma_p, (ends[1] - mean) / sigma_p)
+    q = _between(ends[0] / sigma_q, ends[1] / sigma_q)
+    return (1 - p) - epsilon.exp() * (1 - q) if wide else p - epsilon.exp() * q
+
+
+def _between(low: arb, high: arb) -> arb:
+    if low > 0:
+        return _upper_tail(low) - _upper_tail(high)
+    if high < 0:
+        return _upper_tail(-high) - _upper_tail(-low)
+    return 1 - _upper_tail(-low) - _upper_tail(high)
+
+
+def lattice_delta(masses: arb_poly, first: int, step: arb, epsilon: arb) -> arb:
+    """Sum of masses times 1 - exp(epsilon - loss) over the losses (first + k) step above epsilon."""
+    total = arb(0)
+    for k in range(len(masses)):
+        loss = (first + k) * step
+        if loss > epsilon:
+            total += masses[k] * -(epsilon - loss).expm1()
+    return total
+
+
+def randomised_response(epsilon0: arb, categories: int, count: int, epsilon: arb) -> arb:
+    """Composed randomised response with losses -epsilon0, 0, epsilon0, by a polynomial power."""
+    low = 1 / (epsilon0.exp() + categories - 1)
+    one = arb_poly([low, (categories - 2) * low, epsilon0.exp() * low])
+    return lattice_delta(one**count, -count, epsilon0, epsilon)
+
+
+def geometric(scale: arb, shift: int, count: int, epsilon: arb) -> arb:
+    """Composed two-sided geometric noise moved by ``shift``: losses -shift/scale .. shift/scale in steps of 2/scale."""
+    ratio = (-1 / scale).exp()
+    unit = (1 - ratio) / (1 + ratio)
+    # outcome x: P has ratio^|x|, Q ratio^|x - shift|; the loss is (|x - shift| - |x|)/scale
+    inner = [unit * ratio**x for x in range(shift, -1, -1)]
+    inner[0] = ratio**shift / (1 + ratio)
+    inner[-1] = 1 / (1 + ratio)
+    return lattice_delta(arb_poly(inner) ** count, 0, 2 / scale, epsilon + count * shift / scale)
+
+
+def discrete_gaussian(variance: arb, shift: int, count: int, epsilon: arb, reach: int) -> arb:
+    """Composed discrete Gaussians: the loss (shift^2 - 2 shift x)/(2 variance) is linear in the outcome."""
+    masses = [(-(arb(x) ** 2) / (2 * variance)).exp() for x in range(-reach, reach + 1)]
+    total = sum(masses, arb(0))
+    power = arb_poly([m / total for m in masses]) ** count
+    found = arb(0)
+    for k in range(len(power)):
+        loss = (count * arb(shift) ** 2 - 2 * shift * arb(k - count * reach)) / (2 * variance)
+        if loss > epsilon:
+            found += power[k] * -(epsilon - loss).expm1()
+    return found
+
+
+@lru_cache(maxsize=8)
+def _laplace_terms(count: int) -> tuple[tuple[int, int, Fraction], ...]:
+    """(j, m, coefficient): ((E + 1/E) + (E - 1/E)/(2s))^count as a sum of coefficient E^m/s^j."""
+    found = []
+    for j in range(count + 1):
+        factor = Fraction(math.comb(count, j), 2**j)
+        poly = flint.fmpz_poly([1, 0, 1]) ** (count - j) * flint.fmpz_poly([-1, 0, 1]) ** j
+        found += [(j, k - count, factor * int(poly[k])) for k in range(2 * count + 1) if poly[k] != 0]
+    return tuple(found)
+
+
+def laplace_composed(scale: arb, count: int, epsilon: arb) -> arb:
+    """Composed Laplace noise, exactly: with e^(-l/2) taken out the loss is two equal atoms and a uniform part.
+
+    Its transform's power is a finite sum of E^m/s^j, E = exp(s/scale), the transform of
+    (m/scale - l)^(j-1)/(j-1)! below m/scale; against it stands the integral of e^(l/2) - e^(epsilon - l/2).
+    """
+    step = 1 / scale
+    total = arb(0)
+    for j, m, coefficient in _laplace_terms(count):
+        width = m * step - epsilon
+        if not width > 0:
+            continue
+        total += arb(flint.fmpq(coefficient.numerator, coefficient.denominator)) * _against(
+            m * step, width, j, epsilon
+        )
+    return total * (arb(1) / 2 * (-step / 2).exp()) ** count
+
+
+def _against(end: arb, width: arb, j: int, epsilon: arb) -> arb:
+    if j == 0:
+        return (end / 2).exp() - (epsilon - end / 2).exp()
+    down = (end / 2).exp() * arb(2) ** j * (width / 2).gamma_lower(j, 1)
+    series, term, k = arb(0), width**j / arb(j).gamma(), 0
+    while k < 10 or not abs(term) < abs(series) * arb(2) ** -flint.ctx.prec:
+        series += term / (j + k)
+        k += 1
+        term = term * width / (2 * k)
+    return down - (epsilon - end / 2).exp() * series
+
+
+def training(rate: arb, sigma: arb, steps: int, epsilon: arb, c: float, removes: bool) -> tuple[arb, float]:
+    """DP-SGD by the inversion integral in Arb on the line ``c``, refined until two answers agree; and the gap."""
+    step, inner = 0.35, 0.35
+    before = _training(rate, sigma, steps, epsilon, c, removes, step, inner)
+    for _ in range(6):
+        step, inner = step / 1.7, inner / 1.5
+        value = _training(rate, sigma, steps, epsilon, c, removes, step, inner)
+        gap = abs(float((value - before) / value))
+        if gap < 1e-11:
+            return value, gap
+        before = value
+    return value, gap
+
+
+def _training(
+    rate: arb, sigma: arb, steps: int, epsilon: arb, c: float, removes: bool, step: float, inner: float
+) -> arb:
+    """One trapezoidal rule in t (in units of the tilted deviation) and one in the output."""
+    reach = 12 + (1 + c) / float(sigma)
+    count = int(reach / inner)
+    losses, weights = [], []
+    for k in range(-count, count + 1):
+        y = arb(k) * arb(inner)
+        ratio = (1 - rate + rate * (y / sigma - 1 / (2 * sigma**2)).exp()).log()
+        losses.append(ratio if removes else -ratio)
+        weights.append((-y * y / 2 + ((1 + c) * ratio if removes else -c * ratio)).exp())
+    mass = sum(weights, arb(0))
+    mean = sum((w * x for w, x in zip(weights, losses, strict=True)), arb(0)) / mass
+    spread = sum((w * (x - mean) ** 2 for w, x in zip(weights, losses, strict=True)), arb(0)) / mass
+    tau = step / math.sqrt(float(spread) * steps + 1 / c**2)
+    front = (steps * (mass * inner / (2 * arb.pi()).sqrt()).log() - c * epsilon).exp()
+    total, n = arb(0), 0
+    while True:
+        z = acb(c, n * tau)
+        phi = (
+            sum((w * acb(0, n * arb(tau) * x).exp() for w, x in zip(weights, losses, strict=True)), acb(0))
+            / mass
+        )
+        term = (phi**steps * acb(0, -n * arb(tau) * epsilon).exp() / (z * (z + 1))).real
+        total += term / 2 if n == 0 else term
+        n += 1
+        if n > 4000 or abs((phi**steps).mid()) < 1e-16:
+            return front * total * tau / arb.pi()
