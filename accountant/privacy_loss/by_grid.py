@@ -8,7 +8,7 @@ from fractions import Fraction
 from accountant.inversion import neighbours
 from accountant.pairs.base import Pair
 from accountant.privacy_loss.crossing import crossing
-from accountant.privacy_loss.planning import profile
+from accountant.privacy_loss.grid_profile import profile
 
 __all__ = ["delta_by_grid", "epsilon_by_grid"]
 

@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+from scipy.optimize import brentq
+
 __all__ = ["crossing"]
 
-_FARTHEST = 1e12
+_FARTHEST, _NEAREST = 1e12, 1e-300
 
 
 def crossing(
@@ -23,29 +25,41 @@ def crossing(
     >>> ends[0] <= 2.302585092994046 <= ends[1]
     True
     """
-    low = _turn(lambda epsilon: lower(epsilon) > delta)[0]
-    high = _turn(lambda epsilon: not upper(epsilon) <= delta)[1]
+    goal = math.log(delta.numerator) - math.log(delta.denominator)
+    low = _turn(lambda epsilon: _gap(lower(epsilon), delta, goal), -1)
+    high = _turn(lambda epsilon: _gap(upper(epsilon), delta, goal), 1)
     return min(low, high), high
 
 
-def _turn(still: Callable[[float], bool]) -> tuple[float, float]:
-    """The last epsilon tried at which ``still`` holds and the first at which it does not."""
-    if not still(0.0):
-        return 0.0, 0.0
+def _gap(value: float, delta: Fraction, goal: float) -> float:
+    """Above 0 exactly where ``value`` exceeds ``delta``; else a guide to how far."""
+    if value > delta:
+        return max(math.log(min(value, 1e300)) - goal, 1e-18)
+    return min(math.log(max(value, 1e-320)) - goal, -1e-18)
+
+
+def _turn(gap: Callable[[float], float], side: int) -> float:
+    """An epsilon near the change of sign, on the side where the gap is above 0 (-1) or not (1)."""
+    if gap(0.0) <= 0:
+        return 0.0
+    low, high = _bracket(gap)
+    if math.isinf(high):
+        return low if side < 0 else high
+    root = float(brentq(gap, low, high, xtol=1e-14 * high, rtol=1e-14, maxiter=200))
+    step = 1e-14 * high
+    while (gap(root) > 0) is (side > 0):
+        root = min(root + step, high) if side > 0 else max(root - step, low)
+        step *= 2
+    return root
+
+
+def _bracket(gap: Callable[[float], float]) -> tuple[float, float]:
+    """Two epsilons, the gap being above 0 at the first and not at the second, within a factor of 16."""
     low, high = 0.0, 1.0
-    while still(high):
+    while gap(high) > 0:
         low, high = high, 2 * high
         if high > _FARTHEST:
             return low, math.inf
-    while low < 1e-15 * high and high > 1e-300:
-        low, high = _tried(still, low, high, high * 1e-3)
-    while high - low > 2e-16 * high:
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        low, high = _tried(still, low, high, middle)
-    return low, high
-
-
-def _tried(still: Callable[[float], bool], low: float, high: float, at: float) -> tuple[float, float]:
-    return (at, high) if still(at) else (low, at)
+    while low == 0 and high > _NEAREST and gap(high / 16) <= 0:
+        high /= 16
+    return (low or (high / 16 if high > _NEAREST else 0.0)), high

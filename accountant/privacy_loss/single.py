@@ -59,9 +59,15 @@ _SPAN, _CELLS = 40.0, 4096
 def _by_cells(pair: Pair, epsilon: float) -> tuple[float, float]:
     """The same where Q's mass underflows: the sum over cells of P-mass times 1 - e^(epsilon - L)."""
     edges = epsilon + _SPAN * np.arange(_CELLS + 1) / _CELLS
+    slack = 2 * pair.cells(edges).slack + 4 * _EPS * float(edges[-1])
+    edges = np.append(epsilon - 2 * slack, edges)  # an atom at epsilon may be counted just below it
     cells = pair.cells(edges)
-    slack = cells.slack + 4 * _EPS * float(edges[-1])
-    gain = -np.expm1(np.minimum(epsilon - edges + slack, 0.0)), -np.expm1(epsilon - edges - slack)
+    if cells.slack > slack:
+        raise ArithmeticError(f"the cells near epsilon ({epsilon!r}) are not told apart")
+    gain = (
+        -np.expm1(np.minimum(epsilon - edges + slack, 0.0)),
+        -np.expm1(np.minimum(epsilon - edges - slack, 0.0)),
+    )
     p = cells.p[1:]
     error = np.asarray(cells.p_error)[1:] if np.ndim(cells.p_error) else cells.p_error
     low = float((p * (1 - error) * gain[0]).sum()) + cells.infinite[0]
