@@ -122,19 +122,10 @@ class Coins:
         return bool(enough and (below <= 0 or self.hockey_stick(below) > target))
 
     def _guess(self, target: flint.arb) -> int:
-        """Heads near the inverse, by Newton's method on log H; nothing rests on it."""
-        top, unit = float(self.largest), float(self.epsilon)
-        spread = float((-2 * self.times * target.mid().log()).sqrt().mid())
-        drift = float(((arb_of(self.epsilon) / 2).tanh() * self.times).mid())
-        loss = min(unit * (drift + spread), top)
-        for _ in range(60):
-            heads = min(self.heads_above(Fraction(loss)), self.times)
-            p, q = self.tails(heads)
-            scaled = flint.arb(loss).exp() * q
-            step = (
-                float((((p - scaled) / target).log() * (p - scaled) / scaled).mid()) if p > scaled else -unit
-            )
-            loss = min(max(loss + step, 0.0), top)
-            if abs(step) <= unit:
-                break
-        return min(self.heads_above(Fraction(loss)), self.times)
+        """Heads near the inverse, by bisection; nothing rests on it."""
+        low, high = self.heads_above(Fraction(0)) - 1, self.times
+        while high - low > 1:
+            middle = (low + high) // 2
+            stick = self.hockey_stick((2 * middle - self.times) * self.epsilon)
+            low, high = (low, middle) if (stick - target).mid() <= 0 else (middle, high)
+        return high
