@@ -99,5 +99,6 @@ def test_an_open_statement_is_not_a_success(run, monkeypatch):
 
 
 def test_a_recorded_statement_that_is_gone_is_noticed():
-    assert len(recorded.departures([], "rlsvi.")) == len(recorded.recorded())
+    known = [identity for identity in recorded.recorded() if identity.startswith("rlsvi.")]
+    assert len(recorded.departures([], "rlsvi.")) == len(known) > 0
     assert recorded.departures([], "no such paper.") == []
