@@ -152,12 +152,14 @@ def sum_of_losses(
     outer, inner = (np.cumsum((kept * w)[::-1])[::-1] for w in (weight, weight * np.exp(-step * steps)))
     xs = [(x, law.first, count) for (x, _), (law, count) in zip(tilted, laws, strict=True)]
     below, above = _chernoff(xs, window.first - 1, -slopes[0]), _chernoff(xs, window.end, slopes[1])
+    below = below if sum(count * first for _, first, count in xs) < window.first else 0.0
+    above = above if sum(count * (first + len(x) - 1) for x, first, count in xs) >= window.end else 0.0
     log_scale = float(
         sum(Fraction(c) * n for (_, c), n in zip(tilted, counts, strict=True)) - Fraction(tilt) * start
     )
     offset = math.fsum(law.offset * count for law, count in laws)
     offset += sign * 8 * _U * math.fsum(abs(law.offset) * count for law, count in laws)
-    log_beyond = log_scale - tilt * (window.end - start) + math.log(above + 1e-300)
+    log_beyond = log_scale - tilt * (window.end - start) + (math.log(above) if above else -math.inf)
     beyond = math.exp(min(log_beyond * (1 - 4 * _U) + 1e-9, 700.0)) if sign > 0 else 0.0
     infinite = _infinite(laws, sign)
     error = noise.of_geometric_sum(tilt, len(kept))

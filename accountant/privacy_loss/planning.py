@@ -121,7 +121,7 @@ def aim_at(guide: Guide, epsilon: float) -> Aim:
     """The whole law, aimed at an epsilon."""
     most = float(guide.counts @ guide.losses.max(axis=1))
     room = max(most - guide.log_mgf(0.0)[1], 1e-290)
-    saddle = min(_saddle(guide, epsilon, None), 200 / room)
+    saddle = min(_saddle(guide, epsilon, None), 200 / room if most < 1.01 * epsilon else math.inf)
     return Aim(guide, saddle, epsilon, guide.saddle(saddle)[1], guide.lows[:, 0], guide.highs[:, -1])
 
 
