@@ -22,6 +22,7 @@ from accountant.enclosures import Number, arb_of, exact, precision, round_down, 
 from accountant.gaussian import gaussian_delta
 from accountant.inversion import below, bracket, refined
 from accountant.orders import Orders
+from accountant.renyi.order_search import least_epsilon
 
 __all__ = ["ZCDP", "ApproxDP", "GaussianDP", "Guarantee", "PureDP", "RenyiDP", "ends_of"]
 
@@ -66,7 +67,7 @@ def _delta(value: Number) -> Fraction:
     return delta
 
 
-_BITS = 192
+_BITS, _FINE = 192, 1e-7
 _Profile = Callable[[Fraction, Fraction], flint.arb]
 """(parameter, epsilon) -> delta, increasing in the parameter and decreasing in epsilon."""
 
@@ -197,11 +198,21 @@ class RenyiDP:
         target = _delta(delta)
         if target == 0:
             return self._pure()
+        if exact(self.delta(0).upper) <= target:
+            return exactly(0.0)
+        found = Bound(*least_epsilon(self.conversion, self.curve, self.orders, target))
+        return found if found.relative_width <= _FINE else self._by_profile(target, found)
+
+    def _by_profile(self, target: Fraction, found: Bound) -> Bound:
+        """The same through the profile, where the search in the order left wide ends; slower."""
         _, high = bracket(lambda point: self._ends(point, two_sided=False)[1], target)
         if math.isinf(high):
-            return Bound(0.0, high)
+            return found
         low = below(lambda point: self._ends(point, two_sided=True)[0], high, target, high * 1e-8)
-        return Bound(low, high)
+        return Bound(min(max(low, found.lower), high), min(high, found.upper))
+
+    def _ends(self, epsilon: Fraction, two_sided: bool) -> tuple[flint.arb, flint.arb]:
+        return convert(self.conversion, self.curve, self.orders, epsilon, two_sided)
 
     def _pure(self) -> Bound:
         """Epsilon at delta 0: only a curve bounded over all orders implies pure differential privacy."""
@@ -209,12 +220,13 @@ class RenyiDP:
             some = self.orders.listed or ((1 + (self.orders.below or 3)) / Fraction(2),)
             if all(self.curve(arb_of(order)) == 0 for order in some):
                 return exactly(0.0)
-            if self.orders.listed or self.orders.below or self.curve(flint.arb("inf")) == flint.arb("inf"):
+            if self.orders.listed or self.orders.below:
                 return exactly(math.inf)
-            return Bound(max(round_down(self.curve(flint.arb(2) ** 64)), 0.0), math.inf)
-
-    def _ends(self, epsilon: Fraction, two_sided: bool) -> tuple[flint.arb, flint.arb]:
-        return convert(self.conversion, self.curve, self.orders, epsilon, two_sided)
+            largest = self.curve(flint.arb("inf"))
+            if largest.is_finite():
+                return Bound(max(round_down(largest), 0.0), round_up(largest))
+            far = largest if largest == flint.arb("inf") else self.curve(flint.arb(2) ** 64)
+            return Bound(max(round_down(far), 0.0), math.inf)
 
 
 @dataclass(frozen=True)

@@ -168,7 +168,7 @@ def test_epsilon_at_delta_is_no_larger(notion, e):
     if reached.upper == 1:
         assert notion.name == "renyi-mironov"  # says nothing at so small an epsilon
         return
-    assert notion.make(WEAKER[0]).epsilon(reached.upper).upper <= e * (1 + 1e-9)
+    assert notion.make(WEAKER[0]).epsilon(reached.upper).upper <= e * (1 + 1e-8)  # to the search's accuracy
 
 
 @every_notion
@@ -184,7 +184,7 @@ def test_composing_with_nothing_changes_nothing(notion):
 def test_nothing_is_perfectly_private(notion):
     for target in (0, *DELTAS):
         # A closed form is minimised over the orders a search can reach, up to about e^60.
-        assert notion.nothing.epsilon(target).upper <= (1e-20 if notion.name == "renyi-mironov" else 0)
+        assert notion.nothing.epsilon(target).upper <= (1e-12 if notion.name == "renyi-mironov" else 0)
     # Mironov's delta at epsilon 0 is 1 at every order, whatever the curve.
     assert notion.nothing.delta(0).upper == (1 if notion.name == "renyi-mironov" else 0)
 
