@@ -3,10 +3,39 @@ from .adjacency import Adjacency, UnprovedAdjacencyError
 from .bounds import Bound, Truth, UndecidedError
 from .calibration import calibrate_noise
 from .claims import Claim
-from .composition import compose_approx, compose_gaussian, compose_renyi, compose_zcdp
+from .composition import (
+    advanced_corollary_holds,
+    advanced_part_epsilon,
+    compose_approx,
+    compose_approx_advanced,
+    compose_approx_kov,
+    compose_approx_optimal,
+    compose_gaussian,
+    compose_parallel,
+    compose_renyi,
+    compose_zcdp,
+)
 from .conversion import CANONNE_KAMATH_STEINKE, MIRONOV, OPTIMAL, Conversion, convert
+from .counting.error import release_error_bound, release_error_probability, union_bound
+from .counting.factorised_error import factorised_union_bound
+from .counting.maximum import maximum_error_bound, maximum_error_probability
+from .counting.noise import GaussianNoise, LaplaceNoise
+from .counting.optimised import optimised_bands
+from .counting.published_error import published_error
+from .counting.sensitivity import squared_sensitivity
+from .counting.separated import separated_sensitivity
+from .counting.toeplitz import Banded, SquareRoot, banded_square_root
 from .episodes import Episodes, differ_only_in_rewards, replaces_one_user
 from .expressions import Formula
+from .filters import (
+    ApproxFilter,
+    ApproxOdometer,
+    BudgetExceededError,
+    GaussianFilter,
+    RenyiFilter,
+    ZCDPFilter,
+)
+from .group_privacy import GroupProfile, group_privacy
 from .implications import (
     approx_to_gaussian,
     classical_zcdp_epsilon,
@@ -19,13 +48,51 @@ from .noise.gaussian import GaussianParameters
 from .noise.laplace import LaplaceParameters
 from .notions import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
 from .orders import Orders
+from .pairs.atoms import Atoms
+from .pairs.binomial import ShiftedBinomial
+from .pairs.discrete_gaussian import DiscreteGaussian
+from .pairs.dominating import dominating_pair
+from .pairs.exponential_mechanism import BoundedRange, exponential_mechanism, permute_and_flip
+from .pairs.fixed_size import FixedSize, with_replacement, without_replacement
+from .pairs.gaussian import SubsampledGaussian
+from .pairs.gaussian_mixture import BinomialGaussianMixture
+from .pairs.geometric import Geometric
+from .pairs.laplace import Laplace
+from .pairs.randomised_response import RandomisedResponse, truthful_response
+from .pairs.replacement import ReplacedGaussian, poisson_replaced
+from .pairs.shuffled_binary import ShuffledBinary
+from .pairs.spherical_gaussians import SphericalGaussians
+from .pairs.subsampled import Subsampled
+from .pairs.unequal_gaussians import UnequalGaussians
+from .pairs.visible_coin import visible_coin
 from .parameters import Parameters
+from .privacy_loss.notion import PrivacyLoss
 from .published import PublishedFormula, published, published_ids
+from .renyi.best_of import BestOf
+from .renyi.closed_forms import (
+    gaussian_renyi,
+    geometric_renyi,
+    laplace_renyi,
+    pure_renyi,
+    unequal_gaussians_renyi,
+)
+from .renyi.subsampled_gaussian import subsampled_gaussian_renyi
 from .rl.odometer import RewardsFilter, rewards_odometer
 from .rl.rlsvi import RLSVIParameters
+from .rl.sdp_pe import ShuffledCountParameters
+from .shuffling.clones import CloneView, general_randomiser
+from .shuffling.closed_form import closed_form_epsilon
+from .shuffling.response import ShuffledResponse
+from .shuffling.view import BinomialView
+from .smooth_sensitivity.choice import best_smoothing, smooth_bound
+from .smooth_sensitivity.gaussian import SmoothGaussian
+from .smooth_sensitivity.heavy_tails import cauchy_epsilon, student_epsilon
+from .smooth_sensitivity.laplace import SmoothLaplace
+from .smooth_sensitivity.log_normal import best_spread, log_normal_rho
 from .sources import Source
 from .symbolic import Derivation, derive_linear
 from .targets import NoNoiseNeededError, TargetError, UnreachableTargetError
+from .trade_off import advantage, attack_success, power, trade_off, trade_off_curve
 from .trust import TrustModel, billboard
 
 __all__ = [
@@ -37,51 +104,130 @@ __all__ = [
     "Accounted",
     "Adjacency",
     "ApproxDP",
+    "ApproxFilter",
+    "ApproxOdometer",
+    "Atoms",
     "Attained",
+    "Banded",
+    "BestOf",
+    "BinomialGaussianMixture",
+    "BinomialView",
     "Bound",
+    "BoundedRange",
+    "BudgetExceededError",
     "Claim",
+    "CloneView",
     "Conversion",
     "DPSGDParameters",
     "Derivation",
+    "DiscreteGaussian",
     "Episodes",
+    "FixedSize",
     "Formula",
     "GaussianDP",
+    "GaussianFilter",
+    "GaussianNoise",
     "GaussianParameters",
+    "Geometric",
+    "GroupProfile",
     "Guarantee",
+    "Laplace",
+    "LaplaceNoise",
     "LaplaceParameters",
     "NoNoiseNeededError",
     "Orders",
     "Parameters",
+    "PrivacyLoss",
     "PublishedFormula",
     "PublishedGuarantee",
     "PureDP",
     "RLSVIParameters",
+    "RandomisedResponse",
     "RenyiDP",
+    "RenyiFilter",
+    "ReplacedGaussian",
     "RewardsFilter",
+    "ShiftedBinomial",
+    "ShuffledBinary",
+    "ShuffledCountParameters",
+    "ShuffledResponse",
+    "SmoothGaussian",
+    "SmoothLaplace",
     "Source",
+    "SphericalGaussians",
+    "SquareRoot",
+    "Subsampled",
+    "SubsampledGaussian",
     "TargetError",
     "TrustModel",
     "Truth",
     "UndecidedError",
+    "UnequalGaussians",
     "UnprovedAdjacencyError",
     "UnreachableTargetError",
+    "ZCDPFilter",
     "accountant_for",
+    "advanced_corollary_holds",
+    "advanced_part_epsilon",
+    "advantage",
     "approx_to_gaussian",
+    "attack_success",
+    "banded_square_root",
+    "best_smoothing",
+    "best_spread",
     "billboard",
     "calibrate_noise",
+    "cauchy_epsilon",
     "classical_zcdp_epsilon",
+    "closed_form_epsilon",
     "compose_approx",
+    "compose_approx_advanced",
+    "compose_approx_kov",
+    "compose_approx_optimal",
     "compose_gaussian",
+    "compose_parallel",
     "compose_renyi",
     "compose_zcdp",
     "convert",
     "derive_linear",
     "differ_only_in_rewards",
+    "dominating_pair",
+    "exponential_mechanism",
+    "factorised_union_bound",
+    "gaussian_renyi",
     "gaussian_to_zcdp",
+    "general_randomiser",
+    "geometric_renyi",
+    "group_privacy",
+    "laplace_renyi",
+    "log_normal_rho",
+    "maximum_error_bound",
+    "maximum_error_probability",
+    "optimised_bands",
+    "permute_and_flip",
+    "poisson_replaced",
+    "power",
     "published",
+    "published_error",
     "published_ids",
+    "pure_renyi",
     "pure_to_zcdp",
+    "release_error_bound",
+    "release_error_probability",
     "replaces_one_user",
     "rewards_odometer",
+    "separated_sensitivity",
+    "smooth_bound",
+    "squared_sensitivity",
+    "student_epsilon",
+    "subsampled_gaussian_renyi",
+    "trade_off",
+    "trade_off_curve",
+    "truthful_response",
+    "unequal_gaussians_renyi",
+    "union_bound",
+    "visible_coin",
+    "with_replacement",
+    "without_replacement",
     "zcdp_to_renyi",
 ]
