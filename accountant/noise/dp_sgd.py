@@ -39,6 +39,9 @@ class DPSGDParameters(Parameters):
         Reals(1e-4, 1e12), "1", "standard deviation of the noise over the clipping norm"
     )
     steps: int = parameter(Integers(0), "steps", "number of steps")
+    records: int = parameter(
+        Integers(1, 256), "records", "records a user may have, each sampled by a coin of its own", 1
+    )
 
 
 def guarantee(parameters: DPSGDParameters, adjacency: Adjacency) -> Accounted:
@@ -55,7 +58,11 @@ def guarantee(parameters: DPSGDParameters, adjacency: Adjacency) -> Accounted:
         known = ", ".join(relation.value for relation in _PROVED)
         raise UnprovedAdjacencyError("dp-sgd", adjacency, f"proved relations: {known}")
     distance, statement, pair = _PROVED[adjacency]
-    found = _guarantee(parameters, distance)
+    if parameters.records > 1:
+        if adjacency is not Adjacency.ADD_REMOVE:
+            raise UnprovedAdjacencyError("dp-sgd", adjacency, "users with several records: add-remove only")
+        statement = "classic.group_sampled_gaussian"
+    found = _guarantee(parameters, distance * parameters.records)
     return Accounted(
         found,
         adjacency,
@@ -70,12 +77,12 @@ _PROVED = {
     Adjacency.ADD_REMOVE: (
         1,
         "classic.dp_sgd",
-        "one user whose vectors all equal one of the clipping norm, all others' being zero, against none",
+        "a user whose vectors all equal one of the clipping norm, all others' being zero, against none",
     ),
     Adjacency.REPLACE: (
         2,
         "classic.poisson_replaced_gaussian",
-        "one user whose vectors all equal one of the clipping norm, or its opposite, all others' being zero",
+        "a user whose vectors all equal one of the clipping norm, or its opposite, all others' being zero",
     ),
 }
 """Relation -> how far a sampled user moves a sum, in clipping norms; statement; the pair that attains it."""
@@ -88,8 +95,12 @@ def _guarantee(parameters: DPSGDParameters, distance: int) -> Guarantee:
     if rate == 1:
         return GaussianDP(mu(GaussianParameters(noise, steps, float(distance))))
     from accountant.pairs.gaussian import SubsampledGaussian
+    from accountant.pairs.gaussian_mixture import BinomialGaussianMixture
     from accountant.pairs.replacement import ReplacedGaussian
 
+    if parameters.records > 1:
+        group = BinomialGaussianMixture(rate, noise, parameters.records)
+        return composed(steps, group, group.reversed())
     removed = SubsampledGaussian(rate, noise)
     return composed(
         steps, *((removed, removed.reversed()) if distance == 1 else (ReplacedGaussian(rate, noise),))
