@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import rlsvi_speed
+from benchmarks import accounting, rlsvi_speed
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -104,6 +104,7 @@ def page() -> str:
     for title, rows in (("Whole processes, wall clock", process_rows()), ("RLSVI, CPU", rlsvi_speed.rows())):
         lines += ["", f"## {title}", "", "| what | seconds | note |", "|---|---|---|"]
         lines += [f"| {row['name']} | {row['seconds']:.3f} | {row['note']} |" for row in rows]
+    lines += ["", "## The accountant beside its peers", "", accounting.ABOUT, "", *accounting.table()]
     return "\n".join([*lines, ""])
 
 

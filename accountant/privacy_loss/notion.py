@@ -103,9 +103,10 @@ def _epsilon(parts: Composition, delta: Fraction) -> Ends:
         return _pure(parts)
     if (only := _only(parts)) is not None:
         return epsilon_of_pair(only, delta)
-    return _first_route(
+    low, high = _first_route(
         lambda: epsilon_by_inversion(_characteristics(parts), delta), lambda: epsilon_by_grid(parts, delta)
     )
+    return low, max(min(high, _pure(parts)[1]), low)
 
 
 def _only(parts: Composition) -> Pair | None:
