@@ -15,8 +15,8 @@ TIME_LIMIT = 120
 VERSIONS = ("dp-accounting", "prv-accountant", "opacus")
 ABOUT = (
     "`python -m benchmarks.accounting`, every cell in a process of its own: the ends of epsilon (at delta = "
-    "1e-6, rate .01 and noise 1 where the task does not say otherwise), the seconds of the first answer (imports "
-    "included) and the median of three more, and the process's largest resident memory. Against "
+    "1e-6, rate .01 and noise 1 where the task does not say otherwise), the seconds of the first answer "
+    "(imports included) and the median of three more, and the process's largest resident memory. Against "
     + ", ".join(f"{name} {version(name)}" for name in VERSIONS)
     + ". An end that a library does not give is `none`."
 )

@@ -20,7 +20,6 @@ from accountant.bounds import Bound
 from accountant.enclosures import Number, exact
 from accountant.notions import ends_of
 from accountant.pairs.base import Pair
-from accountant.parameters import check_probability
 from accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
 from accountant.privacy_loss.inverting import delta_by_inversion, epsilon_by_inversion
 from accountant.privacy_loss.saddle import Inapplicable, Parts
@@ -68,7 +67,8 @@ class PrivacyLoss:
     def epsilon(self, delta: Number) -> Bound:
         """See ``Guarantee.epsilon``."""
         target = exact(delta, "delta")
-        check_probability(float(target) if target >= 0 else -1.0)
+        if not 0 <= target < 1:
+            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
         return self._largest(lambda parts: _epsilon(parts, target))
 
     def _largest(self, ask: Callable[[Composition], Ends]) -> Bound:
