@@ -169,7 +169,7 @@ def _difference(low: Floats, high: Floats, moved: Floats) -> tuple[Floats, Float
     mass = near - far
     error = (
         (near + far) * (_TAIL_ERROR + _U) + near * _by_moving(np.abs(a), moved) + far * _by_moving(b, moved)
-    )
+    ) + SMALLEST_MASS  # what a tail may have been raised by
     with np.errstate(invalid="ignore", divide="ignore"):
         relative = np.where(mass > 0, error / mass, 1.0)
     return np.where(relative < 0.5, mass, near), np.where(relative < 0.5, relative, 1.0)

@@ -73,7 +73,8 @@ def _share(cells: Cells, points: Floats, slack: float) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(q) - np.log(p)
         charge = 8 * _U * (np.abs(np.log(q)) + np.abs(np.log(p)) + np.abs(points) + 4) + 4 * slack
-        value = np.exp(ratio + points - charge) * (1 - _tail(cells.q_error)) / (1 + _tail(cells.p_error))
+        exponent = np.minimum(ratio + points - charge, 0.0)  # where Q's mass is not known at all it overflows
+        value = np.exp(exponent) * (1 - _tail(cells.q_error)) / (1 + _tail(cells.p_error))
     value = np.where((p > 0) & (q > 0), value, np.where(p > 0, 0.0, 1.0))
     return np.asarray(np.clip(value - 8 * _U, 0.0, 1.0))
 

@@ -179,7 +179,9 @@ def _tilted(law: LossLaw, tilt: float, sign: int) -> tuple[Floats, float]:
     exponents = (law.first + np.arange(len(masses))) * tilt
     with np.errstate(divide="ignore"):
         top = float((np.log(masses) + exponents).max())
-    if not math.isfinite(top):
+    if math.isnan(top):
+        raise ArithmeticError("a mass on the grid is no number")
+    if math.isinf(top):
         return np.zeros_like(masses), 0.0
     scale = top + math.log(float((masses * np.exp(np.minimum(exponents - top, 700.0))).sum()))
     charge = _U * (2 * np.abs(exponents) + 2 * abs(scale) + 16)
