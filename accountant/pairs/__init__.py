@@ -1,1 +1,1 @@
-"""Pairs: dominating pairs (P, Q) of output distributions, one kind a module; see ``base`` for what a pair offers."""
+"""Dominating pairs (P, Q) of output distributions, one kind a module; ``base`` says what a pair offers."""

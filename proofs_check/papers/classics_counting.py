@@ -14,7 +14,9 @@ _TREE = {"K": "[1, inf)", "L": "[1, inf)"}
 _NORM = {"D": "[1, inf)", "s": "(0, inf)", "sigma": "(0, inf)", "R": "[0, inf)"}
 _COMPOSITION = "adaptive Gaussian composition under a deterministic budget (docs/notes/rlsvi_tight.md)"
 _NODES = "a leaf is in at most as many complete nodes as K has binary digits (docs/notes/counting.md)"
-_WORST = "the largest norm over patterns is what the dynamic programme over levels finds (docs/notes/counting.md)"
+_WORST = (
+    "the largest norm over patterns is what the dynamic programme over levels finds (docs/notes/counting.md)"
+)
 
 TREE_GAUSSIAN = Statement(
     "classic.tree_gaussian", "project", "The binary tree with Gaussian noise is Gaussian-DP, exactly",

@@ -48,11 +48,23 @@ def test_pure_privacy_of_a_gaussian_is_infinite(run):
     assert answer["epsilon"]["lower"] == answer["epsilon"]["upper"] == "inf"
 
 
+def test_users_with_two_records_cost_more_and_are_known_under_add_remove(run):
+    command = ("account", *NOISY, "--steps", 20, "--records", 2, "--delta", "1e-6", "--json")
+    answer = run(*command).json
+    assert answer["statement"] == "classic.group_sampled_gaussian"
+    single = run(*command[:-5], "--delta", "1e-6", "--json").json
+    assert answer["epsilon"]["lower"] > single["epsilon"]["upper"]
+    refused = run(*(word if word != "add-remove" else "replace" for word in command))
+    assert refused.code == 2
+    assert "several records" in refused.err
+
+
 def test_training_is_answered_from_both_sides(run):
     ran = run("account", *NOISY, "--steps", 100_000, "--delta", "1e-6", "--json")
     answer = ran.json
     assert (ran.code, ran.err, answer["adjacency"]) == (0, "", "add-remove")
-    assert answer["parameters"] == {"sampling_rate": 0.01, "noise_multiplier": 1.0, "steps": 100_000}
+    given = {"sampling_rate": 0.01, "noise_multiplier": 1.0, "steps": 100_000, "records": 1}
+    assert answer["parameters"] == given
     low, high = answer["epsilon"]["lower"], answer["epsilon"]["upper"]
     assert 27.6725976 < low <= high < 27.6725978
     assert high - low <= 1e-6

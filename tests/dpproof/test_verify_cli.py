@@ -18,7 +18,8 @@ def test_every_statement_is_listed_with_the_contracts_keys(run, name):
     ran = run("verify", name, "--json")
     answer = ran.json
     assert (ran.code, ran.err, answer["schema"]) == (0, "", 1)
-    assert [entry["id"] for entry in answer["statements"]] == list(statement_ids("" if name == "papers" else f"{name}."))
+    prefix = "" if name == "papers" else f"{name}."
+    assert [entry["id"] for entry in answer["statements"]] == list(statement_ids(prefix))
     for entry in answer["statements"]:
         assert entry.keys() >= KEYS
         assert entry["verdict"] in VERDICTS
