@@ -148,8 +148,13 @@ def best_tilt(aim: Aim, small: float) -> tuple[float, float, float, tuple[float,
 def _steepest(guide: Guide, parts: Parts) -> float:
     """A tilt beyond which a bounded sum only sits at its largest value."""
     tops = np.array([pair.loss_range()[1] for pair, _ in parts])
-    room = float(np.dot(guide.counts, tops)) - guide.log_mgf(0.0)[1]
-    return 200 / max(room, 1e-290) if room < math.inf else math.inf
+    top = float(np.dot(guide.counts, tops))
+    if math.isinf(top):
+        return math.inf
+    tilt = 200 / max(top - guide.log_mgf(0.0)[1], 1e-290)
+    while tilt < 1e12 and tilt * (top - guide.log_mgf(tilt)[1]) > 1:
+        tilt *= 2
+    return tilt
 
 
 def _end(aim: Aim, tilt: float, here: float, goal: float, sign: int) -> tuple[float, float]:
