@@ -23,7 +23,7 @@ __all__ = ["SubsampledGaussianCharacteristic", "log_ratio"]
 _QUIET = 72.0
 """The trapezoidal rule's relative error is made at most about 2 exp(-72) = 1e-31."""
 _REACH = 13.0
-"""Standard deviations kept beyond the last point at which a tilted density can still grow."""
+"""By how much per unit of y the terms fall beyond the points kept."""
 _MOST_NODES = 400_000
 _MOST_ENTRIES = 4_000_000
 _HALF_WIDTHS = np.geomspace(0.02, 24, 96)
@@ -64,8 +64,7 @@ class _Line:
         self.power = 1 + c if pair.removes else -c
         """The power of e^l in the tilted density, beside phi."""
         self.step, self.alias = _rule(self.sigma, max(-self.power, 0.0), frequency)
-        low = max(-self.power, 0.0) / self.sigma + _REACH
-        high = max(self.power, 0.0) / self.sigma + _REACH
+        low, high = _ends(self.rate, self.sigma, self.power)
         if (low + high) / self.step > _MOST_NODES:
             raise OverflowError(f"the moment-generating function needs {(low + high) / self.step:.0f} nodes")
         first, last = -math.ceil(low / self.step), math.ceil(high / self.step)
@@ -143,6 +142,29 @@ class _Line:
         between = max(max(self.power + 1, 0.0) / (4 * self.sigma**2) - 1, 0.0) * self.step**2 / 8
         lower = np.minimum(log_density[:-1], log_density[1:]) - between - 1e-6
         return layers(np.exp(lower), self.ratio)
+
+
+def _ends(rate: float, sigma: float, power: float) -> tuple[float, float]:
+    """How far down and up the rule goes: beyond, its terms fall by ``_REACH`` per unit of y.
+
+    Their logarithm is power l(y) - y^2/2, and sigma l'(y) = s(y), the sampled share of the density, which
+    grows in y from 0 to 1.
+    """
+    pull = abs(power) / sigma
+    if power <= 0:
+        return _REACH + pull * float(_sampled_share(rate, sigma, np.array([-_REACH]))[0]), _REACH
+    points = _REACH + pull * np.geomspace(min(0.1 / pull, 0.5), 1.0, 500)
+    falling = points[:-1] - _REACH >= pull * _sampled_share(rate, sigma, points[1:])
+    rising = np.flatnonzero(~falling)
+    return _REACH, float(points[rising[-1] + 1 if len(rising) else 0])
+
+
+def _sampled_share(rate: float, sigma: float, y: Floats) -> Floats:
+    """At least q e^w/(1 - q + q e^w), and less than a millionth of it above."""
+    if rate == 1:
+        return np.ones_like(y)
+    odds = np.exp(np.clip(math.log1p(-rate) - math.log(rate) - y / sigma + 1 / (2 * sigma**2), -700, 700))
+    return np.asarray(np.minimum((1 + 1e-6) / (1 + odds), 1.0))
 
 
 def _cut(weights: Floats, step: float) -> float:
