@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
+import flint
 import numpy as np
 
+from accountant.enclosures import arb_of, exact
 from accountant.normal import interval_masses
 from accountant.pairs.base import Cells, Characteristic, Floats
 from accountant.pairs.subsampled import loss_before_sampling, swapped
@@ -78,6 +81,28 @@ class SubsampledGaussian:
         )
         return (least, math.inf) if self.removes else (-math.inf, -least)
 
+    def profile(self, epsilon: flint.arb) -> flint.arb:
+        """delta(epsilon) of one use, enclosed at the precision in force; ``epsilon`` at least 0.
+
+        The loss grows, or falls, with the output: those of larger loss lie beyond one point x, where
+        1 - q + q e^w = e^(+-epsilon).
+        """
+        rate, sigma = arb_of(exact(self.rate)), arb_of(exact(self.noise_multiplier))
+        side = 1 if self.removes else -1
+        share = (side * epsilon).expm1() / rate + 1
+        if not share > 0:
+            return flint.arb(0) if share <= 0 else flint.arb(0).union(flint.arb(1))
+        x = sigma * share.log() + 1 / (2 * sigma)
+        without, moved = (_beyond(side * y) for y in (x, x - 1 / sigma))
+        mixed = (1 - rate) * without + rate * moved
+        p, q = (mixed, without) if self.removes else (without, mixed)
+        return (p - epsilon.exp() * q).max(flint.arb(0))
+
+    @property
+    def square(self) -> Fraction | None:
+        """The square of the distance of two Gaussians, where nothing is sampled: composing adds squares."""
+        return 1 / exact(self.noise_multiplier) ** 2 if self.rate == 1 else None
+
     def characteristic(self) -> Characteristic | None:
         """The moment-generating function of the loss, by a proved quadrature."""
         from accountant.privacy_loss.subsampled_gaussian import SubsampledGaussianCharacteristic
@@ -86,3 +111,7 @@ class SubsampledGaussian:
             self.rate, self.noise_multiplier, removes=self.removes
         )
         return found
+
+
+def _beyond(y: flint.arb) -> flint.arb:
+    return (y / flint.arb(2).sqrt()).erfc() / 2

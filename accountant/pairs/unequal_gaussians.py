@@ -79,6 +79,28 @@ class UnequalGaussians:
         """None: the grid serves it."""
         return
 
+    def profile(self, epsilon: flint.arb) -> flint.arb:
+        """delta(epsilon) of one use, enclosed at the precision in force; ``epsilon`` at least 0.
+
+        The loss exceeds epsilon outside, or inside, the two roots of a quadratic.
+        """
+        p, q = arb_of(exact(self.sigma_p)), arb_of(exact(self.sigma_q))
+        mean = arb_of(abs(exact(self.mean)))
+        a, b, c = self._coefficients()
+        apart = b * b - 4 * a * (c - epsilon)
+        if a == 0:
+            x = (epsilon - c) / b
+            return (_beyond((x - mean) / p) - epsilon.exp() * _beyond(x / q)).max(flint.arb(0))
+        if not apart > 0:
+            nowhere = flint.arb(0) if a < 0 else flint.arb(1) - epsilon.exp()
+            return nowhere.max(flint.arb(0)) if apart < 0 else flint.arb(0).union(flint.arb(1))
+        sign = 1 if a > 0 else -1
+        low, high = ((-b + side * sign * apart.sqrt()) / (2 * a) for side in (-1, 1))
+        outside = _outside((low - mean) / p, (high - mean) / p), _outside(low / q, high / q)
+        inside = _inside((low - mean) / p, (high - mean) / p), _inside(low / q, high / q)
+        first, second = outside if a > 0 else inside
+        return (first - epsilon.exp() * second).max(flint.arb(0))
+
     def _coefficients(self) -> tuple[flint.arb, flint.arb, flint.arb]:
         mean, p, q = abs(exact(self.mean)), exact(self.sigma_p), exact(self.sigma_q)
         return (
@@ -92,6 +114,20 @@ class UnequalGaussians:
         with precision(_BITS):
             a, b, c = (round_down(x) for x in self._coefficients())
         return a, b, c
+
+
+def _beyond(y: flint.arb) -> flint.arb:
+    return (y / flint.arb(2).sqrt()).erfc() / 2
+
+
+def _outside(low: flint.arb, high: flint.arb) -> flint.arb:
+    """The mass of N(0, 1) below ``low`` and above ``high``."""
+    return _beyond(-low) + _beyond(high)
+
+
+def _inside(low: flint.arb, high: flint.arb) -> flint.arb:
+    """The mass between, as a difference on the side where both tails are small."""
+    return _beyond(low) - _beyond(high) if low + high > 0 else _beyond(-high) - _beyond(-low)
 
 
 def _roots(a: float, b: float, c: float, reach: float, edges: Floats) -> tuple[Floats, Floats, float]:

@@ -17,8 +17,8 @@ from fractions import Fraction
 import numpy as np
 
 from accountant.bounds import Bound
-from accountant.enclosures import Number, exact
-from accountant.notions import ends_of
+from accountant.enclosures import Number, arb_of, bound_of, exact, precision
+from accountant.notions import GaussianDP, ends_of
 from accountant.pairs.base import Pair
 from accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
 from accountant.privacy_loss.inverting import delta_by_inversion, epsilon_by_inversion
@@ -31,6 +31,7 @@ Ends = tuple[float, float]
 Composition = Sequence[tuple[Pair, int]]
 """Dominating pairs in one direction, with the number of times each is composed."""
 _CHARGE = 1e-14
+_BITS = 192
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,9 @@ def _merge(parts: Composition) -> tuple[tuple[Pair, int], ...]:
 def _delta(parts: Composition, epsilon: Fraction) -> Ends:
     if not parts:
         return 0.0, 0.0
+    if (gaussian := _as_one_gaussian(parts)) is not None:
+        found = gaussian.delta(epsilon)
+        return found.lower, found.upper
     if (only := _only(parts)) is not None:
         return delta_of_pair(only, epsilon)
     return _first_route(
@@ -101,12 +105,25 @@ def _epsilon(parts: Composition, delta: Fraction) -> Ends:
         return 0.0, 0.0
     if delta == 0:
         return _pure(parts)
+    if (gaussian := _as_one_gaussian(parts)) is not None:
+        found = gaussian.epsilon(delta)
+        return found.lower, found.upper
     if (only := _only(parts)) is not None:
         return epsilon_of_pair(only, delta)
     low, high = _first_route(
         lambda: epsilon_by_inversion(_characteristics(parts), delta), lambda: epsilon_by_grid(parts, delta)
     )
     return low, max(min(high, _pure(parts)[1]), low)
+
+
+def _as_one_gaussian(parts: Composition) -> GaussianDP | None:
+    """Gaussians of equal variances compose to one; the squares of their distances add up."""
+    squares = [(getattr(pair, "square", None), count) for pair, count in parts]
+    known = [square * count for square, count in squares if square is not None]
+    if len(known) < len(squares):
+        return None
+    with precision(_BITS):
+        return GaussianDP(bound_of(arb_of(sum(known, Fraction(0))).sqrt()))
 
 
 def _only(parts: Composition) -> Pair | None:

@@ -1,21 +1,25 @@
 """A single pair's profile is a difference of two masses: delta = P[L > epsilon] - e^epsilon Q[L > epsilon].
 
 Any threshold gives a lower end. With the threshold moved by at most s from epsilon the difference misses at
-most s times the P-mass between the two: on it 0 <= 1 - e^epsilon dQ/dP <= s in size.
+most s times the P-mass between the two: on it 0 <= 1 - e^epsilon dQ/dP <= s in size. A pair with a
+``profile`` in closed form gives it in Arb instead, however small its masses are.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
+import flint
 import numpy as np
 
-from accountant.inversion import neighbours
+from accountant.enclosures import arb_of, round_down, round_up
+from accountant.inversion import bracket, neighbours, refined
 from accountant.pairs.base import Floats, Pair
 from accountant.privacy_loss.crossing import crossing
 
-__all__ = ["delta_of_pair", "epsilon_of_pair"]
+__all__ = ["delta_by_masses", "delta_of_pair", "epsilon_of_pair"]
 
 _EPS = 2.0**-52
 
@@ -28,13 +32,28 @@ def delta_of_pair(pair: Pair, epsilon: Fraction) -> tuple[float, float]:
     >>> high, high - low < 1e-13
     (0.126937, True)
     """
+    if (profile := _closed(pair)) is not None:
+        value = refined(lambda: profile(arb_of(epsilon)))
+        return max(round_down(value), 0.0), min(round_up(value), 1.0)
+    return delta_by_masses(pair, epsilon)
+
+
+def delta_by_masses(pair: Pair, epsilon: Fraction) -> tuple[float, float]:
+    """The same from the pair's masses in doubles, which is what compositions on a grid rest on."""
     below, above = neighbours(epsilon)
     return _ends(pair, above)[0], min(_ends(pair, below)[1], 1.0)
 
 
 def epsilon_of_pair(pair: Pair, delta: Fraction) -> tuple[float, float]:
     """Certified ends around the smallest epsilon >= 0 with delta(epsilon) <= delta, for delta in (0, 1)."""
+    if (profile := _closed(pair)) is not None:
+        return bracket(lambda e: profile(arb_of(e)), delta)
     return crossing(lambda e: _ends(pair, e)[0], lambda e: _ends(pair, e)[1], delta)
+
+
+def _closed(pair: Pair) -> Callable[[flint.arb], flint.arb] | None:
+    """The profile in Arb, where the pair has it in closed form."""
+    return getattr(pair, "profile", None)
 
 
 def _ends(pair: Pair, epsilon: float) -> tuple[float, float]:
