@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+import numpy as np
+
 from accountant.inversion import neighbours
 from accountant.pairs.base import Pair
-from accountant.privacy_loss.crossing import crossing
 from accountant.privacy_loss.grid_profile import profile
 
 __all__ = ["delta_by_grid", "epsilon_by_grid"]
@@ -19,6 +21,8 @@ def delta_by_grid(parts: Sequence[tuple[Pair, int]], epsilon: Fraction) -> tuple
     Raises:
         GridTooLargeError: if no grid of the size allowed covers the losses.
     """
+    if _reveals_all(parts):
+        return 1.0, 1.0
     below, above = neighbours(epsilon)
     found = profile(parts, epsilon=below)
     return found.lower(above), min(found.upper(below), 1.0)
@@ -30,5 +34,11 @@ def epsilon_by_grid(parts: Sequence[tuple[Pair, int]], delta: Fraction) -> tuple
     Raises:
         GridTooLargeError: if no grid of the size allowed covers the losses.
     """
-    found = profile(parts, delta=float(delta))
-    return crossing(found.lower, found.upper, delta)
+    if _reveals_all(parts):
+        return math.inf, math.inf
+    return profile(parts, delta=min(float(delta), 1 - 2.0**-53)).epsilon(delta)
+
+
+def _reveals_all(parts: Sequence[tuple[Pair, int]]) -> bool:
+    """Whether some pair's loss is infinite for certain."""
+    return any(pair.cells(np.zeros(1)).infinite[0] >= 1 for pair, _ in parts)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.pairs.base import Floats
+from accountant.privacy_loss.crossing import LEAST_DELTA
 from accountant.privacy_loss.phases import EPS
 from accountant.privacy_loss.saddle import Inapplicable, Line, Parts, line_at
 from accountant.privacy_loss.uniform_layers import decay
@@ -62,9 +63,9 @@ class Contour:
         error = self.line.log_mgf_error + 4 * EPS * (abs(self.line.log_mgf) + self.line.c * abs(epsilon) + 4)
         if high <= 0 or exponent > 700:
             raise Inapplicable("the integral did not come out positive")
-        upper = high * math.exp(exponent + error) * (1 + 16 * EPS) + 5e-324
-        lower = low * math.exp(exponent - error) * (1 - 16 * EPS) - 5e-324 if low > 0 else 0.0
-        return max(lower, 0.0), upper
+        upper = high * math.exp(exponent + error) * (1 + 16 * EPS)
+        lower = low * math.exp(exponent - error) * (1 - 16 * EPS) if low > 0 else 0.0
+        return lower if lower >= LEAST_DELTA else 0.0, max(upper, LEAST_DELTA)
 
     def _alias(self, epsilon: float) -> float:
         """Bound on the aliasing terms, as a part of M(c) exp(-c epsilon).

@@ -8,7 +8,10 @@ from fractions import Fraction
 
 from scipy.optimize import brentq
 
-__all__ = ["crossing"]
+__all__ = ["LEAST_DELTA", "crossing"]
+
+LEAST_DELTA = 1e-300
+"""No upper end is below it, and no lower end that is not 0: below, doubles lose their accuracy."""
 
 _FARTHEST, _NEAREST = 1e12, 1e-300
 

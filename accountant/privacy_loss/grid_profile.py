@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
 
+from accountant.privacy_loss.crossing import crossing
 from accountant.privacy_loss.grid import law_above, law_below
 from accountant.privacy_loss.jumps import sums_by_jumps
 from accountant.privacy_loss.loss_sums import sum_of_losses
@@ -40,7 +42,7 @@ class Composed:
         """At most delta(epsilon)."""
         return min(self.below.delta(epsilon), self.above.delta(epsilon))
 
-    def epsilon(self, delta: float) -> tuple[float, float]:
+    def epsilon(self, delta: float | Fraction) -> tuple[float, float]:
         """Ends around the smallest epsilon >= 0 whose delta is at most ``delta``.
 
         Raises:
@@ -48,9 +50,9 @@ class Composed:
         """
         if not 0 <= delta < 1:
             raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
-        low = 0.0 if self.lower(0.0) <= delta else _last(lambda epsilon: self.lower(epsilon) > delta)
-        high = 0.0 if self.upper(0.0) <= delta else _next(lambda epsilon: self.upper(epsilon) > delta)
-        return min(low, high), high
+        if delta == 0:
+            return 0.0, math.inf
+        return crossing(self.lower, self.upper, Fraction(delta))
 
 
 @dataclass(frozen=True)
@@ -63,32 +65,6 @@ class _Better:
     def delta(self, epsilon: float) -> float:
         first, second = (side.delta(epsilon) for side in self.sides)
         return self.tighter(first, second)
-
-
-def _last(holds: Callable[[float], bool]) -> float:
-    """An epsilon at which ``holds``, which it does at 0, and hardly any larger one at which it does."""
-    return _search(holds)[0]
-
-
-def _next(holds: Callable[[float], bool]) -> float:
-    """An epsilon at which ``holds`` fails, as small as a search finds; infinite where there is none."""
-    return _search(holds)[1]
-
-
-def _search(holds: Callable[[float], bool]) -> tuple[float, float]:
-    if holds(math.inf):
-        return math.inf, math.inf
-    low, high = 0.0, 1e-12
-    while holds(high):
-        low, high = high, 4 * high
-        if high > 1e300:
-            return low, math.inf
-    for _ in range(200):
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low, high
 
 
 def compose(parts: Parts, planned: Plan) -> Composed:

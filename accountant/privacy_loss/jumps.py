@@ -15,6 +15,7 @@ import numpy as np
 
 from accountant.pairs.base import Floats, Pair
 from accountant.privacy_loss.coarse import Guide
+from accountant.privacy_loss.crossing import LEAST_DELTA
 from accountant.privacy_loss.grid import LossLaw, law_above, law_below
 from accountant.privacy_loss.loss_sums import LossSum, Window, sum_of_losses
 from accountant.privacy_loss.planning import aim_at, best_tilt
@@ -39,7 +40,9 @@ class JumpSum:
         """The bound on delta at ``epsilon`` >= 0."""
         values = [weight * term.delta(epsilon) for weight, term in self.terms]
         total = math.fsum([*values, self.rest, self.infinite]) * (1 + self.sign * 16 * _U)
-        return min(1.0, max(0.0, total))
+        if self.sign > 0:
+            return min(1.0, max(total, LEAST_DELTA))
+        return min(1.0, total) if total >= LEAST_DELTA else 0.0
 
 
 def sums_by_jumps(

@@ -10,9 +10,11 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.signal import lfilter
 
 from accountant.pairs.base import Floats
 from accountant.privacy_loss.convolution import circular_power
+from accountant.privacy_loss.crossing import LEAST_DELTA
 from accountant.privacy_loss.grid import LossLaw
 
 __all__ = ["LossSum", "Window", "sum_of_losses"]
@@ -39,8 +41,8 @@ class LossSum:
     """A composed law, and its privacy profile from one side.
 
     With ``sign`` 1 the profile is an upper bound, with -1 a lower one. ``outer`` and ``inner`` hold, for each
-    grid point n of the window from ``start`` on, the sums over m >= n of mass(m) and mass(m) exp(-loss(m)),
-    both times exp(tilt (m - start)) up to the factor exp(``log_scale``).
+    grid point n of the window from ``start`` on, the sums over m >= n of mass(m) and of mass(m) times
+    exp(-(m - n) step), up to the factor exp(``log_scale``).
     """
 
     sign: int
@@ -80,17 +82,20 @@ class LossSum:
 
     def _above(self, at: float, index: int, rounding: float) -> float:
         """The value outer - e^at inner; the first summand may be missing by rounding."""
-        shrink = math.exp(min(at - self.start * self.step, 700.0)) * (1 - 2 * rounding - 16 * _U)
+        # e^(at - point), of a point just above: the exponent is between -step and rounding.
+        shrink = math.exp(at - (self.start + index) * self.step) * (1 - 2 * rounding - 16 * _U)
         value = self.outer[index] * (1 + self._slop) - shrink * self.inner[index] * (1 - self._slop)
         value = max(value, 0.0) + self.outer[max(index - 1, 0)] * 4 * rounding
         value += self.noise * max(math.exp(-self.tilt * index), 1e-260) * (1 + 1e-9)
-        return min(1.0, float(value * self._scale + self.beyond + self.infinite) * (1 + 8 * _U))
+        total = float(value * self._scale + self.beyond + self.infinite) * (1 + 8 * _U)
+        return min(1.0, max(total, LEAST_DELTA))
 
     def _below(self, at: float | Floats, index: NDArray[np.intp], rounding: float) -> Floats:
-        shrink = np.exp(np.minimum(at - self.start * self.step, 700.0)) * (1 + 2 * rounding + 32 * _U)
+        shrink = np.exp(at - (self.start + index) * self.step) * (1 + 2 * rounding + 32 * _U)
         value = self.outer[index] * (1 - self._slop) - shrink * self.inner[index] * (1 + self._slop)
         value -= (self.outside + self.noise) * np.exp(-self.tilt * index) * (1 + 1e-9)
-        total = np.maximum(value, 0.0) * self._scale + self.infinite
+        total = np.maximum(value, 0.0) * self._scale
+        total = np.where(total >= LEAST_DELTA, total, 0.0) + self.infinite
         return np.asarray(np.clip(total * (1 - 8 * _U), 0.0, 1.0))
 
     @functools.cached_property
@@ -109,7 +114,8 @@ class LossSum:
 
     @property
     def _slop(self) -> float:
-        return (len(self.outer) + 64) * _U
+        """The rounding of sums of n terms, with exp(-step) charged 9 units and two operations a term."""
+        return (12 * len(self.outer) + 64) * _U
 
     @property
     def _scale(self) -> float:
@@ -149,7 +155,9 @@ def sum_of_losses(
     steps = np.arange(len(kept))
     weight = np.exp(np.maximum(-tilt * steps, -_MOST_EXPONENT if sign > 0 else -np.inf))
     weight = np.where(-tilt * steps >= -_MOST_EXPONENT, weight, weight if sign > 0 else 0.0)
-    outer, inner = (np.cumsum((kept * w)[::-1])[::-1] for w in (weight, weight * np.exp(-step * steps)))
+    backwards = (kept * weight)[::-1]
+    outer = np.cumsum(backwards)[::-1]
+    inner = lfilter([1.0], [1.0, -math.exp(-step)], backwards)[::-1]
     xs = [(x, law.first, count) for (x, _), (law, count) in zip(tilted, laws, strict=True)]
     below, above = _chernoff(xs, window.first - 1, -slopes[0]), _chernoff(xs, window.end, slopes[1])
     below = below if sum(count * first for _, first, count in xs) < window.first else 0.0

@@ -21,6 +21,7 @@ from accountant.enclosures import Number, arb_of, bound_of, exact, precision
 from accountant.notions import GaussianDP, ends_of
 from accountant.pairs.base import Pair
 from accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
+from accountant.privacy_loss.crossing import LEAST_DELTA
 from accountant.privacy_loss.inverting import delta_by_inversion, epsilon_by_inversion
 from accountant.privacy_loss.saddle import Inapplicable, Parts
 from accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair
@@ -31,6 +32,7 @@ Ends = tuple[float, float]
 Composition = Sequence[tuple[Pair, int]]
 """Dominating pairs in one direction, with the number of times each is composed."""
 _CHARGE = 1e-14
+_FARTHEST = Fraction(10**12)
 _BITS = 192
 
 
@@ -70,6 +72,8 @@ class PrivacyLoss:
         target = exact(delta, "delta")
         if not 0 <= target < 1:
             raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+        if 0 < target < LEAST_DELTA:
+            raise ValueError(f"delta ({delta!r}) must be 0 or at least {LEAST_DELTA}")
         return self._largest(lambda parts: _epsilon(parts, target))
 
     def _largest(self, ask: Callable[[Composition], Ends]) -> Bound:
@@ -88,11 +92,13 @@ def _merge(parts: Composition) -> tuple[tuple[Pair, int], ...]:
 
 
 def _delta(parts: Composition, epsilon: Fraction) -> Ends:
-    if not parts:
+    if not parts or epsilon >= _pure(parts)[1]:
         return 0.0, 0.0
     if (gaussian := _as_one_gaussian(parts)) is not None:
         found = gaussian.delta(epsilon)
         return found.lower, found.upper
+    if epsilon > _FARTHEST:
+        return 0.0, _delta(parts, _FARTHEST)[1]
     if (only := _only(parts)) is not None:
         return delta_of_pair(only, epsilon)
     return _first_route(

@@ -140,7 +140,7 @@ def best_tilt(aim: Aim, small: float) -> tuple[float, float, float, tuple[float,
         log_signal = min(aim.log_delta + tilt * aim.epsilon - here, 0.0)
         goal = math.log(small) + log_signal
         (low, down), (high, up) = (_end(aim, tilt, here, goal, sign) for sign in (-1, 1))
-        cost = (high - low) ** 2 * (1 + _NOISY_SIGNAL * math.exp(-log_signal))
+        cost = (high - low) ** 2 * (1 + _NOISY_SIGNAL * math.exp(min(-log_signal, 600.0)))
         found.append((cost, tilt, low, high, (down, up)))
     return min(found)[1:]
 

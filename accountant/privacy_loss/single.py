@@ -45,9 +45,14 @@ def delta_by_masses(pair: Pair, epsilon: Fraction) -> tuple[float, float]:
 
 
 def epsilon_of_pair(pair: Pair, delta: Fraction) -> tuple[float, float]:
-    """Certified ends around the smallest epsilon >= 0 with delta(epsilon) <= delta, for delta in (0, 1)."""
+    """Certified ends around the smallest epsilon >= 0 with delta(epsilon) <= delta, for delta in (0, 1).
+
+    Both are infinite where more than delta of the mass has an infinite loss.
+    """
     if (profile := _closed(pair)) is not None:
         return bracket(lambda e: profile(arb_of(e)), delta)
+    if pair.cells(np.zeros(1)).infinite[0] > delta:
+        return math.inf, math.inf
     return crossing(lambda e: _ends(pair, e)[0], lambda e: _ends(pair, e)[1], delta)
 
 
