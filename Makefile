@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup check test test-slow lint bench docs docs-check clean
+.PHONY: setup check test test-slow lint bench campaign docs docs-check clean
 
 setup: $(STAMP)
 
@@ -30,6 +30,9 @@ lint: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+campaign: setup
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.soundness $(ARGS)
 
 docs: setup
 	$(BIN)/python -m dpproof.report.pages

@@ -14,6 +14,9 @@ from accountant.privacy_loss.grid_profile import profile
 
 __all__ = ["delta_by_grid", "epsilon_by_grid"]
 
+_BEYOND = 1e300
+"""Beyond all finite losses on any grid."""
+
 
 def delta_by_grid(parts: Sequence[tuple[Pair, int]], epsilon: Fraction) -> tuple[float, float]:
     """Certified ends around delta(epsilon).
@@ -36,7 +39,10 @@ def epsilon_by_grid(parts: Sequence[tuple[Pair, int]], delta: Fraction) -> tuple
     """
     if _reveals_all(parts):
         return math.inf, math.inf
-    return profile(parts, delta=min(float(delta), 1 - 2.0**-53)).epsilon(delta)
+    found = profile(parts, delta=min(float(delta), 1 - 2.0**-53))
+    if found.lower(_BEYOND) > delta:  # more than delta of the mass has an infinite loss
+        return math.inf, math.inf
+    return found.epsilon(delta)
 
 
 def _reveals_all(parts: Sequence[tuple[Pair, int]]) -> bool:

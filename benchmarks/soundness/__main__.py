@@ -2,8 +2,8 @@
 
     python -m benchmarks.soundness [--minutes M] [--folder DIR] [--only NAME]
 
-Each chunk of a case is drawn from a seed of its own and appended to the folder's file when it is done, so that an
-interrupted campaign loses at most the chunks in work, and gives the same result when resumed.
+Each chunk of a case is drawn from a seed of its own and appended to the folder's file when it is done, so
+that an interrupted campaign loses at most the chunks in work, and gives the same result when resumed.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import time
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.progress import Progress
 
-from benchmarks.soundness.cases import Case
+from benchmarks.soundness.cases import Case, Outcome
 from benchmarks.soundness.checks import CASES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,19 +34,27 @@ def run_chunk(name: str, chunk: int) -> dict[str, Any]:
     """One unit of work: a case's points number chunk * size and on."""
     case = next(case for case in CASES if case.name == name)
     rng = np.random.default_rng([zlib.crc32(name.encode()), chunk])
-    start, regions, trouble = time.perf_counter(), defaultdict(lambda: [0, 0, 0, 0.0, []]), []
-    for _ in range(case.chunk):
-        outcome = case.check(rng)
-        row = regions[outcome.region]
-        row[("ok", "no answer", "violation").index(outcome.status)] += 1
-        if outcome.status == "ok":
-            row[3] = max(row[3], outcome.width)
-            row[4].append(outcome.width)
-        elif outcome.detail and (outcome.status == "violation" or len(trouble) < 3):
-            trouble.append(f"{outcome.status}: {outcome.detail[:300]}")
-    summary = {region: [*row[:4], _high(row[4])] for region, row in regions.items()}
+    start = time.perf_counter()
+    outcomes = [case.check(rng) for _ in range(case.chunk)]
     seconds = time.perf_counter() - start
-    return {"case": name, "chunk": chunk, "regions": summary, "trouble": trouble, "seconds": seconds}
+    wrong = [f"violation: {o.detail[:400]}" for o in outcomes if o.status == "violation"]
+    unanswered = [f"no answer: {o.detail[:300]}" for o in outcomes if o.status == "no answer"]
+    regions = {region: _summary(outcomes, region) for region in {outcome.region for outcome in outcomes}}
+    return {
+        "case": name,
+        "chunk": chunk,
+        "regions": regions,
+        "trouble": wrong + unanswered[:3],
+        "seconds": seconds,
+    }
+
+
+def _summary(outcomes: list[Outcome], region: str) -> list[float]:
+    """How many answers, refusals and violations a region had; its widest answer, and the 95% one."""
+    here = [outcome for outcome in outcomes if outcome.region == region]
+    widths = [outcome.width for outcome in here if outcome.status == "ok"]
+    counts = [sum(o.status == status for o in here) for status in ("ok", "no answer", "violation")]
+    return [*counts, max(widths, default=0.0), _high(widths)]
 
 
 def _high(widths: list[float]) -> float:
@@ -56,14 +64,11 @@ def _high(widths: list[float]) -> float:
 
 def chunks(done: set[tuple[str, int]], only: str | None) -> Iterator[tuple[str, int]]:
     """What is left, the cases in turns so that an early end has seen all of them."""
-    most = max(-(-case.points // case.chunk) for case in CASES)
-    for part in range(most):
-        for case in CASES:
-            # A case of few chunks is spread over the whole campaign.
-            count = -(-case.points // case.chunk)
-            for chunk in range(part * count // most, (part + 1) * count // most):
-                if (case.name, chunk) not in done and only in (None, case.name):
-                    yield case.name, chunk
+    counts = {case.name: -(-case.points // case.chunk) for case in CASES}
+    for chunk in range(max(counts.values())):
+        for name, count in counts.items():
+            if chunk < count and (name, chunk) not in done and only in (None, name):
+                yield name, chunk
 
 
 def campaign(folder: Path, minutes: float, only: str | None, executor: Executor) -> None:
@@ -72,7 +77,7 @@ def campaign(folder: Path, minutes: float, only: str | None, executor: Executor)
     path, deadline = folder / "chunks.jsonl", time.monotonic() + 60 * minutes
     known = read(path)
     left = chunks({(row["case"], row["chunk"]) for row in known}, only)
-    running = set()
+    running: set[Future[dict[str, Any]]] = set()
     with path.open("a", encoding="utf-8") as file, Progress() as progress:
         total = sum(-(-case.points // case.chunk) for case in CASES if only in (None, case.name))
         task = progress.add_task("chunks", total=total, completed=len(known))
@@ -112,7 +117,8 @@ def page(rows: list[dict[str, Any]]) -> str:
         "",
     ]
     lines += [
-        "A violation is an upper end below the reference or a lower end above it. A refusal counts as no answer.",
+        "A violation is an upper end below the reference or a lower end above it. A refusal, or an upper end",
+        "of infinity above a finite lower end, counts as no answer. Widths are relative, of epsilon.",
         "",
     ]
     lines += ["| case | kind | region | points | violations | no answer | width, 95% | widest |"]

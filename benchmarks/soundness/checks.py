@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,46 +23,14 @@ from accountant.privacy_loss.inverting import epsilon_by_inversion
 from accountant.privacy_loss.notion import PrivacyLoss
 from accountant.privacy_loss.saddle import Inapplicable, saddle_for_epsilon
 from benchmarks.soundness import references as reference
+from benchmarks.soundness.asking import DELTA, Profile, against, composed, masses_against, point
 from benchmarks.soundness.cases import Box, Case, Outcome, judge
+from benchmarks.soundness.notion_checks import NOTION_CASES
+from benchmarks.soundness.pair_checks import PAIR_CASES
 
 __all__ = ["CASES"]
 
-DELTA = (1e-30, 0.5)
 _WIDE, _FINE = 1e-2, 1e-6
-
-
-def _point(value: float) -> arb:
-    return arb_of(exact(value))
-
-
-def _one_sided(
-    loss: PrivacyLoss,
-    delta: float,
-    profile: Callable[[arb], arb],
-    detail: str,
-    region: str = "all",
-    bits: int = 300,
-) -> Outcome:
-    """Ask for epsilon; the reference profile at both ends must be on the right sides of delta."""
-    try:
-        found = loss.epsilon(delta)
-    except (ArithmeticError, MemoryError) as refused:
-        return Outcome("no answer", math.inf, region, f"{detail}: {refused}")
-    if math.isinf(found.upper):
-        return Outcome("no answer", math.inf, region, detail)
-    with precision(bits):
-        goal = _point(delta)
-        wrong = profile(_point(found.upper)) > goal or (
-            found.lower > 0 and profile(_point(found.lower)) < goal
-        )
-    if wrong:
-        return Outcome("violation", math.inf, region, f"{detail}: [{found.lower!r}, {found.upper!r}]")
-    width = 0.0 if found.lower == found.upper else (found.upper - found.lower) / found.upper
-    return Outcome("ok", width, region)
-
-
-def _pair_loss(pair: Pair, count: int) -> PrivacyLoss:
-    return PrivacyLoss([[(pair, count)]])
 
 
 GAUSSIAN = Box({"sigma": (1e-3, 1e8), "count": (1, 1e7), "delta": DELTA}, frozenset({"count"}))
@@ -72,19 +40,14 @@ def gaussian(rng: np.random.Generator) -> Outcome:
     at: dict[str, Any] = GAUSSIAN.draw(rng)
 
     def truth(epsilon: arb) -> arb:
-        return reference.gaussian(arb(at["count"]).sqrt() / _point(at["sigma"]), epsilon)
+        return reference.gaussian(arb(at["count"]).sqrt() / point(at["sigma"]), epsilon)
 
-    loss = _pair_loss(SubsampledGaussian(1.0, at["sigma"]), at["count"])
+    loss = composed(SubsampledGaussian(1.0, at["sigma"]), at["count"])
     mu = math.sqrt(at["count"]) / at["sigma"]
     region = (
         "one" if at["count"] == 1 else f"mu {'below' if mu < 1e-3 else 'above' if mu > 1e3 else 'within'}"
     )
-    return _one_sided(loss, at["delta"], truth, f"gaussian {at}", region, bits=_bits(mu))
-
-
-def _bits(mu: float) -> int:
-    """Enough for differences of tails that far out, and that close to each other."""
-    return 300 + int(min(abs(4 * math.log2(mu)), 4000)) if mu else 300
+    return against(loss, at["delta"], truth, f"gaussian {at}", region)
 
 
 LAPLACE = Box({"scale": (1e-2, 1e6), "delta": DELTA})
@@ -92,10 +55,10 @@ LAPLACE = Box({"scale": (1e-2, 1e6), "delta": DELTA})
 
 def laplace(rng: np.random.Generator) -> Outcome:
     at: dict[str, Any] = LAPLACE.draw(rng)
-    return _one_sided(
-        _pair_loss(Laplace(at["scale"]), 1),
+    return against(
+        composed(Laplace(at["scale"]), 1),
         at["delta"],
-        lambda epsilon: reference.laplace_single(_point(at["scale"]), epsilon),
+        lambda epsilon: reference.laplace_single(point(at["scale"]), epsilon),
         f"laplace {at}",
     )
 
@@ -106,14 +69,13 @@ SAMPLED = Box({"rate": (1e-6, 1.0), "sigma": (1e-2, 1e6), "delta": DELTA})
 def sampled_gaussian(rng: np.random.Generator) -> Outcome:
     at: dict[str, Any] = SAMPLED.draw(rng)
     removes = bool(rng.integers(2))
-    return _one_sided(
-        _pair_loss(SubsampledGaussian(at["rate"], at["sigma"], removes), 1),
+    return against(
+        composed(SubsampledGaussian(at["rate"], at["sigma"], removes), 1),
         at["delta"],
         lambda epsilon: reference.sampled_gaussian_single(
-            _point(at["rate"]), _point(at["sigma"]), epsilon, removes
+            point(at["rate"]), point(at["sigma"]), epsilon, removes
         ),
         f"sampled gaussian {at} {removes}",
-        bits=2000,
     )
 
 
@@ -122,14 +84,35 @@ UNEQUAL = Box({"mean": (1e-3, 1e2), "sigma_p": (0.1, 10), "sigma_q": (0.1, 10), 
 
 def unequal_gaussians(rng: np.random.Generator) -> Outcome:
     at: dict[str, Any] = UNEQUAL.draw(rng)
-    values = [_point(at[name]) for name in ("mean", "sigma_p", "sigma_q")]
-    return _one_sided(
-        _pair_loss(UnequalGaussians(at["mean"], at["sigma_p"], at["sigma_q"]), 1),
+    mean, sigma_p, sigma_q = (point(at[name]) for name in ("mean", "sigma_p", "sigma_q"))
+    return against(
+        composed(UnequalGaussians(at["mean"], at["sigma_p"], at["sigma_q"]), 1),
         at["delta"],
-        lambda epsilon: reference.unequal_gaussians(*values, epsilon),
+        lambda epsilon: reference.unequal_gaussians(mean, sigma_p, sigma_q, epsilon),
         f"unequal gaussians {at}",
-        bits=1500,
     )
+
+
+def _sampled(rate: arb, sigma: arb, removes: bool, epsilon: arb) -> arb:
+    return reference.sampled_gaussian_single(rate, sigma, epsilon, removes)
+
+
+def masses(rng: np.random.Generator) -> Outcome:
+    """The masses that compositions rest on, of pairs whose single use is answered in closed form."""
+    at: dict[str, Any] = (SAMPLED if rng.integers(2) else UNEQUAL).draw(rng)
+    removes = bool(rng.integers(2))
+    pair: Pair
+    profile: Profile
+    if "rate" in at:
+        pair = SubsampledGaussian(at["rate"], at["sigma"], removes)
+        rate, sigma = point(at["rate"]), point(at["sigma"])
+        profile = partial(_sampled, rate, sigma, removes)
+    else:
+        pair = UnequalGaussians(at["mean"], at["sigma_p"], at["sigma_q"])
+        mean, sigma_p, sigma_q = (point(at[name]) for name in ("mean", "sigma_p", "sigma_q"))
+        profile = partial(reference.unequal_gaussians, mean, sigma_p, sigma_q)
+    epsilon = composed(pair, 1).epsilon(at["delta"]).upper
+    return masses_against(pair, epsilon, profile, f"masses {at} {removes}")
 
 
 RESPONSE = Box(
@@ -140,10 +123,10 @@ RESPONSE = Box(
 
 def response(rng: np.random.Generator) -> Outcome:
     at: dict[str, Any] = RESPONSE.draw(rng)
-    return _one_sided(
-        _pair_loss(RandomisedResponse(at["epsilon0"], at["categories"]), at["count"]),
+    return against(
+        composed(RandomisedResponse(at["epsilon0"], at["categories"]), at["count"]),
         at["delta"],
-        lambda e: reference.randomised_response(_point(at["epsilon0"]), at["categories"], at["count"], e),
+        lambda e: reference.randomised_response(point(at["epsilon0"]), at["categories"], at["count"], e),
         f"response {at}",
         "one" if at["count"] == 1 else "several",
     )
@@ -156,10 +139,10 @@ GEOMETRIC = Box(
 
 def geometric(rng: np.random.Generator) -> Outcome:
     at: dict[str, Any] = GEOMETRIC.draw(rng)
-    return _one_sided(
-        _pair_loss(Geometric(at["scale"], at["shift"]), at["count"]),
+    return against(
+        composed(Geometric(at["scale"], at["shift"]), at["count"]),
         at["delta"],
-        lambda e: reference.geometric(_point(at["scale"]), at["shift"], at["count"], e),
+        lambda e: reference.geometric(point(at["scale"]), at["shift"], at["count"], e),
         f"geometric {at}",
         "one" if at["count"] == 1 else "several",
     )
@@ -172,8 +155,8 @@ def discrete_gaussian(rng: np.random.Generator) -> Outcome:
     at: dict[str, Any] = DISCRETE.draw(rng)
     variance = exact(at["sigma"]) ** 2
     reach = int(16 * at["sigma"]) + 4
-    return _one_sided(
-        _pair_loss(DiscreteGaussian(variance), at["count"]),
+    return against(
+        composed(DiscreteGaussian(variance), at["count"]),
         at["delta"],
         lambda e: reference.discrete_gaussian(arb_of(variance), 1, at["count"], e, reach),
         f"discrete gaussian {at}",
@@ -186,12 +169,11 @@ LAPLACES = Box({"scale": (0.5, 100), "count": (2, 60), "delta": DELTA}, frozense
 
 def laplaces(rng: np.random.Generator) -> Outcome:
     at: dict[str, Any] = LAPLACES.draw(rng)
-    return _one_sided(
-        _pair_loss(Laplace(at["scale"]), at["count"]),
+    return against(
+        composed(Laplace(at["scale"]), at["count"]),
         at["delta"],
-        lambda e: reference.laplace_composed(_point(at["scale"]), at["count"], e),
+        lambda e: reference.laplace_composed(point(at["scale"]), at["count"], e),
         f"laplaces {at}",
-        bits=800,
     )
 
 
@@ -206,7 +188,7 @@ def training(rng: np.random.Generator) -> Outcome:
     at: dict[str, Any] = TRAINING.draw(rng)
     removes = bool(rng.integers(2))
     pair, detail = SubsampledGaussian(at["rate"], at["sigma"], removes), f"training {at} {removes}"
-    loss = _pair_loss(pair, at["count"])
+    loss = composed(pair, at["count"])
     try:
         found = loss.epsilon(at["delta"])
     except (ArithmeticError, MemoryError) as refused:
@@ -219,7 +201,7 @@ def training(rng: np.random.Generator) -> Outcome:
         return Outcome("ok", found.relative_width, "no reference")
     with precision(120):
         at_ends = [
-            reference.training(_point(at["rate"]), _point(at["sigma"]), at["count"], _point(end), c, removes)
+            reference.training(point(at["rate"]), point(at["sigma"]), at["count"], point(end), c, removes)
             for end in (found.lower, found.upper)
         ]
     (low, low_gap), (high, high_gap) = at_ends
@@ -333,4 +315,7 @@ CASES: tuple[Case, ...] = (
         f"{CONSISTENT.ends}, widths {_FINE:g} and {_WIDE:g}",
     ),
     Case("DP-SGD, both routes", "consistency", 10_000, 50, overlap, f"{OVERLAP.ends}"),
+    Case("pairs by their masses", "closed form", 20_000, 200, masses, f"{SAMPLED.ends}, {UNEQUAL.ends}"),
+    *PAIR_CASES,
+    *NOTION_CASES,
 )

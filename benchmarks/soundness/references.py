@@ -1,15 +1,21 @@
-"""Profiles by routes that share no code with the accountant: closed forms, enumeration and integrals in Arb."""
+"""Profiles that share no code with the accountant: closed forms, enumeration and integrals in Arb."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
+from itertools import combinations_with_replacement
 
 import flint
 from flint import acb, arb, arb_poly
 
 __all__ = [
+    "atoms",
+    "binomial_atoms",
+    "bounded_range",
+    "clones",
     "discrete_gaussian",
     "gaussian",
     "geometric",
@@ -17,7 +23,11 @@ __all__ = [
     "laplace_single",
     "lattice_delta",
     "randomised_response",
+    "renyi_moment",
+    "replaced_gaussian",
+    "sampled",
     "sampled_gaussian_single",
+    "spheres",
     "training",
     "unequal_gaussians",
 ]
@@ -67,7 +77,10 @@ def unequal_gaussians(mean: arb, sigma_p: arb, sigma_q: arb, epsilon: arb) -> ar
     ends = sorted(((-b + sign * root.sqrt()) / (2 * a) for sign in (1, -1)), key=float)
     p = _between((ends[0] - mean) / sigma_p, (ends[1] - mean) / sigma_p)
     q = _between(ends[0] / sigma_q, ends[1] / sigma_q)
-    return (1 - p) - epsilon.exp() * (1 - q) if wide else p - epsilon.exp() * q
+    if wide:
+        p = _upper_tail((mean - ends[0]) / sigma_p) + _upper_tail((ends[1] - mean) / sigma_p)
+        q = _upper_tail(-ends[0] / sigma_q) + _upper_tail(ends[1] / sigma_q)
+    return p - epsilon.exp() * q
 
 
 def _between(low: arb, high: arb) -> arb:
@@ -96,7 +109,7 @@ def randomised_response(epsilon0: arb, categories: int, count: int, epsilon: arb
 
 
 def geometric(scale: arb, shift: int, count: int, epsilon: arb) -> arb:
-    """Composed two-sided geometric noise moved by ``shift``: losses -shift/scale .. shift/scale in steps of 2/scale."""
+    """Composed two-sided geometric noise: losses -shift/scale .. shift/scale in steps of 2/scale."""
     ratio = (-1 / scale).exp()
     unit = (1 - ratio) / (1 + ratio)
     # outcome x: P has ratio^|x|, Q ratio^|x - shift|; the loss is (|x - shift| - |x|)/scale
@@ -131,7 +144,7 @@ def _laplace_terms(count: int) -> tuple[tuple[int, int, Fraction], ...]:
 
 
 def laplace_composed(scale: arb, count: int, epsilon: arb) -> arb:
-    """Composed Laplace noise, exactly: with e^(-l/2) taken out the loss is two equal atoms and a uniform part.
+    """Composed Laplace noise: with e^(-l/2) taken out the loss is two equal atoms and a uniform part.
 
     Its transform's power is a finite sum of E^m/s^j, E = exp(s/scale), the transform of
     (m/scale - l)^(j-1)/(j-1)! below m/scale; against it stands the integral of e^(l/2) - e^(epsilon - l/2).
@@ -161,7 +174,7 @@ def _against(end: arb, width: arb, j: int, epsilon: arb) -> arb:
 
 
 def training(rate: arb, sigma: arb, steps: int, epsilon: arb, c: float, removes: bool) -> tuple[arb, float]:
-    """DP-SGD by the inversion integral in Arb on the line ``c``, refined until two answers agree; and the gap."""
+    """DP-SGD by the inversion integral on the line ``c``, refined until two answers agree; and the gap."""
     step, inner = 0.35, 0.35
     before = _training(rate, sigma, steps, epsilon, c, removes, step, inner)
     for _ in range(6):
@@ -203,3 +216,92 @@ def _training(
         n += 1
         if n > 4000 or abs((phi**steps).mid()) < 1e-16:
             return front * total * tau / arb.pi()
+
+
+def bounded_range(epsilon0: arb, epsilon: arb) -> arb:
+    """The largest over t of the two-point pair with losses t and t - epsilon0, which is at its middle."""
+    if epsilon >= epsilon0:
+        return arb(0)
+    return ((epsilon0 / 2).exp() - (epsilon / 2).exp()) ** 2 / epsilon0.expm1()
+
+
+def sampled(rate: arb, profile: Callable[[arb], arb], epsilon: arb, removes: bool) -> arb:
+    """Poisson sampling of a pair with one profile in both directions, by the two mixtures' hockey sticks."""
+    if removes:
+        return rate * profile((1 + epsilon.expm1() / rate).log())
+    kept = 1 - epsilon.exp() * (1 - rate)
+    if kept <= 0:
+        return arb(0)
+    return kept * profile((epsilon.exp() * rate / kept).log())
+
+
+def replaced_gaussian(rate: arb, sigma: arb, epsilon: arb) -> arb:
+    """Mixtures with N(1, sigma^2) and N(-1, sigma^2): beyond the root of a quadratic in exp(x/sigma^2)."""
+    k = rate * (-1 / (2 * sigma**2)).exp()
+    b = (1 - rate) * epsilon.expm1()
+    x = sigma * ((b + (b * b + 4 * k * k * epsilon.exp()).sqrt()) / (2 * k)).log()
+    centre, up, down = (_upper_tail(x + shift / sigma) for shift in (0, -1, 1))
+    gain = epsilon.exp()
+    return rate * (up - gain * down) - (1 - rate) * epsilon.expm1() * centre
+
+
+def spheres(shift: arb, log_ratio: arb, dimension: int, epsilon: arb) -> arb:
+    """Spherical Gaussians of different deviations: around one centre chi squares, or one dimension."""
+    ratio = log_ratio.exp()
+    if shift > 0:
+        smaller = ratio if log_ratio < 0 else arb(1)
+        return unequal_gaussians(shift * smaller, ratio, arb(1), epsilon)
+    edge, half = 2 * (epsilon + dimension * log_ratio) / (1 - ratio**-2), arb(dimension) / 2
+    if edge <= 0:
+        return arb(0)
+    ends = edge / (2 * ratio**2), edge / 2
+    if log_ratio > 0:
+        p, q = (end.gamma_upper(half, 1) for end in ends)
+    else:
+        p, q = (end.gamma_lower(half, 1) for end in ends)
+    return p - epsilon.exp() * q
+
+
+Atoms = list[tuple[arb, arb]]
+
+
+def binomial_atoms(trials: int, share: arb) -> Atoms:
+    """Binomial(trials, share) and the same plus 1."""
+    masses = [share**k * (1 - share) ** (trials - k) * math.comb(trials, k) for k in range(trials + 1)]
+    return list(zip([*masses, arb(0)], [arb(0), *masses], strict=True))
+
+
+def atoms(pair: Atoms, count: int, epsilon: arb) -> arb:
+    """Composed atoms, every multiset of outcomes by itself: the sum of (p - e^epsilon q)+."""
+    gain, total = epsilon.exp(), arb(0)
+    for chosen in combinations_with_replacement(range(len(pair)), count):
+        ways = math.factorial(count)
+        for outcome in set(chosen):
+            ways //= math.factorial(chosen.count(outcome))
+        p, q = arb(ways), arb(ways)
+        for outcome in chosen:
+            p, q = p * pair[outcome][0], q * pair[outcome][1]
+        total += (p - gain * q).max(arb(0))
+    return total
+
+
+def clones(users: int, local: arb, epsilon: arb) -> arb:
+    """The clones' view: C ~ Bin(users - 1, e^-local), A ~ Bin(C, 1/2), D ~ Bern(e^local/(1 + e^local))."""
+    chance, total = (-local).exp(), arb(0)
+    often = 1 / (1 + chance)
+    for c in range(users):
+        here = chance**c * (1 - chance) ** (users - 1 - c) * math.comb(users - 1, c) / arb(2) ** c
+        for a in range(c + 2):  # A + D = a, and C - A + 1 - D = c + 1 - a
+            one, other = (math.comb(c, a - 1) if a else 0), math.comb(c, a)
+            p, q = often * one + (1 - often) * other, (1 - often) * one + often * other
+            total += here * (p - epsilon.exp() * q).max(arb(0))
+    return total
+
+
+def renyi_moment(rate: arb, sigma: arb, order: int) -> arb:
+    """(order - 1) D_order = log sum C(order, k) (1-q)^(order-k) q^k exp(k(k-1)/(2 sigma^2))."""
+    total = arb(0)
+    for k in range(order + 1):
+        weight = (1 - rate) ** (order - k) * rate**k * math.comb(order, k)
+        total += weight * (arb(k * (k - 1)) / (2 * sigma**2)).exp()
+    return total.log()
