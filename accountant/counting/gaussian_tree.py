@@ -20,6 +20,7 @@ import flint
 from accountant.accounted import Accountant, Accounted, Attained
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from accountant.bounds import Bound
+from accountant.counting.contributions import SIGNED, assumed, contributions, restarts, sensitivity
 from accountant.counting.sensitivity import MOST, replacement_sensitivity
 from accountant.counting.separated import separated_sensitivity
 from accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
@@ -47,24 +48,28 @@ class TreeParameters(Parameters):
     sigma: float = parameter(
         Reals(0, lower_open=True), "count", "standard deviation of the noise on each node"
     )
-    sensitivity: float = parameter(
-        Reals(0, lower_open=True), "count", "how far one user moves a leaf, at most", 1.0
-    )
+    sensitivity: float = sensitivity()
     participations: int = parameter(Integers(1, MOST), "leaves", "leaves of one tree that one user moves", 1)
-    separation: int = parameter(Integers(1), "leaves", "least distance between leaves of one user", 1)
-    restarts: int = parameter(Integers(0), "trees", "fresh trees after the first; a user may be in all", 0)
+    separation: int = parameter(
+        Integers(1), "leaves", "least distance between leaves of one user within one tree", 1
+    )
+    restarts: int = restarts("trees")
+    contributions: str = contributions()
 
 
 def squared_norm(parameters: TreeParameters, adjacency: Adjacency) -> tuple[int, int]:
-    """Ends around the largest squared change of all nodes together, for changes of at most 1 at a leaf.
+    """Ends around the largest squared change of all nodes together, for contributions of at most 1 to a leaf.
 
     ``add-remove``: a user's leaves are 0 without the user, everybody else's stay in place. ``replace``: the
-    user's leaves may be others afterwards. ``by-sensitivity``: streams differ at that many leaves. The ends
-    are one number, unless a separation is large or ``replace`` meets one.
+    user's values and leaves may be others afterwards; where they may have either sign, the worst is to go
+    from -1 to +1 on the same leaves. ``by-sensitivity``: streams differ at that many leaves. The ends are one
+    number, unless a separation is large or ``replace`` meets one with nonnegative contributions.
 
     >>> squared_norm(TreeParameters(16384, 10.0), Adjacency.ADD_REMOVE)
     (15, 15)
     >>> squared_norm(TreeParameters(16384, 10.0), Adjacency.REPLACE)
+    (60, 60)
+    >>> squared_norm(TreeParameters(16384, 10.0, contributions="nonnegative"), Adjacency.REPLACE)
     (28, 28)
 
     Raises:
@@ -83,7 +88,10 @@ def _changed(parameters: TreeParameters) -> tuple[int, int]:
 
 
 def _replaced(parameters: TreeParameters) -> tuple[int, int]:
-    """Between adding a user, who may do so only as far apart as agreed, and replacing one who need not."""
+    """Signed: twice one user's change. Else between adding a user and replacing one, who may crowd."""
+    if parameters.contributions == SIGNED:
+        low, high = _changed(parameters)
+        return 4 * low, 4 * high
     worst = replacement_sensitivity(parameters.leaves, parameters.participations)
     return (worst if parameters.separation == 1 else _changed(parameters)[0]), worst
 
@@ -107,7 +115,7 @@ def guarantee(parameters: TreeParameters, adjacency: Adjacency = Adjacency.BY_SE
     """
     with precision(_BITS):
         low, high = (bound_of(mu) for mu in _mus(parameters, adjacency))
-    pair = "streams that differ by the whole sensitivity at the leaves with the largest norm"
+    pair = "streams that differ as far as allowed at the leaves with the largest norm"
     return Accounted(
         GaussianDP(Bound(low.lower, high.upper)),
         adjacency,
@@ -115,6 +123,7 @@ def guarantee(parameters: TreeParameters, adjacency: Adjacency = Adjacency.BY_SE
         _RELEASED,
         "classic.tree_gaussian",
         attained=Attained(GaussianDP(low), pair),
+        notes=assumed(parameters.contributions, adjacency),
     )
 
 

@@ -19,6 +19,7 @@ from fractions import Fraction
 
 from accountant.accounted import Accountant, Accounted, Attained
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from accountant.counting.contributions import SIGNED, assumed, contributions, restarts, sensitivity
 from accountant.counting.profiles import MOST_PROFILED, Profile, worst_profiles
 from accountant.counting.sensitivity import (
     MOST,
@@ -26,6 +27,7 @@ from accountant.counting.sensitivity import (
     absolute_sensitivity,
     replacement_sensitivity,
 )
+from accountant.counting.tree import levels
 from accountant.enclosures import exact
 from accountant.noise.bounded_loss import BoundedLoss, Enclosed
 from accountant.notions import Guarantee, PureDP
@@ -50,11 +52,10 @@ class LaplaceTreeParameters(Parameters):
 
     leaves: int = parameter(Integers(1), "leaves", "length of the stream")
     scale: float = parameter(Reals(0, lower_open=True), "count", "scale of the noise on each node")
-    sensitivity: float = parameter(
-        Reals(0, lower_open=True), "count", "how far one user moves a leaf, at most", 1.0
-    )
+    sensitivity: float = sensitivity()
     participations: int = parameter(Integers(1, MOST), "leaves", "leaves of one tree that one user moves", 1)
-    restarts: int = parameter(Integers(0), "trees", "fresh trees after the first; a user may be in all", 0)
+    restarts: int = restarts("trees")
+    contributions: str = contributions()
 
 
 def pure_epsilon(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> Fraction:
@@ -69,14 +70,24 @@ def pure_epsilon(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> Fra
     if adjacency not in _TOTALS:
         known = ", ".join(relation.value for relation in _TOTALS)
         raise UnprovedAdjacencyError("laplace-tree", adjacency, f"proved relations: {known}")
-    total = _TOTALS[adjacency](parameters.leaves, parameters.participations)
+    total = _TOTALS[adjacency](parameters)
     return (parameters.restarts + 1) * total * exact(parameters.sensitivity) / exact(parameters.scale)
 
 
+def _changed(parameters: LaplaceTreeParameters) -> int:
+    return absolute_sensitivity(parameters.leaves, parameters.participations)
+
+
+def _replaced(parameters: LaplaceTreeParameters) -> int:
+    if parameters.contributions == SIGNED:
+        return 2 * _changed(parameters)
+    return absolute_replacement(parameters.leaves, parameters.participations)
+
+
 _TOTALS = {
-    Adjacency.BY_SENSITIVITY: absolute_sensitivity,
-    Adjacency.ADD_REMOVE: absolute_sensitivity,
-    Adjacency.REPLACE: absolute_replacement,
+    Adjacency.BY_SENSITIVITY: _changed,
+    Adjacency.ADD_REMOVE: _changed,
+    Adjacency.REPLACE: _replaced,
 }
 
 
@@ -95,7 +106,7 @@ def guarantee(
     most = pure_epsilon(parameters, adjacency)
     alternatives = _alternatives(parameters, adjacency)
     found = BoundedLoss(most, _loss(parameters, alternatives)) if alternatives else PureDP(most)
-    pair = "streams that differ by the whole sensitivity at the leaves that move the nodes most"
+    pair = "streams that differ as far as allowed at the leaves that move the nodes most"
     return Accounted(
         found,
         adjacency,
@@ -103,7 +114,7 @@ def guarantee(
         _RELEASED,
         "classic.tree_laplace",
         attained=Attained(found, pair) if alternatives else None,
-        notes=_notes(parameters, composed=bool(alternatives)),
+        notes=assumed(parameters.contributions, adjacency) + _notes(parameters, composed=bool(alternatives)),
     )
 
 
@@ -120,8 +131,7 @@ def _alternatives(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> li
     """The profiles of all trees together, or none where there are too many."""
     trees = parameters.restarts + 1
     if adjacency is Adjacency.REPLACE:
-        alone = parameters.participations == 1
-        return [(trees * replacement_sensitivity(parameters.leaves),)] if alone else []
+        return [_replacement(parameters, trees)] if parameters.participations == 1 else []
     if parameters.participations > min(MOST_PROFILED, parameters.leaves):
         return []
     profiles = worst_profiles(parameters.leaves, parameters.participations)
@@ -129,6 +139,13 @@ def _alternatives(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> li
         return []
     chosen = itertools.combinations_with_replacement(profiles, trees)
     return [tuple(sum(counts) for counts in zip(*some, strict=True)) for some in chosen]
+
+
+def _replacement(parameters: LaplaceTreeParameters, trees: int) -> Profile:
+    """The worst profile of one replaced leaf: every node around the first moves from -1 to +1 if signed."""
+    if parameters.contributions == SIGNED:
+        return (0, trees * levels(parameters.leaves))
+    return (trees * replacement_sensitivity(parameters.leaves),)
 
 
 def _loss(parameters: LaplaceTreeParameters, alternatives: list[Profile]) -> Guarantee:

@@ -18,6 +18,14 @@ import flint
 
 from accountant.accounted import Accountant, Accounted, Attained
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from accountant.counting.contributions import (
+    NONNEGATIVE,
+    SIGNED,
+    assumed,
+    contributions,
+    restarts,
+    sensitivity,
+)
 from accountant.counting.factorisation import participation_norm
 from accountant.counting.gaussian_tree import calibrated_sigma
 from accountant.counting.toeplitz import MOST_LEAVES, SquareRoot, Strategy, banded_square_root
@@ -46,12 +54,13 @@ class MatrixCountingParameters(Parameters):
         Reals(0, lower_open=True), "count", "standard deviation of the noise on each entry of C x"
     )
     bands: int | None = parameter(Integers(1), "bands", "leading coefficients kept; all without it", None)
-    sensitivity: float = parameter(
-        Reals(0, lower_open=True), "count", "how far one user moves a leaf, at most", 1.0
-    )
+    sensitivity: float = sensitivity()
     participations: int = parameter(Integers(1), "leaves", "leaves that one user moves", 1)
-    separation: int = parameter(Integers(1), "leaves", "least distance between leaves of one user", 1)
-    restarts: int = parameter(Integers(0), "runs", "fresh runs after the first; a user may be in all", 0)
+    separation: int = parameter(
+        Integers(1), "leaves", "least distance between leaves of one user within one run", 1
+    )
+    restarts: int = restarts("runs")
+    contributions: str = contributions()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -76,8 +85,9 @@ def guarantee(
     """Gaussian differential privacy with mu = norm * sensitivity / sigma.
 
     ``add-remove``: a user's leaves are 0 without the user, everybody else's stay in place; a pair attains
-    mu. ``replace``: the user's leaves may be others afterwards, which costs at most sqrt(2) times as much,
-    because leaving some and entering others overlap nonnegatively.
+    mu. ``replace``: the user's values and leaves may be others afterwards. That costs twice as much where
+    they may have either sign, attained by turning the sign of all; at most sqrt(2) times as much where they
+    are nonnegative, because leaving some leaves and entering others then overlap nonnegatively.
 
     >>> guarantee(MatrixCountingParameters(16384, 10.0)).guarantee.epsilon("1e-6").upper
     0.851362
@@ -85,13 +95,13 @@ def guarantee(
     Raises:
         UnprovedAdjacencyError: for a relation without a proof.
     """
-    if adjacency not in _CHANGES:
-        known = ", ".join(relation.value for relation in _CHANGES)
+    if adjacency not in _RELATIONS:
+        known = ", ".join(relation.value for relation in _RELATIONS)
         raise UnprovedAdjacencyError("matrix-counting", adjacency, f"proved relations: {known}")
     with precision(_BITS):
         mu = bound_of(_mu(parameters, adjacency))
-    pair = "streams that differ by the whole sensitivity at the leaves 1, 1 + separation, ..."
-    attained = Attained(GaussianDP(mu), pair) if _CHANGES[adjacency] == 1 else None
+    pair = "streams that differ as far as allowed at the leaves 1, 1 + separation, ..."
+    attained = Attained(GaussianDP(mu), pair) if _changes(parameters, adjacency) != 2 else None
     return Accounted(
         GaussianDP(mu),
         adjacency,
@@ -99,17 +109,23 @@ def guarantee(
         _RELEASED,
         "classic.matrix_counting",
         attained=attained,
+        notes=assumed(parameters.contributions, adjacency),
     )
 
 
-_CHANGES = {Adjacency.BY_SENSITIVITY: 1, Adjacency.ADD_REMOVE: 1, Adjacency.REPLACE: 2}
-"""How many users' squared norms a change costs."""
+_RELATIONS = (Adjacency.BY_SENSITIVITY, Adjacency.ADD_REMOVE, Adjacency.REPLACE)
+_REPLACED = {SIGNED: 4, NONNEGATIVE: 2}
+
+
+def _changes(parameters: MatrixCountingParameters, adjacency: Adjacency) -> int:
+    """How many times the squared norm of one user's contributions a change costs."""
+    return _REPLACED[parameters.contributions] if adjacency is Adjacency.REPLACE else 1
 
 
 def _mu(parameters: MatrixCountingParameters, adjacency: Adjacency) -> flint.arb:
     norm = participation_norm(strategy_of(parameters), parameters.participations, parameters.separation)
     scale = arb_of(exact(parameters.sensitivity) / exact(parameters.sigma))
-    return (norm * (parameters.restarts + 1) * _CHANGES[adjacency]).sqrt() * scale
+    return (norm * (parameters.restarts + 1) * _changes(parameters, adjacency)).sqrt() * scale
 
 
 def _calibrate(

@@ -18,12 +18,21 @@ _WORST = (
     "the largest norm over patterns is what the dynamic programme over levels finds (docs/notes/counting.md)"
 )
 
+_SIGNED = dict.fromkeys(("u", "v", "c", "D"), "[0, inf)")
+_TURNED = Obligation(
+    "signed", make_claim(_SIGNED, "4*D >= u + v + 2*c", "D >= u", "D >= v", "u + v >= 2*c"),
+    "replacement with either sign: u, v the squared changes, c their product, at most half the sum",
+    {"leaf": "positive", "multipliers": [["2", 0], ["2", 1], ["1", 2]]}, dict.fromkeys(_SIGNED, "1"),
+)  # fmt: skip
+
 TREE_GAUSSIAN = Statement(
     "classic.tree_gaussian", "project", "The binary tree with Gaussian noise is Gaussian-DP, exactly",
     Source(_CHAN, ", 2011", "binary mechanism", "classic.tree_gaussian"),
     "All complete nodes of a binary tree over K leaves get noise N(0, sigma^2). If D is the largest sum over nodes of "
     "(leaves of one user below)^2, R + 1 trees are mu-GDP with mu^2 = (R+1) D s^2/sigma^2, and the worst pair attains it. For one "
-    "leaf a user, D is the number L of binary digits of K, 2^(L-1) <= K, so that L <= log2(K) + 1.",
+    "leaf a user, D is the number L of binary digits of K, 2^(L-1) <= K, so that L <= log2(K) + 1. s bounds the size of what a user adds "
+    "to a leaf. Replacing a user whose values may have either sign costs 4 D, attained from -s to s; only for values in [0, s] is it the "
+    "largest sum of (leaves gained less leaves lost)^2.",
     r"\mu^2=(R+1)\,D\,s^2/\sigma^2",
     (
         Obligation("digits", make_claim(_TREE, "log(K)/log(2) + 1 >= L", "log(K) >= (L-1)*log(2)"),
@@ -31,6 +40,7 @@ TREE_GAUSSIAN = Statement(
                    {"leaf": "positive", "multipliers": [[["/", "1", ["log", "2"]], 0]]}, {"K": "2", "L": "3999/2000"}),
         Obligation("trees", make_claim(_NORM, "(R+1)*(D*(s/sigma)**2) == (R+1)*D*s**2/sigma**2"),
                    "squared distances of independent trees add", witness={"D": "1", "s": "1", "sigma": "1", "R": "1"}),
+        _TURNED,
     ),
     (), (_COMPOSITION, _NODES, _WORST),
     not_covered="noise that is not exactly Gaussian; neighbours whose later leaves shift",
@@ -44,18 +54,20 @@ MATRIX_COUNTING = Statement(
     Source("arXiv:2405.13763", "v2", "Theorem 2", "classic.matrix_counting"),
     "The running counts A = BC are released as B(Cx + z), z of variance sigma^2, C Toeplitz with nonnegative, never increasing "
     "coefficients, or with at most b bands. For at most k leaves a user, pairwise at least b apart, the worst are "
-    "1, 1 + b, ..., and R + 1 runs are mu-GDP with mu^2 = (R+1) norm^2 s^2/sigma^2; replacement costs at most twice the squared norm.",
+    "1, 1 + b, ..., and R + 1 runs are mu-GDP with mu^2 = (R+1) norm^2 s^2/sigma^2. s bounds the size of what a user "
+    "adds to a leaf: replacement costs 4 times the squared norm, attained from -s to s, and at most twice if all values are in [0, s].",
     r"\mu^2=(R+1)\,\Bigl\|\sum_{a<k}C_{\cdot,1+ab}\Bigr\|^2 s^2/\sigma^2",
     (
         Obligation("overlap", make_claim(_OVERLAP, "a*b >= a*c", "b >= c"),
                    "with coefficients that never increase a term of an overlap falls with the distance",
                    {"leaf": "positive", "multipliers": [["a", 0]]}, dict.fromkeys(_OVERLAP, "1")),
         Obligation("replacement", make_claim(_SQUARES, "2*worst >= u + v - 2*overlap", "worst >= u", "worst >= v"),
-                   "leaving and entering overlap nonnegatively",
+                   "values in [0, s]: leaving and entering overlap nonnegatively",
                    {"leaf": "positive", "multipliers": [["1", 0], ["1", 1]]},
                    {"u": "1", "v": "1", "worst": "1", "overlap": "0"}),
         Obligation("runs", make_claim(_NORM, "(R+1)*(D*(s/sigma)**2) == (R+1)*D*s**2/sigma**2"),
                    "squared distances of independent runs add", witness={"D": "1", "s": "1", "sigma": "1", "R": "1"}),
+        _TURNED,
     ),
     (), (_COMPOSITION, "the pattern 1, 1 + b, ... maximises every overlap at once (docs/notes/counting.md)"),
     not_covered="coefficients that are neither decreasing nor banded within the separation; noise that is not exactly Gaussian",
@@ -68,7 +80,9 @@ TREE_LAPLACE = Statement(
     Source(_CHAN, " (2011)", "Theorem 3.5", "classic.tree_laplace"),
     "All complete nodes of a binary tree over K leaves get Laplace noise of scale b. For one leaf a user, L composed Laplace pairs "
     "of scale b/s, L the binary digits of K, dominate the run and are attained; it is (L s/b)-DP. For several leaves, fixed before "
-    "the run, the worst undominated profile of node changes takes their place; the pure guarantee is the largest sum of changes.",
+    "the run, the worst undominated profile of node changes takes their place; the pure guarantee is the largest sum of changes. "
+    "Replacing a user whose values, of size at most s, may have either sign is L pairs of scale b/(2s) for one leaf, attained from -s to "
+    "s, and twice the pure guarantee for several; only for values in [0, s] is it the nodes that hold one of the two leaves.",
     r"\varepsilon=(\lfloor\log_2K\rfloor+1)\,s/b",
     (
         Obligation("digits", make_claim(_TREE, "log(K)/log(2) + 1 >= L", "log(K) >= (L-1)*log(2)"),
@@ -79,7 +93,8 @@ TREE_LAPLACE = Statement(
                    {"n": "1", "L": "1", "s": "1", "b": "1"}),
     ),
     (), (_NODES, "adaptive composition of dominating pairs (Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10)",
-         "a Laplace pair of larger shift dominates one of smaller shift"),
+         "a Laplace pair of larger shift dominates one of smaller shift",
+         "a Laplace pair dominates two whose shifts add to its own (docs/notes/counting.md)"),
     not_covered="leaves of one user chosen in view of the releases, beyond the pure guarantee; neighbours whose later leaves shift",
 )  # fmt: skip
 

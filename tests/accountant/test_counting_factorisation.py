@@ -152,10 +152,13 @@ def test_the_accountant():
         square = participation_norm(SquareRoot(16384))
     assert found.guarantee.mu.upper == pytest.approx(math.sqrt(float(square.mid())) / 10, rel=1e-15)
     assert found.attained is not None
-    assert guarantee(p, Adjacency.REPLACE).attained is None
-    assert guarantee(p, Adjacency.REPLACE).guarantee.mu.upper == pytest.approx(
-        math.sqrt(2) * found.guarantee.mu.upper, rel=1e-14
-    )
+    signed = guarantee(p, Adjacency.REPLACE)
+    assert signed.attained is not None
+    assert signed.guarantee.mu.upper == pytest.approx(2 * found.guarantee.mu.upper, rel=1e-14)
+    counts = guarantee(replace(p, contributions="nonnegative"), Adjacency.REPLACE)
+    assert counts.attained is None
+    assert counts.guarantee.mu.upper == pytest.approx(math.sqrt(2) * found.guarantee.mu.upper, rel=1e-14)
+    assert "never less than 0" in counts.notes[0]
     with pytest.raises(UnprovedAdjacencyError, match="by-sensitivity, add-remove, replace"):
         guarantee(p, Adjacency.EXPERT)
 
@@ -169,8 +172,24 @@ def test_replacement_is_below_its_bound(most):
         for a in sets
         for b in sets
     )
-    p = MatrixCountingParameters(7, 1.0, participations=most)
+    p = MatrixCountingParameters(7, 1.0, participations=most, contributions="nonnegative")
     assert moved <= Fraction(guarantee(p, Adjacency.REPLACE).guarantee.mu.upper) ** 2
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_signed_replacement_is_attained_and_not_exceeded(most):
+    rows = matrix([square_root_coefficient(k) for k in range(5)], 5)
+    values = [v for v in itertools.product((-1, 0, 1), repeat=5) if sum(map(abs, v)) <= most]
+    moved = max(
+        sum(sum(row[j] * (v[j] - u[j]) for j in range(5)) ** 2 for row in rows)
+        for u in values
+        for v in values
+    )
+    p = MatrixCountingParameters(5, 1.0, participations=most)
+    mu = guarantee(p, Adjacency.REPLACE).guarantee.mu
+    assert Fraction(mu.lower) ** 2 <= moved <= Fraction(mu.upper) ** 2
+    counts = guarantee(replace(p, contributions="nonnegative"), Adjacency.REPLACE)
+    assert moved > Fraction(counts.guarantee.mu.upper) ** 2
 
 
 @pytest.mark.parametrize("relation", [Adjacency.BY_SENSITIVITY, Adjacency.REPLACE])

@@ -1,5 +1,6 @@
 """The tree with Laplace noise: profiles by enumeration, losses against closed forms and dp-accounting."""
 
+import functools
 import itertools
 import math
 from dataclasses import replace
@@ -58,9 +59,10 @@ def test_one_leaf_is_one_laplace_pair():
 @pytest.mark.parametrize("relation", [Adjacency.BY_SENSITIVITY, Adjacency.REPLACE])
 def test_against_a_pessimistic_and_an_optimistic_accountant(relation):
     found = guarantee(P, relation).guarantee.epsilon("1e-6")
-    count = {Adjacency.BY_SENSITIVITY: 15, Adjacency.REPLACE: 28}[relation]
+    count = 15
+    shift = {Adjacency.BY_SENSITIVITY: 1, Adjacency.REPLACE: 2}[relation]
     high, low = (
-        pld.from_laplace_mechanism(15.0, value_discretization_interval=1e-4, pessimistic_estimate=side)
+        pld.from_laplace_mechanism(15.0, shift, value_discretization_interval=1e-4, pessimistic_estimate=side)
         .self_compose(count)
         .get_epsilon_for_delta(1e-6)
         for side in (True, False)
@@ -70,6 +72,37 @@ def test_against_a_pessimistic_and_an_optimistic_accountant(relation):
     assert found.relative_width < 1e-6
     fewer = guarantee(replace(P, leaves=8192), relation).guarantee.epsilon("1e-6")  # a level less: too little
     assert fewer.upper < found.lower
+
+
+@pytest.mark.parametrize("leaves", [1, 2, 3, 4])
+def test_replacing_one_leaf_by_enumeration(leaves):
+    """Signed changes: every pair of values at two leaves, composed by another accountant, costs no more."""
+    worst = guarantee(LaplaceTreeParameters(leaves, 5.0), Adjacency.REPLACE).guarantee.epsilon("1e-3")
+    counts = LaplaceTreeParameters(leaves, 5.0, contributions="nonnegative")
+    fewer = guarantee(counts, Adjacency.REPLACE).guarantee.epsilon("1e-3")
+    pairs = {
+        shift: pld.from_laplace_mechanism(
+            5.0, shift, value_discretization_interval=1e-3, pessimistic_estimate=False
+        )
+        for shift in (0.5, 1, 1.5, 2)
+    }
+
+    def composed(change):
+        moved = [abs(sum(change[leaf] for leaf in node)) for node in all_nodes(leaves)]
+        found = [pairs[m] for m in moved if m]
+        return functools.reduce(lambda x, y: x.compose(y), found).get_epsilon_for_delta(1e-3) if found else 0
+
+    values = (-1, -0.5, 0.5, 1)
+    changes = [
+        tuple((v if i == b else 0) - (u if i == a else 0) for i in range(leaves))
+        for a, b in itertools.product(range(leaves), repeat=2)
+        for u, v in itertools.product(values, repeat=2)
+    ]
+    assert max(map(composed, changes)) <= worst.upper + 1e-9
+    assert max(map(composed, changes)) > fewer.upper  # with either sign the smaller one is false
+    positive = [x for x in changes if max(x, default=0) <= 1 and sum(v < 0 for v in x) <= 1 and min(x) >= -1
+                and not any(abs(v) > 1 for v in x) and len([v for v in x if v > 0]) <= 1]  # fmt: skip
+    assert max(map(composed, positive)) <= fewer.upper + 1e-9
 
 
 def test_two_leaves_are_the_worst_of_their_profiles():
@@ -89,7 +122,8 @@ def test_two_leaves_are_the_worst_of_their_profiles():
 
 def test_pure_guarantees():
     assert guarantee(P).guarantee.epsilon(0).upper == 1.0
-    assert pure_epsilon(P, Adjacency.REPLACE) == Fraction(28, 15)
+    assert pure_epsilon(P, Adjacency.REPLACE) == 2
+    assert pure_epsilon(replace(P, contributions="nonnegative"), Adjacency.REPLACE) == Fraction(28, 15)
     assert pure_epsilon(replace(P, restarts=2), Adjacency.ADD_REMOVE) == 3
     many = guarantee(replace(P, participations=100))
     assert many.notes

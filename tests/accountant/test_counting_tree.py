@@ -75,6 +75,42 @@ def test_worst_replacements_by_enumeration(leaves, most, nodes):
     assert replacement_sensitivity(leaves, most, nodes) == worst
 
 
+def signed_changes(leaves, most, separation=1):
+    """Every change of the leaves by a user who leaves with +-1 or 0 and enters with +-1 or 0."""
+    values = [
+        value
+        for value in itertools.product((-1, 0, 1), repeat=leaves)
+        if sum(map(abs, value)) <= most
+        and all(b - a >= separation for a, b in itertools.pairwise(i for i, x in enumerate(value) if x))
+    ]
+    return {tuple(b - a for a, b in zip(u, v, strict=True)) for u in values for v in values}
+
+
+@pytest.mark.parametrize("separation", [1, 2, 3])
+@pytest.mark.parametrize(("leaves", "most"), [(1, 1), (2, 1), (3, 2), (4, 1), (5, 2), (6, 1), (6, 2)])
+def test_signed_replacement_by_enumeration(leaves, most, separation):
+    every = all_nodes(leaves, Nodes.COMPLETE)
+    moved = [
+        [sum(x[leaf - 1] for leaf in node) for node in every]
+        for x in signed_changes(leaves, most, separation)
+    ]
+    worst = max(sum(c * c for c in row) for row in moved)
+    p = TreeParameters(leaves, 1.0, participations=most, separation=separation)
+    assert squared_norm(p, Adjacency.REPLACE) == (worst, worst)
+    assert worst > squared_norm(replace(p, contributions="nonnegative"), Adjacency.REPLACE)[1]
+
+
+def test_what_is_assumed_of_contributions_is_said():
+    p = TreeParameters(16384, 1.0)
+    assert squared_norm(p, Adjacency.REPLACE) == (60, 60)
+    assert "[-sensitivity, sensitivity]" in guarantee(p, Adjacency.REPLACE).notes[0]
+    counts = guarantee(replace(p, contributions="nonnegative"), Adjacency.REPLACE)
+    assert "never less than 0" in counts.notes[0]
+    assert counts.guarantee.mu.upper**2 == pytest.approx(28)
+    with pytest.raises(ValueError, match="contributions"):
+        replace(p, contributions="any")
+
+
 @pytest.mark.parametrize("nodes", Nodes)
 @pytest.mark.parametrize("separation", [1, 2, 3, 4, 5, 7])
 @pytest.mark.parametrize("leaves", [1, 2, 5, 8, 11, 13, 16])
@@ -110,7 +146,7 @@ def test_large_separations_are_answered_tightly():
     assert 0 < low <= high
     with pytest.raises(ValueError, match="at most 4096"):
         separated_sensitivity(2**40, 5000, 1001)
-    p = TreeParameters(16384, 1.0, participations=3, separation=1001)
+    p = TreeParameters(16384, 1.0, participations=3, separation=1001, contributions="nonnegative")
     low, high = squared_norm(p, Adjacency.REPLACE)
     assert low < high == replacement_sensitivity(16384, 3)
     found = guarantee(p, Adjacency.REPLACE)
@@ -139,7 +175,7 @@ def test_relations():
     norms = {
         a: squared_norm(p, a) for a in (Adjacency.BY_SENSITIVITY, Adjacency.ADD_REMOVE, Adjacency.REPLACE)
     }
-    assert list(norms.values()) == [(5, 5), (5, 5), (8, 8)]
+    assert list(norms.values()) == [(5, 5), (5, 5), (20, 20)]
     with pytest.raises(UnprovedAdjacencyError, match="by-sensitivity, add-remove, replace"):
         guarantee(p, Adjacency.REWARDS_ONLY)
 
