@@ -89,6 +89,8 @@ def parts_of(event: dp.DpEvent, adjacency: Adjacency) -> list[tuple[Pair, int]]:
 def _flat(event: dp.DpEvent, count: int) -> Iterator[tuple[dp.DpEvent, int]]:
     """The primitives under compositions, each with the number of times it occurs."""
     if isinstance(event, dp.SelfComposedDpEvent):
+        if isinstance(event.count, bool) or int(event.count) != event.count or event.count < 0:
+            raise ValueError(f"count ({event.count!r}) must be an integer at least 0")
         yield from _flat(event.event, count * event.count)
     elif isinstance(event, dp.ComposedDpEvent):
         for inner in event.events:
@@ -110,13 +112,28 @@ def _primitive(event: dp.DpEvent, adjacency: Adjacency) -> Made:
 def _rho(event: dp.ZCDpEvent, adjacency: Adjacency) -> Fraction:
     if event.xi:
         raise UnsupportedEventError(event, adjacency, f"xi ({event.xi!r}) must be 0")
+    if not 0 <= event.rho < math.inf:
+        raise ValueError(f"rho ({event.rho!r}) must be at least 0 and finite")
     return Fraction(event.rho)
 
 
 def _gaussian(rate: float, noise: float, adjacency: Adjacency) -> Pair:
     if noise == 0:
-        return Everything()
+        return Everything() if rate == 1 else Subsampled(Everything(), rate)
     return (ReplacedGaussian if adjacency is Adjacency.REPLACE else SubsampledGaussian)(rate, noise)
+
+
+def _laplace(event: dp.LaplaceDpEvent, adjacency: Adjacency) -> Made:
+    noise = event.noise_multiplier
+    return [(Laplace(noise / _moved(adjacency)) if noise else Everything(), 1)]
+
+
+def _discrete_laplace(event: dp.DiscreteLaplaceDpEvent, adjacency: Adjacency) -> Made:
+    rate = event.noise_parameter
+    if not 0 <= rate < math.inf:
+        raise ValueError(f"noise_parameter ({rate!r}) must be at least 0 and finite")
+    shift = event.sensitivity * _moved(adjacency)
+    return [(Geometric(1 / Fraction(rate), shift) if rate else Everything(), 1)]
 
 
 def _moved(adjacency: Adjacency) -> int:
@@ -139,8 +156,13 @@ def _poisson(event: dp.PoissonSampledDpEvent, adjacency: Adjacency) -> Made:
     rate, primitives = event.sampling_probability, list(_flat(event.event, 1))
     if rate == 0:
         return []
+    primitives = [(one, n) for one, n in primitives if n and not isinstance(one, dp.NoOpDpEvent)]
+    if not primitives:
+        return []
     if all(isinstance(one, dp.GaussianDpEvent) for one, _ in primitives):
         return [(_gaussian(rate, _joint_noise(primitives), adjacency), 1)]
+    if isinstance(primitives[0][0], dp.RandomizedResponseDpEvent):
+        raise UnsupportedEventError(event, adjacency, "an empty record's answer is not that of no record")
     if len(primitives) != 1 or primitives[0][1] != 1 or adjacency is Adjacency.REPLACE:
         raise UnsupportedEventError(
             event, adjacency, "only one primitive can be sampled, and not under replace"
@@ -153,6 +175,9 @@ def _poisson(event: dp.PoissonSampledDpEvent, adjacency: Adjacency) -> Made:
 
 def _joint_noise(gaussians: list[tuple[Any, int]]) -> float:
     """The noise multiplier of one Gaussian that reveals at least as much as all of them."""
+    for one, _ in gaussians:
+        if not 0 <= one.noise_multiplier < math.inf:
+            raise ValueError(f"noise_multiplier ({one.noise_multiplier!r}) must be at least 0 and finite")
     if any(one.noise_multiplier == 0 for one, _ in gaussians):
         return 0.0
     if len(gaussians) == 1 and gaussians[0][1] == 1:
@@ -164,7 +189,10 @@ def _joint_noise(gaussians: list[tuple[Any, int]]) -> float:
 def _fixed_size(event: dp.SampledWithoutReplacementDpEvent, adjacency: Adjacency) -> Made:
     if adjacency is not Adjacency.REPLACE:
         raise UnsupportedEventError(event, adjacency, "a sample of fixed size is known under replace")
-    (pair, times), *more = parts_of(event.event, adjacency)
+    parts = parts_of(event.event, adjacency)
+    if not parts:
+        return []
+    (pair, times), *more = parts
     if more or times != 1:
         raise UnsupportedEventError(event, adjacency, "only one primitive can be sampled")
     return [(without_replacement(pair, event.sample_size, event.source_dataset_size), 1)]
@@ -176,7 +204,7 @@ def _tree(event: dp.SingleEpochTreeAggregationDpEvent, adjacency: Adjacency) -> 
             event, adjacency, "with a record more all later ones move to other leaves"
         )
     counts = [event.step_counts] if isinstance(event.step_counts, int) else list(event.step_counts)
-    levels = max(int(count).bit_length() for count in counts)
+    levels = max((int(count).bit_length() for count in counts), default=0)
     return [(_gaussian(1.0, event.noise_multiplier, adjacency), levels)]
 
 
@@ -184,10 +212,8 @@ _MAKERS: Mapping[type[dp.DpEvent], Callable[[Any, Adjacency], Made]] = {
     dp.NoOpDpEvent: lambda _event, _adjacency: [],
     dp.NonPrivateDpEvent: lambda _event, _adjacency: [(Everything(), 1)],
     dp.GaussianDpEvent: lambda event, adjacency: [(_gaussian(1.0, event.noise_multiplier, adjacency), 1)],
-    dp.LaplaceDpEvent: lambda event, adjacency: [(Laplace(event.noise_multiplier / _moved(adjacency)), 1)],
-    dp.DiscreteLaplaceDpEvent: lambda event, adjacency: [
-        (Geometric(1 / Fraction(event.noise_parameter), event.sensitivity * _moved(adjacency)), 1)
-    ],
+    dp.LaplaceDpEvent: _laplace,
+    dp.DiscreteLaplaceDpEvent: _discrete_laplace,
     dp.RandomizedResponseDpEvent: _response,
     dp.PoissonSampledDpEvent: _poisson,
     dp.SampledWithoutReplacementDpEvent: _fixed_size,

@@ -21,8 +21,7 @@ __all__ = ["CertifiedOpacusAccountant"]
 class CertifiedOpacusAccountant(IAccountant):  # type: ignore[misc] # Opacus's interface is untyped
     """Certified accounting of Poisson-sampled Gaussian steps under ``add-remove``.
 
-    ``history`` holds (noise_multiplier, sample_rate, steps), as for Opacus's own accountants, so that state
-    saved by one of them can be loaded here.
+    ``history`` holds (noise_multiplier, sample_rate, steps), as for Opacus's own accountants.
     """
 
     def __init__(self) -> None:

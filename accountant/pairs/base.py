@@ -81,7 +81,7 @@ class Pair(Protocol):
         ...
 
     def loss_range(self) -> tuple[float, float]:
-        """Ends of the finite losses; infinite where they are unbounded."""
+        """Ends outside the finite losses, proved; infinite where they are unbounded."""
         ...
 
     def characteristic(self) -> Characteristic | None:

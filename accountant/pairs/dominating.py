@@ -9,7 +9,9 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise
 
-from accountant.enclosures import arb_of, exact, precision, round_up
+import flint
+
+from accountant.enclosures import arb_of, exact, precision
 from accountant.notions import Guarantee
 from accountant.pairs.atoms import Atoms
 
@@ -46,8 +48,11 @@ def dominating_pair(guarantee: Guarantee, *, points: int = 512, smallest: float 
     if points < 2:
         raise ValueError(f"points ({points!r}) must be at least 2")
     lost = guarantee.delta(_FAR).upper
+    if lost >= 1 or guarantee.delta(0).upper == 0:
+        return Atoms([1, 0], [0, 1]) if lost >= 1 else Atoms([1], [1])
     farthest = exact(guarantee.epsilon(max(smallest, lost)).upper)
-    found = [_at(guarantee, farthest * k / (points - 1)) for k in range(points)]
+    made = [_at(guarantee, farthest * k / (points - 1)) for k in range(points)]
+    found = made[:1] + [point for before, point in pairwise(made) if point[0] > before[0]]
     mirrored = [(1 / x, 1 - 1 / x + value / x) for x, value in found[:0:-1]]
     return _atoms(_convex([(Fraction(0), Fraction(1)), *mirrored, *found]))
 
@@ -55,7 +60,8 @@ def dominating_pair(guarantee: Guarantee, *, points: int = 512, smallest: float 
 def _at(guarantee: Guarantee, epsilon: Fraction) -> _Point:
     """A point x at least e^epsilon, exact, with an upper end of the profile there."""
     with precision(128):
-        x = exact(round_up(arb_of(epsilon).exp())) if epsilon else Fraction(1)
+        top = arb_of(epsilon).exp().upper().fmpq() if epsilon else flint.fmpq(1)
+    x = Fraction(int(top.p), int(top.q))
     return x, exact(min(guarantee.delta(epsilon).upper, 1.0))
 
 

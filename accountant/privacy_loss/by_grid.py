@@ -6,11 +6,10 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-import numpy as np
-
 from accountant.inversion import neighbours
 from accountant.pairs.base import Pair
 from accountant.privacy_loss.grid_profile import profile
+from accountant.privacy_loss.largest import infinite_mass
 
 __all__ = ["delta_by_grid", "epsilon_by_grid"]
 
@@ -47,4 +46,4 @@ def epsilon_by_grid(parts: Sequence[tuple[Pair, int]], delta: Fraction) -> tuple
 
 def _reveals_all(parts: Sequence[tuple[Pair, int]]) -> bool:
     """Whether some pair's loss is infinite for certain."""
-    return any(pair.cells(np.zeros(1)).infinite[0] >= 1 for pair, _ in parts)
+    return infinite_mass(parts)[0] >= 1

@@ -51,7 +51,7 @@ class Contour:
         phase = self.log_phi.imag - times * epsilon - np.angle(z) - np.angle(z + 1)
         terms = size * np.cos(phase) / poles
         terms[0] /= 2
-        turned = EPS * (40 + 8 * np.abs(self.log_phi) + 8 * times * abs(epsilon))
+        turned = EPS * (40 + 8 * times * abs(epsilon))
         wrong = (size * turned + self.phi_error) / poles
         value = self.step / math.pi * math.fsum(terms)
         error = 1.01 * (self.step / math.pi * math.fsum(wrong) + self.cut + 8 * EPS * abs(value))
@@ -146,7 +146,7 @@ def _log_decay(line: Line, times: Floats) -> Floats:
 
 def _values(parts: Parts, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
     """The log of phi of the composition at the nodes, and absolute errors of phi."""
-    log_phi = np.zeros(count, dtype=np.complex128)
+    log_phi, log_size = np.zeros(count, dtype=np.complex128), np.zeros(count)
     largest, relative = np.zeros(count), np.zeros(count)
     for part, times in parts:
         try:
@@ -157,9 +157,11 @@ def _values(parts: Parts, c: float, step: float, count: int) -> tuple[NDArray[np
         own = _log_of_one_plus(found)
         size = np.exp(own.real)
         log_phi += times * own
+        log_size += times * np.abs(own)
         largest += times * (own.real + np.log1p(error / size))
         relative += times * error / (size + error)
-    return log_phi, 1.01 * np.exp(largest) * relative
+    turned = EPS * (8 + len(parts)) * log_size
+    return log_phi, 1.01 * (relative + turned) * np.exp(np.minimum(largest, 600.0))
 
 
 def _log_of_one_plus(found: NDArray[np.complex128]) -> NDArray[np.complex128]:

@@ -173,8 +173,8 @@ def _inner(error: float | Floats) -> float | Floats:
 def _offset(residual: Floats, masses: Floats, points: Floats, step: float, tilt: float) -> float:
     """The offset b for which b times all tilted mass, and a step times what lies below -b, is least."""
     exponents = tilt * points
-    weights = masses * np.exp(exponents - (exponents[masses > 0].max() if (masses > 0).any() else 0.0))
-    weights = np.where(np.isfinite(weights), weights, 0.0)
+    top = exponents[masses > 0].max(initial=-np.inf)
+    weights = masses * np.exp(np.minimum(exponents - (top if np.isfinite(top) else 0.0), 0.0))
     order = np.argsort(residual)
     sorted_residual, sorted_weights = residual[order], weights[order]
     below = np.cumsum(sorted_weights) - sorted_weights

@@ -55,6 +55,8 @@ def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
 
 
 def _away_from_pole(parts: Parts, line: Line) -> Line:
+    if not line.variance > 0:
+        raise Inapplicable("the loss does not vary in double precision")
     least = _FLATTEST / math.sqrt(line.variance)
     return line if line.c >= least else line_at(parts, least)
 

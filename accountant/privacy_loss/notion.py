@@ -14,15 +14,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-import numpy as np
-
 from accountant.bounds import Bound
 from accountant.enclosures import Number, arb_of, bound_of, exact, precision
-from accountant.notions import GaussianDP, ends_of
+from accountant.notions import GaussianDP
 from accountant.pairs.base import Pair
 from accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
+from accountant.privacy_loss.chernoff import coarse_delta, coarse_epsilon
 from accountant.privacy_loss.crossing import LEAST_DELTA
 from accountant.privacy_loss.inverting import delta_by_inversion, epsilon_by_inversion
+from accountant.privacy_loss.largest import infinite_mass, largest_loss
+from accountant.privacy_loss.planning import GridTooLargeError
 from accountant.privacy_loss.saddle import Inapplicable, Parts
 from accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair
 
@@ -31,7 +32,6 @@ __all__ = ["Composition", "PrivacyLoss"]
 Ends = tuple[float, float]
 Composition = Sequence[tuple[Pair, int]]
 """Dominating pairs in one direction, with the number of times each is composed."""
-_CHARGE = 1e-14
 _FARTHEST = Fraction(10**12)
 _BITS = 192
 
@@ -64,7 +64,9 @@ class PrivacyLoss:
 
     def delta(self, epsilon: Number) -> Bound:
         """See ``Guarantee.delta``."""
-        point = ends_of(epsilon, "epsilon")[0]
+        point = exact(epsilon, "epsilon")
+        if point < 0:
+            raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
         return self._largest(lambda parts: _delta(parts, point))
 
     def epsilon(self, delta: Number) -> Bound:
@@ -92,8 +94,10 @@ def _merge(parts: Composition) -> tuple[tuple[Pair, int], ...]:
 
 
 def _delta(parts: Composition, epsilon: Fraction) -> Ends:
-    if not parts or epsilon >= _pure(parts)[1]:
+    if not parts:
         return 0.0, 0.0
+    if epsilon >= largest_loss(parts)[1]:
+        return infinite_mass(parts)
     if (gaussian := _as_one_gaussian(parts)) is not None:
         found = gaussian.delta(epsilon)
         return found.lower, found.upper
@@ -102,24 +106,38 @@ def _delta(parts: Composition, epsilon: Fraction) -> Ends:
     if (only := _only(parts)) is not None:
         return delta_of_pair(only, epsilon)
     return _first_route(
-        lambda: delta_by_inversion(_characteristics(parts), epsilon), lambda: delta_by_grid(parts, epsilon)
+        lambda: delta_by_inversion(_characteristics(parts), epsilon),
+        lambda: delta_by_grid(parts, epsilon),
+        lambda: coarse_delta(parts, _characteristics(parts), epsilon),
     )
 
 
 def _epsilon(parts: Composition, delta: Fraction) -> Ends:
     if not parts:
         return 0.0, 0.0
+    low, high = infinite_mass(parts)
+    if low > delta:
+        return math.inf, math.inf
+    most = largest_loss(parts) if high <= delta else (0.0, math.inf)
     if delta == 0:
-        return _pure(parts)
+        return most
+    if most[1] == 0:
+        return 0.0, 0.0
     if (gaussian := _as_one_gaussian(parts)) is not None:
         found = gaussian.epsilon(delta)
         return found.lower, found.upper
+    low, high = _epsilon_by_routes(parts, delta)
+    return min(low, most[1]), min(high, most[1])
+
+
+def _epsilon_by_routes(parts: Composition, delta: Fraction) -> Ends:
     if (only := _only(parts)) is not None:
         return epsilon_of_pair(only, delta)
-    low, high = _first_route(
-        lambda: epsilon_by_inversion(_characteristics(parts), delta), lambda: epsilon_by_grid(parts, delta)
+    return _first_route(
+        lambda: epsilon_by_inversion(_characteristics(parts), delta),
+        lambda: epsilon_by_grid(parts, delta),
+        lambda: coarse_epsilon(parts, _characteristics(parts), delta),
     )
-    return low, max(min(high, _pure(parts)[1]), low)
 
 
 def _as_one_gaussian(parts: Composition) -> GaussianDP | None:
@@ -138,11 +156,18 @@ def _only(parts: Composition) -> Pair | None:
     return pair if count == 1 and not others else None
 
 
-def _first_route(inversion: Callable[[], Ends], grid: Callable[[], Ends]) -> Ends:
+def _first_route(inversion: Callable[[], Ends], grid: Callable[[], Ends], coarse: Callable[[], Ends]) -> Ends:
+    """The first answer; the coarse one instead of a grid that is too large, if it exists."""
     try:
         return inversion()
     except Inapplicable:
-        return grid()
+        try:
+            return grid()
+        except GridTooLargeError as too_large:
+            try:
+                return coarse()
+            except Inapplicable:
+                raise too_large from None
 
 
 def _characteristics(parts: Composition) -> Parts:
@@ -152,11 +177,3 @@ def _characteristics(parts: Composition) -> Parts:
     if len(found) < len(parts):
         raise Inapplicable("a pair's moment-generating function is not known")
     return found
-
-
-def _pure(parts: Composition) -> Ends:
-    """Epsilon at delta 0: the largest loss, infinite where there is none or a loss is infinite."""
-    if any(pair.cells(np.zeros(1)).infinite[1] > 0 for pair, _ in parts):
-        return math.inf, math.inf
-    total = math.fsum(count * pair.loss_range()[1] for pair, count in parts)
-    return max(total * (1 - _CHARGE), 0.0), max(total * (1 + _CHARGE), 0.0)

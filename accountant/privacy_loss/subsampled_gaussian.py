@@ -141,7 +141,7 @@ class _Line:
         log_density = log_weight + self.ratio - w + math.log(self.sigma / self.rate)
         between = max(max(self.power + 1, 0.0) / (4 * self.sigma**2) - 1, 0.0) * self.step**2 / 8
         lower = np.minimum(log_density[:-1], log_density[1:]) - between - 1e-6
-        return layers(np.exp(lower), self.ratio)
+        return layers(np.exp(np.minimum(lower, 600.0)), self.ratio, self.ratio_error)
 
 
 def _ends(rate: float, sigma: float, power: float) -> tuple[float, float]:

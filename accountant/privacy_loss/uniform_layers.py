@@ -38,12 +38,13 @@ def decay(weights: Floats, widths: Floats, frequencies: Floats) -> Floats:
     return np.asarray(np.log1p(-np.minimum(loss * (1 - 1e-9), 1 - 1e-12)))
 
 
-def layers(density: Floats, points: Floats) -> tuple[Floats, Floats]:
+def layers(density: Floats, points: Floats, error: Floats | float = 0.0) -> tuple[Floats, Floats]:
     """Weights and widths of nested uniform laws below a density.
 
     Args:
         density: lower bounds on the density on each cell; shape (n,).
         points: the n + 1 ends of the cells, increasing.
+        error: absolute errors of the ends.
 
     The sets where the density exceeds a level are cut down to the run of cells around its peak, so that
     they are intervals, each inside the one before.
@@ -54,6 +55,8 @@ def layers(density: Floats, points: Floats) -> tuple[Floats, Floats]:
     levels = density[peak] * _LEVELS
     first = np.searchsorted(left, levels, side="left")
     last = peak + len(right) - np.searchsorted(right[::-1], levels, side="left")
-    widths = (points[np.maximum(last, first + 1)] - points[first]) * (1 - 1e-9)
+    last = np.maximum(last, first + 1)
+    error = np.broadcast_to(np.asarray(error, dtype=np.float64), points.shape)
+    widths = np.maximum((points[last] - points[first] - error[last] - error[first]) * (1 - 1e-9), 0.0)
     weights = np.diff(levels, prepend=0.0) * widths * (1 - 1e-9)
     return weights, widths

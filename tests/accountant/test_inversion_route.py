@@ -115,7 +115,7 @@ def test_decay_bounds_the_characteristic_function_beyond(rate, sigma, c, removes
 def test_layers_of_a_triangle_stay_below_it():
     points = np.linspace(-1, 1, 2001)
     density = np.minimum(1 - np.abs(points[:-1]), 1 - np.abs(points[1:]))
-    weights, widths = layers(density, points)
+    weights, widths = layers(density, points, np.zeros_like(points))
     assert 0.97 <= weights.sum() <= 1
     for x in (0.0, 0.5, 0.9):
         inside = (weights[widths >= 2 * x] / widths[widths >= 2 * x]).sum()
