@@ -35,7 +35,7 @@ def run_chunk(name: str, chunk: int) -> dict[str, Any]:
     case = next(case for case in CASES if case.name == name)
     rng = np.random.default_rng([zlib.crc32(name.encode()), chunk])
     start = time.perf_counter()
-    outcomes = [case.check(rng) for _ in range(case.chunk)]
+    outcomes = [case.outcome(rng) for _ in range(case.chunk)]
     seconds = time.perf_counter() - start
     wrong = [f"violation: {o.detail[:400]}" for o in outcomes if o.status == "violation"]
     unanswered = [f"no answer: {o.detail[:300]}" for o in outcomes if o.status == "no answer"]

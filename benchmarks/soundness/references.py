@@ -34,7 +34,15 @@ __all__ = [
 
 
 def _upper_tail(x: arb) -> arb:
-    return (x / arb(2).sqrt()).erfc() / 2
+    return _far_tail(x) if x > 1000 else (x / arb(2).sqrt()).erfc() / 2
+
+
+def _far_tail(x: arb) -> arb:
+    """The density times 1/x - 1/x^3 + 3/x^5 - ...: the error is a part of the first term left out."""
+    total, term = arb(0), 1 / x
+    for k in range(1, 60):
+        total, term = total + term, -term * (2 * k - 1) / x**2
+    return (-x * x / 2).exp() / (2 * arb.pi()).sqrt() * (total + term.union(arb(0)))
 
 
 def gaussian(mu: arb, epsilon: arb) -> arb:

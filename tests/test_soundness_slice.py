@@ -1,0 +1,131 @@
+"""A slice of the soundness campaign, and the points at which it once found an end on the wrong side."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from accountant.enclosures import precision
+from accountant.pairs.binomial import ShiftedBinomial
+from accountant.pairs.gaussian import SubsampledGaussian
+from accountant.pairs.laplace import Laplace
+from accountant.pairs.unequal_gaussians import UnequalGaussians
+from accountant.privacy_loss.by_grid import epsilon_by_grid
+from accountant.privacy_loss.inverting import epsilon_by_inversion
+from accountant.privacy_loss.single import delta_by_masses
+
+# Another distribution installs a package of this name, too.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.soundness import __main__ as runner
+from benchmarks.soundness import references as reference
+from benchmarks.soundness.asking import against, composed, point
+from benchmarks.soundness.cases import Box, Case, Outcome, judge
+from benchmarks.soundness.checks import CASES
+
+SLOW = {"spherical Gaussians, one", "DP-SGD"}
+"""A point may take seconds."""
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(c, id=c.name, marks=[pytest.mark.slow] * (c.name in SLOW)) for c in CASES]
+)
+def test_no_end_is_on_the_wrong_side(case: Case) -> None:
+    rng = np.random.default_rng(20)
+    outcomes = [case.outcome(rng) for _ in range(4)]
+    assert [o.detail for o in outcomes if o.status == "violation"] == []
+
+
+def test_a_grid_without_any_mass_of_q_is_no_zero() -> None:
+    """Q's masses underflow: the splitting was 0 times infinity, and the upper law vanished."""
+    low, high = epsilon_by_grid([(SubsampledGaussian(1.0, 0.006717834273064365), 7)], Fraction(5.638e-8))
+    with precision(400):
+        mu = point(7.0).sqrt() / point(0.006717834273064365)
+        assert reference.gaussian(mu, point(high)) <= point(5.638e-8) < reference.gaussian(mu, point(low))
+
+
+def test_a_tail_raised_to_the_smallest_mass_is_charged() -> None:
+    at = 0.11688123163810402, 2.648416404021869, 0.8252801365746807
+    epsilon = 588.572135995767
+    low, high = delta_by_masses(UnequalGaussians(*at), Fraction(epsilon))
+    with precision(2000):
+        truth = reference.unequal_gaussians(*(point(x) for x in at), point(epsilon))  # type: ignore[call-arg]
+        assert point(low) <= truth <= point(high)
+
+
+@pytest.mark.parametrize(
+    ("rate", "sigma", "steps", "delta"),
+    [
+        (0.4038314975370604, 0.5559918107973848, 14134, 7.222e-13),
+        (0.07202153705626704, 0.30696798366636296, 3716, 1.107e-05),
+    ],
+)
+def test_no_surplus_is_given_twice_on_the_grid(rate: float, sigma: float, steps: int, delta: float) -> None:
+    """The lower end of the grid's route was above the other route's upper end."""
+    pair = SubsampledGaussian(rate, sigma)
+    characteristic = pair.characteristic()
+    assert characteristic is not None
+    first = epsilon_by_inversion([(characteristic, steps)], Fraction(delta))
+    second = epsilon_by_grid([(pair, steps)], Fraction(delta))
+    assert first[0] <= second[1]
+    assert second[0] <= first[1]
+
+
+@pytest.mark.parametrize(
+    ("rate", "sigma", "steps", "delta", "width"),
+    [(2.2e-5, 121.0, 5648, 2e-23, 1e-3), (7.66e-3, 87.8, 3, 1e-30, 1e-6)],
+)
+def test_small_rates_are_answered(rate: float, sigma: float, steps: int, delta: float, width: float) -> None:
+    pair = SubsampledGaussian(rate, sigma)
+    for direction in (pair, pair.reversed()):
+        found = composed(direction, steps).epsilon(delta)
+        assert 0 < found.lower <= found.upper <= found.lower * (1 + width)
+
+
+def test_more_mass_at_infinity_than_delta_is_an_infinite_epsilon() -> None:
+    for count in (1, 2):
+        assert composed(ShiftedBinomial(4, "1/2"), count).epsilon(1e-3).lower == math.inf
+
+
+def test_a_wrong_answer_is_seen() -> None:
+    class Better:
+        """Claims a smaller epsilon than the truth."""
+
+        def delta(self, epsilon: object) -> object:
+            raise NotImplementedError
+
+        def epsilon(self, delta: float) -> object:
+            return composed(Laplace(1.01), 1).epsilon(delta)
+
+    seen = against(Better(), 1e-3, lambda e: reference.laplace_single(point(1.0), e), "known bad")  # type: ignore[arg-type]
+    assert seen.status == "violation"
+    assert judge(1.0, 2.0, 2.5, 3.0, "").status == "violation"
+    assert judge(0.0, math.inf, 1.0, 1.0, "").status == "no answer"
+
+
+def test_a_campaign_resumes_where_it_stopped(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    box = Box({"x": (1.0, 2.0)})
+
+    def check(rng: np.random.Generator) -> Outcome:
+        return Outcome("ok", box.draw(rng)["x"] - 1)
+
+    monkeypatch.setattr(runner, "CASES", (Case("one", "consistency", 40, 10, check, "x"),))
+    folder = tmp_path / "campaign"  # type: ignore[operator]
+    with ThreadPoolExecutor(2) as executor:
+        runner.campaign(folder, 1.0, None, executor)
+        path = folder / "chunks.jsonl"
+        whole = path.read_text().splitlines()
+        path.write_text("\n".join([*whole[:2], whole[2][:20]]) + "\n")
+        runner.campaign(folder, 1.0, None, executor)
+    rows = runner.read(path)
+    timeless = [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
+    before = [{k: v for k, v in json.loads(line).items() if k != "seconds"} for line in whole]
+    assert sorted(timeless, key=lambda r: r["chunk"]) == sorted(before, key=lambda r: r["chunk"])
+    assert "| one | consistency | all | 40 | 0 | 0 |" in runner.page(rows)
