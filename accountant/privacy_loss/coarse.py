@@ -12,7 +12,7 @@ from accountant.pairs.base import Floats, Pair
 
 __all__ = ["Guide"]
 
-_EDGES = 360
+_EDGES = 300
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Guide:
     @classmethod
     def of(cls, parts: Sequence[tuple[Pair, int]]) -> Guide:
         """The coarse law of ``parts`` with their counts."""
-        positive = np.geomspace(1e-12, 1e5, _EDGES)
+        positive = np.geomspace(1e-9, 1e5, _EDGES)
         edges = np.concatenate([-positive[::-1], positive])
         rows = [_row(pair, _with_ends(edges, pair.loss_range())) for pair, _ in parts]
         logs = [
