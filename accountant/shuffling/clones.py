@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import flint
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from accountant.binomial import UNIT, log_masses, lower_tail
 from accountant.bounds import Bound
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from accountant.inversion import refined
 from accountant.shuffling.inverse import certified_inverse
 from accountant.shuffling.view import fair_coins
 
@@ -95,10 +96,10 @@ def _mean_delta(others: int, local: Fraction, clone: Fraction, epsilon: Fraction
     """Ends around E delta_C, C ~ Binomial(others, clone): windows are widened until what is left is small."""
     if epsilon >= local:
         return 0.0, 0.0
+    if epsilon >= _ALL_TAILS:
+        return _ends(refined(partial(_no_head, others, local, clone, epsilon)))
     if clone in (0, 1) or others == 0:
-        with precision(_BITS):
-            value = fair_coins(others * int(clone), local, epsilon)
-            return max(round_down(value), 0.0), min(round_up(value), 1.0)
+        return _ends(_given(others * int(clone), local, epsilon))
     if clone < _RAREST or 1 - clone < _RAREST:
         return _at_extreme(others, local, clone, epsilon)
     reach = 10.0
@@ -110,16 +111,31 @@ def _mean_delta(others: int, local: Fraction, clone: Fraction, epsilon: Fraction
         reach *= 1.5
 
 
-_FARTHEST, _RAREST = 80.0, Fraction(1, 10**250)
+_FARTHEST, _RAREST, _ALL_TAILS = 80.0, Fraction(1, 10**250), 600
+
+
+def _given(coins: int, local: Fraction, epsilon: Fraction) -> flint.arb:
+    """Delta given the number of clones, at the first precision that resolves it."""
+    return refined(partial(fair_coins, coins, local, epsilon))
+
+
+def _ends(value: flint.arb) -> tuple[float, float]:
+    return max(round_down(value), 0.0), min(round_up(value), 1.0)
+
+
+def _no_head(others: int, local: Fraction, clone: Fraction, epsilon: Fraction) -> flint.arb:
+    """E delta_C for epsilon from 600 on, where no number of clones below 10^15 lets the threshold leave 0."""
+    rest = 1 + arb_of(-local).exp()
+    return -arb_of(epsilon - local).expm1() / rest * arb_of(1 - clone / 2) ** others
 
 
 def _at_extreme(others: int, local: Fraction, clone: Fraction, epsilon: Fraction) -> tuple[float, float]:
     """A chance of a clone next to 0 or 1: that there is any other number of clones has a chance below n c."""
     likely = 0 if clone < _RAREST else others
+    value = _given(likely, local, epsilon)
     with precision(_BITS):
-        value = fair_coins(likely, local, epsilon)
         other = arb_of(others * min(clone, 1 - clone))
-        return max(round_down(value * (1 - other)), 0.0), min(round_up(value + other), 1.0)
+        return _ends((value * (1 - other)).union(value + other))
 
 
 def _window(others: int, clone: Fraction, reach: float) -> tuple[int, int]:
@@ -136,9 +152,9 @@ def _over(
     with precision(_BITS):
         below = lower_tail(others, clone, first - 1)
         above = lower_tail(others, 1 - clone, others - last - 1)
-        beyond = fair_coins(last, local, epsilon)
+        beyond = _given(last, local, epsilon)
         ends = round_up(below), round_up(above), round_down(beyond), round_up(beyond)
-        nothing = round_up(fair_coins(0, local, epsilon))
+        nothing = round_up(_given(0, local, epsilon))
     middle, error = _steps(first, last, others, local, clone, epsilon, ends[0])
     low = (middle - error) * (1 - 8 * UNIT) + ends[2] * (1 - ends[1]) * (1 - 8 * UNIT)
     left_out = ends[0] * nothing
@@ -181,16 +197,28 @@ _TINY = 1e-307  # below, doubles lose their relative accuracy
 
 
 def _near_integer(values: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = np.abs(values - np.round(values)) <= 8 * UNIT * (values + 1)
+    """Where the integer part may be off by one; not next to 0, values being positive."""
+    nearest = np.round(values)
+    found: NDArray[np.bool_] = (nearest > 0) & (np.abs(values - nearest) <= 8 * UNIT * (values + 1))
     return found
 
 
 def _size_and_place(local: Fraction, epsilon: Fraction) -> tuple[float, float]:
-    """((E - 1)(1 + s)/(E + 1), (E - s)/((E - 1)(1 + s))) for E = e^local, s = e^epsilon."""
+    """((E - 1)(1 + s)/(E + 1), (E - s)/((E - 1)(1 + s))) as doubles, E = e^local, s = e^epsilon.
+
+    Written in differences of exponentials that lose nothing, so that the balls are far narrower than a unit
+    of double precision at any local epsilon.
+    """
     with precision(_BITS):
-        most, scale = arb_of(local).exp(), arb_of(epsilon).exp()
-        size = (most - 1) * (1 + scale) / (most + 1)
-        return float(size.mid()), float(((most - scale) / ((most - 1) * (1 + scale))).mid())
+        scale, gap = arb_of(epsilon).exp(), arb_of(-local).expm1()
+        size = -gap * (1 + scale) / (2 + gap)
+        place = arb_of(epsilon - local).expm1() / (gap * (1 + scale))
+    if min(size.rel_accuracy_bits(), place.rel_accuracy_bits()) < _SURE:
+        raise ArithmeticError(f"local_epsilon ({float(local)!r}) is beyond what {_BITS} bits resolve")
+    return float(size.mid()), float(place.mid())
+
+
+_SURE = 100
 
 
 def general_randomiser(users: int, local_epsilon: Number) -> CloneView:

@@ -38,9 +38,11 @@ def excess(
     slant = tilt[0] * sums + tilt[1] * (messages - sums)
     heads = np.floor((sums + slant) / 2).astype(np.int64) + 1
     possible = heads <= sums
+    edge = sums[~possible & (sums - slant >= -32 * UNIT * (sums + slant))]
     sums, slant, heads = sums[possible], slant[possible], heads[possible]
+    missed = _rounded_away(messages, chance, edge)
     if not len(sums):
-        return 0.0, 0.0
+        return 0.0, missed
     weights = log_masses(messages, chance, sums)
     masses = log_masses(sums - 1, Fraction(1, 2), heads - 1)
     ratios, errors = tail_ratios(sums - 1, sums - heads)
@@ -51,7 +53,17 @@ def excess(
     scale = 1 + (len(sums) + 64) * UNIT
     low = float(np.sum(np.exp(logs - blur) * np.maximum(gain - doubt, 0.0))) / scale
     high = float(np.sum(np.exp(logs + blur) * np.maximum(gain + doubt, 0.0))) * scale
-    return low, high + 1e-300
+    return low, high + missed
+
+
+def _rounded_away(messages: int, chance: Fraction, sums: NDArray[np.int64]) -> float:
+    """From above, what sums add whose place is below s but by so little that doubles may not see it.
+
+    The one event is N0 = s, of mass 2^-s, and s - place is at most 32 units of place.
+    """
+    weights = log_masses(messages, chance, sums)
+    each = np.exp(weights.values + weights.errors) * np.exp2(-sums.astype(np.float64)) * sums
+    return float(np.sum(each)) * 40 * UNIT + 1e-300
 
 
 def _likely(messages: int, chance: Fraction, reach: float) -> NDArray[np.int64]:

@@ -57,6 +57,7 @@ class BinomialView:
         point = exact(epsilon, "epsilon")
         if point < 0:
             raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
+        point = min(point, _LARGEST)
         values = [refined(partial(hockey_stick, *direction, point)) for direction in self.directions()]
         lower, upper = (max(end(value) for value in values) for end in (round_down, round_up))
         return Bound(max(lower, 0.0), min(upper, 1.0))
@@ -77,6 +78,8 @@ class BinomialView:
 
 
 Direction = tuple[int, Fraction, Fraction, Fraction]
+_LARGEST = Fraction(10**12)
+"""From here on delta is at its limit: exp(epsilon) exceeds all ratios of numbers of less than 10^12 bits."""
 
 
 def hockey_stick(trials: int, p: Fraction, first: Fraction, second: Fraction, epsilon: Fraction) -> flint.arb:
@@ -88,14 +91,16 @@ def hockey_stick(trials: int, p: Fraction, first: Fraction, second: Fraction, ep
     >>> with precision(96): float(hockey_stick(2, Fraction(1, 2), Fraction(0), Fraction(1), Fraction(0)))
     0.5
     """
-    scale = arb_of(epsilon).exp()
-    stay = arb_of(1 - first) - scale * arb_of(1 - second)
-    move = scale * arb_of(second) - arb_of(first)
+    more = arb_of(epsilon).expm1()
+    stay = arb_of(second - first)
+    if second < 1:
+        stay -= more * arb_of(1 - second)
+    move = arb_of(second - first) + more * arb_of(second)
     if first == second or stay <= 0:
         return flint.arb(0)
     if p in (0, 1):
         return _positive(stay)  # a sum that is known but for the user's message
-    return _fallen(trials, p, scale, stay, move)
+    return _fallen(trials, p, more, stay, move)
 
 
 def fair_coins(coins: int, local: Fraction, epsilon: Fraction) -> flint.arb:
@@ -103,16 +108,22 @@ def fair_coins(coins: int, local: Fraction, epsilon: Fraction) -> flint.arb:
 
     At the precision in force; 0 from epsilon = local on.
     """
-    most, scale = arb_of(local).exp(), arb_of(epsilon).exp()
     if epsilon >= local:
         return flint.arb(0)
-    return _fallen(coins, Fraction(1, 2), scale, (most - scale) / (most + 1), (most * scale - 1) / (most + 1))
+    more, rest = arb_of(epsilon).expm1(), 1 + arb_of(-local).exp()
+    stay, move = -arb_of(epsilon - local).expm1(), -(1 + more) * arb_of(-local - epsilon).expm1()
+    return _fallen(coins, Fraction(1, 2), more, stay / rest, move / rest)
 
 
-def _fallen(trials: int, p: Fraction, scale: flint.arb, stay: flint.arb, move: flint.arb) -> flint.arb:
-    """The largest P - scale Q of a lower tail, stay and move being its parts at b(k) and -b(k - 1)."""
-    values = [_lower_event(trials, p, scale, move, last) for last in _thresholds(trials, p, stay, move)]
-    return _positive(values[0].union(values[-1]))
+def _fallen(trials: int, p: Fraction, more: flint.arb, stay: flint.arb, move: flint.arb) -> flint.arb:
+    """The largest P - (1 + more) Q of a lower tail, stay and move being its parts at b(k) and -b(k - 1)."""
+    values = [_lower_event(trials, p, more, stay, move, last) for last in _thresholds(trials, p, stay, move)]
+    found = _positive(values[0].union(values[-1])) if values else _UNKNOWN
+    return found if found.is_finite() else _UNKNOWN
+
+
+_UNKNOWN = flint.arb(0).union(1)
+"""What is known of a divergence that this precision does not resolve: a caller goes to more bits."""
 
 
 def _positive(value: flint.arb) -> flint.arb:
@@ -120,30 +131,37 @@ def _positive(value: flint.arb) -> flint.arb:
     return value if value >= 0 else flint.arb(0).union(value.upper())
 
 
-def _lower_event(trials: int, p: Fraction, scale: flint.arb, move: flint.arb, last: int) -> flint.arb:
-    """P - scale Q of the event that the sum is at most ``last``."""
+def _lower_event(
+    trials: int, p: Fraction, more: flint.arb, stay: flint.arb, move: flint.arb, last: int
+) -> flint.arb:
+    """P - (1 + more) Q of the event that the sum is at most ``last``."""
     if last < 0:
         return flint.arb(0)
+    if last == 0:
+        return mass(trials, p, 0) * stay
     if last == trials:
-        return mass(trials, p, trials) * move - (scale - 1)
-    return mass(trials, p, last) * (move - (scale - 1) * tail_ratio(trials, p, last))
+        return mass(trials, p, trials) * move - more
+    return mass(trials, p, last) * (move - more * tail_ratio(trials, p, last))
 
 
 def _thresholds(trials: int, p: Fraction, stay: flint.arb, move: flint.arb) -> tuple[int, ...]:
     """The last sum with P >= scale Q: the integer part of (trials + 1) p stay/(p stay + (1-p) move).
 
-    Both candidates where the enclosure meets an integer: the best event is one of the two.
+    Both candidates where the enclosure meets an integer: the best event is one of the two. None where the
+    enclosure is wider.
     """
     most = min(math.floor((trials + 1) * p), trials)  # move >= stay
     weight = arb_of(p) * stay
     place = (trials + 1) * weight / (weight + arb_of(1 - p) * move)
+    if not place.is_finite():
+        return ()
     last = place.floor().unique_fmpz()
     if last is not None:
         return (min(int(last), most),)
     ends = math.floor(round_down(place)), math.floor(round_up(place))
     if ends[1] - ends[0] > 1:
-        raise ArithmeticError("the threshold is not resolved at this precision")
-    return tuple(min(end, most) for end in ends)
+        return ()
+    return tuple(min(max(end, 0), most) for end in ends)
 
 
 def _inverse(direction: Direction, target: Fraction) -> tuple[float, float]:
