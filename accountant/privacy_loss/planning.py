@@ -111,10 +111,10 @@ def _aim(guide: Guide, steepest: float, epsilon: float | None, delta: float | No
 
 def _saddle(guide: Guide, epsilon: float | None, delta: float | None) -> float:
     if epsilon is not None:
-        return _crossing(lambda tilt: guide.saddle(tilt)[0] - epsilon, 1e-9, 1e9)
+        return _crossing(lambda tilt: guide.saddle(tilt)[0] - epsilon, 1e-9, 1e15)
     wanted = delta or 0.0
     goal = math.log(max(wanted - guide.infinite, 1e-3 * wanted, 1e-300))
-    return _crossing(lambda tilt: goal - guide.saddle(tilt)[1], 1e-9, 1e9)
+    return _crossing(lambda tilt: goal - guide.saddle(tilt)[1], 1e-9, 1e15)
 
 
 def aim_at(guide: Guide, epsilon: float) -> Aim:
