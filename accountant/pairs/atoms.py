@@ -9,13 +9,16 @@ from functools import cached_property
 
 import flint
 import numpy as np
+from numpy.typing import NDArray
 
-from accountant.enclosures import Number, arb_of, exact, precision
+from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.pairs.base import Cells, Characteristic, Floats
+from accountant.pairs.lattice import floored
 
 __all__ = ["Atoms"]
 
 _U = 2.0**-53
+_BITS = 256
 
 
 @dataclass(frozen=True)
@@ -46,13 +49,17 @@ class Atoms:
             object.__setattr__(self, name, tuple(masses))
 
     @cached_property
+    def _rows(self) -> list[tuple[Fraction, Fraction]]:
+        """The outcomes that exist."""
+        return [(exact(p), exact(q)) for p, q in zip(self.p, self.q, strict=True) if p or q]
+
+    @cached_property
     def _arrays(self) -> tuple[Floats, Floats, Floats]:
-        """Losses (infinite ones included) in increasing order, P- and Q-masses, each within an ulp."""
-        rows = sorted(
-            (_loss(exact(p), exact(q)), float(p), float(q))
-            for p, q in zip(self.p, self.q, strict=True)
-            if p or q
-        )
+        """Losses (infinite ones included) in increasing order, P- and Q-masses, each within an ulp.
+
+        Masses that underflow are off by up to 5e-324 each.
+        """
+        rows = sorted((_loss(p, q), float(p), float(q)) for p, q in self._rows)
         losses, p, q = (np.array(column) for column in zip(*rows, strict=True))
         return losses, p, q
 
@@ -69,28 +76,35 @@ class Atoms:
     def cells(self, edges: Floats) -> Cells:
         """The masses between increasing ``edges`` of losses."""
         losses, p, q = self._arrays
-        finite = losses < np.inf
-        places = np.searchsorted(edges, losses[finite], side="right")
-        cells_p, cells_q = (
-            np.bincount(places, mass[finite], len(edges) + 1).astype(np.float64) for mass in (p, q)
-        )
+        finite, both = losses < np.inf, np.isfinite(losses)
         error = (len(p) + 4) * _U
+        (cells_p, p_error), (cells_q, q_error) = (
+            floored(_added(losses, mass, edges, here), error, _added(losses, None, edges, here) > 0)
+            for mass, here in ((p, both), (q, finite))
+        )
+        slack = 4 * _U * float(np.abs(losses[both]).max(initial=0.0))
         infinite = float(p[~finite].sum())
-        sizes = np.abs(losses[np.isfinite(losses)])
-        slack = 4 * _U * float(sizes.max()) if len(sizes) else 0.0
-        return Cells(cells_p, cells_q, error, error, slack, (infinite * (1 - error), infinite * (1 + error)))
+        ends = infinite * (1 - error), infinite * (1 + error) + (2e-280 if not finite.all() else 0.0)
+        return Cells(cells_p, cells_q, p_error, q_error, slack, ends)
 
     def reversed(self) -> Atoms:
-        """The pair (Q, P)."""
+        """The pair (Q, P); the pair itself where exchanging them only reorders the outcomes."""
+        if sorted(self._rows) == sorted((q, p) for p, q in self._rows):
+            return self
         return Atoms(self.q, self.p)
 
     def loss_range(self) -> tuple[float, float]:
-        """Ends of the finite losses; 0 and 0 where there is none."""
-        losses = self._arrays[0]
-        finite = losses[np.isfinite(losses)]
-        if not len(finite):
-            return 0.0, 0.0
-        return float(np.nextafter(finite.min(), -np.inf)), float(np.nextafter(finite.max(), np.inf))
+        """Ends of the finite losses, outward; 0 and 0 where there is none."""
+        return self._range
+
+    @cached_property
+    def _range(self) -> tuple[float, float]:
+        with precision(_BITS):
+            losses = [_enclosed(p, q) for p, q in self._rows if p and q]
+            return (
+                min((round_down(loss) for loss in losses), default=0.0),
+                max((round_up(loss) for loss in losses), default=0.0),
+            )
 
     def characteristic(self) -> Characteristic | None:
         """None: the moment-generating function of atoms does not decay."""
@@ -103,6 +117,18 @@ def _loss(p: Fraction, q: Fraction) -> float:
         return float("-inf") if p == 0 else float("inf")
     if p == q:
         return 0.0
-    with precision(256):
-        ratio: flint.arb = arb_of(p / q)
-        return float(ratio.log())
+    with precision(_BITS):
+        return float(_enclosed(p, q))
+
+
+def _enclosed(p: Fraction, q: Fraction) -> flint.arb:
+    """log(p/q), relatively accurate next to 0 too."""
+    ratio = p / q
+    return arb_of(ratio - 1).log1p() if abs(ratio - 1) < Fraction(1, 2) else arb_of(ratio).log()
+
+
+def _added(losses: Floats, masses: Floats | None, edges: Floats, here: NDArray[np.bool_]) -> Floats:
+    """The masses of the cells between ``edges``, or the numbers of atoms, of the atoms that are ``here``."""
+    places = np.searchsorted(edges, losses[here], side="right")
+    added = np.bincount(places, None if masses is None else masses[here], len(edges) + 1)
+    return np.asarray(added, dtype=np.float64)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from accountant.binomial import check_law, log_masses
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.pairs.base import Cells, Floats
+from accountant.pairs.checks import check_chance
 from accountant.pairs.lattice import MOST_OUTCOMES, between
 
 __all__ = ["ShiftedBinomial"]
@@ -35,7 +36,7 @@ class ShiftedBinomial:
     (0.0625, 0.0625)
 
     Raises:
-        ValueError: for trials that are no integer from 1 on, a probability not strictly between 0 and 1,
+        ValueError: for trials that are no integer from 1 on, a probability outside [1e-270, 1 - 1e-270],
             or more than 2^24 outcomes of a mass above 1e-300.
     """
 
@@ -47,8 +48,7 @@ class ShiftedBinomial:
         check_law(self.trials, share)
         if self.trials < 1:
             raise ValueError(f"trials ({self.trials!r}) must be at least 1")
-        if share in (0, 1):
-            raise ValueError(f"probability ({self.probability!r}) must be strictly between 0 and 1")
+        check_chance(share)
         low, high = self._window()
         if high - low > MOST_OUTCOMES:
             raise ValueError(f"trials ({self.trials!r}) must leave at most {MOST_OUTCOMES} likely outcomes")
@@ -71,10 +71,12 @@ class ShiftedBinomial:
 
     def reversed(self) -> ShiftedBinomial:
         """See ``Pair.reversed``: reflecting the outcomes gives the noise of the other probability."""
+        if 2 * exact(self.probability) == 1:
+            return self
         return ShiftedBinomial(self.trials, 1 - exact(self.probability))
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``: the losses of the outcomes trials and 1."""
+        """See ``Pair.loss_range``, outward: the losses of the outcomes trials and 1."""
         share = exact(self.probability)
         odds = share / (1 - share)
         with precision(128):

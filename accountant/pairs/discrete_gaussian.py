@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from accountant.enclosures import Number, arb_of, exact, precision
 from accountant.normal import interval_masses
 from accountant.pairs.base import Cells, Floats
-from accountant.pairs.lattice import NEGLIGIBLE, between
+from accountant.pairs.lattice import between, charged, floored
 
 __all__ = ["DiscreteGaussian", "normaliser"]
 
@@ -108,7 +108,7 @@ class DiscreteGaussian:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """Unbounded on both sides."""
+        """See ``Pair.loss_range``: unbounded on both sides."""
         return -math.inf, math.inf
 
     def characteristic(self) -> None:
@@ -142,6 +142,4 @@ def _integrated(variance: Fraction, bounds: Floats, centre: int) -> tuple[Floats
     ends = np.concatenate((squares[:1] + 9 + 2 * _REACH, squares, squares[-1:] + 9 + 2 * _REACH))
     rule = 1.05 * (1 + np.maximum(ends[:-1], ends[1:])) / (24 * float(variance))
     charge = np.concatenate((moved, [0.0])) + np.concatenate(([0.0], moved))
-    tiny = masses < NEGLIGIBLE
-    relative = np.minimum(errors + charge / masses + rule + 4 * _ULP, 1.0)
-    return np.where(tiny, NEGLIGIBLE, masses), np.where(tiny, 1.0, relative)
+    return floored(*charged(masses, errors + rule + 4 * _ULP, charge), np.ones(masses.shape, dtype=bool))

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accountant.enclosures import Number, exact
+from accountant.enclosures import Number, arb_of, exact, precision, round_up
 from accountant.pairs.base import Cells, Floats
+from accountant.pairs.checks import RAREST
+from accountant.pairs.lattice import floored
 from accountant.pairs.randomised_response import RandomisedResponse
 
 __all__ = ["BoundedRange", "exponential_mechanism", "permute_and_flip"]
 
-_LARGEST = 700
+_LARGEST = 600
 _ULP = 2.0**-52
 
 
@@ -37,14 +39,14 @@ class BoundedRange:
     [0.0, 0.377541, 0.622459, 0.0]
 
     Raises:
-        ValueError: if ``epsilon`` is not above 0 and at most 700.
+        ValueError: unless 1e-300 <= epsilon <= 600.
     """
 
     epsilon: Number
 
     def __post_init__(self) -> None:
-        if not 0 < exact(self.epsilon, "epsilon") <= _LARGEST:
-            raise ValueError(f"epsilon ({self.epsilon!r}) must be above 0 and at most {_LARGEST}")
+        if not RAREST <= exact(self.epsilon, "epsilon") <= _LARGEST:
+            raise ValueError(f"epsilon ({self.epsilon!r}) must be from 1e-300 to {_LARGEST}")
 
     def cells(self, edges: Floats) -> Cells:
         """See ``Pair.cells``; the density is integrated in closed form."""
@@ -53,16 +55,19 @@ class BoundedRange:
         share = np.expm1((ends[:-1] - ends[1:]) / 2) / np.expm1(-width)
         # exp of an argument of size up to epsilon: its rounding costs epsilon/2 ulp, that of epsilon as much.
         error = (16 + 2 * width) * _ULP
-        p, q = np.exp((ends[1:] - width) / 2) * share, np.exp((-width - ends[:-1]) / 2) * share
-        return Cells(p, q, error, error, width * _ULP)
+        some = ends[:-1] < ends[1:]
+        p, p_error = floored(np.exp((ends[1:] - width) / 2) * share, error, some)
+        q, q_error = floored(np.exp((-width - ends[:-1]) / 2) * share, error, some)
+        return Cells(p, q, p_error, q_error, width * _ULP)
 
     def reversed(self) -> BoundedRange:
         """The pair itself: both directions have one privacy loss."""
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``."""
-        width = float(np.nextafter(float(exact(self.epsilon)), np.inf))
+        """See ``Pair.loss_range``: outward."""
+        with precision(128):
+            width = round_up(arb_of(exact(self.epsilon)))
         return -width, width
 
     def characteristic(self) -> None:
@@ -83,7 +88,7 @@ def exponential_mechanism(epsilon: Number, *, monotone: bool = False) -> Bounded
     BoundedRange(epsilon=Fraction(1, 2))
 
     Raises:
-        ValueError: if ``epsilon`` is not above 0 and at most 700.
+        ValueError: unless 1e-300 <= epsilon <= 600, or half of it with ``monotone``.
     """
     BoundedRange(epsilon)
     return BoundedRange(exact(epsilon) / 2 if monotone else exact(epsilon))

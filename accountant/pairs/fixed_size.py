@@ -5,18 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
+import flint
 import numpy as np
 
-from accountant.enclosures import Number, exact
+from accountant.binomial import mass
+from accountant.enclosures import Number, arb_of, exact, precision
 from accountant.pairs.base import Cells, Floats, Pair
-from accountant.pairs.subsampled import loss_before_sampling
+from accountant.pairs.checks import pair_of, sampling_rate
+from accountant.pairs.lattice import mixed
+from accountant.pairs.subsampled import ends_after_sampling, loss_before_sampling
 from accountant.pairs.visible_coin import VisibleChoice
 
 __all__ = ["Everything", "FixedSize", "with_replacement", "without_replacement"]
 
 _ULP = 2.0**-52
-_PROBE = np.array([-2.1234567, -0.51234567, -0.1234567, 0.1234567, 0.51234567, 2.1234567])
+_BITS = 256
+_MOST_EXACT = 2**14
+"""Bits of the weights of samples with replacement that are kept as exact rationals."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +45,15 @@ class FixedSize:
     [0.375626, 0.187518, 0.436855]
 
     Raises:
-        ValueError: unless 0 < rate <= 1; for a pair whose two directions are certified to differ.
+        ValueError: unless 1e-300 <= rate <= 1; for a pair that is not its own reverse.
     """
 
     pair: Pair
     rate: Number
 
     def __post_init__(self) -> None:
-        if not 0 < exact(self.rate, "rate") <= 1:
-            raise ValueError(f"rate ({self.rate!r}) must be above 0 and at most 1")
-        if _differ(self.pair.cells(_PROBE), self.pair.reversed().cells(_PROBE)):
+        sampling_rate(self.rate)
+        if pair_of(self.pair).reversed() != self.pair:
             raise ValueError(f"pair ({self.pair!r}) must have one privacy loss in both directions")
 
     def cells(self, edges: Floats) -> Cells:
@@ -65,15 +71,9 @@ class FixedSize:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``: +-log(1 + rate (exp(l) - 1)), l the pair's largest loss."""
-        if exact(self.rate) == 1:
-            return self.pair.loss_range()
-        highest, rate = max(self.pair.loss_range()[1], 0.0), float(exact(self.rate))
-        if highest < 1:
-            end = math.log1p(rate * math.expm1(highest))
-        else:
-            end = highest + math.log(rate + (1 - rate) * math.exp(-highest))
-        end += 16 * _ULP * (abs(end) + abs(highest))
+        """See ``Pair.loss_range``, outward: +-log(1 + rate (exp(l) - 1)), l the pair's largest loss."""
+        highest = max(self.pair.loss_range()[1], 0.0)
+        end = ends_after_sampling((0.0, highest), exact(self.rate))[1]
         return -end, end
 
     def characteristic(self) -> None:
@@ -84,16 +84,29 @@ class FixedSize:
         """The cells of (P', Q) from the first of ``edges`` >= 0 on; their number is that of the edges."""
         rate = float(exact(self.rate))
         points, moved, _ = loss_before_sampling(edges if len(edges) else np.ones(1), rate)
-        found = self.pair.cells(np.maximum.accumulate(points))
-        p_error, q_error = (np.broadcast_to(e, found.p.shape) for e in (found.p_error, found.q_error))
-        mixed = (1 - rate) * found.q + rate * found.p
-        error = np.minimum(np.maximum(p_error, q_error) + 4 * _ULP, 1.0)
+        found, raised = _above_zero(self.pair, np.maximum.accumulate(points))
+        q_error = np.broadcast_to(found.q_error, found.p.shape)
+        here, error = mixed([(1 - rate, found.q, found.q_error), (rate, found.p, found.p_error)])
         low, high = (rate * end for end in found.infinite)
         ends = low * (1 - 2 * _ULP), high * (1 + 2 * _ULP) + (5e-324 if high else 0.0)
         kept = slice(1, len(edges) + 1)
         return Cells(
-            mixed[kept], found.q[kept], error[kept], q_error[kept], found.slack + moved + 5e-324, ends
+            here[kept], found.q[kept], error[kept], q_error[kept], found.slack + moved + raised, ends
         )
+
+
+def _above_zero(pair: Pair, points: Floats) -> tuple[Cells, float]:
+    """The pair's cells, and how far ``points`` were raised: an atom of loss 0 is below all of them.
+
+    Two edges as close to 0 as the slack might each claim it otherwise, one from above, one from below.
+    Sampling does not widen distances of losses, so that the edges move by no more.
+    """
+    raised = 4 * pair.cells(points[[0, -1]]).slack + 5e-324
+    while True:
+        found = pair.cells(np.maximum(points, raised))
+        if found.slack < raised:
+            return found, raised
+        raised = 4 * found.slack
 
 
 _Part = tuple[Floats, float | Floats]
@@ -117,7 +130,7 @@ def _around(
         raise ValueError(
             f"masses (sum {1 - rest!r}) must leave some for loss 0: the pair's directions differ"
         )
-    low, high = max(rest - doubt, 0.0), rest + doubt
+    low, high = max(rest - doubt, 0.0), max(rest, 0.0) + doubt
     left, left_error = masses[0][::-1].copy(), errors[0][::-1].copy()
     if first and lost[1]:
         where = (left, left_error) if len(left) else None
@@ -130,12 +143,6 @@ def _around(
     middle = (low + high) / 2
     spread = (high - low) / 2 / middle + 4 * _ULP
     return np.concatenate((left, [middle], masses[1])), np.concatenate((left_error, [spread], errors[1]))
-
-
-def _differ(one: Cells, other: Cells) -> bool:
-    """Whether no one law has both these cells, whatever the errors; atoms next to an edge are let off."""
-    error = np.asarray(one.p_error) * one.p + np.asarray(other.p_error) * other.p
-    return bool(np.any(np.abs(one.p - other.p) > error + 1e-9))
 
 
 def without_replacement(pair: Pair, sample: int, records: int) -> FixedSize:
@@ -163,7 +170,8 @@ def with_replacement(group: Callable[[int], Pair], sample: int, records: int, mo
         group: k -> a pair that dominates the mechanism when k records of its input become k others, with
             one privacy loss in both directions.
         sample, records: integers from 1 on.
-        most: more than ``most`` copies of one record are charged as if they revealed everything.
+        most: more than ``most`` copies of one record are charged as if they revealed everything. So is
+            the rounding of the weights, some 1e-70 of them, for samples too large for exact ones.
 
     Source: Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 10; as one pair: project statement
     classic.with_replacement_pair, docs/notes/sampling.md, section 4.
@@ -178,14 +186,33 @@ def with_replacement(group: Callable[[int], Pair], sample: int, records: int, mo
     _check_sizes(sample, records)
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
         raise ValueError(f"most ({most!r}) must be an integer at least 1")
-    share = exact(f"1/{records}")
-    rate = 1 - (1 - share) ** sample
-    counts = range(1, min(most, sample) + 1)
-    weights = [math.comb(sample, k) * share**k * (1 - share) ** (sample - k) / rate for k in counts]
-    branches: list[tuple[Number, Pair]] = [(w, group(k)) for k, w in zip(counts, weights, strict=True) if w]
-    if (rest := 1 - sum(weights)) > 0:
+    law = _copies if records == 1 or sample * records.bit_length() <= _MOST_EXACT else _copies_enclosed
+    rate, chances = law(sample, Fraction(1, records), range(1, min(most, sample) + 1))
+    branches: list[tuple[Number, Pair]] = [(x / rate, group(k)) for k, x in enumerate(chances, 1) if x > 0]
+    if (rest := 1 - sum(chances) / rate) > 0:
         branches.append((rest, Everything()))
     return FixedSize(VisibleChoice(tuple(branches)), rate)
+
+
+def _copies(sample: int, share: Fraction, counts: range) -> tuple[Fraction, list[Fraction]]:
+    """The chance that a record is drawn at all, and those that it is drawn so many times."""
+    rate = 1 - (1 - share) ** sample
+    return rate, [math.comb(sample, k) * share**k * (1 - share) ** (sample - k) for k in counts]
+
+
+def _copies_enclosed(sample: int, share: Fraction, counts: range) -> tuple[Fraction, list[Fraction]]:
+    """The same, the first rounded up and the others down: what is lost counts as everything revealed."""
+    with precision(_BITS):
+        rate = -(sample * (-arb_of(share)).log1p()).expm1()
+        return min(-_below(-rate), Fraction(1)), [
+            max(_below(mass(sample, share, k)), Fraction(0)) for k in counts
+        ]
+
+
+def _below(value: flint.arb) -> Fraction:
+    """The lower end of an enclosure, all its bits kept."""
+    mantissa, exponent = (int(part) for part in value.lower().mid().man_exp())
+    return mantissa * Fraction(2) ** exponent
 
 
 def _check_sizes(sample: int, records: int) -> None:

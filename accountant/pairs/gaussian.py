@@ -12,7 +12,9 @@ import numpy as np
 from accountant.enclosures import arb_of, exact
 from accountant.normal import interval_masses
 from accountant.pairs.base import Cells, Characteristic, Floats
-from accountant.pairs.subsampled import loss_before_sampling, swapped
+from accountant.pairs.checks import double, sampling_rate, within
+from accountant.pairs.lattice import mixed
+from accountant.pairs.subsampled import ends_after_sampling, loss_before_sampling, swapped
 
 __all__ = ["SubsampledGaussian"]
 
@@ -32,7 +34,7 @@ class SubsampledGaussian:
     [0.5, 0.5]
 
     Raises:
-        ValueError: unless 0 < rate <= 1 and 1e-4 <= noise_multiplier <= 1e12.
+        ValueError: unless both are doubles, 1e-300 <= rate <= 1 and 1e-4 <= noise_multiplier <= 1e12.
 
     Source: Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 11 (the dominating pairs); this project,
     docs/notes/loss_grid.md, section 2.
@@ -43,10 +45,10 @@ class SubsampledGaussian:
     removes: bool = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.rate <= 1:
-            raise ValueError(f"rate ({self.rate!r}) must be above 0 and at most 1")
-        if not 1e-4 <= self.noise_multiplier <= 1e12:
-            raise ValueError(f"noise_multiplier ({self.noise_multiplier!r}) must be from 1e-4 to 1e12")
+        sampling_rate(self.rate)
+        noise = within(self.noise_multiplier, "noise_multiplier", 1e-4, 1e12)
+        object.__setattr__(self, "rate", double(self.rate, "rate"))
+        object.__setattr__(self, "noise_multiplier", noise)
 
     def cells(self, edges: Floats) -> Cells:
         """The masses between increasing ``edges`` of losses."""
@@ -58,8 +60,7 @@ class SubsampledGaussian:
         sampled, sampled_error = interval_masses(outputs, (distance, 1.01 * _U * distance))
         if self.rate == 1:
             return Cells(sampled, without, sampled_error, without_error, slack)
-        p = (1 - self.rate) * without + self.rate * sampled
-        error = np.maximum(without_error, sampled_error) * (1 + 6 * _U) + 6 * _U
+        p, error = mixed([(1 - self.rate, without, without_error), (self.rate, sampled, sampled_error)])
         return Cells(p, without, error, without_error, slack)
 
     def _outputs(self, edges: Floats) -> tuple[Floats, float]:
@@ -71,14 +72,14 @@ class SubsampledGaussian:
         return s * exponents + 1 / (2 * s), slack + 2 * _U * rounding
 
     def reversed(self) -> SubsampledGaussian:
-        """The pair (Q, P)."""
+        """The pair (Q, P); without sampling the pair itself, as reflecting the output exchanges the two."""
+        if self.rate == 1:
+            return self
         return SubsampledGaussian(self.rate, self.noise_multiplier, not self.removes)
 
     def loss_range(self) -> tuple[float, float]:
-        """Ends of the finite losses: the mixture's are at least log(1 - rate)."""
-        least = (
-            math.nextafter(math.log1p(-self.rate) * (1 + 8 * _U), -math.inf) if self.rate < 1 else -math.inf
-        )
+        """Ends of the finite losses, outward: the mixture's are above log(1 - rate)."""
+        least = ends_after_sampling((-math.inf, 0.0), exact(self.rate))[0]
         return (least, math.inf) if self.removes else (-math.inf, -least)
 
     def profile(self, epsilon: flint.arb) -> flint.arb:

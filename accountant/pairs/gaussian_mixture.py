@@ -14,17 +14,17 @@ from functools import lru_cache
 
 import numpy as np
 
-from accountant.enclosures import arb_of, precision
-from accountant.normal import SMALLEST_MASS, interval_masses
+from accountant.enclosures import arb_of, exact, precision, round_down
+from accountant.normal import interval_masses
 from accountant.pairs.base import Cells, Characteristic, Floats
+from accountant.pairs.checks import double, sampling_rate, within
+from accountant.pairs.lattice import mixed
 from accountant.pairs.subsampled import swapped
 
 __all__ = ["BinomialGaussianMixture"]
 
 _U = 2.0**-53
 _NEWTON = 60
-_LEAST = 4 * SMALLEST_MASS
-"""Smaller masses are replaced by it, with relative error 1."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class BinomialGaussianMixture:
     0.353284
 
     Raises:
-        ValueError: unless 0 < rate < 1, 1e-4 <= noise_multiplier <= 1e12 and 1 <= records <= 256.
+        ValueError: unless 1e-300 <= rate < 1, 1e-4 <= noise_multiplier <= 1e12 (both doubles) and
+            1 <= records <= 256.
 
     Source: this project's statement classic.group_sampled_gaussian; docs/notes/group_privacy.md, sections 3
     and 4.
@@ -52,10 +53,11 @@ class BinomialGaussianMixture:
     removes: bool = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.rate < 1:
+        if sampling_rate(self.rate) == 1:
             raise ValueError(f"rate ({self.rate!r}) must be above 0 and below 1")
-        if not 1e-4 <= self.noise_multiplier <= 1e12:
-            raise ValueError(f"noise_multiplier ({self.noise_multiplier!r}) must be from 1e-4 to 1e12")
+        noise = within(self.noise_multiplier, "noise_multiplier", 1e-4, 1e12)
+        object.__setattr__(self, "rate", double(self.rate, "rate"))
+        object.__setattr__(self, "noise_multiplier", noise)
         if (
             isinstance(self.records, bool)
             or not isinstance(self.records, int)
@@ -71,16 +73,11 @@ class BinomialGaussianMixture:
         outputs = np.maximum.accumulate(self._outputs(edges))
         weights, _ = _weights(self.rate, self.records)
         q, q_error = interval_masses(outputs)
-        p, wrong = weights[0] * q, weights[0] * q * q_error
-        for j in range(1, self.records + 1):
-            place = j / self.noise_multiplier
-            masses, error = interval_masses(outputs, (place, 1.01 * _U * place))
-            p += weights[j] * masses
-            wrong += weights[j] * masses * error
-        tiny = p < _LEAST
-        p, wrong = np.where(tiny, _LEAST, p), np.where(tiny, _LEAST, wrong)
-        rounding = (3 * self.records + 12) * _U
-        p_error = np.minimum(wrong / p, 1.0) * (1 + rounding) + rounding
+        places = [j / self.noise_multiplier for j in range(1, self.records + 1)]
+        moved = [interval_masses(outputs, (place, 1.01 * _U * place)) for place in places]
+        p, p_error = mixed(
+            [(weights[0], q, q_error), *((w, *x) for w, x in zip(weights[1:], moved, strict=True))]
+        )
         return Cells(p, q, p_error, q_error, self._slack(outputs, edges))
 
     def _outputs(self, edges: Floats) -> Floats:
@@ -146,8 +143,9 @@ class BinomialGaussianMixture:
         return BinomialGaussianMixture(self.rate, self.noise_multiplier, self.records, not self.removes)
 
     def loss_range(self) -> tuple[float, float]:
-        """Ends of the finite losses: the mixture's are above k log(1 - q)."""
-        least = float(_weights(self.rate, self.records)[1][0]) * (1 + 4 * _U)
+        """Ends of the finite losses, outward: the mixture's are above k log(1 - q)."""
+        with precision(128):
+            least = round_down((-arb_of(exact(self.rate))).log1p() * self.records)
         return (least, math.inf) if self.removes else (-math.inf, -least)
 
     def characteristic(self) -> Characteristic | None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from accountant.pairs.base import Cells, Characteristic, Floats
+from accountant.pairs.checks import within
+from accountant.pairs.lattice import floored
 
 __all__ = ["Laplace"]
 
@@ -25,7 +27,7 @@ class Laplace:
     [0.5, 0.5]
 
     Raises:
-        ValueError: unless 2e-3 <= scale <= 1e12 (below, an outcome's Q-mass is no double).
+        ValueError: unless scale is a double from 2e-3 to 1e12 (below, an outcome's Q-mass is no double).
 
     Source: Dwork, McSherry, Nissim and Smith, TCC 2006, Section 3; Zhu, Dong and Wang, arXiv:2106.08567v4,
     Table 1.
@@ -34,8 +36,7 @@ class Laplace:
     scale: float
 
     def __post_init__(self) -> None:
-        if not 2e-3 <= self.scale <= 1e12:
-            raise ValueError(f"scale ({self.scale!r}) must be from 2e-3 to 1e12")
+        object.__setattr__(self, "scale", within(self.scale, "scale", 2e-3, 1e12))
 
     @property
     def lattice(self) -> float:
@@ -48,20 +49,22 @@ class Laplace:
         ends = np.clip(np.concatenate([[-np.inf], edges, [np.inf]]), -top, top)
         low, high = ends[:-1], ends[1:]
         part = -np.expm1((low - high) / 2) / 2
-        p, q = np.exp((high - top) / 2) * part, np.exp(-(low + top) / 2) * part
+        error = (64 + 4 * top) * _U
+        p, p_error = floored(np.exp((high - top) / 2) * part, error, low < high)
+        q, q_error = floored(np.exp(-(low + top) / 2) * part, error, low < high)
         for atom, at_p, at_q in ((top, 0.5, math.exp(-top) / 2), (-top, math.exp(-top) / 2, 0.5)):
             place = int(np.searchsorted(edges, atom, side="right"))
             p[place] += at_p
             q[place] += at_q
-        error = (64 + 4 * top) * _U
-        return Cells(p, q, error, error, 4 * _U * top)
+            p_error[place] = q_error[place] = error  # what was floored beside an atom is within its rounding
+        return Cells(p, q, p_error, q_error, 4 * _U * top)
 
     def reversed(self) -> Laplace:
         """The pair (Q, P), whose loss has the same law."""
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """Ends of the finite losses."""
+        """Ends of the finite losses, outward: one rounding is less than the step to the next double."""
         top = math.nextafter(1 / self.scale, math.inf)
         return -top, top
 

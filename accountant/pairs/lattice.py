@@ -1,4 +1,4 @@
-"""Sums of the masses of listed outcomes, with errors: what pairs on the integers share."""
+"""Sums and mixtures of masses, with errors: what several pairs share."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.enclosures import round_down
+from accountant.normal import SMALLEST_MASS
 from accountant.pairs.base import Cells, Floats
 
-__all__ = ["MOST_OUTCOMES", "NEGLIGIBLE", "between", "listed"]
+__all__ = ["MOST_OUTCOMES", "NEGLIGIBLE", "between", "charged", "floored", "listed", "mixed"]
 
 _ULP = 2.0**-52
 MOST_OUTCOMES = 1 << 24
@@ -43,6 +44,58 @@ def between(
     ends = (starts[:-1] == len(masses)) | (starts[1:] == 0)  # the cells of what was left out
     tiny = (sums < NEGLIGIBLE) & ((counts > 0) | (ends & (not whole)))
     return np.where(tiny, NEGLIGIBLE, sums), np.where(tiny, 1.0, np.minimum(worst + (counts + 4) * _ULP, 1.0))
+
+
+def floored(masses: Floats, error: float | Floats, some: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Masses and errors, ``NEGLIGIBLE`` with error 1 in place of smaller ones where there is ``some`` mass.
+
+    Underflow may have cost the masses 1e-298 in all.
+
+    >>> floored(np.array([0.0, 0.0, 0.5]), 1e-16, np.array([True, False, True]))[0].tolist()
+    [1e-280, 0.0, 0.5]
+    """
+    tiny = some & (masses < NEGLIGIBLE)
+    return np.where(tiny, NEGLIGIBLE, masses), np.where(tiny, 1.0, error)
+
+
+def charged(masses: Floats, errors: Floats, charge: Floats) -> tuple[Floats, Floats]:
+    """Masses and relative errors where each may also be off by the absolute ``charge``.
+
+    A relative error above 1/2 says too little: then the mass is raised by the charge, and its error is 1.
+    True masses up to m (1 + e) + charge are below twice m + charge, as e is at most 1.
+
+    >>> masses, errors = charged(np.array([1.0, 1.0]), np.zeros(2), np.array([0.25, 3.0]))
+    >>> masses.tolist(), errors.round(9).tolist()
+    ([1.0, 4.0], [0.25, 1.0])
+    """
+    relative = (errors + charge / masses) * (1 + 4 * _ULP)
+    unknown = relative > 0.5
+    return np.where(unknown, masses + charge, masses), np.where(unknown, 1.0, relative)
+
+
+def mixed(terms: Sequence[tuple[float, Floats, float | Floats]]) -> tuple[Floats, Floats]:
+    """Sum of w x over the terms (w, x, relative error of x), and its relative error, weighted alike.
+
+    Weights may be off by an ulp, or by 1e-300 where they underflow. Sums below ``SMALLEST_MASS`` of masses
+    some of which are not 0 are replaced by it.
+
+    >>> mixed([(0.5, np.ones(1), 0.0), (0.5, np.ones(1), 1e-3)])[1].round(9).tolist()
+    [0.0005]
+    """
+    total, wrong = np.zeros_like(terms[0][1]), np.zeros_like(terms[0][1])
+    some = np.zeros(total.shape, dtype=bool)
+    for weight, masses, error in terms:
+        part = weight * masses
+        total += part
+        wrong += part * error
+        some |= masses > 0
+    tiny = (total < SMALLEST_MASS) & some
+    with np.errstate(invalid="ignore", divide="ignore"):
+        relative = np.where(total > 0, wrong / total, 0.0)
+    relative = relative * (1 + 2 * len(terms) * _ULP) + (len(terms) + 4) * _ULP
+    unknown = relative > 1  # an error of 1 says [0, 2 m]: raised, the mass says it truly
+    total, relative = np.where(unknown, total * relative, total), np.where(unknown, 1.0, relative)
+    return np.where(tiny, SMALLEST_MASS, total), np.where(tiny, 1.0, relative)
 
 
 def listed(

@@ -8,6 +8,7 @@ from fractions import Fraction
 from accountant.enclosures import Number, arb_of, exact, precision, round_up
 from accountant.pairs.atoms import Atoms
 from accountant.pairs.base import Cells, Floats
+from accountant.pairs.checks import RAREST
 from accountant.pairs.lattice import listed
 
 __all__ = ["RandomisedResponse", "truthful_response"]
@@ -32,7 +33,7 @@ class RandomisedResponse:
     array([0.211942, 0.211942, 0.576117])
 
     Raises:
-        ValueError: unless 0 < epsilon <= 600, and categories is an integer from 2 on.
+        ValueError: unless 1e-300 <= epsilon <= 600, and categories is an integer from 2 on.
     """
 
     epsilon: Number
@@ -40,8 +41,8 @@ class RandomisedResponse:
 
     def __post_init__(self) -> None:
         _check_categories(self.categories)
-        if not 0 < exact(self.epsilon, "epsilon") <= _MOST_EPSILON:
-            raise ValueError(f"epsilon ({self.epsilon!r}) must be above 0 and at most {_MOST_EPSILON}")
+        if not RAREST <= exact(self.epsilon, "epsilon") <= _MOST_EPSILON:
+            raise ValueError(f"epsilon ({self.epsilon!r}) must be from 1e-300 to {_MOST_EPSILON}")
 
     @property
     def lattice(self) -> float:
@@ -63,7 +64,7 @@ class RandomisedResponse:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``."""
+        """See ``Pair.loss_range``: outward."""
         with precision(_BITS):
             end = round_up(arb_of(exact(self.epsilon)))
         return -end, end

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
-from accountant.enclosures import Number
+from accountant.enclosures import Number, exact
 from accountant.normal import interval_masses
 from accountant.pairs.base import Cells, Floats, Pair
+from accountant.pairs.checks import double, sampling_rate, within
 from accountant.pairs.fixed_size import FixedSize
+from accountant.pairs.lattice import mixed
 
 __all__ = ["ReplacedGaussian", "poisson_replaced"]
 
@@ -34,17 +37,17 @@ class ReplacedGaussian:
     array([0.5, 0.5])
 
     Raises:
-        ValueError: unless 0 < rate <= 1 and 1e-4 <= noise_multiplier <= 1e12.
+        ValueError: unless both are doubles, 1e-300 <= rate <= 1 and 1e-4 <= noise_multiplier <= 1e12.
     """
 
     rate: float
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.rate <= 1:
-            raise ValueError(f"rate ({self.rate!r}) must be above 0 and at most 1")
-        if not 1e-4 <= self.noise_multiplier <= 1e12:
-            raise ValueError(f"noise_multiplier ({self.noise_multiplier!r}) must be from 1e-4 to 1e12")
+        sampling_rate(self.rate)
+        noise = within(self.noise_multiplier, "noise_multiplier", 1e-4, 1e12)
+        object.__setattr__(self, "rate", double(self.rate, "rate"))
+        object.__setattr__(self, "noise_multiplier", noise)
 
     def cells(self, edges: Floats) -> Cells:
         """See ``Pair.cells``."""
@@ -53,13 +56,12 @@ class ReplacedGaussian:
         slack = self._slack(exponents, edges)
         distance = 1 / s
         outputs = np.clip(s * exponents, -_FAR - distance, _FAR + distance)
-        (away, away_error), (up, up_error), (down, down_error) = (
+        away, up, down = (
             interval_masses(outputs, (place, _ULP * distance)) for place in (0.0, distance, -distance)
         )
-        p_error, q_error = (
-            np.minimum(np.maximum(away_error, x) + 4 * _ULP, 1.0) for x in (up_error, down_error)
-        )
-        return Cells((1 - q) * away + q * up, (1 - q) * away + q * down, p_error, q_error, slack)
+        p, p_error = mixed([(1 - q, *away), (q, *up)])
+        other, q_error = mixed([(1 - q, *away), (q, *down)])
+        return Cells(p, other, p_error, q_error, slack)
 
     def reversed(self) -> ReplacedGaussian:
         """The pair itself: reflecting the output exchanges P and Q."""
@@ -68,6 +70,11 @@ class ReplacedGaussian:
     def loss_range(self) -> tuple[float, float]:
         """Unbounded on both sides."""
         return -math.inf, math.inf
+
+    @property
+    def square(self) -> Fraction | None:
+        """The square of the distance of two Gaussians where nothing is sampled: composing adds squares."""
+        return 4 / exact(self.noise_multiplier) ** 2 if self.rate == 1 else None
 
     def characteristic(self) -> None:
         """None: the grid serves it."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from accountant.binomial import UNIT, check_law, log_masses, mass
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.pairs.base import Cells, Floats
+from accountant.pairs.checks import check_chance
 from accountant.pairs.lattice import MOST_OUTCOMES, between
 from accountant.shuffling.view import BinomialView
 
@@ -32,8 +33,9 @@ class ShuffledBinary:
     array([0.40625, 0.59375])
 
     Raises:
-        ValueError: for trials outside 1 .. 10^15, a probability not strictly between 0 and 1, chances that
-            are not 0 <= first < second <= 1, or more than 2^24 outcomes of a mass above 1e-300.
+        ValueError: for trials outside 1 .. 10^15, a probability outside [1e-270, 1 - 1e-270], chances that
+            are not 0 <= first < second <= 1 or that are within 1e-270 of 0 or 1 without being it, or more
+            than 2^24 outcomes of a mass above 1e-300.
     """
 
     trials: int
@@ -46,10 +48,13 @@ class ShuffledBinary:
         check_law(self.trials, share)
         if self.trials < 1:
             raise ValueError(f"trials ({self.trials!r}) must be at least 1")
-        if share in (0, 1):
-            raise ValueError(f"probability ({self.probability!r}) must be strictly between 0 and 1")
+        check_chance(share)
         if not 0 <= exact(self.first, "first") < exact(self.second, "second") <= 1:
             raise ValueError(f"first ({self.first!r}) must be in [0, 1] and below second ({self.second!r})")
+        if self.first:
+            check_chance(exact(self.first), "first")
+        if exact(self.second) != 1:
+            check_chance(exact(self.second), "second")
         low, high = self._window()
         if high - low > MOST_OUTCOMES:
             raise ValueError(f"trials ({self.trials!r}) must leave at most {MOST_OUTCOMES} likely outcomes")
@@ -79,10 +84,12 @@ class ShuffledBinary:
     def reversed(self) -> ShuffledBinary:
         """See ``Pair.reversed``: the mirror image of the sum exchanges the two laws."""
         p, a, c = self._exact()
+        if 2 * p == 1 and a + c == 1:
+            return self
         return ShuffledBinary(self.trials, 1 - p, 1 - c, 1 - a)
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``: log(first/second), log((1 - first)/(1 - second)) where finite."""
+        """See ``Pair.loss_range``, outward: log(first/second), log((1 - first)/(1 - second)) where finite."""
         p, a, c = self._exact()
         odds, n = (1 - p) / p, self.trials
         least, most = odds * n, odds / n  # the ratios b(k-1)/b(k) of the sums n and 1

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
+import flint
 import numpy as np
 
+from accountant.enclosures import arb_of, exact, precision, round_down, round_up
 from accountant.pairs.base import Cells, Characteristic, Floats, Pair
+from accountant.pairs.checks import double, pair_of, sampling_rate
+from accountant.pairs.lattice import mixed
 
-__all__ = ["Subsampled", "loss_before_sampling", "swapped"]
+__all__ = ["Subsampled", "ends_after_sampling", "loss_before_sampling", "swapped"]
 
 _U = 2.0**-53
+_BITS = 128
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,7 @@ class Subsampled:
     0.620115
 
     Raises:
-        ValueError: unless 0 < rate <= 1.
+        ValueError: unless ``pair`` is a pair, and rate a double above 1e-300 and at most 1.
 
     Source: Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 11; this project, docs/notes/loss_grid.md,
     section 2.
@@ -38,8 +44,9 @@ class Subsampled:
     removes: bool = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.rate <= 1:
-            raise ValueError(f"rate ({self.rate!r}) must be above 0 and at most 1")
+        pair_of(self.pair)
+        sampling_rate(self.rate)
+        object.__setattr__(self, "rate", double(self.rate, "rate"))
 
     def cells(self, edges: Floats) -> Cells:
         """The masses between increasing ``edges`` of losses."""
@@ -54,22 +61,19 @@ class Subsampled:
             np.concatenate([np.zeros(empty), np.broadcast_to(values, inner.p.shape)])
             for values in (inner.p, inner.q, inner.p_error, inner.q_error)
         )
-        mixed = (1 - self.rate) * q + self.rate * p
-        error = np.maximum(p_error, q_error) * (1 + 8 * _U) + 8 * _U
+        here, error = mixed([(1 - self.rate, q, q_error), (self.rate, p, p_error)])
         infinite = self.rate * inner.infinite[0] * (1 - _U), self.rate * inner.infinite[1] * (1 + 2 * _U)
-        return Cells(mixed, q, error, q_error, inner.slack + slack, infinite)
+        return Cells(here, q, error, q_error, inner.slack + slack, infinite)
 
     def reversed(self) -> Subsampled:
         """The pair (Q, P)."""
         return Subsampled(self.pair, self.rate, not self.removes)
 
     def loss_range(self) -> tuple[float, float]:
-        """Ends of the finite losses."""
-        least = math.log1p(-self.rate) if self.rate < 1 else -math.inf
-        low, high = (max(least, self._after(end)) for end in self.pair.loss_range())
-        low, high = low - 16 * _U * (1 + abs(low)), high + 16 * _U * (1 + abs(high))
+        """Ends of the finite losses, outward; what only Q produces has the least one, log(1 - rate)."""
+        low, high = ends_after_sampling(self.pair.loss_range(), exact(self.rate))
         if self.pair.reversed().cells(np.array([0.0])).infinite[1] > 0:
-            low = min(low, least - 16 * _U * (1 + abs(least)))
+            low = min(low, ends_after_sampling((-math.inf, 0.0), exact(self.rate))[0])
         return (low, high) if self.removes else (-high, -low)
 
     @property
@@ -77,7 +81,7 @@ class Subsampled:
         """The losses of the extreme atoms, where the pair's own losses have atoms."""
         if getattr(self.pair, "lattice", None) is None:
             return None
-        low, high = (self._after(end) for end in self.pair.loss_range())
+        low, high = ends_after_sampling(self.pair.loss_range(), exact(self.rate))
         return (low, high) if self.removes else (-high, -low)
 
     @property
@@ -90,15 +94,31 @@ class Subsampled:
         """The loss of one of them."""
         return self._atoms[1] if self._atoms else 0.0
 
-    def _after(self, loss: float) -> float:
-        if loss > 1:
-            return loss + math.log(self.rate) + math.log1p((1 - self.rate) / self.rate * math.exp(-loss))
-        inner = self.rate * math.expm1(loss)
-        return math.log1p(inner) if inner > -1 else -math.inf
-
     def characteristic(self) -> Characteristic | None:
         """None: what is known of the pair's own does not carry over."""
         return None
+
+
+def ends_after_sampling(ends: tuple[float, float], rate: Fraction) -> tuple[float, float]:
+    """Ends around log(1 - rate + rate exp(l)) for the losses l between ``ends``; it grows with l.
+
+    >>> ends_after_sampling((-math.inf, 1.0), Fraction(1, 2))
+    (-0.693147, 0.620115)
+    """
+    with precision(_BITS):
+        low, high = (_after_sampling(end, rate) for end in ends)
+        return round_down(low), round_up(high)
+
+
+def _after_sampling(loss: float, rate: Fraction) -> flint.arb:
+    """Enclosed without cancellation: by log1p next to 1, as the logarithm of positive terms elsewhere."""
+    if rate == 1 or loss == math.inf:
+        return flint.arb(loss)
+    whole = arb_of(rate)
+    moved = whole * flint.arb(loss).expm1() if loss > -math.inf else -whole
+    if loss > 0 or 2 * moved > -1:
+        return moved.log1p()
+    return (arb_of(1 - rate) + (whole * flint.arb(loss).exp() if loss > -math.inf else 0)).log()
 
 
 def loss_before_sampling(edges: Floats, rate: float) -> tuple[Floats, float, Floats]:

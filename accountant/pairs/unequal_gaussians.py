@@ -11,6 +11,7 @@ import numpy as np
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.normal import interval_masses
 from accountant.pairs.base import Cells, Floats
+from accountant.pairs.lattice import charged
 
 __all__ = ["UnequalGaussians"]
 
@@ -63,17 +64,19 @@ class UnequalGaussians:
 
     def reversed(self) -> UnequalGaussians:
         """See ``Pair.reversed``: the standard deviations change places."""
+        if exact(self.sigma_p) == exact(self.sigma_q):
+            return self
         return UnequalGaussians(self.mean, self.sigma_q, self.sigma_p)
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``: the wider Gaussian has all the extreme losses of one sign."""
-        with precision(_BITS):
-            a, b, c = self._coefficients()
-            vertex = c - b * b / (4 * a) if a != 0 else c
+        """See ``Pair.loss_range``, outward: the wider Gaussian has all the extreme losses of one sign."""
         if exact(self.sigma_p) == exact(self.sigma_q):
             return -math.inf, math.inf
         wider = exact(self.sigma_p) > exact(self.sigma_q)
-        return (round_down(vertex), math.inf) if wider else (-math.inf, round_up(vertex))
+        with precision(_BITS):
+            a, b, c = self._coefficients()
+            vertex = c - b * b / (4 * a)
+            return (round_down(vertex), math.inf) if wider else (-math.inf, round_up(vertex))
 
     def characteristic(self) -> None:
         """None: the grid serves it."""
@@ -189,5 +192,4 @@ def _one(ends: Floats, mean: float, ratio: float) -> tuple[Floats, Floats]:
     if ratio == 1 and mean == 0:
         return masses, errors
     moved = 3 * _ULP * (np.abs(y) + 2 * mean) * np.exp(-y * y / 2)  # 3/sqrt(2 pi) leaves a fifth for rounding
-    charge = np.concatenate((moved, [0.0])) + np.concatenate(([0.0], moved))
-    return masses, np.minimum(errors + charge / masses, 1.0)
+    return charged(masses, errors, np.concatenate((moved, [0.0])) + np.concatenate(([0.0], moved)))

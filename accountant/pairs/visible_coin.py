@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from accountant.normal import SMALLEST_MASS
 from accountant.pairs.base import Cells, Floats, Pair
+from accountant.pairs.checks import pair_of
+from accountant.pairs.lattice import mixed
 
 __all__ = ["Nothing", "VisibleChoice", "visible_coin"]
-
-_ULP = 2.0**-52
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,12 @@ class VisibleChoice:
         ValueError: if a weight is not above 0, or the weights do not add up to exactly 1.
     """
 
-    branches: tuple[tuple[Number, Pair], ...]
+    branches: Sequence[tuple[Number, Pair]]
 
     def __post_init__(self) -> None:
-        for weight, _ in self.branches:
+        object.__setattr__(self, "branches", tuple((weight, pair) for weight, pair in self.branches))
+        for weight, pair in self.branches:
+            pair_of(pair)
             if exact(weight, "weight") <= 0:
                 raise ValueError(f"weight ({weight!r}) must be above 0")
         if (total := sum(exact(weight) for weight, _ in self.branches)) != 1:
@@ -73,8 +75,8 @@ class VisibleChoice:
     def cells(self, edges: Floats) -> Cells:
         """See ``Pair.cells``; all terms are positive, so relative errors do not grow."""
         found = [(exact(weight), pair.cells(edges)) for weight, pair in self.branches]
-        p, p_error = _mean([(float(w), x.p, x.p_error) for w, x in found])
-        q, q_error = _mean([(float(w), x.q, x.q_error) for w, x in found])
+        p, p_error = mixed([(float(w), x.p, x.p_error) for w, x in found])
+        q, q_error = mixed([(float(w), x.q, x.q_error) for w, x in found])
         slack = max(x.slack for _, x in found)
         return Cells(p, q, p_error, q_error, slack, _weighted([(w, x.infinite) for w, x in found]))
 
@@ -83,7 +85,7 @@ class VisibleChoice:
         return VisibleChoice(tuple((weight, pair.reversed()) for weight, pair in self.branches))
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``: around the ranges of all branches."""
+        """See ``Pair.loss_range``, outward: around the ranges of all branches."""
         lows, highs = zip(*(pair.loss_range() for _, pair in self.branches), strict=True)
         return min(lows), max(highs)
 
@@ -110,18 +112,6 @@ def visible_coin(pair: Pair, probability: Number) -> VisibleChoice:
         raise ValueError(f"probability ({probability!r}) must be above 0 and at most 1")
     idle: tuple[tuple[Number, Pair], ...] = ((1 - share, Nothing()),) if share < 1 else ()
     return VisibleChoice(((share, pair), *idle))
-
-
-def _mean(terms: list[tuple[float, Floats, float | Floats]]) -> tuple[Floats, Floats]:
-    """Sum of w x over the terms, and its relative error: at most the largest one and the rounding."""
-    total, error = np.zeros_like(terms[0][1]), np.zeros_like(terms[0][1])
-    for weight, masses, its in terms:
-        total += weight * masses
-        error += weight * masses * its
-    tiny = (total < SMALLEST_MASS) & np.any([masses > 0 for _, masses, _ in terms], axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        relative = np.where(total > 0, error / total, 0.0) * (1 + 1e-9) + (len(terms) + 4) * _ULP
-    return np.where(tiny, SMALLEST_MASS, total), np.where(tiny, 1.0, np.minimum(relative, 1.0))
 
 
 def _weighted(terms: list[tuple[Fraction, tuple[float, float]]]) -> tuple[float, float]:

@@ -30,11 +30,12 @@ def chi_square_tail(point: flint.arb, noncentral: flint.arb, degrees: int) -> fl
         return (point / 2).gamma_upper(flint.arb(degrees) / 2, regularized=1)
     inner, outer = noncentral.sqrt(), point.sqrt()
     q, z, order = outer / inner, inner * outer, degrees / 2 - 1
-    weight, lowest = (-((outer - inner) ** 2) / 2).exp(), 0.5 if degrees % 2 else 1.0
+    gap = outer - inner  # times itself: Arb's power of a ball around 0 is no number
+    weight, lowest = (-(gap * gap) / 2).exp(), 0.5 if degrees % 2 else 1.0
     found = flint.arb(0)
     if order >= lowest:
         found = q ** flint.arb(lowest) * finite_sum(z, q, lowest, int(order - lowest) + 1, Weights())
     if degrees % 2:
         root = flint.arb(2).sqrt()
-        return weight * found + (((outer - inner) / root).erfc() + ((outer + inner) / root).erfc()) / 2
+        return weight * found + ((gap / root).erfc() + ((outer + inner) / root).erfc()) / 2
     return weight * (found + endless_sum(z, 1 / q, 0, Weights()))

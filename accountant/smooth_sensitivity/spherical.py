@@ -124,7 +124,7 @@ def _apart(shift: Fraction, log_ratio: Fraction, dimension: int, epsilon: Fracti
 
 def _outside(ball: _Ball, scale: flint.arb) -> flint.arb:
     """P the wider one: the loss exceeds epsilon outside the ball."""
-    weight = (-(ball.near**2) / 2).exp()
+    weight = (-(ball.near * ball.near) / 2).exp()  # no power: of a ball around 0 Arb's is no number
     if ball.dimension % 2:
         root, r = ball.u.sqrt(), (ball.rate / 2).exp()
         wide = _tail(-ball.near) + _tail(root * (1 + ball.q))
@@ -137,7 +137,7 @@ def _outside(ball: _Ball, scale: flint.arb) -> flint.arb:
 
 def _inside(ball: _Ball, scale: flint.arb) -> flint.arb:
     """P the narrower one: the loss exceeds epsilon inside the ball."""
-    weight, growth, first = (-(ball.far**2) / 2).exp(), ball.rate.exp(), ball.order + 1
+    weight, growth, first = (-(ball.far * ball.far) / 2).exp(), ball.rate.exp(), ball.order + 1
     step = ball.q * growth
     try:
         return weight * step**first * endless_sum(ball.z, step, first, Weights(ball.rate, 0, 1))
