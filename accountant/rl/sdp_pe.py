@@ -18,6 +18,7 @@ from typing import Any
 
 from accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from accountant.binomial import MOST_TRIALS
 from accountant.bounds import Bound, exactly
 from accountant.calibration import UnreachableTargetError, neighbours_of
 from accountant.enclosures import arb_of, bound_of, exact, precision
@@ -51,6 +52,12 @@ class ShuffledCountParameters(Parameters):
     encoding: str = parameter(
         Choice("bits", "sum"), "1", "messages: data and noise as single bits, or each user's printed sum"
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.encoding == "bits" and self.users * self.noise_bits > MOST_TRIALS:
+            rule = f"such that users * ceil(threshold / users) is at most {MOST_TRIALS:.0e}"
+            raise ValueError(f"threshold ({self.threshold!r}) must be {rule}")
 
     @property
     def noise_bits(self) -> int:
@@ -120,10 +127,7 @@ def _sum(parameters: ShuffledCountParameters) -> Accounted:
         attained=Attained(
             _Leak(leak), "one user's bit 0 against 1 among users who all hold 1: the message 0"
         ),
-        notes=(
-            _ONE_COUNTER,
-            "the printed encoding is no better than sending each message with its sender's name",
-        ),
+        notes=(_ONE_COUNTER, _ALONE if parameters.noise_bits else _NAMED),
     )
 
 
@@ -169,11 +173,11 @@ def _published(parameters: ShuffledCountParameters, own: Guarantee, statement: s
 def _calibrate(
     parameters: ShuffledCountParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[ShuffledCountParameters, ShuffledCountParameters]:
-    """The least tau from which on the target is met, and one just below that misses it.
+    """A tau that meets the target, and one next to it that misses; behind the former no miss is found.
 
-    Delta rises and falls in tau below n (a peak for each threshold of the sum): what is returned lies behind
-    the last peak above the target (``accountant.shuffling.peaks``). From tau = n on it falls with every
-    further fair bit.
+    Delta rises and falls in tau below n (peaks in either direction): what is returned lies behind the last
+    peak found above the target (``accountant.shuffling.peaks``, which looks at some, not at all). For the
+    printed sums it falls in tau. From tau = n on it falls with every further fair bit.
     """
     guarantee(parameters, adjacency)
     target, failure = exact(epsilon, "epsilon"), exact(delta, "delta")
@@ -192,26 +196,46 @@ def _calibrate(
     def misses(tau: float) -> bool:
         return view(replace(parameters, threshold=tau)).delta(above).lower > failure
 
-    enough = float(users)
-    if parameters.encoding == "bits" and meets(enough):
-        low, high = last_crossing(users, below, above, failure)
-        return replace(parameters, threshold=high), replace(parameters, threshold=low)
-    bits = _least_bits(lambda m: meets(float(users * m)), _MOST // users)
-    pair = math.nextafter(float(users * (bits - 1)), math.inf), float(users * (bits - 1))
-    if bits < 2 or not (meets(pair[0]) and misses(pair[1])):
+    if parameters.encoding == "sum" and failure >= Fraction(1, 2):
+        pair = _single_bits(2 * users * (1 - failure), float(users), meets, misses)
+        return replace(parameters, threshold=pair[0]), replace(parameters, threshold=pair[1])
+    if parameters.encoding == "bits" and meets(float(users)):
+        pair = last_crossing(users, below, above, failure)[::-1]
+    else:
+        bits = _least_bits(lambda m: meets(float(users * m)), _MOST // users)
+        pair = math.nextafter(float(users * (bits - 1)), math.inf), float(users * (bits - 1))
+    if not (meets(pair[0]) and misses(pair[1])):
         raise ArithmeticError(
             f"epsilon ({epsilon!r}) at delta ({delta!r}) is not decided near tau = {pair[1]!r}"
         )
     return replace(parameters, threshold=pair[0]), replace(parameters, threshold=pair[1])
 
 
+def _single_bits(
+    crossing: Fraction, most: float, meets: Callable[[float], bool], misses: Callable[[float], bool]
+) -> tuple[float, float]:
+    """Doubles around the tau with 1 - tau/(2n) = delta, moved on, up to n, until rounded deltas agree."""
+    low, high = neighbours_of(crossing)
+    high = low if low == crossing else high
+    low, step = math.nextafter(high, 0), math.ulp(high)
+    while high < most and not meets(high):
+        high, step = min(high + step, most), 2 * step
+    step = math.ulp(low)
+    while low > _LEAST and not misses(low):
+        low, step = max(low - step, _LEAST), 2 * step
+    return high, max(low, _LEAST)
+
+
+_LEAST = math.ulp(0.0)
+
+
 def _least_bits(enough: Callable[[int], bool], most: int) -> int:
     """The least number of fair bits each that is enough; more is better (adding a fair bit is processing)."""
     low, high = 0, 1
     while not enough(high):
-        low, high = high, 2 * high
-        if high > most:
+        if high >= most:
             raise UnreachableTargetError(f"no threshold up to {_MOST:.0e} meets the target")
+        low, high = high, min(2 * high, most)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)

@@ -1,13 +1,15 @@
 """Where more noise is not less delta: the peaks of a shuffled count's delta over the chance of a noise bit.
 
 With n noise bits of chance p, the event "at most K" is the best one for p in one interval; there delta
-first rises to its peak at p_K = K s/(n - K + K s), s = exp(epsilon), and then falls. So the target is met
-from p on only if p lies on the falling side of the last peak above it (docs/notes/shuffling.md).
+first rises to its peak at p_K = K s/(n - K + K s), s = exp(epsilon), and then falls. The other direction has
+the mirror image of these peaks, at 1 - p_K. Behind the last peak above a target, in either direction, each
+direction crosses the target once at most (docs/notes/shuffling.md).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
@@ -19,42 +21,63 @@ from accountant.shuffling.view import BinomialView, hockey_stick
 
 __all__ = ["last_crossing", "peak"]
 
-_ONE = Fraction(1)
 
+def peak(trials: int, epsilon: Fraction, last: int, *, mirrored: bool = False) -> tuple[Fraction, flint.arb]:
+    """A chance p next to a peak of one direction, and that direction's delta there.
 
-def peak(trials: int, epsilon: Fraction, last: int) -> tuple[Fraction, flint.arb]:
-    """A chance p next to the peak of the event "at most ``last``", and delta there (one direction).
+    The event is that the sum is at most ``last``; mirrored, that all but ``last`` or fewer are 1.
 
     >>> where, height = peak(100, Fraction(1), 5)
     >>> 0.12 < where < 0.13
     True
     """
-    scale = math.exp(epsilon)
-    chance = Fraction(last * scale / (trials - last + last * scale)) if last else Fraction(0)
-    return chance, refined(partial(hockey_stick, trials, chance, 0 * _ONE, _ONE, epsilon))
+    scale, rest = _scale(epsilon), trials - last
+    weights = (last, rest * scale) if mirrored else (last * scale, rest)
+    chance = Fraction(weights[0] / (weights[0] + weights[1])) if last else Fraction(0)
+    moved = 1 - chance if mirrored else chance
+    return chance, refined(partial(hockey_stick, trials, moved, Fraction(0), Fraction(1), epsilon))
+
+
+def _scale(epsilon: Fraction) -> float:
+    """exp(epsilon), as far as doubles go: beyond, all peaks but the first are next to 1."""
+    return math.exp(min(epsilon, Fraction(600)))
 
 
 def last_crossing(users: int, below: Fraction, above: Fraction, target: Fraction) -> tuple[float, float]:
-    """Thresholds tau = 2 n p, 1e-9 apart or less: missed at the first, met at the second and behind it.
+    """Thresholds tau = 2 n p next to each other: missed at the first, met at the second.
 
-    The bisection over peaks takes them to fall (observed, not proved); the next 64 peaks behind the answer
-    are looked at, and others up to the last one, each 1.5 times as far.
-
-    Raises:
-        ArithmeticError: if a peak behind the answer is found to miss the target.
+    For a target below 1 that tau = n meets. Behind the second, none of the peaks that were looked at is above
+    the target: in each direction the next 64, and others up to the last one, each 1.5 times as far. That
+    there is none at all is observed, not proved.
     """
+    counts = (_last_peak(users, below), _last_peak(users, below, mirrored=True))
+    lefts = [
+        _last_above(partial(peak, users, below, mirrored=mirrored), count, target)
+        for mirrored, count in zip((False, True), counts, strict=True)
+    ]
+    return _bisect(users, below, above, target, min(2 * users * float(max(lefts)), float(users)))
+
+
+def _last_above(
+    peak_at: Callable[[int], tuple[Fraction, flint.arb]], most: int, target: Fraction
+) -> Fraction:
+    """Where the last of the peaks 0 .. ``most`` is that is not below the target; the first one always is."""
     goal = arb_of(target)
-    most = _last_peak(users, below)
-    low, high = -1, most + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if peak(users, below, middle)[1] > goal else (low, middle)
-    for later in _behind(high, most):
-        if not peak(users, below, later)[1] <= goal:
-            raise ArithmeticError(f"delta rises above its target again behind threshold {high}")
-    left = 2 * users * float(peak(users, below, max(low, 0))[0])
-    right = 2 * users * float(peak(users, below, high)[0]) if high <= most else float(users)
-    return _bisect(users, below, above, target, left, right)
+
+    def is_above(index: int) -> bool:
+        return not peak_at(index)[1] <= goal
+
+    low = most if is_above(most) else 0
+    while low < most:
+        high = most
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if is_above(middle) else (low, middle)
+        later = next((index for index in reversed(_behind(high, most)) if is_above(index)), None)
+        if later is None:
+            break
+        low = later
+    return peak_at(low)[0]
 
 
 def _behind(first: int, most: int) -> list[int]:
@@ -65,21 +88,21 @@ def _behind(first: int, most: int) -> list[int]:
     return found
 
 
-def _last_peak(users: int, epsilon: Fraction) -> int:
+def _last_peak(users: int, epsilon: Fraction, *, mirrored: bool = False) -> int:
     """The last event whose peak lies at p <= 1/2."""
-    scale = math.exp(epsilon)
-    return max(0, math.floor(users / (1 + scale)) - 1)
+    scale = _scale(epsilon)
+    return math.floor(users / (1 + 1 / scale) if mirrored else users / (1 + scale))
 
 
 def _bisect(
-    users: int, below: Fraction, above: Fraction, target: Fraction, left: float, right: float
+    users: int, below: Fraction, above: Fraction, target: Fraction, left: float
 ) -> tuple[float, float]:
-    """Between two peaks delta falls to its trough and rises again, staying below the later peak."""
+    """Between the last peak above the target and tau = n: each direction crosses it once at most."""
 
     def view(tau: float) -> BinomialView:
         return BinomialView(users, Fraction(tau) / (2 * users))
 
-    low, high = left, right
+    low, high = left, float(users)
     for _ in range(200):
         middle = (low + high) / 2
         if high - low <= 1e-10 * high or not low < middle < high:

@@ -35,7 +35,7 @@ BITS = Statement(
 )  # fmt: skip
 
 SUMS = Statement(
-    "classic.shuffled_sums", "project", "The printed sums are no better shuffled than signed",
+    "classic.shuffled_sums", "project", "With more users than tau, the printed sums are no better shuffled than signed",
     Source(PAPER, VERSION, "Section V, z_i sent as one number", "classic.shuffled_sums"),
     "With n > tau users and noise bits of chance q = tau/(2n): among users who all hold 1, only a user who holds 0 can send the message "
     "0, which happens with chance 1 - q; and one user's message alone, unshuffled, has delta(epsilon) = 1 - q at every epsilon. So the "

@@ -9,7 +9,7 @@ import pytest
 
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from accountant.calibration import UnreachableTargetError
-from accountant.rl.sdp_pe import ACCOUNTANT, ShuffledCountParameters, guarantee, view
+from accountant.rl.sdp_pe import ACCOUNTANT, ShuffledCountParameters, _least_bits, guarantee, view
 
 REPLACE = Adjacency.REPLACE
 
@@ -88,6 +88,75 @@ def test_calibration_by_whole_fair_bits(users, encoding):
     meets, misses = ACCOUNTANT.calibrate(start, REPLACE, "0.1", "1e-6")
     assert meets.noise_bits == misses.noise_bits + 1
     assert view(meets).delta("0.1").upper <= 1e-6 < view(misses).delta("0.1").lower
+
+
+MISSED_AGAIN = [
+    (3, ".05", 0.4272152749627433, 1.934),
+    (50, ".5", 0.006214285802161813, 48.117),
+]
+
+
+@pytest.mark.parametrize(("users", "epsilon", "delta", "again"), MISSED_AGAIN)
+def test_no_threshold_behind_the_answer_misses(users, epsilon, delta, again):
+    """The last peaks below tau = n count, and those of the other direction."""
+    assert view(ShuffledCountParameters(users, again, "bits")).delta(epsilon).lower > delta
+    start = ShuffledCountParameters(users, 1.0, "bits")
+    meets, misses = ACCOUNTANT.calibrate(start, REPLACE, epsilon, delta)
+    assert misses.threshold < meets.threshold
+    assert meets.threshold > again
+    for step in range(300):
+        tau = meets.threshold + (users - meets.threshold) * step / 300
+        assert view(ShuffledCountParameters(users, tau, "bits")).delta(epsilon).upper <= delta
+
+
+@pytest.mark.parametrize("users", [1, 2, 3, 5, 12, 40])
+@pytest.mark.parametrize("epsilon", ["0.05", "0.5", "2"])
+def test_targets_at_the_waves_are_met_for_good(users, epsilon):
+    taus = [users * i / 240 for i in range(1, 241)]
+    deltas = [view(ShuffledCountParameters(users, tau, "bits")).delta(epsilon) for tau in taus]
+    for target in {deltas[i].upper * 1.001 for i in range(7, 240, 19)}:
+        if not deltas[-1].upper <= target < 1:
+            continue
+        start = ShuffledCountParameters(users, 1.0, "bits")
+        meets = ACCOUNTANT.calibrate(start, REPLACE, epsilon, target)[0]
+        assert all(d.lower <= target for tau, d in zip(taus, deltas, strict=True) if tau > meets.threshold)
+
+
+@pytest.mark.parametrize("delta", ["0.5", "0.6", "0.9", "0.999999"])
+def test_printed_sums_above_a_half(delta):
+    start = ShuffledCountParameters(100, 50.0, "sum")
+    meets, misses = ACCOUNTANT.calibrate(start, REPLACE, "1", delta)
+    assert meets.threshold == pytest.approx(200 * (1 - float(delta)), rel=1e-9)
+    assert misses.threshold == pytest.approx(meets.threshold, rel=1e-9)
+    exact = Fraction(delta)
+    assert 1 - Fraction(meets.threshold) / 200 <= exact < 1 - Fraction(misses.threshold) / 200
+    assert exact < view(misses).delta(1).lower
+
+
+def test_what_printed_sums_hide_is_said():
+    assert "no more than" in found(50, 10.0, "sum").notes[1]
+    few = found(3, 9.0, "sum")
+    assert "may hide a little more" in few.notes[1]
+    zero, one = (multiset_law((bit, 1, 0), 9.0, "sum") for bit in (0, 1))
+    assert stick(zero, one, 1.0) < few.guarantee.delta(0).lower  # it does
+
+
+def test_the_largest_number_of_fair_bits_is_tried():
+    assert _least_bits(lambda m: m >= 1500, 1666) == 1500
+    assert _least_bits(lambda m: m >= 1666, 1666) == 1666
+    assert _least_bits(lambda m: True, 1) == 1
+    with pytest.raises(UnreachableTargetError):
+        _least_bits(lambda m: m >= 1667, 1666)
+
+
+def test_extreme_targets_and_parameters():
+    start = ShuffledCountParameters(1000, 1.0, "bits")
+    for epsilon in (50, 1000, 1e6):
+        meets, misses = ACCOUNTANT.calibrate(start, REPLACE, epsilon, "1e-3")
+        assert view(meets).delta(epsilon).upper <= 1e-3 < view(misses).delta(epsilon).lower
+    with pytest.raises(ValueError, match="threshold"):
+        ShuffledCountParameters(10**12 - 1, 1e15, "bits")
+    assert ShuffledCountParameters(1, 1e15, "sum").noise_bits == 10**15
 
 
 def test_what_is_printed():
