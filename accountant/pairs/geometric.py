@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+import numpy as np
 
 from accountant.enclosures import Number, arb_of, exact, precision, round_up
 from accountant.pairs.base import Cells, Floats
-from accountant.pairs.lattice import listed
+from accountant.pairs.lattice import floored
 
 __all__ = ["Geometric"]
 
 _BITS = 192
-_MOST_SHIFT, _MOST_LOSS = 10**5, 600
+_U = 2.0**-53
+_MOST_SHIFT, _MOST_LOSS, _WIDEST = 10**5, 600, 10**290
 
 
 @dataclass(frozen=True)
@@ -30,15 +34,15 @@ class Geometric:
     array([0.268941, 0.731059])
 
     Raises:
-        ValueError: unless scale is above 0, shift is an integer in [1, 100000] and shift/scale <= 600.
+        ValueError: unless 0 < scale <= 1e290, shift is an integer in [1, 100000] and shift/scale <= 600.
     """
 
     scale: Number
     shift: int = 1
 
     def __post_init__(self) -> None:
-        if exact(self.scale, "scale") <= 0:
-            raise ValueError(f"scale ({self.scale!r}) must be above 0")
+        if not 0 < exact(self.scale, "scale") <= _WIDEST:
+            raise ValueError(f"scale ({self.scale!r}) must be above 0 and at most 1e290")
         if (
             isinstance(self.shift, bool)
             or not isinstance(self.shift, int)
@@ -61,22 +65,38 @@ class Geometric:
         return float(self.shift % 2 / exact(self.scale))
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``Pair.cells``: shift + 1 groups of outcomes, from x >= shift down to x <= 0."""
-        with precision(_BITS + 2 * _MOST_LOSS):
-            unit = arb_of(1 / exact(self.scale))
-            step = (-unit).exp()
-            ends, inner = 1 / (1 + step), (1 - step) / (1 + step)
-            places = range(self.shift - 1, 0, -1)
-            losses = [(self.shift - 2 * x) * unit for x in (self.shift, *places, 0)]
-            p = [step**self.shift * ends, *(inner * step**x for x in places), ends]
-            return listed(edges, losses, p, p[::-1])
+        """See ``Pair.cells``: groups 0 (of x <= 0) to shift (of x >= shift), losses falling by 2/scale.
+
+        Loss at least e means x at most (shift - e scale)/2; the masses between are geometric sums.
+        """
+        scale, top = float(exact(self.scale)), float(self.shift / exact(self.scale))
+        last = np.floor((self.shift - np.clip(edges, -2 * top, 2 * top) * scale) / 2)
+        ends = np.concatenate(([self.shift], np.clip(last, -1, self.shift), [-1]))
+        low, high = ends[1:] + 1, ends[:-1]
+        error, some = _U * (2 * top + 40), low <= high
+        p, p_error = floored(self._masses(low, high), error, some)
+        q, q_error = floored(self._masses(self.shift - high, self.shift - low), error, some)
+        return Cells(p, q, p_error, q_error, 16 * _U * top)
+
+    def _masses(self, low: Floats, high: Floats) -> Floats:
+        """P-masses of the groups from ``low`` to ``high``, none where low > high.
+
+        Every argument of an exponential is within 2 roundings, at most ``shift/scale`` in size.
+        """
+        unit, shift = float(1 / exact(self.scale)), self.shift
+        first = np.clip(low, 1, shift)
+        count = np.maximum(np.minimum(high, shift - 1) - first + 1, 0)
+        inner = np.exp(-first * unit) * -np.expm1(-count * unit)
+        lowest = np.where((low <= 0) & (high >= 0), 1.0, 0.0)
+        highest = np.where((low <= shift) & (high >= shift), math.exp(-shift * unit), 0.0)
+        return np.asarray((inner + lowest + highest) / (1 + math.exp(-unit)))
 
     def reversed(self) -> Geometric:
         """The pair itself: reflecting the output exchanges P and Q."""
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``."""
+        """See ``Pair.loss_range``: outward."""
         with precision(_BITS):
             end = round_up(arb_of(self.shift / exact(self.scale)))
         return -end, end
