@@ -80,7 +80,12 @@ def test_no_surplus_is_given_twice_on_the_grid(rate: float, sigma: float, steps:
 
 @pytest.mark.parametrize(
     ("rate", "sigma", "steps", "delta", "width"),
-    [(2.2e-5, 121.0, 5648, 2e-23, 1e-3), (7.66e-3, 87.8, 3, 1e-30, 1e-6)],
+    [
+        (1e-6, 200.0, 10**6, 1e-22, 1e-2),
+        (3.42e-6, 6660.0, 2, 1.5e-20, 1e-3),
+        (2.2e-5, 121.0, 5648, 2e-23, 1e-3),
+        (7.66e-3, 87.8, 3, 1e-30, 1e-6),
+    ],
 )
 def test_small_rates_are_answered(rate: float, sigma: float, steps: int, delta: float, width: float) -> None:
     pair = SubsampledGaussian(rate, sigma)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from accountant.pairs.base import Floats
-from accountant.privacy_loss.convolution import circular_power
+from accountant.privacy_loss.convolution import Noise, circular_power
 from accountant.privacy_loss.crossing import LEAST_DELTA
 from accountant.privacy_loss.grid import LossLaw
 
@@ -42,7 +42,8 @@ class LossSum:
 
     With ``sign`` 1 the profile is an upper bound, with -1 a lower one. ``outer`` and ``inner`` hold, for each
     grid point n of the window from ``start`` on, the sums over m >= n of mass(m) and of mass(m) times
-    exp(-(m - n) step), up to the factor exp(``log_scale``).
+    exp(-(m - n) step), up to the factor exp(``log_scale``); ``rise`` is their difference, summed by itself:
+    nothing cancels, however small the losses are.
     """
 
     sign: int
@@ -51,6 +52,7 @@ class LossSum:
     offset: float
     outer: Floats
     inner: Floats
+    rise: Floats
     log_scale: float
     beyond: float
     outside: float
@@ -81,18 +83,20 @@ class LossSum:
         return max(here, float(self.falling[max(index, 0)]))
 
     def _above(self, at: float, index: int, rounding: float) -> float:
-        """The value outer - e^at inner; the first summand may be missing by rounding."""
-        # e^(at - point), of a point just above: the exponent is between -step and rounding.
-        shrink = math.exp(at - (self.start + index) * self.step) * (1 - 2 * rounding - 16 * _U)
-        value = self.outer[index] * (1 + self._slop) - shrink * self.inner[index] * (1 - self._slop)
-        value = max(value, 0.0) + self.outer[max(index - 1, 0)] * 4 * rounding
+        """The value rise + (1 - e^(at - point)) inner; the first summand may be missing by rounding."""
+        # The point is just above: the exponent is between -step and rounding.
+        gain = -math.expm1(at - (self.start + index) * self.step) + 2 * rounding + 16 * _U
+        value = (self.rise[index] + max(gain, 0.0) * self.inner[index]) * (1 + self._slop)
+        value += self.outer[max(index - 1, 0)] * 4 * rounding
         value += self.noise * max(math.exp(-self.tilt * index), 1e-260) * (1 + 1e-9)
         total = float(value * self._scale + self.beyond + self.infinite) * (1 + 8 * _U)
         return min(1.0, max(total, LEAST_DELTA))
 
     def _below(self, at: float | Floats, index: NDArray[np.intp], rounding: float) -> Floats:
-        shrink = np.exp(at - (self.start + index) * self.step) * (1 + 2 * rounding + 32 * _U)
-        value = self.outer[index] * (1 - self._slop) - shrink * self.inner[index] * (1 + self._slop)
+        gain = -np.expm1(at - (self.start + index) * self.step) - 2 * rounding - 32 * _U
+        value = self.rise[index] * (1 - self._slop) + gain * self.inner[index] * (
+            1 - np.sign(gain) * self._slop
+        )
         value -= (self.outside + self.noise) * np.exp(-self.tilt * index) * (1 + 1e-9)
         total = np.maximum(value, 0.0) * self._scale
         total = np.where(total >= LEAST_DELTA, total, 0.0) + self.infinite
@@ -115,7 +119,7 @@ class LossSum:
     @property
     def _slop(self) -> float:
         """The rounding of sums of n terms, with exp(-step) charged 9 units and two operations a term."""
-        return (12 * len(self.outer) + 64) * _U
+        return (24 * len(self.outer) + 64) * _U
 
     @property
     def _scale(self) -> float:
@@ -158,6 +162,8 @@ def sum_of_losses(
     backwards = (kept * weight)[::-1]
     outer = np.cumsum(backwards)[::-1]
     inner = lfilter([1.0], [1.0, -math.exp(-step)], backwards)[::-1]
+    # The sum of mass (1 - exp(-k step)) is exp(-step) times the one a point on, and (1 - exp(-step)) outer.
+    rise = lfilter([0.0, -math.expm1(-step)], [1.0, -math.exp(-step)], outer[::-1])[::-1]
     xs = [(x, law.first, count) for (x, _), (law, count) in zip(tilted, laws, strict=True)]
     below, above = _chernoff(xs, window.first - 1, -slopes[0]), _chernoff(xs, window.end, slopes[1])
     below = below if sum(count * first for _, first, count in xs) < window.first else 0.0
@@ -170,10 +176,21 @@ def sum_of_losses(
     log_beyond = log_scale - tilt * (window.end - start) + (math.log(above) if above else -math.inf)
     beyond = math.exp(min(log_beyond * (1 - 4 * _U) + 1e-9, 700.0)) if sign > 0 else 0.0
     infinite = _infinite(laws, sign)
-    error = noise.of_geometric_sum(tilt, len(kept))
+    spacing = step + 32 * _U * (abs(offset) + step * (abs(start) + 3 * len(kept)))  # with ``rounding`` in it
+    error = _noise(noise, tilt, spacing, len(kept))
     return LossSum(
-        sign, step, start, offset, outer, inner, log_scale, beyond, above + below, error, tilt, infinite
+        sign, step, start, offset, outer, inner, rise, log_scale, beyond, above + below, error, tilt, infinite
     )
+
+
+def _noise(noise: Noise, tilt: float, step: float, length: int) -> float:
+    """A bound on the noise in the profile, whose k-th mass counts 1 - exp(-x), x at most (k + 1) step.
+
+    That is at most 1, and at most (k + 1) step; (k + 1) exp(-tilt k/2) is largest where k + 1 = 2/tilt.
+    """
+    largest = max(1.0, math.exp(tilt / 2 - 1) * 2 / tilt) if tilt < 2 else 1.0
+    gained = step * largest * noise.of_geometric_sum(tilt / 2, length) * (1 + 1e-12)
+    return min(noise.of_geometric_sum(tilt, length), gained)
 
 
 _TINY = 1e-300
