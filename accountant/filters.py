@@ -45,6 +45,13 @@ class _Filter(Generic[Cost]):
     spent: _Amounts = field(default=(), kw_only=True)
     """What has been spent of each amount; empty at the start."""
 
+    def __post_init__(self) -> None:
+        limits = self._limits()
+        if self.spent and len(self.spent) != len(limits):
+            raise ValueError(f"spent ({self.spent!r}) must hold {len(limits)} amounts, or none")
+        for amount in self.spent:
+            _amount(amount)
+
     def _limits(self) -> _Amounts:
         raise NotImplementedError
 
@@ -70,6 +77,11 @@ class _Filter(Generic[Cost]):
         return replace(self, spent=self._after(cost))
 
 
+def _amount(spent: Fraction) -> None:
+    if exact(spent, "spent") < 0:
+        raise ValueError(f"spent ({spent!r}) must be at least 0")
+
+
 @dataclass(frozen=True)
 class GaussianFilter(_Filter[GaussianDP]):
     """Admits Gaussian-DP releases while the squares of their mus add up to at most mu squared.
@@ -81,13 +93,10 @@ class GaussianFilter(_Filter[GaussianDP]):
     Source: Smith and Thakurta, arXiv:2210.17520v1; Koskela, Tobaben and Honkela, arXiv:2209.15596v2.
 
     Raises:
-        ValueError: for a mu that is no number of at least 0.
+        ValueError: for a mu, or an amount spent, that is no number of at least 0.
     """
 
     mu: Number
-
-    def __post_init__(self) -> None:
-        self._limits()
 
     @property
     def guarantee(self) -> GaussianDP:
@@ -111,13 +120,10 @@ class ZCDPFilter(_Filter[ZCDP]):
     Source: Feldman and Zrnic, arXiv:2008.11193v4, Theorem 4.5, at every order.
 
     Raises:
-        ValueError: for a rho that is no number of at least 0.
+        ValueError: for a rho, or an amount spent, that is no number of at least 0.
     """
 
     rho: Number
-
-    def __post_init__(self) -> None:
-        self._limits()
 
     @property
     def guarantee(self) -> ZCDP:
@@ -153,6 +159,7 @@ class RenyiFilter(_Filter[RenyiDP]):
     """(order, what the curves may add up to there), for each order."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         Orders(listed=tuple(order for order, _ in self._table()))
 
     @property
@@ -217,6 +224,7 @@ class ApproxFilter(_Filter[ApproxDP]):
         if not 0 <= slack <= delta:
             raise ValueError(f"slack ({self.slack!r}) must be in [0, delta]")
         object.__setattr__(self, "rho", _rho(epsilon, slack) if slack else 0.0)
+        super().__post_init__()
 
     @property
     def guarantee(self) -> ApproxDP:
@@ -260,7 +268,8 @@ class ApproxOdometer:
     arXiv:2203.05481v4. Proof of the constants: docs/notes/composition.md.
 
     Raises:
-        ValueError: for a delta outside (0, 1), or a first budget that is not above 0.
+        ValueError: for a delta outside (0, 1), a first budget that is not above 0, or a negative amount
+            spent.
     """
 
     delta: Number
@@ -273,6 +282,7 @@ class ApproxOdometer:
             raise ValueError(f"delta ({self.delta!r}) must be in (0, 1)")
         if exact(self.first, "first") <= 0:
             raise ValueError(f"first ({self.first!r}) must be above 0")
+        _amount(self.spent)
 
     def spend(self, cost: ZCDP) -> ApproxOdometer:
         """The odometer after a release of this cost."""

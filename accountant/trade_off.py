@@ -3,23 +3,26 @@
 f(alpha) is the least false negative rate of a test between two neighbours that raises a false alarm with
 probability alpha. It is the conjugate of the privacy profile: with Delta(t) = delta(log t) for t >= 1 and
 Delta(t) = 1 - t + t delta(-log t) below, f(alpha) = sup over t > 0 of 1 - Delta(t) - t alpha. Every t gives a
-lower end; Delta is convex, so secants through three values give the upper one (docs/notes/trade_off.md).
+lower end; where delta is convex in e^epsilon, secants through three values give the upper one
+(docs/notes/trade_off.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from functools import partial, singledispatch
+from functools import cache, partial, reduce, singledispatch
 
 import flint
 import numpy as np
 from numpy.typing import NDArray
 
 from accountant.bounds import Bound
+from accountant.conversion import OPTIMAL
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from accountant.notions import ApproxDP, GaussianDP, Guarantee, ends_of
-from accountant.orders import lowest
+from accountant.notions import ZCDP, ApproxDP, GaussianDP, Guarantee, RenyiDP, ends_of
+from accountant.orders import Orders, lowest
 
 __all__ = ["advantage", "attack_success", "power", "trade_off", "trade_off_curve"]
 
@@ -31,7 +34,8 @@ def trade_off(guarantee: Guarantee, alpha: Number) -> Bound:
     """Ends around f(alpha), the false negative rate that the guarantee imposes at false positive rate alpha.
 
     A guarantee speaks of both directions of the neighbouring relation, so f is its own inverse: the same
-    function gives the false positive rate at a false negative rate.
+    function gives the false positive rate at a false negative rate. The upper end supposes that delta is
+    convex in e^epsilon, as every optimum over pairs of distributions is, or the least of such (``routes``).
 
     Source: Dong, Roth and Su, arXiv:1905.02383v3, Propositions 5 and 6 (the duality).
 
@@ -121,43 +125,105 @@ def _rate(value: Number, name: str) -> Fraction:
 
 @singledispatch
 def _ends(guarantee: Guarantee, alpha: Fraction) -> tuple[flint.arb, flint.arb]:
-    """Ends of f(alpha) from the privacy profile; alpha is below 1."""
+    """Ends of f(alpha) from the privacy profile; alpha is below 1.
+
+    A guarantee that is the least of several, its ``routes``, has the greatest of their trade-off functions:
+    its profile need not be convex, and a search over t would stop at one route's top.
+    """
+    routes = getattr(guarantee, "routes", None)
+    return _by_profile(guarantee, alpha) if routes is None else _greatest(routes, alpha)
+
+
+def _greatest(routes: Iterable[Guarantee], alpha: Fraction) -> tuple[flint.arb, flint.arb]:
+    ends = [_ends(route, alpha) for route in routes]
+    return tuple(reduce(lambda one, other: one.max(other), side) for side in zip(*ends, strict=True))
+
+
+def _by_profile(guarantee: Guarantee, alpha: Fraction) -> tuple[flint.arb, flint.arb]:
+    """The same where delta is convex in e^epsilon: the top on either side of t = 1."""
     if alpha == 0:
         return 1 - flint.arb(guarantee.delta(_REACH).upper), flint.arb(1)
-    at = partial(_line, guarantee, arb_of(alpha))
-
-    def height(position: float) -> float:
-        reached, missing = (value.mid() for value in (at(position)[0], 1 - at(position)[0]))
-        if missing <= 0:
-            return -1e6
-        return float((missing / reached).log()) if reached > 0 else 1e4 + float(missing.log())
-
-    best = lowest(height, 0.5, 1.0, 1e-9, _REACH)
-    uppers = [_secants(at, best, offset) for offset in (1e-6, 1e-4, 1e-2, 0.3, 3.0, 30.0)]
-    return at(best)[0], min((arb_of(1 - alpha), *uppers), key=lambda end: float(end.upper()))
+    rate = arb_of(alpha)
+    above = _top(partial(_above_one, guarantee, rate), flint.arb(1), 1 / rate)
+    below = _top(partial(_below_one, guarantee, rate), flint.arb(0), flint.arb(1))
+    return above[0].max(below[0]), above[1].max(below[1]).min(arb_of(1 - alpha))
 
 
-def _line(guarantee: Guarantee, alpha: flint.arb, position: float) -> tuple[flint.arb, flint.arb, flint.arb]:
-    """Ends of 1 - Delta(t) - t alpha at t = exp(position), and t."""
-    delta, t = guarantee.delta(abs(position)), flint.arb(position).exp()
-    low, high = 1 - flint.arb(delta.upper), 1 - flint.arb(delta.lower)
-    if position >= 0:
-        return low - t * alpha, high - t * alpha, t
-    return t * (low - alpha), t * (high - alpha), t
+_Point = tuple[flint.arb, flint.arb, flint.arb]
+"""Ends of h(t), and t."""
 
 
-def _secants(at: partial[tuple[flint.arb, flint.arb, flint.arb]], best: float, offset: float) -> flint.arb:
-    """The least number certified to be above a concave function, from its values around its top."""
-    left, middle, right = (at(best + side * offset) for side in (-1, 0, 1))
-    if not right[1] <= middle[0]:
-        return flint.arb(1)
-    rise = (middle[1] - left[0]) / (middle[2] - left[2]) * (right[2] - middle[2])
-    fall = (middle[1] - right[0]) / (right[2] - middle[2]) * (middle[2] - left[2])
-    top = middle[1] + rise.max(fall)
-    if left[1] <= middle[0]:
-        return top
-    before = left[1] + (left[1] - middle[0]) / (middle[2] - left[2]) * left[2]  # at the most, down to t = 0
-    return top.max(before)
+def _above_one(guarantee: Guarantee, alpha: flint.arb, distance: float) -> _Point:
+    """h(t) = 1 - delta(log t) - t alpha at t = exp(distance)."""
+    delta, t = guarantee.delta(distance), flint.arb(distance).exp()
+    return 1 - flint.arb(delta.upper) - t * alpha, 1 - flint.arb(delta.lower) - t * alpha, t
+
+
+def _below_one(guarantee: Guarantee, alpha: flint.arb, distance: float) -> _Point:
+    """h(t) = t (1 - delta(-log t) - alpha) at t = exp(-distance)."""
+    delta, t = guarantee.delta(distance), flint.arb(-distance).exp()
+    return t * (1 - flint.arb(delta.upper) - alpha), t * (1 - flint.arb(delta.lower) - alpha), t
+
+
+def _top(at: Callable[[float], _Point], first: flint.arb, last: flint.arb) -> tuple[flint.arb, flint.arb]:
+    """Ends of the greatest h, concave between ``first`` and ``last``, which bound t on this side of 1."""
+    at = cache(at)
+    best = 0.0
+    if not at(_BORDER)[1] < at(0.0)[0]:  # else it falls from t = 1 on
+        best = abs(lowest(lambda distance: _height(at(abs(distance))[0]), 0.5, 1.0, _TOLERANCE, _REACH))
+    low, high = at(best)[0], flint.arb(1)
+    for offset in _OFFSETS:
+        middle = max(best, offset)
+        points = sorted((at(middle + side * offset) for side in (-1, 0, 1)), key=lambda point: point[2].mid())
+        high = high.min(_secants(points, first, last))
+        if high - low < _CLOSE:
+            break
+    return low, high
+
+
+_TOLERANCE, _BORDER, _CLOSE = 1e-6, 1e-5, 1e-10
+_OFFSETS = (1e-5, 1e-6, 1e-4, 1e-2, 0.3, 3.0, 30.0)
+
+
+def _height(value: flint.arb) -> float:
+    """Falling in the value, and steep where it is near 0 or near 1."""
+    reached, missing = value.mid(), (1 - value).mid()
+    if missing <= 0:
+        return -1e6
+    return float((missing / reached).log()) if reached > 0 else 1e4 + float(missing.log())
+
+
+def _secants(points: Sequence[_Point], first: flint.arb, last: flint.arb) -> flint.arb:
+    """A number above a concave function between ``first`` and ``last``, from its values at three points."""
+    (low_left, left, start), (low, middle, t), (low_right, right, end) = points
+    rise = (middle - low_left) / (t - start) * (end - t)
+    fall = (middle - low_right) / (end - t) * (t - start)
+    top = middle.max(middle + rise).max(middle + fall)
+    if not left <= low:
+        top = top.max(left + (left - low) / (t - start) * (start - first))
+    if not right <= low:
+        top = top.max(right + (right - low) / (end - t) * (last - end).max(flint.arb(0)))
+    return top if top.is_finite() else flint.arb(1)
+
+
+@_ends.register
+def _(guarantee: RenyiDP, alpha: Fraction) -> tuple[flint.arb, flint.arb]:
+    """Listed orders are routes; only the optimal conversion's delta is convex in e^epsilon."""
+    listed = guarantee.orders.listed or ()
+    if guarantee.conversion is OPTIMAL and len(listed) <= 1:
+        return _by_profile(guarantee, alpha)
+    if guarantee.conversion is OPTIMAL and len(listed) <= _MOST_ROUTES:
+        return _greatest([replace(guarantee, orders=Orders(listed=(order,))) for order in listed], alpha)
+    return _by_profile(guarantee, alpha)[0], arb_of(1 - alpha)
+
+
+_MOST_ROUTES = 16
+
+
+@_ends.register
+def _(guarantee: ZCDP, alpha: Fraction) -> tuple[flint.arb, flint.arb]:
+    low, high = _by_profile(guarantee, alpha)
+    return low, high if guarantee.conversion is OPTIMAL else arb_of(1 - alpha)
 
 
 @_ends.register
@@ -166,7 +232,7 @@ def _(guarantee: GaussianDP, alpha: Fraction) -> tuple[flint.arb, flint.arb]:
     if alpha == 0:
         return flint.arb(1), flint.arb(1)
     low, high = (arb_of(end) for end in ends_of(guarantee.mu, "mu"))
-    left, right = _quantile(arb_of(alpha))
+    left, right = _quantile(alpha)
     return _normal_tail(high - left), _normal_tail(low - right)
 
 
@@ -192,21 +258,22 @@ def _normal_tail(value: flint.arb) -> flint.arb:
     return (value / flint.arb(2).sqrt()).erfc() / 2
 
 
-def _quantile(alpha: flint.arb) -> tuple[flint.arb, flint.arb]:
+def _quantile(alpha: Fraction) -> tuple[flint.arb, flint.arb]:
     """Numbers around the z above which a standard normal is with chance ``alpha``, certified."""
-    point = flint.arb(0)
+    if 2 * alpha > 1:  # the mirrored tail, for 1 - tail cancels
+        left, right = _quantile(1 - alpha)
+        return -right, -left
+    goal, point = arb_of(alpha), flint.arb(0)
     for _ in range(400):
-        density = (-point * point / 2).exp() / (2 * flint.arb.pi()).sqrt()
-        tail = _normal_tail(point)
-        # Newton for log tail = log alpha where the tail is small, mirrored where it is large.
-        mirrored = tail > flint.arb(1) / 2
-        part, goal = (1 - tail, 1 - alpha) if mirrored else (tail, alpha)
-        change = (part.log() - goal.log()) * part / density
-        step = (-change if mirrored else change).mid()
+        # Newton for log tail = log alpha: log tail is concave, so every step ends beyond the root or on it.
+        tail, density = _normal_tail(point), (-point * point / 2).exp() / (2 * flint.arb.pi()).sqrt()
+        step = ((tail.log() - goal.log()) * tail / density).mid()
         point = (point + step).mid()
         if abs(float(step)) < 1e-45:
             break
     width = flint.arb(2) ** -120
-    while not (_normal_tail(point - width) >= alpha and _normal_tail(point + width) <= alpha):
+    while not (_normal_tail(point - width) >= goal and _normal_tail(point + width) <= goal):
         width *= 16
+        if not (point.is_finite() and width < 1 + abs(point)):
+            raise ArithmeticError(f"alpha ({float(alpha)!r}): no normal quantile could be certified")
     return point - width, point + width

@@ -9,6 +9,7 @@ Theorem 3.4.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -21,6 +22,7 @@ from accountant.notions import ApproxDP, ends_of
 
 __all__ = [
     "advanced_corollary_holds",
+    "advanced_epsilon",
     "advanced_part_epsilon",
     "compose_approx_advanced",
     "compose_approx_kov",
@@ -42,16 +44,35 @@ def compose_approx_advanced(part: ApproxDP, times: int, slack: Number) -> Approx
     Source: Dwork and Roth 2014, Theorem 3.20; statement classic.advanced.
 
     Raises:
-        ValueError: for a slack outside (0, 1), or a count that is no integer of at least 0.
+        ValueError: for a slack outside (0, 1), a count that is no integer of at least 0, or an epsilon so
+            large that epsilon' is beyond the largest double.
     """
     added = _slack(slack)
+    epsilon = advanced_epsilon(part, times, slack)
+    if math.isinf(epsilon.upper):
+        raise ValueError(f"part ({part!r}) must have an epsilon whose advanced composition is a double")
+    low, high = (_count(times) * end + added for end in ends_of(part.delta_parameter, "delta"))
+    return ApproxDP(epsilon, narrowed(min(low, Fraction(1)), min(high, Fraction(1))))
+
+
+def advanced_epsilon(part: ApproxDP, times: int, slack: Number) -> Bound:
+    """The epsilon' of ``compose_approx_advanced``; its upper end is infinite beyond the largest double.
+
+    >>> advanced_epsilon(ApproxDP("1e5", 0), 10, "0.5").upper
+    inf
+
+    Source: Dwork and Roth 2014, Theorem 3.20; statement classic.advanced.
+
+    Raises:
+        ValueError: for a slack outside (0, 1), or a count that is no integer of at least 0.
+    """
+    added, count = _slack(slack), _count(times)
 
     def total(epsilon: flint.arb) -> flint.arb:
-        root = (-2 * times * arb_of(added).log()).sqrt()
-        return root * epsilon + times * epsilon * epsilon.expm1()
+        root = (-2 * count * arb_of(added).log()).sqrt()
+        return root * epsilon + count * epsilon * epsilon.expm1()
 
-    low, high = (_count(times) * end + added for end in ends_of(part.delta_parameter, "delta"))
-    return ApproxDP(_epsilon(part, total), narrowed(min(low, Fraction(1)), min(high, Fraction(1))))
+    return _epsilon(part, total)
 
 
 def compose_approx_kov(part: ApproxDP, times: int, slack: Number) -> ApproxDP:

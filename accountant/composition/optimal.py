@@ -41,10 +41,11 @@ def compose_approx_optimal(parts: Sequence[tuple[ApproxDP, int]]) -> ComposedApp
     arXiv:1507.03113, Theorem 1.5 (different parts). Statement classic.kairouz_oh_viswanath.
 
     Parts of one epsilon, or whose losses take few values, are answered to the last bit. Others go to the
-    grid of losses (``PrivacyLoss``): certified too, but to some digits only.
+    grid of losses (``PrivacyLoss``): certified too, but to some digits only. So do more than 10^9 equal parts.
 
     Raises:
-        ValueError: for a count that is no integer of at least 0.
+        ValueError: for a count that is no integer of at least 0; when asked, a ``GridTooLargeError`` where the
+            grid of losses would be too large.
     """
     for _, times in parts:
         if isinstance(times, bool) or not isinstance(times, int) or times < 0:
@@ -91,6 +92,10 @@ def _composed(parts: Sequence[tuple[ApproxDP, int]], end: int) -> _Composed:
     return _Composed(tuple(sorted(kinds, key=lambda kind: kind.times)), kept)
 
 
+_MOST_TIMES = 10**9
+"""So many equal coins are summed outright, within seconds."""
+
+
 @dataclass(frozen=True)
 class _Composed:
     """Coins of each kind, and failures with how often they may happen; all parameters exact."""
@@ -129,7 +134,13 @@ class _Composed:
         return failure + (1 - failure) * coins.hockey_stick(point)
 
     def _exactly(self, point: Fraction) -> bool:
-        return point >= self.largest or len(self.kinds) == 1 or affordable(self.kinds)
+        return point >= self.largest or self._single() or self._affordable()
+
+    def _single(self) -> bool:
+        return len(self.kinds) == 1 and self.kinds[0].times <= _MOST_TIMES
+
+    def _affordable(self) -> bool:
+        return len(self.kinds) > 1 and affordable(self.kinds)
 
     def _grid(self) -> PrivacyLoss:
         """The coins without failures, by their distribution of losses."""
@@ -146,9 +157,9 @@ class _Composed:
             return top[0], math.inf
         if not self.kinds or target == self._exact_failure():
             return top
-        if len(self.kinds) == 1:
+        if self._single():
             return self._inverse(self.kinds[0], target)
-        if affordable(self.kinds):
+        if self._affordable():
             return bracket(self.profile, target, start=top[1] / 2)
         return self._by_grid(target)
 

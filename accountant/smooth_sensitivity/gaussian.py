@@ -78,7 +78,8 @@ class SmoothGaussian(SmoothNoise):
         def curve(order: flint.arb) -> flint.arb:
             z, spread = order - 1, 1 - arb_of(rate).expm1() * (order - 1)
             means = arb_of(shift) ** 2 * order / (2 * spread)
-            return means - (arb_of(rate) + spread.log() / z) * self.dimension / 2
+            slope = -arb_of(rate).expm1() if z == 0 else spread.log() / z  # at order 1 its limit
+            return means - (arb_of(rate) + slope) * self.dimension / 2
 
         if rate == 0:
             return RenyiDP(curve)

@@ -33,13 +33,22 @@ def student_epsilon(noise: Number, smoothing: Number, degrees: Number) -> Bound:
     0.516481
 
     Raises:
-        ValueError: for ``noise`` or ``degrees`` not above 0, or ``smoothing`` below 0.
+        ValueError: for ``noise`` or ``degrees`` not above 0, ``smoothing`` below 0, or numbers so extreme
+            that no enclosure is found.
 
     Source: this project's statement classic.smooth_pure.
     """
     shift, beta = _setting(noise, smoothing)
     nu = positive(degrees, "degrees")
-    return bound_of(refined(lambda: largest([_student(shift, beta, nu, wide) for wide in (True, False)])))
+    found = refined(lambda: largest([_student(shift, beta, nu, wide) for wide in (True, False)]))
+    return _certified(found, noise=noise, smoothing=smoothing, degrees=degrees)
+
+
+def _certified(epsilon: flint.arb, **given: Number) -> Bound:
+    if not epsilon.is_finite():
+        named = ", ".join(f"{name} ({value!r})" for name, value in given.items())
+        raise ValueError(f"{named}: one must be less extreme for the largest loss to be enclosed")
+    return bound_of(epsilon)
 
 
 def _setting(noise: Number, smoothing: Number) -> tuple[Fraction, Fraction]:
@@ -67,8 +76,9 @@ def _student_at(a: flint.arb, nu: flint.arb, p: flint.arb, q: flint.arb) -> flin
 
     The derivative vanishes where a x^2 + (a^2 + nu q^2 - nu p^2) x - nu p^2 a = 0, at one positive x.
     """
-    middle = a * a + nu * (q * q - p * p)
-    x = ((middle * middle + 4 * a * a * nu * p * p).sqrt() - middle) / (2 * a)
+    middle, last = a * a + nu * (q * q - p * p), nu * p * p * a
+    root = (middle * middle + 4 * a * last).sqrt()
+    x = 2 * last / (root + middle) if middle > 0 else (root - middle) / (2 * a)  # without cancellation
     tails = (1 + ((x + a) / q) ** 2 / nu).log() - (1 + (x / p) ** 2 / nu).log()
     return (q / p).log() + (nu + 1) / 2 * tails
 
@@ -82,7 +92,8 @@ def cauchy_epsilon(noise: Number, smoothing: Number, exponent: Number = 2) -> Bo
     (0.187191, 0.457573)
 
     Raises:
-        ValueError: for ``noise`` not above 0, ``smoothing`` below 0, or ``exponent`` not above 1.
+        ValueError: for ``noise`` not above 0, ``smoothing`` below 0, ``exponent`` not above 1, or numbers so
+            extreme that no enclosure is found.
 
     Source: this project's statement classic.smooth_pure.
     """
@@ -96,7 +107,7 @@ def cauchy_epsilon(noise: Number, smoothing: Number, exponent: Number = 2) -> Bo
     def worst() -> flint.arb:
         return largest([_cauchy_at(arb_of(shift), arb_of(gamma), *_scales(*way)) for way in ways])
 
-    return bound_of(refined(worst))
+    return _certified(refined(worst), noise=noise, smoothing=smoothing, exponent=exponent)
 
 
 def _cauchy_at(a: flint.arb, gamma: flint.arb, p: flint.arb, q: flint.arb) -> flint.arb:
@@ -121,6 +132,8 @@ def _root(function: Callable[[flint.arb], flint.arb], start: flint.arb) -> flint
     """An enclosure of the place where ``function`` turns from positive to negative."""
     low = _first(lambda x: function(x) > 0, start.mid(), flint.arb(1) / 16)
     high = _first(lambda x: function(x) < 0, start.mid(), flint.arb(16))
+    if low.is_nan() or high.is_nan():
+        return flint.arb("nan")
     for _ in range(2 * flint.ctx.prec):
         middle = (low * high).sqrt().mid()
         value = function(middle)
@@ -128,14 +141,28 @@ def _root(function: Callable[[flint.arb], flint.arb], start: flint.arb) -> flint
             low = middle
         elif value < 0:
             high = middle
-        else:
+        else:  # zero as far as this precision sees: close in from both sides
+            low = _nearest(lambda x: function(x) > 0, low, middle)
+            high = _nearest(lambda x: function(x) < 0, high, middle)
             break
     return low.union(high)
 
 
+def _nearest(holds: Callable[[flint.arb], bool], known: flint.arb, target: flint.arb) -> flint.arb:
+    """A number near ``target`` at which it still ``holds``, as at ``known``."""
+    for _ in range(flint.ctx.prec):
+        middle = (known * target).sqrt().mid()
+        known, target = (middle, target) if holds(middle) else (known, middle)
+    return known
+
+
 def _first(holds: Callable[[flint.arb], bool], start: flint.arb, factor: flint.arb) -> flint.arb:
-    for _ in range(10_000):
+    """The first number that ``holds``, in steps that double on a logarithmic scale; NaN far out."""
+    for _ in range(_DOUBLINGS):
         if holds(start):
             return start
-        start = start * factor
-    raise ArithmeticError("the largest loss lies beyond 16^10000: the exponent is too close to 1")
+        start, factor = start * factor, factor * factor
+    return flint.arb("nan")
+
+
+_DOUBLINGS = 40

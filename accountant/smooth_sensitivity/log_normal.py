@@ -35,7 +35,8 @@ def log_normal_rho(noise: Number, smoothing: Number, spread: Number) -> Bound:
     0.017205
 
     Raises:
-        ValueError: for ``noise`` or ``spread`` not above 0, or ``smoothing`` below 0.
+        ValueError: for ``noise`` or ``spread`` not above 0, ``smoothing`` below 0, or a rho beyond the
+            largest double.
 
     Source: this project's statement classic.smooth_log_normal.
     """
@@ -46,7 +47,11 @@ def log_normal_rho(noise: Number, smoothing: Number, spread: Number) -> Bound:
     with precision(192):
         values = {name: arb_of(value) for name, value in scales.items()}
         epsilon = conditions("classic.smooth_log_normal", beta=arb_of(beta), **values)
-        return bound_of(epsilon**2 / 2)
+        rho = bound_of(epsilon**2 / 2)
+    if math.isinf(rho.upper):
+        given = f"spread ({spread!r}), noise ({noise!r}) and smoothing ({smoothing!r})"
+        raise ValueError(f"{given} must be so moderate that rho is a double")
+    return rho
 
 
 def best_spread(smoothing: float, rho: float) -> float:
@@ -58,18 +63,29 @@ def best_spread(smoothing: float, rho: float) -> float:
     0.165695
 
     Raises:
-        ValueError: for numbers not above 0.
+        ValueError: for numbers not above 0, or so far apart that the spread is no ordinary double.
 
     Source: Bun and Steinke, arXiv:1906.02830v1, section 3.1.1.
     """
     steep = 5 * math.sqrt(2 * float(positive(rho, "rho"))) / float(positive(smoothing, "smoothing"))
-    low, high = 0.0, 1.0
-    while steep * high**3 < 5 * high**2 + 1:
-        high *= 2
-    for _ in range(80):
+
+    def enough(spread: float) -> bool:
+        return steep * spread > 5 + 1 / (spread * spread)
+
+    low, high = 0.5, 1.0
+    while not enough(high) and math.isfinite(high):
+        low, high = high, 2 * high
+    while enough(low) and low > _LEAST:
+        low, high = low / 2, low
+    if not _LEAST < low < high < math.inf:
+        raise ValueError(f"smoothing ({smoothing!r}) and rho ({rho!r}) must not be that far apart")
+    for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if steep * middle**3 > 5 * middle**2 + 1 else (middle, high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
     return high
+
+
+_LEAST = 1e-150
 
 
 @dataclass(frozen=True)

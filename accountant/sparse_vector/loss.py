@@ -91,6 +91,11 @@ class Least:
 
     all: tuple[Guarantee, ...]
 
+    @property
+    def routes(self) -> tuple[Guarantee, ...]:
+        """The same, under the name that the trade-off function asks for."""
+        return self.all
+
     def delta(self, epsilon: Number) -> Bound:
         """See ``Guarantee.delta``."""
         return _least([one.delta(epsilon) for one in self.all])

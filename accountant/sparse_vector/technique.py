@@ -29,7 +29,8 @@ from typing import Any
 from accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee
 from accountant.adjacency import Adjacency
 from accountant.bounds import Bound
-from accountant.composition import compose_approx_advanced, compose_approx_optimal
+from accountant.composition import compose_approx_optimal
+from accountant.composition.advanced import advanced_epsilon
 from accountant.enclosures import exact
 from accountant.notions import Guarantee, PureDP
 from accountant.parameters import Flag, Integers, Parameters, Reals, parameter
@@ -179,7 +180,7 @@ def _published(parameters: SparseVectorParameters) -> PublishedGuarantee:
     def epsilon(delta: Any) -> Bound:
         if runs == 1 or exact(delta, "delta") == 0:
             return PureDP(runs * total).epsilon(0)
-        return compose_approx_advanced(PureDP(total), runs, delta).epsilon(delta)
+        return advanced_epsilon(PureDP(total), runs, delta)
 
     together = compose_approx_optimal([(PureDP(total), runs)])
     return PublishedGuarantee("classic.sparse_vector_lyu", epsilon, together, "classic.kairouz_oh_viswanath")

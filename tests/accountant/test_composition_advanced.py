@@ -18,6 +18,7 @@ from accountant.composition import (
     compose_approx_optimal,
     compose_parallel,
 )
+from accountant.composition.advanced import advanced_epsilon
 from accountant.notions import ApproxDP, PureDP
 from accountant.published.composition import PUBLISHED
 
@@ -142,3 +143,12 @@ def test_nothing_to_share_out():
         advanced_part_epsilon(1, 0, "0.5")
     assert advanced_corollary_holds(0, 5, "0.5")
     assert advanced_corollary_holds(5, 0, "0.5")
+
+
+def test_an_epsilon_beyond_all_doubles_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"^part \(.*\) must have an epsilon"):
+        compose_approx_advanced(ApproxDP("1e5", 0), 10, "0.5")
+    assert advanced_epsilon(ApproxDP("1e5", 0), 10, "0.5").upper == math.inf
+    assert advanced_epsilon(ApproxDP(1, 0), 10, "0.5").upper == pytest.approx(
+        math.sqrt(20 * math.log(2)) + 10 * math.expm1(1)
+    )

@@ -178,3 +178,21 @@ def test_threads_share_a_filter():
 def test_bad_budgets_are_refused(make, name):
     with pytest.raises(ValueError, match=name):
         make()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ZCDPFilter(1, spent=(Fraction(-5),)),
+        lambda: GaussianFilter(1, spent=(Fraction(-1, 10**9),)),
+        lambda: RenyiFilter(((2, 1), (3, 1)), spent=(Fraction(0), Fraction(-1))),
+        lambda: ApproxFilter(1, "1e-6", spent=(Fraction(0), Fraction(-1))),
+        lambda: ApproxOdometer("1e-6", spent=Fraction(-5)),
+        lambda: ZCDPFilter(1, spent=(Fraction(0), Fraction(0))),
+        lambda: ZCDPFilter(1, spent=(math.nan,)),
+    ],
+)
+def test_what_was_spent_is_checked(make):
+    """A negative amount would be a gift to every later release."""
+    with pytest.raises(ValueError, match=r"^spent \(.*\) must"):
+        make()

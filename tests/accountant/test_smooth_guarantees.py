@@ -6,6 +6,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import flint
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -220,6 +221,43 @@ def test_best_spread_needs_the_least_noise_variance():
 
     best = best_spread(beta, rho)
     assert variance(best) <= min(variance(best * 1.01), variance(best / 1.01))
+
+
+@pytest.mark.parametrize("dimension", [1, 40])
+def test_the_renyi_curve_at_order_one_is_the_divergence_of_kullback_and_leibler(dimension):
+    """Of N(m, v) from N(0, 1), each coordinate (v - 1 - log v)/2 and m^2/2 once."""
+    curve = SmoothGaussian(10, "0.01", dimension).renyi().curve
+    with precision(192):
+        v = (flint.arb(2) / 100).exp()
+        found, true = curve(flint.arb(1)), (v - 1 - v.log()) * dimension / 2 + flint.arb(1) / 200
+        assert abs(found - true) < 1e-50
+        near = curve(1 + flint.arb(2) ** -60)
+        assert 0 < near - found < 1e-15
+
+
+def test_extreme_tails_have_their_largest_loss():
+    """Three times a large smoothing, with 3 degrees; generalised Cauchy noise at 0, or at its scale."""
+    assert student_epsilon(1, "1e6", 3).contains(3e6)
+    assert student_epsilon(1, "1e300", 3).contains(3e300)
+    heavy, steep = (cauchy_epsilon(1, "0.1", exponent) for exponent in ("1.00001", "1e6"))
+    with precision(192):
+        wide, gamma = (flint.arb(1) / 10).exp(), 1 + flint.arb(1) / 10**5
+        at_zero = wide.log() + (1 + wide**-gamma).log()  # the narrower law's density over the wider one's
+        assert at_zero < heavy.upper
+        assert heavy.lower < at_zero + 1e-4
+        at_scale = 10**6 * (1 + wide).log() - wide.log() - flint.arb(2).log()
+        assert at_scale < steep.upper
+        assert steep.lower < at_scale + 16
+    assert steep.relative_width < 1e-14
+
+
+def test_spreads_and_scales_far_apart_are_refused_by_name():
+    for ask in (lambda: best_spread(1e300, 1e-300), lambda: best_spread(1e-300, 1e300)):
+        with pytest.raises(ValueError, match=r"^smoothing \(.*\) and rho \(.*\) must"):
+            ask()
+    with pytest.raises(ValueError, match=r"^spread \(100\)"):
+        log_normal_rho(1, "0.1", 100)
+    assert 5 * math.sqrt(2e-20) / 1e-3 * (w := best_spread(1e-3, 1e-20)) ** 3 == pytest.approx(5 * w * w + 1)
 
 
 def test_every_notion_is_a_guarantee_and_falls_in_epsilon():

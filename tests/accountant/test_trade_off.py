@@ -10,7 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountant.bounds import Bound
-from accountant.notions import ZCDP, ApproxDP, GaussianDP, PureDP
+from accountant.conversion import CANONNE_KAMATH_STEINKE
+from accountant.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from accountant.orders import Orders
+from accountant.renyi.best_of import BestOf
+from accountant.sparse_vector.loss import Least
 from accountant.trade_off import advantage, attack_success, power, trade_off, trade_off_curve
 
 DIGITS = mpmath.MPContext()
@@ -148,3 +152,60 @@ def test_wrong_rates_are_refused(wrong):
     for ask, name in ((trade_off, "alpha"), (power, "alpha"), (attack_success, "prior")):
         with pytest.raises(ValueError, match=rf"^{name} \(.*\) must be"):
             ask(GaussianDP(1), wrong)
+
+
+@pytest.mark.parametrize("kind", [BestOf, Least])
+@pytest.mark.parametrize("alpha", ["0.0001", "0.05", "0.4", "0.9"])
+def test_the_least_of_several_guarantees_has_the_greatest_of_their_trade_off_functions(kind, alpha):
+    """Its profile is not convex: one route's top, found alone, would be certified as the whole one's."""
+    routes = ApproxDP("0.2", "0.05"), ApproxDP(2, 0)
+    found, each = trade_off(kind(routes), alpha), [trade_off(route, alpha) for route in routes]
+    assert found == Bound(max(one.lower for one in each), max(one.upper for one in each))
+
+
+@pytest.mark.parametrize("alpha", [0.001, 0.05, 0.3])
+def test_listed_orders_are_routes(alpha):
+    def curve(order):
+        return order * order / 20
+
+    both = trade_off(RenyiDP(curve, Orders(listed=(Fraction(2), Fraction(30)))), alpha)
+    each = [trade_off(RenyiDP(curve, Orders(listed=(Fraction(order),))), alpha) for order in (2, 30)]
+    assert both == Bound(max(one.lower for one in each), max(one.upper for one in each))
+    many = trade_off(RenyiDP(curve, Orders(listed=tuple(map(Fraction, range(2, 31))))), alpha)
+    assert many.upper >= both.lower
+
+
+def line(guarantee, alpha, position):
+    """The false negative rate that one point of the profile imposes: a lower end, by itself."""
+    delta, t = guarantee.delta(abs(position)).upper, math.exp(position)
+    return 1 - delta - t * alpha if position >= 0 else t * (1 - delta - alpha)
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        pytest.param(ZCDP("0.5"), marks=pytest.mark.slow),
+        ZCDP("0.5", CANONNE_KAMATH_STEINKE),
+        Hidden(PureDP(1)),
+    ],
+)
+@pytest.mark.parametrize("alpha", [0.1, 0.25, 0.3, 0.6])
+def test_no_single_line_is_above_the_upper_end(guarantee, alpha):
+    """A bound on one direction has a notch at t = 1: the top may lie on either side of it."""
+    found = trade_off(guarantee, alpha)
+    assert found.upper >= max(line(guarantee, alpha, x) for x in np.linspace(-1.5, 1.5, 31)) - 1e-12
+
+
+@pytest.mark.parametrize("missing", ["1e-12", "1e-30", "1e-300"])
+def test_rates_next_to_one(missing):
+    found = trade_off(GaussianDP(1), 1 - Fraction(missing))
+    true = DIGITS.erfc((_far_quantile(missing) + 1) / DIGITS.sqrt(2)) / 2
+    assert found.lower <= true <= found.upper
+    assert found.relative_width < 1e-15 or found.upper < 1e-300
+
+
+def _far_quantile(chance):
+    a = DIGITS.mpf(chance)
+    return DIGITS.findroot(
+        lambda x: DIGITS.log(DIGITS.erfc(x / DIGITS.sqrt(2)) / 2) - DIGITS.log(a), _start(a)
+    )
