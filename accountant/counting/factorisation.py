@@ -41,10 +41,22 @@ def participation_norm(strategy: Strategy, participations: int = 1, separation: 
             f"separation ({separation}) must be at least the number of bands ({strategy.bands}), "
             "or the coefficients nonnegative and decreasing"
         )
-    pattern = [0] * min((participations - 1) * separation + 1, strategy.leaves)
-    pattern[::separation] = [1] * len(pattern[::separation])
-    moved = (strategy.column() * flint.arb_poly(pattern)).coeffs()[: strategy.leaves]
+    moved = _moved(strategy, participations, separation)
     return sum((value * value for value in moved), flint.arb(0))
+
+
+def _moved(strategy: Strategy, participations: int, separation: int) -> list[flint.arb]:
+    """The change of C x by the leaves 1, 1 + separation, ...: running sums where a user is in all of them."""
+    column: list[flint.arb] = strategy.column().coeffs()
+    if participations * separation >= strategy.leaves:
+        column += [flint.arb(0)] * (strategy.leaves - len(column))
+        for place in range(separation, strategy.leaves):
+            column[place] += column[place - separation]
+        return column
+    pattern = [0] * ((participations - 1) * separation + 1)
+    pattern[::separation] = [1] * participations
+    moved: list[flint.arb] = (strategy.column() * flint.arb_poly(pattern)).coeffs()
+    return moved[: strategy.leaves]
 
 
 @dataclass(frozen=True)

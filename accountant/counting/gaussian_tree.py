@@ -11,6 +11,7 @@ Rothblum, Differential privacy under continual observation (2010); the norm is t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,7 +30,7 @@ from accountant.notions import GaussianDP
 from accountant.parameters import Integers, Parameters, Reals, parameter
 from accountant.trust import TrustModel
 
-__all__ = ["ACCOUNTANT", "TreeParameters", "calibrated_sigma", "guarantee", "squared_norm"]
+__all__ = ["ACCOUNTANT", "TreeParameters", "calibrated_sigma", "finite_mu", "guarantee", "squared_norm"]
 
 _BITS = 192
 _RELEASED = "every noisy node of the tree, and with it every running count"
@@ -112,9 +113,10 @@ def guarantee(parameters: TreeParameters, adjacency: Adjacency = Adjacency.BY_SE
 
     Raises:
         UnprovedAdjacencyError: for a relation without a proof.
+        ValueError: for a mu beyond double precision.
     """
     with precision(_BITS):
-        low, high = (bound_of(mu) for mu in _mus(parameters, adjacency))
+        low, high = (finite_mu(mu, parameters.sigma) for mu in _mus(parameters, adjacency))
     pair = "streams that differ as far as allowed at the leaves with the largest norm"
     return Accounted(
         GaussianDP(Bound(low.lower, high.upper)),
@@ -130,6 +132,20 @@ def guarantee(parameters: TreeParameters, adjacency: Adjacency = Adjacency.BY_SE
 def _mus(parameters: TreeParameters, adjacency: Adjacency) -> list[flint.arb]:
     scale = arb_of(exact(parameters.sensitivity) / exact(parameters.sigma))
     return [flint.arb(norm).sqrt() * scale for norm in squared_norm(parameters, adjacency)]
+
+
+def finite_mu(mu: flint.arb, sigma: float) -> Bound:
+    """Doubles around ``mu``.
+
+    Raises:
+        ValueError: naming ``sigma``, where mu is beyond double precision.
+    """
+    found = bound_of(mu)
+    if math.isinf(found.upper):
+        raise ValueError(
+            f"sigma ({sigma!r}) must be large enough that norm * sensitivity / sigma is a double"
+        )
+    return found
 
 
 def calibrated_sigma(norms: Sequence[flint.arb], epsilon: Any, delta: Any) -> Bound:

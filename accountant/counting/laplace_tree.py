@@ -20,7 +20,7 @@ from fractions import Fraction
 from accountant.accounted import Accountant, Accounted, Attained
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from accountant.counting.contributions import SIGNED, assumed, contributions, restarts, sensitivity
-from accountant.counting.profiles import MOST_PROFILED, Profile, worst_profiles
+from accountant.counting.profiles import MOST_PROFILED, Profile, TooManyProfilesError, worst_profiles
 from accountant.counting.sensitivity import (
     MOST,
     absolute_replacement,
@@ -104,7 +104,7 @@ def guarantee(
         UnprovedAdjacencyError: for a relation without a proof.
     """
     most = pure_epsilon(parameters, adjacency)
-    alternatives = _alternatives(parameters, adjacency)
+    alternatives = _composable(parameters, _alternatives(parameters, adjacency))
     found = BoundedLoss(most, _loss(parameters, alternatives)) if alternatives else PureDP(most)
     pair = "streams that differ as far as allowed at the leaves that move the nodes most"
     return Accounted(
@@ -121,7 +121,8 @@ def guarantee(
 def _notes(parameters: LaplaceTreeParameters, composed: bool) -> tuple[str, ...]:
     if not composed:
         return (
-            "too many patterns of participation to compose each: this is the pure guarantee, at every delta",
+            "too many patterns of participation to compose each, or a scale too far from the sensitivity: "
+            "this is the pure guarantee, at every delta",
         )
     fixed = "a user's leaves are fixed before the run; what the user contributes to them need not be"
     return (fixed,) if parameters.participations > 1 else ()
@@ -132,13 +133,29 @@ def _alternatives(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> li
     trees = parameters.restarts + 1
     if adjacency is Adjacency.REPLACE:
         return [_replacement(parameters, trees)] if parameters.participations == 1 else []
-    if parameters.participations > min(MOST_PROFILED, parameters.leaves):
+    participations = min(parameters.participations, parameters.leaves)
+    if participations > MOST_PROFILED:
         return []
-    profiles = worst_profiles(parameters.leaves, parameters.participations)
-    if math.comb(len(profiles) + trees - 1, trees) > _MOST_ALTERNATIVES:
+    try:
+        profiles = worst_profiles(parameters.leaves, participations)
+    except TooManyProfilesError:
+        return []
+    if len(profiles) == 1:
+        return [tuple(trees * n for n in profiles[0])]
+    if trees > _MOST_ALTERNATIVES or math.comb(len(profiles) + trees - 1, trees) > _MOST_ALTERNATIVES:
         return []
     chosen = itertools.combinations_with_replacement(profiles, trees)
     return [tuple(sum(counts) for counts in zip(*some, strict=True)) for some in chosen]
+
+
+def _composable(parameters: LaplaceTreeParameters, alternatives: list[Profile]) -> list[Profile]:
+    """The alternatives, or none where a ratio of scale and change is not one that losses are composed for."""
+    ratio = exact(parameters.scale) / exact(parameters.sensitivity)
+    shifts = {c for profile in alternatives for c, n in enumerate(profile, 1) if n}
+    return alternatives if all(_LEAST_RATIO < ratio / c < _LARGEST_RATIO for c in shifts) else []
+
+
+_LEAST_RATIO, _LARGEST_RATIO = Fraction(2, 1000), 10**12  # of ``accountant.pairs.laplace``, the ends left out
 
 
 def _replacement(parameters: LaplaceTreeParameters, trees: int) -> Profile:

@@ -27,9 +27,9 @@ from accountant.counting.contributions import (
     sensitivity,
 )
 from accountant.counting.factorisation import participation_norm
-from accountant.counting.gaussian_tree import calibrated_sigma
+from accountant.counting.gaussian_tree import calibrated_sigma, finite_mu
 from accountant.counting.toeplitz import MOST_LEAVES, SquareRoot, Strategy, banded_square_root
-from accountant.enclosures import arb_of, bound_of, exact, precision
+from accountant.enclosures import arb_of, exact, precision
 from accountant.notions import GaussianDP
 from accountant.parameters import Integers, Parameters, Reals, parameter
 from accountant.trust import TrustModel
@@ -94,12 +94,13 @@ def guarantee(
 
     Raises:
         UnprovedAdjacencyError: for a relation without a proof.
+        ValueError: for a mu beyond double precision.
     """
     if adjacency not in _RELATIONS:
         known = ", ".join(relation.value for relation in _RELATIONS)
         raise UnprovedAdjacencyError("matrix-counting", adjacency, f"proved relations: {known}")
     with precision(_BITS):
-        mu = bound_of(_mu(parameters, adjacency))
+        mu = finite_mu(_mu(parameters, adjacency), parameters.sigma)
     pair = "streams that differ as far as allowed at the leaves 1, 1 + separation, ..."
     attained = Attained(GaussianDP(mu), pair) if _changes(parameters, adjacency) != 2 else None
     return Accounted(

@@ -72,6 +72,8 @@ def maximum_error_bound(leaves: int, noise: Noise, beta: Number, cells: int = _C
     if not 0 < target < 1:
         raise ValueError(f"beta ({beta!r}) must be in (0, 1)")
     most = union_bound(leaves, noise, beta).upper
+    if math.isinf(most):
+        raise ValueError(f"beta ({beta!r}) must be one at which the error is a finite double")
     step = Fraction(most) / _checked(cells)
     if step == 0:
         raise ValueError(f"beta ({beta!r}) must be one at which the error is a double above 0")

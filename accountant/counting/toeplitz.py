@@ -34,7 +34,12 @@ def square_root_coefficient(index: int) -> Fraction:
 
     >>> [str(square_root_coefficient(k)) for k in range(4)]
     ['1', '1/2', '3/8', '5/16']
+
+    Raises:
+        ValueError: for an index that is no integer at least 0.
     """
+    if isinstance(index, bool) or not isinstance(index, int) or index < 0:
+        raise ValueError(f"index ({index!r}) must be an integer at least 0")
     return Fraction(math.comb(2 * index, index), 4**index)
 
 
@@ -134,6 +139,8 @@ class Banded:
 
     def __post_init__(self) -> None:
         _stream(self.leaves)
+        if isinstance(self.coefficients, str):
+            raise ValueError(f"coefficients ({self.coefficients!r}) must be several numbers, not text")
         if not 1 <= len(self.coefficients) <= self.leaves:
             raise ValueError(f"bands ({len(self.coefficients)}) must be an integer in [1, {self.leaves}]")
         if self.exact_coefficients()[0] <= 0:

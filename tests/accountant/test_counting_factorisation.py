@@ -220,7 +220,24 @@ def test_bad_parameters_are_named(values, named):
         MatrixCountingParameters(**{"leaves": 8, "sigma": 1.0} | values)
 
 
+@pytest.mark.parametrize("separation", [1, 2, 3, 7])
+def test_a_user_of_every_leaf_costs_the_sum_of_all_columns(separation):
+    coefficients = [square_root_coefficient(k) for k in range(20)]
+    moved = [sum(coefficients[row - j] for j in range(0, row + 1, separation)) for row in range(20)]
+    with precision(128):
+        for most in (-(-20 // separation), 10**30):
+            found = participation_norm(SquareRoot(20), most, separation)
+            assert found.overlaps(arb_of(sum(value**2 for value in moved)))
+            assert found.rel_accuracy_bits() > 100
+
+
 def test_other_bad_input_is_refused():
+    with pytest.raises(ValueError, match="index"):
+        square_root_coefficient(-1)
+    with pytest.raises(ValueError, match="not text"):
+        Banded(3, "11")
+    with pytest.raises(ValueError, match=r"sigma \(1e-308\)"):
+        guarantee(MatrixCountingParameters(4, 1e-308, sensitivity=1e308))
     with pytest.raises(ValueError, match="at most 1048576"):
         SquareRoot(2**21)
     for coefficients in ((), (0, 1), ("-1",), (math.nan,), (1,) * 9):

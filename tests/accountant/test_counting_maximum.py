@@ -113,3 +113,8 @@ def test_sampled_trees_agree_at_alpha_1e_6(kind):
 
 def test_the_reference_itself_for_one_release():
     assert gaussian_by_quadrature(1, 2.0) == pytest.approx(2 * special.ndtr(-2.0), rel=1e-10)
+
+
+def test_an_error_beyond_double_precision_is_refused_by_name():
+    with pytest.raises(ValueError, match="beta"):
+        maximum_error_bound(8, GaussianNoise(1.5e308), 0.1, cells=64)

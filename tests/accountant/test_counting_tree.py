@@ -209,11 +209,17 @@ def test_calibration_meets_and_a_little_less_misses(relation, epsilon, delta):
         ({"sensitivity": 0.0}, "sensitivity"),
         ({"participations": 0}, "participations"),
         ({"restarts": -1}, "restarts"),
+        ({"restarts": 10**400}, "restarts"),
     ],
 )
 def test_bad_parameters_are_named(values, named):
     with pytest.raises(ValueError, match=named):
         TreeParameters(**{"leaves": 8, "sigma": 1.0} | values)
+
+
+def test_a_loss_beyond_double_precision_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"sigma \(1e-308\)"):
+        guarantee(TreeParameters(4, 1e-308, sensitivity=1e308))
 
 
 @pytest.mark.parametrize("bad", [0, -1, True, 1.0])
