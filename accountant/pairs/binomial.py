@@ -13,7 +13,7 @@ from accountant.binomial import check_law, log_masses
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.pairs.base import Cells, Floats
 from accountant.pairs.checks import check_chance
-from accountant.pairs.lattice import MOST_OUTCOMES, between
+from accountant.pairs.lattice import MOST_OUTCOMES, between, with_impossible
 
 __all__ = ["ShiftedBinomial"]
 
@@ -62,7 +62,7 @@ class ShiftedBinomial:
         whole = low == 1 and high == self.trials
         p, p_error = between(masses[1:], errors[1:], starts, whole)
         q, q_error = between(masses[:-1], errors[:-1], starts, whole)
-        q[-1] += self._power(exact(self.probability))[1]  # the outcome trials + 1, of loss -infinity
+        q, q_error = with_impossible(q, q_error, -1, self._power(exact(self.probability)))  # trials + 1
         slack = _ULP * (
             16 + 2 * float(np.abs(edges).max(initial=0.0)) + 2 * abs(_log_odds(exact(self.probability)))
         )

@@ -12,7 +12,16 @@ from accountant.enclosures import round_down
 from accountant.normal import SMALLEST_MASS
 from accountant.pairs.base import Cells, Floats
 
-__all__ = ["MOST_OUTCOMES", "NEGLIGIBLE", "between", "charged", "floored", "listed", "mixed"]
+__all__ = [
+    "MOST_OUTCOMES",
+    "NEGLIGIBLE",
+    "between",
+    "charged",
+    "floored",
+    "listed",
+    "mixed",
+    "with_impossible",
+]
 
 _ULP = 2.0**-52
 MOST_OUTCOMES = 1 << 24
@@ -71,6 +80,26 @@ def charged(masses: Floats, errors: Floats, charge: Floats) -> tuple[Floats, Flo
     relative = (errors + charge / masses) * (1 + 4 * _ULP)
     unknown = relative > 0.5
     return np.where(unknown, masses + charge, masses), np.where(unknown, 1.0, relative)
+
+
+def with_impossible(
+    masses: Floats, errors: float | Floats, place: int, ends: tuple[float, float]
+) -> tuple[Floats, Floats]:
+    """Masses and errors after what the other law never produces, a mass between ``ends``, is added to one.
+
+    >>> masses, errors = with_impossible(np.array([0.5, 0.5]), 0.0, 0, (0.0, 0.5))
+    >>> masses.tolist(), errors.round(9).tolist()
+    ([1.0, 0.5], [0.5, 0.0])
+    """
+    low, high = ends
+    masses, errors = masses.copy(), np.broadcast_to(np.asarray(errors), masses.shape).astype(np.float64)
+    if high > 0:
+        wrong = masses[place] * errors[place] + (high - low)
+        masses[place] += high
+        errors[place] = min(wrong / masses[place] + 4 * _ULP, 1.0)
+        if masses[place] < NEGLIGIBLE:
+            masses[place], errors[place] = NEGLIGIBLE, 1.0
+    return masses, errors
 
 
 def mixed(terms: Sequence[tuple[float, Floats, float | Floats]]) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ from accountant.binomial import UNIT, check_law, log_masses, mass
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.pairs.base import Cells, Floats
 from accountant.pairs.checks import check_chance
-from accountant.pairs.lattice import MOST_OUTCOMES, between
+from accountant.pairs.lattice import MOST_OUTCOMES, between, with_impossible
 from accountant.shuffling.view import BinomialView
 
 __all__ = ["ShuffledBinary", "both_directions"]
@@ -75,7 +75,8 @@ class ShuffledBinary:
             sides.append(between(masses, errors, starts, whole))
         (p_sums, p_error), (q_sums, q_error) = sides
         if a == 0:
-            q_sums[0] += float(c) * self._power(p)[1]  # the sum trials + 1, of loss -infinity
+            last = tuple(float(c) * end for end in self._power(p))  # of the sum trials + 1
+            q_sums, q_error = with_impossible(q_sums, q_error, 0, (last[0] * (1 - 2 * UNIT), last[1]))
         lost = self._power(1 - p) if c == 1 else (0.0, 0.0)
         ends = float(1 - a) * lost[0] * (1 - 4 * UNIT), float(1 - a) * lost[1] * (1 + 4 * UNIT)
         slack = 64 * UNIT * (1 + float(np.abs(losses).max(initial=0.0)))

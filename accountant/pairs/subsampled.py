@@ -12,7 +12,7 @@ import numpy as np
 from accountant.enclosures import arb_of, exact, precision, round_down, round_up
 from accountant.pairs.base import Cells, Characteristic, Floats, Pair
 from accountant.pairs.checks import double, pair_of, sampling_rate
-from accountant.pairs.lattice import mixed
+from accountant.pairs.lattice import mixed, with_impossible
 
 __all__ = ["Subsampled", "ends_after_sampling", "loss_before_sampling", "swapped"]
 
@@ -147,6 +147,5 @@ def swapped(cells: Cells) -> Cells:
     p_error, q_error = (
         np.broadcast_to(np.asarray(error), cells.p.shape)[::-1] for error in (cells.p_error, cells.q_error)
     )
-    q = cells.p[::-1].copy()
-    q[0] += cells.infinite[1]
+    q, p_error = with_impossible(cells.p[::-1], p_error, 0, cells.infinite)
     return Cells(cells.q[::-1], q, q_error, p_error, cells.slack + 5e-324)

@@ -287,6 +287,16 @@ def test_outcomes_that_underflow_still_reveal() -> None:
     assert cells.infinite[1] > 0
 
 
+def test_what_only_one_law_produces_is_charged_with_its_ends() -> None:
+    """A mass of 1e-400 is no double; and so when P and Q are exchanged."""
+    cells = ShiftedBinomial(10, Fraction(1, 10**40)).cells(np.array([-94.4]))
+    assert cells.q[0] * (1 - np.asarray(cells.q_error)[0]) <= 1e-400
+    gone = Fraction(1, 10**400)
+    pair = Subsampled(Atoms([gone, 1 - gone], [0, 1]), 0.5, removes=False)
+    cells = pair.cells(np.array([-1.0]))
+    assert Fraction(float(cells.q[0] * (1 - np.asarray(cells.q_error)[0]))) <= gone / 2
+
+
 def test_the_mass_of_a_cell_narrower_than_its_rounding() -> None:
     """Near the mean of a Gaussian far away: each end is off by more than the cell is wide."""
     edges = 0.9244103 + 1e-12 * np.arange(3)
