@@ -210,6 +210,6 @@ NOTION_CASES: tuple[Case, ...] = (
     _case("clones", "reference", 1_000, 10, clones, CLONES),
     _case("Renyi curve", "reference", 5_000, 50, renyi, CURVE),
     _case("sparse vector", "consistency", 2_000, 20, sparse_vector, SPARSE),
-    _case("other pairs, monotone", "consistency", 20_000, 50, others, OTHERS),
+    _case("other pairs, monotone", "consistency", 20_000, 10, others, OTHERS),
     _case("dominating pair", "consistency", 1_000, 10, dominating, DOMINATING),
 )
