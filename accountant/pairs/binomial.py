@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from accountant.binomial import check_law, log_masses
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.pairs.base import Cells, Floats
 from accountant.pairs.checks import check_chance
-from accountant.pairs.lattice import MOST_OUTCOMES, between, with_impossible
+from accountant.pairs.lattice import MOST_KEPT, MOST_OUTCOMES, between, with_impossible
 
 __all__ = ["ShiftedBinomial"]
 
@@ -56,8 +57,7 @@ class ShiftedBinomial:
     def cells(self, edges: Floats) -> Cells:
         """See ``Pair.cells``; loss at least e means x at most (trials + 1) r/(exp(e) + r), r the odds."""
         low, high = self._window()
-        found = log_masses(self.trials, exact(self.probability), np.arange(low - 1, high + 1))
-        masses, errors = np.exp(found.values), np.expm1(found.errors * (1 + 1e-9)) + 4 * _ULP
+        masses, errors = self._kept if high - low < MOST_KEPT else self._masses()
         starts = self._starts(edges, low, high)
         whole = low == 1 and high == self.trials
         p, p_error = between(masses[1:], errors[1:], starts, whole)
@@ -68,6 +68,16 @@ class ShiftedBinomial:
         )
         lost = self._power(1 - exact(self.probability))
         return Cells(p[::-1], q[::-1], p_error[::-1], q_error[::-1] + _ULP, slack, lost)
+
+    @cached_property
+    def _kept(self) -> tuple[Floats, Floats]:
+        return self._masses()
+
+    def _masses(self) -> tuple[Floats, Floats]:
+        """The masses of the likely outcomes and the one below them, and relative errors."""
+        low, high = self._window()
+        found = log_masses(self.trials, exact(self.probability), np.arange(low - 1, high + 1))
+        return np.exp(found.values), np.expm1(found.errors * (1 + 1e-9)) + 4 * _ULP
 
     def reversed(self) -> ShiftedBinomial:
         """See ``Pair.reversed``: reflecting the outcomes gives the noise of the other probability."""

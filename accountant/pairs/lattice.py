@@ -13,6 +13,7 @@ from accountant.normal import SMALLEST_MASS
 from accountant.pairs.base import Cells, Floats
 
 __all__ = [
+    "MOST_KEPT",
     "MOST_OUTCOMES",
     "NEGLIGIBLE",
     "between",
@@ -26,6 +27,8 @@ __all__ = [
 _ULP = 2.0**-52
 MOST_OUTCOMES = 1 << 24
 """Outcomes that are enumerated at most; more would take gigabytes."""
+MOST_KEPT = 1 << 22
+"""Outcomes whose masses a pair keeps at most for its next call."""
 NEGLIGIBLE = 1e-280
 """Sums below it are replaced by it, with relative error 1: what is true then lies in [0, 2e-280]."""
 

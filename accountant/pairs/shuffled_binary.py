@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from accountant.binomial import UNIT, check_law, log_masses, mass
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.pairs.base import Cells, Floats
 from accountant.pairs.checks import check_chance
-from accountant.pairs.lattice import MOST_OUTCOMES, between, with_impossible
+from accountant.pairs.lattice import MOST_KEPT, MOST_OUTCOMES, between, with_impossible
 from accountant.shuffling.view import BinomialView
 
 __all__ = ["ShuffledBinary", "both_directions"]
@@ -63,10 +64,9 @@ class ShuffledBinary:
         """See ``Pair.cells``; the loss of every likely sum is computed, its error is the slack."""
         p, a, c = self._exact()
         low, high = self._window()
-        sums = np.arange(high, low - 1, -1, dtype=np.int64)
-        here, before = self._masses(sums), self._masses(sums - 1)
-        losses = np.maximum.accumulate(self._losses(sums))
-        starts = np.concatenate(([0], np.searchsorted(losses, edges), [len(sums)])).astype(np.int64)
+        losses, masses, wrong = self._kept if high - low < MOST_KEPT else self._law()
+        here, before = (masses[:-1], wrong[:-1]), (masses[1:], wrong[1:])
+        starts = np.concatenate(([0], np.searchsorted(losses, edges), [len(losses)])).astype(np.int64)
         whole = low == (1 if c == 1 else 0) and high == self.trials + (1 if a > 0 else 0)
         errors = np.expm1(np.maximum(here[1], before[1]) * (1 + 1e-9)) + 16 * UNIT
         sides = []
@@ -81,6 +81,16 @@ class ShuffledBinary:
         ends = float(1 - a) * lost[0] * (1 - 4 * UNIT), float(1 - a) * lost[1] * (1 + 4 * UNIT)
         slack = 64 * UNIT * (1 + float(np.abs(losses).max(initial=0.0)))
         return Cells(p_sums, q_sums, p_error, q_error + 4 * UNIT, slack, ends)
+
+    @cached_property
+    def _kept(self) -> tuple[Floats, Floats, Floats]:
+        return self._law()
+
+    def _law(self) -> tuple[Floats, Floats, Floats]:
+        """Losses of the likely sums, the last first; the noise's masses there and one below, and errors."""
+        low, high = self._window()
+        sums = np.arange(high, low - 2, -1, dtype=np.int64)
+        return np.maximum.accumulate(self._losses(sums[:-1])), *self._masses(sums)
 
     def reversed(self) -> ShuffledBinary:
         """See ``Pair.reversed``: the mirror image of the sum exchanges the two laws."""
