@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,10 +18,6 @@ from accountant.pairs.unequal_gaussians import UnequalGaussians
 from accountant.privacy_loss.by_grid import epsilon_by_grid
 from accountant.privacy_loss.inverting import epsilon_by_inversion
 from accountant.privacy_loss.single import delta_by_masses
-
-# Another distribution installs a package of this name, too.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from benchmarks.soundness import __main__ as runner
 from benchmarks.soundness import references as reference
 from benchmarks.soundness.asking import against, composed, point
