@@ -6,12 +6,14 @@ The exact epsilons were found by bisection of the profile in 60 digits.
 import math
 from fractions import Fraction
 
+import flint
 import mpmath
 import pytest
 from dp_accounting.pld import privacy_loss_mechanism
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accountant.enclosures import arb_of, precision
 from accountant.gaussian import gaussian_delta, gaussian_mu
 from accountant.implications import approx_to_gaussian
 from accountant.notions import GaussianDP
@@ -146,3 +148,21 @@ def test_agrees_with_dp_accounting(sigma, delta):
     slack = 1e-9  # of delta: theirs is float64 without a stated error
     assert theirs(ours.upper) <= delta * (1 + slack)
     assert theirs(ours.lower) >= delta * (1 - slack)
+
+
+@pytest.mark.parametrize("mu", ["2000", "2100", "1e5"])
+def test_far_tails_meet_the_error_function(mu):
+    """Beyond 1,000 deviations a series takes over; Arb's error function at high precision is the reference."""
+    point = Fraction(mu) ** 2 / 2 + 5 * Fraction(mu)
+    with precision(8000):
+        ratio, half, root = (
+            arb_of(point) / arb_of(Fraction(mu)),
+            arb_of(Fraction(mu)) / 2,
+            flint.arb(2).sqrt(),
+        )
+        first, second = (((ratio + offset) / root).erfc() / 2 for offset in (-half, half))
+        truth = first - arb_of(point).exp() * second
+        assert gaussian_delta(Fraction(mu), point).overlaps(truth)
+        assert truth > 0
+    found = GaussianDP(Fraction(mu)).delta(point)
+    assert found.relative_width < 1e-14
