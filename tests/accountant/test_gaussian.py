@@ -152,7 +152,7 @@ def test_agrees_with_dp_accounting(sigma, delta):
 
 @pytest.mark.parametrize("mu", ["2000", "2100", "1e5"])
 def test_far_tails_meet_the_error_function(mu):
-    """Beyond 1,000 deviations a series takes over; Arb's error function at high precision is the reference."""
+    """Beyond 1,000 deviations a series takes over; the reference is Arb's error function."""
     point = Fraction(mu) ** 2 / 2 + 5 * Fraction(mu)
     with precision(8000):
         ratio, half, root = (
