@@ -8,24 +8,29 @@ trade-off function composed k times with itself (docs/notes/group_privacy.md).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import singledispatch
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import flint
+import numpy as np
+from numpy.typing import NDArray
 
 from accountant.bounds import Bound
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from accountant.inversion import below, bracket
-from accountant.notions import ZCDP, ApproxDP, GaussianDP, Guarantee, RenyiDP, ends_of
-from accountant.orders import Orders, lowest
-from accountant.trade_off import trade_off
+from accountant.inversion import below
+from accountant.notions import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, ends_of
+from accountant.orders import Orders
+from accountant.renyi.best_of import BestOf
+from accountant.trade_off import upper_near
 
 __all__ = ["GroupProfile", "group_privacy"]
 
 _BITS = 192
+Floats = NDArray[np.float64]
 
 
 def group_privacy(guarantee: Guarantee, records: int) -> Guarantee:
@@ -91,6 +96,16 @@ _GRID = tuple(1 + Fraction(2 ** (k / 4)) for k in range(-32, 41))
 
 @_group.register
 def _(guarantee: RenyiDP, records: int) -> Guarantee:
+    """The curve of the group; of a pure guarantee ``records`` times its epsilon holds too."""
+    pure = guarantee.epsilon(0)
+    curve = _group_curve(guarantee, records)
+    if math.isinf(pure.upper):
+        return curve
+    ends = exact(pure.lower), exact(pure.upper)
+    return BestOf((curve, PureDP(_scaled(ends, records))))
+
+
+def _group_curve(guarantee: RenyiDP, records: int) -> RenyiDP:
     """D_a <= k a sum over j = 1..k of curve(x_j)/x_j, x_j = k (a - 1) + j: exact for a linear curve."""
 
     def curve(order: flint.arb) -> flint.arb:
@@ -130,28 +145,57 @@ class GroupProfile:
     guarantee: Guarantee
     records: int
     _memo: dict[float, Bound] = field(default_factory=dict, repr=False, compare=False)
+    _found: dict[Fraction, tuple[float, tuple[float, ...], float]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def delta(self, epsilon: Number) -> Bound:
         """See ``Guarantee.delta``."""
-        point = ends_of(exact(epsilon, "epsilon"), "epsilon")[0]
-        with precision(_BITS):
-            split = self._split(arb_of(point))
-            high = min(round_up(self._sum(split, point)), 1.0)
-            low = self._attained(split, point)
-        return Bound(min(max(low, 0.0), high), high)
+        return self._delta(ends_of(exact(epsilon, "epsilon"), "epsilon")[0])
 
     def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``."""
+        """See ``Guarantee.epsilon``; to about seven digits."""
         target = exact(delta, "delta")
         if not 0 <= target < 1:
             raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
         if target == 0:
             return self._pure()
-        _, high = bracket(lambda point: flint.arb(self.delta(point).upper), target)
-        if math.isinf(high):
+        high = self._first_below(target)
+        if high == 0 or math.isinf(high):
             return Bound(0.0, high)
-        low = below(lambda point: flint.arb(self.delta(point).lower), high, target, high * 1e-8)
+        low = below(lambda point: flint.arb(self._delta(point).lower), high, target, high * 1e-6)
         return Bound(low, high)
+
+    def _first_below(self, target: Fraction) -> float:
+        """An epsilon whose upper end is at most ``target``, near the smallest; infinite if none is found."""
+
+        def gap(point: float) -> float:
+            found = self._upper(Fraction(point))[0]
+            size = _log(Fraction(found)) - _log(target)
+            return max(size, 1e-300) if found > target else min(size, 0.0)
+
+        low, high = 0.0, 1.0
+        if (at_low := gap(low)) <= 0:
+            return 0.0
+        while (at_high := gap(high)) > 0:
+            low, at_low, high = high, at_high, 2 * high
+            if high > _LARGEST:
+                return math.inf
+        for _ in range(_STEPS):  # the Illinois method
+            if high - low <= 1e-9 * high:
+                break
+            share = at_low / (at_low - at_high)
+            middle = low + min(max(share, 1e-9), 1 - 1e-9) * (high - low)
+            if (value := gap(middle)) > 0:
+                low, at_low, at_high = middle, value, at_high / 2
+            else:
+                high, at_high, at_low = middle, value, at_low / 2
+        return high
+
+    def _delta(self, point: Fraction) -> Bound:
+        high, split, start = self._upper(point)
+        low = self._attained(split, start, point)
+        return Bound(min(max(low, 0.0), high), high)
 
     def _pure(self) -> Bound:
         one = self.guarantee.epsilon(0)
@@ -173,55 +217,94 @@ class GroupProfile:
 
     def _sum(self, split: tuple[float, ...], point: Fraction) -> flint.arb:
         """The bound of a split whose last part is taken to the end that makes the sum at most ``point``."""
-        before = [flint.arb(0), *accumulate(map(flint.arb, split))]
+        parts = split[:-1]
+        before = [flint.arb(0), *accumulate(map(flint.arb, parts))]
         last = round_down(arb_of(point) - before[-1])
-        parts = zip(before, (*split, last), strict=True)
-        return sum((start.exp() * self._link(part) for start, part in parts), flint.arb(0))
+        pairs = zip(before, (*parts, last), strict=True)
+        return sum((start.exp() * self._link(part) for start, part in pairs), flint.arb(0))
 
-    def _split(self, epsilon: flint.arb) -> tuple[float, ...]:
-        """All parts but the last of a good split: near an arithmetic progression, as for Gaussians."""
-        mean, k = float(epsilon.mid()) / self.records, self.records
-        point = Fraction(float(epsilon.mid()))
+    def _upper(self, point: Fraction) -> tuple[float, tuple[float, ...], float]:
+        """The least bound found, its split, and the chance at the chain's end where that split is best."""
+        if point not in self._found:
+            self._found[point] = min(reversed(list(self._splits(point))), key=lambda found: found[0])
+        return self._found[point]
 
-        def progression(step: float) -> tuple[float, ...]:
-            return tuple(mean + step * (i - (k - 1) / 2) for i in range(k - 1))
+    def _splits(self, point: Fraction) -> Iterator[tuple[float, tuple[float, ...], float]]:
+        """Splits among the epsilons asked so far, which are refined around each split."""
+        for epsilon in _FIRST:
+            self._at(epsilon)
+        finest = max(float(point) / self.records, 0.125) * 2e-5
+        for _ in range(_ROUNDS):
+            split, start = best_split(self._tangents(), self.records, float(point))
+            near = self._halved(split, finest)
+            with precision(_BITS):
+                yield min(round_up(self._sum(split, point)), 1.0), split, start
+            if not near:
+                return
+            for epsilon in near:
+                self._at(epsilon)
 
-        def height(split: tuple[float, ...]) -> float:
-            value = self._sum(split, point).mid()
-            return float(value.log()) if value > 0 else -1e6
+    def _tangents(self) -> tuple[Floats, Floats]:
+        """(e, delta(e)) at all epsilons asked so far, of both signs."""
+        known = np.array([(epsilon, bound.upper) for epsilon, bound in self._memo.items() if epsilon < 700])
+        e, t = np.concatenate([known[:, 0], -known[:, 0]]), np.exp(-known[:, 0])
+        return e, np.concatenate([known[:, 1], 1 - t + t * known[:, 1]])
 
-        scale = max(mean, 0.125)
-        found = progression(lowest(lambda step: height(progression(step)), 0.0, scale / 4, 1e-6 * scale))
-        for _ in range(_PASSES):
-            for i in range(k - 1):
-                found = _improve(height, found, i, scale)
-        return found
+    def _halved(self, split: tuple[float, ...], finest: float) -> set[float]:
+        """The middles of the intervals between asked epsilons that hold or touch a part of the split."""
+        known, halves = sorted(self._memo), set()
+        for part in {abs(part) for part in split}:
+            place = bisect_left(known, part)
+            around = known[max(place - 1, 0) : place + 2]
+            halves |= {(a + b) / 2 for a, b in pairwise(around) if b - a > finest}
+        return halves
 
-    def _attained(self, split: tuple[float, ...], point: Fraction) -> float:
+    def _attained(self, split: tuple[float, ...], start: float, point: Fraction) -> float:
         """P(E) - e^epsilon Q(E) of an event carried along the chain by lower ends of 1 - f."""
-        last = float(arb_of(point).mid()) - math.fsum(split)
-        width = 1e-4
+        chance = start
         with precision(_BITS):
-            left, right = self._link(last - width), self._link(last + width)
-            t = flint.arb(last).exp()
-            start = float(((left - right) / (t * 2 * flint.arb(width).sinh())).mid())
-            chance = start = min(max(start, 0.0), 1.0)
-            for _ in range(self.records):
-                chance = round_down(1 - flint.arb(trade_off(self.guarantee, chance).upper))
+            for part in reversed(split):
+                chance = round_down(1 - flint.arb(upper_near(self.guarantee, chance, part)))
+                chance = max(chance, 0.0)
             return round_down(flint.arb(chance) - arb_of(point).exp() * flint.arb(start))
 
 
-_PASSES = 2
+def _log(value: Fraction) -> float:
+    with precision(_BITS):
+        return float(arb_of(value).log()) if value else -1e6
 
 
-def _improve(
-    height: Callable[[tuple[float, ...]], float], split: tuple[float, ...], index: int, scale: float
-) -> tuple[float, ...]:
-    """The split with the part at ``index`` moved, against the one after it, to where the bound is lowest."""
+_ROUNDS, _STEPS, _LARGEST = 20, 24, 1e6
+_FIRST = (0.0, *(2 ** (j / 2) for j in range(-12, 19)))
 
-    def moved(by: float) -> tuple[float, ...]:
-        return tuple(
-            part + (by if i == index else -by if i == index + 1 else 0.0) for i, part in enumerate(split)
-        )
 
-    return moved(lowest(lambda by: height(moved(by)), 0.0, scale / 64, 1e-6 * scale))
+def best_split(
+    tangents: tuple[Floats, Floats], records: int, epsilon: float
+) -> tuple[tuple[float, ...], float]:
+    """The parts, of sum ``epsilon``, of the lowest tangent to G composed with itself; where it touches.
+
+    G(x) is the least e^e x + delta(e) over the ``tangents``. The chain's slope falls in x; where it jumps
+    over the one asked for, every mixture of the two sides is a tangent as well.
+
+    >>> best_split((np.array([0.0, 1.0, -1.0]), np.array([0.4, 0.0, 0.7])), 2, 2.0)[0]
+    (1.0, 1.0)
+    """
+    slopes = np.exp(tangents[0])
+
+    def parts(x: float) -> Floats:
+        chosen = []
+        for _ in range(records):
+            values = slopes * x + tangents[1]
+            best = int(np.argmin(values))
+            chosen.append(tangents[0][best])
+            x = min(float(values[best]), 1.0)
+        return np.array(chosen[::-1])
+
+    low, high = -700.0, 0.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if parts(math.exp(middle)).sum() >= epsilon else (low, middle)
+    left, right = parts(math.exp(low)), parts(math.exp(high))
+    gap = left.sum() - right.sum()
+    share = min(max((epsilon - right.sum()) / gap, 0.0), 1.0) if gap > 0 else 0.0
+    return tuple(map(float, right + share * (left - right))), math.exp(low)

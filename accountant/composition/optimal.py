@@ -41,11 +41,11 @@ def compose_approx_optimal(parts: Sequence[tuple[ApproxDP, int]]) -> ComposedApp
     arXiv:1507.03113, Theorem 1.5 (different parts). Statement classic.kairouz_oh_viswanath.
 
     Parts of one epsilon, or whose losses take few values, are answered to the last bit. Others go to the
-    grid of losses (``PrivacyLoss``): certified too, but to some digits only. So do more than 10^9 equal parts.
+    grid of losses (``PrivacyLoss``), as do more than 10^9 equal parts: certified too, but to some digits.
 
     Raises:
-        ValueError: for a count that is no integer of at least 0; when asked, a ``GridTooLargeError`` where the
-            grid of losses would be too large.
+        ValueError: for a count that is no integer of at least 0. When asked, a ``GridTooLargeError`` where
+            the grid of losses would be too large.
     """
     for _, times in parts:
         if isinstance(times, bool) or not isinstance(times, int) or times < 0:
@@ -96,6 +96,9 @@ _MOST_TIMES = 10**9
 """So many equal coins are summed outright, within seconds."""
 
 
+_MOST_EPSILON = 600
+
+
 @dataclass(frozen=True)
 class _Composed:
     """Coins of each kind, and failures with how often they may happen; all parameters exact."""
@@ -143,7 +146,15 @@ class _Composed:
         return len(self.kinds) > 1 and affordable(self.kinds)
 
     def _grid(self) -> PrivacyLoss:
-        """The coins without failures, by their distribution of losses."""
+        """The coins without failures, by their distribution of losses.
+
+        Raises:
+            ValueError: for parts of an epsilon that the distribution of losses cannot hold.
+        """
+        for kind in self.kinds:
+            if kind.epsilon > _MOST_EPSILON:
+                size = f"epsilon ({float(kind.epsilon)!r}) of a part must be at most {_MOST_EPSILON}"
+                raise ValueError(f"{size} where so many parts of different epsilons are composed")
         return PrivacyLoss([[(RandomisedResponse(kind.epsilon), kind.times) for kind in self.kinds]])
 
     def epsilon(self, target: Fraction) -> tuple[float, float]:

@@ -6,13 +6,14 @@ loss).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
 
-from accountant.enclosures import Number, arb_of, exact
+from accountant.enclosures import Number, arb_of, exact, precision
 from accountant.notions import RenyiDP
 from accountant.orders import Orders
 
@@ -144,19 +145,43 @@ class _Geometric:
     sensitivity: int
 
     def __call__(self, order: flint.arb) -> flint.arb:
-        step, moved = arb_of(self.step), self.sensitivity
-        largest = step * moved
         if not self.step or order == flint.arb("inf"):
-            return largest
-        share = (step / 2).tanh()  # the mass at 0
-        end = 1 / (1 + (-step).exp())  # the mass of all k <= 0, which have the loss ``largest``
-        losses = [(step * (moved - 2 * k), share * (-step * k).exp()) for k in range(1, moved)]
-        losses += [(largest, end), (-largest, end * (-largest).exp())]
-        if order == 1:
-            return sum((mass * loss for loss, mass in losses), flint.arb(0))
-        return _over(
-            lambda a: sum((mass * ((a - 1) * loss).expm1() for loss, mass in losses), flint.arb(0)), order
-        )
+            return arb_of(self.step) * self.sensitivity
+        with precision(flint.ctx.prec + self._lost_bits(order)):
+            return self._mean(order) if order == 1 else _over(self._excess, order)
+
+    def _lost_bits(self, order: flint.arb) -> int:
+        """What the sums lose where first orders cancel: losses of size z leave z^2, or (order - 1) z^2."""
+        gap = abs((order - 1).mid()) if order != 1 else flint.arb(1)
+        small = flint.arb(1).min(gap).log() + flint.arb(1).min(arb_of(self.step * self.sensitivity)).log()
+        return 32 + int(-4 * float(small.mid()) + 2 * math.log(self.sensitivity))
+
+    def _weights(self) -> tuple[flint.arb, flint.arb]:
+        """The mass at 0, and that of all k <= 0, which have the largest loss."""
+        step = arb_of(self.step)
+        return (step / 2).tanh(), 1 / (1 + (-step).exp())
+
+    def _excess(self, a: flint.arb) -> flint.arb:
+        """E exp((a - 1) loss) - 1: k = 1 .. m - 1 has the loss (m - 2 k) step, and a geometric mass."""
+        step, m = arb_of(self.step), self.sensitivity
+        share, end = self._weights()
+        largest = step * m
+        inner = ((a - 1) * largest).exp() * _powers((2 * a - 1) * step, m) - _powers(step, m)
+        outer = ((a - 1) * largest).expm1() + (-largest).exp() * (-(a - 1) * largest).expm1()
+        return share * inner + end * outer
+
+    def _mean(self, order: flint.arb) -> flint.arb:
+        """The mean loss; sum of k r^k over 0 < k < m is r (1 - m r^(m-1) + (m - 1) r^m)/(1 - r)^2."""
+        step, m = arb_of(self.step), self.sensitivity
+        share, end = self._weights()
+        r = (-step).exp()
+        first = r * (1 - m * r ** (m - 1) + (m - 1) * r**m) / (1 - r) ** 2
+        return step * (share * (m * _powers(step, m) - 2 * first) - end * m * (-step * m).expm1())
+
+
+def _powers(rate: flint.arb, below: int) -> flint.arb:
+    """The sum of exp(-rate k) over 0 < k < ``below``."""
+    return (-rate).exp() * (-rate * (below - 1)).expm1() / (-rate).expm1()
 
 
 @dataclass(frozen=True)

@@ -186,3 +186,11 @@ def test_the_mean_is_not_needed_to_be_found():
         assert upper_tail(10**6, flint.arb(1), 400_000) > 1 - flint.arb("1e-30")
         low = Coins(Fraction(1), 10**6).hockey_stick(Fraction(0))
         assert low > 1 - flint.arb("1e-30")
+
+
+def test_parts_beyond_the_grid_of_losses_are_refused_by_name():
+    parts = [(ApproxDP("1000.5", 0), 1000), (ApproxDP(0.0317, 0), 1000), (ApproxDP(3.0517, 0), 1000)]
+    with pytest.raises(ValueError, match=r"^epsilon \(1000.5\) of a part must be at most 600"):
+        compose_approx_optimal(parts).epsilon("1e-6")
+    with pytest.raises(MemoryError):
+        compose_approx_optimal([(ApproxDP("1e-6", 0), 10**12)]).epsilon("1e-6")

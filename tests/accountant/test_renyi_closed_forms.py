@@ -206,3 +206,22 @@ def test_wrong_parameters_are_refused(wrong):
     ):
         with pytest.raises(ValueError, match=rf"^{name} \("):
             make(wrong)
+
+
+@pytest.mark.parametrize("step", ["1e-9", "0.003", "2"])
+@pytest.mark.parametrize("order", ["1", "1.000001", "2.5", "40"])
+@pytest.mark.parametrize("moved", [1, 2, 37])
+def test_the_geometric_sum_in_closed_form_is_the_sum(step, order, moved):
+    with precision(700):
+        s, a = arb_of(Fraction(step)), arb_of(Fraction(order))
+        end, share = 1 / (1 + (-s).exp()), (s / 2).tanh()
+        law = [(s * (moved - 2 * k), share * (-s * k).exp()) for k in range(1, moved)]
+        law += [(s * moved, end), (-s * moved, end * (-s * moved).exp())]
+        if order == "1":
+            true = sum((mass * loss for loss, mass in law), 0 * s)
+        else:
+            true = sum((mass * ((a - 1) * loss).expm1() for loss, mass in law), 0 * s).log1p() / (a - 1)
+    with precision(192):
+        found = geometric_renyi(step, moved).curve(arb_of(Fraction(order)))
+    assert found.overlaps(true)
+    assert found.rel_accuracy_bits() > 100
