@@ -190,18 +190,23 @@ class RenyiDP:
 
     def delta(self, epsilon: Number) -> Bound:
         """See ``Guarantee.delta``."""
+        if not self.conversion.convex and _epsilon(epsilon) >= self._pure().upper:
+            return exactly(0.0)  # the optimal conversion knows the curve's end; closed forms need not
         low, high = convert(self.conversion, self.curve, self.orders, _epsilon(epsilon))
         return Bound(max(round_down(low), 0.0), min(round_up(high), 1.0))
 
     def epsilon(self, delta: Number) -> Bound:
         """See ``Guarantee.epsilon``."""
         target = _delta(delta)
+        pure = self._pure()
         if target == 0:
-            return self._pure()
+            return pure
         if exact(self.delta(0).upper) <= target:
             return exactly(0.0)
         found = Bound(*least_epsilon(self.conversion, self.curve, self.orders, target))
-        return found if found.relative_width <= _FINE else self._by_profile(target, found)
+        found = found if found.relative_width <= _FINE else self._by_profile(target, found)
+        most = math.inf if self.conversion.convex else pure.upper
+        return Bound(min(found.lower, most), min(found.upper, most))
 
     def _by_profile(self, target: Fraction, found: Bound) -> Bound:
         """The same through the profile, where the search in the order left wide ends; slower."""

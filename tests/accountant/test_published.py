@@ -9,7 +9,12 @@ from accountant.expressions import Formula, variables_of
 from accountant.published import PublishedFormula, published, published_ids
 from accountant.sources import Source
 
-POINT = {"S": 6, "A": 2, "H": 20, "K": 1000, "k": 17, "N": 3, "alpha": "2.5", "delta": "1e-6"}
+POINT = {
+    "S": 6, "A": 2, "H": 20, "K": 1000, "k": 17, "N": 3, "alpha": "2.5", "delta": "1e-6",
+    "s": 2, "sigma": "4.5", "b": 3, "T": 100, "epsilon": "0.5", "E": "0.75", "x": "0.25", "y": "0.125",
+    "w": "1.5", "slack": "0.01", "m": 20, "L": 10, "beta": "0.05", "noise": "0.4", "d": 3, "g": 2,
+    "tau": 1000,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", published_ids())
@@ -35,7 +40,8 @@ def test_the_printed_value_at_the_papers_sizes():
 def test_every_variable_has_a_domain_and_every_formula_a_source(name):
     entry = published(name)
     assert variables_of(entry.formula.expression) <= set(entry.domain)
-    assert str(entry.source).startswith("arXiv:2606.01952v1, ")
+    assert name.startswith("rlsvi.") is (entry.source.paper == "arXiv:2606.01952")
+    assert entry.source.item
     assert entry.id == name
 
 
