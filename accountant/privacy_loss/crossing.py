@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from scipy.optimize import brentq
-
 __all__ = ["LEAST_DELTA", "crossing"]
 
 LEAST_DELTA = 1e-300
@@ -48,6 +46,8 @@ def _turn(gap: Callable[[float], float], side: int) -> float:
     low, high = _bracket(gap)
     if math.isinf(high):
         return low if side < 0 else high
+    from scipy.optimize import brentq  # slow to load, and the inversion does without
+
     root = float(brentq(gap, low, high, xtol=1e-14 * high, rtol=1e-14, maxiter=200))
     step = 1e-14 * high
     while (gap(root) > 0) is (side > 0):

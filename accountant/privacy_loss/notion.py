@@ -8,22 +8,22 @@ docs/notes/saddle_inversion.md and docs/notes/loss_grid.md.
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from types import ModuleType
 
 from accountant.bounds import Bound
 from accountant.enclosures import Number, arb_of, bound_of, exact, precision
 from accountant.notions import GaussianDP
 from accountant.pairs.base import Pair
-from accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
 from accountant.privacy_loss.chernoff import coarse_delta, coarse_epsilon
 from accountant.privacy_loss.crossing import LEAST_DELTA
 from accountant.privacy_loss.inverting import delta_by_inversion, epsilon_by_inversion
 from accountant.privacy_loss.largest import infinite_mass, largest_loss
-from accountant.privacy_loss.planning import GridTooLargeError
 from accountant.privacy_loss.saddle import Inapplicable, Parts
 from accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair
 
@@ -107,7 +107,7 @@ def _delta(parts: Composition, epsilon: Fraction) -> Ends:
         return delta_of_pair(only, epsilon)
     return _first_route(
         lambda: delta_by_inversion(_characteristics(parts), epsilon),
-        lambda: delta_by_grid(parts, epsilon),
+        lambda: _grid().delta_by_grid(parts, epsilon),
         lambda: coarse_delta(parts, _characteristics(parts), epsilon),
     )
 
@@ -135,7 +135,7 @@ def _epsilon_by_routes(parts: Composition, delta: Fraction) -> Ends:
         return epsilon_of_pair(only, delta)
     return _first_route(
         lambda: epsilon_by_inversion(_characteristics(parts), delta),
-        lambda: epsilon_by_grid(parts, delta),
+        lambda: _grid().epsilon_by_grid(parts, delta),
         lambda: coarse_epsilon(parts, _characteristics(parts), delta),
     )
 
@@ -156,6 +156,11 @@ def _only(parts: Composition) -> Pair | None:
     return pair if count == 1 and not others else None
 
 
+def _grid() -> ModuleType:
+    """The grid's route; loaded when asked, because its transforms are slow to load."""
+    return importlib.import_module("accountant.privacy_loss.by_grid")
+
+
 def _first_route(inversion: Callable[[], Ends], grid: Callable[[], Ends], coarse: Callable[[], Ends]) -> Ends:
     """The first answer; the coarse one instead of a grid that is too large, if it exists."""
     try:
@@ -163,7 +168,7 @@ def _first_route(inversion: Callable[[], Ends], grid: Callable[[], Ends], coarse
     except Inapplicable:
         try:
             return grid()
-        except GridTooLargeError as too_large:
+        except MemoryError as too_large:
             try:
                 return coarse()
             except Inapplicable:
