@@ -50,7 +50,7 @@ def test_a_tail_raised_to_the_smallest_mass_is_charged() -> None:
     epsilon = 588.572135995767
     low, high = delta_by_masses(UnequalGaussians(*at), Fraction(epsilon))
     with precision(2000):
-        truth = reference.unequal_gaussians(*(point(x) for x in at), point(epsilon))  # type: ignore[call-arg]
+        truth = reference.unequal_gaussians(*(point(x) for x in at), point(epsilon))
         assert point(low) <= truth <= point(high)
 
 
@@ -103,7 +103,7 @@ def test_a_wrong_answer_is_seen() -> None:
         def epsilon(self, delta: float) -> object:
             return composed(Laplace(1.01), 1).epsilon(delta)
 
-    seen = against(Better(), 1e-3, lambda e: reference.laplace_single(point(1.0), e), "known bad")  # type: ignore[arg-type]
+    seen = against(Better(), 1e-3, lambda e: reference.laplace_single(point(1.0), e), "known bad")
     assert seen.status == "violation"
     assert judge(1.0, 2.0, 2.5, 3.0, "").status == "violation"
     assert judge(0.0, math.inf, 1.0, 1.0, "").status == "no answer"
@@ -116,7 +116,7 @@ def test_a_campaign_resumes_where_it_stopped(tmp_path: object, monkeypatch: pyte
         return Outcome("ok", box.draw(rng)["x"] - 1)
 
     monkeypatch.setattr(runner, "CASES", (Case("one", "consistency", 40, 10, check, "x"),))
-    folder = tmp_path / "campaign"  # type: ignore[operator]
+    folder = tmp_path / "campaign"
     with ThreadPoolExecutor(2) as executor:
         runner.campaign(folder, 1.0, None, executor)
         path = folder / "chunks.jsonl"

@@ -14,8 +14,7 @@ import math
 import os
 import time
 import zlib
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from pathlib import Path
 from typing import Any
@@ -62,28 +61,54 @@ def _high(widths: list[float]) -> float:
     return float(np.quantile(widths, 0.95)) if widths else math.inf
 
 
-def chunks(done: set[tuple[str, int]], only: str | None) -> Iterator[tuple[str, int]]:
-    """What is left, the cases in turns so that an early end has seen all of them."""
-    counts = {case.name: -(-case.points // case.chunk) for case in CASES}
-    for chunk in range(max(counts.values())):
-        for name, count in counts.items():
-            if chunk < count and (name, chunk) not in done and only in (None, name):
-                yield name, chunk
+class Agenda:
+    """What is left to do: always the case on which the least time was spent.
+
+    So an early end has seen all cases, and what is cheap is done before what is dear takes the rest.
+    """
+
+    def __init__(self, known: list[dict[str, Any]], only: str | None = None) -> None:
+        done = {(row["case"], row["chunk"]) for row in known}
+        cases = [case for case in CASES if only in (None, case.name)]
+        self.left = {
+            case.name: [
+                k for k in reversed(range(-(-case.points // case.chunk))) if (case.name, k) not in done
+            ]
+            for case in cases
+        }
+        self.spent = dict.fromkeys(self.left, 0.0)
+        self.running = Counter[str]()
+        for row in known:
+            self.spent[row["case"]] = self.spent.get(row["case"], 0.0) + row["seconds"]
+
+    def take(self) -> tuple[str, int] | None:
+        """The next chunk, or None where nothing is left."""
+        waiting = [name for name, chunks in self.left.items() if chunks]
+        if not waiting:
+            return None
+        name = min(
+            waiting, key=lambda name: (self.spent[name] * (1 + self.running[name]), self.running[name])
+        )
+        self.running[name] += 1
+        return name, self.left[name].pop()
+
+    def finish(self, row: dict[str, Any]) -> None:
+        """Count a chunk that is done."""
+        self.running[row["case"]] -= 1
+        self.spent[row["case"]] += row["seconds"]
 
 
 def campaign(folder: Path, minutes: float, only: str | None, executor: Executor) -> None:
     """Work until the time is over or everything is done."""
     folder.mkdir(parents=True, exist_ok=True)
     path, deadline = folder / "chunks.jsonl", time.monotonic() + 60 * minutes
-    known = read(path)
-    left = chunks({(row["case"], row["chunk"]) for row in known}, only)
+    agenda = Agenda(read(path), only)
     running: set[Future[dict[str, Any]]] = set()
     with path.open("a", encoding="utf-8") as file, Progress() as progress:
-        total = sum(-(-case.points // case.chunk) for case in CASES if only in (None, case.name))
-        task = progress.add_task("chunks", total=total, completed=len(known))
+        task = progress.add_task("chunks", total=sum(map(len, agenda.left.values())))
         while True:
             while len(running) < 2 * (os.cpu_count() or 1) and time.monotonic() < deadline:
-                following = next(left, None)
+                following = agenda.take()
                 if following is None:
                     break
                 running.add(executor.submit(run_chunk, *following))
@@ -91,7 +116,9 @@ def campaign(folder: Path, minutes: float, only: str | None, executor: Executor)
                 return
             finished, running = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
-                file.write(json.dumps(future.result()) + "\n")
+                row = future.result()
+                agenda.finish(row)
+                file.write(json.dumps(row) + "\n")
                 file.flush()
                 progress.advance(task)
 

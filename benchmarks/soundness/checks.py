@@ -196,7 +196,7 @@ def training(rng: np.random.Generator) -> Outcome:
     if found.upper == 0:
         return Outcome("ok", 0.0, "epsilon 0")
     try:
-        c = 1.15 * saddle_for_epsilon([(pair.characteristic(), at["count"])], found.upper).c  # type: ignore[list-item]
+        c = 1.15 * saddle_for_epsilon([(pair.characteristic(), at["count"])], found.upper).c
     except Inapplicable:
         return Outcome("ok", found.relative_width, "no reference")
     with precision(120):
@@ -257,7 +257,7 @@ def _route(at: dict[str, Any]) -> str:
     if at["count"] == 1:
         return "single"
     try:
-        epsilon_by_inversion([(pair.characteristic(), at["count"])], Fraction(at["delta"]))  # type: ignore[list-item]
+        epsilon_by_inversion([(pair.characteristic(), at["count"])], Fraction(at["delta"]))
     except (Inapplicable, ArithmeticError):
         return "grid"
     return "inversion"
@@ -275,7 +275,7 @@ def overlap(rng: np.random.Generator) -> Outcome:
     removes = bool(rng.integers(2))
     pair, delta = SubsampledGaussian(at["rate"], at["sigma"], removes), Fraction(at["delta"])
     try:
-        first = epsilon_by_inversion([(pair.characteristic(), at["count"])], delta)  # type: ignore[list-item]
+        first = epsilon_by_inversion([(pair.characteristic(), at["count"])], delta)
         second = epsilon_by_grid([(pair, at["count"])], delta)
     except (ArithmeticError, MemoryError) as refused:
         return Outcome("no answer", math.inf, "one route only", f"{at}: {refused}")
