@@ -1,12 +1,13 @@
 """All statements, by paper, and their verdicts.
 
-A new paper adds one module with a tuple ``STATEMENTS`` and one row in the table below.
+A new paper adds modules with a tuple ``STATEMENTS`` each and one row in the table below.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from proofs_check.statement import Obligation, Statement
 from proofs_check.verdict import Result, derive
 
 __all__ = [
-    "MODULES",
+    "BOOKS",
+    "Book",
     "as_json",
     "certificate_id",
     "certificate_path",
@@ -26,10 +28,35 @@ __all__ = [
     "verify",
 ]
 
-_TOPICS = ("noise", "composition", "renyi", "sampling", "counting", "sparse_vector", "smooth", "shuffling")
-MODULES = {
-    "rlsvi": ("proofs_check.papers.rlsvi", "proofs_check.papers.rlsvi_project"),
-    "classic": tuple(f"proofs_check.papers.classics_{topic}" for topic in _TOPICS),
+
+@dataclass(frozen=True)
+class Book:
+    """Where the statements of one paper stand, and how their ids begin."""
+
+    prefix: str
+    modules: tuple[str, ...]
+
+
+BOOKS = {
+    "rlsvi": Book("rlsvi", ("rlsvi", "rlsvi_project")),
+    "private-ucb": Book("ucb", ("private_ucb_privacy", "private_ucb_learning")),
+    "sdp-pe": Book("sdp", ("sdp_pe_privacy", "sdp_pe_learning")),
+    "policy-evaluation": Book("eval", ("policy_evaluation_privacy", "policy_evaluation_utility")),
+    "expert": Book("expert", ("expert_release", "expert_training")),
+    "classic": Book(
+        "classic",
+        (
+            "classics_noise",
+            "classics_composition",
+            "classics_renyi",
+            "classics_sampling",
+            "classics_counting",
+            "classics_sparse_vector",
+            "classics_smooth",
+            "classics_shuffling",
+            "classics_probability",
+        ),
+    ),
 }
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -37,8 +64,8 @@ ROOT = Path(__file__).resolve().parent.parent
 @lru_cache(maxsize=1)
 def _table() -> Mapping[str, Statement]:
     table: dict[str, Statement] = {}
-    for name in (name for modules in MODULES.values() for name in modules):
-        for entry in importlib.import_module(name).STATEMENTS:
+    for name in (name for book in BOOKS.values() for name in book.modules):
+        for entry in importlib.import_module(f"proofs_check.papers.{name}").STATEMENTS:
             if table.setdefault(entry.id, entry) is not entry:
                 raise ValueError(f"statement id {entry.id} occurs twice")
     return table
@@ -132,4 +159,5 @@ def as_json(result: Result) -> dict[str, Any]:
         "not_covered": result.not_covered,
         "coq": "not cross-checked",
         "parts": list(result.parts),
+        "read_as": list(result.reading),
     }

@@ -40,7 +40,8 @@ class Statement:
     """What a paper says, transcribed with its quantifiers and hypotheses; inert data.
 
     ``rests_on`` names other statements, ``rules`` the named facts of probability or analysis that are not
-    machine-checked (they make the verdict PROVED GIVEN), ``reason`` says why a statement without
+    machine-checked (they make the verdict PROVED GIVEN), ``reading`` the definitions that the obligations
+    unfold and how they combine (no assumption, but for a reader to compare), ``reason`` says why a statement without
     obligations is assumed, ``domain`` the part of the paper's domain the obligations speak of when that
     is not all of it. A statement with ``parts`` has no obligations of its own: it holds if they do.
 
@@ -58,6 +59,7 @@ class Statement:
     obligations: tuple[Obligation, ...] = ()
     rests_on: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
+    reading: tuple[str, ...] = ()
     not_covered: str = "nothing"
     corrected_by: str | None = None
     parts: tuple[str, ...] = ()
@@ -87,10 +89,20 @@ def formula(identity: str, **values: str) -> str:
     return f"({text})"
 
 
-def make_claim(variables: Mapping[str, str], goal: str, *given: str, integers: Iterable[str] = ()) -> Claim:
+def make_claim(
+    variables: Mapping[str, str],
+    goal: str,
+    *given: str,
+    integers: Iterable[str] = (),
+    random: Mapping[str, str] | None = None,
+    independent: Iterable[Iterable[str]] = (),
+) -> Claim:
     """A claim in the kernel's format, from relations written as text.
 
-    ``integers`` are variables that a refuting point must take as whole numbers.
+    ``integers`` are variables that the paper takes as whole numbers. ``random`` are random variables with
+    the intervals that they surely lie in: the goal may speak of expectations ``E(...)``, a hypothesis that
+    names a random variable outside an expectation holds surely. ``independent`` are groups of random
+    variables that are independent of each other.
 
     >>> make_claim({"x": "[0, 1]"}, "1 >= x")["goal"]
     ['>=', '1', 'x']
@@ -101,7 +113,12 @@ def make_claim(variables: Mapping[str, str], goal: str, *given: str, integers: I
     claim: dict[str, Any] = {"vars": dict(variables), "goal": _relation(goal)}
     if given:
         claim["given"] = [_relation(text) for text in given]
-    return claim | {"integers": sorted(integers)} if integers else claim
+    extra = {
+        "integers": sorted(integers),
+        "random": dict(random or {}),
+        "independent": [sorted(group) for group in independent],
+    }
+    return claim | {key: value for key, value in extra.items() if value}
 
 
 def _relation(text: str) -> list[Any]:

@@ -47,6 +47,7 @@ class Result:
     corrected_by: str | None
     not_covered: str
     parts: tuple[str, ...]
+    reading: tuple[str, ...] = ()
 
 
 _EXACT = frozenset({"identity", "sos", "positive", "subst", "split"})
@@ -93,6 +94,7 @@ def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]
         corrected_by=statement.corrected_by or next((x.corrected_by for x in parts if x.corrected_by), None),
         not_covered=statement.not_covered,
         parts=statement.parts,
+        reading=statement.reading,
     )
 
 

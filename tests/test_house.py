@@ -16,7 +16,7 @@ from accountant.published import published, published_ids
 from accountant.sources import Source
 from dpproof.report.ledger import PAPERS
 from dpproof.report.recorded import recorded
-from proofs_check.registry import MODULES, statement_ids, statements, verify
+from proofs_check.registry import BOOKS, statement_ids, statements, verify
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("accountant", "mechanisms", "proofs_check", "audits", "dpproof")
@@ -73,7 +73,7 @@ def test_every_item_of_the_paper_is_registered(name):
 def test_a_published_formula_names_a_statement(identity):
     source = published(identity).source
     assert source.statement is None or source.statement in statement_ids()
-    assert (source.statement or identity).split(".")[0] in MODULES
+    assert (source.statement or identity).split(".")[0] in {book.prefix for book in BOOKS.values()}
 
 
 def test_every_mechanism_of_the_catalogue_is_examined_here():
@@ -111,7 +111,7 @@ def test_every_source_in_the_accountant_names_a_statement():
 def test_ids_and_notes_that_a_module_mentions_exist(path):
     text = path.read_text(encoding="utf-8")
     known = {*statement_ids(), *published_ids()}
-    papers = "|".join(MODULES)
+    papers = "|".join(book.prefix for book in BOOKS.values())
     for identity in re.findall(rf"[Ss]tatements? ((?:{papers})\.\w+(?:\.\w+)*)", text):
         assert identity in known
     for note in re.findall(r"docs/[\w/.-]+\.md", text):
@@ -119,7 +119,11 @@ def test_ids_and_notes_that_a_module_mentions_exist(path):
 
 
 def test_notes_that_statements_mention_exist():
-    texts = [text for entry in statements() for text in (*entry.rules, entry.says, entry.reason or "")]
+    texts = [
+        text
+        for entry in statements()
+        for text in (*entry.rules, *entry.reading, entry.says, entry.reason or "")
+    ]
     notes = {note for text in texts for note in re.findall(r"docs/[\w/.-]+\.md", text)}
     assert notes
     assert all((ROOT / note).is_file() for note in notes)
@@ -130,7 +134,7 @@ def test_the_record_is_what_the_certificates_say_today():
 
 
 def test_every_paper_of_the_report_has_statements():
-    assert {paper.name for paper in PAPERS} <= MODULES.keys()
+    assert {paper.name for paper in PAPERS} <= BOOKS.keys()
 
 
 @pytest.mark.parametrize("path", [p for p in tracked() if p.suffix == ".md"], ids=ident)

@@ -23,16 +23,16 @@ def ids_named(name: str) -> tuple[str, ...]:
     Raises:
         ValueError: for an unknown name.
     """
-    from proofs_check.registry import MODULES, statement_ids
+    from proofs_check.registry import BOOKS, statement_ids
 
     everything = statement_ids()
     if name == "papers":
         return everything
-    if name in MODULES:
-        return statement_ids(f"{name}.")
+    if name in BOOKS:
+        return statement_ids(f"{BOOKS[name].prefix}.")
     if name in everything:
         return (name,)
-    raise ValueError(f"name ({name!r}) must be papers, a paper ({', '.join(MODULES)}) or a statement id")
+    raise ValueError(f"name ({name!r}) must be papers, a paper ({', '.join(BOOKS)}) or a statement id")
 
 
 def verify(
@@ -49,7 +49,7 @@ def verify(
 def _exit_code(names: list[str], found: list[dict[str, Any]]) -> int:
     """For papers 1 if a verdict is not the recorded one; for statements 1 if refuted, 3 if open."""
     if all(name in {"papers", *_papers()} for name in names):
-        lines = departures(found, *("" if name == "papers" else f"{name}." for name in names))
+        lines = departures(found, *map(_prefix, names))
         code = 1
     else:
         lines = [f"{entry['id']} is {entry['verdict']}" for entry in found if entry["verdict"] in _FAILURES]
@@ -64,7 +64,14 @@ def _exit_code(names: list[str], found: list[dict[str, Any]]) -> int:
 _FAILURES = {"REFUTED": 1, "OPEN": 3}
 
 
-def _papers() -> frozenset[str]:
-    from proofs_check.registry import MODULES
+def _prefix(name: str) -> str:
+    """How the ids of a paper begin; empty for all papers."""
+    from proofs_check.registry import BOOKS
 
-    return frozenset(MODULES)
+    return "" if name == "papers" else f"{BOOKS[name].prefix}."
+
+
+def _papers() -> frozenset[str]:
+    from proofs_check.registry import BOOKS
+
+    return frozenset(BOOKS)

@@ -77,6 +77,7 @@ def check_paper(
     ``departures`` says what did not come out as recorded: a verdict, or a case of the corpus.
     """
     from dpproof.cli.verify import ids_named
+    from proofs_check.registry import BOOKS
 
     stage(f"{paper.name}: checking certificates")
     statements = answers.verify(ids_named(paper.name))["statements"]
@@ -93,7 +94,7 @@ def check_paper(
         if evidence.verdict is not case.expected:
             missed.append(f"{case.name}: expected {case.expected.value}, found {evidence.verdict.value}")
     return PaperLedger(
-        paper, statements, account, audits, [*departures(statements, f"{paper.name}."), *missed]
+        paper, statements, account, audits, [*departures(statements, f"{BOOKS[paper.name].prefix}."), *missed]
     )
 
 

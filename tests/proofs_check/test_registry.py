@@ -20,7 +20,7 @@ TWELVE = [
 ]  # fmt: skip
 KEYS = {
     "id", "verdict", "method", "certificate", "depends_on", "assumptions", "domain", "point", "corrected_by",
-    "not_covered", "coq", "kind", "title", "parts",
+    "not_covered", "coq", "kind", "title", "parts", "read_as",
 }  # fmt: skip
 EXPECTED = {
     "rlsvi.definition3": "ASSUMED",

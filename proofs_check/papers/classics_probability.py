@@ -1,0 +1,9 @@
+"""Theorems of probability that the papers quote."""
+
+from __future__ import annotations
+
+from proofs_check.statement import Statement
+
+__all__ = ["STATEMENTS"]
+
+STATEMENTS: tuple[Statement, ...] = ()

@@ -1,0 +1,9 @@
+""" "Preserving Expert-Level Privacy in Offline Reinforcement Learning": the release of stable prefixes."""
+
+from __future__ import annotations
+
+from proofs_check.statement import Statement
+
+__all__ = ["STATEMENTS"]
+
+STATEMENTS: tuple[Statement, ...] = ()

@@ -1,0 +1,9 @@
+""" "Differentially Private Policy Evaluation": excess risk."""
+
+from __future__ import annotations
+
+from proofs_check.statement import Statement
+
+__all__ = ["STATEMENTS"]
+
+STATEMENTS: tuple[Statement, ...] = ()
