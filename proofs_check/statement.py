@@ -11,7 +11,7 @@ from accountant.expressions import parse
 from accountant.published import published
 from accountant.sources import Source
 
-__all__ = ["KINDS", "Claim", "Obligation", "Statement", "formula", "make_claim"]
+__all__ = ["KINDS", "Claim", "Obligation", "Statement", "expression", "formula", "make_claim", "relation"]
 
 Claim = Mapping[str, Any]
 KINDS = ("statement", "quoted", "definition", "assumption", "project")
@@ -41,9 +41,10 @@ class Statement:
 
     ``rests_on`` names other statements, ``rules`` the named facts of probability or analysis that are not
     machine-checked (they make the verdict PROVED GIVEN), ``reading`` the definitions that the obligations
-    unfold and how they combine (no assumption, but for a reader to compare), ``reason`` says why a statement without
-    obligations is assumed, ``domain`` the part of the paper's domain the obligations speak of when that
-    is not all of it. A statement with ``parts`` has no obligations of its own: it holds if they do.
+    unfold and how they combine (no assumption, but for a reader to compare), ``reason`` says why a
+    statement without obligations is assumed, ``domain`` the part of the paper's domain the obligations
+    speak of when that is not all of it. A statement with ``parts`` has no obligations of its own: it
+    holds if they do.
 
     Raises:
         ValueError: for an unknown kind, both parts and obligations, a reason beside either of them, or an
@@ -110,9 +111,9 @@ def make_claim(
     Raises:
         ValueError: if a relation has none of ``>=``, ``>``, ``==``, or a formula cannot be read.
     """
-    claim: dict[str, Any] = {"vars": dict(variables), "goal": _relation(goal)}
+    claim: dict[str, Any] = {"vars": dict(variables), "goal": relation(goal)}
     if given:
-        claim["given"] = [_relation(text) for text in given]
+        claim["given"] = [relation(text) for text in given]
     extra = {
         "integers": sorted(integers),
         "random": dict(random or {}),
@@ -121,11 +122,28 @@ def make_claim(
     return claim | {key: value for key, value in extra.items() if value}
 
 
-def _relation(text: str) -> list[Any]:
+def expression(text: str) -> Any:
+    """A formula in the kernel's format.
+
+    >>> expression("x + 1")
+    ['+', 'x', '1']
+    """
+    return _lists(parse(text))
+
+
+def relation(text: str) -> list[Any]:
+    """A relation in the kernel's format.
+
+    >>> relation("1 >= x")
+    ['>=', '1', 'x']
+
+    Raises:
+        ValueError: if it has none of ``>=``, ``>``, ``==``, or a formula cannot be read.
+    """
     match = re.fullmatch(r"(.*?)(>=|==|>)(.*)", text, re.DOTALL)
     if match is None:
         raise ValueError(f"relation {text!r} has none of >=, >, ==")
-    return [match[2], _lists(parse(match[1].strip())), _lists(parse(match[3].strip()))]
+    return [match[2], expression(match[1].strip()), expression(match[3].strip())]
 
 
 def _lists(expression: Any) -> Any:

@@ -1,4 +1,4 @@
-""" "Differentially Private Regret Minimization in Episodic Markov Decision Processes": confidence and regret."""
+"""Statements of "Differentially Private Regret Minimization in Episodic MDPs", confidence and regret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-""" "Differentially Private Regret Minimization in Episodic Markov Decision Processes": its privacy statements."""
+"""Statements of "Differentially Private Regret Minimization in Episodic MDPs", privacy."""
 
 from __future__ import annotations
 

@@ -1,0 +1,122 @@
+"""Proof nodes as functions: the hints that statements carry, in the form the kernel reads.
+
+Formulas and relations are written as text, like those of a claim. A hint is untrusted: the kernel decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from proofs_check.statement import expression, relation
+
+__all__ = [
+    "IDENTITY",
+    "POSITIVE",
+    "RANGE",
+    "Node",
+    "cases",
+    "enumerated",
+    "expect",
+    "have",
+    "induct",
+    "mono",
+    "point",
+    "positive",
+    "sos",
+    "split",
+    "subst",
+    "taylor",
+    "telescope",
+]
+
+Node = Mapping[str, Any]
+IDENTITY: Node = {"leaf": "identity"}
+POSITIVE: Node = {"leaf": "positive"}
+RANGE: Node = {"leaf": "range"}
+
+
+def positive(*multipliers: tuple[str, int] | tuple[str, int, int], reflect: Sequence[str] = ()) -> Node:
+    """The goal minus formula * hypothesis (* hypothesis) for each multiplier has no negative coefficient.
+
+    Hypotheses are counted from 0 in the order of ``given``, then in the order in which nodes add them.
+    ``reflect`` names the variables to be measured from their upper ends.
+
+    >>> positive(("1/x", 0))["multipliers"]
+    [[['/', '1', 'x'], 0]]
+    """
+    node: dict[str, Any] = {"leaf": "positive"}
+    if multipliers:
+        node["multipliers"] = [[expression(text), *indices] for text, *indices in multipliers]
+    return node | ({"reflect": list(reflect)} if reflect else {})
+
+
+def mono(var: str, direction: int, sub: Node) -> Node:
+    """Goal grows (1) or falls (-1) in ``var``: ``sub`` proves it on the face where it is least."""
+    return {"leaf": "mono", "var": var, "dir": direction, "sub": sub}
+
+
+def taylor(var: str, at: str, order: int) -> Node:
+    """Signs of the derivatives at ``at`` below ``order``, and of that one everywhere."""
+    return {"leaf": "taylor", "var": var, "at": at, "order": order}
+
+
+def sos(*terms: tuple[str, str], over: str = "1") -> Node:
+    """Goal * ``over`` is the sum of coefficient * formula^2."""
+    return {"leaf": "sos", "terms": [[c, expression(text)] for c, text in terms], "over": expression(over)}
+
+
+def split(var: str, at: str, left: Node, right: Node) -> Node:
+    """Cut the interval of ``var`` at a point strictly inside."""
+    return {"split": [var, at, left, right]}
+
+
+def subst(old: str, text: str, new: str, interval: str, sub: Node) -> Node:
+    """Write ``old`` as exp(new), 1/new, a + new, a - new, new**2 or (a + b*new)/(1 + new)."""
+    return {"subst": {old: expression(text)}, "vars": {new: interval}, "sub": sub}
+
+
+def have(text: str, proof: Node, sub: Node) -> Node:
+    """Prove a relation first; it is one more hypothesis for ``sub``."""
+    return {"have": relation(text), "proof": proof, "sub": sub}
+
+
+def cases(text: str, nonnegative: Node, nonpositive: Node) -> Node:
+    """Two proofs: with the hypothesis that the formula is >= 0, and with the one that it is <= 0."""
+    return {"cases": expression(text), "nonnegative": nonnegative, "nonpositive": nonpositive}
+
+
+def induct(var: str, base: Node, step: Node) -> Node:
+    """Induction over the whole numbers of ``var``'s interval; ``step`` has the goal as a hypothesis."""
+    return {"induct": var, "base": base, "step": step}
+
+
+def enumerated(var: str, sub: Node) -> Node:
+    """``sub`` proves the goal at each whole number of ``var``'s interval."""
+    return {"enumerated": var, "sub": sub}
+
+
+def telescope(text: str, antidifference: str, sign: str, proof: Node, sub: Node) -> Node:
+    """Bound a finite sum: F(i+1) - F(i) ``sign`` body(i) term by term gives F(hi+1) - F(lo) ``sign`` the sum.
+
+    ``text`` is the sum as the claim writes it, ``antidifference`` is F in the sum's index, ``sign`` one of
+    ``>=`` (an upper bound), ``<=`` (a lower bound), ``==``. For ``proof`` the index is one more variable,
+    with the hypotheses index >= lo and hi >= index; for ``sub`` the bound is one more hypothesis.
+    """
+    return {
+        "telescope": expression(text),
+        "antidifference": expression(antidifference),
+        "sign": sign,
+        "proof": proof,
+        "sub": sub,
+    }
+
+
+def expect(facts: Sequence[tuple[str, Node]], sub: Node) -> Node:
+    """Formulas that are surely nonnegative have nonnegative expectations: hypotheses for ``sub``."""
+    return {"expect": [[expression(text), proof] for text, proof in facts], "sub": sub}
+
+
+def point(**values: str) -> Node:
+    """A refuting point."""
+    return {"point": values}
