@@ -22,11 +22,13 @@ Expression = str | tuple[Any, ...]
 T = TypeVar("T")
 
 _BINARY: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
-_FUNCTIONS = ("exp", "log", "sqrt")
+FUNCTIONS: Mapping[str, int] = {"exp": 1, "log": 1, "sqrt": 1}
 
 
-def parse(text: str) -> Expression:
+def parse(text: str, functions: Mapping[str, int] = FUNCTIONS) -> Expression:
     """Read a formula in Python syntax: ``+ - * /``, integer powers, ``exp log sqrt``, rationals, names.
+
+    ``functions`` gives the functions that may be called, and how many arguments each takes.
 
     >>> parse("2*A/log(H**2)")
     ('/', ('*', '2', 'A'), ('log', ('^', 'H', '2')))
@@ -35,12 +37,12 @@ def parse(text: str) -> Expression:
         ValueError: for anything outside this language; a float literal is read as the decimal it prints.
     """
     try:
-        return _read(ast.parse(text, mode="eval").body, text)
+        return _read(ast.parse(text, mode="eval").body, text, functions)
     except SyntaxError as error:
         raise ValueError(f"formula {text!r}: {error.msg}") from error
 
 
-def _read(node: ast.expr, text: str) -> Expression:
+def _read(node: ast.expr, text: str, functions: Mapping[str, int]) -> Expression:
     match node:
         case ast.Name(id=name):
             return name
@@ -49,14 +51,17 @@ def _read(node: ast.expr, text: str) -> Expression:
         case ast.Constant(value=int() | float()):
             return str(_literal(node, text))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return ("neg", _read(operand, text))
+            return ("neg", _read(operand, text, functions))
         case ast.BinOp(left=base, op=ast.Pow(), right=exponent):
-            return ("^", _read(base, text), str(_integer(exponent, text)))
+            return ("^", _read(base, text, functions), str(_integer(exponent, text)))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            return (_BINARY[type(op)], _read(left, text), _read(right, text))
-        case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in _FUNCTIONS:
-            return (name, _read(argument, text))
-    raise ValueError(f"formula {text!r}: {ast.unparse(node)!r} is not + - * / **integer, exp, log or sqrt")
+            return (_BINARY[type(op)], _read(left, text, functions), _read(right, text, functions))
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if functions.get(name) == len(
+            arguments
+        ):
+            return (name, *(_read(argument, text, functions) for argument in arguments))
+    names = ", ".join(functions)
+    raise ValueError(f"formula {text!r}: {ast.unparse(node)!r} is not + - * / **integer or one of {names}")
 
 
 def _literal(node: ast.Constant, text: str) -> Fraction:

@@ -15,10 +15,12 @@ __all__ = [
     "POSITIVE",
     "RANGE",
     "Node",
+    "bernstein",
     "cases",
     "enumerated",
     "expect",
     "have",
+    "identity",
     "induct",
     "mono",
     "point",
@@ -51,6 +53,12 @@ def positive(*multipliers: tuple[str, int] | tuple[str, int, int], reflect: Sequ
     return node | ({"reflect": list(reflect)} if reflect else {})
 
 
+def identity(*multipliers: tuple[str, int] | tuple[str, int, int]) -> Node:
+    """Both sides agree as normal forms, up to multiples of hypotheses that are equations."""
+    node: dict[str, Any] = {"leaf": "identity"}
+    return node | {"multipliers": [[expression(text), *rest] for text, *rest in multipliers]}
+
+
 def mono(var: str, direction: int, sub: Node) -> Node:
     """Goal grows (1) or falls (-1) in ``var``: ``sub`` proves it on the face where it is least."""
     return {"leaf": "mono", "var": var, "dir": direction, "sub": sub}
@@ -66,13 +74,18 @@ def sos(*terms: tuple[str, str], over: str = "1") -> Node:
     return {"leaf": "sos", "terms": [[c, expression(text)] for c, text in terms], "over": expression(over)}
 
 
+def bernstein(var: str, degree: int) -> Node:
+    """The goal is a polynomial in the bounded ``var`` without a negative Bernstein coefficient."""
+    return {"leaf": "bernstein", "var": var, "degree": degree}
+
+
 def split(var: str, at: str, left: Node, right: Node) -> Node:
     """Cut the interval of ``var`` at a point strictly inside."""
     return {"split": [var, at, left, right]}
 
 
 def subst(old: str, text: str, new: str, interval: str, sub: Node) -> Node:
-    """Write ``old`` as exp(new), 1/new, a + new, a - new, new**2 or (a + b*new)/(1 + new)."""
+    """Write ``old`` as exp(new), 1/new, a + new, a - new or new**2."""
     return {"subst": {old: expression(text)}, "vars": {new: interval}, "sub": sub}
 
 

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from accountant.expressions import parse
+from accountant.expressions import FUNCTIONS, parse
 from accountant.published import published
 from accountant.sources import Source
 
 __all__ = ["KINDS", "Claim", "Obligation", "Statement", "expression", "formula", "make_claim", "relation"]
 
 Claim = Mapping[str, Any]
+CALLS = {**FUNCTIONS, "erfc": 1, "E": 1, "sum": 4}
 KINDS = ("statement", "quoted", "definition", "assumption", "project")
 
 
@@ -123,12 +124,12 @@ def make_claim(
 
 
 def expression(text: str) -> Any:
-    """A formula in the kernel's format.
+    """A formula in the kernel's format: also ``erfc(x)``, ``pi``, ``sum(i, lo, hi, body)``, ``E(x)``.
 
     >>> expression("x + 1")
     ['+', 'x', '1']
     """
-    return _lists(parse(text))
+    return _lists(parse(text, CALLS))
 
 
 def relation(text: str) -> list[Any]:

@@ -50,7 +50,10 @@ class Result:
     reading: tuple[str, ...] = ()
 
 
-_EXACT = frozenset({"identity", "sos", "positive", "subst", "split"})
+_EXACT = frozenset(
+    {"identity", "sos", "positive", "bernstein", "subst", "split"}
+    | {"have", "cases", "induct", "enumerated", "telescope", "expect"}
+)
 _CERTIFIED = (Verdict.PROVED, Verdict.GIVEN, Verdict.SUBDOMAIN, Verdict.REFUTED)
 _BROKEN = frozenset({Verdict.OPEN, Verdict.REFUTED})
 Outcomes = Sequence[tuple[str, Outcome | None]]

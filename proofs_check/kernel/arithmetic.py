@@ -212,4 +212,85 @@ def sqrt(a: Interval, prec: int) -> Interval:
     return enclosing(_sqrt_end(a.lo, prec, False), _sqrt_end(a.hi, prec, True), a.nz, prec)
 
 
-UNARY: dict[str, Callable[[Interval, int], Interval]] = {"neg": neg, "exp": exp, "log": log, "sqrt": sqrt}
+@lru_cache(maxsize=64)
+def pi(prec: int) -> Interval:
+    """Enclose pi = 16 atan(1/5) - 4 atan(1/239): every term of the fixed-point sums is cut by less than 1."""
+    one, total, terms = 1 << (prec + 32), 0, 0
+    for factor, n in ((16, 5), (-4, 239)):
+        power, k = one // n, 0
+        while power:
+            total += (-factor if k % 2 else factor) * (power // (2 * k + 1))
+            power, k, terms = power // (n * n), k + 1, terms + 1
+    slack = 40 * (terms + 2)
+    return enclosing((0, Fraction(total - slack, one)), (0, Fraction(total + slack, one)), True, prec)
+
+
+def _root_of_pi(prec: int, up: bool) -> Fraction:
+    low, high, _ = pi(prec)
+    return _sqrt_end(high if up else low, prec, up)[1]
+
+
+def _product(prec: int, up: bool, *factors: Fraction) -> Fraction:
+    """Multiply positive numbers, rounding in one direction."""
+    value: Number = (0, Fraction(1))
+    for x in factors:
+        value = _rounded((0, value[1] * x), prec, up)
+    return value[1]
+
+
+def _erf(x: Fraction, prec: int, up: bool) -> Fraction:
+    """Bound erf(x) = 2 exp(-x^2)/sqrt(pi) (x + 2x^3/3 + 4x^5/15 + ...) until the terms halve."""
+    term, total, n = x, Fraction(0), 0
+    while True:
+        total = _rounded((0, total + term), prec, up)[1]
+        ratio = 2 * x * x / (2 * n + 3)
+        if 2 * ratio <= 1 and term * (1 << prec) < total:
+            break
+        term, n = _rounded((0, term * ratio), prec, up)[1], n + 1
+    total += 2 * term if up else 0
+    root = _root_of_pi(prec, not up)
+    return _product(prec, up, Fraction(2), _exp_end(-x * x, prec, up), total, 1 / root)
+
+
+def _erfc_far(x: Fraction, prec: int, up: bool) -> Fraction:
+    """Bound erfc(x), x^2 > 20: exp(-x^2)/(x sqrt(pi)) (1 - 1/(2x^2) + 3/(2x^2)^2 - ...) encloses it."""
+    terms = min(24, int(x * x) - 1)
+    term = total = Fraction(1)
+    for k in range(terms - (terms % 2 if up else 1 - terms % 2)):
+        term *= -(2 * k + 1) / (2 * x * x)
+        total += term
+    root = _root_of_pi(prec, not up)
+    return _product(prec, up, _exp_end(-x * x, prec, up), 1 / x, total, 1 / root)
+
+
+@lru_cache(maxsize=4096)
+def _erfc_end(x: Fraction, prec: int, up: bool) -> Fraction:
+    if x < 0:
+        return 2 - _erfc_end(-x, prec, not up)
+    if x * x > prec:
+        return _erfc_far(x, prec + 64, up)
+    return max(1 - _erf(x, prec + 2 * int(x * x) + 32, not up), Fraction(0)) if x else Fraction(1)
+
+
+def _erfc_bound(x: Number, prec: int, up: bool) -> Number:
+    if x[0]:
+        return ZERO if x[0] > 0 else (0, Fraction(2))
+    if x[1] > 100:  # exp(-x^2) says enough
+        return _exp_bound((0, -x[1] * x[1]), prec, True) if up else ZERO
+    if x[1] < -100:
+        return 0, 2 - (Fraction(0) if up else Fraction(1, 1 << prec))
+    return 0, _erfc_end(x[1], prec, up)
+
+
+def erfc(a: Interval, prec: int) -> Interval:
+    """Enclose the complementary error function, which falls from 2 to 0 and is never zero."""
+    return enclosing(_erfc_bound(a.hi, prec, False), _erfc_bound(a.lo, prec, True), True, prec)
+
+
+UNARY: dict[str, Callable[[Interval, int], Interval]] = {
+    "neg": neg,
+    "exp": exp,
+    "log": log,
+    "sqrt": sqrt,
+    "erfc": erfc,
+}

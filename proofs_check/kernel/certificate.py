@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from proofs_check.kernel.arithmetic import Rejected
-from proofs_check.kernel.nodes import keys, refute, replay, task
+from proofs_check.kernel.claims import keys, task
+from proofs_check.kernel.nodes import refute, replay
 
 FIELDS = {"v", "id", "claim", "claim_sha256", "verdict", "proof", "prec"}
 MAX_TEXT = 1_000_000

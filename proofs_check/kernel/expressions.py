@@ -1,7 +1,8 @@
 """Formulas: reading them from JSON, enclosing them over a box, differentiating them.
 
 Inside the kernel a formula is a Fraction, a variable name, or a tuple (operation, arguments...) with the
-exponent of "^" a plain integer. Reading refuses everything that is not on the list.
+exponent of "^" a plain integer. ("sum", i, lo, hi, body) is the sum over the whole numbers i from lo to hi,
+("E", x) the expectation of x, ("pi",) the number. Reading refuses everything that is not on the list.
 """
 
 import re
@@ -17,8 +18,9 @@ Expr = Fraction | str | tuple[Any, ...]
 Box = dict[str, Interval]
 RATIONAL = re.compile(r"-?[0-9]{1,400}(/[0-9]{1,400})?\Z", re.ASCII)
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}\Z", re.ASCII)
-ARITY = {"-": 2, "neg": 1, "/": 2, "^": 2, "exp": 1, "log": 1, "sqrt": 1}
-MAX_SIZE, MAX_DEPTH, MAX_EXPONENT = 4000, 100, 64
+RESERVED = ("E_", "sum_")
+ARITY = {"-": 2, "neg": 1, "/": 2, "^": 2, "exp": 1, "log": 1, "sqrt": 1, "erfc": 1, "E": 1}
+MAX_SIZE, MAX_DEPTH, MAX_EXPONENT, MAX_SUM = 4000, 100, 64, 20_000
 
 
 def rational(text: object) -> Fraction:
@@ -36,10 +38,12 @@ def read(data: object, names: set[str], depth: int = MAX_DEPTH) -> Expr:
     if depth == 0 or (depth == MAX_DEPTH and len(str(data)) > 20 * MAX_SIZE):
         raise Rejected("a formula is too large")
     if type(data) is str:
-        return data if data in names else rational(data)
+        return ("pi",) if data == "pi" else data if data in names else rational(data)
     if not isinstance(data, list | tuple) or not data or type(data[0]) is not str:
         raise Rejected("not a formula")
     op, args = data[0], data[1:]
+    if op == "sum":
+        return _read_sum(args, names, depth - 1)
     if op not in ARITY and (op not in ("+", "*") or not args):
         raise Rejected(f"unknown operation {op!r}")
     if op in ARITY and len(args) != ARITY[op]:
@@ -47,6 +51,13 @@ def read(data: object, names: set[str], depth: int = MAX_DEPTH) -> Expr:
     if op == "^":
         return op, read(args[0], names, depth - 1), exponent(args[1])
     return op, *(read(x, names, depth - 1) for x in args)
+
+
+def _read_sum(args: Any, names: set[str], depth: int) -> Expr:
+    if len(args) != 4 or type(args[0]) is not str or not NAME.match(args[0]) or args[0] in names | {"pi"}:
+        raise Rejected("a sum has a new index, two ends and a body")
+    ends = [read(x, names, depth) for x in args[1:3]]
+    return "sum", args[0], *ends, read(args[3], names | {args[0]}, depth)
 
 
 def exponent(text: object) -> int:
@@ -74,10 +85,28 @@ def evaluate(e: Expr, box: Box, prec: int) -> Interval:
     op = e[0]
     if op == "^":
         return ia.power(evaluate(e[1], box, prec), e[2], prec)
+    if op == "sum":
+        return _evaluate_sum(e, box, prec)
+    if op == "E":
+        raise Rejected("an expectation has no value here")
     args = [evaluate(x, box, prec) for x in e[1:]]
+    if op == "pi":
+        return ia.pi(prec)
     if op in ia.UNARY:
         return ia.UNARY[op](args[0], prec)
     return reduce(lambda a, b: BINARY[op](a, b, prec), args)
+
+
+def _evaluate_sum(e: tuple[Any, ...], box: Box, prec: int) -> Interval:
+    """Add the terms one by one; the ends must be known whole numbers."""
+    low, high = (evaluate(x, box, prec) for x in e[2:4])
+    if not (low.lo == low.hi and high.lo == high.hi and low.lo[1].denominator == high.lo[1].denominator == 1):
+        raise Rejected("the ends of a sum are not known whole numbers")
+    first, last = int(low.lo[1]), int(high.lo[1])
+    if last - first > MAX_SUM:
+        raise Rejected("a sum is too long to be evaluated")
+    terms = (evaluate(e[4], box | {e[1]: ia.point(Fraction(i))}, prec) for i in range(first, last + 1))
+    return reduce(lambda a, b: ia.add(a, b, prec), terms, ia.point(ZERO))
 
 
 BINARY: dict[str, Callable[[Interval, Interval, int], Interval]] = {
@@ -90,16 +119,39 @@ BINARY: dict[str, Callable[[Interval, Interval, int], Interval]] = {
 
 def substitute(e: Expr, values: dict[str, Expr]) -> Expr:
     """Replace variables by formulas."""
-    if type(e) is tuple:
-        return (e[0], *(x if type(x) is int else substitute(x, values) for x in e[1:]))
-    return values.get(e, e) if type(e) is str else e
+    if type(e) is not tuple:
+        return values.get(e, e) if type(e) is str else e
+    if e[0] == "sum":
+        if e[1] in set().union(*(variables(x) for x in values.values())):
+            raise Rejected("a substitution would capture the index of a sum")
+        inner = {v: x for v, x in values.items() if v != e[1]}
+        return "sum", e[1], *(substitute(x, values) for x in e[2:4]), substitute(e[4], inner)
+    return (e[0], *(x if type(x) is int else substitute(x, values) for x in e[1:]))
 
 
-def variables(e: Expr) -> set[str]:
-    """Return the names that occur in a formula."""
-    if type(e) is tuple:
-        return set().union(*(variables(x) for x in e[1:] if type(x) is not int))
-    return {e} if type(e) is str else set()
+def replaced(e: Expr, old: Expr, new: Expr) -> Expr:
+    """Replace a part of a formula, wherever it stands."""
+    if e == old:
+        return new
+    return (e[0], *(x if type(x) is int else replaced(x, old, new) for x in e[1:])) if type(e) is tuple else e
+
+
+def has(e: Expr, op: str) -> bool:
+    """Tell whether an operation occurs in a formula."""
+    return type(e) is tuple and (e[0] == op or any(has(x, op) for x in e[1:] if type(x) is not int))
+
+
+def variables(e: Expr, skip: str = "") -> set[str]:
+    """Return the names that occur in a formula, those inside the operation `skip` aside."""
+    if type(e) is not tuple or e[0] == skip:
+        return {e} if type(e) is str else set()
+    bound = {e[1]} if e[0] == "sum" else set()
+    return set().union(*(variables(x, skip) for x in e[1:] if type(x) is not int)) - bound
+
+
+def outside(e: Expr) -> set[str]:
+    """Return the names that occur in a formula outside its expectations."""
+    return variables(e, "E")
 
 
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -122,6 +174,16 @@ def _d_quotient(e: tuple[Any, ...], v: str) -> Expr:
     return _total([first, _product(Fraction(-1), e[1], derivative(e[2], v), ("^", e[2], -2))])
 
 
+def _d_sum(e: tuple[Any, ...], v: str) -> Expr:
+    if v == e[1] or v in variables(e[2]) | variables(e[3]):
+        raise Rejected("the ends of a sum depend on the variable of a derivative")
+    return (*e[:4], derivative(e[4], v))
+
+
+def _no_derivative(e: tuple[Any, ...], v: str) -> Expr:
+    raise Rejected("an expectation has no derivative here")
+
+
 DERIVATIVES: dict[str, Callable[[tuple[Any, ...], str], Expr]] = {
     "+": lambda e, v: _total([derivative(x, v) for x in e[1:]]),
     "-": lambda e, v: _total([derivative(e[1], v), _product(Fraction(-1), derivative(e[2], v))]),
@@ -132,6 +194,12 @@ DERIVATIVES: dict[str, Callable[[tuple[Any, ...], str], Expr]] = {
     "exp": lambda e, v: _product(e, derivative(e[1], v)),
     "log": lambda e, v: _product(("^", e[1], -1), derivative(e[1], v)),
     "sqrt": lambda e, v: _product(Fraction(1, 2), ("^", e, -1), derivative(e[1], v)),
+    "erfc": lambda e, v: _product(
+        Fraction(-2), ("^", ("sqrt", ("pi",)), -1), ("exp", ("neg", ("^", e[1], 2))), derivative(e[1], v)
+    ),
+    "pi": lambda e, v: ZERO,
+    "sum": _d_sum,
+    "E": _no_derivative,
 }
 
 

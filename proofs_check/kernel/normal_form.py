@@ -1,6 +1,6 @@
 """Formulas as quotients of polynomials in symbols, with the denominator positive on the domain.
 
-A symbol is a variable or an atom log(p), exp(p), sqrt(p). Trusted rewriting, each step checked on the domain:
+A symbol is a variable, pi, or an atom log(p), exp(p), sqrt(p), erfc(p). Trusted rewriting, each step checked:
 log of a product, quotient or power of positive things is the sum; log(exp x) = x; log(sqrt p) = log(p)/2;
 log(12) = 2 log(2) + log(3); sqrt(p)^2 = p; sqrt(n/d) = sqrt(n d)/d; sqrt(x^2 p) = x sqrt(p) for x >= 0 and
 p >= 0; exp of a sum is the product; exp(n log p) = p^n for an integer n. Divisors must be certified
@@ -181,6 +181,18 @@ class Field:
                 nz = nz or sign
         return ia.enclosing(low, high, nz, self.prec)
 
+    def formula(self, s: str) -> Expr:
+        """Write a symbol as a formula again."""
+        symbol = self.symbols[s]
+        if symbol.op in ("", "pi"):
+            return (symbol.op,) if symbol.op else s
+        above, below = (self.written(p) for p in symbol.inner)
+        return symbol.op, ("/", above, below)
+
+    def written(self, p: Poly) -> Expr:
+        """Write a polynomial as a formula again."""
+        return "+", Fraction(0), *(("*", c, *(("^", self.formula(s), k) for s, k in m)) for m, c in p.items())
+
     def reduced(self, p: Poly) -> Poly:
         """Replace squares of square roots by what stands under them."""
         for m, c in p.items():
@@ -215,6 +227,11 @@ class Field:
         e = node(e)
         if e[0] == "^":
             return self._power(self.normal(e[1]), e[2])
+        if e[0] == "pi":
+            self.symbols.setdefault("pi", Symbol(ia.pi(self.prec), (False, False), "pi", ({}, {})))
+            return {(("pi", 1),): Fraction(1)}, constant(1)
+        if e[0] in ("sum", "E"):
+            raise Rejected("a sum or an expectation that no node has opened")
         args = [self.normal(x) for x in e[1:]]
         if e[0] in UNARY:
             return UNARY[e[0]](self, *args[0])
@@ -331,6 +348,7 @@ UNARY: dict[str, Callable[[Field, Poly, Poly], Quotient]] = {
     "log": Field.log,
     "exp": Field.exp,
     "sqrt": Field.sqrt,
+    "erfc": lambda f, n, d: f._atom("erfc", (n, d)),
 }
 BINARY: dict[str, Callable[[Field, Any, Any], Quotient]] = {
     "+": Field.add,

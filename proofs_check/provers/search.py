@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from proofs_check.kernel import Outcome, Rejected, check, claim_hash
-from proofs_check.kernel.nodes import Range, task
+from proofs_check.kernel.claims import Range, task
 from proofs_check.statement import Claim
 
 __all__ = ["certificate", "prove", "refute"]

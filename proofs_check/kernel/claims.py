@@ -1,0 +1,196 @@
+"""Claims: what is to be shown, read strictly, as ranges, relations and a task.
+
+A claim is {"vars": {name: "[lo, hi)"}, "given": [[rel, a, b], ...], "goal": [rel, a, b]} and says: for all
+values in the intervals that satisfy the hypotheses, the goal holds and its formulas are defined. Variables
+are real numbers, those listed in "integers" whole ones. "random" names random variables with the intervals
+they surely lie in: a formula may contain their expectations ("E", formula), and a hypothesis that names one
+outside an expectation holds surely. "independent" splits the random variables into independent groups.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from proofs_check.kernel import arithmetic as ia
+from proofs_check.kernel import normal_form as nf
+from proofs_check.kernel.arithmetic import Interval, Number, Rejected
+from proofs_check.kernel.expressions import (
+    NAME,
+    RESERVED,
+    Box,
+    Expr,
+    evaluate,
+    has,
+    outside,
+    rational,
+    read,
+    substitute,
+)  # fmt: skip
+
+MAX_NODES = 5000
+INTERVAL = re.compile(r"([\[(])([-0-9/]+|-inf), ([-0-9/]+|inf)([\])])\Z", re.ASCII)
+Node = dict[str, Any]
+
+
+class Range(NamedTuple):
+    """The interval of a variable, with its open ends."""
+
+    lo: Number
+    hi: Number
+    open: tuple[bool, bool]
+
+    def hull(self, closed: bool = False) -> Interval:
+        """Return the closed hull; unless `closed`, an open end at zero counts as excluded."""
+        outside = self.lo > ia.ZERO or self.hi < ia.ZERO
+        at_end = (self.lo == ia.ZERO and self.open[0]) or (self.hi == ia.ZERO and self.open[1])
+        return Interval(self.lo, self.hi, outside or (at_end and not closed))
+
+    def has(self, x: Number, strictly: bool = False) -> bool:
+        """Tell whether x lies inside (or, strictly, between the ends)."""
+        low = self.lo < x if strictly or self.open[0] else self.lo <= x
+        return low and (x < self.hi if strictly or self.open[1] else x <= self.hi)
+
+    def covers(self, other: "Range") -> bool:
+        """Tell whether every point of `other` lies inside."""
+        low = self.lo < other.lo or (self.lo == other.lo and (other.open[0] or not self.open[0]))
+        return low and (self.hi > other.hi or (self.hi == other.hi and (other.open[1] or not self.open[1])))
+
+
+class Relation(NamedTuple):
+    """left - right compared with zero."""
+
+    rel: str
+    left: Expr
+    right: Expr
+
+    @property
+    def difference(self) -> Expr:
+        """Return left - right."""
+        return ("-", self.left, self.right)
+
+    def holds(self, value: Interval) -> bool:
+        """Tell whether an enclosure of the difference proves the relation."""
+        if self.rel == "==":
+            return value.lo == value.hi == ia.ZERO
+        return value.lo >= ia.ZERO and (value.nz or self.rel == ">=")
+
+
+@dataclass
+class Task:
+    """What is to be shown: the goal, over the domain, under the hypotheses."""
+
+    domain: dict[str, Range]
+    given: list[Relation]
+    goal: Relation
+    integers: set[str]
+    prec: int
+    budget: list[int]
+    leaves: set[str]
+    random: dict[str, Range]
+    groups: tuple[frozenset[str], ...]
+
+    def box(self, closed: str = "") -> Box:
+        """Return the hulls, with the interval of `closed` taken together with its ends."""
+        return {v: r.hull(v == closed) for v, r in self.domain.items()}
+
+    def value(self, e: Expr, box: Box) -> Interval:
+        """Enclose a formula."""
+        return evaluate(e, box, self.prec)
+
+    def relation(self, data: object, surely: bool = False) -> Relation:
+        """Read a relation; only a hypothesis may hold `surely`, for all values of random variables."""
+        if not isinstance(data, list | tuple) or len(data) != 3 or data[0] not in (">=", ">", "=="):
+            raise Rejected("not a relation")
+        x = Relation(data[0], *(read(side, {*self.domain, *self.random}) for side in data[1:]))
+        loose = outside(x.difference) & self.random.keys()
+        if loose and (not surely or has(x.difference, "E")):
+            raise Rejected("a random variable outside an expectation")
+        return x
+
+    def variable(self, name: object) -> str:
+        """Read the name of a variable of the domain."""
+        if type(name) is not str or name not in self.domain:
+            raise Rejected("unknown variable in the proof")
+        return name
+
+    def fresh(self, stem: str) -> str:
+        """Return a name that nothing has."""
+        taken = self.domain.keys() | self.random.keys()
+        return next(name for k in range(len(taken) + 1) if (name := stem + "_" * k) not in taken)
+
+    def put(self, values: dict[str, Expr], **domain: Range) -> "Task":
+        """Replace variables by formulas in the variables that are left and those of `domain`."""
+        rest = {v: r for v, r in self.domain.items() if v not in values} | domain
+
+        def change(x: Relation) -> Relation:
+            return Relation(x.rel, substitute(x.left, values), substitute(x.right, values))
+
+        return replace(self, domain=rest, integers=self.integers & rest.keys(),
+                       given=[change(x) for x in self.given], goal=change(self.goal))  # fmt: skip
+
+    def under(self, *extra: Relation, goal: Relation | None = None) -> "Task":
+        """Add hypotheses, and perhaps change the goal."""
+        return replace(self, given=[*self.given, *extra], goal=goal or self.goal)
+
+    def field(self) -> nf.Field:
+        """Return the normal forms over the domain."""
+        return nf.Field({v: (r.hull(), r.open) for v, r in self.domain.items()}, self.prec)
+
+
+def keys(data: object, needed: set[str], optional: frozenset[str] = frozenset()) -> Node:
+    """Return a JSON object whose keys are exactly the expected ones."""
+    if type(data) is not dict or not needed <= data.keys() <= needed | optional:
+        raise Rejected(f"expected an object with the keys {sorted(needed)}")
+    return data
+
+
+def interval(text: object) -> Range:
+    """Read "[lo, hi)"; infinite ends are open."""
+    match = INTERVAL.match(text) if type(text) is str else None
+    if not match:
+        raise Rejected(f"not an interval: {str(text)[:60]!r}")
+    left, low, high, right = match.groups()
+    lo = ia.NEG_INF if low == "-inf" else (0, rational(low))
+    hi = ia.INF if high == "inf" else (0, rational(high))
+    ends = left == "(", right == ")"
+    if lo > hi or (lo == hi and True in ends) or (lo[0] and not ends[0]) or (hi[0] and not ends[1]):
+        raise Rejected(f"an empty or ill-formed interval: {text}")
+    return Range(lo, hi, ends)
+
+
+def ranges(data: object) -> dict[str, Range]:
+    """Read the ranges of variables."""
+    if type(data) is not dict or not all(
+        type(v) is str and NAME.match(v) and not v.startswith(RESERVED) and v != "pi" for v in data
+    ):
+        raise Rejected("the variables are not an object of names")
+    return {v: interval(text) for v, text in data.items()}
+
+
+def task(claim: object, prec: object) -> Task:
+    """Read a claim."""
+    data = keys(claim, {"vars", "goal"}, frozenset({"given", "integers", "random", "independent"}))
+    if type(prec) is not int or not 20 <= prec <= 2000:
+        raise Rejected("the precision must be an integer from 20 to 2000")
+    domain, random = ranges(data["vars"]), ranges(data.get("random", {}))
+    integers = set(data.get("integers", []))
+    if not integers <= domain.keys() or domain.keys() & random.keys():
+        raise Rejected("an unknown integer variable, or a variable that is also random")
+    t = Task(domain, [], Relation(">=", ia.ZERO[1], ia.ZERO[1]), integers, prec, [MAX_NODES], set(), random,
+             _groups(data.get("independent", []), set(random)))  # fmt: skip
+    given = [t.relation(x, surely=True) for x in data.get("given", [])]
+    return replace(t, given=given, goal=t.relation(data["goal"]))
+
+
+def _groups(data: object, names: set[str]) -> tuple[frozenset[str], ...]:
+    """Read the independent groups; without any all random variables may depend on each other."""
+    if type(data) is not list or not all(type(group) is list for group in data):
+        raise Rejected("the independent groups are not lists")
+    members = [v for group in data for v in group]
+    if data and (len(members) != len(set(members)) or set(members) != names):
+        raise Rejected("the independent groups do not split the random variables")
+    return tuple(frozenset(group) for group in data)
+
+
+Replay = Callable[[Task, object], None]
