@@ -105,3 +105,32 @@ def test_rays_and_poles():
             f(ray, 80)
     with pytest.raises(Rejected):
         ia.sqrt(ia.point(Fraction(-1)), 80)
+
+
+@settings(max_examples=200, deadline=None)
+@given(MODERATE, MODERATE, st.sampled_from([20, 53, 80, 200]), st.sampled_from([1, 30, 1000]))
+def test_erfc_contains_the_true_value(x, left, prec, scale):
+    with flint.ctx.workprec(3000):
+        x, left = x / 10**5 / scale, left / 10**9
+        assert contains(ia.erfc(around(x, left, left), prec), arb(x).erfc())
+
+
+@pytest.mark.parametrize(
+    "x", ["-130", "-101", "-99", "-3", "0", "1/1000", "2", "9", "21/2", "20", "50", "99"]
+)
+@pytest.mark.parametrize("prec", [40, 80, 300])
+def test_erfc_is_as_sharp_as_it_says(x, prec):
+    low, high, nonzero = ia.erfc(ia.point(Fraction(x)), prec)
+    with flint.ctx.workprec(30000):
+        truth = arb(Fraction(x)).erfc()
+        assert arb(low[1]) <= truth <= arb(high[1])
+    assert nonzero
+    assert high[1] - low[1] <= high[1] / 2 ** min(prec - 8, 40)
+
+
+@pytest.mark.parametrize("prec", [20, 80, 1000])
+def test_pi_is_enclosed(prec):
+    low, high, _ = ia.pi(prec)
+    with flint.ctx.workprec(4000):
+        assert arb(low[1]) < flint.arb.pi() < arb(high[1])
+    assert high[1] - low[1] < Fraction(1, 2 ** (prec - 4))

@@ -1,0 +1,248 @@
+"""Nodes that reason: what they must accept, and the unsound steps they must refuse."""
+
+import pytest
+
+from proofs_check.hints import (
+    IDENTITY,
+    POSITIVE,
+    RANGE,
+    bernstein,
+    cases,
+    enumerated,
+    expect,
+    have,
+    identity,
+    induct,
+    mono,
+    point,
+    positive,
+    split,
+    subst,
+    telescope,
+)
+from proofs_check.kernel import Rejected, check
+from proofs_check.provers.search import certificate
+from proofs_check.statement import make_claim
+
+REAL, UNIT = "(-inf, inf)", "[0, 1]"
+
+
+def accepts(claim, proof, verdict="PROVED"):
+    try:
+        return check(certificate("test", claim, verdict, proof), claim) is not None
+    except Rejected:
+        return False
+
+
+def indicators(names):
+    return dict.fromkeys(names, UNIT)
+
+
+# 1/i at i = 1 + 1/x: log(1+x), the logarithm's growth over a step, is above x/(1+x), as both are 0 at 0.
+LOGARITHM = have("log(1+x) >= x/(1+x)", mono("x", 1, IDENTITY), positive(("1", 2)))
+TRUE = {
+    "union bound": (
+        make_claim({}, "E(a)+E(b) >= E(u)", "a+b >= u", random=indicators("abu")),
+        expect([("a+b-u", positive(("1", 0)))], positive(("1", 1))),
+    ),
+    "Markov": (
+        make_claim({"t": "(0, inf)"}, "E(x)/t >= E(u)", "x >= t*u", random={"x": "[0, inf)", "u": UNIT}),
+        expect([("x-t*u", positive(("1", 0)))], positive(("1/t", 1))),
+    ),
+    "Chernoff": (
+        make_claim(
+            {"l": "[0, inf)", "t": REAL}, "E(exp(l*x))/exp(l*t) >= E(u)", "exp(l*x) >= exp(l*t)*u",
+            random={"x": REAL, "u": UNIT},
+        ),
+        expect([("exp(l*x)-exp(l*t)*u", positive(("1", 0)))], positive(("1/exp(l*t)", 1))),
+    ),
+    "the transform of an independent sum": (
+        make_claim({"l": REAL}, "E(exp(l*x))*E(exp(l*y)) == E(exp(l*(x+y)))",
+                   random={"x": REAL, "y": REAL}, independent=["x", "y"]),
+        expect([], IDENTITY),
+    ),
+    "variance": (
+        make_claim({"m": REAL}, "E(x**2) >= m**2", "E(x) == m", random={"x": REAL}),
+        expect([("(x-m)**2", {"leaf": "sos", "terms": [["1", ["-", "x", "m"]]], "over": "1"})],
+               positive(("1", 1), ("2*m", 0))),
+    ),
+    "post-processing": (
+        make_claim({"e": "[0, inf)", "d": UNIT}, "exp(e)*E(q*t) + d >= E(p*t)", "exp(e)*E(q*t) + d >= E(p*t)",
+                   random={"p": "[0, inf)", "q": "[0, inf)", "t": UNIT}),
+        expect([], positive(("1", 0))),
+    ),
+    "harmonic sum": (
+        make_claim({"K": "[1, inf)"}, "1 + log(K) >= 1 + sum(i, 2, K, 1/i)", integers=["K"]),
+        telescope(
+            "sum(i, 2, K, 1/i)", "log(i-1)", ">=",
+            subst("i", "1+j", "j", "[1, inf)", subst("j", "1/x", "x", "(0, 1]", LOGARITHM)),
+            positive(("1", 0)),
+        ),
+    ),
+    "sum of whole numbers": (
+        make_claim({"K": "[0, inf)"}, "K*(K+1)/2 == sum(i, 1, K, i)", integers=["K"]),
+        telescope("sum(i, 1, K, i)", "i*(i-1)/2", "==", IDENTITY, identity(("1", 0))),
+    ),
+    "a geometric tail, uniformly in its length": (
+        make_claim({"K": "[0, inf)"}, "2 >= sum(i, 0, K, exp(-i*log(2)))", integers=["K"]),
+        telescope(
+            "sum(i, 0, K, exp(-i*log(2)))", "-2*exp(-i*log(2))", "==",
+            have("exp(-(i+1)*log(2)) == exp(-i*log(2))/2", IDENTITY, identity(("-2", 2))),
+            positive(("1", 0), reflect=[]),
+        ),
+    ),
+    "induction": (
+        make_claim({"n": "[1, inf)"}, "exp(n*log(2)) >= n+1", integers=["n"]),
+        induct("n", POSITIVE, have("exp((n+1)*log(2)) == 2*exp(n*log(2))", IDENTITY,
+                                   positive(("2", 0), ("1", 1)))),
+    ),
+    "all whole numbers of a range": (
+        make_claim({"n": "[0, 4]"}, "n*(n-1) >= 0", integers=["n"]), enumerated("n", RANGE),
+    ),
+    "cases": (
+        make_claim({"x": REAL}, "x**2 + 1 >= x"),
+        cases("x", cases("x-1", positive(("1", 0, 1)), positive(("1", 1))), positive(("1", 0))),
+    ),
+    "Bernstein": (make_claim({"x": UNIT}, "x**2 - x + 26/100 > 0"), bernstein("x", 60)),
+    "Bernstein with a parameter": (
+        make_claim({"x": UNIT, "a": "[1, inf)"}, "a*x**2 - a*x + a/2 >= 0"), bernstein("x", 4),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_a_sound_argument_is_accepted(name):
+    assert accepts(*TRUE[name])
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_it_does_not_prove_the_opposite(name):
+    claim, proof = TRUE[name]
+    relation, left, right = claim["goal"]
+    for false in ([">", right, left], [relation, ["-", left, "1000"], right]):
+        assert not accepts({**claim, "goal": false}, proof)
+
+
+X = {"x": REAL}
+FALSE = {
+    "dependent factors": (
+        make_claim({}, "E(x)*E(y) == E(x*y)", random={"x": UNIT, "y": UNIT}), expect([], IDENTITY),
+    ),
+    "a group that holds two variables does not part them": (
+        make_claim({}, "E(x)*E(y) == E(x*y)", random=indicators("xyz"), independent=["xy", "z"]),
+        expect([], IDENTITY),
+    ),
+    "a symbol that ties two groups together": (
+        make_claim({}, "E(x)*E(exp(x*y)) == E(x*exp(x*y))", random=indicators("xy"), independent=["x", "y"]),
+        expect([], IDENTITY),
+    ),
+    "an expectation of something that may be negative": (
+        make_claim({}, "E(x) >= 0", random=X), expect([("x", POSITIVE)], positive(("1", 0))),
+    ),
+    "a moment that may not exist": (
+        make_claim({}, "E(x) + 1 >= 0", random=X),
+        expect([("x**2", POSITIVE)], positive(("1", 0))),
+    ),
+    "a moment that may not exist, hidden in a square": (
+        make_claim({}, "E(x) + 1 >= 0", "E(x) >= -1", random=X),
+        expect([("(x+1)**2", {"leaf": "sos", "terms": [["1", ["+", "x", "1"]]], "over": "1"})],
+               positive(("1", 0))),
+    ),
+    "a random denominator": (
+        make_claim({}, "E(1/(1+x)) == 1/(1+E(x))", random=indicators("x")), expect([], IDENTITY),
+    ),
+    "a hypothesis on the random variable read as one on its mean": (
+        make_claim({"m": REAL}, "E(x) >= 1", "x >= m", random=X), expect([], positive(("1", 0))),
+    ),
+    "an undefined integrand": (
+        make_claim({}, "E(log(x) - log(x)) == 0", random=indicators("x")), expect([], IDENTITY),
+    ),
+    "a random variable in the goal": (
+        make_claim({}, "1 >= 0", random=X) | {"goal": [">=", "x", "x"]}, POSITIVE,
+    ),
+    "nested expectations": (make_claim({}, "E(x*E(x)) >= 0", random=X), expect([], POSITIVE)),
+    "a cut without proof": (make_claim(X, "x >= 0"), have("x >= 0", POSITIVE, positive(("1", 0)))),
+    "a cut that needs itself": (
+        make_claim(X, "x >= 0"), have("x >= 0", positive(("1", 0)), positive(("1", 0))),
+    ),
+    "a case left out": (make_claim(X, "x >= 0"), cases("x", positive(("1", 0)), POSITIVE)),
+    "both cases at once": (make_claim(X, "x == 0"), cases("x", positive(("1", 0)), positive(("1", 0)))),
+    "a case distinction on something undefined": (
+        make_claim(X, "1 >= 0"), cases("1/x", POSITIVE, POSITIVE),
+    ),
+    "induction over real numbers": (make_claim({"n": "[0, inf)"}, "1 >= 0"), induct("n", POSITIVE, POSITIVE)),
+    "induction without a base": (
+        make_claim({"n": "[0, inf)"}, "n >= 1", integers=["n"]), induct("n", POSITIVE, positive(("1", 0))),
+    ),
+    "induction without a step": (
+        make_claim({"n": "[0, inf)"}, "0 >= n", integers=["n"]), induct("n", POSITIVE, positive(("1", 0))),
+    ),
+    "induction from an open end": (
+        make_claim({"n": "(0, inf)"}, "n >= 1", integers=["n"]), induct("n", POSITIVE, POSITIVE),
+    ),
+    "induction with a hypothesis on the variable": (
+        make_claim({"n": "[0, inf)"}, "0 >= n", "1/2 >= n", integers=["n"]),
+        induct("n", POSITIVE, positive(("1", 1))),
+    ),
+    "a number left out": (
+        make_claim({"n": "[0, 5/2]"}, "0 >= n*(n-1)", integers=["n"]), enumerated("n", RANGE),
+    ),
+    "numbers for a real variable": (make_claim({"n": "[0, 1]"}, "n*(n-1) >= 0"), enumerated("n", RANGE)),
+    "a sum with real ends": (
+        make_claim({"K": "[0, inf)"}, "K >= sum(i, 1, K, 1)"),
+        telescope("sum(i, 1, K, 1)", "i", "==", IDENTITY, positive(("1", 0))),
+    ),
+    "a sum that ends before it begins": (
+        make_claim({"K": "[-5, inf)"}, "K == sum(i, 1, K, 1)", integers=["K"]),
+        telescope("sum(i, 1, K, 1)", "i", "==", IDENTITY, identity(("1", 0))),
+    ),
+    "a bound in the wrong direction": (
+        make_claim({"K": "[0, inf)"}, "0 >= sum(i, 1, K, i)", integers=["K"]),
+        telescope("sum(i, 1, K, i)", "0", "<=", POSITIVE, positive(("1", 0))),
+    ),
+    "a term that is not below the difference": (
+        make_claim({"K": "[1, inf)"}, "K - 1 >= sum(i, 1, K, 1)", integers=["K"]),
+        telescope("sum(i, 1, K, 1)", "i*999/1000", ">=", IDENTITY, positive(("1", 0))),
+    ),
+    "a term that is undefined": (
+        make_claim({"K": "[1, inf)"}, "K + 1 >= sum(i, 0, K, i/i)", integers=["K"]),
+        telescope("sum(i, 0, K, i/i)", "i", "==", IDENTITY, positive(("1", 0))),
+    ),
+    "an index that is caught": (
+        make_claim({"x": UNIT, "K": "[1, inf)"}, "K >= sum(i, 1, K, x)", integers=["K"]),
+        subst("x", "1-i", "i", UNIT, telescope("sum(i, 1, K, 1-i)", "i", ">=", POSITIVE, positive(("1", 0)))),
+    ),
+    "a sum nobody opened": (make_claim({"K": "[0, inf)"}, "sum(i, 1, K, 1) >= 0", integers=["K"]), POSITIVE),
+    "a negative Bernstein coefficient": (make_claim({"x": UNIT}, "x**2 - x + 1/4 > 0"), bernstein("x", 2)),
+    "a degree that is too small": (make_claim({"x": UNIT}, "0 >= x**2 - x"), bernstein("x", 1)),
+    "Bernstein on a half line": (make_claim({"x": "[0, inf)"}, "1 - x >= 0"), bernstein("x", 1)),
+    "a multiple of an inequality as an equation": (
+        make_claim(X, "x == 0", "x >= 0"), {"leaf": "identity", "multipliers": [["1", 0]]},
+    ),
+    "pi as a variable": ({"vars": {"pi": UNIT}, "goal": [">=", "1", "pi"]}, RANGE),
+    "pi is not 22/7": (make_claim({}, "22/7 == pi"), IDENTITY),
+    "erfc is not zero": (make_claim({"x": "[20, 30]"}, "0 >= erfc(x)"), RANGE),
+    "groups that overlap": (
+        {"vars": {}, "random": indicators("xy"), "independent": [["x", "y"], ["y"]],
+         "goal": [">=", "1", "0"]}, POSITIVE,
+    ),
+    "a name that the kernel makes itself": ({"vars": {"E_x": UNIT}, "goal": [">=", "E_x", "0"]}, POSITIVE),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_an_unsound_step_is_refused(name):
+    assert not accepts(*FALSE[name])
+
+
+def test_a_sum_is_added_up_at_a_refuting_point():
+    claim = make_claim({"K": "[0, inf)"}, "10 >= sum(i, 1, K, i)", integers=["K"])
+    assert accepts(claim, point(K="5"), "REFUTED")
+    assert not accepts(claim, point(K="4"), "REFUTED")
+    assert not accepts(make_claim({}, "0 >= E(x)", random={"x": UNIT}), point(), "REFUTED")
+
+
+def test_splitting_keeps_whole_variables_whole():
+    claim = make_claim({"n": "[0, 4]"}, "n*(n-1) >= 0", integers=["n"])
+    assert accepts(claim, split("n", "2", enumerated("n", RANGE), POSITIVE))
+    assert not accepts(claim, split("n", "3/2", enumerated("n", RANGE), enumerated("n", RANGE)))
