@@ -8,8 +8,8 @@ import pytest
 
 from proofs_check.kernel import Rejected, check, load
 from proofs_check.kernel import arithmetic as ia
-from proofs_check.kernel.expressions import evaluate
 from proofs_check.kernel.claims import task
+from proofs_check.kernel.expressions import evaluate
 from proofs_check.provers import prove, refute
 from proofs_check.provers.search import certificate
 from proofs_check.registry import ROOT, certificate_path, statements

@@ -7,8 +7,8 @@ import pytest
 
 from proofs_check.kernel import Rejected, check
 from proofs_check.kernel.arithmetic import point
-from proofs_check.kernel.expressions import evaluate
 from proofs_check.kernel.claims import task
+from proofs_check.kernel.expressions import evaluate
 from proofs_check.provers.search import certificate
 
 DOMAINS = [
