@@ -40,7 +40,7 @@ class Book:
 BOOKS = {
     "rlsvi": Book("rlsvi", ("rlsvi", "rlsvi_project")),
     "private-ucb": Book("ucb", ("private_ucb_privacy", "private_ucb_learning")),
-    "sdp-pe": Book("sdp", ("sdp_pe_privacy", "sdp_pe_learning")),
+    "sdp-pe": Book("sdp", ("sdp_pe_privacy", "sdp_pe_learning", "sdp_pe_regret")),
     "policy-evaluation": Book("eval", ("policy_evaluation_privacy", "policy_evaluation_utility")),
     "expert": Book("expert", ("expert_release", "expert_training")),
     "classic": Book(
