@@ -39,10 +39,21 @@ class Book:
 
 BOOKS = {
     "rlsvi": Book("rlsvi", ("rlsvi", "rlsvi_project")),
-    "private-ucb": Book("ucb", ("private_ucb_privacy", "private_ucb_learning")),
+    "private-ucb": Book(
+        "ucb",
+        ("private_ucb_privacy", "private_ucb_counters", "private_ucb_learning", "private_ucb_regret"),
+    ),
     "sdp-pe": Book("sdp", ("sdp_pe_privacy", "sdp_pe_learning", "sdp_pe_regret")),
-    "policy-evaluation": Book("eval", ("policy_evaluation_privacy", "policy_evaluation_utility")),
-    "expert": Book("expert", ("expert_release", "expert_training")),
+    "policy-evaluation": Book(
+        "eval",
+        (
+            "policy_evaluation_privacy",
+            "policy_evaluation_moments",
+            "policy_evaluation_utility",
+            "policy_evaluation_ridge",
+        ),
+    ),
+    "expert": Book("expert", ("expert_release", "expert_iteration", "expert_training")),
     "classic": Book(
         "classic",
         (

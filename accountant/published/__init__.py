@@ -8,7 +8,17 @@ from accountant.published.formula import PublishedFormula
 
 __all__ = ["PublishedFormula", "published", "published_ids"]
 
-_PAPERS = ("rlsvi", "classics", "composition", "counting", "smooth_sensitivity", "sdp_pe")
+_PAPERS = (
+    "rlsvi",
+    "classics",
+    "composition",
+    "counting",
+    "smooth_sensitivity",
+    "sdp_pe",
+    "private_ucb",
+    "policy_evaluation",
+    "expert",
+)
 
 
 def _all() -> dict[str, PublishedFormula]:

@@ -1,4 +1,4 @@
-""" "Preserving Expert-Level Privacy in Offline Reinforcement Learning": composition and training."""
+"""Preserving expert-level privacy in offline reinforcement learning: composition and training."""
 
 from __future__ import annotations
 

@@ -1,0 +1,229 @@
+"""Preserving expert-level privacy in offline reinforcement learning: one iteration, Lemma 5.4 to Theorem 5.3.
+
+``beta`` stands for delta', ``e`` for epsilon', ``v`` for its exponential, ``n`` for the number of actions; expectations
+over actions are under the uniform law, so that n E(.) is the sum over all actions.
+"""
+
+# ruff: noqa: E501 - a statement is a table; its rows are long
+
+from __future__ import annotations
+
+from accountant.published.expert import PAPER, VERSION
+from accountant.sources import Source
+from proofs_check.hints import IDENTITY, POSITIVE, RANGE, expect, have, identity, mono, positive, telescope
+from proofs_check.papers.expert_release import (
+    CONTINUOUS,
+    LEAST,
+    NEIGHBOURS,
+    PREFIX,
+    TEST_LAWS,
+    TEST_RANGES,
+    THRESHOLD,
+)
+from proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
+
+__all__ = ["STATEMENTS"]
+
+OPEN, HALF, UNIT, MANY = "(0, inf)", "[0, inf)", "[0, 1]", "[1, inf)"
+ASSUMED = "Assumptions 1 and 3 are hypotheses of the formal claim (finitely many actions, each with probability at least pmin = x); Assumption 2 lets the counts be computed"
+POSSIBLE = "a prefix is one that the process can produce, Pr(E_tau|Pi) > 0: for an impossible one both sides are 0 and only <= holds"
+SUMMED = "equation 25: Pr(A(Pi) = tau_k) is the sum over actions a of y w, y = Pr(A_2(Pi, Q^(tau_k a)) = top..top bottom), w = Pr(E_(tau_k a)|Pi), and the w add up to Pr(E_tau_k|Pi)"
+LAST_TOP = "the answers r include a top on the k-th call, so that y is at most Pr(top on tau_k) (equations 26, 33, 44)"
+PRIMED = "y1, w1 are y, w under Pi'; exp(e) y1 >= y by expert.svt, exp(e) w1 >= w by Lemma 5.1"
+
+
+def _source(item: str, name: str) -> Source:
+    return Source(PAPER, VERSION, item, name)
+
+
+def _rare(goal: str) -> Claim:
+    return make_claim(
+        {"n": MANY, "g": "(0, 1]", "beta": "(0, 1)", "W": "(0, 1]"},
+        goal,
+        "beta - g >= y",
+        "n*E(w) == W",
+        random={"y": UNIT, "w": UNIT},
+    )
+
+
+_BELOW = {"v": "(1, inf)", "x": "(0, 1)", "g": OPEN, "c": HALF}
+A_1 = Statement(
+    "expert.lemmaA_1", "statement", "Rare prefixes before the end", _source("Lemma A.1", "expert.lemmaA_1"),
+    "For k < L, neighbouring Pi, Pi' and count_tau_k(Pi) < c_min: Pr(A(Pi) = tau_k) < Pr(E_tau_k|Pi) delta'.",
+    r"\Pr(\mathcal A(\Pi)=\tau_k)<\Pr(E_{\tau_k}|\Pi)\,\delta'",
+    (
+        Obligation("below", make_claim({"v": "(1, inf)", "x": "(0, 1)", "c": HALF}, f"{THRESHOLD} > c", f"{LEAST} > c"), "c_min < theta, so that Lemma 5.2 speaks",
+                   positive(("1", 0), reflect=["x"]), {"v": "2", "x": "99999/100000", "c": "199999/100000"}),
+        Obligation("sum", _rare("beta*W > n*E(y*w)"), "the sum over actions, Pr(top) = delta' - g",
+                   expect([("w*(beta-g-y)", positive(("w", 0)))], positive(("n", 2), ("-(beta-g)", 1))),
+                   mutation=_rare("beta/2*W > n*E(y*w)")),
+    ),
+    ("expert.lemma5_2",),
+    reading=(NEIGHBOURS, PREFIX, SUMMED, LAST_TOP, POSSIBLE, ASSUMED),
+    not_covered=f"the strict sign for prefixes that cannot occur, where it fails (0 < 0); {CONTINUOUS}",
+)  # fmt: skip
+
+_KEPT = {"e": OPEN} | dict.fromkeys(("y", "w", "y1", "w1"), UNIT)
+_ACTIONS = dict.fromkeys(("y", "w", "y1", "w1", "s"), UNIT)
+
+
+def _frequent(factor: str) -> Claim:
+    return make_claim({"e": OPEN, "n": MANY, "beta": "(0, 1)"}, f"exp(2*e)*(n*E(y1*w1)) + {factor}*beta*(n*E(w)) >= n*E(y*w)",
+                      "s*(exp(2*e)*y1*w1 - y*w) >= 0", "(1-s)*(beta-y) >= 0", random=_ACTIONS)  # fmt: skip
+
+
+A_2 = Statement(
+    "expert.lemmaA_2", "statement", "Frequent prefixes before the end", _source("Lemma A.2", "expert.lemmaA_2"),
+    "For k < L, neighbouring Pi, Pi' and count_tau_k(Pi) >= c_min: Pr(A(Pi) = tau_k) <= e^(2 eps') Pr(A(Pi') = tau_k) + Pr(E_tau_k|Pi) delta'.",
+    r"\Pr(\mathcal A(\Pi)=\tau_k)\le e^{2\varepsilon'}\Pr(\mathcal A(\Pi')=\tau_k)+\Pr(E_{\tau_k}|\Pi)\,\delta'",
+    (
+        Obligation("kept", make_claim(_KEPT, "exp(2*e)*y1*w1 >= y*w", "exp(e)*y1 >= y", "exp(e)*w1 >= w"), "an action a in A': count_(tau_k a) >= c_min",
+                   positive(("exp(e)*w1", 0), ("y", 1)), {"e": "1/10000", "y": "1", "w": "1", "y1": "1", "w1": "1"}),
+        Obligation("other", make_claim(_BELOW, f"{THRESHOLD} > c", f"{LEAST} - g >= x*c"), "an action in A'': count_(tau_k a) = c_min - g is at least pmin count_tau_k, so that "
+                   "count_tau_k < theta (equations 30 to 32) and y <= delta'", positive(("1/x", 0)), {"v": "2", "x": "1/2", "g": "1/100000", "c": "39999/10000"}),
+        Obligation("sum", _frequent("1"), "the sum over actions, s = 1 on A' and 0 on A''",
+                   expect([("exp(2*e)*y1*w1+beta*w-y*w", have("(1-s)*(exp(2*e)*y1*w1) >= 0", positive(reflect=["s"]), positive(("1", 0), ("w", 1), ("1", 2))))], positive(("n", 2))),
+                   mutation=_frequent("1/2")),
+    ),
+    ("expert.svt", "expert.lemma5_1", "expert.lemma5_2"),
+    reading=(NEIGHBOURS, PREFIX, SUMMED, LAST_TOP, PRIMED, ASSUMED),
+    not_covered=CONTINUOUS,
+)  # fmt: skip
+
+A_3 = Statement(
+    "expert.lemmaA_3", "statement", "Whole trajectories", _source("Lemma A.3", "expert.lemmaA_3"),
+    "For whole trajectories, k = L: if count < c_min then Pr(A(Pi) = tau_L) < Pr(E_tau_L|Pi) delta'; if count >= c_min then Pr(A(Pi) = tau_L) <= e^(2 eps') Pr(A(Pi') = tau_L).",
+    r"\Pr(\mathcal A(\Pi)=\tau_L)\le e^{2\varepsilon'}\Pr(\mathcal A(\Pi')=\tau_L)",
+    (
+        Obligation("rare", make_claim({"y": UNIT, "g": "(0, 1]", "beta": "(0, 1)", "w": "(0, 1]"}, "beta*w > y*w", "beta - g >= y"), "count < c_min < theta",
+                   positive(("w", 0)), {"beta": "1/2", "g": "1/100000", "y": "49999/100000", "w": "1"}),
+        Obligation("frequent", make_claim(_KEPT, "exp(2*e)*y1*w1 >= y*w", "exp(e)*y1 >= y", "exp(e)*w1 >= w"), "count >= c_min",
+                   positive(("exp(e)*w1", 0), ("y", 1)), {"e": "1/10000", "y": "1", "w": "1", "y1": "1", "w1": "1"}),
+    ),
+    ("expert.svt", "expert.lemma5_1", "expert.lemma5_2", "expert.lemmaA_1"),
+    reading=(NEIGHBOURS, PREFIX, "equation 42: Pr(A(Pi) = tau_L) = y w with y = Pr(A_2 = top..top), w = Pr(E_tau_L|Pi)", LAST_TOP, PRIMED, POSSIBLE, ASSUMED),
+    not_covered=f"the strict sign for trajectories that cannot occur, where it fails (0 < 0); {CONTINUOUS}",
+)  # fmt: skip
+
+LEMMA_54 = Statement(
+    "expert.lemma5_4", "statement", "One prefix", _source("Lemma 5.4", "expert.lemma5_4"),
+    "For neighbouring Pi, Pi' with all policies at least pmin, and a prefix tau_k: count < c_min gives Pr(A(Pi) = tau_k) < Pr(E_tau_k|Pi) delta'; count >= c_min gives "
+    "Pr(A(Pi) = tau_k) <= e^(2 eps') Pr(A(Pi') = tau_k) + Pr(E_tau_k|Pi) delta'.",
+    r"\Pr(\mathcal A(\Pi)=\tau_k)\le e^{2\varepsilon'}\Pr(\mathcal A(\Pi')=\tau_k)+\Pr(E_{\tau_k}|\Pi)\,\delta'",
+    parts=("expert.lemmaA_1", "expert.lemmaA_2", "expert.lemmaA_3"),
+    reading=("k < L is Lemmas A.1 and A.2, k = L is Lemma A.3",),
+    not_covered=f"k = 0, the empty release (expert.empty_release); the strict sign for prefixes that cannot occur; {CONTINUOUS}",
+)  # fmt: skip
+
+_NEXT = {"p": HALF, "q": HALF}
+_LEVEL = ("E(p) == 1", "E(p*(q-1)) == 0")
+EQ_50 = Statement(
+    "expert.eq50", "statement", "The chances of all prefixes add up to the length", _source("Equations 49 and 50", "expert.eq50"),
+    "For trajectories of the same length L, the sum of Pr(E_tau|Pi) over all prefixes of length k is 1 for each k = 1, ..., L, and over all of them L.",
+    r"\sum_{\tau\in\mathcal T}\Pr(E_\tau|\Pi)=L",
+    (
+        Obligation("next_least", make_claim({}, "E(p*q) >= 1", *_LEVEL, random=_NEXT), "from k to k + 1",
+                   expect([], positive(("1", 0), ("1", 1))), mutation=make_claim({}, "E(p*q) >= 1001/1000", *_LEVEL, random=_NEXT)),
+        Obligation("next_most", make_claim({}, "1 >= E(p*q)", *_LEVEL, random=_NEXT), "and not more",
+                   expect([], positive(("-1", 0), ("-1", 1))), mutation=make_claim({}, "999/1000 >= E(p*q)", *_LEVEL, random=_NEXT)),
+        Obligation("lengths", make_claim({"L": MANY}, "sum(k, 1, L, 1) == L", integers=("L",)), "L lengths of prefixes",
+                   telescope("sum(k, 1, L, 1)", "k", "==", IDENTITY, identity(("-1", 0))), {"L": "1"}),
+    ),
+    reading=("induction over k, from the law of (s_1, a_1, s_2) on: p is the density of the prefix of length k under any law of prefixes, q that of the next action and state given the "
+             "prefix, whose sum over both is 1 for each prefix",),
+    not_covered=f"trajectories of different lengths, where the sum is the mean length, at most L, and all that follows holds; {CONTINUOUS}",
+)  # fmt: skip
+
+_EVENT = {"s": UNIT, "a": UNIT, "b": HALF}
+
+
+def _event(factor: str) -> Claim:
+    return make_claim(
+        {"e": OPEN, "beta": "(0, 1)"},
+        f"exp(2*e)*E(s*b) + {factor}*beta >= E(s*a)",
+        "exp(2*e)*b + beta >= a",
+        random=_EVENT,
+    )
+
+
+def _levels(factor: str) -> Claim:
+    return make_claim({"L": MANY, "beta": "(0, 1)", "e": OPEN}, f"exp(2*e)*(L*E(b)) + {factor}*L*beta >= L*E(a)", "exp(2*e)*b + beta >= a",
+                      integers=("L",), random={"a": UNIT, "b": HALF})  # fmt: skip
+
+
+def _none(factor: str) -> Claim:
+    return make_claim(
+        {"e": OPEN},
+        f"{factor}*exp(2*e)*E(y1*w1) >= E(y*w)",
+        "exp(e)*y1 >= y",
+        "exp(e)*w1 >= w",
+        random=dict.fromkeys(("y", "w", "y1", "w1"), UNIT),
+    )
+
+
+def _early(factor: str) -> Claim:
+    return make_claim(
+        {"e": "(0, 8/5]", "beta": "(0, 1)", "g": "(-1, inf)"},
+        f"{factor}*beta >= E(h)",
+        *TEST_LAWS,
+        random=TEST_RANGES,
+    )
+
+
+def _late(factor: str) -> Claim:
+    return make_claim(
+        {"e": "[8/5, inf)"},
+        f"exp(2*e)*E(z) >= {factor}",
+        "z >= a*b",
+        "E(a*b) == exp(-e/4)/2*(1/2)",
+        random=dict.fromkeys(("z", "a", "b"), UNIT),
+    )
+
+
+EMPTY = Statement(
+    "expert.empty_release", "project", "The empty release", _source("Theorem 5.3 (proof)", "expert.empty_release"),
+    "An iteration may release nothing, which the proof's sum over prefixes of length at least 1 leaves out and Lemma 5.4 does not cover. The claim of Theorem 5.3 holds for every event "
+    "with it: if m >= theta, then Pr(nothing|Pi) <= e^(2 eps') Pr(nothing|Pi'); if m < theta, then for every set S of releases Pr(A(Pi) in S) <= e^(2 eps') Pr(A(Pi') in S) + delta'.",
+    r"m<\theta:\quad\Pr(\mathcal A(\Pi)\in S)\le e^{2\varepsilon'}\Pr(\mathcal A(\Pi')\in S)+\delta'",
+    (
+        Obligation("many_experts", make_claim({"v": "(1, inf)", "x": "(0, 1)", "m": MANY, "c": OPEN}, f"c >= {LEAST}", "c >= x*m", f"m >= {THRESHOLD}"),
+                   "m >= theta: every first action has a count of at least pmin m >= c_min", positive(("1", 0), ("x", 1)), {"v": "2", "x": "1/2", "m": "40001/10000", "c": "20002/10000"}),
+        Obligation("nothing", _none("1"), "then, over first states and actions, expert.svt and Lemma 5.1",
+                   expect([("exp(2*e)*y1*w1 - y*w", positive(("exp(e)*w1", 0), ("y", 1)))], positive(("1", 2))), mutation=_none("1/2")),
+        Obligation("small_step", _early("1"), "m < theta and eps' <= 8/5: the first count under Pi' is below theta + 1, g > -1, and the integral of Lemma 5.2 gives top with probability at most delta'",
+                   have("3/2 >= exp(-(e/4)*g)", RANGE, expect([("exp(-(e/4)*g)*beta*w/2-h", positive(("1", 0)))], positive(("-exp(-(e/4)*g)*beta/2", 1), ("1", 3)))),
+                   mutation=_early("1/2")),
+        Obligation("large_step", _late("1"), "m < theta and eps' >= 8/5: Pr(nothing|Pi') >= Pr(V >= 0) Pr(U <= -1) = e^(-eps'/4)/4 by independence",
+                   expect([("z-a*b", positive(("1", 0)))], have("exp(2*e)*(exp(-e/4)/4) >= 1", mono("e", 1, RANGE), positive(("exp(2*e)", 2), ("exp(2*e)", 1), ("1", 3)))),
+                   mutation=_late("5")),
+        Obligation("event", make_claim({"p": UNIT, "e": OPEN, "beta": "(0, 1)"}, "beta >= 1 - exp(2*e)*p", "p >= 1 - beta"), "S with the empty release in it: at most 1 - e^(2 eps') Pr(nothing|Pi')",
+                   positive(("1", 0)), {"p": "1/2", "e": "1/100000", "beta": "1/2"}),
+    ),
+    ("expert.svt", "expert.lemma5_1", "expert.lemma5_2"),
+    reading=(NEIGHBOURS, ASSUMED, "h, w and the transform as in expert.lemma5_2, whose tail bound holds for every sign of a",
+             "nothing is released exactly if the first query answers bottom; for m < theta all counts under Pi are below theta, so that all other releases together have probability below delta'",
+             "the margin (4/eps') log(1/delta') is positive, so that U - V <= margin + theta - count follows from U <= -1 and V >= 0 if count < theta + 1"),
+    not_covered=CONTINUOUS,
+)  # fmt: skip
+
+_BUDGET = {"E": OPEN, "delta": "(0, 1)", "T": MANY, "L": MANY}
+THEOREM_53 = Statement(
+    "expert.theorem5_3", "statement", "One iteration", _source("Theorem 5.3", "expert.theorem5_3"),
+    "Under Assumptions 1 to 3 one iteration (an expert drawn uniformly, a trajectory of length L drawn from it, the stable prefix released) is (2 eps', delta_1/(2T))-DP.",
+    r"\Pr(\mathcal A(\Pi)\in S)\le e^{2\varepsilon'}\Pr(\mathcal A(\Pi')\in S)+\tfrac{\delta_1}{2T}",
+    (
+        Obligation("length", _event("1"), "the prefixes of one length: a and b are Pr(A(Pi) = tau) and Pr(A(Pi') = tau) over Pr(E_tau|Pi), s is 1 on S",
+                   expect([("s*(exp(2*e)*b+beta-a)", positive(("s", 0))), ("beta*(1-s)", positive(reflect=["s"]))], positive(("1", 1), ("1", 2))), mutation=_event("1/2")),
+        Obligation("lengths", _levels("1"), "the L lengths, under the uniform law of a length, a and b being the sums over one length",
+                   expect([("exp(2*e)*b+beta-a", positive(("1", 0)))], positive(("L", 1))), mutation=_levels("1/2")),
+        Obligation("delta", make_claim(_BUDGET, f"L*{formula('expert.each_delta')} == delta/(2*T)"), "equation 52", IDENTITY, {"E": "1", "delta": "1/2", "T": "1", "L": "1"}),
+        Obligation("whole", make_claim({"L": MANY, "beta": "(0, 1)"}, "L*beta >= beta"), "m < theta: delta' is within the budget", POSITIVE, {"L": "1", "beta": "1/2"}),
+    ),
+    ("expert.lemma5_4", "expert.eq50", "expert.empty_release"),
+    reading=(NEIGHBOURS, ASSUMED, "(eps, delta)-DP is Pr(A(Pi) in S) <= e^eps Pr(A(Pi') in S) + delta for every set S of releases, equivalently equation 48",
+             "for a length k the law with weights Pr(E_tau|Pi) (equation 49) is the reference; prefixes that cannot occur have probability 0 under Pi",
+             "if m >= theta the lengths k >= 1 spend L delta' and the empty release none; if m < theta every S is expert.empty_release"),
+    not_covered=f"an expert set without experts as a neighbour; {CONTINUOUS}; noise drawn in floating point",
+)  # fmt: skip
+
+STATEMENTS = (A_1, A_2, A_3, LEMMA_54, EQ_50, EMPTY, THEOREM_53)
