@@ -43,7 +43,7 @@ BOOKS = {
         "ucb",
         ("private_ucb_privacy", "private_ucb_counters", "private_ucb_learning", "private_ucb_regret"),
     ),
-    "sdp-pe": Book("sdp", ("sdp_pe_privacy", "sdp_pe_learning", "sdp_pe_regret")),
+    "sdp-pe": Book("sdp", ("sdp_pe_privacy", "sdp_pe_learning", "sdp_pe_exploration", "sdp_pe_regret")),
     "policy-evaluation": Book(
         "eval",
         (
