@@ -47,6 +47,8 @@ BOOKS = {
     "policy-evaluation": Book(
         "eval",
         (
+            "policy_evaluation_noise",
+            "policy_evaluation_sensitivity",
             "policy_evaluation_privacy",
             "policy_evaluation_moments",
             "policy_evaluation_utility",
