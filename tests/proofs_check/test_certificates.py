@@ -226,3 +226,24 @@ def test_files_are_written_deterministically():
     for entry, x in PAIRS:
         text = (ROOT / certificate_path(entry, x)).read_text(encoding="utf-8")
         assert text == json.dumps(load(text), indent=1, sort_keys=True) + "\n"
+
+
+def widened(claim):
+    """The same claim with one end of one interval moved away, or dropped."""
+    for v, text in claim["vars"].items():
+        low, high = text[1:-1].split(", ")
+        if low != "-inf":
+            yield {**claim, "vars": {**claim["vars"], v: f"[{Fraction(low) - 3}, {high}{text[-1]}"}}
+            yield {**claim, "vars": {**claim["vars"], v: f"(-inf, {high}{text[-1]}"}}
+        if high != "inf":
+            yield {**claim, "vars": {**claim["vars"], v: f"{text[0]}{low}, {Fraction(high) + 3}]"}}
+            yield {**claim, "vars": {**claim["vars"], v: f"{text[0]}{low}, inf)"}}
+
+
+@each
+def test_no_proof_holds_on_a_wider_domain_where_the_claim_fails(entry, obligation):
+    data = stored(entry, obligation)
+    for wide in widened(obligation.claim) if data["verdict"] == "PROVED" else ():
+        assert rejected(data, wide)
+        if proves(wide, data["proof"]):
+            assert refute(wide, tries=30) is None
