@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from accountant.published.rlsvi import PAPER, VERSION
 from accountant.sources import Source
+from proofs_check.hints import IDENTITY, expect, mono, positive, split, subst
 from proofs_check.statement import Obligation, Statement, formula, make_claim
 
 __all__ = ["BETA", "CELL", "POST_PROCESSING", "RUN", "STATEMENTS", "at"]
@@ -23,13 +24,10 @@ DELTA = {"delta": "(0, 1)"}
 POSITIVE = "(0, inf)"
 REAL = "(-inf, inf)"
 LOG_DELTA = {"subst": {"delta": ["exp", "l"]}, "vars": {"l": "(-inf, 0)"}}
-IDENTITY = {"leaf": "identity"}
-INTEGRATES = "a Gaussian density integrates to one"
 POST_PROCESSING = (
-    "post-processing: policies and later trajectories are drawn from the released tables by a law that does not "
-    "depend on what neighbours change"
+    "policies and later trajectories are drawn from the released tables by a law that does not depend on what neighbours "
+    "change: between two tables the ratio of the densities stays what it is"
 )
-BILLBOARD = "the billboard lemma (Hsu et al. 2014, Lemma 9), quoted"
 
 
 def _source(item: str, identity: str) -> Source:
@@ -87,8 +85,11 @@ LEMMA6 = (
         "For all means m, n, variance v > 0 and alpha > 1 the divergence is alpha (m-n)^2/(2v): completing the square.",
         r"D_\alpha(N(m,v)\|N(n,v))=\frac{\alpha(m-n)^2}{2v}",
         (Obligation("exponent", make_claim(GAUSS | dict.fromkeys("xmn", REAL), _EXPONENT), "completing the square",
-                    witness=at([*GAUSS, *"xmn"], x="3", n="0")),),
-        rules=(INTEGRATES,),
+                    witness=at([*GAUSS, *"xmn"], x="3", n="0")),
+         Obligation("divergence", make_claim(GAUSS | dict.fromkeys("mn", REAL), "alpha*(alpha-1)*(m-n)**2/(2*v)/(alpha-1) == alpha*(m-n)**2/(2*v)"),
+                    "what is left of the exponent, over alpha - 1", witness=at([*GAUSS, *"mn"], n="0"))),
+        reading=("E_Q[(P/Q)^alpha] is the integral over x of the exponential of the left side, divided by sqrt(2 pi v); the first term "
+                 "on the right is the exponent of a Gaussian density, which integrates to one",),
     ),
     Statement(
         "rlsvi.lemma6.bound", "statement", "Divergence bounded by the sensitivity", _source("Lemma 6", "rlsvi.lemma6"),
@@ -162,6 +163,9 @@ LEMMA6 = (
 
 _TWO = ORDER | {"epsilon": POSITIVE, "epsilon1": POSITIVE, "epsilon2": POSITIVE}
 _LOGS = ORDER | dict.fromkeys(("i", "o", "epsilon1", "epsilon2"), "[0, inf)")
+_BOTH = {"e1": "[0, inf)", "e2": "[0, inf)"}
+_RATIOS = dict.fromkeys("abc", "[0, inf)")
+_BOTH_GIVEN = ("e2 >= c", "E(a*b) == E(a*c)", "e1 >= E(a)")
 LEMMA7 = (
     Statement(
         "rlsvi.lemma7", "quoted", "Adaptive composition of RDP", _source("Lemma 7", "rlsvi.lemma7"),
@@ -185,8 +189,8 @@ LEMMA7 = (
             ),
         ),
         ("rlsvi.lemma6.divergence",),
-        ("for all eps, eps2 > 0 two independent Gaussian mechanisms attain exactly eps and eps2, and divergences of "
-         "independent releases add exactly",),
+        reading=("two independent Gaussian mechanisms, of divergence exactly eps and eps2, as rlsvi.lemma6.divergence has it for "
+                 "every positive number; the expectation of a product of independent factors is the product, so that the two add exactly",),
         not_covered="no other reading: whoever reads eps1 as the eps of the hypothesis has rlsvi.lemma7.as_meant",
         corrected_by="rlsvi.lemma7.as_meant",
     ),
@@ -205,13 +209,26 @@ LEMMA7 = (
                 {"leaf": "positive", "multipliers": [[["/", "1", ["-", "alpha", "1"]], j] for j in (0, 1)]},
                 at(_LOGS),
             ),
+            Obligation(
+                "conditional",
+                make_claim(_BOTH, "e1*e2 >= E(a*b)", *_BOTH_GIVEN, random=_RATIOS),
+                "a, b: the density ratios of the two outputs to the power alpha, c the mean of b given the first output",
+                expect([("a*(e2 - c)", positive(("a", 0)))], positive(("-1", 1), ("e2", 2), ("1", 3))),
+                mutation=make_claim(_BOTH, "999/1000*e1*e2 >= E(a*b)", *_BOTH_GIVEN, random=_RATIOS),
+            ),
         ),
-        rules=("Tonelli: the integral over both outputs is iterated, the inner one bounded for every first output",),
+        reading=("expectations under Q; e1 and e2 are exp((alpha-1) eps1) and exp((alpha-1) eps2), i and o the logarithms of the two integrals",
+                 "the density ratio of both outputs is the first one's times the second one's given the first; E[a b] = E[a c] defines the "
+                 "conditional expectation c, which is at most e2 because the second mechanism is private for every first output",
+                 "more outputs by induction"),
         not_covered="measurability of the second mechanism in the first output",
     ),
 )  # fmt: skip
 
 _OVER = ["/", "1", ["-", "alpha", "1"]]
+_EVENT = ORDER | dict.fromkeys("cCqD", POSITIVE)
+_EVENT_LAW = {"m": "[0, inf)", "r": "[0, inf)", "a": "[0, 1]"}
+_EVENT_GIVEN = ("m >= C*(1 + alpha*(r/c - 1))", "E(a) == q", "E(a*r) == c*q", "D >= E(m)", "E(m) >= E(m*a)")
 LEMMA8 = Statement(
     "rlsvi.lemma8", "quoted", "From RDP to approximate DP", _source("Lemma 8", "rlsvi.lemma8"),
     "(alpha, eps)-RDP implies (eps + log(1/delta)/(alpha-1), delta)-DP for every delta in (0, 1). For an event of "
@@ -227,16 +244,37 @@ LEMMA8 = Statement(
             {"leaf": "positive", "multipliers": [[_OVER, 0], [_OVER, 1]]},
             {"alpha": "2", "delta": "4999999/10000000", "p": "1/2", "q": "1/100", "epsilon": "3218876/1000000"},
         ),
+        Obligation("tangent", make_claim(ORDER | {"t": REAL}, "exp(alpha*t) >= 1 + alpha*(exp(t) - 1)"), "r/c = exp(t): r^alpha lies above its tangent at c",
+                   subst("alpha", "1 + b", "b", POSITIVE, split("t", "0", mono("t", -1, IDENTITY), mono("t", 1, IDENTITY))), {"alpha": "2", "t": "1/100"}),
+        Obligation("data_processing", make_claim(_EVENT, "D >= C*q", *_EVENT_GIVEN, random=_EVENT_LAW),
+                   "a: the event; r: the density ratio, m = r^alpha, c = p/q, C = c^alpha, D the bound exp((alpha-1) eps) on E_Q[m]",
+                   expect([("m*(1 - a)", positive(reflect=["a"])), ("a*(m - C*(1 + alpha*(r/c - 1)))", positive(("a", 0)))],
+                          positive(("1", 3), ("1", 4), ("1", 6), ("C*(1 - alpha)", 1), ("C*alpha/c", 2))),
+                   mutation=make_claim(_EVENT, "999/1000*D >= C*q", *_EVENT_GIVEN, random=_EVENT_LAW)),
     ),
-    rules=("data processing: p^alpha q^(1-alpha) <= exp((alpha-1) eps) for every event; q = 0 forces p = 0",),
+    reading=("expectations under Q: q = E[a], p = E[a r] = c q, so that C q = p^alpha q^(1-alpha) <= exp((alpha-1) eps), the hypothesis of the first obligation in logarithms",
+             "where r = 0 the tangent is C (1 - alpha) <= 0; a m <= m, which the last hypothesis repeats: E[a m] is finite",
+             "a finite divergence means that Q(B) = 0 forces P(B) = 0; then, and where P(B) <= delta, nothing is left to show"),
 )  # fmt: skip
 
+_BILL = {"g": "[0, inf)", "delta": "[0, 1]"}
+_BILL_LAW = {"p": "[0, inf)", "q": "[0, inf)", "a": "[0, 1]", "k": "[0, 1]"}
+_BILL_GIVEN = ("a*(p - g*q) >= 0", "a*(p - g*q) >= p - g*q", "delta >= E(a*p) - g*E(a*q)")
 LEMMA9 = Statement(
     "rlsvi.lemma9", "quoted", "Billboard lemma", _source("Lemma 9", "rlsvi.lemma9"),
     "If a released value is (eps, delta)-DP, then what each user computes from it and from their own data is (eps, delta)-JDP.",
     r"\{f_i(\Pi_iU,M'(U))\}\ \text{is JDP}",
-    reason=BILLBOARD,
-    not_covered="a statement about sets, without numbers; a proof note is docs/notes/rlsvi_billboard.md",
+    (
+        Obligation("others", make_claim(_BILL, "delta + g*E(q*k) >= E(p*k)", *_BILL_GIVEN, random=_BILL_LAW),
+                   "k: the chance, given the released value, that what all the others compute lies in B; a: the event p > g q of released values",
+                   expect([("(a - k)*(p - g*q)", positive(("1 - k", 0), ("k", 1)))], positive(("1", 2), ("1", 3))),
+                   mutation=make_claim(_BILL, "999/1000*delta + g*E(q*k) >= E(p*k)", *_BILL_GIVEN, random=_BILL_LAW)),
+    ),
+    reading=("g = exp(eps); p and q are the densities of the released value for two user sequences that differ in user i only, with respect to a common law",
+             "the others' data are the same in both sequences, so that k is one function of the released value, with values in [0, 1]; randomness "
+             "of the f_j is independent of the mechanism's",
+             "the third hypothesis is the mechanism's guarantee for the event p > g q"),
+    not_covered="nothing; in words: docs/notes/rlsvi_billboard.md",
 )  # fmt: skip
 
 REMARK10 = Statement(
@@ -251,12 +289,12 @@ REMARK10 = Statement(
             "one backward step", witness=at(("R", "PV", "w")),
         ),
     ),
-    rules=(
+    reading=(
         "induction over h from H+1 down to 1; the noise variances depend on the counts only, so the joint law of "
         "the noise is the same drawn first or step by step",
     ),
     not_covered="the certificate is one line of arithmetic (a sum in another order); the induction and the joint law of the "
-    "noise are the named rule. Cells never visited have rows of zeros in the empirical kernel, so the tuple is not an MDP of Section 2.1 "
+    "noise are read as stated. Cells never visited have rows of zeros in the empirical kernel, so the tuple is not an MDP of Section 2.1 "
     "there; 'solve' then means the same backward recursion",
 )  # fmt: skip
 
@@ -271,7 +309,7 @@ EQ2 = Statement(
                    {"leaf": "positive", "reflect": [top]}, at(_MEANS, **{low: "0"}))
         for name, a, b, top, low in (("up", "T + r", "T + s", "r", "s"), ("down", "T + s", "T + r", "s", "r"))
     ),
-    rules=(
+    reading=(
         "a trajectory meets a cell of step h at most once, so that neighbours change at most one reward of a cell",
         "counts, empirical kernel and the given next table are the same for both neighbours (Remark 2)",
     ),
@@ -344,8 +382,9 @@ EPISODES = (
         r"\frac{2\alpha AK}{H^2\log(2HSA)}",
         (Obligation("steps", make_claim(ORDER | RUN, f"K*(H*{formula('rlsvi.lemma11')}) == {formula('rlsvi.lemma12')}"),
                     "H*K compositions", witness=at([*ORDER, *RUN])),),
-        ("rlsvi.lemma7.as_meant", "rlsvi.lemma11"),
-        (POST_PROCESSING,),
+        ("rlsvi.lemma7.as_meant", "rlsvi.lemma11", "classic.post_processing_renyi"),
+        reading=(f"{POST_PROCESSING}, a step of divergence 0 in rlsvi.lemma7.as_meant",
+                 "all policies are functions of the released tables: classic.post_processing_renyi"),
         not_covered="the certificate is one line of arithmetic (H*K equal terms); that terms may be added is "
         f"rlsvi.lemma7.as_meant. {_ACTIONS}",
     ),

@@ -22,6 +22,7 @@ _BY_RANGE = {"leaf": "positive", "multipliers": [[["/", _NUMERATOR,
              ["*", "S", ["^", "H", "3"], ["log", ["*", "2", "H", "S", "A", "k"]]]], 0, 1]]}  # fmt: skip
 _COMPOSITION = "adaptive Gaussian composition under a deterministic budget (docs/notes/rlsvi_tight.md)"
 _SUMS = "a finite sum of nonnegative terms grows with its terms and their number"
+_READING = (_SUMS, POST_PROCESSING)
 
 
 def _cell(witness: str) -> Obligation:
@@ -49,7 +50,8 @@ TIGHT = Statement(
                    "K episodes of the paper: arithmetic only", witness=at(RUN)),
     ),
     ("rlsvi.eq2",),
-    (_COMPOSITION, _SUMS, POST_PROCESSING),
+    (_COMPOSITION,),
+    _READING,
     not_covered="the trade-off function's numerical inversion; neighbours that differ in states or actions; the actions alone, "
     "which may reveal less than the tables (with A = 1 nothing). The comparison with the paper's rho is arithmetic only",
 )  # fmt: skip
@@ -60,7 +62,7 @@ TIGHT_JOINT = Statement(
     "For every user, the actions of all the other users are jointly private against a change of that user's rewards: "
     "mu-GDP with the mu of rlsvi.tight, hence (eps, delta)-JDP for each point of its curve.",
     r"M_{-k}(U)\ \text{is}\ \mu\text{-GDP}",
-    rules=(POST_PROCESSING, "the billboard lemma at every (eps, delta) of a curve is the lemma for the curve"),
+    reading=("the billboard lemma at every (eps, delta) of a curve is the lemma for the curve", POST_PROCESSING),
     parts=("rlsvi.tight", "rlsvi.lemma9"),
     not_covered="no certificate of its own: it is rlsvi.tight, carried over by the billboard lemma; the bound is that of the "
     "tables, the actions may reveal less",
@@ -82,7 +84,8 @@ PRINTED_GAUSSIAN = Statement(
                    "twice the rho of Lemma 12: arithmetic only", witness=at(RUN)),
     ),
     ("rlsvi.eq2",),
-    (_COMPOSITION, _SUMS, POST_PROCESSING),
+    (_COMPOSITION,),
+    _READING,
     not_covered="the trade-off function's numerical inversion; it pays for cells that do not change (rlsvi.tight does not)",
 )  # fmt: skip
 
@@ -116,6 +119,13 @@ _WORST_F, _WORST_B = "alpha*B**2*2/(2*beta*(1+alpha))", "alpha*B**2*2/(2*beta*(2
 _LOG_RATIO = "log(2/((1+alpha)*(2-alpha)))/(2*(alpha-1))"
 _BELOW_TWO = {"subst": {"alpha": ["-", "2", "w"]}, "vars": {"w": "(0, 1)"}, "sub": {"leaf": "identity"}}
 _TOO_LITTLE = make_claim({"alpha": "(1, 2)"}, "1999/1000/(1+alpha)/(2-alpha) >= 1")
+_UNEQUAL = {"alpha": "(1, inf)", "v": "(0, inf)", "s": "(0, inf)"} | dict.fromkeys("xmn", "(-inf, inf)")
+_AT_UNEQUAL = {"alpha": "2", "v": "1", "s": "1", "x": "3", "m": "1", "n": "0"}
+_U = "((s + (alpha-1)*v)/alpha)"
+_LEFT = f"alpha*(-(x-m)**2/(2*v)) + (1-alpha)*(-(x-n)**2/(2*{_U}))"
+_RIGHT = f"-(x - (alpha*{_U}*m + (1-alpha)*v*n)/s)**2*s/(2*{_U}*v) + alpha*(alpha-1)*(m-n)**2/(2*s)"
+_NORMALISER = f"(log({_U}*v/s)/2 - alpha*log(v)/2 - (1-alpha)*log({_U})/2)/(alpha-1)"
+_LOGS = f"(log({_U}) - log(v))/2 + (log({_U}) - log(s))/(2*(alpha-1))"
 STATE_NEIGHBOURS = Statement(
     "rlsvi.state_neighbours", "project", "Neighbours whose whole trajectory differs, with clipped values",
     Source(PAPER, VERSION, "Section 4 (open question)", "rlsvi.state_neighbours"),
@@ -126,6 +136,9 @@ STATE_NEIGHBOURS = Statement(
     "beta = beta_k, and B = 1 at the last step of each.",
     r"D_\alpha=\ln\frac{s_2}{s_1}+\frac{\ln(v_2/v_*)}{2(\alpha-1)}+\frac{\alpha(m_1-m_2)^2}{2v_*}",
     (
+        Obligation("square", make_claim(_UNEQUAL, f"{_LEFT} == {_RIGHT}"), "completing the square", witness=_AT_UNEQUAL),
+        Obligation("normaliser", make_claim({v: _UNEQUAL[v] for v in ("alpha", "v", "s")}, f"{_NORMALISER} == {_LOGS}"),
+                   "the constants, over alpha - 1", witness={"alpha": "2", "v": "1", "s": "2"}),
         Obligation("mean_up", make_claim(_GAP, "B/N >= ((N-1)*u + x)/N - u", "B >= x"),
                    "u: mean of the other visits, x: the removed value",
                    {"leaf": "positive", "multipliers": [[_OVER_N, 0]]}, at(_GAP, u="0")),
@@ -172,9 +185,12 @@ STATE_NEIGHBOURS = Statement(
                    "an episode's H steps, the last one without next values: B = 1", _BELOW_TWO, _AT_CURVE),
     ),
     ("rlsvi.lemma7.as_meant",),
-    ("Renyi divergence between Gaussians of different variance (docs/notes/rlsvi_state_neighbours.md)",
-     "a trajectory meets one cell of each step: at most two cells of a step change between neighbours", _SUMS,
-     POST_PROCESSING),
+    reading=(
+        "P = N(m, v), Q = N(n, u), s = alpha u + (1-alpha) v > 0: E_Q[(P/Q)^alpha] is the integral of the exponential of the square's left side over "
+        "sqrt(2 pi) v^(alpha/2) u^((1-alpha)/2), and a Gaussian density of variance u v/s integrates to one; u = (s + (alpha-1) v)/alpha",
+        "a trajectory meets one cell of each step: at most two cells of a step change between neighbours",
+        *_READING,
+    ),
     not_covered="alpha >= 2, where the divergence at a cell of one visit is infinite; an algorithm that does not clip",
 )  # fmt: skip
 
