@@ -92,7 +92,7 @@ _COSH = have(
 _MEAN = {"n": "[1, inf)", "t": _POS}
 HOEFFDING = Statement(
     "ucb.hoeffding", "project", "Hoeffding's inequality, with the range 2", source("Lemma A.1 (proof)", "ucb.lemmaA_1"),
-    "For independent x_i of mean 0 with |x_i| <= 1 and t in [0, 1]: their mean over n is at least t with probability at most exp(-n t^2/2).",
+    "For x_1, ..., x_n with |x_i| <= 1, each of mean 0 given the ones before it, and t in [0, 1]: their mean is at least t with probability at most exp(-n t^2/2).",
     r"P(\bar x\ge t)\le e^{-nt^2/2}",
     (
         Obligation("step", make_claim(_L, "exp(l**2/2)*E(w) >= E(w*exp(l*x))", "E(w*x) == 0", random=_W), "one factor: w is the product so far",
