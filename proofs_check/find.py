@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 
 from proofs_check.provers.search import certificate, prove, refute
 from proofs_check.registry import ROOT, certificate_id, certificate_path, lookup, statement_ids
@@ -27,19 +28,25 @@ def _text(entry: Statement, obligation: Obligation) -> str | None:
     )
 
 
+def _search(identity: str) -> list[tuple[str, str, str | None]]:
+    """For each obligation of a statement its certificate's id and path, and what the search found."""
+    entry = lookup(identity)
+    return [
+        (certificate_id(entry, x), str(certificate_path(entry, x)), _text(entry, x))
+        for x in entry.obligations
+    ]
+
+
 def main(ids: Sequence[str] = ()) -> int:
     """Search for every obligation and write what is found; 1 if something stays open."""
-    missing = 0
-    for entry in map(lookup, ids or statement_ids()):
-        for obligation in entry.obligations:
-            text, path = _text(entry, obligation), ROOT / certificate_path(entry, obligation)
-            print(f"{certificate_id(entry, obligation)}: {'open' if text is None else 'found'}")
-            if text is None:
-                missing = 1
-                continue
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-    return missing
+    with ProcessPoolExecutor() as executor:
+        found = [row for rows in executor.map(_search, ids or statement_ids()) for row in rows]
+    for name, path, text in found:
+        print(f"{name}: {'open' if text is None else 'found'}")
+        if text is not None:
+            (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+            (ROOT / path).write_text(text, encoding="utf-8")
+    return int(any(text is None for _, _, text in found))
 
 
 if __name__ == "__main__":
