@@ -43,7 +43,18 @@ BOOKS = {
         "ucb",
         ("private_ucb_privacy", "private_ucb_counters", "private_ucb_learning", "private_ucb_regret"),
     ),
-    "sdp-pe": Book("sdp", ("sdp_pe_privacy", "sdp_pe_learning", "sdp_pe_exploration", "sdp_pe_regret")),
+    "sdp-pe": Book(
+        "sdp",
+        (
+            "sdp_pe_privacy",
+            "sdp_pe_tails",
+            "sdp_pe_closeness",
+            "sdp_pe_learning",
+            "sdp_pe_exploration",
+            "sdp_pe_variance",
+            "sdp_pe_regret",
+        ),
+    ),
     "policy-evaluation": Book(
         "eval",
         (
@@ -55,7 +66,7 @@ BOOKS = {
             "policy_evaluation_ridge",
         ),
     ),
-    "expert": Book("expert", ("expert_release", "expert_iteration", "expert_training")),
+    "expert": Book("expert", ("expert_release", "expert_iteration", "expert_composition", "expert_training")),
     "classic": Book(
         "classic",
         (
