@@ -155,7 +155,7 @@ UNVISITED = (
             "the privatizer that returns n = N + eta and q = R + E satisfies Assumption 4 surely, for every 0 < eta <= E (with X = 1 the two kinds of counts agree)",
         ),
         rests_on=("sdp.lemma7.every_constant", "sdp.lemma7.unseen"),
-        corrected_by=None,
+        corrected_by="sdp.lemma7.repaired",
         not_covered="privatizers that add a multiple of E to every count, as the paper's does: there quotients lie in [-2, 3], and clipping to [0, 1] is enough for all of them",
     ),
     Statement(

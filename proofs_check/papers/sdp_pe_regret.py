@@ -196,7 +196,7 @@ REGRET = (
             "if the explorative policy of eq. (4) is a single action, call the other one bad: then it is unseen with probability 1/4",
             "for every constant c and power of the logarithm the bound fails for K large: K/sqrt(K) outgrows them",
         ),
-        corrected_by=None,
+        corrected_by="sdp.theorem6.regret.repaired",
         not_covered="privatizers whose counts are at least a multiple of E, like the paper's own; for these, or with reward estimates clipped to [0, 1], the repaired theorem holds",
     ),
 )  # fmt: skip
