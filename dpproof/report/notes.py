@@ -1,0 +1,191 @@
+"""Proof notes and what they speak of: a note whose function or statement has changed since is stale.
+
+A note in ``docs/notes`` begins with a header::
+
+    ---
+    functions:
+      - accountant.trade_off:BestOf 0f3a5c7d9e1b2a4c
+      - classic.markov 9b8e7d6c5f4a3b2c
+    ---
+
+An entry is a function, class or constant (``module:qualname``), hashed by its syntax tree, so that neither
+layout nor comments nor docstrings count, or a statement's id, hashed by its claims. ``python -m
+dpproof.report.notes`` names the notes to be read again; with ``--update`` it writes the present hashes, to
+be called when they have been. A new note needs the names only.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+__all__ = ["FOLDER", "Entry", "entries", "fingerprint", "main", "notes_on", "stale", "updated"]
+
+FOLDER = Path(__file__).resolve().parent.parent.parent / "docs" / "notes"
+_BEGIN, _END = "---\nfunctions:\n", "---\n"
+Entry = tuple[str, str]
+"""What a note speaks of, and the hash it had when the note was last read."""
+
+
+def entries(text: str) -> list[Entry]:
+    r"""The header's entries; the hash is empty where none has been written yet.
+
+    >>> entries("---\nfunctions:\n  - classic.markov 12ab\n---\n\n# Markov\n")
+    [('classic.markov', '12ab')]
+
+    Raises:
+        ValueError: if the text does not begin with a header, or a line of it is no entry.
+    """
+    head, end, _ = text.removeprefix(_BEGIN).partition(_END)
+    if not text.startswith(_BEGIN) or not end or not head:
+        raise ValueError("a note begins with a header: ---, functions:, one line each, ---")
+    return [_entry(line) for line in head.splitlines()]
+
+
+def _entry(line: str) -> Entry:
+    words = line.split()
+    if not line.startswith("  - ") or len(words) not in (2, 3):
+        raise ValueError(f"a header's line ({line!r}) must be '  - name hash'")
+    return words[1], words[2] if len(words) == 3 else ""
+
+
+def fingerprint(name: str) -> str:
+    """The present hash of ``module:qualname`` or of a statement's claims.
+
+    Raises:
+        ValueError: if there is no such function or statement.
+    """
+    text = _syntax(name) if ":" in name else _claims(name)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _claims(identity: str) -> str:
+    from proofs_check.registry import lookup
+
+    try:
+        entry = lookup(identity)
+    except KeyError:
+        raise ValueError(f"statement ({identity!r}) is not registered") from None
+    claims = [(x.name, x.claim) for x in entry.obligations]
+    held = [entry.says, entry.latex, claims, entry.parts, entry.rests_on, entry.rules, entry.reading]
+    return json.dumps(held, sort_keys=True)
+
+
+@lru_cache(maxsize=256)
+def _module(name: str) -> ast.Module:
+    try:
+        found = importlib.util.find_spec(name)
+    except ModuleNotFoundError:
+        found = None
+    if found is None or found.origin is None:
+        raise ValueError(f"module ({name!r}) does not exist")
+    return ast.parse(Path(found.origin).read_text(encoding="utf-8"))
+
+
+def _syntax(name: str) -> str:
+    module, _, path = name.partition(":")
+    node: ast.AST = _module(module)
+    for part in path.split("."):
+        inside = [x for x in ast.iter_child_nodes(node) if part in _names(x)]
+        if not inside:
+            raise ValueError(f"function ({name!r}) does not exist")
+        node = inside[-1]
+    return _dumped(node)
+
+
+def _names(node: ast.AST) -> list[str]:
+    """What a definition or an assignment binds."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [node.name]
+    targets: list[ast.expr] = node.targets if isinstance(node, ast.Assign) else []
+    if isinstance(node, ast.AnnAssign):
+        targets = [node.target]
+    return [x.id for x in targets if isinstance(x, ast.Name)]
+
+
+def _dumped(node: object) -> str:
+    """A syntax tree as text: no positions, docstrings or empty fields, which differ between Pythons."""
+    if isinstance(node, list):
+        return "[" + ",".join(map(_dumped, node)) + "]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = ((name, _without_docstring(node, name, value)) for name, value in ast.iter_fields(node))
+    inside = (f"{name}={_dumped(x)}" for name, x in fields if x not in (None, []) and name != "kind")
+    return f"{type(node).__name__}({','.join(inside)})"
+
+
+def _without_docstring(node: ast.AST, name: str, value: object) -> object:
+    documented = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and name == "body"
+    return value[1:] if documented and isinstance(value, list) and ast.get_docstring(node) else value  # type: ignore[arg-type] # checked by `documented`
+
+
+def _notes() -> Iterator[tuple[Path, str]]:
+    for path in sorted(FOLDER.glob("*.md")):
+        yield path, path.read_text(encoding="utf-8")
+
+
+def stale() -> list[str]:
+    """One line for each note without a readable header, and each entry that has changed or is gone."""
+    return [line for path, text in _notes() for line in _problems(path.name, text)]
+
+
+def _problems(note: str, text: str) -> Iterator[str]:
+    try:
+        listed = entries(text)
+    except ValueError as error:
+        yield f"{note}: {error}"
+        return
+    for name, known in listed:
+        try:
+            present = fingerprint(name)
+        except ValueError as error:
+            yield f"{note}: {error}"
+            continue
+        if present != known:
+            yield f"{note}: {name} {'has changed' if known else 'has no hash yet'}; read the note again"
+
+
+def updated(text: str) -> str:
+    """The note with the present hashes.
+
+    Raises:
+        ValueError: for a header that cannot be read, or a name that is not known.
+    """
+    lines = [f"  - {name} {fingerprint(name)}\n" for name, _ in entries(text)]
+    return _BEGIN + "".join(lines) + _END + text.removeprefix(_BEGIN).partition(_END)[2]
+
+
+def notes_on(identity: str) -> list[str]:
+    """The notes that speak of a statement: by their header, or by its name anywhere in the text."""
+    return [name for name, text in _texts() if identity in text]
+
+
+@lru_cache(maxsize=1)
+def _texts() -> list[tuple[str, frozenset[str]]]:
+    """Each note with the words it is made of, punctuation around them aside."""
+    return [
+        (path.name, frozenset(word.strip("`*()[],;:.\"'") for word in text.split()))
+        for path, text in _notes()
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    """Say which notes are stale, 1 if one is; with ``--update`` write the present hashes."""
+    if "--update" in arguments:
+        for path, text in _notes():
+            if text.startswith(_BEGIN):
+                path.write_text(updated(text), encoding="utf-8")
+    problems = stale()
+    for line in problems:
+        print(f"docs/notes/{line}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
