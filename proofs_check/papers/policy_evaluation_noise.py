@@ -159,7 +159,7 @@ CORRECTED1 = Statement(
                    "t = exp(z (loss - eps)) is at least the indicator u of a loss above eps", expect([("t - u", positive(("1", 1)))], positive(("1", 0), ("1", 2))),
                    mutation=make_claim(_COIN, "delta/2 >= E(u)", "delta >= E(t)", "t >= u", random={"t": HALF, "u": UNIT})),
     ),
-    rests_on=("eval.lemma15",), reading=(_SPHERICAL, _MOMENT, "P[loss > eps] <= delta for both orders of two neighbours is what eval.lemma15 asks for"),
+    rests_on=("eval.lemma15",), reading=(_SPHERICAL, _MOMENT, f"P[loss > eps] <= delta for both orders of two neighbours is what eval.lemma15 asks for ({NOTE})"),
     not_covered=f"eps above 15; the least noise, for which the exact profile is better by 5 to 40 times ({NOTE})",
 )  # fmt: skip
 

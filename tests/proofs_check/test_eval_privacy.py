@@ -1,0 +1,185 @@
+"""Policy evaluation, privacy: the statements against brute force and against exact profiles."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from accountant.published import published
+from accountant.smooth_sensitivity.gaussian import SmoothGaussian
+from proofs_check.registry import verify
+
+COUNTS = range(5)
+EPSILONS = ("0.01", "0.5", "1", "5", "15")
+DELTAS = ("0.99", "0.5", "0.1", "1e-6")
+
+
+def profile(alpha, beta, dimension, epsilon, delta):
+    """Delta of the worst pair that a lemma's printed constants admit, enclosed."""
+    values = {"epsilon": float(epsilon), "delta": float(delta)}
+    noise = published(alpha).formula.float(**values) * (1 - 1e-12)
+    smoothing = published(beta).formula.float(**values, d=dimension) / 2 * (1 + 1e-12)
+    return SmoothGaussian(noise=str(noise), smoothing=str(smoothing), dimension=dimension).delta(epsilon)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 7, 40])
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("delta", DELTAS)
+def test_the_corrected_lemma_1_by_exact_profiles(dimension, epsilon, delta):
+    assert profile("eval.lemma1.alpha", "eval.lemma1.beta", dimension, epsilon, delta).upper <= float(delta)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 7, 40])
+@pytest.mark.parametrize("epsilon", EPSILONS[:-1])
+@pytest.mark.parametrize("delta", DELTAS)
+def test_lemma_14_by_exact_profiles(dimension, epsilon, delta):
+    assert profile("eval.lemma14.alpha", "eval.lemma14.beta", dimension, epsilon, delta).upper <= float(delta)
+
+
+def test_lemma_1_fails_at_a_large_epsilon():
+    assert profile("eval.lemma1.alpha", "eval.lemma1.beta", 1, "50", "0.25").lower > 0.25
+    assert verify(["eval.lemma1"])[0].verdict.value == "REFUTED"
+
+
+def lsw(weights, capacity):
+    return lambda v: sum(w / max(x, 1) ** 2 for w, x in zip(weights, v, strict=True))
+
+
+def lsl(weights, capacity, cap=min):
+    def value(v):
+        total = sum(w * cap(x, capacity) for w, x in zip(weights, v, strict=True))
+        return (0.3 * math.sqrt(total) + math.hypot(*weights)) ** 2
+
+    return value
+
+
+def within(v, k):
+    return itertools.product(*(range(max(x - k, 0), x + k + 1) for x in v))
+
+
+def envelope(phi, v, k):
+    return max(phi(x) for x in within(v, k))
+
+
+def smoothed(phi, v, beta, last):
+    return max(math.exp(-k * beta) * envelope(phi, v, k) for k in range(last + 1))
+
+
+WEIGHTS, CAPACITY = (0.7, 0.2), 4
+VECTORS = list(itertools.product(COUNTS, repeat=2))
+
+
+@pytest.mark.parametrize("v", VECTORS)
+@pytest.mark.parametrize("k", range(6))
+def test_envelopes_by_enumeration(v, k):
+    low = lsw(WEIGHTS, CAPACITY)
+    assert envelope(low, v, k) == pytest.approx(
+        sum(w / max(x - k, 1) ** 2 for w, x in zip(WEIGHTS, v, strict=True))
+    )
+    high = lsl(WEIGHTS, CAPACITY)
+    assert envelope(high, v, k) == pytest.approx(high([x + k for x in v]))
+    if k >= max(v) - 1:
+        assert envelope(low, v, k) == pytest.approx(sum(WEIGHTS))
+    if k >= CAPACITY - min(v):
+        assert envelope(high, v, k) == pytest.approx(high([CAPACITY] * 2))
+
+
+def test_the_maximum_printed_in_lemma_9_is_not_constant():
+    phi = lsl((1.0,), 1, cap=max)
+    assert envelope(phi, (0,), 2) > phi((1,)) == envelope(phi, (0,), 1)
+    assert verify(["eval.lemma9", "eval.lemma9.corrected"])[0].verdict.value == "REFUTED"
+
+
+@pytest.mark.parametrize("beta", [0.05, 0.4, 2.0])
+@pytest.mark.parametrize("kind", [lsw, lsl])
+def test_the_algorithms_maximum_is_a_smooth_upper_bound(kind, beta):
+    phi = kind(WEIGHTS, CAPACITY)
+    values = {}
+    for v in VECTORS:
+        last = max(v) if kind is lsw else CAPACITY
+        values[v] = smoothed(phi, v, beta, last)
+        assert values[v] >= phi(v)
+        assert values[v] == pytest.approx(smoothed(phi, v, beta, last + 5))  # later terms are not larger
+    for v, u in itertools.product(VECTORS, repeat=2):
+        if max(abs(x - y) for x, y in zip(u, v, strict=True)) <= 1:
+            assert abs(math.log(values[u] / values[v])) <= beta + 1e-12
+
+
+STATES, FEATURES, BOUND = 4, 2, 1.0
+
+
+def trajectory(rng):
+    """Which states it visits, and its returns there, between 0 and 1 and often at an end."""
+    seen = rng.random(STATES) < 0.5
+    return seen, seen * np.where(rng.random(STATES) < 0.5, rng.random(STATES), rng.integers(0, 2, STATES))
+
+
+def neighbours(rng):
+    batch = [trajectory(rng) for _ in range(rng.integers(1, 6))]
+    return batch, [*batch[:-1], trajectory(rng)]
+
+
+def averages(batch):
+    visits = sum(seen for seen, _ in batch).astype(float)
+    return visits, sum(returns for _, returns in batch) / np.maximum(visits, 1)
+
+
+def ridge(batch, features, weights, penalty):
+    visits, mean = averages(batch)
+    gamma = np.diag(weights * visits / len(batch))
+    matrix = features.T @ gamma @ features + penalty / (2 * len(batch)) * np.eye(FEATURES)
+    return np.linalg.solve(matrix, features.T @ gamma @ mean)
+
+
+def norm(matrix):
+    return np.linalg.norm(matrix, 2)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_sensitivities_on_random_batches(seed):
+    rng = np.random.default_rng(seed)
+    first, second = neighbours(rng)
+    weights = rng.random(STATES)
+    (visits, mean), (_, other) = averages(first), averages(second)
+    others = averages(first[:-1])[0] if len(first) > 1 else np.zeros(STATES)
+    gap = weights @ (mean - other) ** 2
+    touched = first[-1][0] | second[-1][0]
+    exact = weights @ (touched / (others + 1) ** 2)
+    assert gap <= BOUND**2 * exact + 1e-12  # Lemma 2
+    assert exact <= weights @ (1 / np.maximum(visits, 1) ** 2) + 1e-12  # Corollary 3
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_ridge_sensitivities_on_random_batches(seed):
+    rng = np.random.default_rng(seed)
+    first, second = neighbours(rng)
+    weights, features = rng.random(STATES), rng.normal(size=(STATES, FEATURES))
+    largest = norm(features) ** 2 * weights.max()
+    penalty = largest * (1 + rng.exponential())
+    theta, moved = (ridge(x, features, weights, penalty) for x in (first, second))
+    distance = np.linalg.norm(theta - moved)
+    (seen, returns), (also, others) = first[-1], second[-1]
+    delta = np.diag(seen.astype(float) - also)
+    numerator = features.T @ np.diag(weights) @ (delta @ features @ theta - returns + others)
+    spread = norm(features.T @ delta @ np.diag(weights) @ features)
+    assert distance / 2 <= np.linalg.norm(numerator) / (penalty - spread) + 1e-12  # Lemma 7
+    visits = averages(first)[0]
+    size = math.sqrt(weights @ visits / (2 * penalty))
+    assert np.linalg.norm(theta) <= BOUND * size + 1e-12
+    bound = norm(features) * weights.max() * size + np.linalg.norm(weights)
+    assert distance <= 2 * BOUND * norm(features) / (penalty - largest) * bound + 1e-12  # Corollary 8
+
+
+def upper_tail(t):
+    return math.erfc(t / math.sqrt(2)) / 2
+
+
+@pytest.mark.parametrize(("identity", "shrink"), [("eval.theorem6", 1.0), ("eval.theorem10", 0.999)])
+def test_the_algorithms_fail_at_a_large_epsilon(identity, shrink):
+    epsilon, delta, t = 110.0, 0.8, -1.34
+    alpha = published("eval.lemma1.alpha").formula.float(epsilon=epsilon, delta=delta)
+    shift = shrink * 0.999 / alpha
+    assert upper_tail(t) > math.exp(epsilon) * upper_tail(t + shift) + delta
+    assert verify([identity])[0].verdict.value == "REFUTED"
+    assert verify([f"{identity}.corrected"])[0].verdict.value == "PROVED"
