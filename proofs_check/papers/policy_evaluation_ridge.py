@@ -265,4 +265,16 @@ COROLLARY13 = Statement(
              "replaced by 0", "t0 = dQb/2 + 2||rho||^2 a, t1 = d||rho||^2, t2 = dQP/(2 e beta), t3 = Qab, t4 = Q(max{v, 0} + Pa/(e beta))"),
 )  # fmt: skip
 
-STATEMENTS = (LEMMA29, *NOISE, *LEMMA30, *EQ58, *THEOREM32, COROLLARY13)
+LINEAR = Statement(
+    "eval.corollary13.linear", "statement", "A regularisation of order m gives order 1/m^2", source("The remark after Corollary 13", "eval.corollary13"),
+    "For c m <= lambda <= C m the printed sum is at most (1/c + 1/c^2 + 1/c^3)/m^2.",
+    r"\lambda=\Theta(m)\Rightarrow O(1/m^2)",
+    (
+        Obligation("order", make_claim({"c": POSITIVE, "t": NONNEGATIVE, "m": "[1, inf)"},
+                                       "(1/c + 1/c**2 + 1/c**3)/m**2 >= 1/((c + t)*m*m) + 1/((c + t)*m)**2 + m/((c + t)*m)**3"), "lambda = (c + t) m",
+                   positive(), {"c": "1", "t": "0", "m": "1"}),
+    ),
+    ("eval.corollary13",), reading=("each of the three terms falls in lambda",),
+)  # fmt: skip
+
+STATEMENTS = (LEMMA29, *NOISE, *LEMMA30, *EQ58, *THEOREM32, COROLLARY13, LINEAR)
