@@ -1,9 +1,388 @@
-""" "Near-Optimal Reinforcement Learning with Shuffle Differential Privacy": the privatizer."""
+"""SDP-PE's privatizer: definitions, Lemma 10's privacy in both readings, post-processing, Corollary 11.
+
+Neighbours (Definition 1): one user's data are replaced. Q is the sum of a counter's noise bits, m its mean, v the mean number of
+noise bits that are 0 (v >= m, as each is 1 with chance at most 1/2). The derivations: docs/notes/sdp_privatizer.md.
+"""
+
+# ruff: noqa: E501 - a statement is a table; its rows are long
 
 from __future__ import annotations
 
-from proofs_check.statement import Statement
+from proofs_check.hints import (
+    IDENTITY,
+    POSITIVE,
+    Node,
+    expect,
+    have,
+    point,
+    positive,
+    sos,
+    taylor,
+    telescope,
+)
+from proofs_check.papers.sdp_pe_tails import OPEN, REAL, source
+from proofs_check.statement import Obligation, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
 
-STATEMENTS: tuple[Statement, ...] = ()
+HALF = "[0, inf)"
+_WORD = "a definition: it fixes a word and asserts nothing"
+
+DEFINITIONS = (
+    Statement(
+        "sdp.definition3", "definition", "Shuffle privacy over batches", source("Definition 3", "sdp.definition3"),
+        "A protocol for B batches is (eps, beta)-SDP if the tuple of all batches' shuffled messages is (eps, beta)-DP for neighbours that differ in one user's data.",
+        r"(F\circ E^{L_1},\dots,F\circ E^{L_B})\text{ is }(\varepsilon,\beta)\text{-DP}",
+        reason=_WORD,
+        not_covered="later batches' data depend on earlier messages through the policies; the printed definition takes the batches' data as given",
+    ),
+    Statement(
+        "sdp.assumption4", "assumption", "Private counts", source("Assumption 4", "sdp.assumption4"),
+        "For some E > 0, with chance at least 1 - 3 delta, for all (h,x,a,x'): N~(x,a), N~(x,a,x') and R~(x,a) are within E of the true ones; N~(x,a) is the sum of N~(x,a,x') over x' and at "
+        "least N(x,a); N~(x,a,x') > 0.",
+        r"|\tilde N-N|\le E,\;|\tilde R-R|\le E,\;\tilde N(x,a)=\sum_{x'}\tilde N(x,a,x')\ge N(x,a),\;\tilde N(x,a,x')>0",
+        reason="what the learning half of the paper asks of a privatizer; sdp.lemma10.utility shows that the paper's meets it",
+        not_covered="whether the chance is for one release or for all releases of a run together",
+    ),
+    Statement(
+        "sdp.definition5", "definition", "The absorbing model", source("Definition 5", "sdp.definition5"),
+        "Tuples of W get chance 0, all others keep theirs, and the rest of the mass goes to an absorbing state.",
+        r"P'_h(x^\dagger|x,a)=1-\sum_{x':(h,x,a,x')\notin W}P_h(x'|x,a)",
+        (
+            Obligation("mass", make_claim({"kept": "[0, 1]", "cut": "[0, 1]"}, "1 - kept >= 0", "kept + cut == 1"), "a law again: kept the mass outside W, cut that of W",
+                       positive(reflect=["kept"]), mutation=make_claim({"kept": "[0, 1]", "cut": "[0, 1]"}, "1 - 2*kept >= 0", "kept + cut == 1")),
+            Obligation("moved", make_claim({"kept": "[0, 1]", "cut": "[0, 1]"}, "cut >= 1 - kept", "kept + cut == 1"), "what is moved is the mass of W",
+                       positive(("1", 0)), {"kept": "1/2", "cut": "1/2"}),
+        ),
+        reading=("the chances P_h(x'|x,a) add up to 1",),
+    ),
+)  # fmt: skip
+
+_COUNTER = {"epsilon": "(0, 1)", "beta": "(0, 1)"}
+_TAU = formula("sdp.threshold")
+_BAND = {"m": OPEN, "x": "(0, 1]", "L": OPEN}
+_EVENTS = {"u": "[0, 1]", "a": "[0, 1]", "b": "[0, 1]"}
+INTERVAL = Statement(
+    "sdp.lemma10.privacy.interval", "statement", "Concentration of the noise of one counter", source("Lemma 10 (proof, step 1)", "sdp.lemma10.privacy"),
+    "For epsilon', beta' in (0, 1), tau = 96 log(2/beta')/epsilon'^2 and both regimes of n: |Q - E Q| > sqrt(3 E Q log(2/beta')) with chance at most beta'.",
+    r"P\bigl[|Q-EQ|>\sqrt{3\,EQ\log(2/\beta')}\bigr]\le\beta'",
+    (
+        Obligation("few", make_claim({"tau": OPEN, "n": "[1, inf)", "c": "[1, inf)"}, "c*n/2 >= tau/2", "c >= tau/n"), "E Q >= tau/2 for n <= tau, c = ceil(tau/n)", positive(("n/2", 0)),
+                   {"tau": "1", "n": "1", "c": "1"}),
+        Obligation("within", make_claim(_COUNTER | {"m": OPEN}, "m >= 3*log(2/beta)", f"m >= {_TAU}/2"), "so that x = sqrt(3 log(2/beta')/E Q) <= 1",
+                   have("1/epsilon**2 >= 1", have("1/epsilon >= 1", positive(reflect=["epsilon"]), positive(("1/epsilon+1", 1))), positive(("1", 0), ("48*log(2/beta)", 1))),
+                   mutation=make_claim(_COUNTER | {"m": OPEN}, "m >= 60*log(2/beta)", f"m >= {_TAU}/2")),
+        Obligation("above", make_claim(_BAND, "m*x**2/(2+2*x/3) >= L", "m*x**2 >= 3*L"), "the upper tail's exponent", positive(("1/(2+2*x/3)", 0), reflect=["x"]),
+                   mutation=make_claim(_BAND, "m*x**2/(2+2*x/3) >= 3*L/2", "m*x**2 >= 3*L")),
+        Obligation("below", make_claim(_BAND, "m*x**2/2 >= L", "m*x**2 >= 3*L"), "the lower tail's exponent", positive(("1/2", 0)),
+                   mutation=make_claim(_BAND, "m*x**2/2 >= 2*L", "m*x**2 >= 3*L")),
+        Obligation("half", make_claim({"beta": "(0, 1)"}, "exp(-log(2/beta)) == beta/2"), "each tail", IDENTITY, {"beta": "1/2"}),
+        Obligation("both", make_claim({"beta": "(0, 1)"}, "beta >= E(u)", "beta/2 >= E(a)", "beta/2 >= E(b)", "a + b >= u", random=_EVENTS), "both tails",
+                   expect([("a+b-u", positive(("1", 2)))], positive(("1", 3), ("1", 0), ("1", 1))),
+                   mutation=make_claim({"beta": "(0, 1)"}, "99/100*beta >= E(u)", "beta/2 >= E(a)", "beta/2 >= E(b)", "a + b >= u", random=_EVENTS)),
+    ),
+    ("sdp.binomial_tails",),
+    reading=("the event at x = sqrt(3 log(2/beta')/E Q) is |Q - E Q| > x E Q; for n > tau E Q = tau/2",),
+    not_covered="beta' that has nothing to do with tau, for which the proof prints the bound too (see sdp.lemma10.utility.tails)",
+)  # fmt: skip
+
+_ROOTS = {"c": OPEN, "a": OPEN, "k": HALF}
+_AT = "((y)**2 + c*(y) + 1)/((y)**2 - c*(y))"
+_MANY = {"g": OPEN, "w": OPEN, "j": HALF, "k": HALF}
+_T, _N = "(2*(g+w))", "(2*(g+w)+j)"
+_ODDS = f"({_T}/(2*{_N}))/(1-{_T}/(2*{_N}))"
+_BOUND = "(2 - y + 1/m)/y"
+_BOTH = {"m": OPEN, "j": HALF, "k": HALF, "y": "(0, 1)"}
+_TOP, _LOW = "(m*(2-y)+1-k)", "(m*y+k)"
+_REVERSE = make_claim(_BOTH, f"{_BOUND} >= {_TOP}*(m+j)/((2*m+j-{_TOP}+1)*m)")
+_FORWARD = make_claim(_BOTH, f"{_BOUND} >= (2*m+j-{_LOW}+1)*m/({_LOW}*(m+j))")
+_AT_BOTH = {"m": "1", "j": "0", "k": "0", "y": "1/2"}
+
+
+def _inside(weight: str) -> Node:
+    return have("1-y >= 0", positive(reflect=["y"]), positive((weight, 0)))
+
+
+_REVERSED = _inside("((m*(2-y)+1)*j+m*k)/(m*y*(m*y+j+k))")
+_FORWARDS = _inside("(m**2*y*j+m*k*(m+j))/(m*y*(m*y+k)*(m+j))")
+_E = "(1+epsilon/2)/(1-epsilon/4)"
+_SLACK = have("1 >= epsilon", positive(reflect=["epsilon"]), positive(("epsilon/(48*log(2/beta))", 0)))
+_END = have("exp(epsilon) >= 1 + epsilon + epsilon**2/2", taylor("epsilon", "0", 3), have("1 >= epsilon", positive(reflect=["epsilon"]),
+            positive(("1", 0), ("epsilon**2/8/(1-epsilon/4)", 1))))  # fmt: skip
+RATIO = Statement(
+    "sdp.lemma10.privacy.ratio", "statement", "The ratio of neighbouring masses", source("Lemma 10 (proof, step 1)", "sdp.lemma10.privacy"),
+    "For epsilon' in (0, 1) and tau = 96 log(2/beta')/epsilon'^2, in both regimes of n, for q inside the interval: P[Q = q]/P[Q' = q-1] lies between e^-epsilon' and e^epsilon'; the chain of the proof.",
+    r"\frac{P[Q=q]}{P[Q'=q-1]}\le\frac{1+\varepsilon'/4+2/\tau}{1-\varepsilon'/4}\le\frac{1+\varepsilon'/2}{1-\varepsilon'/4}\le e^{\varepsilon'}",
+    (
+        Obligation("scale", make_claim(_COUNTER, f"6*log(2/beta)/{_TAU} == epsilon**2/16"), "the choice of tau", IDENTITY, {"epsilon": "1/2", "beta": "1/2"}),
+        Obligation("few_first", make_claim({"g": OPEN, "w": OPEN, "k": HALF}, "(g+2*w+1)/g >= (2*(g+w)-(g+k)+1)/(g+k)"), "n <= tau, N = 2m fair bits, w the interval's half width, m = g + w, q = m - w + k",
+                   POSITIVE, {"g": "1", "w": "1", "k": "0"}),
+        Obligation("few_second", make_claim(_ROOTS, f"{_AT.replace('y', 'c+a')} >= {_AT.replace('y', 'c+a+k')}"), "m >= tau/2: sqrt(m) = c + a + k, sqrt(tau/2) = c + a, c^2 = 3 log(2/beta')",
+                   POSITIVE, {"c": "1", "a": "1", "k": "0"}),
+        Obligation("many_first", make_claim(_MANY, f"({_N}-{_T}/2+w+1)/g*{_ODDS} >= ({_N}-(g+k)+1)/(g+k)*{_ODDS}"), "n > tau: tau/2 = g + w, n = tau + j, q = tau/2 - w + k", POSITIVE,
+                   {"g": "1", "w": "1", "j": "1", "k": "0"}),
+        Obligation("many_second", make_claim(_MANY, f"({_N}-{_T}/2+w+1)/g*{_ODDS} == (1+(w+1)/({_N}-{_T}/2))/(1-w/({_T}/2))"), "rewritten", IDENTITY, {"g": "1", "w": "1", "j": "1", "k": "0"}),
+        Obligation("many_third", make_claim(_MANY, f"1 + (w+1)/({_T}/2) >= 1 + (w+1)/({_N}-{_T}/2)"), "n - tau/2 >= tau/2", POSITIVE, {"g": "1", "w": "1", "j": "0", "k": "0"}),
+        Obligation("reverse", _REVERSE, "the inverse ratio, both regimes: v = m + j, N = m + v, p/(1-p) = m/v, q = m(1+x) + 1 - k, y = 1 - x", _REVERSED, _AT_BOTH),
+        Obligation("slack", make_claim(_COUNTER, f"epsilon/4 >= 2/{_TAU}"), "2/tau <= epsilon'/4", _SLACK, mutation=make_claim(_COUNTER, f"epsilon/4 >= 200/{_TAU}")),
+        Obligation("end", make_claim({"epsilon": "(0, 1)"}, f"exp(epsilon) >= {_E}"), "the last step", _END,
+                   mutation=make_claim({"epsilon": "(0, 1)"}, f"exp(epsilon) >= 11/10*{_E}")),
+    ),
+    reading=("the masses of Binomial(N, p): P[Q = q]/P[Q = q-1] = (N - q + 1) p/(q (1 - p)); Q' has the law of Q",),
+)  # fmt: skip
+
+_DENSITY = {"a": "[0, 2]", "b": "[0, 2]", "g": "[0, 1]", "u": "[0, 1]"}
+
+
+def _transfer(factor: str) -> dict[str, object]:
+    return dict(
+        make_claim(
+            {"s": "[1, inf)", "beta": "[0, 1]"},
+            f"s*E(b*u) + {factor}*beta >= E(a*u)",
+            "beta >= E(a*(1-g))",
+            "s*b >= a*g",
+            random=_DENSITY,
+        )
+    )
+
+
+_TRANSFER = expect(
+    [("u*(s*b-a*g)", positive(("u", 1))), ("a*(1-g)*(1-u)", positive(reflect=["g", "u"]))],
+    positive(("1", 0), ("1", 2), ("1", 3)),
+)
+SUM = Statement(
+    "sdp.lemma10.privacy.sum", "statement", "The noisy sum of one counter is private", source("Lemma 10 (proof, step 1)", "sdp.lemma10.privacy"),
+    "For epsilon', beta' in (0, 1) and tau = 96 log(2/beta')/epsilon'^2, in both regimes of n, the sum Q + d_1 + ... + d_n is (epsilon', beta')-DP (inequality 23 and its dual).",
+    r"P[M^*(D)\in S]\le e^{\varepsilon'}P[M^*(D')\in S]+\beta'",
+    (
+        Obligation("event", _transfer("1"), "a, b the masses of the sums for D, D' (or D', D), g the indicator that the noise is in the interval, u that the sum is in S", _TRANSFER,
+                   mutation=_transfer("99/100")),
+    ),
+    ("sdp.lemma10.privacy.interval", "sdp.lemma10.privacy.ratio"),
+    reading=("a, b are densities with respect to the mean of the two laws, so that they are at most 2; s = e^epsilon'",),
+)  # fmt: skip
+
+_USERS = {"tau": OPEN, "n": "[1, inf)", "beta": "(0, 1)"}
+MESSAGES = Statement(
+    "sdp.lemma10.privacy.messages", "statement", "The shuffler's output, said to be the sum", source("Section V and Lemma 10 (proof, step 1)", "sdp.lemma10.privacy"),
+    "With each z_i sent as one number the shuffler's output is said to be the sum, so that one counter would be (epsilon', beta')-DP. The shuffler shows the multiset of the z_i. With n > tau users, "
+    "all others' bits 1, the message 0 occurs with chance 1 - tau/(2n) if the user's bit is 0, and never if it is 1: no epsilon helps below delta = 1 - tau/(2n) >= 1/2. (With the others' bits 0 it is the message 2, and tau/(2n).)",
+    r"\beta'\ge1-\frac{\tau}{2n}",
+    (
+        Obligation("any_threshold", make_claim(_USERS, "beta >= 1 - tau/(2*n)", "n > tau"), "whatever constant tau holds: the least beta of the shuffled messages, at every epsilon",
+                   point(tau="1", n="2", beta="1/4"), mutation=make_claim(_USERS, "1 >= 1 - tau/(2*n)", "n > tau")),
+        Obligation("printed_threshold", make_claim(_COUNTER | {"n": "[1, inf)"}, f"beta >= 1 - {_TAU}/(2*n)", f"n > {_TAU}"), "with the threshold of the proof",
+                   point(n="10000", epsilon="1/2", beta="1/10"), mutation=make_claim(_COUNTER | {"n": "[1, inf)"}, f"1 >= 1 - {_TAU}/(2*n)", f"n > {_TAU}")),
+        Obligation("few", make_claim({"c": "[1, 1]", "beta": "(0, 1)"}, "beta >= c/2"), "n = tau, one fair bit a user: the message 0 again, with chance 1/2", point(c="1", beta="1/4"),
+                   mutation=make_claim({"c": "[1, 1]", "beta": "(0, 1)"}, "1 >= c/2")),
+    ),
+    reading=("the chance of the message 0 is 0 under D' and at least the number printed under D, so that P[M(D) in S] <= e^epsilon P[M(D') in S] + beta asks for that beta",),
+    corrected_by="sdp.lemma10.privacy.as_meant",
+    not_covered="that 1 - tau/(2n) is no less than the exact delta: classic.shuffled_sums",
+)  # fmt: skip
+
+_BIT = "[0, 1]"
+_CELLS = dict.fromkeys(("u1", "u2", "w1", "w2"), _BIT)
+_LEAKS = {"beta": "(0, 1)"}
+COUNTING = (
+    Statement(
+        "sdp.lemma10.privacy.counters", "statement", "How many counters a user changes", source("Lemma 10 (proof, step 2)", "sdp.lemma10.privacy"),
+        "One user's replacement is said to change at most H counters of a family. At a step it can take 1 from one cell and give 1 to another: 2H. With H = 1 and two cells, both counters change.",
+        r"\#\{(h,x,a):N_h(x,a)\ne N'_h(x,a)\}\le H",
+        (
+            Obligation("printed", make_claim(_CELLS, "1 >= (u1-w1)**2 + (u2-w2)**2", "u1+u2 == 1", "w1+w2 == 1", integers=_CELLS), "one step, two cells: u and w are the user's cell before and after",
+                       point(u1="1", u2="0", w1="0", w2="1"), mutation=make_claim(_CELLS, "2 >= (u1-w1)**2 + (u2-w2)**2", "u1+u2 == 1", "w1+w2 == 1", integers=_CELLS)),
+        ),
+        corrected_by="sdp.lemma10.privacy.as_meant",
+        not_covered="neighbours that add or remove a user's data change H counters; Definition 1 replaces them",
+    ),
+    Statement(
+        "sdp.lemma10.privacy.families", "statement", "Three releases together", source("Lemma 10 (proof, step 2)", "sdp.lemma10.privacy"),
+        "Three releases that are each (epsilon/3, beta)-SDP are said to be (epsilon, beta)-SDP together. Failure chances add up as well: three releases that each show the data with chance beta are (0, beta)-DP each, "
+        "and together show them with chance 1 - (1-beta)^3.",
+        r"3\cdot(\tfrac\varepsilon3,\beta)\Rightarrow(\varepsilon,\beta)",
+        (
+            Obligation("printed", make_claim(_LEAKS, "beta >= 1 - (1-beta)**3"), "the least failure chance of the three, at every epsilon", point(beta="1/2"),
+                       mutation=make_claim(_LEAKS, "3*beta >= 1 - (1-beta)**3")),
+        ),
+        corrected_by="sdp.lemma10.privacy.as_meant",
+        not_covered="that the three releases of the paper are so leaky: they are not (sdp.lemma10.privacy.as_meant)",
+    ),
+)  # fmt: skip
+
+_BATCH = {"a": HALF, "b": HALF, "r": HALF, "u": "[0, 1]"}
+
+
+def _batch(factor: str) -> dict[str, object]:
+    return dict(make_claim({"s": "[1, inf)", "beta": "[0, 1]"}, f"s*E(r*b*u) + {factor}*beta >= E(r*a*u)", "beta >= E(r*c)", "s*b + c >= a", "E(r*c*u) >= 0",
+                           random=_BATCH | {"c": HALF}))  # fmt: skip
+
+
+BATCHES = Statement(
+    "sdp.lemma10.privacy.batches", "statement", "All batches together", source("Lemma 10 (proof, step 3)", "sdp.lemma10.privacy"),
+    "If the privatizer is (epsilon, beta)-SDP for one batch, the messages of all B batches are (epsilon, beta)-SDP: a user is in one batch only, and all that happens before and after has the same conditional law.",
+    r"(\varepsilon,\beta)\text{ for a batch}\Rightarrow(\varepsilon,\beta)\text{ for all}",
+    (
+        Obligation("one_batch", _batch("1"), "r the density of everything but the user's batch, given what came before, c the excess of a over s b", expect([("r*u*(s*b+c-a)", positive(("r*u", 1))), ("r*c*(1-u)", positive(reflect=["u"]))], positive(("1", 0), ("1", 3), ("1", 4))),
+                   mutation=_batch("99/100")),
+    ),
+    reading=(
+        "a, b are the densities of the batch's messages given the earlier ones; the rest r is the same for both, also where policies are chosen from earlier messages",
+        "(epsilon, beta)-DP of a batch means that c = max(a - s b, 0) has mass at most beta, given the earlier messages; averaged over these, and with r a density for the later ones, E(r c) <= beta",
+    ),
+)  # fmt: skip
+
+PRIVACY = Statement(
+    "sdp.lemma10.privacy", "statement", "The privatizer is (epsilon, beta)-SDP", source("Lemma 10", "sdp.lemma10.privacy"),
+    "For all epsilon, beta in (0, 1) the privatizer of Section V, with each z_i sent as one number, is (epsilon, beta)-SDP. It is not: already with H = X = A = 1 the counter of rewards shows a reward of 0 among ones with "
+    "chance 1 - tau/(2n) for n > tau (sdp.lemma10.privacy.messages). With bits as messages it is, although two steps of the printed count fail.",
+    r"(\varepsilon,\beta)\text{-SDP}",
+    parts=("sdp.lemma10.privacy.interval", "sdp.lemma10.privacy.ratio", "sdp.lemma10.privacy.sum", "sdp.lemma10.privacy.messages", "sdp.lemma10.privacy.counters", "sdp.lemma10.privacy.families",
+           "sdp.lemma10.privacy.batches"),
+    corrected_by="sdp.lemma10.privacy.as_meant",
+)  # fmt: skip
+
+_HALFE = {"epsilon": "(0, 1/3]", "L": "[69/100, inf)", "m": OPEN}
+_MEAN = "m >= 48*L/epsilon**2"
+_TAILED = {"epsilon": "(0, 1/3]", "L": "[69/100, inf)", "k": HALF}
+_M = "(48*L/epsilon**2*(1+k))"
+_X = "(6*epsilon/25)"
+_HALVED = have("exp(epsilon/2) >= 1 + epsilon/2 + epsilon**2/8", taylor("epsilon", "0", 3), have("epsilon**2/(48*L) >= 1/m", positive(("epsilon**2/(48*L*m)", 0)),
+    have("1/3 >= epsilon", positive(reflect=["epsilon"]),
+    have(f"exp(epsilon/2)*(1-{_X}) - 1 - {_X} - 1/m >= 0", positive((f"1-{_X}", 1), ("1", 2), ("epsilon*(3*epsilon/100+36/1000)", 3)),
+    positive((f"1/(1-{_X})", 4))))))  # fmt: skip
+_ADDED = have("1 >= 2*X*A*g**3", positive(("1", 1)), have("1/4 >= g**3", positive(("1/4", 2), ("g**3/2", 0)),
+    have("g**3 >= 4*g/3 - 16/27", sos(("1", "g-2/3"), over="1/(g+4/3)"), have("2 >= 3*g", positive(("9/4", 3), ("9/4", 4)), positive(("2*H*g**3", 0), ("2*H*g**3", 5))))))  # fmt: skip
+_CHAIN = {"A": HALF, "B": HALF, "c": "[1, inf)", "x": HALF, "y": HALF, "s": "[1, inf)"}
+_STEPS = dict.fromkeys(("H", "X", "A"), "[1, inf)") | {"g": "(0, 1)"}
+AS_MEANT = Statement(
+    "sdp.lemma10.privacy.as_meant", "project", "With bits as messages the privatizer is (epsilon, beta)-SDP", source("Lemma 10", "sdp.lemma10.privacy"),
+    "Let users send d_i and their noise bits as separate messages, one shuffle a counter, tau = 96 log(2/beta')/epsilon'^2, epsilon' = epsilon/(3H), beta' = beta/(HXA). Then for all epsilon, beta in (0, 1), all n, H, X, A, B "
+    "and replacement of one user's data, all messages of all batches together are (epsilon, beta)-SDP: each changed counter is (epsilon'/2, (beta'/2)^(4/3))-DP, and at most 6H change.",
+    r"6H\cdot\tfrac{\varepsilon'}2=\varepsilon,\qquad6H\bigl(\tfrac{\beta'}2\bigr)^{4/3}\le\beta",
+    (
+        Obligation("upper_tail", make_claim(_TAILED, f"{_M}*{_X}**2/(2+2*{_X}/3) >= 4*L/3"), "x = 0.24 epsilon', m = E Q = (1+k) tau/2, L = log(2/beta'): the upper tail is at most (beta'/2)^(4/3)",
+                   positive(reflect=["epsilon"]), mutation=make_claim(_TAILED, f"{_M}*{_X}**2/(2+2*{_X}/3) >= 3*L/2")),
+        Obligation("lower_tail", make_claim(_TAILED, f"{_M}*{_X}**2/2 >= 4*L/3"), "and the lower one", POSITIVE, mutation=make_claim(_TAILED, f"{_M}*{_X}**2/2 >= 3*L/2")),
+        Obligation("down", _FORWARD, "P[Q = q]/P[Q = q-1] for q = m(1-x) + k, y = 1 - x: v = m + j, N = m + v, p/(1-p) = m/v", _FORWARDS, _AT_BOTH),
+        Obligation("up", _REVERSE, "P[Q = q-1]/P[Q = q] for q = m(1+x) + 1 - k, y = 1 - x", _REVERSED, _AT_BOTH),
+        Obligation("half", make_claim(_HALFE, f"exp(epsilon/2) >= (1 + {_X} + 1/m)/(1-{_X})", _MEAN), "both are at most e^(epsilon'/2)", _HALVED,
+                   mutation=make_claim(_HALFE, f"exp(epsilon/2) >= 11/10*(1 + {_X} + 1/m)/(1-{_X})", _MEAN)),
+        Obligation("event", _transfer("1"), "one direction needs one tail only: a counter is (epsilon'/2, (beta'/2)^(4/3))-DP", _TRANSFER, mutation=_transfer("99/100")),
+        Obligation("product", make_claim(_CHAIN, "(c*s)*(B*y) >= A*x", "c*B >= A", "s*y >= x"), "one counter more: the masses of independent counters multiply, the event being that all are in their intervals",
+                   positive(("x", 0), ("c*B", 1)), {"A": "1", "B": "1", "c": "1", "x": "1", "y": "1", "s": "1"}),
+        Obligation("spent", make_claim({"H": "[1, inf)", "epsilon": "(0, 1)"}, "6*H*(epsilon/(3*H)/2) == epsilon"), "6H changed counters: two a step and family", IDENTITY, {"H": "1", "epsilon": "1/2"}),
+        Obligation("failures", make_claim(_STEPS, "2*H*X*A*g**3 >= 6*H*g**4", "X*A >= 2", "1 >= 2*H*X*A*g**3"), "their failure chances, g^3 = beta'/2, so that beta = 2 HXA g^3: X A >= 2",
+                   _ADDED, mutation=make_claim(_STEPS, "2*H*X*A*g**3 >= 60*H*g**4", "X*A >= 2", "1 >= 2*H*X*A*g**3")),
+        Obligation("failures_one_cell", make_claim(_STEPS, "2*H*g**3 >= H*g**4"), "X = A = 1: only the H counters of rewards change", positive(reflect=["g"]), mutation=make_claim(_STEPS, "2*H*g**3 >= 10*H*g**4")),
+        Obligation("few", make_claim({"tau": OPEN, "n": "[1, inf)", "c": "[1, inf)"}, "c*n/2 >= tau/2", "c >= tau/n"), "E Q >= tau/2 for n <= tau, c = ceil(tau/n)", positive(("n/2", 0)),
+                   {"tau": "1", "n": "1", "c": "1"}),
+    ),
+    ("sdp.binomial_tails", "sdp.lemma10.privacy.batches"),
+    reading=(
+        "the multiset of a counter's n + N bits is told by the number of ones, Q + d_1 + ... + d_n, as n + N is known; counters' noise bits are independent",
+        "at each step a user's data are one (x,a,x') and one reward in {0, 1}: in each family the counter of the old cell and that of the new one may change",
+        "P[Q = q]/P[Q = q-1] = (N - q + 1) p/(q (1 - p)), p/(1-p) = m/v, N = m + v; p <= 1/2 means v >= m; for n > tau E Q = tau/2",
+        "the product and the union over changed counters by induction over their number; L >= log 2 > 69/100; epsilon' = epsilon/(3H) < 1/3",
+    ),
+    not_covered="users who send other messages than the protocol's; noise drawn in floating point; that tau is the least: the exact divergence (classic.shuffled_bits) allows one some 50 times smaller",
+)  # fmt: skip
+
+_ONE = {"N": HALF, "n": HALF, "t": HALF, "E": OPEN, "raw": REAL, "X": "[1, inf)"}
+_FIT = ("E/4 >= t", "t >= n - raw", "t >= raw - n", "E/4 >= raw - N", "E/4 >= N - raw")
+_ALLOF = {"N": HALF, "s": HALF, "E": OPEN, "raw": REAL}
+_SUMFIT = ("E/4 >= s - raw", "E/4 >= raw - s", "E/4 >= raw - N", "E/4 >= N - raw")
+_AT_ONE = {"N": "1", "E": "4", "X": "1"}
+_TERMS = {"k": "[1, inf)", "E": OPEN, "X": "[1, inf)"}
+POST = Statement(
+    "sdp.postprocessing", "statement", "The linear program gives Assumption 4", source("Section V, equation (7)", "sdp.postprocessing"),
+    "Suppose that with chance at least 1 - 2 delta all raw counts of (x,a,x') and (x,a) are within E/4 of the truth, and with chance at least 1 - delta those of rewards are within E. Then the counts that the "
+    "linear program returns, with E/2 and E/(2X) added, and the raw rewards meet Assumption 4. The program is feasible, and t = E/4 is enough.",
+    r"|\ddot N-N|\le\tfrac E4\;\Rightarrow\;|\tilde N-N|\le E,\;\tilde N(x,a)=\sum_{x'}\tilde N(x,a,x')\ge N(x,a),\;\tilde N(x,a,x')>0",
+    (
+        Obligation("above", make_claim(_ONE, "E >= n + E/(2*X) - N", *_FIT), "N~(x,a,x') = n + E/(2X), n the program's, t its value: at most E above the true N", positive(("1", 0), ("1", 1), ("1", 3)), _AT_ONE | {"n": "3", "t": "1", "raw": "2"}),
+        Obligation("below", make_claim(_ONE, "E/2 >= N - n - E/(2*X)", *_FIT), "and at most E/2 below", positive(("1", 0), ("1", 2), ("1", 4)),
+                   {"N": "3", "n": "1", "t": "1", "raw": "2", "E": "4", "X": "1000000"}),
+        Obligation("positive", make_claim(_ONE, "n + E/(2*X) > 0"), "positive", POSITIVE, mutation=make_claim(_ONE, "n - E/(2*X) > 0")),
+        Obligation("total_above", make_claim(_ALLOF, "E >= s + E/2 - N", *_SUMFIT), "N~(x,a) = s + E/2, s the sum of the n(x'): at most E above", positive(("1", 0), ("1", 2)), {"N": "1", "s": "3", "E": "4", "raw": "2"}),
+        Obligation("total_below", make_claim(_ALLOF, "s + E/2 >= N", *_SUMFIT), "never below the truth, so that it is within E on that side too", positive(("1", 1), ("1", 3)), {"N": "3", "s": "1", "E": "4", "raw": "2"}),
+        Obligation("consistent_above", make_claim(_TERMS, "k*E/(2*X) >= sum(i, 1, k, E/(2*X))", integers=("k",)), "N~(x,a) is the sum of the N~(x,a,x'): k terms E/(2X) are k E/(2X), E/2 for k = X",
+                   telescope("sum(i, 1, k, E/(2*X))", "i*E/(2*X)", "==", IDENTITY, positive(("1", 0))), {"k": "2", "E": "1", "X": "2"}),
+        Obligation("consistent_below", make_claim(_TERMS, "sum(i, 1, k, E/(2*X)) >= k*E/(2*X)", integers=("k",)), "and no less",
+                   telescope("sum(i, 1, k, E/(2*X))", "i*E/(2*X)", "==", IDENTITY, positive(("-1", 0))), {"k": "2", "E": "1", "X": "2"}),
+        Obligation("feasible", make_claim(_ONE, "E/4 >= N - raw", *_FIT), "the true counts satisfy the program's constraints with t = E/4 (the other signs alike): its minimum is no larger", positive(("1", 4)),
+                   {"N": "2", "n": "1", "t": "0", "E": "4", "raw": "1", "X": "1"}),
+        Obligation("chances", make_claim({"delta": "(0, 1)"}, "3*delta >= E(u)", "2*delta >= E(a)", "delta >= E(b)", "a + b >= u", random=_EVENTS), "both events fail together with chance at most 3 delta",
+                   expect([("a+b-u", positive(("1", 2)))], positive(("1", 3), ("1", 0), ("1", 1))),
+                   mutation=make_claim({"delta": "(0, 1)"}, "2*delta >= E(u)", "2*delta >= E(a)", "delta >= E(b)", "a + b >= u", random=_EVENTS)),
+    ),
+    reading=(
+        "the true counts of (x,a,x') are not negative and add up to that of (x,a); t is the program's minimum, at most the E/4 of any feasible point's",
+        "a linear program that is feasible and bounded below has a minimum",
+    ),
+)  # fmt: skip
+
+_STAGE = {"epsilon": "(0, 1)", "beta": "(0, 1)", "n": "[1, inf)"}
+_OF_RUN = formula("sdp.threshold", epsilon="epsilon/3")
+_ORDER = {
+    "X": "[1, inf)",
+    "A": "[1, inf)",
+    "H": "[1, inf)",
+    "epsilon": "(0, 1)",
+    "E": OPEN,
+    "l": OPEN,
+    "L": OPEN,
+}
+_LOGS = "((1663/10)*sqrt(l*L) + 8*L/3)"
+COROLLARY11 = (
+    Statement(
+        "sdp.corollary11", "statement", "SDP-PE is (epsilon, beta)-SDP and its regret", source("Corollary 11", "sdp.corollary11"),
+        "For all epsilon, beta in (0, 1), SDP-PE with the privatizer is (epsilon, beta)-SDP, and its regret is O~(sqrt(XAH^3K) + X^3AH^6/epsilon) with high probability. With the printed messages it is not private once a batch has more "
+        "than tau users: H = X = A = 1, rewards 1 but for one user's.",
+        r"(\varepsilon,\beta)\text{-SDP},\quad\tilde O\bigl(\sqrt{XAH^3K}+X^3AH^6/\varepsilon\bigr)",
+        (
+            Obligation("privacy", make_claim(_STAGE, f"beta >= 1 - {_OF_RUN}/(2*n)", f"n > {_OF_RUN}", integers=("n",)),
+                       "n = 2 L_b users of a fine exploration, epsilon' = epsilon/3, beta' = beta: the message 0 among the rewards", point(epsilon="1/2", beta="1/4", n="8192"),
+                       mutation=make_claim(_STAGE, f"1 >= 1 - {_OF_RUN}/(2*n)", f"n > {_OF_RUN}", integers=("n",))),
+        ),
+        ("sdp.lemma10.privacy.batches",),
+        corrected_by="sdp.corollary11.privacy_as_meant",
+        not_covered="the regret half by itself: see sdp.theorem6.regret, sdp.corollary11.error and the note",
+    ),
+    Statement(
+        "sdp.corollary11.privacy_as_meant", "project", "SDP-PE with bits as messages is (epsilon, beta)-SDP", source("Corollary 11", "sdp.corollary11"),
+        "With bits as messages and tau as in Lemma 10's proof, all messages of a run of SDP-PE are (epsilon, beta)-SDP for every epsilon, beta in (0, 1); policies and returns computed from them are too.",
+        r"(\varepsilon,\beta)\text{-SDP}",
+        (
+            Obligation("users", make_claim({"H": "[1, inf)", "L": OPEN}, "H*(L/H) + 2*L == 3*L"), "a stage's releases: H layers of L/H users and one of 2L, 3L users in all, each in one of them", IDENTITY,
+                       {"H": "2", "L": "2"}),
+        ),
+        ("sdp.lemma10.privacy.as_meant", "sdp.lemma10.privacy.batches"),
+        not_covered="rounding of L/H to whole numbers, which changes the sizes of releases only",
+    ),
+    Statement(
+        "sdp.corollary11.error", "project", "The privatizer's error in the regret bound", source("Corollary 11", "sdp.corollary11"),
+        "With the privatizer's E the second term of a regret bound X^3AH^5 E is at most X^3AH^6/epsilon times 166.3 sqrt(l L) + 8L/3, l = log(2HXA/beta), L = log(2HX^2A/delta): O~(X^3AH^6/epsilon).",
+        r"X^3AH^5E\le\frac{X^3AH^6}{\varepsilon}\bigl(166.3\sqrt{lL}+\tfrac83L\bigr)",
+        (
+            Obligation("term", make_claim(_ORDER, f"X**3*A*H**6/epsilon*{_LOGS} >= X**3*A*H**5*E", "(H/epsilon)*(1663/10)*sqrt(l*L) + 8*L/3 >= E"), "the order of E put into the second term",
+                       have("1/epsilon >= 1", positive(reflect=["epsilon"]), have("H/epsilon >= 1", positive(("1", 1)), positive(("X**3*A*H**5", 0), ("X**3*A*H**5*8*L/3", 2)))),
+                       mutation=make_claim(_ORDER, f"X**3*A*H**6/epsilon*{_LOGS}/2 >= X**3*A*H**5*E", "(H/epsilon)*(1663/10)*sqrt(l*L) + 8*L/3 >= E")),
+        ),
+        ("sdp.lemma10.utility",),
+    ),
+)  # fmt: skip
+
+STATEMENTS = (
+    *DEFINITIONS,
+    INTERVAL,
+    RATIO,
+    SUM,
+    MESSAGES,
+    *COUNTING,
+    BATCHES,
+    PRIVACY,
+    AS_MEANT,
+    POST,
+    *COROLLARY11,
+)
