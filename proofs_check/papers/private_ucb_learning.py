@@ -71,7 +71,7 @@ FREEDMAN = Statement(
                    expect([("m*delta - u", positive(("1", 0)))], positive(("1", 2), ("delta", 1))),
                    mutation=make_claim({"delta": "(0, 1)"}, "delta >= 2*E(u)", "m*delta >= u", "1 >= E(m)", random=_MARKOV)),
         Obligation("event", make_claim(_EVENT, "lam*s - lam**2*V >= log(1/delta)", "s >= lam*V + log(1/delta)/lam"), "beyond the bound the product is at least 1/delta",
-                   positive(("lam", 0)), {"lam": "1", "s": "6931471805599453/10000000000000000", "V": "0", "delta": "1/2"}),
+                   positive(("lam", 0)), {"lam": "1", "s": "6931471805599454/10000000000000000", "V": "0", "delta": "1/2"}),
     ),
     reading=("a martingale difference has E[w Y] = 0 for every bounded w of the past, and E[w Y^2] = E[w E[Y^2 given the past]]",
              "induction over k: E of the product is at most 1; m and v are of the past"),
@@ -108,15 +108,7 @@ HOEFFDING = Statement(
 
 _FLAT = {"n": "[1, inf)", "L": "(0, inf)", "S": "[1, inf)"}
 _MANY = _RUN | {"S": "[3, inf)"}
-_SUBSETS = have(
-    "log(S) + log(A) + log(T) - log(delta) >= 1",
-    RANGE,
-    have(
-        "log(3) - log(2) >= 2/5",
-        RANGE,
-        have("1 >= log(2)", RANGE, positive(("S/2-1", 0), ("S/2", 1), ("1", 2))),
-    ),
-)
+_SUBSETS = have("log(3) - log(2) >= 2/5", RANGE, have("1 >= log(2)", RANGE, positive(("S/2", 0), ("1", 1))))
 LEMMA_A1 = Statement(
     "ucb.lemmaA_1", "statement", "The estimates without privacy concentrate", source("Lemma A.1", "ucb.lemmaA_1"),
     "With probability 1 - delta, for all k, h, s, a: |c - cbar| < sqrt(2 ln(4SAT/delta)/max(1, N)) and ||P - Pbar||_1 < sqrt(4S ln(6SAT/delta)/max(1, N)).",
@@ -133,7 +125,7 @@ LEMMA_A1 = Statement(
         Obligation("more_states", make_claim(_MANY, "log(delta/2) >= S*log(2) + log(S*A*T) - S/2*log(6*S*A*T/delta)"), "S >= 3: at most 2^S sets, in logarithms",
                    _SUBSETS, mutation=make_claim(_MANY, "log(delta/2) >= S*log(2) + log(S*A*T) - S/3*log(6*S*A*T/delta)")),
         Obligation("sets_none", make_claim(_RUN, "4*S*log(6*S*A*T/delta) > 1"), "without visits the L1 error is 1, below the level",
-                   have("log(6*S*A*T/delta) > 1", RANGE, positive(("4*S", 0))), mutation=make_claim(_RUN, "4*S*log(6*S*A*T/delta) > 8")),
+                   POSITIVE, mutation=make_claim(_RUN, "4*S*log(6*S*A*T/delta) > 8")),
         UNION,
     ),
     ("ucb.hoeffding",),
@@ -321,7 +313,7 @@ LEMMA_A2 = (
     ),
 )  # fmt: skip
 
-_PRODUCT = {"p": _REAL, "v": _REAL, "w": _REAL}
+_PRODUCT = {"p": "[-1, 1]", "v": _UNIT, "w": _UNIT}
 _OPT = {
     "m": "[1, inf)",
     "r": "[1, inf)",

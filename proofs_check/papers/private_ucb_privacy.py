@@ -24,7 +24,7 @@ _DENSITY = (
     "Lap(b) has the density exp(-|t|/b)/(2b), so that the logarithm of the ratio of two laws at the point o is the sum over "
     "entries of (|o - y| - |o - x|)/b; densities are continuous, hence a ratio above exp(eps) at a point is one on a small box"
 )
-_READ = "the logarithm of the ratio at any point o of the noisy entries is at most eps"
+_READ = "the logarithm of the ratio at any point o of the noisy entries is at most eps, already where they lie in [0, 1]"
 
 
 def source(item: str, identity: str) -> Source:
@@ -54,7 +54,7 @@ def _entries(user: str) -> list[str]:
 def _two_steps(scale: str) -> Claim:
     """H = 2, S = 2, A = 1: the loss of two users who share the first state and the first action."""
     flags, costs = [f"{v}{u}" for v in "pq" for u in "xy"], [f"{v}{u}" for v in "cd" for u in "xy"]
-    outputs = {f"o{i}": _REAL for i in range(11)}
+    outputs = {f"o{i}": _UNIT for i in range(11)}
     pairs = list(zip(_entries("x"), _entries("y"), strict=True))
     return make_claim(
         _EPS | dict.fromkeys(flags + costs, _UNIT) | outputs, f"eps >= {_loss(pairs, scale)}", integers=flags
@@ -63,7 +63,7 @@ def _two_steps(scale: str) -> Claim:
 
 def _one_step(scale: str) -> Claim:
     """H = 1, S = 1, A = 2: the loss of two users who differ in the first action."""
-    outputs = {f"o{i}": _REAL for i in range(6)}
+    outputs = {f"o{i}": _UNIT for i in range(6)}
     x, y = (
         [a, f"1 - {a}", f"{a}*{c}", f"(1 - {a})*{c}", a, f"1 - {a}"] for a, c in (("ax", "cx"), ("ay", "cy"))
     )
