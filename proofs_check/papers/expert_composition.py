@@ -91,7 +91,7 @@ COMPOSITION = Statement(
     ),
     reading=("(eps, d)-DP in both directions, given everything released before: E[(r - e^eps)_+] <= d and E[(1 - e^eps r)_+] <= d, so that E(a) <= d and E(b) <= d",
              "given the past, E(W (v - exp(m))) <= 0, E((A-B)(r-1)) = 0 and E(B (a-d)) <= 0 for the weights W, A - B and B, which are functions of the past",
-             "induction over the steps: E(exp(k X)) <= exp(T m) and E(A - B) <= T d; exp(E) E(exp(k u)) = exp(-(k-1) E) E(exp(k X)); the chord at u = y(1-s)/2, w = y(1+s)/2"),
+             "induction over the steps: E(exp(k X)) <= exp(T m) and E(A - B) <= T d; exp(E) E(exp(k u)) = exp(-(k-1) E) E(exp(k X)); the chord at u = y(1-s)/2, w = y(1+s)/2", f"written out in {NOTE}"),
     not_covered="releases under Pi that cannot occur under Pi' (here pmin > 0 and Laplace noise exclude them; in general they are part of a)",
 )  # fmt: skip
 
@@ -121,7 +121,7 @@ THEOREM_55 = Statement(
     ("expert.theorem5_3", "expert.composition", "expert.theorem5_6"),
     reading=(NEIGHBOURS, "Algorithm 2 is T iterations of A (section 5): each draws its expert uniformly and its trajectory afresh, whatever was released before",
              "Theorem 5.3 for (Pi, Pi') and for (Pi', Pi), so in both directions; l = log(2/delta_1), natural logarithms"),
-    domain="eps_1 + 4 delta_1 log(2/delta_1)/eps_1 <= 3 log(2/delta_1) and any T, or T <= 8 log(2/delta_1) and any eps_1 (every setting of the experiments is in the first)",
+    domain="T trajectories drawn afresh; eps_1 + 4 delta_1 log(2/delta_1)/eps_1 <= 3 log(2/delta_1) and any T, or T <= 8 log(2/delta_1) and any eps_1 (every setting of the experiments is in the first)",
     not_covered="Algorithm 2's walk through a shuffled data set, whose later experts depend on the earlier ones (expert.redraw); larger eps_1 with T > 8 log(2/delta_1), where the composition fails "
     "(expert.composition_every_budget) and only Algorithm 2 itself could still hold; eps_1 below about 4 delta_1/3. Theorem 3.20 of Dwork and Roth, quoted, gives eps_1 (e^eps - 1)/eps <= 4 log(2/delta_1), eps = 2 eps'",
 )  # fmt: skip
@@ -136,7 +136,7 @@ EVERY = Statement(
     r"\sum_{j\ge15}\binom{16}{j}\frac{e^{j\varepsilon}-e^{\varepsilon_1+(16-j)\varepsilon}}{(1+e^\varepsilon)^{16}}\le\tfrac12",
     (
         Obligation("coins", make_claim({"E": OPEN}, f"1/2 >= {_STICK}"), "T = 16 randomised responses, delta_1 = 1/2: the event of at least 15 truthful answers, at eps_1 = 50",
-                   {"point": {"E": "50"}}, mutation=make_claim({"E": OPEN}, f"1 >= {_STICK}")),
+                   {"point": {"E": "50"}}, mutation=make_claim({"E": OPEN}, f"1/2 >= {_STICK}", "4 >= E")),
     ),
     reading=("randomised response tells the truth with odds e^eps and is (eps, 0)-DP; Pr(S) - e^eps_1 Pr'(S) for the event of at least 15 of 16 answers for the first data set is the sum",),
     corrected_by="expert.theorem5_5",

@@ -25,6 +25,7 @@ from proofs_check.statement import Claim, Obligation, Statement, formula, make_c
 __all__ = ["STATEMENTS"]
 
 OPEN, HALF, UNIT, MANY = "(0, inf)", "[0, inf)", "[0, 1]", "[1, inf)"
+NOTE = "docs/notes/expert_iteration.md"
 ASSUMED = "Assumptions 1 and 3 are hypotheses of the formal claim (finitely many actions, each with probability at least pmin = x); Assumption 2 lets the counts be computed"
 POSSIBLE = "a prefix is one that the process can produce, Pr(E_tau|Pi) > 0: for an impossible one both sides are 0 and only <= holds"
 SUMMED = "equation 25: Pr(A(Pi) = tau_k) is the sum over actions a of y w, y = Pr(A_2(Pi, Q^(tau_k a)) = top..top bottom), w = Pr(E_(tau_k a)|Pi), and the w add up to Pr(E_tau_k|Pi)"
@@ -202,7 +203,7 @@ EMPTY = Statement(
     ("expert.svt", "expert.lemma5_1", "expert.lemma5_2"),
     reading=(NEIGHBOURS, ASSUMED, "h, w and the transform as in expert.lemma5_2, whose tail bound holds for every sign of a",
              "nothing is released exactly if the first query answers bottom; for m < theta all counts under Pi are below theta, so that all other releases together have probability below delta'",
-             "the margin (4/eps') log(1/delta') is positive, so that U - V <= margin + theta - count follows from U <= -1 and V >= 0 if count < theta + 1"),
+             "the margin (4/eps') log(1/delta') is positive, so that U - V <= margin + theta - count follows from U <= -1 and V >= 0 if count < theta + 1", f"written out in {NOTE}"),
     not_covered=CONTINUOUS,
 )  # fmt: skip
 
