@@ -267,7 +267,7 @@ COROLLARY13 = Statement(
 
 LINEAR = Statement(
     "eval.corollary13.linear", "statement", "A regularisation of order m gives order 1/m^2", source("The remark after Corollary 13", "eval.corollary13"),
-    "For c m <= lambda <= C m the printed sum is at most (1/c + 1/c^2 + 1/c^3)/m^2.",
+    "For lambda >= c m the printed sum is at most (1/c + 1/c^2 + 1/c^3)/m^2.",
     r"\lambda=\Theta(m)\Rightarrow O(1/m^2)",
     (
         Obligation("order", make_claim({"c": POSITIVE, "t": NONNEGATIVE, "m": "[1, inf)"},
