@@ -1,0 +1,155 @@
+"""The expert-level release by brute force: small expert sets enumerated, integrals summed, orders listed."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from proofs_check.registry import verify
+
+GRID = np.linspace(-60, 60, 120_001)
+EPS, BETA, PMIN, LENGTH = 1.5, 1e-3, 0.25, 2
+
+
+def laplace_upper(x, scale):
+    return np.where(x >= 0, np.exp(-np.abs(x) / scale) / 2, 1 - np.exp(-np.abs(x) / scale) / 2)
+
+
+def averaged(values, scale):
+    """The mean over Laplace noise on the grid."""
+    return np.trapezoid(values * np.exp(-np.abs(GRID) / scale) / (2 * scale), GRID)
+
+
+def round_law(counts, threshold, eps):
+    """The chances that 0, 1, ..., all queries of a round answer top before the first bottom."""
+    tops = [laplace_upper(threshold + GRID - count, 4 / eps) for count in counts]
+    before = np.cumprod([np.ones_like(GRID), *tops], axis=0)
+    ends = [b * (1 - t) for b, t in zip(before, tops, strict=False)]
+    return [averaged(x, 2 / eps) for x in (*ends, before[-1])]
+
+
+def release_law(experts, eps=EPS, beta=BETA):
+    """The law of one iteration: one state, two actions, an expert is its chance of action 1 at each step."""
+    least = math.exp(eps) / (math.exp(eps) - 1)
+    threshold = least / PMIN + 4 / eps * math.log(1 / beta)
+    law = {}
+    for path in itertools.product((0, 1), repeat=LENGTH):
+        plays = [[e[i] if a else 1 - e[i] for i, a in enumerate(path)] for e in experts]
+        counts = [sum(math.prod(p[: k + 1]) for p in plays) for k in range(LENGTH)]
+        drawn = counts[-1] / len(experts)
+        for k, chance in enumerate(round_law(counts, threshold, eps)):
+            law[path[:k]] = law.get(path[:k], 0) + drawn * chance
+    return law
+
+
+def excess(first, second, eps):
+    return sum(max(first[x] - math.exp(eps) * second[x], 0) for x in first)
+
+
+FIRM, TORN = (1 - PMIN, 1 - PMIN), (PMIN, 1 - PMIN)
+SETS = [[FIRM] * n + [TORN] * k for n in (1, 3, 6, 40) for k in (1, 2)]
+
+
+@pytest.mark.parametrize("experts", SETS)
+def test_one_iteration_keeps_its_guarantee_with_the_empty_release(experts):
+    full, less = release_law(experts), release_law(experts[:-1])
+    assert sum(full.values()) == pytest.approx(1, abs=1e-6)
+    for pair in ((full, less), (less, full)):
+        assert excess(*pair, 2 * EPS) <= LENGTH * BETA
+
+
+def test_a_guarantee_that_is_too_small_is_seen():
+    experts = [FIRM] * 40 + [TORN]
+    assert excess(release_law(experts), release_law(experts[:2]), 2 * EPS) > LENGTH * BETA  # no neighbours
+    assert any(
+        excess(release_law(s), release_law(s[:-1]), 0.001) > 0 for s in SETS
+    )  # no (0.001, 0) guarantee
+
+
+def test_the_empty_release_is_not_negligible():
+    assert release_law([FIRM, TORN])[()] > 0.99
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.5, 3.0])
+@pytest.mark.parametrize("beta", [0.5, 0.01])
+def test_the_integral_behind_lemma_5_2(gap, beta):
+    eps = 0.8
+    margin = gap + 4 / eps * math.log(1 / beta)
+    s = beta * math.exp(-gap * eps / 4)
+    wide = np.linspace(-200, 200, 800_001)
+    values = laplace_upper(margin + wide, 4 / eps) * np.exp(-np.abs(wide) * eps / 2) * eps / 4
+    assert np.trapezoid(values, wide) == pytest.approx((4 * s - s * s) / 6, abs=1e-7)
+    assert (4 * s - s * s) / 6 < 2 * beta / 3 < beta
+
+
+def test_a_round_over_monotone_counts_spends_three_quarters():
+    spent = 0.0
+    for n in (1, 5, 20):
+        high, low = [0.0] * n + [1.0], [-1.0] * n + [1.0]
+        for a, b in ((high, low), (low, high)):
+            spent = max(
+                spent,
+                *(abs(math.log(p / q)) for p, q in zip(round_law(a, 1, 1), round_law(b, 1, 1), strict=True)),
+            )
+    assert spent <= 0.75 + 1e-6
+    assert spent > 0.5
+
+
+def coins(count, eps, target):
+    """The hockey stick of so many randomised responses, exactly but for the exponentials."""
+    odds, far = Fraction(math.exp(eps)), Fraction(math.exp(target))
+    terms = (
+        math.comb(count, j) * max(odds**j - far * odds ** (count - j), Fraction(0)) for j in range(count + 1)
+    )
+    return float(sum(terms, Fraction(0)) / (1 + odds) ** count)
+
+
+def each(target, delta, count):
+    return target / math.sqrt(8 * count * math.log(2 / delta))
+
+
+@pytest.mark.parametrize("count", [1, 5, 20, 62, 100])
+@pytest.mark.parametrize("target", [0.1, 1.0, 5.0, 7.5, 10.0, 26.0])
+def test_randomised_responses_keep_the_composed_guarantee(count, target):
+    delta = 3e-4
+    assert target + 4 * delta * math.log(2 / delta) / target <= 3 * math.log(2 / delta)
+    assert coins(count, each(target, delta, count), target) <= delta / 2
+
+
+def test_and_break_it_outside():
+    assert coins(16, each(50, 0.5, 16), 50) > 0.5
+
+
+def gaussian_stick(rate, noise, eps, of_step=1.0):
+    x = np.linspace(-30, 31, 400_001) * noise
+    base = np.exp(-((x / noise) ** 2) / 2) / (noise * math.sqrt(2 * math.pi))
+    ratio = 1 - rate + rate * np.exp((2 * x - 1) / (2 * noise**2))
+    return of_step * np.trapezoid(np.maximum(ratio - math.exp(eps), 0) * base, x)
+
+
+def test_the_coin_is_seen():
+    eps = math.log(1.25)
+    printed, real = gaussian_stick(0.25, 1, eps), gaussian_stick(0.5, 1, eps, 0.5)
+    assert printed == pytest.approx(0.0477, abs=1e-4)
+    assert real == pytest.approx(0.0659, abs=1e-4)
+
+
+def test_a_shuffled_data_set_is_not_drawn_afresh():
+    orders = list(itertools.permutations("aabb"))
+    same = Fraction(sum(x[0] == x[1] for x in orders), len(orders))
+    assert same == Fraction(1, 3)
+    assert Fraction(1, 2) - same == Fraction(2 - 1, 2 * (2 * 2 - 1))
+
+
+def test_verdicts():
+    found = {
+        x.id: x.verdict.value
+        for x in verify(["expert.theorem5_3", "expert.theorem5_5", "expert.amplification"])
+    }
+    assert found == {
+        "expert.theorem5_3": "PROVED",
+        "expert.theorem5_5": "PROVED ON A SUBDOMAIN",
+        "expert.amplification": "REFUTED",
+    }
