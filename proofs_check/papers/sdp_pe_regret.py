@@ -137,6 +137,7 @@ _STAGE = "sum(b, 2, B, 3*exp(2*b*l)*4*C*(s/exp((b - 1)*l) + D/exp(2*(b - 1)*l)))
 _ANTI = "12*C*(s*exp(l)*exp(b*l)/(exp(l) - 1) + D*exp(2*l)*b)"
 _BOUND = "12*C*(7*s*exp((B - 1)*l) + D*exp(2*l)*(B - 1))"
 _MIXTURE = {"v": "[0, inf)", "g": "[0, inf)"}
+_DRAWN = dict.fromkeys(("H", "K", "X", "A"), "[1, inf)") | {"L": "[0, inf)", "iota": "[0, inf)"}
 _GROWS = {"K": "[6, inf)", "delta": "(0, 1/144)", "c": POSITIVE}
 _RATE = "c*log(4*K/delta)**2*(sqrt(2*K) + 2)"
 REGRET = (
@@ -175,6 +176,19 @@ REGRET = (
         ),
         ("sdp.theorem6.switching.stages",),
         reading=("6 (2^(B-1) - 1) < K, because B is the least number of stages that reaches K", "exp(2 l) = 2 at l = log(2)/2; the sum is bounded for all l nearby"),
+    ),
+    Statement(
+        "sdp.theorem6.regret.drawn_states", "project", "Drawn initial states", source("eq. 1 and Theorem 6 (proof)", "sdp.theorem6.regret"),
+        "Eq. (1) takes the gaps at the drawn initial states, the proof their means over d_1. With one more delta the difference over K episodes is at most "
+        "H sqrt(2 K log(1/delta)), which sqrt(2 XAH^3 iota K) covers. With a fixed initial state there is none.",
+        r"\sum_k(\mathrm{gap}_k(x_1^k)-\mathrm{gap}_k(d_1))\le H\sqrt{2K\log(1/\delta)}",
+        (
+            Obligation("azuma", make_claim(_DRAWN, "H*sqrt(2*K*L) == sqrt(2*(K*H**2)*L)"), "K differences of size at most H, L = log(1/delta)", witness={"H": "1", "K": "1", "L": "1", "X": "1", "A": "1", "iota": "1"}),
+            Obligation("covered", make_claim(_DRAWN, "2*X*A*H**3*iota*K >= (H*sqrt(2*K*L))**2", "iota >= L"), "squared, with iota >= log(1/delta)",
+                       positive(("2*X*A*H**3*K", 0)), {"H": "1", "K": "1", "L": "1", "X": "1", "A": "1", "iota": "1"}),
+        ),
+        ("classic.azuma",),
+        reading=("given the past the policy of an episode is fixed, so its gap at the drawn state, in [0, H], less the mean is a martingale difference of size at most H",),
     ),
     Statement(
         "sdp.theorem6.regret", "statement", "The regret bound, for any privatizer", source("Theorem 6", "sdp.theorem6.regret"),

@@ -215,7 +215,6 @@ REPAIRED = (
             "for rarely visited pairs |(P~ - P') f| <= H is used instead, since both are subprobabilities",
             "by Cauchy-Schwarz S^2 is at most iota times the sum of V/N times the sum of V Var; N <= N~",
         ),
-        domain=_OWN,
         not_covered="more value functions than M at once: all reward functions, for instance. The A^(XH) policies of the first stage with one reward function are M = A^(XH)",
     ),
     Statement(
@@ -249,7 +248,6 @@ REPAIRED = (
             "d = sqrt(2 N iota) + 2 iota/3 by sdp.binomial_tails for the reward sum, or for N less it where r > 1/2; values under the refined model are at most 4 times those under P'",
             "the nine events: crude and refined closeness, eq. (13), eq. (16), the crude counts' upper tail, the auxiliary policy's counts, Lemma 18, Freedman's and the rewards' deviations; stages with L_b < H need no proof, the bound exceeds H",
         ),
-        domain=_OWN,
         not_covered="the printed iota: with M = A^(XH) it is at most XH log A + log(4HX^2AK/delta), so that up to logarithms the root is sqrt(X^2AH^4/L_b), not sqrt(XAH^3/L_b)",
     ),
     Statement(
@@ -265,7 +263,6 @@ REPAIRED = (
         ),
         ("sdp.lemma7.repaired", "sdp.lemma20.optimal_value", "sdp.lemma21.survivors", "sdp.theorem6.regret.stagewise", "sdp.theorem6.regret.series", "sdp.algorithm1.last_stage.repaired"),
         reading=("the threshold of the elimination is twice the bound of sdp.lemma7.repaired", "the sum over stages is linear in the two terms of xi, so that each may have its own constant"),
-        domain=_OWN,
         not_covered="the printed rate: up to logarithms this is O~(sqrt(X^2AH^4 K) + X^4AH^6 E), larger by sqrt(XH) in the first term; whether SDP-PE reaches sqrt(XAH^3 K) is not decided here. "
         "The regret is that of the mean over initial states; drawn initial states add a martingale",
     ),
