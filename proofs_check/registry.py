@@ -47,6 +47,7 @@ BOOKS = {
         "sdp",
         (
             "sdp_pe_privacy",
+            "sdp_pe_counter",
             "sdp_pe_tails",
             "sdp_pe_closeness",
             "sdp_pe_learning",

@@ -23,7 +23,7 @@ from proofs_check.hints import (
 )
 from proofs_check.statement import Claim, Obligation, Statement, make_claim
 
-__all__ = ["OPEN", "REAL", "STATEMENTS", "source"]
+__all__ = ["HALF", "OPEN", "REAL", "STATEMENTS", "source"]
 
 OPEN, HALF, REAL = "(0, inf)", "[0, inf)", "(-inf, inf)"
 
