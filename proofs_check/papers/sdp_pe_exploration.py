@@ -30,11 +30,12 @@ _CHAIN = SIZES | {
 }
 _ANY = _CHAIN | {"E": POSITIVE}
 _VISITS = ("N >= L*p/(24*H*X*A) - iota", "L*p/(24*H*X*A) >= 2*iota")
-_RARE, _MEANT = "6*E*H**2*X*iota >= N*w/2 - iota", "6*E*H**2*X*iota + X*E >= N*w/2 - iota"
+_RARE, _MEANT = "6*E*H**2*X*iota >= N*w/2 - iota", "6*E*H**2*X*iota + X*E >= N*w/2 - X*iota"
 _HALF = have(
     "N >= L*p/(48*H*X*A)", positive(("1", 0), ("1/2", 1)), positive(("48*H*X*A*w/L", 3), ("96*H*X*A/L", 2))
 )
 _ONES = dict.fromkeys(("X", "A", "H", "E", "iota", "p"), "1")
+_TAIL = SIZES | {"K": "[1, inf)", "delta": "(0, 1)"}
 CRUDE = (
     Statement(
         "sdp.lemma16.every_action", "statement", "Every action of a reached state is explored, as printed", source("Lemma 16 (eq. 12)", "sdp.lemma16"),
@@ -85,6 +86,34 @@ CRUDE = (
         reading=("a sum over m next states is m times the mean over one drawn uniformly",),
     ),
     Statement(
+        "sdp.lemma16.random_set", "statement", "Lemma 12 for a set that the counts determine", source("Lemma 16 (eq. 16)", "sdp.lemma16"),
+        "Lemma 12 is applied to the visits of W from (x, a), although W is determined by the same counts. For small E it holds the next states that were not seen: with N visits and X "
+        "equally likely next states these have probability at least 1 - N/X and count 0, so that 0 >= N P[W|(h,x,a)]/2 - iota fails surely, for N = 100 and X = 10000, say.",
+        r"N(W|(h,x,a))\ge\tfrac12N(x,a)P[W|(h,x,a)]-\iota",
+        (Obligation("printed", make_claim({"N": "[1, inf)", "X": "[1, inf)", "K": "[1, inf)", "delta": "(0, 1)"}, "0 >= N*(1 - N/X)/2 - log(2*K/delta)", "X >= N", "K >= N", integers=("N", "X", "K")),
+                    "H = A = 1; 6 E iota < 1, so that W holds the next states without a visit", point(N="100", X="10000", K="300", delta="1/100"),
+                    mutation=make_claim({"N": "[1, inf)", "X": "[1, inf)", "K": "[1, inf)", "delta": "(0, 1)"}, "0 >= N*(1 - N/X)/2 - X*log(2*K/delta)", "X >= N", "K >= N", integers=("N", "X", "K"))),),
+        reading=("a next state without a visit has a released count of at most E, and E <= 6 E H^2 iota",),
+        corrected_by="sdp.lemma16.each_next_state",
+        not_covered="the conclusion: Lemma 12 for each next state costs X iota for iota, which the constant 768 has room for",
+    ),
+    Statement(
+        "sdp.lemma16.each_next_state", "project", "Lemma 12 for each next state", source("Lemma 16 (eq. 16)", "sdp.lemma16"),
+        "If N(x,a,x') >= N(x,a) P(x'|x,a)/2 - iota for each next state, then N(W|(h,x,a)) >= N(x,a) P[W|(h,x,a)]/2 - X iota for every set W. The bound says something only "
+        "where N P(x') > 2 iota, for at most N/(2 iota) next states, and the N of a layer add up to T/H: with the printed iota the failure probabilities add up to at most delta.",
+        r"N(W)\ge\tfrac12NP[W]-X\iota",
+        (
+            Obligation("sum", make_claim({"X": "[1, inf)", "m": NONNEGATIVE, "N": NONNEGATIVE, "iota": NONNEGATIVE}, "m*E(c) >= N*m*E(q)/2 - X*iota", "X >= m", "c >= N*q/2 - iota", random={"c": NONNEGATIVE, "q": "[0, 1]"}),
+                       "m next states in W, one drawn uniformly, with count c and probability q", expect([("c - N*q/2 + iota", positive(("1", 1)))], positive(("m", 2), ("iota", 0))),
+                       mutation=make_claim({"X": "[1, inf)", "m": NONNEGATIVE, "N": NONNEGATIVE, "iota": NONNEGATIVE}, "m*E(c) >= N*m*E(q) - X*iota", "X >= m", "c >= N*q/2 - iota", random={"c": NONNEGATIVE, "q": "[0, 1]"})),
+            Obligation("union", make_claim(_TAIL | {"iota": "[1/2, inf)", "T": NONNEGATIVE}, "delta >= H*(T/H/(2*iota))*(delta/(2*H*A*K))", "K >= T"), "all failures together",
+                       have("K >= T/H", positive(("1/H", 0)), positive(("delta/(4*A*K*iota)", 1))), mutation=make_claim(_TAIL | {"iota": "[1/2, inf)", "T": NONNEGATIVE}, "delta/8 >= H*(T/H/(2*iota))*(delta/(2*H*A*K))", "K >= T")),
+        ),
+        ("sdp.lemma12",),
+        reading=("given the number N of visits of (h,x,a) in the layer's batch the next states are independent draws: Lemma 12 at N, W = iota; conditional probabilities add up",
+                 "the probabilities of the next states add up to one, so at most N/(2 iota) of them are above 2 iota/N (sdp.lemma18.relevant, pairs)"),
+    ),
+    Statement(
         "sdp.lemma16.rare_pair", "statement", "A pair that is rarely visited", source("Lemma 16 (eq. 14)", "sdp.lemma16"),
         "If L p/(24HXA) <= 2 iota, then p <= 48 HXA iota/L.",
         r"p\le\tfrac{48HXA\iota}{L}",
@@ -111,7 +140,7 @@ CRUDE = (
     ),
     Statement(
         "sdp.lemma16.corrected_constant", "statement", "The constant 768", source("Lemma 16 (eq. 17 and 18)", "sdp.lemma16"),
-        "With the shortfall X E of the private counts: p w <= 768 E X^2AH^3 iota/L, and also in the rarely visited case.",
+        "With the shortfall X E of the private counts and Lemma 12 for each next state: p w <= 768 E X^2AH^3 iota/L, and also in the rarely visited case.",
         r"p\,w\le\tfrac{768EX^2AH^3\iota}{L}",
         (Obligation("chain", make_claim(_CHAIN, "768*E*X**2*A*H**3*iota/L >= p*w", *_VISITS, _MEANT), "as for 672", _HALF, mutation=make_claim(_CHAIN, "-E*X**2*A*H**3*iota/L >= p*w", *_VISITS, _MEANT)),
          Obligation("low", make_claim(_CHAIN, "768*E*X**2*A*H**3*iota/L >= p*w", "2*iota >= L*p/(24*H*X*A)"), "rarely visited pairs, w <= 1",
@@ -121,7 +150,6 @@ CRUDE = (
     ),
 )  # fmt: skip
 
-_TAIL = SIZES | {"K": "[1, inf)", "delta": "(0, 1)"}
 _UNION = _TAIL | {"iota": "[1/2, inf)", "T": NONNEGATIVE}
 _MANY = {"iota": POSITIVE, "L": POSITIVE, "n": "[1, inf)"}
 VISITS = (
@@ -183,22 +211,18 @@ BIAS = (
                        positive(("L/(2*H)", 0)), {"X": "1", "A": "1", "H": "1", "L": "48", "p": "1", "V": "1/12", "iota": "1"}),
             Obligation("layers", make_claim(_FULL, "768*E*X**3*A*H**4*iota/L == H*X*(768*E*X**2*A*H**3*iota/L)"), "H layers, in each X states with the one action that a deterministic policy has there",
                        witness=dict.fromkeys(_FULL, "1")),
-            Obligation("visited", make_claim({"H": "[1, inf)", "A": "[1, inf)", "K": "[1, inf)", "delta": "(0, 1)", "T": NONNEGATIVE}, "delta/2 >= H*(T/H)*(delta/(2*H*A*K))", "K >= T"),
-                       "eq. (16): Lemma 12 for the next states of a pair fails only where the pair is visited; a layer has T/H episodes and so at most that many visited pairs",
-                       have("K >= T/(H*A)", positive(("1/(H*A)", 0)), positive(("delta/(2*K)", 1))), {"H": "1", "A": "1", "K": "1", "T": "1", "delta": "1/2"}),
             Obligation("failures", make_claim({"delta": "(0, 1)"}, "7*delta >= 4*delta + delta + delta"), "Lemma 14, eq. (13) and eq. (16)",
                        mutation=make_claim({"delta": "(0, 1)"}, "5*delta >= 4*delta + delta + delta")),
         ),
-        ("sdp.lemma12", "sdp.lemma16.coverage", "sdp.lemma16.shortfall", "sdp.lemma16.corrected_constant", "sdp.lemma18.relevant"),
+        ("sdp.lemma12", "sdp.lemma16.coverage", "sdp.lemma16.shortfall", "sdp.lemma16.each_next_state", "sdp.lemma16.corrected_constant", "sdp.lemma18.relevant"),
         reading=(
             "before the first tuple of W both models have the same transition probabilities, so the chance of meeting W first at step h is the same under both: the sum over x of "
             "V^pi(1_(h,x,a), P') P(W|h,x,a) with a = pi_h(x)",
             "V^pi(1_hxa, P') is at most p, the largest value among active policies; w is P(W|h,x,a); a chance w is at most 1",
-            "the next states at the visits of (h,x,a) are independent draws from P_h(.|x,a), independent of whether and how often the pair is visited in the layer's batch",
             "Lemma 14's event has probability at least 1 - 4 delta",
         ),
         domain=_OWN,
-        not_covered="the printed 672, and two printed steps that fail and are repaired (sdp.lemma16.every_action, sdp.lemma16.optimism); L_b/H is read as a whole number (sdp.algorithm2.layer): "
+        not_covered="the printed 672, and three printed steps that fail and are repaired (sdp.lemma16.every_action, sdp.lemma16.optimism, sdp.lemma16.random_set); L_b/H is read as a whole number (sdp.algorithm2.layer): "
         "rounded down the constant doubles",
     ),
     Statement(

@@ -160,7 +160,7 @@ _PARTS = ("12*t**2 >= S**2", "48*X*A*H/L >= Q", "48*X*A*H*iota/L >= R")
 _REWARD = "40*t + 704*X*A*H*E*iota/L"
 _CHAIN = _FULL | {"p": "[0, 1]", "w": "[0, 1]", "N": HALF}
 _BIAS = "6528*E*X**2*A*H**3*iota/L"
-_RARE = ("N >= L*p/(48*H*X*A) - iota", "L*p/(48*H*X*A) >= 2*iota", "32*E*H**2*X*iota + X*E >= N*w/2 - iota")
+_RARE = ("N >= L*p/(48*H*X*A) - iota", "L*p/(48*H*X*A) >= 2*iota", "32*E*H**2*X*iota + X*E >= N*w/2 - X*iota")
 _VISITED = {"r": "[0, 1]", "d": HALF, "e": HALF, "n": HALF, "N": HALF, "R": HALF, "q": "(-inf, inf)"}
 _MEANT = (
     "the algorithm is changed in four places: pi_ref is the mixture of active policies that minimises eq. (4); C_1 = 32; a layer gets floor(L_b/H) episodes; reward "
@@ -240,7 +240,7 @@ REPAIRED = (
                        witness=_ONES | {"t": "1"}),
             Obligation("failures", make_claim({"delta": "(0, 1)"}, "12*delta >= 3*delta + 9*delta"), "Assumption 4, and nine events of at most delta each", witness={"delta": "1/2"}),
         ),
-        ("sdp.lemma8", "sdp.lemma9.repaired", "sdp.lemma12", "sdp.lemma16", "sdp.lemma18", "sdp.algorithm2.layer.rounded", "sdp.binomial_tails", "sdp.lemma9.cauchy", "sdp.lemma9.inverse_visits"),
+        ("sdp.lemma8", "sdp.lemma9.repaired", "sdp.lemma12", "sdp.lemma16", "sdp.lemma16.each_next_state", "sdp.lemma18", "sdp.algorithm2.layer.rounded", "sdp.binomial_tails", "sdp.lemma9.cauchy", "sdp.lemma9.inverse_visits"),
         reading=(
             _MEANT,
             "triangle: V(r,P) - V(r,P') , V(r,P') - V(r,P~) and V(r,P~) - V(r~,P~): the reward function of the second is fixed, and only finitely many policies occur",
