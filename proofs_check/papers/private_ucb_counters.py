@@ -123,8 +123,22 @@ CENTRAL = (
         "For every delta in (0, 1] the levels E1 = (3H/eps) sqrt(8 log^3 K log(6SAT/delta)) and E2 with 6S^2AT are said to hold with probability 1 - delta. "
         "For small delta they are too small: at S = A = H = 1, K = 2, delta = 1/1000 the levels fail with probability 0.0022.",
         r"E_1=\frac{3H}{\varepsilon}\sqrt{8\log^3K\log(6SAT/\delta)}",
-        parts=("ucb.lemma5_1.utility.printed", "ucb.lemma5_1.utility.domain"), corrected_by="ucb.central_error",
+        parts=("ucb.lemma5_1.utility.hypothesis", "ucb.lemma5_1.utility.printed", "ucb.lemma5_1.utility.domain"), corrected_by="ucb.central_error",
         not_covered="delta between the part that is refuted and the domain that is proved, for other sizes",
+    ),
+    Statement(
+        "ucb.lemma5_1.utility.hypothesis", "statement", "The hypothesis of the tail bound that is used", source("Lemma 5.1 (proof)", "ucb.lemma5_1.utility"),
+        "The tail of a sum of log K Laplace variables is taken from Chan et al. (classic.laplace_sum_tail) at the failure 2/delta' = 6SAT/delta. It needs log(2/delta') to be at most "
+        "the number of terms, and T = KH makes it larger than the natural log K always, and than log2 K at K = 2.",
+        r"\log(6SAT/\delta)\le\log K",
+        (
+            Obligation("natural", make_claim(_NATURAL, "log(K) >= log(6*S*A*K*H/delta)", integers=("S", "A", "H", "K")), "ln K terms", point(K="2", **_small("1/2")),
+                       mutation=make_claim(_NATURAL, "log(6*S*A*K*H/delta) >= log(K)", integers=("S", "A", "H", "K"))),
+            Obligation("base_two", make_claim(_NATURAL, "log(K)/log(2) >= log(6*S*A*K*H/delta)", integers=("S", "A", "H", "K")), "log2 K terms", point(K="2", **_small("1/2")),
+                       mutation=make_claim(_NATURAL, "log(6*S*A*K*H/delta) >= log(K)", integers=("S", "A", "H", "K"))),
+        ),
+        corrected_by="ucb.lemma5_1.utility.domain",
+        not_covered="that the bound fails: it holds on a domain of its own",
     ),
     Statement(
         "ucb.lemma5_1.utility.printed", "statement", "The levels of the CENTRAL-PRIVATIZER, as printed", source("Lemma 5.1", "ucb.lemma5_1.utility"),

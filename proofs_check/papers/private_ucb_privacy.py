@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from accountant.published.private_ucb import PAPER, VERSION
 from accountant.sources import Source
-from proofs_check.hints import IDENTITY, Node, expect, point, positive, telescope
+from proofs_check.hints import IDENTITY, POSITIVE, Node, expect, point, positive, telescope
 from proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
@@ -267,7 +267,7 @@ CENTRAL_PRIVACY = Statement(
         "likelihood cancel, and the replaced user's first action too, which is drawn before the user answers",
         "what other users receive and answer is part of the outcome that is compared; to leave parts of it out adds up probabilities on both sides",
     ),
-    not_covered="floating-point noise; the exact privacy of the actions alone, which may be less",
+    not_covered="floating-point noise; the exact privacy of the actions alone, which may be less; a release after episode K, which no episode uses and which would need the digits of K",
 )  # fmt: skip
 
 _TAU = "3*sqrt(2*log(64/delta))"
@@ -280,6 +280,16 @@ def _joint(scale: str) -> Claim:
     return make_claim(_JDP, f"exp(eps)*({box}*exp(-9/({scale})) + {leak}) >= {box}")
 
 
+_FACTOR = {"t": "[1, inf)", "w": "[0, inf)"}
+_FACTORS = (
+    Obligation("zero", make_claim({"tau": "(0, inf)", "r": "[1, inf)", "C": _REAL}, "tau/r >= C/r**2", "tau >= C"), "C~/n - 3 Lc/sqrt(n) <= 0 where C~ <= tau, n = r^2 >= 1: Q~ is 0",
+               positive(("1/r**2", 0)), {"tau": "1", "r": "1", "C": "1"}),
+    Obligation("high", make_claim(_FACTOR, "exp(-w)/2 - exp(-w*t)/2 == exp(-w)*(1/2 - exp(-w*(t-1))/2)"),
+               "P(1 <= Lap <= tau) is exp(-1/b) times P(1 <= 1 + Lap <= tau): w = 1/b, t = tau; the costs under U' and U", IDENTITY, {"t": "2", "w": "1"}),
+    Obligation("product", make_claim({"w": "[0, inf)", "q": "[0, 1]"}, "(exp(-w)/2)**9*q == exp(-9*w)*(q/512)"), "nine entries that differ by 1", IDENTITY, {"w": "1", "q": "1"}),
+    Obligation("leak", make_claim(_FACTOR, "3/2*exp(-w*(t-1)) >= 2*(exp(-w*t)/2) + exp(-w*(t-1))/2"), "three noisy costs beyond tau under U', two of mean 0 and one of mean 1",
+               POSITIVE, {"t": "2", "w": "1/10000"}),
+)  # fmt: skip
 _WHERE = point(eps="12", delta="1/20")
 JOINT = (
     Statement(
@@ -290,6 +300,7 @@ JOINT = (
         (
             Obligation("base_two", _joint(_BINARY), "the event that user 2 starts with action 2, the logarithm to base 2", _WHERE, mutation=_joint("9/eps")),
             Obligation("natural", _joint(_NATURAL), "the same with the natural logarithm", _WHERE, mutation=_joint("9/eps")),
+            *_FACTORS,
         ),
         reading=(
             f"the box, the two users and why every Q is 0 on the box stand in {NOTE}: its probability is box for U and exp(-9/b) box for U'",

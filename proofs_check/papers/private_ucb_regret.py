@@ -38,7 +38,7 @@ _SAME_DELTA = "the same delta in the algorithm and in the conclusion: there the 
 _BUDGET = Obligation(
     "budget", make_claim({"delta": "(0, 1]"}, "4*(delta/4) == delta"), "four events of probability delta'", IDENTITY, {"delta": "1"},
 )  # fmt: skip
-_MEANS = (
+_MEANS: tuple[tuple[str, dict[str, str], str, str, str], ...] = (
     ("difference", {}, "E(c + x) - E(q)", "E(c + y - q) + {}E(x - y)",
      "V^pi - V~ at one state: c the cost, q = Q~, x and y the two values at the next state, under pi"),
     ("other_difference", {"p": _REAL}, "p - E(c + x)", "(p - E(q)) + E(q - c - y) + {}E(y - x)",

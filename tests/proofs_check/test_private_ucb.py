@@ -1,0 +1,203 @@
+"""The decisive facts about PRIVATE-UCB once more, by enumeration, exact laws and a run of the algorithm."""
+
+import itertools
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from accountant.counting.laplace_sums import laplace_sum_tail
+from proofs_check import verify
+from proofs_check.registry import statement_ids
+
+EXPECTED = {
+    "ucb.assumption1": "ASSUMED",
+    "ucb.lemma3_1": "PROVED",
+    "ucb.theorem3_2": "PROVED",
+    "ucb.lemma4_1": "PROVED",
+    "ucb.theorem4_2": "PROVED",
+    "ucb.lemma5_1.privacy": "REFUTED",
+    "ucb.lemma5_1.utility": "REFUTED",
+    "ucb.corollary5_2": "REFUTED",
+    "ucb.lemma5_4.privacy": "REFUTED",
+    "ucb.lemma5_4.utility": "REFUTED",
+    "ucb.corollary5_5": "PROVED ON A SUBDOMAIN",
+    "ucb.lemmaA_1": "PROVED",
+    "ucb.lemmaA_2": "PROVED",
+    "ucb.lemmaA_3": "PROVED",
+    "ucb.lemmaB_1": "PROVED",
+    "ucb.central_privacy": "PROVED",
+    "ucb.local_privacy": "PROVED",
+    "ucb.central_error": "PROVED",
+    "ucb.local_error": "PROVED",
+    "ucb.corollary5_2.regret": "PROVED ON A SUBDOMAIN",
+    "ucb.lemma5_1.utility.domain": "PROVED ON A SUBDOMAIN",
+    "ucb.lemma5_4.utility.domain": "PROVED ON A SUBDOMAIN",
+}
+
+
+def test_recorded_verdicts_come_out_again():
+    assert {x.id: x.verdict.value for x in verify(EXPECTED)} == EXPECTED
+
+
+def test_nothing_here_rests_on_an_unchecked_theorem():
+    results = verify(x for x in statement_ids("ucb.") if x != "ucb.assumption1")
+    assert [x.id for x in results if x.assumptions] == []
+
+
+def trajectories(states, actions, steps):
+    """Arrays N, C, N' of every trajectory from state 0 with costs 0 or 1, with the first action."""
+    for s in itertools.product(range(states), repeat=steps):
+        path = (0, *s)
+        for a in itertools.product(range(actions), repeat=steps):
+            for c in itertools.product((0, 1), repeat=steps):
+                counts = Counter()
+                for h in range(steps):
+                    counts["N", h, path[h], a[h]] += 1
+                    counts["C", h, path[h], a[h]] += c[h]
+                    counts["P", h, path[h], a[h], path[h + 1]] += 1
+                yield a[0], counts
+
+
+def distance(x, y):
+    return sum(abs(x[key] - y[key]) for key in x.keys() | y.keys())
+
+
+@pytest.mark.parametrize(("states", "actions", "steps"), [(2, 2, 1), (2, 2, 2), (3, 1, 2), (2, 1, 3)])
+def test_l1_changes_are_those_stated(states, actions, steps):
+    found = list(trajectories(states, actions, steps))
+    pairs = list(itertools.product(found, repeat=2))
+    same = max(distance(x, y) for (a, x), (b, y) in pairs if a == b)
+    assert same == 6 * steps - 3
+    assert max(distance(x, y) for (_, x), (_, y) in pairs) == (6 * steps if actions > 1 else same)
+    assert max(distance(x, Counter()) for _, x in found) == 3 * steps
+
+
+def test_local_privacy_at_two_steps_is_three_halves():
+    """Entry by entry the loss is largest, |x - y|/b, at o = x; noise of scale 6 stands for eps = 1."""
+    first, second = max(
+        itertools.product((x for a, x in trajectories(2, 1, 2)), repeat=2), key=lambda pair: distance(*pair)
+    )
+    grid = [Fraction(i, 4) for i in range(-8, 9)]
+    loss = sum(
+        max(abs(o - second[key]) - abs(o - first[key]) for o in grid) for key in first.keys() | second.keys()
+    )
+    assert loss / Fraction(6) == Fraction(3, 2)
+
+
+@pytest.mark.parametrize("episodes", range(2, 70))
+def test_nodes_above_a_leaf_and_terms_of_a_release(episodes):
+    last = episodes - 1
+    nodes = [
+        range(start, start + 2**i)
+        for i in range(8)
+        for start in range(1, last + 1, 2**i)
+        if start + 2**i - 1 <= last
+    ]
+    above = [sum(leaf in node for node in nodes) for leaf in range(1, last + 1)]
+    assert max(above) == above[0] == last.bit_length() == math.ceil(math.log2(episodes))
+    assert max(t.bit_count() for t in range(1, episodes)) == episodes.bit_length() - 1
+
+
+def test_powers_of_three_stay_below_the_square():
+    total = 0
+    for t in range(5000):
+        total += 3 ** t.bit_count()
+        assert total <= (t + 1) ** 2
+
+
+def level(factor, rate):
+    """The printed level in units of the scale, as a rational."""
+    return Fraction(math.sqrt(8 * factor * rate))
+
+
+@pytest.mark.parametrize(
+    ("factor", "delta", "fails"),
+    [(math.log(2), 1e-3, True), (math.log(2), 0.05, False), (2, 1e-8, True), (2, 1e-3, False)],
+)
+def test_the_first_release_fails_too_often_for_small_delta(factor, delta, fails):
+    """K = 2, S = A = H = 1: three counters, each with one Laplace variable."""
+    outside = 2 * float(laplace_sum_tail(1, level(factor, math.log(12 / delta))).mid())
+    assert (1 - (1 - outside) ** 3 > delta) is fails
+
+
+@pytest.mark.parametrize("episodes", [2, 3, 10, 64, 1000])
+def test_central_levels_hold_at_the_border_of_the_domain(episodes):
+    """lam <= 3 log K: one counter's exact chances to err, summed over releases, are at most 2 K exp(-lam)."""
+    for rate in (1, 2, 3):
+        lam = rate * math.log(episodes)
+        point = level(math.log(episodes), lam)
+        ones = Counter(t.bit_count() for t in range(1, episodes))
+        exact = sum(n * 2 * float(laplace_sum_tail(m, point).upper()) for m, n in ones.items())
+        assert exact <= 2 * episodes * math.exp(-lam)
+
+
+@pytest.mark.parametrize("episodes", [2, 5, 40])
+def test_local_levels_hold_at_the_border_of_the_domain(episodes):
+    lam = 1.5 * episodes
+    exact = 2 * float(laplace_sum_tail(episodes, level(episodes, lam)).upper())
+    assert exact <= 2 * math.exp(-lam)
+
+
+ROOT = 3 * math.sqrt(2 * math.log(64 / 0.05))
+
+
+def second_policy(counts, costs, moves, precision):
+    """Q~ of PRIVATE-UCB-VI before episode 2, written anew: arrays [h, s, a], respectively [h, s, a, s']."""
+    n = np.maximum(1, counts + precision)
+    lc = math.sqrt(2 * math.log(64 / 0.05))
+    bonus = (
+        lc / np.sqrt(n) + 3 * precision / n + 2 * lc / np.sqrt(n) + 2 * (2 * precision + 2 * precision) / n
+    )
+    value, table = np.zeros(2), np.zeros((2, 2, 2))
+    for h in (1, 0):
+        raw = costs[h] / n[h] + moves[h] @ value / n[h] - bonus[h]
+        table[h] = np.minimum(2 - h, np.maximum(0, raw))
+        value = table[h].min(axis=1)
+    return table
+
+
+@pytest.mark.parametrize("precision", [0.01, 1.0, 50.0])
+def test_all_values_are_zero_on_the_box(precision):
+    """Whatever the other counts are; cells are [h, s, a] from 0."""
+    rng = np.random.default_rng(7)
+    for _ in range(500):
+        counts, moves = rng.normal(0, 20, (2, 2, 2)), rng.normal(0, 20, (2, 2, 2, 2))
+        costs = rng.normal(0, 20, (2, 2, 2))
+        costs[0, 0] = rng.uniform(1, ROOT), min(costs[0, 0, 1], ROOT)
+        costs[1, 0, 0], costs[1, 1, 0] = rng.uniform(1, ROOT), -abs(costs[1, 1, 0])
+        assert not second_policy(counts, costs, moves, precision)[0, 0].any()
+
+
+def tail(t):
+    return math.exp(-t) / 2 if t >= 0 else 1 - math.exp(t) / 2
+
+
+@pytest.mark.parametrize(("log", "violated"), [(math.log(2), True), (1.0, True), (1.5, False)])
+def test_the_second_users_action_breaks_the_promise(log, violated):
+    """The event of the refutation by the exact Laplace law; 3/2 is the scale that is needed."""
+    eps, tau = 12.0, ROOT
+    b = 6 * log / eps
+    up = [(1, 0, tau), (1, 0, tau)] + [(1, 0, math.inf)] * 3  # mean under U, under U', upper end; lower end 1
+    inside = [tail((1 - x) / b) - tail((end - x) / b) for x, _, end in up]
+    inside_other = [tail((1 - y) / b) - tail((end - y) / b) for _, y, end in up]
+    rest, rest_other = (1 - tail(tau / b)) * tail(0) ** 4, (1 - tail(tau / b)) * tail(1 / b) ** 4
+    p, q = math.prod(inside) * rest, math.prod(inside_other) * rest_other
+    leak = 2 * tail(tau / b) + tail((tau - 1) / b)
+    assert p / q == pytest.approx(math.exp(9 / b))
+    assert (p > math.exp(eps) * (q + leak)) is violated
+
+
+def test_a_negative_count_turns_the_step_round():
+    """Step (b) of Lemma B.1: P~ V~ <= P~ V* fails for one negative entry, and the mended bound does not."""
+    rng = np.random.default_rng(3)
+    broken = 0
+    for _ in range(2000):
+        true, noise = rng.integers(0, 5, 3), rng.uniform(-2, 2, 3)
+        best = rng.uniform(0, 1, 3)
+        kept = best * rng.uniform(0, 1, 3)
+        broken += (true + noise) @ kept > (true + noise) @ best
+        assert (true + noise) @ kept <= true @ best + 3 * 2 * 1
+    assert broken
