@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from accountant.published.expert import PAPER, VERSION
 from accountant.sources import Source
-from proofs_check.hints import IDENTITY, POSITIVE, RANGE, expect, have, positive, sos
+from proofs_check.hints import IDENTITY, POSITIVE, RANGE, expect, have, positive, sos, taylor
 from proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
 
 __all__ = [
@@ -206,4 +206,24 @@ EXACT = Statement(
     not_covered=f"nothing ({NOTE}, section 2)",
 )  # fmt: skip
 
-STATEMENTS = (*ASSUMPTIONS, SVT, MONOTONE, LEMMA_51, LEMMA_52, EXACT)
+_TAIL, _GAP = "(2+t)*exp(-t)/4", {"t": HALF, "h": HALF}
+MARGIN_MONOTONE = Statement(
+    "expert.monotone_margin", "project", "Half the noise needs two thirds of the margin",
+    _source("Algorithm 2, line 7", "expert.monotone_margin"),
+    "With Lap(2/eps') on the threshold and on each count (expert.svt_monotone) a prefix with count < theta is called stable with probability below delta' already at the margin "
+    "(8/(3 eps')) log(1/delta'), two thirds of the printed one. Lemma 5.2 and all that rests on it hold as before.",
+    r"\hat\theta=\theta+\frac{8}{3\varepsilon'}\log\frac1{\delta'}+\mathrm{Lap}(2/\varepsilon')",
+    (
+        Obligation("pieces", make_claim({"t": HALF}, f"exp(-t)/2*(1-(1/2)*(1/2)) + t*exp(-t)/4 + exp(-t)/4*(1/2) == {_TAIL}"), "the chance that two such noises differ by more than t scales", IDENTITY, {"t": "1"}),
+        Obligation("gap", make_claim(_GAP, f"{_TAIL} >= (2+t+h)*exp(-t-h)/4"), "a smaller count has a smaller chance",
+                   have("exp(h) >= 1 + h", taylor("h", "0", 2), positive(("(2+t)*exp(-t-h)/4", 0))), {"t": "1", "h": "0"}),
+        Obligation("margin", make_claim({"y": OPEN, "e": OPEN}, "(e/2)*(8/(3*e)*log(1/exp(-3*y))) == 4*y"), "the margin in scales, delta' = exp(-3 y)", IDENTITY, {"y": "1", "e": "1"}),
+        Obligation("enough", make_claim({"y": OPEN}, "exp(-3*y) > (2+4*y)*exp(-4*y)/4"), "is enough",
+                   have("exp(y) >= 1 + y", taylor("y", "0", 2), positive(("exp(-4*y)", 0))), mutation=make_claim({"y": OPEN}, "exp(-3*y)/2 > (2+4*y)*exp(-4*y)/4")),
+    ),
+    ("expert.svt_monotone",),
+    reading=("in scales of 2/eps' both noises have density exp(-|v|)/2; the three pieces are the integrals over the threshold's noise v < -t, -t < v < 0 and v > 0",),
+    not_covered="the least margin: that the closed form is not the smallest one",
+)  # fmt: skip
+
+STATEMENTS = (*ASSUMPTIONS, SVT, MONOTONE, LEMMA_51, LEMMA_52, EXACT, MARGIN_MONOTONE)
