@@ -98,8 +98,10 @@ def _print_papers(ledgers: Sequence[PaperLedger], html: Path | None, console: Co
         console.rule(f"[bold]{escape(ledger.paper.title)}[/]")
         console.print(ledger.paper.citation, style="dim")
         show.statements({"statements": ledger.statements}, console)
-        show.account(ledger.account, console)
-        show.audits({"audits": ledger.audits}, console)
+        if ledger.account is not None:
+            show.account(ledger.account, console)
+        if ledger.audits:
+            show.audits({"audits": ledger.audits}, console)
         for line in ledger.departures:
             console.print(f"[red]not as recorded:[/] {escape(line)}")
         console.print("all as recorded" if not ledger.departures else "", style="green")

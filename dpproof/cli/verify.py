@@ -9,6 +9,7 @@ import typer
 from dpproof import answers
 from dpproof.cli import show
 from dpproof.cli.options import JSON
+from dpproof.report import coverage
 from dpproof.report.recorded import departures
 
 __all__ = ["ids_named", "verify"]
@@ -43,6 +44,8 @@ def verify(
     ids = dict.fromkeys(identity for name in names for identity in ids_named(name))
     answer = answers.verify(ids)
     show.either(answer, json, show.statements)
+    if "papers" in names and not json:
+        typer.echo(coverage.line(coverage.coverage(answer["statements"])))
     raise typer.Exit(_exit_code(names, answer["statements"]))
 
 

@@ -11,9 +11,12 @@ from latex2mathml.converter import convert as to_mathml
 from markupsafe import Markup
 
 from dpproof import __version__
-from dpproof.cli.show import at_least, at_most, figure, own_remarks
-from dpproof.report import plots
-from dpproof.report.ledger import ClaimLedger, PaperLedger
+from dpproof.cli.show import COLOURS, at_least, at_most, figure, own_remarks
+from dpproof.report import coverage, graph, plots
+from dpproof.report.formal import claim_text
+from dpproof.report.ledger import ClaimLedger, Deployment, PaperLedger
+from dpproof.report.notes import notes_of
+from dpproof.report.recorded import recorded
 
 __all__ = ["render", "write_report"]
 
@@ -37,15 +40,28 @@ def _svg(text: str) -> Markup:
 
 
 _ENVIRONMENT.filters.update(
-    at_least=at_least, at_most=at_most, figure=figure, remarks=own_remarks, formula=_formula
+    at_least=at_least,
+    at_most=at_most,
+    figure=figure,
+    remarks=own_remarks,
+    formula=_formula,
+    claim=claim_text,
+    notes=notes_of,
 )
 
 
 def render(*, papers: Sequence[PaperLedger] = (), claims: Sequence[ClaimLedger] = ()) -> str:
     """The page as text."""
     template = _ENVIRONMENT.get_template("report.html.j2")
+    shown = [_paper(ledger) for ledger in papers]
+    places = {entry["id"] for ledger in papers for entry in ledger.statements}
+    total = coverage.coverage(entry for ledger in papers for entry in ledger.statements)
     return template.render(
-        version=__version__, papers=[_paper(ledger) for ledger in papers], claims=list(claims)
+        version=__version__,
+        papers=shown,
+        places=places,
+        total=coverage.line(total) if len(papers) > 1 else None,
+        claims=list(claims),
     )
 
 
@@ -61,18 +77,49 @@ def write_report(folder: Path, **ledgers: Any) -> Path:
 
 def _paper(ledger: PaperLedger) -> dict[str, Any]:
     """What the template needs of one paper: the ledger, the statements' texts, the pictures."""
-    from proofs_check.registry import lookup
+    from proofs_check.registry import BOOKS, lookup
 
-    paper = ledger.paper
-    where = (paper.mechanism, paper.parameters, paper.adjacency)
+    paper, prefix = ledger.paper, BOOKS[ledger.paper.name].prefix
+    share = coverage.coverage(ledger.statements, f"{prefix}.")
     return {
         "ledger": ledger,
         "paper": paper,
+        "share": coverage.line(share) if share.statements else None,
+        "undecided": share.undecided,
         "statements": [(entry, lookup(entry["id"])) for entry in ledger.statements],
-        "growth": _svg(plots.growth(*where, paper.delta, "episodes")),
-        "profile": _svg(plots.profile(*where)),
+        "corrects": _corrects(ledger),
+        "graph": _graph(ledger, prefix),
+        **_plots(paper.deployment),
         "derivation": [_formula(step) for step in _derivation(paper.name)],
     }
+
+
+def _plots(deployment: Deployment | None) -> dict[str, Markup]:
+    if deployment is None:
+        return {}
+    where = (deployment.mechanism, deployment.parameters, deployment.adjacency)
+    return {
+        "growth": _svg(plots.growth(*where, deployment.delta, deployment.along)),
+        "profile": _svg(plots.profile(*where)),
+    }
+
+
+def _graph(ledger: PaperLedger, prefix: str) -> Markup:
+    """What rests on what; the verdicts of other papers' statements as recorded."""
+    own = {entry["id"]: entry["verdict"] for entry in ledger.statements}
+    known = {name: verdict for name, verdict in recorded().items() if verdict in COLOURS}
+    drawn = graph.edges(prefix)
+    verdicts = {name: own.get(name, known.get(name, "OPEN")) for name in graph.names(drawn)}
+    return _svg(graph.svg(drawn, verdicts, prefix, own))
+
+
+def _corrects(ledger: PaperLedger) -> dict[str, list[str]]:
+    """Statement -> what it corrects."""
+    found: dict[str, list[str]] = {}
+    for entry in ledger.statements:
+        if entry["corrected_by"]:
+            found.setdefault(entry["corrected_by"], []).append(entry["id"])
+    return found
 
 
 def _derivation(paper: str) -> Sequence[str]:

@@ -16,34 +16,69 @@ from accountant.notions import ZCDP, GaussianDP, Guarantee, ends_of
 from dpproof import answers, auditing
 from dpproof.report.recorded import departures
 
-__all__ = ["PAPERS", "ClaimLedger", "Paper", "PaperLedger", "check_claim", "check_paper"]
+__all__ = ["PAPERS", "ClaimLedger", "Deployment", "Paper", "PaperLedger", "check_claim", "check_paper"]
 
 Answer = Mapping[str, Any]
 Stage = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Paper:
-    """One paper of the corpus: what it is called, and the sizes its page quotes."""
+class Deployment:
+    """A mechanism at the sizes that a paper's page quotes."""
 
-    name: str
-    title: str
-    citation: str
     mechanism: str
     parameters: Mapping[str, Any]
     adjacency: Adjacency
     delta: str
+    along: str
+    """The parameter that the plot of epsilon runs along."""
 
 
+@dataclass(frozen=True)
+class Paper:
+    """One paper of the corpus: what it is called, and its mechanism if it has an accountant here."""
+
+    name: str
+    title: str
+    citation: str
+    deployment: Deployment | None = None
+    audited: bool = False
+    """Whether the cases of the audit corpus are about it."""
+
+
+_SIZES = {"states": 6, "actions": 2, "horizon": 20, "episodes": 1000}
 PAPERS = (
     Paper(
         "rlsvi",
         "Randomized Least Squares Value Iteration itself is Joint Differentially Private",
         "Lu, Gajane, Bai and Talebi, arXiv:2606.01952v1",
-        "rlsvi",
-        {"states": 6, "actions": 2, "horizon": 20, "episodes": 1000},
-        Adjacency.REWARDS_ONLY,
-        "1e-6",
+        Deployment("rlsvi", _SIZES, Adjacency.REWARDS_ONLY, "1e-6", "episodes"),
+        audited=True,
+    ),
+    Paper(
+        "private-ucb",
+        "Differentially private regret minimization in episodic Markov decision processes",
+        "Chowdhury and Zhou, AAAI 2022",
+    ),
+    Paper(
+        "sdp-pe",
+        "Near-optimal reinforcement learning with shuffle differential privacy",
+        "Bai, Talebi, Zhao, Cheng and Chen, 2026",
+    ),
+    Paper(
+        "policy-evaluation",
+        "Differentially private policy evaluation",
+        "Balle, Gomrokchi and Precup, ICML 2016, arXiv:1603.02010v1",
+    ),
+    Paper(
+        "expert",
+        "Preserving expert-level privacy in offline reinforcement learning",
+        "Sharma, Vinod, Thakurta, Agarwal, Balle, Dann and Raghuveer, 2024",
+    ),
+    Paper(
+        "classic",
+        "The theorems that the papers and this project build on",
+        "Quoted or proved here; each with its source",
     ),
 )
 
@@ -54,7 +89,8 @@ class PaperLedger:
 
     paper: Paper
     statements: Sequence[Answer]
-    account: Answer
+    account: Answer | None
+    """None if the paper's mechanism has no accountant here."""
     audits: Sequence[Answer]
     departures: Sequence[str]
 
@@ -63,7 +99,7 @@ class PaperLedger:
         return {
             "paper": self.paper.name,
             "statements": list(self.statements),
-            "account": dict(self.account),
+            "account": None if self.account is None else dict(self.account),
             "audits": list(self.audits),
             "departures": list(self.departures),
         }
@@ -72,7 +108,7 @@ class PaperLedger:
 def check_paper(
     paper: Paper, stage: Stage = lambda _text: None, *, seed: int = 0, executor: Executor | None = None
 ) -> PaperLedger:
-    """Verify every statement of a paper, account for its mechanism, audit its cases.
+    """Verify every statement of a paper; account for its mechanism and audit its cases, if it has any.
 
     ``departures`` says what did not come out as recorded: a verdict, or a case of the corpus.
     """
@@ -81,12 +117,12 @@ def check_paper(
 
     stage(f"{paper.name}: checking certificates")
     statements = answers.verify(ids_named(paper.name))["statements"]
-    stage(f"{paper.name}: accounting")
-    accountant = accountant_for(paper.mechanism)
-    parameters = accountant.parameters.read(paper.parameters)
-    account = answers.account(accountant, parameters, paper.adjacency, delta=paper.delta)
+    account = None
+    if paper.deployment is not None:
+        stage(f"{paper.name}: accounting")
+        account = _account(paper.deployment)
     audits, missed = [], []
-    for case in auditing.corpus_cases():
+    for case in auditing.corpus_cases() if paper.audited else ():
         stage(f"{paper.name}: auditing {case.name}")
         evidence = case.audit(seed=seed, executor=executor)
         expected = {"expected": case.expected.value, "reason": case.reason}
@@ -96,6 +132,12 @@ def check_paper(
     return PaperLedger(
         paper, statements, account, audits, [*departures(statements, f"{BOOKS[paper.name].prefix}."), *missed]
     )
+
+
+def _account(deployment: Deployment) -> Answer:
+    accountant = accountant_for(deployment.mechanism)
+    parameters = accountant.parameters.read(deployment.parameters)
+    return answers.account(accountant, parameters, deployment.adjacency, delta=deployment.delta)
 
 
 @dataclass(frozen=True)

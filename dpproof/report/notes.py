@@ -24,8 +24,12 @@ import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["FOLDER", "Entry", "entries", "fingerprint", "main", "notes_on", "stale", "updated"]
+if TYPE_CHECKING:
+    from proofs_check.statement import Statement
+
+__all__ = ["FOLDER", "Entry", "entries", "fingerprint", "main", "notes_of", "stale", "updated"]
 
 FOLDER = Path(__file__).resolve().parent.parent.parent / "docs" / "notes"
 _BEGIN, _END = "---\nfunctions:\n", "---\n"
@@ -161,9 +165,11 @@ def updated(text: str) -> str:
     return _BEGIN + "".join(lines) + _END + text.removeprefix(_BEGIN).partition(_END)[2]
 
 
-def notes_on(identity: str) -> list[str]:
-    """The notes that speak of a statement: by their header, or by its name anywhere in the text."""
-    return [name for name, text in _texts() if identity in text]
+def notes_of(statement: Statement) -> list[str]:
+    """The notes that belong to a statement: it names them, or they name it (in the header or the text)."""
+    said = [statement.says, statement.not_covered, *statement.rules, *statement.reading]
+    words = " ".join([*said, *(x.note for x in statement.obligations)])
+    return [name for name, text in _texts() if f"notes/{name}" in words or statement.id in text]
 
 
 @lru_cache(maxsize=1)

@@ -7,38 +7,134 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from accountant.accounted import CATALOGUE, accountant_for
-from dpproof.cli.show import remarks
+from dpproof.cli.show import own_remarks
+from dpproof.report import coverage, graph
+from dpproof.report.formal import claim_text
+from dpproof.report.notes import notes_of
 
-__all__ = ["ledger", "main", "parameters"]
+__all__ = ["ledger", "main", "pages", "parameters"]
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
+Entry = Mapping[str, Any]
 
 
-def ledger() -> str:
-    """Every statement with its verdict, method, remarks and dependencies, as Markdown."""
-    from proofs_check.registry import as_json, lookup, verify
+def _verified() -> dict[str, Entry]:
+    from proofs_check.registry import as_json, verify
 
-    lines = ["# The ledger", "", "Every statement, with the verdict its certificates give. Generated.", ""]
-    for result in verify():
-        entry, statement = as_json(result), lookup(result.id)
-        lines += [
-            f"## {entry['id']}: {entry['verdict']}",
-            "",
-            f"**{entry['title']}** ({statement.source})",
-            "",
-        ]
-        lines += [*([f"$$ {statement.latex} $$", ""] if statement.latex else []), statement.says, ""]
-        lines += [f"- {line}" for line in remarks(entry)]
-        lines += [f"- not covered: {entry['not_covered']}"]
-        if entry["depends_on"]:
-            lines += [f"- rests on: {', '.join(entry['depends_on'])}"]
-        if entry["certificate"]:
-            lines += [f"- {entry['method']}; certificates: {entry['certificate']}"]
-        lines += [""]
-    return "\n".join(lines)
+    return {result.id: as_json(result) for result in verify()}
+
+
+def ledger(found: Mapping[str, Entry]) -> str:
+    """The overview: how to read the ledger, and what is known of each paper."""
+    from dpproof.report.ledger import PAPERS
+    from proofs_check.registry import BOOKS
+
+    lines = [*_HOW_TO_READ, *_HEADING]
+    for paper in PAPERS:
+        share = coverage.coverage(found.values(), f"{BOOKS[paper.name].prefix}.")
+        lines.append(f"| [{paper.title}](ledger/{paper.name}.md) | {_shares(share)} |")
+    lines.append(f"| all | {_shares(coverage.coverage(found.values()))} |")
+    return "\n".join([*lines, ""])
+
+
+_HOW_TO_READ = (
+    "# The ledger",
+    "",
+    "Every statement of the papers, with the verdict that its certificates give. Generated: `make docs`.",
+    "",
+    "PROVED, REFUTED (with the point), PROVED ON A SUBDOMAIN (with the domain): every number rests on a",
+    "certificate that the kernel re-checks. PROVED GIVEN: beside certificates it assumes the named rules.",
+    "ASSUMED: quoted, or a definition. OPEN: not decided. *Read as* lists the definitions that the formal",
+    "claims unfold and how they combine; *not covered* what the claims leave out. The counts are over the",
+    "statements that the papers number (`proofs_check/papers/ids.txt`); one is decided if all its parts are.",
+    "",
+)
+_HEADING = (
+    "| paper | statements | decided | without named rules | quoted theorems decided |",
+    "|---|---:|---:|---:|---:|",
+)
+
+
+def _shares(share: coverage.Share) -> str:
+    if not share.statements:
+        return "- | - | - | -"
+    return (
+        f"{share.statements} | {len(share.decided)} | {len(share.outright)} | "
+        f"{len(share.quoted_decided)} of {share.quoted}"
+    )
+
+
+def _page(name: str, title: str, citation: str, prefix: str, found: Mapping[str, Entry]) -> str:
+    """One paper: counts, table, graph, and a block for each statement."""
+    own = [entry for key, entry in found.items() if key.startswith(f"{prefix}.")]
+    share = coverage.coverage(found.values(), f"{prefix}.")
+    lines = [f"# {title}", "", f"{citation}. Generated; [all papers](../ledger.md).", ""]
+    lines += [f"{coverage.line(share)}.", ""] if share.statements else []
+    lines += [f"Not decided: {', '.join(share.undecided)}.", ""] if share.undecided else []
+    lines += ["| statement | kind | verdict | method | Coq | corrected by |", "|---|---|---|---|---|---|"]
+    lines += [_row(entry, prefix) for entry in own]
+    lines += ["", "What rests on what (statements of other pages dashed; parts are drawn in):", ""]
+    lines += [f"![What rests on what]({name}.svg)", ""]
+    return "\n".join([*lines, *(line for entry in own for line in _block(entry, prefix, found))])
+
+
+def _row(entry: Entry, prefix: str) -> str:
+    corrected = _link(entry["corrected_by"], prefix) if entry["corrected_by"] else ""
+    plain = (entry["kind"], entry["verdict"], entry["method"] or "", entry["coq"])
+    cells = (_link(entry["id"], prefix), *plain, corrected)
+    return f"| {' | '.join(cells)} |"
+
+
+def _link(identity: str, prefix: str) -> str:
+    """A link to a statement, on this page or another."""
+    from proofs_check.registry import BOOKS
+
+    theirs = identity.split(".")[0]
+    page = next(name for name, book in BOOKS.items() if book.prefix == theirs)
+    return f"[{identity}]({'' if theirs == prefix else f'{page}.md'}#{identity})"
+
+
+def _block(entry: Entry, prefix: str, found: Mapping[str, Entry]) -> Iterator[str]:
+    """Everything about one statement."""
+    from proofs_check.registry import lookup
+
+    statement = lookup(entry["id"])
+    yield from (f'<a id="{entry["id"]}"></a>', "", f"## {entry['id']}: {entry['verdict']}", "")
+    yield from (f"**{entry['title']}** ({entry['kind']}; {statement.source})", "")
+    yield from ([f"$$ {statement.latex} $$", ""] if statement.latex else [])
+    yield from (statement.says, "")
+    yield from (f"- {line}" for line in own_remarks(entry))
+    yield from (f"- corrects: {_link(name, prefix)}" for name in _corrected(entry["id"], found))
+    yield from (f"- read as: {text}" for text in entry["read_as"])
+    yield from (f"- given: {text}" for text in entry["assumptions"])
+    yield f"- not covered: {entry['not_covered']}"
+    for word, names in (("rests on", statement.rests_on), ("parts", statement.parts)):
+        if names:
+            yield f"- {word}: {', '.join(_link(name, prefix) for name in names)}"
+    if found_notes := notes_of(statement):
+        yield f"- proof: {', '.join(f'[{name}](../notes/{name})' for name in found_notes)}"
+    if entry["method"]:
+        yield f"- {entry['method']}; Coq: {entry['coq']}"
+    yield from _obligations(statement)
+    yield ""
+
+
+def _corrected(identity: str, found: Mapping[str, Entry]) -> list[str]:
+    return [name for name, entry in found.items() if entry["corrected_by"] == identity]
+
+
+def _obligations(statement: Any) -> Iterator[str]:
+    from proofs_check.registry import certificate_path
+
+    for x in statement.obligations:
+        path = certificate_path(statement, x).as_posix()
+        yield f"- [`{x.name}`](../../{path}): {x.note}"
+        yield f"  `{claim_text(x.claim)}`"
 
 
 def parameters() -> str:
@@ -62,15 +158,28 @@ def parameters() -> str:
     return "\n".join(lines)
 
 
-PAGES = {"ledger.md": ledger, "parameters.md": parameters}
+def pages() -> dict[str, str]:
+    """Path below ``docs`` -> what the page says."""
+    from dpproof.report.ledger import PAPERS
+    from proofs_check.registry import BOOKS
+
+    found = _verified()
+    verdicts = {name: entry["verdict"] for name, entry in found.items()}
+    made = {"ledger.md": ledger(found), "parameters.md": parameters()}
+    for paper in PAPERS:
+        prefix = BOOKS[paper.name].prefix
+        made[f"ledger/{paper.name}.md"] = _page(paper.name, paper.title, paper.citation, prefix, found)
+        made[f"ledger/{paper.name}.svg"] = graph.svg(graph.edges(prefix), verdicts, prefix)
+    return made
 
 
 def main(arguments: list[str]) -> int:
     """Write the pages, or with ``--check`` compare: 1 if one is out of date."""
     stale = 0
-    for name, make in PAGES.items():
-        path, text = DOCS / name, make()
+    for name, text in pages().items():
+        path = DOCS / name
         if "--check" not in arguments:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         elif not path.is_file() or path.read_text(encoding="utf-8") != text:
             print(f"docs/{name} is out of date: make docs", file=sys.stderr)

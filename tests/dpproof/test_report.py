@@ -13,7 +13,7 @@ from accountant.claims import Claim
 from dpproof.report import ledger
 from dpproof.report.html import render, write_report
 from dpproof.report.ledger import PAPERS, ClaimLedger, check_paper
-from proofs_check.registry import statement_ids
+from proofs_check.registry import BOOKS, statement_ids
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 ATTACKS = [
@@ -159,7 +159,33 @@ def test_a_departure_is_shown_first(papers):
     (paper,) = papers
     changed = ledger.PaperLedger(paper.paper, paper.statements, paper.account, paper.audits, ["x: other"])
     assert "Not as recorded: x: other" in render(papers=[changed])
-    assert "Not as recorded" not in render(papers=papers)
+    kept = ledger.PaperLedger(paper.paper, paper.statements, paper.account, paper.audits, [])
+    assert "Not as recorded" not in render(papers=[kept])
+
+
+def test_a_paper_without_an_accountant_shows_its_statements():
+    (paper,) = (x for x in PAPERS if x.name == "expert")
+    found = check_paper(paper)
+    assert (found.account, found.audits) == (None, [])
+    assert found.as_json()["account"] is None
+    page = Outline(render(papers=[found]))
+    places = {value for name, value in page.attributes if name == "id"}
+    assert set(statement_ids("expert.")) <= places
+    anchors = {value[1:] for name, value in page.attributes if name == "href"}
+    assert anchors <= places
+
+
+def test_every_book_has_its_row():
+    assert [paper.name for paper in PAPERS] == list(BOOKS)
+
+
+def test_definitions_unfolded_formal_claims_and_notes_are_shown(page):
+    text = " ".join(" ".join(Outline(page).text).split())
+    assert "a trajectory meets a cell of step h at most once" in text
+    assert "E(a*b)" in text
+    assert "docs/notes/rlsvi_billboard.md" in text
+    assert "7 of 7 statements decided (100%)" in text
+    assert "corrects rlsvi.lemma6" in text
 
 
 def test_an_audit_after_a_violation_is_shown(papers):

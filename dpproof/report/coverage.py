@@ -1,0 +1,117 @@
+"""How much of the papers is decided: shares over the list of ids that each paper's statements are held to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import proofs_check
+
+__all__ = ["DECIDED", "Item", "Share", "coverage", "items", "line"]
+
+Answer = Mapping[str, Any]
+IDS = Path(proofs_check.__file__).parent / "papers" / "ids.txt"
+DECIDED = frozenset({"PROVED", "PROVED GIVEN", "PROVED ON A SUBDOMAIN", "REFUTED"})
+
+
+@dataclass(frozen=True)
+class Item:
+    """One row of the list: an id with its kind, and other ids under which the paper prints the same."""
+
+    id: str
+    kind: str
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def prefix(self) -> str:
+        """How the ids of its paper begin."""
+        return self.id.split(".")[0]
+
+
+@dataclass(frozen=True)
+class Share:
+    """What is known about one paper, or all of them, counted over the list's rows."""
+
+    statements: int
+    """Rows of kind statement: the ones that are counted."""
+    decided: tuple[str, ...]
+    """Those with a certificate for every part: proved, proved on a subdomain, proved given, refuted."""
+    outright: tuple[str, ...]
+    """Those of ``decided`` that assume nothing: refuted, or proved without a named rule."""
+    undecided: tuple[str, ...]
+    """The others: open, assumed or not registered."""
+    quoted: int
+    """Rows of kind quoted: theorems of other works."""
+    quoted_decided: tuple[str, ...]
+    """Those of them that are proved or refuted here all the same."""
+
+
+@lru_cache(maxsize=1)
+def items() -> tuple[Item, ...]:
+    """The rows of the list.
+
+    >>> items()[2]
+    Item(id='rlsvi.lemma6', kind='statement', aliases=())
+    """
+    rows = (line.split() for line in IDS.read_text(encoding="utf-8").splitlines())
+    return tuple(Item(row[0], row[1], tuple(row[2:])) for row in rows if row and not row[0].startswith("#"))
+
+
+def coverage(found: Iterable[Answer], prefix: str = "") -> Share:
+    """The shares of the papers whose ids begin with ``prefix``, given ``dpproof verify``'s statements."""
+    known = {entry["id"]: entry for entry in found}
+    rows = [item for item in items() if item.id.startswith(prefix)]
+    statements = [item.id for item in rows if item.kind == "statement"]
+    quoted = [item.id for item in rows if item.kind == "quoted"]
+    decided = tuple(name for name in statements if _holds(name, known, _decided))
+    return Share(
+        len(statements),
+        decided,
+        tuple(name for name in decided if _holds(name, known, _outright)),
+        tuple(name for name in statements if name not in decided),
+        len(quoted),
+        tuple(name for name in quoted if _holds(name, known, _decided)),
+    )
+
+
+def _parts(name: str, known: Mapping[str, Answer]) -> list[Answer]:
+    """The id's own entry and its parts: what the paper says, corrections of this project aside."""
+    rows = {item.id for item in items()}
+    below = (x for key, x in known.items() if key.startswith(f"{name}.") and key not in rows)
+    own = [known[name]] if name in known else []
+    return [*own, *(x for x in below if x["kind"] in ("statement", "quoted"))]
+
+
+def _holds(name: str, known: Mapping[str, Answer], test: Any) -> bool:
+    parts = _parts(name, known)
+    return bool(parts) and all(test(x) for x in parts)
+
+
+def _decided(entry: Answer) -> bool:
+    return entry["verdict"] in DECIDED
+
+
+def _outright(entry: Answer) -> bool:
+    """A domain hides no assumption: what is proved on a subdomain given a rule is given."""
+    return entry["verdict"] == "REFUTED" or (_decided(entry) and not entry["assumptions"])
+
+
+def line(share: Share) -> str:
+    """One line for people.
+
+    >>> line(Share(4, ("a", "b", "c"), ("a",), ("d",), 2, ("q",)))
+    '3 of 4 statements decided (75%), 1 without named rules (25%); 1 of 2 quoted theorems decided'
+    """
+    decided, outright = len(share.decided), len(share.outright)
+    return (
+        f"{decided} of {share.statements} statements decided ({_percent(decided, share.statements)}), "
+        f"{outright} without named rules ({_percent(outright, share.statements)}); "
+        f"{len(share.quoted_decided)} of {share.quoted} quoted theorems decided"
+    )
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part // whole}%" if whole else "-"

@@ -1,0 +1,151 @@
+"""What rests on what, drawn: a layered graph as SVG, the same bytes for the same statements.
+
+A statement stands to the right of everything that it rests on. A part that no other statement rests on is
+drawn inside its whole; statements without a neighbour are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+__all__ = ["Edges", "colour", "edges", "layers", "names", "svg"]
+
+Edges = Mapping[str, Sequence[str]]
+"""Statement -> what it rests on."""
+WIDTH, HEIGHT, ACROSS, DOWN, MARGIN = 190, 24, 60, 10, 12
+SWEEPS = 6
+_COLOURS = {
+    "PROVED": "#d8f0de",
+    "PROVED GIVEN": "#eef3d0",
+    "PROVED ON A SUBDOMAIN": "#fdeccd",
+    "REFUTED": "#f9d7d4",
+    "ASSUMED": "#dbe8f2",
+    "OPEN": "#e6e0f0",
+}
+
+
+def colour(verdict: str) -> str:
+    """The fill of a box."""
+    return _COLOURS[verdict]
+
+
+def edges(prefix: str) -> dict[str, list[str]]:
+    """The graph of a paper: its statements with their parts drawn in, and what they rest on directly."""
+    from proofs_check.registry import lookup, statement_ids
+
+    own = statement_ids(f"{prefix}.")
+    needed = {(x, name) for name in own for x in lookup(name).rests_on}
+    inside = {
+        part: name
+        for name in own
+        for part in lookup(name).parts
+        if part.startswith(f"{name}.") and all(y in lookup(name).parts for x, y in needed if x == part)
+    }
+    graph: dict[str, list[str]] = {}
+    for name in own:
+        entry, box = lookup(name), _box(name, inside)
+        below = (_box(x, inside) for x in (*entry.rests_on, *entry.parts))
+        graph.setdefault(box, []).extend(x for x in below if x != box)
+    return {name: list(dict.fromkeys(below)) for name, below in graph.items()}
+
+
+def names(graph: Edges) -> list[str]:
+    """Every statement of a graph."""
+    return list(dict.fromkeys([*graph, *(x for below in graph.values() for x in below)]))
+
+
+def _box(name: str, inside: Mapping[str, str]) -> str:
+    while name in inside:
+        name = inside[name]
+    return name
+
+
+def layers(graph: Edges) -> list[list[str]]:
+    """The boxes by column: longest ways first, then ordered so that lines cross little.
+
+    >>> layers({"c": ["b"], "b": ["a"], "alone": []})
+    [['a'], ['b'], ['c']]
+    """
+    linked = {name for name, below in graph.items() if below} | {x for below in graph.values() for x in below}
+    depth: dict[str, int] = {}
+    for name in graph:
+        _depth(name, graph, depth, ())
+    columns: list[list[str]] = [[] for _ in range(max((depth[x] + 1 for x in linked), default=0))]
+    for name in depth:
+        if name in linked:
+            columns[depth[name]].append(name)
+    return _untangled(columns, graph)
+
+
+def _depth(name: str, graph: Edges, known: dict[str, int], path: tuple[str, ...]) -> int:
+    if name not in known:
+        below = [x for x in graph.get(name, ()) if x not in path]  # merged boxes may close a circle
+        known[name] = 1 + max((_depth(x, graph, known, (*path, name)) for x in below), default=-1)
+    return known[name]
+
+
+def _untangled(columns: list[list[str]], graph: Edges) -> list[list[str]]:
+    """Sort each column by the mean place of its neighbours, from both sides in turn."""
+    around: dict[str, list[str]] = {}
+    for name, below in graph.items():
+        for x in below:
+            around.setdefault(name, []).append(x)
+            around.setdefault(x, []).append(name)
+    for sweep in range(SWEEPS):
+        for column in columns if sweep % 2 == 0 else reversed(columns):
+            place = {name: i / max(len(c), 1) for c in columns for i, name in enumerate(c)}
+            mean = {name: sum(place[x] for x in around[name]) / len(around[name]) for name in column}
+            column.sort(key=mean.__getitem__)
+    return columns
+
+
+def svg(graph: Edges, verdicts: Mapping[str, str], prefix: str, linked: Iterable[str] = ()) -> str:
+    """The drawing; boxes in ``linked`` lead to the anchor of their id."""
+    columns, anchors = layers(graph), frozenset(linked)
+    tall = max(map(len, columns), default=0)
+    places = {
+        name: (MARGIN + i * (WIDTH + ACROSS), MARGIN + j * (HEIGHT + DOWN) + _above(len(column), tall))
+        for i, column in enumerate(columns)
+        for j, name in enumerate(column)
+    }
+    width = 2 * MARGIN + len(columns) * (WIDTH + ACROSS) - ACROSS
+    height = 2 * MARGIN + tall * (HEIGHT + DOWN) - DOWN
+    lines = [_line(places[x], places[name]) for name, below in graph.items() for x in below if x in places]
+    boxes = [_boxed(name, at, verdicts[name], prefix, name in anchors) for name, at in places.items()]
+    return "\n".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="img" font-family="system-ui, sans-serif" font-size="11">',
+        "<title>What rests on what: each statement stands to the right of what it rests on</title>",
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+        *lines, *boxes, "</svg>\n",
+    ])  # fmt: skip
+
+
+def _above(few: int, tall: int) -> int:
+    """How far down a shorter column begins."""
+    return (tall - few) * (HEIGHT + DOWN) // 2
+
+
+def _line(start: tuple[int, int], end: tuple[int, int]) -> str:
+    (x, y), (u, v) = start, end
+    x, y, v = x + WIDTH, y + HEIGHT // 2, v + HEIGHT // 2
+    bend = max(ACROSS, (u - x) // 2)
+    curve = f"M{x} {y} C{x + bend} {y} {u - bend} {v} {u} {v}"
+    return f'<path d="{curve}" fill="none" stroke="#7a838e" stroke-width="1"/>'
+
+
+def _boxed(name: str, at: tuple[int, int], verdict: str, prefix: str, linked: bool) -> str:
+    (x, y), own = at, name.startswith(f"{prefix}.")
+    label = name.removeprefix(f"{prefix}.") if own else name
+    edge = "" if own else ' stroke-dasharray="3 2"'
+    inner = (
+        f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="4" fill="{colour(verdict)}" '
+        f'stroke="#5b6470"{edge}/><text x="{x + WIDTH // 2}" y="{y + 16}" text-anchor="middle" '
+        f'fill="#1c1f23">{escape(_short(label))}<title>{escape(name)}: {escape(verdict)}</title></text>'
+    )
+    return f'<a href="#{escape(name)}">{inner}</a>' if linked else f"<g>{inner}</g>"
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= 32 else f"{label[:31]}…"
