@@ -13,7 +13,7 @@ __all__ = ["PAPER", "PUBLISHED", "VERSION"]
 
 PAPER, VERSION = "SDP-PE (Bai, Talebi, Zhao, Cheng and Chen)", " (2026)"
 _DOMAIN = {"tau": "(0, inf)", "epsilon": "(0, 1)", "beta": "(0, 1)"}
-_STATEMENT, _ITEM = "classic.printed_threshold", "Lemma 10 (proof, step 1)"
+_STATEMENT, _ITEM = "sdp.lemma10.privacy.sum", "Lemma 10 (proof, step 1)"
 
 
 def _entry(formula: str, name: str, text: str) -> PublishedFormula:
