@@ -72,6 +72,12 @@ _COVER = Obligation(
     mutation=make_claim({}, "E(a) + E(b) >= E(u)", "a + b + c >= u", random=_THREE),
 )  # fmt: skip
 
+_BEYOND = {"K": "[1, inf)", "m": "[0, inf)", "r": "[3/2, 8/3]"}
+_WIDE = (
+    Obligation("wide", make_claim(_BEYOND, "K*(sqrt(2/3)*sqrt(8*r)) - m*log(3) >= K*r", "K >= m"), "h^2 = 2/3: h t - m log 3 >= lam for lam = K r",
+               have("sqrt(2/3)*sqrt(8*r) - log(3) >= r", mono("r", -1, RANGE), positive(("K", 1), ("log(3)", 0))), mutation=make_claim(_BEYOND, "K*(sqrt(2/3)*sqrt(8*r)) - m*log(3) >= 11/10*K*r", "K >= m")),
+)  # fmt: skip
+
 _EVENT = "exp(2*S*A*H*log(1 - exp(-({first}))) + S**2*A*H*log(1 - exp(-({second})))) >= 1 - delta"
 _SIZES = ("S", "A", "H")
 
@@ -191,7 +197,7 @@ LOCAL = (
     Statement(
         "ucb.lemma5_4.utility", "statement", "LOCAL-PRIVATIZER satisfies Assumption 1", source("Lemma 5.4", "ucb.lemma5_4.utility"),
         "For every delta in (0, 1] the levels E1 = (3H/eps) sqrt(8 K log(6SAT/delta)) and E2 with 6S^2AT are said to hold with probability 1 - delta. "
-        "They do for log(6 S^2 A T/delta) <= 3K/2, and fail at S = A = H = 1, K = 2, delta = 10^-8.",
+        "They do for log(6 S^2 A T/delta) <= 8K/3, and fail at S = A = H = 1, K = 2, delta = 10^-8.",
         r"E_1=\frac{3H}{\varepsilon}\sqrt{8K\log(6SAT/\delta)}",
         parts=("ucb.lemma5_4.utility.printed", "ucb.lemma5_4.utility.domain"), corrected_by="ucb.local_error",
         not_covered="delta between the part that is refuted and the domain that is proved, for other sizes",
@@ -210,11 +216,11 @@ LOCAL = (
     ),
     Statement(
         "ucb.lemma5_4.utility.domain", "project", "Where the printed levels of the LOCAL-PRIVATIZER hold", source("Lemma 5.4", "ucb.lemma5_4.utility"),
-        "If log(6 S^2 A T/delta) <= 3K/2, the printed levels hold with probability 1 - delta (natural logarithm; to base 2 they are larger).",
-        r"\sqrt{8K\lambda},\quad h^2=\lambda/(2K)\le3/4",
-        (_LOG, *_SMALL, _units("lemma5_4", "K", "1"), _BUDGET, _COVER), ("ucb.laplace_sum",),
-        reading=(_SIDES, _UNION, "L = K: the count before episode k has m = k - 1 <= K noises; h^2 = lam/(2K) <= 3/4",),
-        domain="2*log(6*S^2*A*K*H/delta) <= 3*K",
+        "If log(6 S^2 A T/delta) <= 8K/3, the printed levels hold with probability 1 - delta (natural logarithm; to base 2 they are larger).",
+        r"\sqrt{8K\lambda},\quad h^2=\min(\lambda/(2K),2/3)",
+        (_LOG, *_SMALL, *_WIDE, _units("lemma5_4", "K", "1"), _BUDGET, _COVER), ("ucb.laplace_sum",),
+        reading=(_SIDES, _UNION, "L = K: the count before episode k has m = k - 1 <= K noises; for lam <= 3K/2 h^2 = lam/(2K) is at most 3/4, for lam = K r beyond it h^2 = 2/3"),
+        domain="3*log(6*S^2*A*K*H/delta) <= 8*K",
         not_covered="sizes outside the domain, where ucb.local_error gives other levels",
     ),
     Statement(

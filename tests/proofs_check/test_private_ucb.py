@@ -136,9 +136,10 @@ def test_central_levels_hold_at_the_border_of_the_domain(episodes):
 
 @pytest.mark.parametrize("episodes", [2, 5, 40])
 def test_local_levels_hold_at_the_border_of_the_domain(episodes):
-    lam = 1.5 * episodes
-    exact = 2 * float(laplace_sum_tail(episodes, level(episodes, lam)).upper())
-    assert exact <= 2 * math.exp(-lam)
+    for rate in (0.5, 1.5, 2, 8 / 3):
+        lam = rate * episodes
+        exact = 2 * float(laplace_sum_tail(episodes, level(episodes, lam)).upper())
+        assert exact <= 2 * math.exp(-lam)
 
 
 ROOT = 3 * math.sqrt(2 * math.log(64 / 0.05))
