@@ -35,19 +35,24 @@ def edges(prefix: str) -> dict[str, list[str]]:
     from proofs_check.registry import lookup, statement_ids
 
     own = statement_ids(f"{prefix}.")
-    needed = {(x, name) for name in own for x in lookup(name).rests_on}
-    inside = {
-        part: name
-        for name in own
-        for part in lookup(name).parts
-        if part.startswith(f"{name}.") and all(y in lookup(name).parts for x, y in needed if x == part)
-    }
+    inside = _drawn_in(own)
     graph: dict[str, list[str]] = {}
     for name in own:
         entry, box = lookup(name), _box(name, inside)
         below = (_box(x, inside) for x in (*entry.rests_on, *entry.parts))
         graph.setdefault(box, []).extend(x for x in below if x != box)
     return {name: list(dict.fromkeys(below)) for name, below in graph.items()}
+
+
+def _drawn_in(own: Sequence[str]) -> dict[str, str]:
+    """Part -> whole, for the parts on which nothing rests but other parts that are drawn in."""
+    from proofs_check.registry import lookup
+
+    needed = [(x, name) for name in own for x in lookup(name).rests_on]
+    inside = {part: name for name in own for part in lookup(name).parts if part.startswith(f"{name}.")}
+    while beside := {x for x, name in needed if x in inside and inside.get(name) != inside[x]}:
+        inside = {part: whole for part, whole in inside.items() if part not in beside}
+    return inside
 
 
 def names(graph: Edges) -> list[str]:
