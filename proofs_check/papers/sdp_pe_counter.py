@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from proofs_check.hints import IDENTITY, POSITIVE, Node, expect, have, positive, taylor
 from proofs_check.papers.sdp_pe_tails import HALF, OPEN, source
-from proofs_check.statement import Obligation, Statement, formula, make_claim
+from proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
 
 __all__ = [
     "AT_BOTH",
@@ -143,4 +143,33 @@ SUM = Statement(
     reading=("a, b are densities with respect to the mean of the two laws, so that they are at most 2; s = e^epsilon'",),
 )  # fmt: skip
 
-STATEMENTS = (INTERVAL, RATIO, SUM)
+_ONE_MESSAGE = {"q": "(0, 1/2]", "s": "[1, inf)"}
+_KERNEL = {"a": "[0, 2]", "b": "[0, 2]", "c": "[0, 2]", "u": "[0, 1]"}
+
+
+def _processed(factor: str) -> Claim:
+    return make_claim(
+        {"s": "[1, inf)"}, f"s*E(b*u) + {factor}*E(c) >= E(a*u)", "s*b + c >= a", random=_KERNEL
+    )
+
+
+EXACT = Statement(
+    "sdp.lemma10.privacy.messages.exact", "project", "With sums as messages delta is 1 - tau/(2n) at every epsilon", source("Section V", "sdp.lemma10.privacy.messages"),
+    "For n > tau and every epsilon >= 0 the shuffled messages z_i of one counter have delta(epsilon) = 1 - tau/(2n), over all data of the others and both directions: no less, by the message 0 among ones, and no more, because one "
+    "user's message alone, unshuffled, has no more.",
+    r"\delta(\varepsilon)=1-\frac{\tau}{2n}\qquad(n>\tau,\;\varepsilon\ge0)",
+    (
+        Obligation("zero_to_one", make_claim(_ONE_MESSAGE, "s*(1-q) >= q"), "q = tau/(2n), s = e^epsilon: {0: 1-q, 1: q} against {1: 1-q, 2: q}: only the message 0 exceeds, by 1 - q",
+                   positive(reflect=["q"]), {"q": "1/2", "s": "1"}),
+        Obligation("one_to_zero", make_claim(_ONE_MESSAGE, "1-q >= (1-q-s*q) + q"), "the other direction: the messages 1 and 2 exceed by no more", None, {"q": "1/2", "s": "1"}),
+        Obligation("two_alone", make_claim(_ONE_MESSAGE, "1-q >= q"), "nor the message 2 alone", positive(reflect=["q"]), {"q": "1/2", "s": "1"}),
+        Obligation("shuffled", _processed("1"), "what is computed from the message and from others' data: a, b its densities, c the excess of a over s b, u the chance of an event given the message",
+                   expect([("u*(s*b+c-a)", positive(("u", 0))), ("c*(1-u)", positive(reflect=["u"]))], positive(("1", 1), ("1", 2))), mutation=_processed("99/100")),
+    ),
+    reading=(
+        "among users who all hold 1 the message 0 has chance 1 - tau/(2n) if one of them holds 0 instead, and else never: delta is no less",
+        "the densities are taken with respect to the mean of the two laws, so that they are at most 2; the others' messages and the shuffling do not depend on the user's bit",
+    ),
+)  # fmt: skip
+
+STATEMENTS = (INTERVAL, RATIO, SUM, EXACT)

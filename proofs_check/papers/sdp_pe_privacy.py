@@ -84,7 +84,7 @@ MESSAGES = Statement(
     ),
     reading=("the chance of the message 0 is 0 under D' and at least the number printed under D, so that P[M(D) in S] <= e^epsilon P[M(D') in S] + beta asks for that beta",),
     corrected_by="sdp.lemma10.privacy.as_meant",
-    not_covered="that 1 - tau/(2n) is no less than the exact delta: classic.shuffled_sums",
+    not_covered="that delta is no more than 1 - tau/(2n): sdp.lemma10.privacy.messages.exact",
 )  # fmt: skip
 
 _BIT = "[0, 1]"

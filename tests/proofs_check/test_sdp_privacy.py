@@ -195,6 +195,7 @@ VERDICTS = {
     "sdp.lemma10.privacy.ratio": "PROVED",
     "sdp.lemma10.privacy.sum": "PROVED",
     "sdp.lemma10.privacy.messages": "REFUTED",
+    "sdp.lemma10.privacy.messages.exact": "PROVED",
     "sdp.lemma10.privacy.counters": "REFUTED",
     "sdp.lemma10.privacy.families": "REFUTED",
     "sdp.lemma10.privacy.batches": "PROVED",
