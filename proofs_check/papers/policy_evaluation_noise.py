@@ -79,17 +79,21 @@ _TOP = "111/50"
 _VIEW = {"epsilon": "(0, 15]", "d": "[1, inf)", "L": "[69/100, inf)", "h": f"[0, {_TOP}]"}
 _Z, _LESS = "(6*L/(5*epsilon))", "(epsilon/(4*(d + L)))"
 _BUDGET = (f"{_LESS} >= h", "epsilon**2/(50*L) >= a**2")
-_X, _X0 = f"({_Z}*h*(1 + 61/50*h))", f"({_Z}*{_LESS}*(1 + 61/50*{_LESS}))"
+# X at h, and at the largest log ratio beta = eps/(4 (d + L))
+_X, _X0 = f"({_Z}*h*(1 + 61/50*h))", "(3*L/(10*(d + L))*(1 + 61*epsilon/(200*(d + L))))"
 _MEANS = f"{_Z}*({_Z} + 1)/(2*g)"
 _FALLS = mono("h", -1, RANGE)
 _CUTS = ("4/5", "9/10", "1", "11/10", "5/4", "7/5", "31/20", "17/10", "9/5")
+_ROOM = "(69/100 + L/5 - 183/4000*d*L*epsilon/(d + L)**2)"
+_COST = f"((6*epsilon/5 + 36*L/25)/100 + d/4*{_X0}**2)"
 _GROWTH = _halves("h", taylor("h", "0", 2), *_CUTS, last=split("h", "2", _FALLS, _FALLS))
 _WIDE = make_claim(
     _VIEW | {"a": HALF, "g": "(0, 1]"}, f"{_Z}*epsilon >= a**2*{_MEANS} - d/2*(h*{_Z} + log(g)) + L - log(2)",
     *_BUDGET, f"g == 1 - (exp(h) - 1)*{_Z}",
 )  # fmt: skip
 # The hypotheses, by number: 0 the ratio, 1 the shift, 2 g, 3 growth, 4 and 5 g from below, 6 the logarithm,
-# 7 the logarithm against h, 8 and 9 the same at the largest ratio.
+# 7 the logarithm against h, 8 to 10 the same at the largest ratio, 11 and 12 that the room left
+# pays for the shift and the square.
 _WIDE_HINT = have(
     "1 + h + 61/50*h**2 >= exp(h)", _GROWTH,
     have(f"g >= 1 - {_X}", positive(("1", 2), (_Z, 3)),
@@ -99,10 +103,11 @@ _WIDE_HINT = have(
                         positive((f"1 + ({_X} + (1 - g))/(2*g)", 4)),
                         have(f"{_X0} >= {_X}", positive((f"{_Z}*(1 + 61/50*({_LESS} + h))", 0)),
                              have(f"{_LESS}**2 >= h**2", positive((f"{_LESS} + h", 0)),
-                                  positive(("d/2", 6), ("d/2", 7), (f"d/2*61/50*{_Z}", 9),
-                                           (f"d/(4*g)*({_X0} + {_X})", 8), (_MEANS, 1),
-                                           (f"((18*epsilon/15 + 36*L/25)/100 + d/4*{_X0}**2)/(g*(1 - {_X0}))", 5),
-                                           reflect=["epsilon"]))))))),
+                                  have(f"h*{_Z} + log(g) >= -183/2000*L*epsilon/(d + L)**2 - {_X0}**2/(2*g)",
+                                       positive(("1", 6), ("1", 7), (f"61/50*{_Z}", 9), (f"({_X0} + {_X})/(2*g)", 8)),
+                                       have(f"{_ROOM}*(1 - {_X0}) >= {_COST}", positive(reflect=["epsilon"]),
+                                            have(f"{_ROOM}*g >= {_COST}", positive(("1", 11), (_ROOM, 5)),
+                                                 positive(("d/2", 10), (_MEANS, 1), ("1/g", 12))))))))))),
 )  # fmt: skip
 _WIDE_FALSE = make_claim(
     _VIEW | {"a": HALF, "g": "(0, 1]"}, f"{_Z}*epsilon >= a**2*{_MEANS} - d/2*(h*{_Z} + log(g)) + 2*L",

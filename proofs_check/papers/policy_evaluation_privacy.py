@@ -190,6 +190,7 @@ def _half_line(shift: str) -> str:
 _LSW = _half_line(f"(1 - y)/{_ALPHA}")
 _LSL = _half_line(f"1/(1 + lam/2)*(1 - y)*(lam - 1)/(2*{_ALPHA}*(1/sqrt(2*lam) + 1))")
 _RIDGE = _RUN | {"lam": "(1, inf)"}
+_SAFE = ("15 >= epsilon", "0 > t", "t > -2")  # the corrected claim, at events like the one below
 _POINT = {"epsilon": "110", "delta": "4/5", "y": "1/1000", "t": "-67/50"}
 _SHIFTED = (
     "the two outputs are normal with the same scale, as both trajectories visit the state and the bound depends on visits only; t is the event's threshold in units of the scale, "
@@ -202,7 +203,7 @@ THEOREM6 = Statement(
     "the claim fails at eps = 110, delta = 4/5, gamma = 1/1000.",
     r"P[A(X)\in\Omega]\le e^\varepsilon P[A(X')\in\Omega]+\delta",
     (Obligation("printed", make_claim(_RUN, _LSW), "m = 1, Phi = w = 1: theta is the return, psi = 1, sigma = alpha Rmax/(1-gamma)", point(**_POINT),
-                mutation=make_claim(_RUN, _LSW, "15 >= epsilon")),),
+                mutation=make_claim(_RUN, _LSW, *_SAFE)),),
     reading=(_SHIFTED,), corrected_by="eval.theorem6.corrected",
     not_covered="the smallest eps at which DP-LSW fails; that it is private up to 15 is eval.theorem6.corrected",
 )  # fmt: skip
@@ -212,7 +213,7 @@ THEOREM10 = Statement(
     "For all eps, delta > 0 DP-LSL is (eps, delta)-DP. The same example with lambda = 10^6 refutes it at eps = 110, delta = 4/5.",
     r"P[A(X)\in\Omega]\le e^\varepsilon P[A(X')\in\Omega]+\delta",
     (Obligation("printed", make_claim(_RIDGE, _LSL), "m = 1, Phi = rho = 1: theta = return/(1 + lambda/2), psi = (1/sqrt(2 lambda) + 1)^2", point(**_POINT, lam="1000000"),
-                mutation=make_claim(_RIDGE, _LSL, "15 >= epsilon")),),
+                mutation=make_claim(_RIDGE, _LSL, *_SAFE)),),
     reading=(_SHIFTED,), corrected_by="eval.theorem10.corrected",
     not_covered="the smallest eps at which DP-LSL fails; that it is private up to 15 is eval.theorem10.corrected",
 )  # fmt: skip

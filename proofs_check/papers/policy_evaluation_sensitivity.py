@@ -90,7 +90,7 @@ LEMMA4 = Statement(
 )  # fmt: skip
 
 UPPER = Statement(
-    "eval.lemma4.upper", "statement", "It is an upper bound", source("Lemma 4", "eval.lemma4"),
+    "eval.lemma4.upper", "quoted", "It is an upper bound", source("Lemma 4", "eval.lemma4"),
     "The term k = 0 of the supremum is phi itself.", r"\psi(v)\ge e^{0}\varphi_0(v)=\varphi(v)",
     (Obligation("first", make_claim({"b": POS, "f": REAL, "S": REAL}, "S >= f", "S >= exp(-0*b)*f"), "S = psi(v), f = phi(v)", positive(("1", 0)),
                 {"b": "1", "f": "1", "S": "1"}),),
@@ -98,7 +98,7 @@ UPPER = Statement(
 )  # fmt: skip
 
 SMOOTH = Statement(
-    "eval.lemma4.smooth", "statement", "It is smooth", source("Lemma 4", "eval.lemma4"),
+    "eval.lemma4.smooth", "quoted", "It is smooth", source("Lemma 4", "eval.lemma4"),
     "If u and v differ by at most 1 in each coordinate, psi(u) <= exp(beta) psi(v): a point within k of u is within k + 1 of v.",
     r"\psi(u)\le e^\beta\psi(v)",
     (
@@ -113,7 +113,7 @@ SMOOTH = Statement(
 )  # fmt: skip
 
 SMALLEST = Statement(
-    "eval.lemma4.smallest", "statement", "No smooth upper bound is smaller", source("Lemma 4", "eval.lemma4"),
+    "eval.lemma4.smallest", "quoted", "No smooth upper bound is smaller", source("Lemma 4", "eval.lemma4"),
     "A beta-smooth upper bound falls by at most exp(-beta) a step, along k steps from v to the point where phi is largest within k.",
     r"\psi'(v)\ge e^{-k\beta}\psi'(v')\ge e^{-k\beta}\varphi(v')",
     (
