@@ -178,7 +178,7 @@ CENTRAL = (
             _BUDGET, _COVER,
         ),
         ("ucb.laplace_sum",),
-        reading=(_SIDES, _UNION, "strong induction over the even and odd numbers, F(1) = 1: even t = 2s has the ones of s, odd t = 2s + 1 one more",
+        reading=(_SIDES, _UNION, "derived in docs/notes/ucb_counters.md; strong induction over the even and odd numbers, F(1) = 1: even t = 2s has the ones of s, odd t = 2s + 1 one more",
                  "log(6SAT/delta) >= log K, as T = KH; log(6 S^2 A T/delta) <= 3 log K is 6 S^2 A H <= delta K^2"),
         domain="6*S^2*A*H <= delta*K^2, K >= 2",
         not_covered="at K = 1 nothing is released; sizes outside the domain, where ucb.central_error gives other levels",

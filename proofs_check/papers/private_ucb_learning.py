@@ -294,7 +294,7 @@ LEMMA_A2 = (
         reading=(
             "O(.) is for KH >= 2: at KH = 1 its argument is ln(1/delta), which no constant makes as large as 1", "an episode meets one cell a step: the sums over k, s, a of the visits of step h have K terms",
             "Y = mu - z is a martingale difference over k for each h, at most 1; ln(H/delta) is for a failure of delta/H",
-            "A is the sum over visits, X the sum of conditional means, G = H ln(H/delta); the second sum is at most A + X_1 + G by lambda = 1",
+            "the repair is derived in docs/notes/ucb_learning.md: A is the sum over visits, X the sum of conditional means, G = H ln(H/delta); the second sum is at most A + X_1 + G by lambda = 1",
         ),
     ),
     Statement(
@@ -340,7 +340,7 @@ LEMMA_B1 = (
                        {"m": "1", "r": "1", "c": "1", "ct": "2", "bc": "1", "v": "0", "d": "1", "F": "1", "x": "0", "G": "1", "e0": "0", "E": "0", "H": "0"}),
         ),
         ("ucb.lemma4_1",),
-        reading=("the events are those of Lemma 4.1's proof: Assumption 1, the costs, and |Pbar V* - P V*| <= H Lc/sqrt(max(1, N))",
+        reading=("the repair is derived in docs/notes/ucb_learning.md; the events are those of Lemma 4.1's proof: Assumption 1, the costs, and |Pbar V* - P V*| <= H Lc/sqrt(max(1, N))",
                  "induction from h = H + 1 down; clipping to [0, H-h+1] keeps a bound by Q* in that interval; V~ is at most Q~ at the best action"),
     ),
     Statement(

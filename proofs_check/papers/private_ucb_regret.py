@@ -186,7 +186,7 @@ THEOREM_42 = (
         reading=(
             "O~ hides a constant and powers of logarithms of S, A, T and 1/delta, for T >= 2", _LOGS, _QUARTER,
             "induction over h; sums over next states are added term by term", "sums over visits along the run are those of Lemma A.2, 1 + ln(2n-1) and 3 sqrt(n) a cell",
-            "the weighted chi have mean 0 given the past; a level above the largest possible sum needs no proof",
+            "the repair of (18) is derived in docs/notes/ucb_learning.md: the weighted chi have mean 0 given the past; a level above the largest possible sum needs no proof",
             "Q~ is not below the formula before clipping, unless that exceeds the cap, which by Lemma B.1 it does not",
         ),
         not_covered=_SAME_DELTA + "Signs in (14) to (18) are misprinted in places; the steps are stated with the signs that the argument needs",
