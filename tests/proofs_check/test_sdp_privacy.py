@@ -170,7 +170,7 @@ def test_a_state_seen_once_is_too_likely_in_the_crude_model():
     steps, episodes, error, delta, chance = 2, 100, Fraction(1, 10000), Fraction(1, 100), Fraction(1, 4)
     iota = math.log(2 * steps * episodes / delta)
     seen, unseen, total = 1 + error / 4, error / 4, 1 + error / 2
-    assert seen > 6 * error * steps**2 * iota > unseen  # the state stays outside W, the other one falls into it
+    assert seen > 6 * error * steps**2 * iota > unseen  # stays outside W; falls into it
     assert (1 - Fraction(1, steps)) * seen / total > chance > 4 * delta
 
 
