@@ -67,7 +67,7 @@ BOOKS = {
             "policy_evaluation_ridge",
         ),
     ),
-    "expert": Book("expert", ("expert_release", "expert_iteration", "expert_composition", "expert_training")),
+    "expert": Book("expert", ("expert_release", "expert_iteration", "expert_composition", "expert_walk", "expert_training")),
     "classic": Book(
         "classic",
         (

@@ -40,7 +40,7 @@ AMPLIFICATION = Statement(
     r"q=p\cdot\frac{b}{m}",
     (
         Obligation("first_step", _BOUND, "p = 1/2, b = 1 of m = 2, noise multiplier 1, e^eps = 5/4: the step's divergence is 0.0659, the accountant's 0.0477",
-                   {"point": {"x": "1/2", "b": "1", "m": "2", "z": "5/4", "s": "1"}}, mutation=make_claim(_COIN, f"{_stick(_Q)} >= x*{_stick(_BATCH)}", "m >= b", "x == 1")),
+                   {"point": {"x": "1/2", "b": "1", "m": "2", "z": "5/4", "s": "1"}}, mutation=make_claim(_COIN, f"{_stick(_Q)} >= x*{_stick(_BATCH)}", "m >= b", "x == 1", "z == 2", "s == 1")),
     ),
     reading=(NEIGHBOURS, "one step, one parameter, clip 1: the differing expert's gradient is 1, all others 0; the plain step on the released prefixes moves the parameter by a known amount, which a noisy step hits "
              "with probability 0: the coin is visible, and the divergence is p times that of the noisy step",
@@ -125,7 +125,7 @@ REDRAW = Statement(
     ),
     reading=("Algorithm 2 walks through a shuffled data set of N trajectories of each of m experts, without replacement; A draws an expert uniformly each time",),
     corrected_by="expert.redraw_difference",
-    not_covered="how much privacy this changes",
+    not_covered="how much privacy this changes: expert.shuffled_walk bounds it at the settings of the experiments",
 )  # fmt: skip
 
 DIFFERENCE = Statement(
@@ -140,7 +140,7 @@ DIFFERENCE = Statement(
                    "the next draw after n = T-1-c draws, j of them from the expert, of m N = T + k trajectories", POSITIVE, {"N": "1", "n": "0", "c": "0", "k": "0", "j": "0"}),
     ),
     reading=("given n draws without replacement, j of them from an expert, the next comes from this expert with probability (N - j)/(m N - n)",),
-    not_covered="a privacy guarantee for the shuffled walk: the converse factor is not bounded by this",
+    not_covered="the converse factor, for which see expert.shuffled_walk",
 )  # fmt: skip
 
 STATEMENTS = (AMPLIFICATION, VISIBLE, REDRAW, DIFFERENCE)

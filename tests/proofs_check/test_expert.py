@@ -143,6 +143,43 @@ def test_a_shuffled_data_set_is_not_drawn_afresh():
     assert Fraction(1, 2) - same == Fraction(2 - 1, 2 * (2 * 2 - 1))
 
 
+def sequences(experts, each_has, draws):
+    """Every sequence of experts with its chance in the walk and in fresh draws."""
+    stock = [e for e in range(experts) for _ in range(each_has)]
+    walks = [tuple(stock[i] for i in p) for p in itertools.permutations(range(len(stock)), draws)]
+    return {
+        s: (Fraction(walks.count(s), len(walks)), Fraction(1, experts**draws))
+        for s in itertools.product(range(experts), repeat=draws)
+    }
+
+
+@pytest.mark.parametrize(("experts", "each_has", "draws"), [(2, 2, 2), (3, 2, 3), (2, 4, 4)])
+def test_walk_and_fresh_draws_bound_each_other(experts, each_has, draws):
+    total = experts * each_has
+    for s, (walk, fresh) in sequences(experts, each_has, draws).items():
+        taken = [s.count(e) for e in range(experts)]
+        assert walk <= fresh * Fraction(total, total - draws + 1) ** draws
+        repeats = math.prod(
+            Fraction(each_has**n, math.perm(each_has, n)) if n <= each_has else 0 for n in taken
+        )
+        assert fresh <= walk * repeats or max(taken) > each_has
+
+
+def test_a_product_over_experts_is_a_coefficient():
+    weights, experts, draws = [1, 1, 3, 0, 0], 3, 4
+    found = sum(
+        math.prod(weights[s.count(e)] for e in range(experts)) * fresh
+        for s, (_, fresh) in sequences(experts, 2, draws).items()
+    )
+    bound = min(
+        math.factorial(draws)
+        / (experts * z) ** draws
+        * sum(w * z**n / math.factorial(n) for n, w in enumerate(weights)) ** experts
+        for z in (0.5, 1.0, 4 / 3, 2.0)
+    )
+    assert 0.2 * bound < found <= bound
+
+
 def test_verdicts():
     found = {
         x.id: x.verdict.value
