@@ -34,6 +34,7 @@ _QUARTER = (
     "the algorithm and its privatizer run with the confidence parameter delta' = delta/4, because the events of the proof fail with probability at most 4 delta'; "
     "E1 and E2 are the precision levels at delta'"
 )
+_RUN_AT = "the algorithm and its privatizer run at delta' = delta/4"
 _SAME_DELTA = "the same delta in the algorithm and in the conclusion: there the proof gives 1 - 4 delta. "
 _BUDGET = Obligation(
     "budget", make_claim({"delta": "(0, 1]"}, "4*(delta/4) == delta"), "four events of probability delta'", IDENTITY, {"delta": "1"},
@@ -120,7 +121,8 @@ THEOREM_32 = Statement(
         "Q~ is the formula before clipping, or 0 above it, or the cap H - h + 1, which c + P V~ does not exceed; c + P V~ is not negative",
         "the conditional law given the past is that of the played policy, which the past determines",
     ),
-    not_covered=_SAME_DELTA + "For A = 1 the printed eta is 0 and equation (2) divides by it; there is one policy then, and T_2 = 0",
+        domain=_RUN_AT,
+        not_covered=_SAME_DELTA + "For A = 1 the printed eta is 0 and equation (2) divides by it; there is one policy then, and T_2 = 0",
 )  # fmt: skip
 
 _GAP = dict.fromkeys(("c", "ct", "q", "V", "W"), _REAL) | dict.fromkeys(("bc", "bv"), _POS)
@@ -189,6 +191,7 @@ THEOREM_42 = (
             "the repair of (18) is derived in docs/notes/ucb_learning.md: the weighted chi have mean 0 given the past; a level above the largest possible sum needs no proof",
             "Q~ is not below the formula before clipping, unless that exceeds the cap, which by Lemma B.1 it does not",
         ),
+        domain=_RUN_AT,
         not_covered=_SAME_DELTA + "Signs in (14) to (18) are misprinted in places; the steps are stated with the signs that the argument needs",
     ),
     Statement(
@@ -255,7 +258,7 @@ COROLLARIES = (
         ),
         ("ucb.theorem3_2", "ucb.theorem4_2", "ucb.lemma5_1.utility.domain"),
         reading=("L here is log(6 S^2 A T/delta'), at most twice the L of the theorems", "the regret of an episode is at most H"),
-        domain="for PRIVATE-UCB-VI: eps <= 1, or K <= SAH^2, or K >= S^3AH^2; delta' = delta/4 for delta",
+        domain="for PRIVATE-UCB-VI: eps <= 1, or K <= SAH^2, or K >= S^3AH^2",
         not_covered="PRIVATE-UCB-VI for eps > 1 and SAH^2 < K < S^3AH^2, where Theorem 4.2 leaves S^2AH^3",
     ),
     Statement(
@@ -272,7 +275,7 @@ COROLLARIES = (
         ("ucb.theorem3_2", "ucb.theorem4_2", "ucb.lemma5_4.utility.domain"),
         reading=("L here is log(6 S^2 A T/delta'), at most twice the L of the theorems", "the regret of an episode is at most H",
                  "the second bound is printed with O, the first with O~: both are read as O~, as in Table 1"),
-        domain="for PRIVATE-UCB-VI: eps^2 <= K, or K <= SAH^2, or K >= S^3AH^2; delta' = delta/4 for delta",
+        domain="for PRIVATE-UCB-VI: eps^2 <= K, or K <= SAH^2, or K >= S^3AH^2",
         not_covered="the sentence claims no level of privacy; that the LOCAL-PRIVATIZER is eps-LDP is ucb.lemma5_4.privacy, refuted",
     ),
 )  # fmt: skip

@@ -15,9 +15,9 @@ from proofs_check.registry import statement_ids
 EXPECTED = {
     "ucb.assumption1": "ASSUMED",
     "ucb.lemma3_1": "PROVED",
-    "ucb.theorem3_2": "PROVED",
+    "ucb.theorem3_2": "PROVED ON A SUBDOMAIN",
     "ucb.lemma4_1": "PROVED",
-    "ucb.theorem4_2": "PROVED",
+    "ucb.theorem4_2": "PROVED ON A SUBDOMAIN",
     "ucb.lemma5_1.privacy": "REFUTED",
     "ucb.lemma5_1.utility": "REFUTED",
     "ucb.corollary5_2": "REFUTED",
