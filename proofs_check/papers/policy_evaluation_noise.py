@@ -72,7 +72,7 @@ LEMMA1 = Statement(
     reading=("N(0, e^s) exceeds hi with chance erfc(hi/sqrt(2 e^s))/2, and is below lo with chance erfc(-lo/sqrt(2 e^s))/2",
              "the smaller scale is 1; both scales satisfy the printed condition on the distance m of the means"),
     corrected_by="eval.lemma1.corrected",
-    not_covered="which eps from 15 up to about 49 are safe for every delta and d: the exact profiles (classic.smooth_gaussian) show the first failures near 49.26",
+    not_covered="which eps from 15 up to about 49 are safe for every delta and d: the exact profiles (classic.smooth_gaussian) show the first failures near 49.2",
 )  # fmt: skip
 
 _TOP = "111/50"
