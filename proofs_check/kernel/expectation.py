@@ -65,11 +65,21 @@ class Opened:
             raise Rejected("expect: an expectation inside a sum")
         if e[0] != "E":
             return (e[0], *(x if type(x) is int else self.expression(x) for x in e[1:]))
-        numerator, denominator = self.field.normal(e[1])
+        numerator, denominator = self._whole(*self.field.normal(e[1]))
         if any(self._random(s) for m in denominator for s, _ in m):
             raise Rejected("expect: a random denominator")
         terms = (("*", c, *map(self._factor, self._parted(m))) for m, c in numerator.items())
         return "/", ("+", ZERO, *terms), self.field.written(denominator)
+
+    def _whole(self, n: nf.Poly, d: nf.Poly) -> nf.Quotient:
+        """Write a random monomial below as negative powers above: 1/exp(x) is one function of x."""
+        if len(d) > 1:
+            return n, d
+        ((m, c),) = d.items()
+        back = tuple((s, -k) for s, k in m if self._random(s))
+        return {nf.joined(x, back): y for x, y in n.items()}, {
+            tuple(x for x in m if not self._random(x[0])): c
+        }
 
     def _random(self, s: str) -> frozenset[str]:
         """Return the random variables in a symbol."""
@@ -108,7 +118,7 @@ class Opened:
 
     def _name(self, m: nf.Monomial) -> str:
         """Name an expectation after its monomial, E_x2_y, or by its number."""
-        plain = all(self.field.symbols[s].op == "" for s, _ in m)
+        plain = all(self.field.symbols[s].op == "" and k > 0 for s, k in m)
         number = sum(1 for name in self.names.values() if name[2:].isdigit()) + 1
         name = "E_" + ("_".join(s + (str(k) if k > 1 else "") for s, k in m) if plain else str(number))
         while name in self.ranges:

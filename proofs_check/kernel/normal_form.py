@@ -37,7 +37,8 @@ def plus(a: Poly, b: Poly) -> Poly:
     return {m: c for m, c in out.items() if c}
 
 
-def _join(a: Monomial, b: Monomial) -> Monomial:
+def joined(a: Monomial, b: Monomial) -> Monomial:
+    """Return the product of two monomials."""
     powers = dict(a)
     for s, k in b:
         powers[s] = powers.get(s, 0) + k
@@ -53,7 +54,7 @@ def times(a: Poly, b: Poly) -> Poly:
     out: Poly = {}
     for m, c in a.items():
         for n, d in b.items():
-            key = _join(m, n)
+            key = joined(m, n)
             out[key] = out.get(key, Fraction(0)) + c * d
     if len(out) > MAX_TERMS:
         raise Rejected("a polynomial is too large")
@@ -77,7 +78,7 @@ def _content(p: Poly) -> tuple[Fraction, Monomial]:
 
 def _divided(p: Poly, number: Fraction, mono: Monomial) -> Poly:
     back = tuple((s, -k) for s, k in mono)
-    return {_join(m, back): c / number for m, c in p.items()}
+    return {joined(m, back): c / number for m, c in p.items()}
 
 
 def _primes(n: int) -> dict[int, int]:

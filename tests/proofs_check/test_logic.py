@@ -61,6 +61,11 @@ TRUE = {
                    random={"x": REAL, "y": REAL}, independent=["x", "y"]),
         expect([], IDENTITY),
     ),
+    "a transform with a negative exponent": (
+        make_claim({"l": "[0, inf)"}, "E(exp(-l*x))*E(exp(-l*y)) == E(exp(-l*(x+y)))",
+                   random={"x": REAL, "y": REAL}, independent=["x", "y"]),
+        expect([], IDENTITY),
+    ),
     "variance": (
         make_claim({"m": REAL}, "E(x**2) >= m**2", "E(x) == m", random={"x": REAL}),
         expect([("(x-m)**2", {"leaf": "sos", "terms": [["1", ["-", "x", "m"]]], "over": "1"})],
@@ -153,6 +158,9 @@ FALSE = {
     ),
     "a hypothesis on the random variable read as one on its mean": (
         make_claim({"m": REAL}, "E(x) >= 1", "x >= m", random=X), expect([], positive(("1", 0))),
+    ),
+    "a reciprocal": (
+        make_claim({}, "E(1/x)*E(x) == 1", random={"x": "[1, 2]"}), expect([], IDENTITY),
     ),
     "an undefined integrand": (
         make_claim({}, "E(log(x) - log(x)) == 0", random=indicators("x")), expect([], IDENTITY),
