@@ -34,7 +34,7 @@ def test_every_statement_is_listed_with_the_contracts_keys(run, name):
 def test_a_proved_statement_stands(run):
     ran = run("verify", "rlsvi.eq2", "--json")
     (entry,) = ran.json["statements"]
-    assert (ran.code, entry["verdict"], entry["point"]) == (0, "PROVED GIVEN", None)
+    assert (ran.code, entry["verdict"], entry["point"]) == (0, "PROVED", None)
 
 
 def test_a_refuted_statement_asked_for_by_id_has_its_point(run):
@@ -43,7 +43,7 @@ def test_a_refuted_statement_asked_for_by_id_has_its_point(run):
     assert ran.code == 1
     assert ran.err == "dpproof: rlsvi.lemma6 is REFUTED\n"
     assert lemma["point"]
-    assert equation["verdict"] == "PROVED GIVEN"
+    assert equation["verdict"] == "PROVED"
 
 
 def test_an_id_given_twice_is_answered_once(run):
@@ -55,7 +55,7 @@ def test_an_id_given_twice_is_answered_once(run):
 def test_a_departure_from_the_record_is_an_error(run, name):
     ran = run("verify", name, "--json")
     assert ran.code == 1
-    assert ran.err == "dpproof: rlsvi.eq2: recorded REFUTED, found PROVED GIVEN\n"
+    assert ran.err == "dpproof: rlsvi.eq2: recorded REFUTED, found PROVED\n"
 
 
 def test_a_damaged_certificate_is_a_departure(run, monkeypatch):
@@ -65,7 +65,7 @@ def test_a_damaged_certificate_is_a_departure(run, monkeypatch):
     monkeypatch.setattr("proofs_check.registry.load", unreadable)
     ran = run("verify", "rlsvi", "--json")
     assert ran.code == 1
-    assert "rlsvi.eq2: recorded PROVED GIVEN, found OPEN" in ran.err
+    assert "rlsvi.eq2: recorded PROVED, found OPEN" in ran.err
 
 
 @pytest.mark.parametrize("names", [["nosuch"], ["rlsvi.lemma99"], ["rlsvi", "nosuch"], ["papers", ""]])
@@ -75,6 +75,13 @@ def test_unknown_names_are_refused(refused, names):
 
 def test_nothing_named_is_refused(refused):
     assert "Missing argument" in refused("verify")
+
+
+def test_all_papers_end_with_what_is_decided(run):
+    ran = run("verify", "papers")
+    assert "statements decided (" in ran.out.splitlines()[-1]
+    assert "quoted theorems decided" in ran.out.splitlines()[-1]
+    assert "statements decided" not in run("verify", "rlsvi").out
 
 
 @pytest.mark.parametrize("name", ["rlsvi", "classic"])
