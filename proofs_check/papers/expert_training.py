@@ -143,4 +143,23 @@ DIFFERENCE = Statement(
     not_covered="the converse factor, for which see expert.shuffled_walk",
 )  # fmt: skip
 
-STATEMENTS = (AMPLIFICATION, VISIBLE, REDRAW, DIFFERENCE)
+_WEIGHT = {"z": "(1, inf)", "m": "[2, inf)"}
+REUSE = Statement(
+    "expert.reuse", "project", "Sequential composition on data that were drawn for the release", _source("Theorem 5.6 (proof)", "expert.reuse"),
+    "If the release is (eps_1, delta_1)-DP over the draw of the logged trajectories, and training is (eps_2, delta_2)-DP for every fixed data set and release (as DP-SGD is), both together are "
+    "(eps_1 + eps_2, delta_1 + delta_2)-DP.",
+    r"\tfrac1m e^{3\varepsilon_2}+\left(1-\tfrac1m\right)e^{\varepsilon_2}\le e^{\varepsilon_2}",
+    (
+        Obligation("training", make_claim({"z": "(1, inf)", "g": "(0, 1/2]"}, "z*(1 - g) >= 1 - g/z"), "answering 0 with probability g = c e^(eps_2 V) <= 1/2 is (eps_2, 0)-DP when one expert moves V by 1: the other answer",
+                   positive(reflect=["g"]), {"z": "1000001/1000000", "g": "1/2"}),
+        Obligation("together", make_claim(_WEIGHT, "z >= (1/m)*z**3 + (1-1/m)*z", integers=("m",)), "m = 2, e^eps_2 = 2: the factor is 5, not 2", {"point": {"z": "2", "m": "2"}},
+                   mutation=make_claim(_WEIGHT, "z**3 >= (1/m)*z**3 + (1-1/m)*z", integers=("m",))),
+    ),
+    reading=("m experts with one trajectory each, of two actions; the release is the first action of an expert drawn uniformly, all experts play it alike: eps_1 = delta_1 = 0; the remaining data are this expert's second "
+             "action and the others' trajectories. Expert x and the others play different second actions",
+             "V counts +1 for an expert whose whole trajectory remains, +1 for x's second action alone, -1 for another's alone: V = m if x was drawn, m - 2 if another was, m - 3 without x; one expert's data move V by 1"),
+    corrected_by="expert.theorem5_6",
+    not_covered="Algorithm 3 itself: training by Gaussian noise on clipped gradients, c_min and pmin, which make the factor at most about 1 + e^(2 eps_2)(e^eps' - 1) for one iteration",
+)  # fmt: skip
+
+STATEMENTS = (AMPLIFICATION, VISIBLE, REDRAW, DIFFERENCE, REUSE)
