@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from proofs_check.coq.record import status as cross_check
 from proofs_check.kernel import Outcome, Rejected, check, load
 from proofs_check.statement import Obligation, Statement
 from proofs_check.verdict import Result, derive
@@ -67,7 +68,10 @@ BOOKS = {
             "policy_evaluation_ridge",
         ),
     ),
-    "expert": Book("expert", ("expert_release", "expert_iteration", "expert_composition", "expert_walk", "expert_training")),
+    "expert": Book(
+        "expert",
+        ("expert_release", "expert_iteration", "expert_composition", "expert_walk", "expert_training"),
+    ),
     "classic": Book(
         "classic",
         (
@@ -182,7 +186,7 @@ def as_json(result: Result) -> dict[str, Any]:
         "point": dict(result.point) if result.point is not None else None,
         "corrected_by": result.corrected_by,
         "not_covered": result.not_covered,
-        "coq": "not cross-checked",
+        "coq": cross_check(lookup(result.id), _table()),
         "parts": list(result.parts),
         "read_as": list(result.reading),
     }

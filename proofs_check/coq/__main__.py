@@ -1,0 +1,146 @@
+"""``python -m proofs_check.coq``: compile every recorded lemma again; with ``--search`` try the others, too.
+
+Exit code 0 if all compile (or coqc is absent, with a line that says so), 1 if one does not any more.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+from proofs_check.coq import record
+from proofs_check.coq.compiler import (
+    CoqError,
+    Lemma,
+    accepted,
+    compiled,
+    foundations,
+    source,
+    strangers,
+    version,
+)
+from proofs_check.coq.export import UntranslatableError, lemma_name, proved, refuted
+from proofs_check.coq.script import proof, refutation
+from proofs_check.kernel import Rejected, check, claim_hash, load
+from proofs_check.registry import ROOT, certificate_id, certificate_path, lookup, statement_ids, statements
+from proofs_check.statement import Obligation, Statement
+
+__all__ = ["lemma", "lemmas", "main"]
+
+ABSENT = """make coq: SKIPPED, coqc or its Interval library is not installed: not cross-checked by Coq here.
+  apt-get install --no-install-recommends coq libcoq-interval"""
+PROBE = "From Coquelicot Require Import Coquelicot.\nFrom Interval Require Import Tactic.\n"
+PROBING, STEP, ALL = 60, 10, 900  # seconds allowed for the libraries, a proof step, and the whole file
+BATCH = 40
+
+
+def lemma(entry: Statement, obligation: Obligation) -> Lemma:
+    """The lemma of an obligation whose certificate the kernel accepts.
+
+    Raises:
+        UntranslatableError: if the claim or its certificate uses what the export does not know.
+        Rejected: if the kernel does not accept the certificate.
+        OSError: if there is no certificate.
+    """
+    claim, name = obligation.claim, lemma_name(certificate_id(entry, obligation))
+    certificate = load((ROOT / certificate_path(entry, obligation)).read_text(encoding="utf-8"))
+    if check(certificate, claim).verdict == "PROVED":
+        return Lemma(name, proved(claim), proof(claim, certificate["proof"]))
+    return Lemma(name, refuted(claim), refutation(claim, certificate["proof"]))
+
+
+def lemmas(ids: Sequence[str] = ()) -> Iterator[tuple[str, Lemma | str]]:
+    """For each claim, once, its hash and its lemma, or the reason why it has none."""
+    seen: set[str] = set()
+    for entry in map(lookup, ids or statement_ids()):
+        for obligation in entry.obligations:
+            key = claim_hash(obligation.claim)
+            if key in seen:
+                continue
+            seen.add(key)
+            try:
+                yield key, lemma(entry, obligation)
+            except (UntranslatableError, Rejected, OSError) as error:
+                yield key, f"{certificate_id(entry, obligation)}: {error}"
+
+
+def _searched(ids: Sequence[str]) -> dict[str, Lemma]:
+    """What is recorded, and what Coq accepts of the rest."""
+    known = record.recorded()["lemmas"]
+    old = {key: x for key, x in lemmas() if key in known and isinstance(x, Lemma)}
+    new: dict[str, Lemma] = {}
+    for key, x in lemmas(ids):
+        if isinstance(x, Lemma) and key not in old:
+            new[key] = x
+        elif isinstance(x, str):
+            print(f"not exported: {x}")
+    fresh = list(new.values())
+    proved_now: set[str] = set()
+    for start in range(0, len(fresh), BATCH):
+        batch = fresh[start : start + BATCH]
+        good = accepted(batch, STEP)
+        proved_now |= good
+        print("\n".join(f"not proved: {x.name}" for x in batch if x.name not in good), flush=True)
+    return old | {key: x for key, x in new.items() if x.name in proved_now}
+
+
+def _verify(chosen: Mapping[str, Lemma]) -> None:
+    """Compile all lemmas as one file and look at what they assume.
+
+    Raises:
+        CoqError: if the file does not compile, or a lemma assumes what is not on the list.
+    """
+    folder = ROOT / "build" / "coq"
+    assumed = foundations(compiled(source(chosen.values()), ALL, folder))
+    print("axioms: " + ", ".join(sorted(assumed)))
+    if foreign := strangers(assumed):
+        raise CoqError(f"assumptions that are not on the list of allowed ones: {', '.join(foreign)}")
+
+
+def _summary(coq: str, count: int) -> str:
+    table = {x.id: x for x in statements()}
+    done = [x.id for x in table.values() if record.status(x, table) == record.CHECKED]
+    share = f"{len(done)} of {len(table)} statements"
+    return f"make coq: Coq {coq} accepts {count} lemmas: {share} are cross-checked by Coq"
+
+
+def _recorded_lemmas() -> dict[str, Lemma]:
+    known = record.recorded()["lemmas"]
+    table = {key: x for key, x in lemmas() if key in known}
+    if broken := [str(x) for x in table.values() if isinstance(x, str)]:
+        raise CoqError(f"recorded, but no longer exported: {'; '.join(broken)}")
+    if stale := sorted(known[key] for key in known.keys() - table.keys()):
+        print(f"recorded for claims that are no longer made: {', '.join(stale)}")
+    return {key: x for key, x in table.items() if isinstance(x, Lemma)}
+
+
+def _installed() -> str | None:
+    """The version of coqc, if it has the Interval library."""
+    try:
+        compiled(PROBE, PROBING)
+    except (CoqError, OSError):
+        return None
+    return version()
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Check what is recorded, or with ``--search [IDS]`` extend the record."""
+    coq = _installed()
+    if coq is None:
+        print(ABSENT)
+        return 0
+    try:
+        search = "--search" in arguments
+        chosen = _searched([x for x in arguments if x != "--search"]) if search else _recorded_lemmas()
+        _verify(chosen)
+    except CoqError as error:
+        print(f"make coq: FAILED: {error}")
+        return 1
+    if search:
+        record.write(coq, {key: x.name for key, x in chosen.items()})
+    print(_summary(coq, len(chosen)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,145 @@
+"""Run coqc on exported lemmas, and read what it says that they rest on."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = [
+    "ALLOWED",
+    "CoqError",
+    "Lemma",
+    "accepted",
+    "compiled",
+    "foundations",
+    "source",
+    "strangers",
+    "version",
+]
+
+PRELUDE = Path(__file__).with_name("prelude.v")
+# The real numbers of Coq's library rest on the first three; the Interval library computes with machine
+# integers, whose arithmetic Coq takes as axioms.
+ALLOWED = (
+    r"ClassicalDedekindReals\.sig_forall_dec",
+    r"ClassicalDedekindReals\.sig_not_dec",
+    r"FunctionalExtensionality\.functional_extensionality_dep",
+    r"Classical_Prop\.classic",
+    r"(PrimInt63|Uint63|Uint63Axioms)\.\w+",
+)
+
+
+@dataclass(frozen=True)
+class Lemma:
+    """A lemma for Coq."""
+
+    name: str
+    statement: str
+    proof: str
+
+    @property
+    def text(self) -> str:
+        """The lemma as Coq reads it."""
+        return f"Lemma {self.name} : {self.statement}.\nProof.\n{self.proof}\nQed.\n"
+
+
+class CoqError(RuntimeError):
+    """Coq did not accept a file."""
+
+
+def version() -> str | None:
+    """The version of the coqc on this machine; None without one.
+
+    >>> version() is None or version()[0].isdigit()
+    True
+    """
+    if shutil.which("coqc") is None:
+        return None
+    done = subprocess.run(["coqc", "--print-version"], capture_output=True, text=True, check=True, timeout=60)
+    return done.stdout.split()[0]
+
+
+def source(lemmas: Iterable[Lemma]) -> str:
+    """One file: the tactics, the lemmas, and the question what all of them together assume."""
+    chosen = list(lemmas)
+    everything = "(" + ", ".join(x.name for x in chosen) + ")" if chosen else "I"
+    ask = f"Definition everything := {everything}.\nPrint Assumptions everything.\n"
+    return "\n".join([PRELUDE.read_text(encoding="utf-8"), *(x.text for x in chosen), ask])
+
+
+def compiled(text: str, timeout: float, keep: Path | None = None) -> str:
+    """What coqc prints for a file.
+
+    Raises:
+        CoqError: if it does not accept the file in time; with its message and the lemma where it stopped.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = (keep or Path(folder)) / "cross_check.v"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        try:
+            done = subprocess.run(
+                ["coqc", "-q", path.name], cwd=path.parent, capture_output=True, text=True, timeout=timeout
+            )
+        except subprocess.TimeoutExpired:
+            raise CoqError(f"no answer within {timeout:g} s") from None
+    if done.returncode:
+        raise CoqError(f"{_place(text, done.stderr)}{done.stderr.strip()[-1500:]}")
+    return done.stdout
+
+
+def accepted(lemmas: Iterable[Lemma], seconds: int) -> frozenset[str]:
+    """The names of the lemmas that Coq proves one by one, with a limit for each step; for the search only.
+
+    The interactive coqtop goes on after an error, which spares loading the libraries for every lemma.
+    """
+    chosen = list(lemmas)
+    text = "\n".join([PRELUDE.read_text(encoding="utf-8"), *(_timed(x, seconds) for x in chosen)])
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            ["coqtop", "-q"], input=text, cwd=folder, capture_output=True, text=True, check=False
+        )
+    printed = set(re.findall(r"^(\w+)\n +:", done.stdout, re.MULTILINE))
+    return frozenset(printed & {x.name for x in chosen})
+
+
+def _timed(x: Lemma, seconds: int) -> str:
+    steps = re.split(r"(?<=[.}])\s+|(?<=\{)\s+", x.proof)
+    limit = f"Timeout {seconds} "
+    body = "\n".join(step if step[0] in "{}" or step.endswith("{") else limit + step for step in steps)
+    return f"Lemma {x.name} : {x.statement}.\nProof.\n{body}\n{limit}Qed.\nAbort All.\nCheck {x.name}."
+
+
+def _place(text: str, message: str) -> str:
+    """The lemma in which coqc stopped."""
+    lines = re.findall(r'^File "[^"]*", line (\d+)', message, re.MULTILINE)
+    above = text.splitlines()[: int(lines[-1])] if lines else []
+    names = [line.split()[1] for line in above if line.startswith("Lemma ")]
+    return f"in lemma {names[-1]}: " if names else ""
+
+
+def foundations(printed: str) -> frozenset[str]:
+    r"""What the lemmas of a file assume, from what coqc printed at its end.
+
+    >>> foundations("Closed under the global context\n")
+    frozenset()
+
+    Raises:
+        CoqError: if there is no answer.
+    """
+    if printed.strip() == "Closed under the global context":
+        return frozenset()
+    head, found, body = printed.partition("Axioms:\n")
+    if not found or head.strip():
+        raise CoqError(f"coqc printed something unexpected: {(head or printed)[:300]}")
+    return frozenset(re.findall(r"^([\w.']+)(?: :|\n|$)", body, re.MULTILINE))
+
+
+def strangers(names: Iterable[str], allowed: Sequence[str] = ALLOWED) -> list[str]:
+    """The assumptions that are not on the list of allowed ones."""
+    return sorted(x for x in names if not any(re.fullmatch(pattern, x) for pattern in allowed))

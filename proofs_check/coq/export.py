@@ -1,0 +1,196 @@
+"""A claim as the statement of a Coq lemma over the reals: what Coq proves is the claim, not its certificate.
+
+Coq's division, logarithm and square root are total (there 1/0 is a number), so that a lemma also says
+that every divisor in the goal is nonzero, every argument of a logarithm positive and of a root not negative.
+See docs/notes/coq.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from proofs_check.statement import Claim
+
+__all__ = [
+    "UntranslatableError",
+    "bounds",
+    "conditions",
+    "lemma_name",
+    "name",
+    "proved",
+    "refuted",
+    "relation",
+    "term",
+]
+
+Tree = Any  # a formula as JSON lists, or as the kernel's tuples
+FUNCTIONS = {"exp": "exp", "log": "ln", "sqrt": "sqrt"}
+SIGNS = {">=": "<=", ">": "<", "==": "="}
+NUMBER = re.compile(r"-?[0-9]+(/[0-9]+)?\Z", re.ASCII)
+INTERVAL = re.compile(r"([\[(])(\S+), (\S+)([\])])\Z", re.ASCII)
+
+
+class UntranslatableError(ValueError):
+    """A claim that uses something this export does not know."""
+
+
+def name(variable: str) -> str:
+    """The Coq name of a variable; the prefix keeps it apart from Coq's own names.
+
+    >>> name("S")
+    'v_S'
+    """
+    return f"v_{variable}"
+
+
+def number(value: Fraction) -> str:
+    """A rational number as a Coq term.
+
+    >>> number(Fraction(-1, 2))
+    '(- 1 / 2)'
+    """
+    text = str(abs(value.numerator)) + (f" / {value.denominator}" if value.denominator > 1 else "")
+    return f"(- {text})" if value < 0 else f"({text})" if value.denominator > 1 else text
+
+
+def term(e: Tree) -> str:
+    """A formula as a Coq term.
+
+    >>> term(["+", ["^", "x", "-2"], ["log", "1/2"]])
+    '((/ (v_x ^ 2)) + (ln (1 / 2)))'
+
+    Raises:
+        UntranslatableError: for an operation that the export does not know.
+    """
+    if isinstance(e, Fraction | int):
+        return number(Fraction(e))
+    if isinstance(e, str):
+        return "PI" if e == "pi" else number(Fraction(e)) if NUMBER.match(e) else name(e)
+    op, args = e[0], e[1:]
+    if op == "pi":
+        return "PI"
+    if op == "^":
+        power = f"({term(args[0])} ^ {abs(int(args[1]))})"
+        return power if int(args[1]) >= 0 else f"(/ {power})"
+    if op in FUNCTIONS:
+        return f"({FUNCTIONS[op]} {term(args[0])})"
+    if op == "neg":
+        return f"(- {term(args[0])})"
+    if op not in ("+", "-", "*", "/"):
+        raise UntranslatableError(f"operation {op}")
+    return _chain(op, [term(x) for x in args])
+
+
+def _chain(op: str, texts: Sequence[str]) -> str:
+    total = texts[0]
+    for text in texts[1:]:
+        total = f"({total} {op} {text})"
+    return total
+
+
+def relation(r: Tree) -> str:
+    """A relation, written from the smaller side.
+
+    >>> relation([">", "1", "x"])
+    'v_x < 1'
+    """
+    return f"{term(r[2])} {SIGNS[r[0]]} {term(r[1])}"
+
+
+def _defined(e: Tree) -> Iterator[str]:
+    """What must hold for a formula to be defined, innermost first."""
+    if isinstance(e, str | Fraction | int) or not e:
+        return
+    op, args = e[0], e[1:]
+    for x in args[:1] if op == "^" else args:
+        yield from _defined(x)
+    if op == "/":
+        yield from (f"{term(x)} <> 0" for x in args[1:] if not _nonzero_literal(x))
+    elif op == "^" and int(args[1]) < 0:
+        yield f"{term(args[0])} <> 0"
+    elif op == "log":
+        yield f"0 < {term(args[0])}"
+    elif op == "sqrt":
+        yield f"0 <= {term(args[0])}"
+
+
+def _nonzero_literal(x: Tree) -> bool:
+    return isinstance(x, str) and bool(NUMBER.match(x)) and Fraction(x) != 0
+
+
+def conditions(*relations: Tree) -> list[str]:
+    """The conditions under which these relations are defined, each once."""
+    return list(dict.fromkeys(c for r in relations for side in r[1:] for c in _defined(side)))
+
+
+def bounds(variable: str, interval: str) -> list[str]:
+    """The hypotheses that say that a variable lies in an interval.
+
+    >>> bounds("x", "[0, 1)")
+    ['0 <= v_x', 'v_x < 1']
+
+    Raises:
+        UntranslatableError: if the interval cannot be read.
+    """
+    match = INTERVAL.match(interval)
+    if match is None:
+        raise UntranslatableError(f"interval {interval}")
+    left, low, high, right = match.groups()
+    x, low_sign, high_sign = name(variable), "<=" if left == "[" else "<", "<=" if right == "]" else "<"
+    below = [] if low == "-inf" else [f"{number(Fraction(low))} {low_sign} {x}"]
+    above = [] if high == "inf" else [f"{x} {high_sign} {number(Fraction(high))}"]
+    return below + above
+
+
+def hypotheses(claim: Claim) -> list[str]:
+    """The intervals, the whole numbers and the hypotheses of a claim, in this order.
+
+    Raises:
+        UntranslatableError: for a claim about random variables.
+    """
+    if claim.get("random"):
+        raise UntranslatableError("random variables")
+    inside = [text for v, interval in claim["vars"].items() for text in bounds(v, interval)]
+    whole = [f"exists z : Z, {name(v)} = IZR z" for v in claim.get("integers", [])]
+    return inside + whole + [relation(r) for r in claim.get("given", [])]
+
+
+def _over(quantifier: str, claim: Claim) -> str:
+    return f"{quantifier} {' '.join(map(name, claim['vars']))} : R,\n  " if claim["vars"] else ""
+
+
+def proved(claim: Claim) -> str:
+    r"""The lemma that says a claim: its formulas are defined and its goal holds.
+
+    >>> proved({"vars": {"x": "(0, 1]"}, "goal": [">=", ["/", "1", "x"], "1"]})
+    'forall v_x : R,\n  (0 < v_x) ->\n  (v_x <= 1) ->\n  (v_x <> 0) /\\ (1 <= (1 / v_x))'
+    """
+    given = "".join(f"({text}) ->\n  " for text in hypotheses(claim))
+    return _over("forall", claim) + given + _and([*conditions(claim["goal"]), relation(claim["goal"])])
+
+
+def refuted(claim: Claim) -> str:
+    """The lemma that denies a claim: somewhere all its formulas are defined and its goal is false."""
+    needed = conditions(*claim.get("given", []), claim["goal"])
+    return _over("exists", claim) + _and([*hypotheses(claim), *needed, f"~ ({relation(claim['goal'])})"])
+
+
+def _and(texts: Sequence[str]) -> str:
+    return " /\\ ".join(f"({text})" for text in texts)
+
+
+def lemma_name(certificate: str) -> str:
+    """The name of the lemma for a certificate's id; ids keep their dots as double underscores.
+
+    >>> lemma_name("rlsvi.lemma6.specifically.printed")
+    'rlsvi__lemma6__specifically__printed'
+    """
+    return re.sub(r"[^A-Za-z0-9_]", "_", certificate.replace(".", "__"))
+
+
+def point_values(point: Mapping[str, str], claim: Claim) -> list[str]:
+    """The coordinates of a point as Coq terms, in the order of the claim's variables."""
+    return [number(Fraction(point[v])) for v in claim["vars"]]

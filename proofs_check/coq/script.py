@@ -1,0 +1,279 @@
+"""Proof scripts for exported lemmas, guided by certificates; nothing here is believed, Coq decides.
+
+Each kind of proof node of the kernel has its counterpart among the tactics of ``prelude.v``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from proofs_check.coq.export import (
+    UntranslatableError,
+    bounds,
+    conditions,
+    hypotheses,
+    name,
+    number,
+    point_values,
+    relation,
+    term,
+)
+from proofs_check.kernel.expressions import derivative, read
+from proofs_check.statement import Claim
+
+__all__ = ["proof", "refutation"]
+
+Tree = Any
+Node = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class State:
+    """What is to be shown below a node: the intervals, the hypotheses, the goal."""
+
+    vars: Mapping[str, str]
+    given: tuple[Tree, ...]
+    goal: Tree
+    depth: int = 0
+
+    def fresh(self, stem: str) -> str:
+        """A name that no node above uses."""
+        return f"{stem}_{self.depth}"
+
+    def ends(self, v: str) -> tuple[str, str]:
+        """The two ends of a variable's interval."""
+        low, high = self.vars[v][1:-1].split(", ")
+        return low, high
+
+    def without(self, v: str, **new: str) -> dict[str, str]:
+        """The intervals with a variable replaced by others."""
+        return {w: x for w, x in self.vars.items() if w != v} | new
+
+    def put(self, v: str, e: Tree, **new: str) -> State:
+        """Replace a variable by a formula."""
+        return replace(
+            self,
+            vars=self.without(v, **new),
+            given=tuple(_put(r, {v: e}) for r in self.given),
+            goal=_put(self.goal, {v: e}),
+        )
+
+
+def _put(e: Tree, values: Mapping[str, Tree]) -> Tree:
+    """Replace variables by formulas."""
+    if isinstance(e, str):
+        return values.get(e, e)
+    if not isinstance(e, list | tuple):
+        return e
+    return [e[0], *(x if e[0] == "^" and i else _put(x, values) for i, x in enumerate(e[1:]))]
+
+
+def _texts(e: Tree) -> set[str]:
+    """Every text in a formula or relation, its variables among them."""
+    if isinstance(e, list | tuple):
+        return set().union(*map(_texts, e))
+    return {e} if isinstance(e, str) else set()
+
+
+def _difference(s: State) -> Tree:
+    return ["-", s.goal[1], s.goal[2]]
+
+
+def refutation(claim: Claim, node: Node) -> str:
+    """The proof of the denial of a claim at the certificate's point."""
+    return "".join(f"exists {x}. " for x in point_values(node["point"], claim)) + "refuted."
+
+
+def proof(claim: Claim, node: Node) -> str:
+    """A proof of the lemma of a claim, after its certificate.
+
+    Raises:
+        UntranslatableError: for a kind of proof node without a counterpart.
+    """
+    needed = conditions(claim["goal"])
+    names = [*map(name, claim["vars"]), *(f"H{i}" for i in range(len(hypotheses(claim))))]
+    opening = f"intros {' '.join(names)}.\n" if names else ""
+    facts = "".join(f"assert (D{i} : {text}) by defined.\n" for i, text in enumerate(needed))
+    apart = "".join(f"refine (conj D{i} _). " for i in range(len(needed)))
+    state = State(claim["vars"], tuple(claim.get("given", ())), claim["goal"])
+    return f"{opening}{facts}{apart}{_script(state, node)}"
+
+
+def _script(s: State, node: Node) -> str:
+    kind = node.get("leaf") or next((k for k in NODES if k in node), "")
+    if kind not in NODES:
+        raise UntranslatableError(f"proof node {kind or sorted(node)}")
+    return NODES[kind](replace(s, depth=s.depth + 1), node)
+
+
+def _shifts(s: State, reflected: Sequence[str] = ()) -> str:
+    """Measure the variables from a finite end, those in ``reflected`` from the upper one."""
+    steps = []
+    for v in s.vars:
+        low, high = s.ends(v)
+        if high != "inf" and (low == "-inf" or v in reflected):
+            steps.append(f"reflect {name(v)} {number(Fraction(high))} t_{v}")
+        elif low not in ("-inf", "0"):
+            steps.append(f"shift {name(v)} {number(Fraction(low))} t_{v}")
+    return "; ".join(["idtac", *steps, "tidy"])
+
+
+def _identity(s: State, node: Node) -> str:
+    return "by_identity."
+
+
+def _range(s: State, node: Node) -> str:
+    return f"difference. {_sign(s)}"
+
+
+def _positive(s: State, node: Node) -> str:
+    weights = []
+    for factor, *used in node.get("multipliers", []):
+        parts = [["-", s.given[i][1], s.given[i][2]] for i in used]
+        weights.append(f"weigh {term(['*', factor, *parts])}. ")
+    shifts = _shifts(s, tuple(node.get("reflect", ())))
+    return f"difference. {''.join(weights)}by_coefficients ({shifts})."
+
+
+def _sos(s: State, node: Node) -> str:
+    squares = [f"({term(c)} * ({term(e)} ^ 2))" for c, e in node["terms"]]
+    return f"difference. by_squares {term(node['over'])} ({' + '.join(squares)})."
+
+
+def _mono(s: State, node: Node) -> str:
+    v, up = node["var"], node["dir"] == 1
+    end, t = s.ends(v)[0 if up else 1], s.fresh(v)
+    slope = derivative(read(_difference(s), set(s.vars)), v)
+    step = _step(s, (_difference(s), slope if up else ["neg", slope]), (v, v, t), end, up)
+    kept = replace(s, given=tuple(r for r in s.given if v not in _texts(r)))
+    return (
+        f"difference. {step}{{ {_sign(replace(s, vars=s.without(v, **{t: s.vars[v]})))} }}\n"
+        f"{{ undo_difference. {_script(kept.put(v, end), node['sub'])} }}"
+    )
+
+
+def _step(s: State, pair: tuple[Tree, Tree], names: tuple[str, str, str], end: str, up: bool) -> str:
+    """From a point to an end by the sign of a slope; this sign and the value at the end remain."""
+    v, at, t = names
+    lemma = ("grows" if up else "falls") + ("_lt" if s.goal[0] == ">" else "_le")
+    f, slope = (f"(fun {name(t)} => {term(_put(e, {v: t}))})" for e in pair)
+    r = s.vars[v]
+    closed = f"[{r[1:]}" if up else f"{r[:-1]}]"
+    inside = [
+        "; ".join(["idtac", *(f"assert ({x}) by lra" for x in bounds(t, reach))]) for reach in (closed, r)
+    ]
+    return (
+        f"refine ({lemma} {f} {slope} {number(Fraction(end))} {name(at)} _ _ _ _); cbv beta;\n"
+        f"  [ lra | intros {name(t)} [? ?]; {inside[0]}; slope | intros {name(t)} [? ?]; {inside[1]} | ].\n"
+    )
+
+
+def _sign(s: State) -> str:
+    return f"first [ by_range | by_coefficients ({_shifts(s)}) ]."
+
+
+def _taylor(s: State, node: Node) -> str:
+    """One step a derivative, on each side of the centre that the interval has."""
+    v, h = node["var"], s.fresh("S")
+    slopes = [read(_difference(s), set(s.vars))]
+    for _ in range(node["order"]):
+        slopes.append(derivative(slopes[-1], v))
+    signed = [e if i % 2 == 0 else ["neg", e] for i, e in enumerate(slopes)]
+    low, high = s.ends(v)
+    left, right = _side(s, node, signed, up=False), _side(s, node, slopes, up=True)
+    if node["at"] in (low, high):
+        return f"difference. {right if low == node['at'] else left}"
+    return (
+        f"difference. destruct (Rle_or_lt {name(v)} {number(Fraction(node['at']))}) as [{h}|{h}].\n"
+        f"{{ {left} }}\n{{ {right} }}"
+    )
+
+
+def _side(s: State, node: Node, slopes: Sequence[Tree], up: bool) -> str:
+    v, at, out = node["var"], node["var"], ""
+    for i, pair in enumerate(pairwise(slopes)):
+        t = f"{s.fresh(v)}_{i}"
+        out += _step(
+            replace(s, goal=s.goal if i == 0 else [">=", "0", "0"]), pair, (v, at, t), node["at"], up
+        )
+        out += "2: { by_end. }\n"
+        at = t
+    return out + _sign(replace(s, vars=s.without(v, **{at: s.vars[v]})))
+
+
+def _split(s: State, node: Node) -> str:
+    v, at, left, right = node["split"]
+    h = s.fresh("S")
+    first = replace(s, vars={**s.vars, v: f"{s.vars[v][0]}{s.ends(v)[0]}, {at}]"})
+    second = replace(s, vars={**s.vars, v: f"[{at}, {s.ends(v)[1]}{s.vars[v][-1]}"})
+    return (
+        f"destruct (Rle_or_lt {name(v)} {number(Fraction(at))}) as [{h}|{h}].\n"
+        f"{{ {_script(first, left)} }}\n{{ apply Rlt_le in {h}. {_script(second, right)} }}"
+    )
+
+
+def _subst(s: State, node: Node) -> str:
+    (old, e), (new, interval) = next(iter(node["subst"].items())), next(iter(node["vars"].items()))
+    inverse, how = _inverse(e, old, new)
+    h = s.fresh("B")
+    inside = "".join(f"assert ({text}) by (unfold {name(new)}; reach). " for text in bounds(new, interval))
+    return (
+        f"pose ({name(new)} := {inverse}). "
+        f"assert ({h} : {name(old)} = {term(e)}) by (unfold {name(new)}; {how}).\n"
+        f"{inside}clearbody {name(new)}. subst {name(old)}.\n"
+        f"{_script(s.put(old, e, **{new: interval}), node['sub'])}"
+    )
+
+
+def _inverse(e: Tree, old: str, new: str) -> tuple[str, str]:
+    """The new variable in the old one, and how Coq sees that this is the inverse."""
+    x = name(old)
+    if e[0] == "exp":
+        return f"ln {x}", "symmetry; apply exp_ln; lt0"
+    if e[0] == "^":
+        return f"sqrt {x}", "symmetry; apply pow2_sqrt; le0"
+    if e[0] in ("+", "-") and e[2] == new:
+        return (f"{x} - {term(e[1])}" if e[0] == "+" else f"{term(e[1])} - {x}"), "ring"
+    if e[0] == "/" and e[2] == new:
+        return f"/ {x}", "field; sides"
+    if e[0] == "/" and e[1][0] == "+":  # (a + b*t)/(1 + t)
+        a, b = term(e[1][1]), term(e[1][2][1])
+        return f"({x} - {a}) / ({b} - {x})", "field; sides"
+    raise UntranslatableError(f"substitution {e}")
+
+
+def _have(s: State, node: Node) -> str:
+    r = node["have"]
+    cut, below = replace(s, goal=r), replace(s, given=(*s.given, r))
+    return (
+        f"assert ({s.fresh('K')} : {relation(r)}).\n{{ {_script(cut, node['proof'])} }}\n"
+        f"{_script(below, node['sub'])}"
+    )
+
+
+def _cases(s: State, node: Node) -> str:
+    e, h = node["cases"], s.fresh("C")
+    above = replace(s, given=(*s.given, [">=", e, "0"]))
+    below = replace(s, given=(*s.given, [">=", ["neg", e], "0"]))
+    return (
+        f"destruct (either_sign {term(e)}) as [{h}|{h}].\n{{ {_script(above, node['nonnegative'])} }}\n"
+        f"{{ {_script(below, node['nonpositive'])} }}"
+    )
+
+
+NODES: dict[str, Callable[[State, Node], str]] = {
+    "identity": _identity,
+    "positive": _positive,
+    "range": _range,
+    "sos": _sos,
+    "mono": _mono,
+    "taylor": _taylor,
+    "split": _split,
+    "subst": _subst,
+    "have": _have,
+    "cases": _cases,
+}
