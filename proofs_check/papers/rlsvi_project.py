@@ -20,7 +20,6 @@ _PAPER_CELL = "4/(S*H**3*log(2*H*S*A))"
 _NUMERATOR = ["*", "2", ["+", "N", "1"]]
 _BY_RANGE = {"leaf": "positive", "multipliers": [[["/", _NUMERATOR,
              ["*", "S", ["^", "H", "3"], ["log", ["*", "2", "H", "S", "A", "k"]]]], 0, 1]]}  # fmt: skip
-_COMPOSITION = "adaptive Gaussian composition under a deterministic budget (docs/notes/rlsvi_tight.md)"
 _SUMS = "a finite sum of nonnegative terms grows with its terms and their number"
 _READING = (_SUMS, POST_PROCESSING)
 
@@ -49,9 +48,8 @@ TIGHT = Statement(
         Obligation("paper_rho", make_claim(RUN, f"K*(2*A/(H**2*log(2*H*S*A))) == {formula('rlsvi.rho')}"),
                    "K episodes of the paper: arithmetic only", witness=at(RUN)),
     ),
-    ("rlsvi.eq2",),
-    (_COMPOSITION,),
-    _READING,
+    ("rlsvi.eq2", "classic.adaptive_gaussians"),
+    reading=_READING,
     not_covered="the trade-off function's numerical inversion; neighbours that differ in states or actions; the actions alone, "
     "which may reveal less than the tables (with A = 1 nothing). The comparison with the paper's rho is arithmetic only",
 )  # fmt: skip
@@ -83,9 +81,8 @@ PRINTED_GAUSSIAN = Statement(
         Obligation("rho", make_claim(RUN, f"4*A*K/(H**2*log(2*H*S*A)) == 2*{formula('rlsvi.rho')}"),
                    "twice the rho of Lemma 12: arithmetic only", witness=at(RUN)),
     ),
-    ("rlsvi.eq2",),
-    (_COMPOSITION,),
-    _READING,
+    ("rlsvi.eq2", "classic.adaptive_gaussians"),
+    reading=_READING,
     not_covered="the trade-off function's numerical inversion; it pays for cells that do not change (rlsvi.tight does not)",
 )  # fmt: skip
 
