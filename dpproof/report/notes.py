@@ -10,8 +10,8 @@ A note in ``docs/notes`` begins with a header::
 
 An entry is a function, class or constant (``module:qualname``), hashed by its syntax tree, so that neither
 layout nor comments nor docstrings count, or a statement's id, hashed by its claims. ``python -m
-dpproof.report.notes`` names the notes to be read again; with ``--update`` it writes the present hashes, to
-be called when they have been. A new note needs the names only.
+dpproof.report.notes`` names the notes to be read again; ``--update NOTE.md ...`` writes the present hashes of
+those that have been read (of all of them if none is named). A new note needs the names only.
 """
 
 from __future__ import annotations
@@ -182,10 +182,13 @@ def _texts() -> list[tuple[str, frozenset[str]]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Say which notes are stale, 1 if one is; with ``--update`` write the present hashes."""
+    """Say which notes are stale, 1 if one is; with ``--update`` write the present hashes first."""
+    read = [name for name in arguments if name != "--update"]
+    if unknown := set(read) - {path.name for path, _ in _notes()}:
+        raise ValueError(f"note ({', '.join(sorted(unknown))}) does not exist in docs/notes")
     if "--update" in arguments:
         for path, text in _notes():
-            if text.startswith(_BEGIN):
+            if text.startswith(_BEGIN) and (not read or path.name in read):
                 path.write_text(updated(text), encoding="utf-8")
     problems = stale()
     for line in problems:

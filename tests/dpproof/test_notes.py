@@ -108,6 +108,15 @@ def test_a_stale_note_fails_and_an_update_mends_it(folder, capsys):
     assert note.read_text(encoding="utf-8").endswith("---\n\n# Markov\n")
 
 
+def test_only_the_notes_that_were_read_are_updated(folder, capsys):
+    for name in ("read.md", "unread.md"):
+        (folder / name).write_text("---\nfunctions:\n  - classic.azuma\n---\n\n# Azuma\n", encoding="utf-8")
+    assert notes.main(["--update", "read.md"]) == 1
+    assert capsys.readouterr().err.startswith("docs/notes/unread.md")
+    with pytest.raises(ValueError, match=r"note \(none.md\) does not exist"):
+        notes.main(["--update", "none.md"])
+
+
 def test_a_new_note_needs_names_only(folder, capsys):
     (folder / "new.md").write_text("---\nfunctions:\n  - classic.azuma\n---\n\n# Azuma\n", encoding="utf-8")
     assert notes.main([]) == 1
