@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import jinja2
 from latex2mathml.converter import convert as to_mathml
 from markupsafe import Markup
 
+from accountant.adjacency import Adjacency
 from dpproof import __version__
 from dpproof.cli.show import COLOURS, at_least, at_most, figure, own_remarks
 from dpproof.report import coverage, graph, plots
@@ -97,11 +99,18 @@ def _paper(ledger: PaperLedger) -> dict[str, Any]:
 def _plots(deployment: Deployment | None) -> dict[str, Markup]:
     if deployment is None:
         return {}
-    where = (deployment.mechanism, deployment.parameters, deployment.adjacency)
-    return {
-        "growth": _svg(plots.growth(*where, deployment.delta, deployment.along)),
-        "profile": _svg(plots.profile(*where)),
-    }
+    d = deployment
+    growth, profile = _drawn(d.mechanism, tuple(d.parameters.items()), d.adjacency, d.delta, d.along)
+    return {"growth": growth, "profile": profile}
+
+
+@lru_cache(maxsize=16)
+def _drawn(
+    mechanism: str, parameters: tuple[tuple[str, Any], ...], adjacency: Adjacency, delta: str, along: str
+) -> tuple[Markup, Markup]:
+    """The two plots, which take seconds."""
+    where = (mechanism, dict(parameters), adjacency)
+    return _svg(plots.growth(*where, delta, along)), _svg(plots.profile(*where))
 
 
 def _graph(ledger: PaperLedger, prefix: str) -> Markup:
