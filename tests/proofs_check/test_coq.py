@@ -1,0 +1,224 @@
+"""The export to Coq: what it writes is the claim, and a false claim, an axiom or a missing coqc is noticed.
+
+Coq's text is read back by a small reader of its own and evaluated by mpmath; the kernel's enclosures are the
+other route. Tests that run coqc are skipped where it is absent; `make coq` compiles the whole record.
+"""
+
+import math
+import re
+import shutil
+from dataclasses import replace
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+from proofs_check.coq import __main__ as command
+from proofs_check.coq import compiler, export, record
+from proofs_check.coq.compiler import CoqError, Lemma
+from proofs_check.coq.script import proof
+from proofs_check.kernel import arithmetic, claim_hash, load
+from proofs_check.kernel.expressions import evaluate, read
+from proofs_check.registry import ROOT, as_json, certificate_path, lookup, statements, verify
+from proofs_check.statement import make_claim
+
+needs_coq = pytest.mark.skipif(
+    shutil.which("coqc") is None, reason="not cross-checked: coqc is not installed"
+)
+POSITIVE = {"leaf": "positive"}
+TABLE = {x.id: x for x in statements()}
+
+
+def value(text, at):
+    """A Coq term over the reals, evaluated by mpmath."""
+    text = re.sub(r"\bln\b", "mpmath.log", re.sub(r"\b(exp|sqrt)\b", r"mpmath.\1", text))
+    text = text.replace("PI", "mpmath.pi").replace("(/ ", "(1 / ").replace("^", "**")
+    text = re.sub(r"(?<![\w.])(\d+)(?![\w.])", r"mpmath.mpf(\1)", text)
+    text = re.sub(r"\*\* mpmath\.mpf\((\d+)\)", r"** \1", text)
+    text = re.sub(r"mpmath\.(log|exp|sqrt) (?=\S)", r"mpmath.\1 @ ", text)
+    return eval(_calls(text), {"mpmath": mpmath}, at)  # the text comes from the export under test
+
+
+def _calls(text):
+    """``f @ x`` as ``f(x)``: the argument is a bracketed term or one word."""
+    while (start := text.rfind(" @ ")) >= 0:
+        rest, depth, end = text[start + 3 :], 0, 0
+        for end, sign in enumerate(rest, 1):
+            depth += (sign == "(") - (sign == ")")
+            if depth == 0 and (sign == ")" or end == len(rest) or rest[end] in " )"):
+                break
+        text = f"{text[:start]}({rest[:end]}){rest[end:]}"
+    return text
+
+
+def inside(interval, k):
+    """A rational point inside an interval, another one for each k."""
+    low, high = interval[1:-1].split(", ")
+    step = Fraction(2 * k % 7 + 1, 9)
+    if low == "-inf":
+        return step if high == "inf" else Fraction(high) - step
+    return Fraction(low) + (step if high == "inf" else step * (Fraction(high) - Fraction(low)))
+
+
+def exportable():
+    for entry in statements():
+        for obligation in entry.obligations:
+            try:
+                export.proved(obligation.claim)
+            except export.UntranslatableError:
+                continue
+            yield entry, obligation
+
+
+def test_the_text_says_what_the_kernel_reads():
+    compared = 0
+    for _, obligation in exportable():
+        claim = obligation.claim
+        point = {v: inside(interval, k) for k, (v, interval) in enumerate(claim["vars"].items())}
+        box = {v: arithmetic.point(q) for v, q in point.items()}
+        at = {export.name(v): mpmath.mpf(q.numerator) / q.denominator for v, q in point.items()}
+        for r in [claim["goal"], *claim.get("given", [])]:
+            small, sign, large = re.fullmatch(r"(.*) (<=|<|=) (.*)", export.relation(r)).groups()
+            assert sign == {">=": "<=", ">": "<", "==": "="}[r[0]]
+            for text, side in ((large, r[1]), (small, r[2])):
+                try:
+                    enclosed = evaluate(read(side, set(claim["vars"])), box, 80)
+                except arithmetic.Rejected:
+                    continue  # undefined at this point
+                if enclosed.lo[0] or enclosed.hi[0] or abs(enclosed.hi[1]) > 10**100:
+                    continue
+                low, high = float(enclosed.lo[1]), float(enclosed.hi[1])
+                assert math.isclose(float(value(text, at)), (low + high) / 2, rel_tol=1e-9, abs_tol=1e-9)
+                compared += 1
+    assert compared > 500
+
+
+@pytest.mark.parametrize(
+    ("interval", "expected"),
+    [
+        ("(0, 1]", ["0 < v_x", "v_x <= 1"]),
+        ("[0, 1)", ["0 <= v_x", "v_x < 1"]),
+        ("(-inf, 1/2]", ["v_x <= (1 / 2)"]),
+        ("[-1, inf)", ["(- 1) <= v_x"]),
+    ],
+)
+def test_ends_stay_open_or_closed(interval, expected):
+    assert export.bounds("x", interval) == expected
+
+
+def test_a_lemma_says_that_its_formulas_are_defined():
+    claim = make_claim({"x": "[0, 1]", "y": "[0, 1]"}, "log(x)/sqrt(y) + x**-2 >= 0")
+    assert export.conditions(claim["goal"]) == ["0 < v_x", "0 <= v_y", "(sqrt v_y) <> 0", "v_x <> 0"]
+
+
+def test_whole_numbers_and_hypotheses_are_kept():
+    text = export.proved(make_claim({"n": "[1, inf)", "x": "[0, 1]"}, "n >= x", "n > 2*x", integers=["n"]))
+    assert "(exists z : Z, v_n = IZR z) ->" in text
+    assert "((2 * v_x) < v_n) ->" in text
+
+
+def test_expectations_are_not_exported():
+    claim = make_claim({}, "E(u) >= 0", random={"u": "[0, 1]"})
+    with pytest.raises(export.UntranslatableError, match="random variables"):
+        export.proved(claim)
+
+
+@needs_coq
+def test_coq_tells_true_claims_from_false_ones():
+    cases = {
+        "open_end": (make_claim({"x": "(0, 1]"}, "x > 0"), True),
+        "closed_end": (make_claim({"x": "[0, 1]"}, "x > 0"), False),
+        "defined": (make_claim({"x": "(0, 1]"}, "2/x >= 1/x"), True),
+        "undefined": (make_claim({"x": "[0, 1]"}, "2/x >= 1/x"), False),
+        "root": (make_claim({"x": "[-1, 1]"}, "sqrt(x) >= 0"), False),
+        "logarithm": (make_claim({"x": "[-1, 1]"}, "log(x) + 1 >= log(x)"), False),
+    }
+    found = compiler.accepted(
+        (Lemma(k, export.proved(c), proof(c, POSITIVE)) for k, (c, _) in cases.items()), 5
+    )
+    assert found == {k for k, (_, true) in cases.items() if true}
+
+
+@needs_coq
+@pytest.mark.parametrize("name", ["rlsvi.lemma11", "rlsvi.eq2", "classic.advanced_corollary"])
+def test_a_falsified_claim_does_not_compile_with_the_same_tactics(name):
+    entry, true, false = lookup(name), [], []
+    known = record.recorded()["lemmas"]
+    for k, obligation in enumerate(x for x in entry.obligations if claim_hash(x.claim) in known):
+        node = load((ROOT / certificate_path(entry, obligation)).read_text(encoding="utf-8"))["proof"]
+        wrong = moved(obligation)
+        true.append(Lemma(f"true_{k}", export.proved(obligation.claim), proof(obligation.claim, node)))
+        false.append(Lemma(f"false_{k}", export.proved(wrong), proof(wrong, node)))
+    assert true
+    assert compiler.accepted(true + false, 15) == {x.name for x in true}
+
+
+def moved(obligation):
+    """The obligation's mutation, or its claim with the larger side made less by 1 %."""
+    if obligation.mutation is not None:
+        return obligation.mutation
+    rel, large, small = obligation.claim["goal"]
+    return {**obligation.claim, "goal": [rel, ["*", "99/100", large], small]}
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("text", "stranger"),
+    [
+        ("Axiom wrong : 1 = 2.\nLemma a : 2 = 1.\nProof. symmetry. apply wrong. Qed.\n", "wrong"),
+        ("Lemma a : 1 = 2.\nProof. Admitted.\n", "a"),
+        ("Lemma a : 1 = 1.\nProof. reflexivity. Qed.\n", None),
+    ],
+)
+def test_axioms_and_admitted_lemmas_are_noticed(text, stranger):
+    imports = "From Coq Require Import Reals.\nOpen Scope R_scope.\n"
+    printed = compiler.compiled(imports + text + "Print Assumptions a.\n", 60)
+    assert compiler.strangers(compiler.foundations(printed)) == ([stranger] if stranger else [])
+
+
+def test_unknown_axioms_are_strangers():
+    assert compiler.strangers(["Classical_Prop.classic", "Uint63.add_spec", "Mine.classic"]) == [
+        "Mine.classic"
+    ]
+
+
+@needs_coq
+def test_a_lemma_that_does_not_compile_fails_the_target(monkeypatch, capsys):
+    monkeypatch.setattr(command, "_recorded_lemmas", lambda: {"0": Lemma("wrong", "1 = 2", "lra.")})
+    assert command.main([]) == 1
+    assert "FAILED: in lemma wrong" in capsys.readouterr().out
+
+
+def test_without_coqc_the_target_is_skipped_with_a_line(monkeypatch, capsys):
+    monkeypatch.setenv("PATH", "")
+    record._installed.cache_clear()
+    try:
+        assert command.main([]) == 0
+        assert "SKIPPED" in capsys.readouterr().out
+        assert all(as_json(x)["coq"] == record.NOT_CHECKED for x in verify(["rlsvi.eq2", "rlsvi.lemma11"]))
+    finally:
+        record._installed.cache_clear()
+
+
+@needs_coq
+def test_at_least_thirty_statements_are_cross_checked():
+    done = [x for x in TABLE.values() if record.status(x, TABLE) == record.CHECKED]
+    assert len(done) >= 30
+    assert sum("log" in str(x.obligations) or "exp" in str(x.obligations) for x in done) >= 15
+
+
+@needs_coq
+def test_a_changed_claim_is_no_longer_cross_checked():
+    entry = lookup("rlsvi.eq2")
+    assert record.status(entry, TABLE) == record.CHECKED
+    changed = replace(entry.obligations[0], claim=make_claim({"x": "[0, 1]"}, "x >= 0"))
+    assert record.status(replace(entry, obligations=(changed,)), TABLE) == record.NOT_CHECKED
+
+
+def test_a_statement_without_claims_is_not_cross_checked():
+    assert record.status(lookup("rlsvi.definition3"), TABLE) == record.NOT_CHECKED
+
+
+def test_what_coqc_prints_must_be_an_answer_about_axioms():
+    with pytest.raises(CoqError, match="unexpected"):
+        compiler.foundations("something else\n")
