@@ -97,7 +97,7 @@ def _paper(ledger: PaperLedger) -> dict[str, Any]:
 
 
 def _plots(deployment: Deployment | None) -> dict[str, Markup]:
-    if deployment is None:
+    if deployment is None or deployment.along is None:
         return {}
     d = deployment
     growth, profile = _drawn(d.mechanism, tuple(d.parameters.items()), d.adjacency, d.delta, d.along)

@@ -30,8 +30,8 @@ class Deployment:
     parameters: Mapping[str, Any]
     adjacency: Adjacency
     delta: str
-    along: str
-    """The parameter that the plot of epsilon runs along."""
+    along: str | None = None
+    """The parameter that the plot of epsilon runs along; None for no plots."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ class Paper:
 
 
 _SIZES = {"states": 6, "actions": 2, "horizon": 20, "episodes": 1000}
+# The printed threshold at epsilon' = 1/2 and beta' = 1e-6, with twice as many users.
+_COUNTER = {"users": 11142, "threshold": 5571.0, "encoding": "bits"}
 PAPERS = (
     Paper(
         "rlsvi",
@@ -64,6 +66,7 @@ PAPERS = (
         "sdp-pe",
         "Near-optimal reinforcement learning with shuffle differential privacy",
         "Bai, Talebi, Zhao, Cheng and Chen, 2026",
+        Deployment("shuffled-count", _COUNTER, Adjacency.REPLACE, "1e-6"),
     ),
     Paper(
         "policy-evaluation",

@@ -131,6 +131,7 @@ TOTAL_VARIANCE = Statement(
     ),
     reading=("the total reward less its mean is the sum of the martingale differences V_(h+1)(x_(h+1)) - E[V_(h+1) | F_h] (rewards included), E[s d] = 0 because the past determines s",
              "induction over the steps"),
+    not_covered="a first state that is drawn adds the variance of its value to the sum; the bound stays",
 )  # fmt: skip
 
 _MODELS = {"p": _NN, "q": _NN, "v": _R, "w": _R}

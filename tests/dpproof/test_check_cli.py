@@ -208,8 +208,8 @@ def test_the_papers_come_out_as_recorded(run, tmp_path):
     paper, *others = ran.json["papers"]
     assert (ran.code, ran.err) == (0, "")
     assert [found["departures"] for found in ran.json["papers"]] == [[] for _ in PAPERS]
-    assert {found["paper"]: (found["account"], found["audits"]) for found in others} == {
-        other.name: (None, []) for other in PAPERS[1:]
+    assert {found["paper"]: (found["account"] is None, found["audits"]) for found in others} == {
+        other.name: (other.deployment is None, []) for other in PAPERS[1:]
     }
     assert f"{paper['account']['epsilon']['upper']:.6f}" == "1.633810"
     assert [found["verdict"] for found in paper["audits"]] == [case.expected.value for case in CASES]

@@ -206,3 +206,11 @@ def test_a_page_that_fails_leaves_nothing_behind(tmp_path):
     with pytest.raises(UndefinedError):
         write_report(tmp_path / "new", claims=[object()])
     assert not (tmp_path / "new").exists()
+
+
+def test_a_mechanism_without_plots_shows_its_account():
+    (paper,) = (x for x in PAPERS if x.name == "sdp-pe")
+    text = " ".join(Outline(render(papers=[check_paper(paper)])).text)
+    assert "0.5000146" in text  # the printed threshold's own epsilon, from above
+    assert "0.07926989" in text
+    assert "Epsilon against" not in text
