@@ -30,6 +30,16 @@ Lemma exp_gt1 a : 0 < a -> 1 < exp a. Proof. intros. rewrite <- exp_0. now apply
 Lemma exp_ge1 a : 0 <= a -> 1 <= exp a.
 Proof. intros [H|H]; [left; now apply exp_gt1 | rewrite <- H, exp_0; lra]. Qed.
 Lemma div_nonneg a b : 0 <= a -> 0 < b -> 0 <= a / b. Proof. intros. apply Rmult_le_pos; [lra | left; now apply Rinv_0_lt_compat]. Qed.
+Lemma exp_minus a b : exp (a - b) = exp a / exp b.
+Proof. unfold Rminus, Rdiv. now rewrite exp_plus, exp_Ropp. Qed.
+Lemma exp_twice a : exp (2 * a) = exp a ^ 2.
+Proof. replace (2 * a) with (a + a) by ring. rewrite exp_plus. ring. Qed.
+Lemma exp_double a : exp ((1 + 1) * a) = exp a ^ 2.
+Proof. replace ((1 + 1) * a) with (a + a) by ring. rewrite exp_plus. ring. Qed.
+Lemma exp_minus_twice a : exp ((- 2) * a) = / exp a ^ 2.
+Proof. replace ((- 2) * a) with (- (2 * a)) by ring. now rewrite exp_Ropp, exp_twice. Qed.
+Lemma to_zero a b : a - b = 0 -> b = a. Proof. lra. Qed.
+Lemma less_zero e m d : d = 0 -> e - m * d = 0 -> e = 0. Proof. intros ->. lra. Qed.
 Lemma sq_nonneg a : 0 <= a ^ 2. Proof. nra. Qed.
 Lemma even_nonneg a n : 0 <= a ^ (n + n). Proof. rewrite pow_add. nra. Qed.
 Lemma Rle_0_minus a b : b <= a -> 0 <= a - b. Proof. lra. Qed.
@@ -147,7 +157,10 @@ Ltac expand_exp := repeat match goal with
   | |- context [exp 0] => rewrite exp_0
   | |- context [exp (ln ?a)] => rewrite (exp_ln a) by lt0
   | |- context [exp (?a + ?b)] => rewrite (exp_plus a b)
-  | |- context [exp (?a - ?b)] => unfold Rminus at 1
+  | |- context [exp (?a - ?b)] => rewrite (exp_minus a b)
+  | |- context [exp ((1 + 1) * ?a)] => rewrite (exp_double a)
+  | |- context [exp (2 * ?a)] => rewrite (exp_twice a)
+  | |- context [exp ((- 2) * ?a)] => rewrite (exp_minus_twice a)
   | |- context [exp (- ?a)] => rewrite (exp_Ropp a)
   end.
 (* Every logarithm, exponential and root becomes a variable of known sign. *)
@@ -267,6 +280,8 @@ Ltac weigh w := match goal with
   | |- 0 <= ?e => apply (weighed_le e w); [weight |]
   | |- 0 < ?e => apply (weighed_lt e w); [weight |]
   end.
+(* An equation less a multiple of a hypothesis l = r. *)
+Ltac subtract m d := apply (less_zero _ m d); [lra |].
 Lemma squares e o s : 0 < o -> e * o = s -> 0 <= s -> 0 <= e.
 Proof. intros Ho <- H. apply Rmult_le_reg_r with o; lra. Qed.
 Ltac by_squares o s := apply (squares _ o s); [ lt0 | first [ equal | by_identity ] | le0 ].
