@@ -162,7 +162,7 @@ def verify(ids: Iterable[str] | None = None) -> list[Result]:
     A missing, stale or damaged certificate makes its statement OPEN, never PROVED.
 
     >>> verify(["rlsvi.eq2"])[0].verdict.value
-    'PROVED GIVEN'
+    'PROVED'
 
     Raises:
         KeyError: for an unknown id.
