@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from accountant.published.private_ucb import PAPER, VERSION
 from accountant.sources import Source
-from proofs_check.hints import IDENTITY, POSITIVE, Node, expect, point, positive, telescope
+from proofs_check.hints import IDENTITY, POSITIVE, Node, bernstein, expect, have, point, positive, telescope
 from proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
@@ -96,6 +96,11 @@ _CELLS = Obligation(
     "cells", make_claim(_PAIR, f"H >= {_CELLS_CLAIM}", integers=_PAIR), "two users who meet cells i and j at every step",
     point(H="1", i="1", j="2"), mutation=make_claim(_PAIR, f"2*H >= {_CELLS_CLAIM}", integers=_PAIR),
 )  # fmt: skip
+_LATER = "(H-1)*({} + {})".format(_size("(2-i) - (2-j)"), _size("(i-1) - (j-1)"))
+_LATER_CELLS = Obligation(
+    "cells", make_claim(_PAIR, f"H >= {_LATER}", integers=_PAIR), "two users who share the first cell and meet cells i and j at every later step",
+    point(H="3", i="1", j="2"), mutation=make_claim(_PAIR, f"2*H >= {_LATER}", integers=_PAIR),
+)  # fmt: skip
 _CELL_READ = (
     "a stream has a one where its cell is met; of two users one meets cell i and the other cell j at each step",
 )
@@ -106,7 +111,7 @@ LOCAL = (
         "Laplace noise of scale 3H/eps on each entry of a user's indicator and cost arrays is said to be eps-LDP: for any two "
         "trajectories. It is 2 eps for any two trajectories, and 3/2 eps at H = 2 for two that share s_1 and a_1.",
         r"1/\varepsilon'=3H/\varepsilon\;\Rightarrow\;\varepsilon\text{-LDP}",
-        parts=("ucb.lemma5_4.privacy.entry", "ucb.lemma5_4.privacy.cells", "ucb.lemma5_4.privacy.printed"),
+        parts=("ucb.lemma5_4.privacy.entry", "ucb.lemma5_4.privacy.printed"),
         corrected_by="ucb.local_privacy",
         not_covered=f"the note {NOTE} has the exact value for every H, (6H-3)/(3H) or 2 times eps",
     ),
@@ -117,12 +122,12 @@ LOCAL = (
         reading=(_DENSITY, "|t| is the larger of t and -t; v stands for |o - x|"),
     ),
     Statement(
-        "ucb.lemma5_4.privacy.cells", "statement", "One user changes the entries by H in all", source("Lemmas 5.1 and 5.4 (proofs)", "ucb.lemma5_4.privacy"),
-        "As an episode meets at most H cells, the streams of two neighbours are said to differ by at most H, summed over cells. "
-        "Replacing a user takes a one out of a cell and puts one into another: up to 2H.",
+        "ucb.lemma5_4.privacy.cells", "statement", "Two trajectories differ by H in all", source("Lemma 5.4 (proof)", "ucb.lemma5_4.privacy"),
+        "As an episode meets at most H cells, the indicator arrays of two trajectories are said to differ by at most H, summed over cells. "
+        "They differ by up to 2H: at H = 1 two actions are two cells.",
         r"\sum_{s,a,h}\|\sigma_h(s,a)-\sigma'_h(s,a)\|_1\le H", (_CELLS,), reading=_CELL_READ,
         corrected_by="ucb.local_privacy",
-        not_covered="under adding or removing a user the sum is H",
+        not_covered="a trajectory against none, where the sum is H; the lemma itself, refuted by ucb.lemma5_4.privacy.printed",
     ),
     Statement(
         "ucb.lemma5_4.privacy.printed", "statement", "LOCAL-PRIVATIZER is eps-LDP, as printed", source("Lemma 5.4", "ucb.lemma5_4.privacy"),
@@ -201,9 +206,18 @@ CENTRAL = (
         "Laplace noise of scale 3H log K/eps on every P-sum of every counter is said to be eps-DP: for two sequences of K users that "
         "differ in one. At H = 2 and K = 2 it is 3/2 eps with the logarithm to base 2, and 2.16 eps with the natural one.",
         r"1/\varepsilon'=3H\log K/\varepsilon\;\Rightarrow\;\varepsilon\text{-DP}",
-        parts=("ucb.lemma5_1.privacy.levels", "ucb.lemma5_4.privacy.cells", "ucb.lemma5_1.privacy.printed"),
+        parts=("ucb.lemma5_1.privacy.printed",),
         corrected_by="ucb.central_privacy",
         not_covered=f"the note {NOTE} has the exact value for every H and K",
+    ),
+    Statement(
+        "ucb.lemma5_1.privacy.cells", "statement", "One user changes the streams by H in all", source("Lemma 5.1 (proof)", "ucb.lemma5_1.privacy"),
+        "As an episode meets at most H cells, the streams of two neighbours are said to differ by at most H, summed over cells. Replacing a user takes a one out "
+        "of a cell and puts one into another at every step but the first, where s_1 and a_1 are the same: up to 2(H-1), which exceeds H from H = 3 on.",
+        r"\sum_{s,a,h}\|\sigma_h(s,a)-\sigma'_h(s,a)\|_1\le H", (_LATER_CELLS,),
+        reading=(*_CELL_READ, "s_1 is fixed and a_1 is drawn before the user answers, so that the streams of step 1 agree"),
+        corrected_by="ucb.central_privacy",
+        not_covered="adding or removing a user, where the sum is H; the lemma itself, refuted by ucb.lemma5_1.privacy.printed",
     ),
     Statement(
         "ucb.lemma5_1.privacy.levels", "statement", "An episode enters at most log K P-sums", source("Lemma 5.1 (proof)", "ucb.lemma5_1.privacy"),
@@ -220,7 +234,7 @@ CENTRAL = (
         ),
         reading=("P is the length of the longest P-sum that begins at episode 1; log2(P) + 1 P-sums begin there",),
         corrected_by="ucb.central_privacy",
-        not_covered="for K a power of two and base 2 the claim holds, as only episodes 1..K-1 are ever counted",
+        not_covered="for K a power of two and base 2 the claim holds, as only episodes 1..K-1 are ever counted; the lemma itself is refuted by ucb.lemma5_1.privacy.printed",
     ),
     Statement(
         "ucb.lemma5_1.privacy.printed", "statement", "CENTRAL-PRIVATIZER is eps-DP, as printed", source("Lemma 5.1", "ucb.lemma5_1.privacy"),
@@ -290,24 +304,34 @@ _FACTORS = (
     Obligation("leak", make_claim(_FACTOR, "3/2*exp(-w*(t-1)) >= 2*(exp(-w*t)/2) + exp(-w*(t-1))/2"), "three noisy costs beyond tau under U', two of mean 0 and one of mean 1",
                POSITIVE, {"t": "2", "w": "1/10000"}),
 )  # fmt: skip
-_WHERE = point(eps="12", delta="1/20")
+_WHERE = point(eps="4", delta="1/1000000")
+_LEAST = {"q": _UNIT, "z": "(0, 1]", "e": "[1, inf)"}
+_EVERY = Obligation(
+    "every_eps", make_claim(_LEAST, "(1-z)**2*(1-z/2)/512*(1-q) > 3/2*e*z", "1 - q > z*(768*e + 3)"),
+    "base 2, any eps: e = exp(eps), q = exp(eps - 9/b) = exp(-eps/2) < 1, z = exp(-(tau-1)/b), which tends to 0 with delta",
+    have("(1-z)**2*(1-z/2) >= 1 - 5*z/2", bernstein("z", 3), positive(("(1-q)/512", 1), ("1/512", 0))),
+    mutation=make_claim(_LEAST, "(1-z)**2*(1-z/2)/512*(1-q) > 3*e*z", "1 - q > z*(768*e + 3)"),
+)  # fmt: skip
 JOINT = (
     Statement(
         "ucb.corollary5_2.jdp", "statement", "Both algorithms are eps-JDP with the CENTRAL-PRIVATIZER", source("Corollary 5.2", "ucb.corollary5_2"),
-        "PRIVATE-UCB-VI with noise of scale 3H log K/eps, ties broken arbitrarily as printed, is said to be eps-JDP. Refuted at H = S = A = K = 2: "
-        "the rule takes action 2 in a tie at s_1 if the noisy counts lie in a certain box, and the second user's first action tells it.",
+        "PRIVATE-UCB-VI with noise of scale 3H log K/eps is said to be eps-JDP, ties broken arbitrarily: read as for every tie rule that is a function of the released "
+        "counts. Refuted at H = S = A = K = 2, eps = 4, delta = 10^-6 (and at every eps for small delta) by a rule that takes action 2 in a tie at s_1 if the noisy "
+        "counts lie in a certain box: the second user's first action tells it.",
         r"P(M_{-k}(U)\in B)\le e^\varepsilon P(M_{-k}(U')\in B)",
         (
             Obligation("base_two", _joint(_BINARY), "the event that user 2 starts with action 2, the logarithm to base 2", _WHERE, mutation=_joint("9/eps")),
             Obligation("natural", _joint(_NATURAL), "the same with the natural logarithm", _WHERE, mutation=_joint("9/eps")),
-            *_FACTORS,
+            _EVERY, *_FACTORS,
         ),
         reading=(
+            "'with breaking ties arbitrarily' (Algorithm 2, line 10): the corollary is for every rule that chooses among the minimisers by the released counts, which "
+            "post-processing, the paper's argument, would allow",
             f"the box, the two users and why every Q is 0 on the box stand in {NOTE}: its probability is box for U and exp(-9/b) box for U'",
             "outside ties action 2 is taken only if one of three noisy costs exceeds tau = 3 Lc; for U' that has probability at most leak",
         ),
         corrected_by="ucb.central_privacy",
-        not_covered="tie-breaking that may not look at the counts, and PRIVATE-UCB-PO: how much the actions alone tell there is not decided",
+        not_covered="a tie rule fixed in advance or independent of the counts, and PRIVATE-UCB-PO: how much the actions alone tell there is not decided at this scale",
     ),
 )  # fmt: skip
 

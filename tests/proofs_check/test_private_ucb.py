@@ -142,15 +142,15 @@ def test_local_levels_hold_at_the_border_of_the_domain(episodes):
         assert exact <= 2 * math.exp(-lam)
 
 
-ROOT = 3 * math.sqrt(2 * math.log(64 / 0.05))
+LC = math.sqrt(2 * math.log(64 / 1e-6))
+ROOT = 3 * LC
 
 
 def second_policy(counts, costs, moves, precision):
     """Q~ of PRIVATE-UCB-VI before episode 2, written anew: arrays [h, s, a], respectively [h, s, a, s']."""
     n = np.maximum(1, counts + precision)
-    lc = math.sqrt(2 * math.log(64 / 0.05))
     bonus = (
-        lc / np.sqrt(n) + 3 * precision / n + 2 * lc / np.sqrt(n) + 2 * (2 * precision + 2 * precision) / n
+        LC / np.sqrt(n) + 3 * precision / n + 2 * LC / np.sqrt(n) + 2 * (2 * precision + 2 * precision) / n
     )
     value, table = np.zeros(2), np.zeros((2, 2, 2))
     for h in (1, 0):
@@ -179,7 +179,7 @@ def tail(t):
 @pytest.mark.parametrize(("log", "violated"), [(math.log(2), True), (1.0, True), (1.5, False)])
 def test_the_second_users_action_breaks_the_promise(log, violated):
     """The event of the refutation by the exact Laplace law; 3/2 is the scale that is needed."""
-    eps, tau = 12.0, ROOT
+    eps, tau = 4.0, ROOT
     b = 6 * log / eps
     up = [(1, 0, tau), (1, 0, tau)] + [(1, 0, math.inf)] * 3  # mean under U, under U', upper end; lower end 1
     inside = [tail((1 - x) / b) - tail((end - x) / b) for x, _, end in up]
