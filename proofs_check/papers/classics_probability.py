@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from accountant.sources import Source
-from proofs_check.hints import IDENTITY, expect, have, mono, positive, sos, split, subst
+from proofs_check.hints import IDENTITY, expect, have, identity, mono, positive, sos, split, subst
 from proofs_check.papers import classics_tails
 from proofs_check.statement import Claim, Obligation, Statement, make_claim
 
@@ -98,7 +98,8 @@ _BERNOULLI = subst(
 RENYI_POST = Statement(
     "classic.post_processing_renyi", "project", "Post-processing does not raise a Renyi divergence",
     Source("doi:10.1109/TIT.2014.2320500", "2014", "Theorem 9", "classic.post_processing_renyi"),
-    "For every alpha > 1 and every randomised function whose randomness is independent of the data, the divergence of the function's outputs is at most that of its inputs.",
+    "For every alpha > 1 and every randomised function with finitely many values whose randomness is independent of the data, the divergence of the function's outputs is at "
+    "most that of its inputs.",
     r"E_Q[E_Q[r\mid g]^\alpha]\le E_Q[r^\alpha]",
     (
         Obligation("tangent", make_claim(_TAN, "exp(alpha*t) >= 1 + alpha*(exp(t) - 1)"), "r/R = exp(t): r^alpha lies above its tangent at R", _BERNOULLI,
@@ -108,30 +109,41 @@ RENYI_POST = Statement(
                    expect([("m - n - d*(r - R)", positive(("1", 0)))], positive(("1", 2), ("1", 1))),
                    mutation=make_claim({}, "999/1000*E(m) >= E(n)", *_CONVEX, random=_MEANS)),
     ),
-    reading=("the density ratio of the function's outputs is R = E_Q[r | g], by the definition of conditional expectation; E[d r] = E[d R] as d is a function of R",
-             "where R = 0 also r = 0, and where r = 0 the tangent is R^alpha (1 - alpha) <= 0: the tangent's inequality holds there too",
-             "an unbounded d is cut at a bound that tends to infinity; a randomised function is a function of the output and an independent number"),
+    reading=("the density ratio of the function's outputs at a value is R, the mean of r under Q given that value; R, n and d take finitely many values, and E[d r] = E[d R] as "
+             "d is a function of the value",
+             "where R = 0 also r = 0, and where r = 0 the tangent is R^alpha (1 - alpha) <= 0: the tangent's inequality holds there too; where E[m] is infinite nothing is left to show",
+             "a randomised function is a function of the output and an independent number, whose law is the same under both"),
+    not_covered="functions with infinitely many values, for which d is cut at a bound that tends to infinity",
 )  # fmt: skip
 
 _PAST = {"s": _R, "d": _R}
+_DRAWN = _PAST | {"e": _R}
+_DRAWN_GIVEN = ("E(s*d) == 0", "E(s*e) == 0", "E(d*e) == 0")
 _RANGE = {"m": _R, "H": _P}
 TOTAL_VARIANCE = Statement(
     "classic.total_variance", "project", "The law of total variance", Source("arXiv:1703.05449", "v2", "Section 4 (law of total variance)", "classic.total_variance"),
-    "The variance of an episode's total reward, in [0, H], is the sum over the steps of the expected variance of the next value given the past, so that this sum is at most H^2/4.",
-    r"\sum_hE[\mathrm{Var}(V_{h+1}\mid F_h)]=\mathrm{Var}\Big(\sum_hr_h\Big)\le\frac{H^2}{4}",
+    "The expected variances of the next value given the present state and action add up, over the steps of an episode, to at most the variance of the total reward, and so to at "
+    "most H^2/4 if that is always in [0, H]. The first is an equality where policy and rewards are functions of the state, and of state and action. Rewards that are drawn are drawn "
+    "independently of the next state.",
+    r"\sum_hE[\mathrm{Var}(V_{h+1}\mid x_h,a_h)]\le\mathrm{Var}\Big(\sum_hr_h\Big)\le\frac{H^2}{4}",
     (
-        Obligation("step", make_claim({}, "E((s+d)**2) >= E(s**2) + E(d**2)", "E(s*d) == 0", random=_PAST), "d: the next martingale difference, s the sum of the earlier ones",
-                   expect([], positive(("2", 0))), mutation=make_claim({}, "999/1000*E((s+d)**2) >= E(s**2) + E(d**2)", "E(s*d) == 0", random=_PAST)),
-        Obligation("step_back", make_claim({}, "E(s**2) + E(d**2) >= E((s+d)**2)", "E(s*d) == 0", random=_PAST), "the other direction: equality",
+        Obligation("step", make_claim({}, "E((s+d+e)**2) >= E(s**2) + E(d**2)", *_DRAWN_GIVEN, random=_DRAWN),
+                   "d: the next value less its mean, e: what the action and the reward add, s: the sum of all earlier ones",
+                   expect([], positive(("2", 0), ("2", 1), ("2", 2))),
+                   mutation=make_claim({}, "999/1000*E((s+d+e)**2) >= E(s**2) + E(d**2)", *_DRAWN_GIVEN, random=_DRAWN)),
+        Obligation("step_back", make_claim({}, "E(s**2) + E(d**2) >= E((s+d)**2)", "E(s*d) == 0", random=_PAST), "the other direction where e = 0: equality",
                    expect([], positive(("-2", 0))), mutation=make_claim({}, "999/1000*E(s**2) + E(d**2) >= E((s+d)**2)", "E(s*d) == 0", random=_PAST)),
         Obligation("range", make_claim(_RANGE, "H**2/4 >= E(g**2) - m**2", "E(g) == m", "H >= g", random={"g": _NN}), "a number in [0, H] has variance at most H^2/4",
                    expect([("g*(H - g)", positive(("g", 1)))],
                           have("H**2/4 >= H*m - m**2", sos(("1", "m - H/2")), positive(("-H", 0), ("1", 2), ("1", 3)))),
                    mutation=make_claim(_RANGE, "999/4000*H**2 >= E(g**2) - m**2", "E(g) == m", "H >= g", random={"g": _NN})),
     ),
-    reading=("the total reward less its mean is the sum of the martingale differences V_(h+1)(x_(h+1)) - E[V_(h+1) | F_h] (rewards included), E[s d] = 0 because the past determines s",
-             "induction over the steps"),
-    not_covered="a first state that is drawn adds the variance of its value to the sum; the bound stays",
+    reading=("V_(H+1) = 0; the total reward less its mean is the sum over the steps of d_h = V_(h+1)(x_(h+1)) - E[V_(h+1) | x_h, a_h] and e_h = r_h + E[V_(h+1) | x_h, a_h] - V_h(x_h), "
+             "and E[d_h^2] is the expected variance of the next value",
+             "given the past up to x_h the means of d_h and e_h are 0, so that E[s d] = E[s e] = 0; given x_h and a_h, r_h and x_(h+1) are independent and d_h has mean 0: E[d e] = 0",
+             "induction over the steps, from s = 0"),
+    not_covered="a first state that is drawn adds the variance of its value to the sum; the bound stays. A reward that depends on the next state given state and action: then the "
+    "variance is that of reward and next value together",
 )  # fmt: skip
 
 _MODELS = {"p": _NN, "q": _NN, "v": _R, "w": _R}
@@ -160,37 +172,42 @@ SIMULATION = Statement(
              "unrolled over the steps: the difference of the next values is the same expression one step later; the other sign by exchanging signs"),
 )  # fmt: skip
 
-_SHIFT = {"s": _R}
-_RUN = {"p": _R, "x": _R, "m": _NN, "r": _NN}
-_LEFT = "exp(s*p + s**2*(r - m**2)/2)"
-_NORMAL = f"E({_LEFT}*exp(s*m*x)) == E({_LEFT}*exp(s**2*m**2/2))"
-_AFTER, _BEFORE = "E(exp(s*(p + m*x) + s**2*(r - m**2)/2))", "E(exp(s*p + s**2*r/2))"
-
-
-def _invariant(above: str, below: str, factor: str = "1") -> Claim:
-    return make_claim(_SHIFT, f"{factor}*{above} >= {below}", _NORMAL, random=_RUN)
-
-
+_PARTS = {"s": _P, "m": _R, "t": _R, "x": _R}
+_TOTAL = "(m**2 + s**2)"
+_JOIN = {"m": _R, "x": _R, "s": _NN, "y": _R, "r": _NN}
+_PROFILE = {"g": _NN, "D": _NN}
+_EXCESS = {"p": _NN, "q": _NN, "v": _NN, "k": _U}
+_EXCESS_GIVEN = ("v >= p - g*q", "D >= E(v)")
 ADAPTIVE_GAUSSIANS = Statement(
     "classic.adaptive_gaussians", "project", "Adaptive Gaussian releases under a budget fixed in advance",
     Source("arXiv:1905.02383", "v3", "Corollary 3.3 (for costs fixed in advance)", "classic.adaptive_gaussians"),
     "Releases one after another, each given the past a Gaussian of the same known variance under both data sets, the means m_i standard deviations apart; m_i may depend on "
-    "the past, and the sum of the m_i^2 is always at most B, fixed in advance. All of them together are mu-GDP with mu^2 = B.",
-    r"E\,e^{s\sum_im_ix_i}=e^{s^2B/2}",
+    "the past, and the sum of the m_i^2 is always at most B, fixed in advance. All of them together are mu-GDP with mu^2 = B: at every epsilon delta is at most that of "
+    "N(mu, 1) against N(0, 1).",
+    r"E\Big[\Big(e^{\sum_i(m_ix_i-m_i^2/2)}-g\Big)_+\Big]=E\Big[\Big(e^{\mu x-\mu^2/2}-g\Big)_+\Big]",
     (
-        Obligation("step", _invariant(_AFTER, _BEFORE), "p: the sum of m_i x_i so far, r: what is left of the budget, m: the next distance, x: its standard normal noise",
-                   expect([], positive(("1", 0))), mutation=_invariant(_AFTER, _BEFORE, "999/1000")),
-        Obligation("step_back", _invariant(_BEFORE, _AFTER), "the other direction: equality", expect([], positive(("-1", 0))),
-                   mutation=_invariant(_BEFORE, _AFTER, "999/1000")),
-        Obligation("loss", make_claim({"x": _R, "b": _NN}, "-(x-b)**2/2 + x**2/2 == b*x - b**2/2"), "one release's log ratio of densities, at distance b", IDENTITY,
+        Obligation("loss", make_claim({"x": _R, "b": _R}, "-(x-b)**2/2 + x**2/2 == b*x - b**2/2"), "one release's log ratio of densities, at distance b", IDENTITY,
                    {"x": "2", "b": "1"}),
+        Obligation("square", make_claim(_PARTS, f"-x**2/2 - (t - m*x)**2/(2*s**2) == -t**2/(2*{_TOTAL}) - {_TOTAL}*(x - m*t/{_TOTAL})**2/(2*s**2)"),
+                   "the density of m x + s y at t, x and y independent standard normals: completing the square in x", IDENTITY, {"s": "1", "m": "1", "t": "2", "x": "3"}),
+        Obligation("normaliser", make_claim({"s": _P, "m": _R}, f"(1/(2*pi*s))**2*(2*pi*s**2/{_TOTAL}) == 1/(2*pi*{_TOTAL})"),
+                   "its constant, squared: what is left is the density of N(0, m^2 + s^2)", IDENTITY, {"s": "1", "m": "1"}),
+        Obligation("join", make_claim(_JOIN, "m*x - m**2/2 + (s*y - s**2/2) == (m*x + s*y) - r/2", "m**2 + s**2 == r"),
+                   "a release of distance m and one of all the rest s of the budget r together: the log ratio of one release of distance sqrt(r)", identity(("-1/2", 0)),
+                   {"m": "1", "x": "1", "s": "1", "y": "1", "r": "2"}),
+        Obligation("event", make_claim(_PROFILE, "D + g*E(q*k) >= E(p*k)", *_EXCESS_GIVEN, random=_EXCESS),
+                   "g = exp(epsilon), v = (p - g q)_+ its excess, D the delta; k an event, or what is computed from the release",
+                   expect([("v - k*(p - g*q)", positive(("k", 0), reflect=["k"]))], positive(("1", 1), ("1", 2))),
+                   mutation=make_claim(_PROFILE, "999/1000*D + g*E(q*k) >= E(p*k)", *_EXCESS_GIVEN, random=_EXCESS)),
     ),
-    rules=("a law whose moment-generating function is finite everywhere is determined by it",),
     reading=("a vector of independent Gaussians is its coordinates, one after another",
-             "one more Gaussian of distance sqrt(B - sum m_i^2) is appended: what is released is a post-processing of that, and r ends at 0",
-             "given the past, x is standard normal under the first data set, E exp(t x) = exp(t^2/2); the hypothesis is that for t = s m, weighted by what the past determines",
-             "by induction E exp(s sum m_i x_i) = exp(s^2 B/2) for every real s, so that the loss sum m_i x_i - B/2 has the law of one release at distance sqrt(B); "
-             "the law of the loss under one data set determines every trade-off"),
+             "one more Gaussian of distance sqrt(B - sum m_i^2) is appended; an event of the releases is an event of the longer run, of which the sum of the m_i^2 is B always",
+             "x_i is the noise of release i in standard deviations: under the second data set standard normal and independent of the past, on which m_i, the log ratio l so far and the "
+             "rest r of the budget depend. V(l, r) is the mean of (exp(l + sqrt(r) y - r/2) - g)_+ for a standard normal y",
+             "given the past, the mean of V(l + m x - m^2/2, r - m^2) over x is the mean over x and y of (exp(l + t - r/2) - g)_+ at t = m x + s y, s^2 = r - m^2 (join); t is N(0, r) "
+             "(square, normaliser: the integral over x of the joint density; t = m x where s = 0), so that it is V(l, r)",
+             "finite induction over the releases: the mean of V is V(0, B) at all times, and at the end, where r = 0, V is the excess of p over g q in units of q",
+             "the data sets exchanged: the distances -m_i"),
     not_covered="budgets that are known only at the end; see docs/notes/rlsvi_tight.md",
 )  # fmt: skip
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from accountant.published.rlsvi import PAPER, VERSION
 from accountant.sources import Source
-from proofs_check.papers.rlsvi import BETA, CELL, POST_PROCESSING, RUN, at
+from proofs_check.hints import expect, positive
+from proofs_check.papers.rlsvi import BETA, CELL, PAST, POST_PROCESSING, RUN, at
 from proofs_check.statement import Obligation, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
@@ -36,7 +37,7 @@ TIGHT = Statement(
     "rlsvi.tight", "project", "RLSVI is Gaussian-DP, paying for changed cells only",
     Source(PAPER, VERSION, "Algorithm 1", "rlsvi.tight"),
     "For neighbours that differ in one user's rewards, one cell a step changes in each later episode. The release of all "
-    "tables is mu-GDP with mu^2 = sum over k = 2..K of 4/(S H^2 log(2HSAk)), at least S*A below the paper's 2 rho.",
+    "tables is mu-GDP with mu^2 = sum over k = 2..K of 4/(S H^2 log(2HSAk)), at most the paper's 2 rho divided by S*A.",
     r"\mu^2=\sum_{k=2}^{K}\frac{4}{SH^2\log(2HSAk)}",
     (
         _cell("1"),
@@ -44,26 +45,32 @@ TIGHT = Statement(
         Obligation("episode", make_claim(_STEP, f"H*(2/{BETA}) == 2*{_EPISODE}"), "H changed cells: mu_k^2 = 2 rho_k",
                    witness=at(_STEP)),
         Obligation("gain", make_claim(_STEP, f"2*A/(H**2*log(2*H*S*A)) >= S*A*{_EPISODE}"),
-                   "an episode costs at least S*A less than in Lemma 12", witness=at(_STEP)),
+                   "an episode costs at most the S*A-th part of what it costs in Lemma 12", witness=at(_STEP)),
         Obligation("paper_rho", make_claim(RUN, f"K*(2*A/(H**2*log(2*H*S*A))) == {formula('rlsvi.rho')}"),
                    "K episodes of the paper: arithmetic only", witness=at(RUN)),
     ),
     ("rlsvi.eq2", "classic.adaptive_gaussians"),
-    reading=_READING,
+    reading=(PAST, *_READING),
     not_covered="the trade-off function's numerical inversion; neighbours that differ in states or actions; the actions alone, "
     "which may reveal less than the tables (with A = 1 nothing). The comparison with the paper's rho is arithmetic only",
 )  # fmt: skip
 
+_POINT = {"g": "[0, inf)", "D": "[0, inf)"}
+_POINT_LAW = {"p": "[0, inf)", "q": "[0, inf)", "v": "[0, inf)", "k": "[0, 1]"}
+_POINT_GIVEN = ("v >= p - g*q", "D >= E(v)")
 TIGHT_JOINT = Statement(
     "rlsvi.tight_joint", "project", "What all other users see is as private as the tables",
     Source(PAPER, VERSION, "Theorem 13", "rlsvi.tight_joint"),
     "For every user, the actions of all the other users are jointly private against a change of that user's rewards: "
     "mu-GDP with the mu of rlsvi.tight, hence (eps, delta)-JDP for each point of its curve.",
     r"M_{-k}(U)\ \text{is}\ \mu\text{-GDP}",
-    reading=("the billboard lemma at every (eps, delta) of a curve is the lemma for the curve", POST_PROCESSING),
-    parts=("rlsvi.tight", "rlsvi.lemma9"),
-    not_covered="no certificate of its own: it is rlsvi.tight, carried over by the billboard lemma; the bound is that of the "
-    "tables, the actions may reveal less",
+    (Obligation("others", make_claim(_POINT, "D + g*E(q*k) >= E(p*k)", *_POINT_GIVEN, random=_POINT_LAW),
+                "g = exp(eps), v = (p - g q)_+ for the tables' densities p and q, D the delta of rlsvi.tight at eps; k: the chance, given the tables, that what the others do lies in B",
+                expect([("v - k*(p - g*q)", positive(("k", 0), reflect=["k"]))], positive(("1", 1), ("1", 2))),
+                mutation=make_claim(_POINT, "999/1000*D + g*E(q*k) >= E(p*k)", *_POINT_GIVEN, random=_POINT_LAW)),),
+    ("rlsvi.tight", "rlsvi.lemma9"),
+    reading=("as in rlsvi.lemma9 the others' actions depend on the policies, which the tables determine, and on their own data: k is one function of the tables; so at every eps", POST_PROCESSING),
+    not_covered="the bound is that of the tables, the actions may reveal less",
 )  # fmt: skip
 
 PRINTED_GAUSSIAN = Statement(
@@ -82,7 +89,7 @@ PRINTED_GAUSSIAN = Statement(
                    "twice the rho of Lemma 12: arithmetic only", witness=at(RUN)),
     ),
     ("rlsvi.eq2", "classic.adaptive_gaussians"),
-    reading=_READING,
+    reading=(PAST, *_READING),
     not_covered="the trade-off function's numerical inversion; it pays for cells that do not change (rlsvi.tight does not)",
 )  # fmt: skip
 
@@ -126,7 +133,7 @@ _LOGS = f"(log({_U}) - log(v))/2 + (log({_U}) - log(s))/(2*(alpha-1))"
 STATE_NEIGHBOURS = Statement(
     "rlsvi.state_neighbours", "project", "Neighbours whose whole trajectory differs, with clipped values",
     Source(PAPER, VERSION, "Section 4 (open question)", "rlsvi.state_neighbours"),
-    "Replace one user's trajectory, values clipped to [0, c], B = 1 + c, 1 < alpha < 2. At each step one cell loses a visit "
+    "Replace one user, each of whom answers every policy with one fixed trajectory; values clipped to [0, c], B = 1 + c, 1 < alpha < 2. At each step one cell loses a visit "
     "and one gains one (or one cell keeps its count); means move by at most B/N and variances change between beta/N and "
     "beta/(N+1). Both Renyi divergences are largest at N = 1, where they add up to 3 alpha B^2/((1+alpha)(2-alpha) beta) + "
     "log(2/((1+alpha)(2-alpha)))/(2(alpha-1)). The run's bound is the sum over the H (K-1) steps of episodes k = 2..K with "
@@ -181,14 +188,16 @@ STATE_NEIGHBOURS = Statement(
                               f"3*alpha*((H-1)*B**2+1)/((1+alpha)*(2-alpha)*beta) + H*{_LOG_RATIO}"),
                    "an episode's H steps, the last one without next values: B = 1", _BELOW_TWO, _AT_CURVE),
     ),
-    ("rlsvi.lemma7.as_meant",),
+    ("rlsvi.lemma7.densities",),
     reading=(
         "P = N(m, v), Q = N(n, u), s = alpha u + (1-alpha) v > 0: E_Q[(P/Q)^alpha] is the integral of the exponential of the square's left side over "
         "sqrt(2 pi) v^(alpha/2) u^((1-alpha)/2), and a Gaussian density of variance u v/s integrates to one; u = (s + (alpha-1) v)/alpha",
         "a trajectory meets one cell of each step: at most two cells of a step change between neighbours",
+        "the tables of the past determine the policies and so the changed user's trajectories; with the other users' trajectories released they determine all counts and means",
         *_READING,
     ),
-    not_covered="alpha >= 2, where the divergence at a cell of one visit is infinite; an algorithm that does not clip",
+    not_covered="users who answer at random: given the past, tables are then mixtures of Gaussians; alpha >= 2, where the divergence at a cell of one visit is infinite; an algorithm "
+    "that does not clip",
 )  # fmt: skip
 
 STATEMENTS = (TIGHT, TIGHT_JOINT, PRINTED_GAUSSIAN, STATE_NEIGHBOURS)

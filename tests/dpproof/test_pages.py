@@ -53,13 +53,13 @@ def test_a_correction_is_named_from_both_sides(made):
 
 
 def test_a_block_has_everything(made):
-    block = made["ledger/rlsvi.md"].split('<a id="rlsvi.lemma7.as_meant">')[1].split("<a id=")[0]
+    block = made["ledger/rlsvi.md"].split('<a id="rlsvi.lemma7.densities">')[1].split("<a id=")[0]
     for words in (
         "$$ E[",
         "- read as: ",
         "- not covered: ",
         "e1*e2 >= E(a*b)",
-        "as_meant.conditional.json",
+        "densities.conditional.json",
         "Coq",
     ):
         assert words in block
