@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from audits.scores import Atoms, LinearDiscriminant, Projection
+from audits.scores import Atoms, LinearDiscriminant, Projection, float_bits, logistic, tokens, trees
 from audits.stream import ScoreStream
 from audits.tails import BOTH, TailCounts
 
@@ -102,3 +102,47 @@ def test_a_score_that_is_no_number_is_refused(returned):
     stream = ScoreStream(LogLikelihoodRatio(lambda outputs: returned))
     with pytest.raises(ValueError, match=r"score \(log-likelihood-ratio\)"):
         stream.feed(np.zeros((16, 1)), np.zeros(16, np.int64))
+
+
+def held_out_gap(score, outputs, labels):
+    """The gap on the second half of a score fitted to the first."""
+    half, outputs = len(labels) // 2, score.view(outputs)
+    return gap(score.fit(outputs[:half], labels[:half])(outputs[half:]), labels[half:])
+
+
+def test_trees_see_an_interaction_that_no_sum_shows():
+    rng, labels = labelled(4000)
+    signs = rng.choice([-1.0, 1.0], 4000)
+    outputs = np.column_stack(
+        [signs * rng.exponential(size=4000), signs * (2 * labels - 1), rng.random(4000)]
+    )
+    assert held_out_gap(trees(), outputs, labels) > 2
+    assert abs(held_out_gap(logistic(), outputs, labels)) < 0.3
+    assert abs(held_out_gap(trees(), outputs, rng.permutation(labels))) < 0.3
+
+
+def test_a_logistic_score_adds_up_what_many_coordinates_hint_at():
+    rng, labels = labelled(8000)
+    outputs = rng.standard_normal((8000, 60)) + 0.2 * labels[:, None]
+    outputs[:, 0] *= 1e300
+    assert held_out_gap(logistic(), outputs, labels) > 1
+
+
+def test_a_token_is_a_whole_output():
+    rng, labels = labelled(2000)
+    first = rng.integers(0, 2, 2000)
+    outputs = np.column_stack([first, first ^ labels])
+    assert held_out_gap(tokens(), outputs, labels) > 10
+    assert abs(held_out_gap(Atoms(), outputs, labels)) < 0.3
+
+
+def test_bits_tell_where_floating_point_noise_was_added():
+    rng, labels = labelled(20_000)
+    noisy = labels + rng.laplace(0, 10, 20_000)
+    bits = float_bits().view(noisy[:, None])
+    scores = float_bits().fit(bits[:10_000], labels[:10_000])(bits[10_000:])
+    fine = scores < -3  # only data 0 leaves bits so fine
+    assert fine.sum() > 100
+    assert not labels[10_000:][fine].any()
+    lattice = np.rint(noisy * 1024) / 1024  # the noise of a lattice has the same bits wherever it is added
+    assert abs(held_out_gap(float_bits(), lattice[:, None], labels)) < 0.1

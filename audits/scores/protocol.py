@@ -1,0 +1,66 @@
+"""Scores: one number per output; tails of a score are the events an audit bets on.
+
+A bad score costs power, never soundness: a score used on a block is fixed before that block is drawn.
+A score with ``training`` 0 is fixed from the start; any other is fitted to that many samples, which are spent
+on it, and refitted as the stream doubles, each fit being used on later samples only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Floats", "Ints", "Score", "Scorer", "View", "flattened", "viewed", "whole"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Scorer = Callable[[NDArray[Any]], Floats]
+View = Callable[[NDArray[Any]], NDArray[Any]]
+
+
+def whole(outputs: NDArray[Any]) -> NDArray[Any]:
+    """The outputs as they are: what a score looks at unless told otherwise."""
+    return outputs
+
+
+class Score(Protocol):
+    """What an audit needs of a score."""
+
+    @property
+    def name(self) -> str:
+        """A name for the witness."""
+        ...
+
+    @property
+    def oriented(self) -> bool:
+        """Whether high scores speak for the second input."""
+        ...
+
+    @property
+    def training(self) -> int:
+        """The samples the first fit needs; 0 for a fixed score."""
+        ...
+
+    @property
+    def view(self) -> View:
+        """What the score looks at: from outputs ``(n, ...)`` to an array ``(n, ...)``, the input of `fit`."""
+        ...
+
+    def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
+        """The function from outputs ``(n, ...)`` to scores ``(n,)``, given samples and labels so far."""
+        ...
+
+
+def viewed(view: View) -> str:
+    """What a score looks at, for its name: nothing if that is the whole output."""
+    function = getattr(view, "func", view)
+    return "" if view is whole else f" of {getattr(function, '__name__', 'a view')}"
+
+
+def flattened(outputs: NDArray[Any]) -> Floats:
+    """One row of finite numbers an output, ``(n, numbers)``."""
+    flat = outputs.reshape(len(outputs), -1).astype(np.float64)
+    return np.clip(flat, -1e300, 1e300, out=flat)
