@@ -146,18 +146,41 @@ _SAME = "(c*sqrt(M) + r)**2 == (c*sqrt(m) + r)**2"
 _FROM = "k >= m - v"
 _LARGER = ("M >= m", "M >= v + k", "(M - m)*(M - v - k) == 0")
 _SMALLER = ("m >= M", "v + k >= M", "(M - m)*(M - v - k) == 0")
-LEMMA9 = Statement(
-    "eval.lemma9", "statement", "The envelope of DP-LSL's sensitivity, as printed", source("Lemmas 9 and 21", "eval.lemma9"),
-    "With max{v_s, m} inside phi, phi_k is said to have max{v_s + k, m}, and to be constant from k >= m - min v_s on. With the maximum the first half is true and the second "
-    "false: one state, m = 1, v = 0, k = 2 gives 2 in place of 1. The algorithm has min{|X_s| + k, m}, for which both hold.",
-    r"\varphi_k^\lambda(v)=\Big(c\sqrt{\textstyle\sum_s\rho_s\max\{v_s+k,m\}}+\|\rho\|_2\Big)^2,\quad k\ge m-\min_sv_s\Rightarrow\text{constant}",
-    (Obligation("constant", make_claim(_CAPS, _SAME, _FROM, *_LARGER), "one state of weight 1; M = max(v + k, m)", point(v="0", k="2", m="1", M="2", c="1", r="1"),
-                mutation=make_claim(_CAPS, _SAME, _FROM, *_SMALLER)),),
-    corrected_by="eval.lemma9.corrected",
-    not_covered="Algorithm 2 and Theorem 10 are not touched: they use the minimum",
+_UP = {"w": UNIT, "p": HALF, "q": HALF}
+# How a larger share at every state makes the whole larger; the same with the maximum and with the minimum.
+_WHOLE = (
+    Obligation("sum", make_claim({}, "E(w*p) >= E(w*q)", "p >= q", random=_UP), "all states at once, attained at v + k",
+               expect([("w*p - w*q", positive(("w", 0)))], positive(("1", 1))), mutation=make_claim({}, "E(w*p) >= 2*E(w*q)", "p >= q", random=_UP)),
+    Obligation("outer", make_claim({"a": HALF, "b": HALF, "c": HALF, "r": HALF}, "(c*a + r)**2 >= (c*b + r)**2", "a >= b"), "a and b are the roots of the two sums",
+               positive(("c*(c*(a + b) + 2*r)", 0)), {"a": "1", "b": "1", "c": "1", "r": "1"}),
+)  # fmt: skip
+LEMMA9 = (
+    Statement(
+        "eval.lemma9", "statement", "The envelope of DP-LSL's sensitivity, as printed", source("Lemmas 9 and 21", "eval.lemma9"),
+        "With max{v_s, m} inside phi, phi_k is said to have max{v_s + k, m}, and to be constant from k >= m - min v_s on. With the maximum the first half is true and the second "
+        "false. The algorithm has min{|X_s| + k, m}, for which both hold.",
+        r"\varphi_k^\lambda(v)=\Big(c\sqrt{\textstyle\sum_s\rho_s\max\{v_s+k,m\}}+\|\rho\|_2\Big)^2,\quad k\ge m-\min_sv_s\Rightarrow\text{constant}",
+        parts=("eval.lemma9.envelope", "eval.lemma9.constant"), corrected_by="eval.lemma9.corrected",
+        not_covered="Algorithm 2 and Theorem 10 are not touched: they use the minimum",
+    ),
+    Statement(
+        "eval.lemma9.envelope", "statement", "The envelope with the maximum, as printed", source("Lemmas 9 and 21", "eval.lemma9"),
+        "The maximum of phi, with max{v'_s, m} inside, over count vectors v' within k of v has max{v_s + k, m} inside.",
+        r"\varphi_k^\lambda(v)=\Big(c\sqrt{\textstyle\sum_s\rho_s\max\{v_s+k,m\}}+\|\rho\|_2\Big)^2",
+        (Obligation("coordinate", make_claim({"v": HALF, "k": HALF, "u": HALF, "M": HALF}, "M >= u", "M >= v + k", "k >= u - v"), "M = max(v + k, m), u = v' within k of v",
+                    positive(("1", 0), ("1", 1)), {"v": "0", "k": "1", "u": "1", "M": "1"}), *_WHOLE),
+        reading=(STATES, "M >= m as well, so that M >= max(u, m); it is attained at v' = v + k; c = ||Phi|| ||rho||_inf/sqrt(2 lambda), r = ||rho||_2"),
+    ),
+    Statement(
+        "eval.lemma9.constant", "statement", "Constant from k >= m - min v on, as printed", source("Lemmas 9 and 21", "eval.lemma9"),
+        "With the maximum this is false: one state, m = 1, v = 0, k = 2 gives 2 in place of 1.",
+        r"k\ge m-\min_sv_s\Rightarrow\varphi_k^\lambda(v)=\Big(c\sqrt{m\textstyle\sum_s\rho_s}+\|\rho\|_2\Big)^2",
+        (Obligation("printed", make_claim(_CAPS, _SAME, _FROM, *_LARGER), "one state of weight 1; M = max(v + k, m)", point(v="0", k="2", m="1", M="2", c="1", r="1"),
+                    mutation=make_claim(_CAPS, _SAME, _FROM, *_SMALLER)),),
+        rests_on=("eval.lemma9.envelope",), corrected_by="eval.lemma9.corrected",
+    ),
 )  # fmt: skip
 
-_UP = {"w": UNIT, "p": HALF, "q": HALF}
 CORRECTED9 = Statement(
     "eval.lemma9.corrected", "project", "The envelope of DP-LSL's sensitivity", source("Lemmas 9 and 21", "eval.lemma9"),
     "With min{v_s, m} in place of the maximum: phi_k has min{v_s + k, m}, is constant from k >= m - min v_s on, and so 0 <= k <= m is enough for the supremum.",
@@ -165,10 +188,7 @@ CORRECTED9 = Statement(
     (
         Obligation("coordinate", make_claim(_CAPS | {"u": HALF}, "v + k >= M", "u >= M", "k >= u - v"), "M = min(u, m) for u = v' within k of v; and m >= M by itself",
                    positive(("1", 0), ("1", 1)), {"v": "0", "k": "1", "m": "1", "M": "1", "c": "1", "r": "1", "u": "1"}),
-        Obligation("sum", make_claim({}, "E(w*p) >= E(w*q)", "p >= q", random=_UP), "all states at once, attained at v + k",
-                   expect([("w*p - w*q", positive(("w", 0)))], positive(("1", 1))), mutation=make_claim({}, "E(w*p) >= 2*E(w*q)", "p >= q", random=_UP)),
-        Obligation("outer", make_claim({"a": HALF, "b": HALF, "c": HALF, "r": HALF}, "(c*a + r)**2 >= (c*b + r)**2", "a >= b"), "a and b are the roots of the two sums",
-                   positive(("c*(c*(a + b) + 2*r)", 0)), {"a": "1", "b": "1", "c": "1", "r": "1"}),
+        *_WHOLE,
         Obligation("constant", make_claim({"v": HALF, "k": HALF, "m": HALF, "n": HALF}, "v + k >= m", "k >= m - n", "v >= n"), "from k >= m - min v on every minimum is m",
                    positive(("1", 0), ("1", 1)), {"v": "1", "k": "1", "m": "2", "n": "1"}),
         Obligation("tail", make_claim({"m": HALF, "j": HALF, "b": POS, "W": HALF}, "exp(-m*b)*W >= exp(-(m + j)*b)*W"), "past k = m no term is larger; W the constant",
@@ -233,7 +253,8 @@ CORRECTED6 = Statement(
     r"0<\varepsilon\le15", _CONDITIONS,
     rests_on=("eval.lemma1.corrected", "eval.corollary3", "eval.lemma4.upper", "eval.lemma4.smooth", "eval.lemma5", "eval.lemma5.range"),
     reading=(_VISITS, "the pseudo-inverse's operator norm: |theta - theta'| <= ||(Gamma^(1/2) Phi)^+|| ||F_X - F_X'||, equation (13)",
-             "K = ||(Gamma^(1/2) Phi)^+|| Rmax/(1-gamma), or any public bound on returns in place of the last factor; log psi moves by at most beta"),
+             "K = ||(Gamma^(1/2) Phi)^+|| Rmax/(1-gamma), or any public bound on returns in place of the last factor; log psi moves by at most beta",
+             "if Rmax = 0 all returns are 0 and no noise is added: the output does not depend on X"),
     not_covered="noise drawn in floating point; eps above 15",
 )  # fmt: skip
 
@@ -243,8 +264,9 @@ CORRECTED10 = Statement(
     "under replacing one trajectory.",
     r"0<\varepsilon\le15", _CONDITIONS,
     rests_on=("eval.lemma1.corrected", "eval.corollary8", "eval.lemma4.upper", "eval.lemma4.smooth", "eval.lemma9.corrected"),
-    reading=(_VISITS, "K = 2 Rmax ||Phi||/((1-gamma)(lambda - ||Phi||^2 ||rho||_inf)); as |X_s| <= m, min{|X_s|, m} is |X_s|; if all of rho is 0 nothing is released that depends on X"),
+    reading=(_VISITS, "K = 2 Rmax ||Phi||/((1-gamma)(lambda - ||Phi||^2 ||rho||_inf)); as |X_s| <= m, min{|X_s|, m} is |X_s|; if all of rho is 0, or Phi = 0, or Rmax = 0, theta = 0 and sigma_X = 0: "
+             "the output does not depend on X"),
     not_covered="noise drawn in floating point; eps above 15",
 )  # fmt: skip
 
-STATEMENTS = (LEMMA7, MAIN7, COROLLARY8, LEMMA9, CORRECTED9, THEOREM6, CORRECTED6, THEOREM10, CORRECTED10)
+STATEMENTS = (LEMMA7, MAIN7, COROLLARY8, *LEMMA9, CORRECTED9, THEOREM6, CORRECTED6, THEOREM10, CORRECTED10)

@@ -13,7 +13,7 @@ from functools import reduce
 
 from proofs_check.hints import RANGE, expect, have, point, positive, sos, split, taylor
 from proofs_check.papers.policy_evaluation_moments import NOTE, equal, source
-from proofs_check.papers.policy_evaluation_utility import GAUSSIAN, INTEGRABLE, LEVEL, projection
+from proofs_check.papers.policy_evaluation_utility import COORDINATES, GAUSSIAN, INTEGRABLE, LEVEL, projection
 from proofs_check.statement import Claim, Obligation, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
@@ -32,7 +32,7 @@ LEMMA29 = Statement(
         *equal("penalty", "t: a coordinate of theta, h its noise", ("E((t + s*h)**2 - t**2)", "E(s**2)"), ("E(h) == 0", "E(h**2) == 1"),
               (("2*E_s_t", 0), ("E_s2", 1)), {"v": NONNEGATIVE}, ({"t": REAL, "s": NONNEGATIVE}, {"h": REAL})),
     ),
-    reading=(GAUSSIAN, INTEGRABLE, "sums over trajectories, states and coordinates: expectations add, and the indicators c of s add up to |X_s|"),
+    reading=(GAUSSIAN, INTEGRABLE, COORDINATES, "sums over trajectories, states and coordinates: expectations add, and the indicators c of s add up to |X_s|"),
 )  # fmt: skip
 
 _PSI = {"m": "[1, inf)", "beta": POSITIVE, "ridge": "(1, inf)"}
@@ -93,7 +93,7 @@ LEMMA30 = (
         "eval.lemma30", "statement", "The largest e^(-2bx)(a+x) on [0, m-a]", source("Lemma 30", "eval.lemma30"),
         "For a >= 0 and b > 0 the maximum is said to be a if b < a/2, m e^(-2b(m-a)) if b > m/2, and e^(2ab)/(2eb) otherwise.",
         r"\max_{0\le x\le m-a}e^{-2bx}(a+x)",
-        parts=("eval.lemma30.small", "eval.lemma30.large", "eval.lemma30.otherwise", "eval.lemma30.bound"), corrected_by="eval.lemma30.corrected",
+        parts=("eval.lemma30.small", "eval.lemma30.large", "eval.lemma30.otherwise"), corrected_by="eval.lemma30.corrected",
     ),
     _piece("small", "b < a/2: a", "a", "exp(2*a*b - 1)/(2*b)", ("a > 2*b",), {"a": "2", "b": "1/10", "m": "3", "x": "1"}),
     _piece("large", "b > m/2: m e^(-2b(m-a))", "m*exp(0 - 2*b*(m - a))", "exp(2*a*b - 1)/(2*b)", ("2*b > m",), {"a": "1", "b": "2", "m": "2", "x": "0"}),
@@ -107,7 +107,7 @@ LEMMA30 = (
         rests_on=("eval.lemma30.corrected",), corrected_by="eval.lemma30.corrected",
     ),
     Statement(
-        "eval.lemma30.bound", "statement", "e^(2ab)/(2eb) is never exceeded", source("Lemma 30", "eval.lemma30"),
+        "eval.lemma30.bound", "project", "e^(2ab)/(2eb) is never exceeded", source("Lemma 30", "eval.lemma30"),
         "For all a + x = u/(2b) >= 0: e^(-2bx)(a+x) = e^(2ab) u e^(-u)/(2b) <= e^(2ab)/(2eb).",
         obligations=(Obligation("tangent", make_claim({"u": NONNEGATIVE, "b": POSITIVE}, "1/(2*exp(1)*b) >= exp(0 - u)*u/(2*b)"), "e^(u-1) >= u",
                                 have(*_TANGENT, positive(("1/(2*b*exp(u))", 0))), {"u": "1", "b": "1"}),),

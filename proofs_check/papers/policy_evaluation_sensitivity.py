@@ -84,9 +84,9 @@ LEMMA4 = Statement(
     "For beta > 0 the supremum over k of exp(-k beta) times the maximum of phi within distance k is the smallest beta-smooth upper bound of phi.",
     r"\psi(v)=\sup_{k\ge0}e^{-k\beta}\varphi_k(v)",
     parts=("eval.lemma4.upper", "eval.lemma4.smooth", "eval.lemma4.smallest"),
-    domain="phi that is nowhere negative, somewhere positive, and for which the supremum is finite",
-    not_covered="as printed phi is any real function on vectors of counts; for phi = -1 the supremum is 0 and has no logarithm, and for phi = exp(v^2) it is infinite: "
-    "then no smooth upper bound exists",
+    domain="phi that is somewhere positive (it may be negative elsewhere), and for which the supremum is finite",
+    not_covered="as printed phi is any real function on vectors of counts, but this domain is all that can be had: if phi is nowhere positive, every positive constant is a smooth "
+    "upper bound and none is the smallest; where the supremum is infinite (phi = exp(v^2)) there is no smooth upper bound",
 )  # fmt: skip
 
 UPPER = Statement(
@@ -109,7 +109,7 @@ SMOOTH = Statement(
                    make_claim(_NEXT, "S >= exp(-k*b)*f", *_CLIMB)),
     ),
     reading=("a maximum over a larger set is at least as large; a number above every term is above the supremum",
-             "psi > 0, so that the two orders of u and v give |log psi(u) - log psi(v)| <= beta"),
+             "psi > 0 everywhere, as every v is at some finite distance from a point where phi is positive; then the two orders of u and v give |log psi(u) - log psi(v)| <= beta"),
 )  # fmt: skip
 
 SMALLEST = Statement(
@@ -137,13 +137,13 @@ LEMMA5 = Statement(
         Obligation("flat", make_claim({"M": "[1, inf)"}, "1/1**2 >= 1/M**2"), "where v - k <= 1; M = max(v', 1)", witness={"M": "1"}),
         Obligation("falling", make_claim(_CUT, "1/x**2 >= 1/M**2", "M >= u", "u >= x"), "where x = v - k >= 1; u = v'",
                    positive(("(M + x)/(x*M)**2", 0), ("(M + x)/(x*M)**2", 1)), {"x": "1", "M": "1", "u": "1"}),
-        Obligation("attained", make_claim({"v": HALF, "k": HALF}, "k >= v - (v - k)"), "the smallest coordinate in reach is max(v - k, 0)", witness={"v": "2", "k": "1"}),
         Obligation("sum", make_claim({}, "E(w*p) >= E(w*q)", "p >= q", random=_SUMS), "all states at once: each coordinate has its largest share at the same v'",
                    expect([("w*p - w*q", positive(("w", 0)))], positive(("1", 1))), mutation=make_claim({}, "E(w*p) >= 2*E(w*q)", "p >= q", random=_SUMS)),
         Obligation("constant", make_claim({"v": HALF, "k": HALF, "n": HALF}, "1 >= v - k", "k >= n - 1", "n >= v"), "from k >= max v - 1 on every maximum is 1",
                    positive(("1", 0), ("1", 1)), {"v": "2", "k": "1", "n": "2"}),
     ),
-    reading=(STATES, "max(x, 1) is 1 where x <= 1 and x where x >= 1"),
+    reading=(STATES, "max(x, 1) is 1 where x <= 1 and x where x >= 1",
+             "the maximum is attained at v' = max(v - k, 0), which is within k of v, and there max(v', 1) = max(v - k, 1)"),
 )  # fmt: skip
 
 RANGE_K = Statement(

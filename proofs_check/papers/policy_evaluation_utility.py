@@ -8,11 +8,12 @@ here (docs/notes/eval_utility.md). beta is the smoothing of the variance, n = |X
 
 from __future__ import annotations
 
-from proofs_check.hints import IDENTITY, RANGE, expect, have, identity, mono, point, positive, split, taylor
+from proofs_check.hints import IDENTITY, RANGE, expect, have, mono, point, positive, split, taylor
 from proofs_check.papers.policy_evaluation_moments import NOTE, equal, source
+from proofs_check.papers.policy_evaluation_sensitivity import STATES
 from proofs_check.statement import Obligation, Statement, make_claim
 
-__all__ = ["GAUSSIAN", "INTEGRABLE", "LEVEL", "STATEMENTS", "projection"]
+__all__ = ["COORDINATES", "GAUSSIAN", "INTEGRABLE", "LEVEL", "STATEMENTS", "projection"]
 
 UNIT, REAL, NONNEGATIVE, POSITIVE = "[0, 1]", "(-inf, inf)", "[0, inf)", "(0, inf)"
 GAUSSIAN = (
@@ -20,6 +21,7 @@ GAUSSIAN = (
     "no other property of the Gaussian law is used"
 )
 INTEGRABLE = "counts, returns and sigma_X are bounded (|X_s| <= m, returns in [0, Rmax/(1-gamma)]), so that all these expectations exist"
+COORDINATES = "phi_s eta/sigma_X = sum over i of phi_si h_i: its mean and variance by induction over the coordinates, from the empty sum, with mean 0 and variance 0"
 # The algorithm's own smoothing in dimension 1.
 LEVEL = "(epsilon/(4*(1 + log(2/delta))))"
 
@@ -60,30 +62,32 @@ LEMMA22 = Statement(
         *equal("state", "g = phi_s eta/sigma_X, v = ||phi_s||^2; s = sigma_X and u are functions of the data", ("E(w*((u - s*g)**2 - u**2))", "w*v*E(s**2)"),
               ("E(g) == 0", "E(g**2) == v"), (("0 - 2*w*E_s_u", 0), ("w*E_s2", 1)), _STEP, ({"u": REAL, "s": NONNEGATIVE}, {"g": REAL})),
     ),
-    reading=(GAUSSIAN, INTEGRABLE, "the sum over states: expectations add, and sum_s w_s ||phi_s||^2 is ||Gamma^(1/2) Phi||_F^2"),
+    reading=(GAUSSIAN, INTEGRABLE, COORDINATES, "the sum over states: expectations add, and sum_s w_s ||phi_s||^2 is ||Gamma^(1/2) Phi||_F^2"),
     not_covered="nothing; the printed proof's identity (47) is eval.eq47, and is not used",
 )  # fmt: skip
 
-_ONE = {"eta": REAL, "theta": REAL, "F": REAL, "w": POSITIVE}
-_SIDE = _ONE | {"eta": NONNEGATIVE}
+_SIDE = {"eta": NONNEGATIVE, "theta": REAL, "F": REAL, "w": POSITIVE}
 _EXCESS = "w*(F - (theta + eta))**2 - w*(F - theta)**2"
-_MEANT = make_claim(_ONE, f"w*eta**2 == {_EXCESS}", "w*theta == w*F")
+_FITS = {"w": NONNEGATIVE, "F": REAL, "u": REAL, "g": REAL}
 EQ47 = (
     Statement(
         "eval.eq47", "statement", "The excess risk before the mean is taken, as printed", source("Equation 47", "eval.lemma22"),
         "At a minimiser, J(theta + eta) - J(theta) is said to be eta A eta - F Gamma Phi eta - eta A theta with A = Phi' Gamma Phi. For one state and one "
-        "feature equal to 1: F = theta = eta = w = 1 gives 1 on the left and -1 on the right. The mean over eta is the same.",
+        "feature equal to 1: F = theta = eta = w = 1 gives 1 on the left and -1 on the right. The last sign is wrong; the mean over eta is the same.",
         r"\eta^\top\Phi^\top\Gamma\Phi\eta-F_X^\top\Gamma\Phi\eta-\eta^\top\Phi^\top\Gamma\Phi\theta",
         (Obligation("printed", make_claim(_SIDE, f"w*eta**2 - F*w*eta - eta*w*theta == {_EXCESS}", "w*theta == w*F"), "one state, one feature, noise eta >= 0",
-                    point(eta="1", theta="1", F="1", w="1"), mutation=make_claim(_SIDE, f"w*eta**2 == {_EXCESS}", "w*theta == w*F")),),
+                    point(eta="1", theta="1", F="1", w="1"), mutation=make_claim(_SIDE, f"w*eta**2 - F*w*eta + eta*w*theta == {_EXCESS}", "w*theta == w*F")),),
         corrected_by="eval.eq47.corrected",
     ),
     Statement(
-        "eval.eq47.corrected", "project", "The excess risk before the mean is taken", source("Equation 47", "eval.lemma22"),
-        "At a minimiser J(theta + eta) - J(theta) = eta A eta: linear terms cancel. Shown for one state and one feature.",
-        r"\eta^\top\Phi^\top\Gamma\Phi\eta",
-        (Obligation("square", _MEANT, "the minimiser solves w theta = w F", identity(("0 - 2*eta", 0)), {"eta": "1", "theta": "1", "F": "1", "w": "1"}),),
-        not_covered="several states and features: the same expansion with matrices; nothing rests on it (eval.lemma22 needs no minimiser)",
+        "eval.eq47.corrected", "project", "The excess risk before the mean is taken, one sign changed", source("Equation 47", "eval.lemma22"),
+        "At a minimiser J(theta + eta) - J(theta) = eta A eta - F Gamma Phi eta + eta A theta, in every dimension; the two linear terms are equal and cancel, which leaves eta A eta.",
+        r"\eta^\top\Phi^\top\Gamma\Phi\eta-F_X^\top\Gamma\Phi\eta+\eta^\top\Phi^\top\Gamma\Phi\theta=\eta^\top\Phi^\top\Gamma\Phi\eta",
+        (
+            *equal("sign", "u = phi_s theta, g = phi_s eta", ("E(w*((F - u - g)**2 - (F - u)**2))", "E(w*g**2 - w*F*g + w*u*g)"), ("E(w*F*g) == E(w*u*g)",), (("0 - 1", 0),), {}, (_FITS,)),
+            *equal("square", "the same without the linear terms", ("E(w*((F - u - g)**2 - (F - u)**2))", "E(w*g**2)"), ("E(w*F*g) == E(w*u*g)",), (("0 - 2", 0),), {}, (_FITS,)),
+        ),
+        reading=(STATES, "the minimiser solves theta' A = F' Gamma Phi (the display before (47)); times eta this is the hypothesis"),
     ),
 )  # fmt: skip
 
@@ -116,10 +120,10 @@ LEMMA23 = (
         "For b > 0, a >= 1 the maximum is said to be 1/a^2 if b < 2/a, e^(1-ab) if b > 2, and (e^2/4) b^2 e^(-ab) otherwise.",
         r"\max_{0\le x\le a-1}\frac{e^{-bx}}{(a-x)^2}",
         parts=("eval.lemma23.small", "eval.lemma23.large", "eval.lemma23.otherwise"), corrected_by="eval.lemma23.corrected",
-        not_covered="nothing; the third line is the minimum (eval.lemma23.minimum): the logarithm is convex, its stationary point is the lowest",
+        not_covered="nothing; the logarithm is convex, so that the stationary point is the lowest: lines 1 and 3 are the minimum (eval.lemma23.minimum), and so is line 2 with e^(b-ab)",
     ),
     _piece("small", "b < 2/a: 1/a^2", "1/a**2", "exp(b - a*b)", ("2 > a*b",), {"a": "2", "b": "1/2", "x": "1"}),
-    _piece("large", "b > 2: e^(1-ab)", "exp(1 - a*b)", "1/a**2", ("b > 2",), {"a": "2", "b": "3", "x": "0"}),
+    _piece("large", "b > 2: e^(1-ab)", "exp(1 - a*b)", "1/a**2", ("b > 2",), {"a": "1", "b": "3", "x": "0"}),
     _piece("otherwise", "otherwise: (e^2/4) b^2 e^(-ab)", "exp(2)/4*b**2*exp(0 - a*b)", _ENDS, ("a*b >= 2", "2 >= b"), {"a": "4", "b": "1", "x": "0"}),
     Statement(
         "eval.lemma23.corrected", "project", "The largest e^(-bx)/(a-x)^2 on [0, a-1] is at an end", source("Lemma 23", "eval.lemma23"),
@@ -235,6 +239,7 @@ LEMMA25 = (
         ),
         ("eval.eq52.corrected", "eval.lemma24.second"),
         reading=("g = (1-(1-e^(-beta))p)^m: 1 at m = 0, one factor for each trajectory; q = (1-p)^m is the chance of no visit (eval.lemma31)",
+                 "one more trajectory multiplies x = e^(-beta n) by e^(-beta y) = 1 - y + y t, y in {0, 1} its visit, t = e^(-beta); where n = 0, z = x = 1 and r = 0, and M = 1 <= z",
                  "max{1/n^2, e^(-beta(n-1))} <= 1/n^2 + e^beta e^(-beta n)"),
     ),
 )  # fmt: skip
