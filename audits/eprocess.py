@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from audits import portfolio
 from audits.curves import CurvePoint
+from audits.tails import LEVELS
 
 __all__ = ["EPSILON_LIMIT", "LogWealth", "epsilon_lower", "rejects"]
 
@@ -37,8 +39,10 @@ SIDES: Floats = np.array([0.5, 0.5, 1.0])
 """What a kind of tail pays per sample, in units of delta."""
 ROUND_UP = 1 + 1e-12
 """Factor on e^epsilon and delta that exceeds every rounding of theirs."""
-SLACK = 1e-6
-"""Added to a threshold on the log wealth: above the rounding of up to 1e9 logarithms, relative 4e-16 each."""
+SLACK = 1e-3
+"""Added to a threshold on the log wealth: above the rounding of 1e9 samples (docs/notes/audit_betting.md)."""
+SINGLY = 0.25
+"""The prior weight of the single bets together; the portfolios have the rest."""
 EPSILON_LIMIT = 40.0
 
 
@@ -48,12 +52,12 @@ def rejects(log_wealth: float, alpha: float) -> bool:
 
 
 class LogWealth:
-    """The average wealth of bets on all tails, at all points of a claimed curve, at several stakes.
+    """The average wealth of bets on all tails, at all points of a claimed curve, singly and in portfolios.
 
-    Valid by docs/notes/audit_betting.md, Lemmas 1 to 3.
+    Valid by docs/notes/audit_betting.md, Lemmas 1 to 4.
 
     Args:
-        points: consequences of the claim.
+        points: consequences of the claim, the stated one last.
     """
 
     def __init__(self, points: tuple[CurvePoint, ...]) -> None:
@@ -69,16 +73,30 @@ class LogWealth:
         self._gains = np.stack([won, lost, passed])
         """(3 outcomes, kinds, points, stakes)"""
         prior = LEVEL_PRIOR[:, None] * KIND_PRIOR
-        self._log_prior = np.log(prior / prior.sum() / len(points) / FRACTIONS.size)
+        self._log_prior = np.log(SINGLY * prior / prior.sum() / len(points) / FRACTIONS.size)
+        self._all, self._log_prior_of_all = self._stacked(tuple(zip(e[:, 0], paid[-1, :, 0], strict=True)))
+
+    def _stacked(self, growth: tuple[tuple[float, float], ...]) -> tuple[Floats, Floats]:
+        """All bets as coefficients of the counts, and log prior weights: (levels * 9, bets) and (bets,)."""
+        shape = (LEVELS.size, *self._gains.shape[1:])
+        single = np.zeros((*shape, LEVELS.size, 3, 3))
+        for level in range(LEVELS.size):
+            for kind in range(3):
+                single[level, kind, ..., level, kind, :] = np.moveaxis(self._gains[:, kind], 0, -1)
+        together = portfolio.log_gains(self.points, growth)
+        rows = [bets.reshape(-1, LEVELS.size * 9) for bets in (single, together)]
+        prior = np.broadcast_to(self._log_prior[..., None, None], shape).ravel()
+        shares = np.log((1 - SINGLY) * portfolio.PRIOR / portfolio.PRIOR.sum())
+        return np.vstack(rows).T.copy(), np.concatenate([prior, shares])
 
     def components(self, counts: Ints) -> Floats:
-        """Log of prior weight times wealth of every bet: (..., levels, kinds, points, stakes)."""
+        """Log of prior weight times wealth of every single bet: (..., levels, kinds, points, stakes)."""
         return np.asarray(_gained(counts, self._gains) + self._log_prior[:, :, None, None])
 
     def __call__(self, counts: Ints) -> Floats:
         """Log of the average wealth for counts (..., levels, kinds, 3); see `audits.tails.TailCounts`."""
-        parts = self.components(counts)
-        return np.asarray(logsumexp(parts, axis=(-4, -3, -2, -1)))
+        flat = counts.reshape(*counts.shape[:-3], -1).astype(np.float64)
+        return _log_sum(flat @ self._all + self._log_prior_of_all)
 
     def best(self, counts: Ints) -> tuple[int, int, CurvePoint, float]:
         """The bet that earned most: its level, its kind, the curve point and the share staked."""
@@ -124,6 +142,12 @@ def _log_wealth_against(counts: Ints, epsilon: float, delta: float) -> float:
     prior = (LEVEL_PRIOR[:, None] * KIND_PRIOR)[..., None] / STAKES.size
     prior = prior / (LEVEL_PRIOR.sum() * KIND_PRIOR.sum() * counts.shape[0])
     return float(logsumexp(np.where(left > 0, gained, -np.inf), b=np.broadcast_to(prior, gained.shape)))
+
+
+def _log_sum(logs: Floats) -> Floats:
+    """Log of the sum of exponentials along the last axis."""
+    largest = logs.max(axis=-1, keepdims=True)
+    return np.asarray(np.log(np.exp(logs - largest).sum(axis=-1)) + largest[..., 0])
 
 
 def _gained(counts: Ints, gains: Floats) -> Floats:

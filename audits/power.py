@@ -19,7 +19,7 @@ from scipy.special import log_ndtr, ndtr
 from audits.eprocess import LogWealth
 from audits.sampling import POWER, generator
 from audits.schedule import FIRST, block_sizes
-from audits.tails import FEWEST, LEVELS, tally
+from audits.tails import LEVELS, tally
 
 __all__ = ["RUNS", "gaussian_mu", "would_have_seen"]
 
@@ -64,22 +64,6 @@ def would_have_seen(
         middle = math.sqrt(low * high)
         low, high = (low, middle) if seen(middle) else (middle, high)
     return high * base
-
-
-def gaussian_mu(epsilon: float, delta: float) -> float:
-    """The distance of two unit Gaussians that are exactly (epsilon, delta)-indistinguishable.
-
-    Source: Dong, Roth & Su, Gaussian differential privacy, Corollary 2.13. By root finding, uncertified.
-
-    >>> gaussian_mu(1.0, 1e-5)
-    0.268
-    """
-
-    def excess(mu: float) -> float:
-        second = math.exp(epsilon + float(log_ndtr(-epsilon / mu - mu / 2)))
-        return float(ndtr(-epsilon / mu + mu / 2)) - second - delta
-
-    return float(brentq(excess, 1e-9, 10 * (math.sqrt(2 * epsilon) + epsilon + 10), xtol=1e-12))
 
 
 def _power(

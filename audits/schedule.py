@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 __all__ = ["block_sizes"]
 
-FIRST, SMALLEST, GROWTH = 16, 8, 0.12
-"""The first block sets thresholds only; a later one is this share of those before, at least the smallest."""
+FIRST, SMALLEST = 8, 2
+"""The first block sets thresholds only; later ones hold at least the smallest number."""
+FINE, COARSE, MANY = 0.03, 0.12, 30_000
+"""A block is this share of the samples before it, the coarse one once there are many: looks cost time."""
 
 
 def block_sizes(budget: int, largest: int | None = None) -> Iterator[int]:
@@ -17,11 +19,11 @@ def block_sizes(budget: int, largest: int | None = None) -> Iterator[int]:
     ``largest`` keeps the blocks of mechanisms with long outputs small; it never cuts below `FIRST`.
 
     >>> list(block_sizes(100))[:3], sum(block_sizes(100))
-    ([16, 8, 8], 100)
+    ([8, 2, 2], 100)
     """
     seen = 0
     while seen < budget:
-        size = FIRST if seen == 0 else max(SMALLEST, math.ceil(GROWTH * seen))
+        size = FIRST if seen == 0 else max(SMALLEST, math.ceil((FINE if seen < MANY else COARSE) * seen))
         if largest is not None:
             size = min(size, max(largest, FIRST))
         size = min(size, budget - seen)

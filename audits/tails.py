@@ -2,7 +2,8 @@
 
 The thresholds of a block are quantiles of the scores of earlier blocks, so each is predictable, and a bet
 on ``{score >= t}`` or ``{score <= t}`` has the same fixed stake throughout. Hence the wealth of a bet
-depends on three counts only: samples won, lost and passed. See docs/notes/audit_betting.md.
+depends on counts only: samples won, lost and passed in each of the nested tails. See
+docs/notes/audit_betting.md.
 """
 
 from __future__ import annotations
@@ -19,52 +20,70 @@ LEVELS: Floats = np.array([0.5, 0.4, 0.3, 0.2, 0.12, 0.06, 0.03, 0.01, 0.003, 0.
 """The shares of all samples, of both labels, that lie in a tail."""
 KINDS = ("upper", "lower", "both")
 UPPER, LOWER, BOTH = range(3)
-FEWEST = 1.5
-"""A tail is bet on once so many earlier samples are expected in it."""
-MEMORY = 1 << 15
-"""The thresholds are quantiles of so many of the latest scores."""
+MEMORY = 1 << 16
+"""The thresholds are quantiles of the first scores, about so many."""
+REFRESH = 1.2
+"""They are set anew whenever the scores have grown by this factor, until so many are kept."""
 
 
 class TailCounts:
     """The counts of all tail bets on one score.
 
     Args:
-        oriented: high scores speak for label 1. Otherwise the direction of each tail is the one that the
-            earlier samples in it speak for.
+        oriented: high scores speak for label 1. Otherwise the direction of each side is the one that the
+            earlier samples in its tails speak for most clearly.
 
     Attributes:
-        counts: int64 array (levels, kinds, 3): samples won, lost and passed, per tail.
+        counts: int64 array (levels, kinds, 3): samples won, lost and passed, per tail. Tails of a side are
+            nested and share a direction, so the differences along the levels count the shells between them.
     """
 
     def __init__(self, *, oriented: bool) -> None:
         self.counts: Ints = np.zeros((LEVELS.size, 3, 3), np.int64)
         self._oriented = oriented
-        self._past: tuple[Floats, Floats] = (np.empty(0), np.empty(0))
-        self._active = np.zeros(LEVELS.size, bool)
         self._high = self._low = np.zeros(LEVELS.size)
-        self._flips = np.zeros((2, LEVELS.size), bool)
+        self.forget()
 
     def bet(self, scores: Floats, labels: Ints) -> None:
         """Add a block of fresh samples to the counts, under the thresholds fixed before."""
-        inside = _inside(_by_label(scores, labels), self._high, self._low)
-        self.counts += self._active[:, None, None] * tally(inside, self._flips, scores.size)
+        if self._past:
+            inside = _inside((scores[labels == 0], scores[labels == 1]), self._high, self._low)
+            self._inside += np.stack(inside)
+            self.counts += tally((inside[0], inside[1]), self._flips, scores.size)
 
     def learn(self, scores: Floats, labels: Ints) -> None:
         """Set thresholds and directions for the blocks to come; afterwards these samples are the past."""
-        # In the order of the stream: what is forgotten must be the oldest scores, not the smallest.
-        self._past = (_join(self._past[0], scores[labels == 0]), _join(self._past[1], scores[labels == 1]))
-        past = np.sort(np.concatenate(self._past))
-        self._active = LEVELS * past.size >= FEWEST
-        reach = np.minimum(np.maximum(np.rint(LEVELS * past.size).astype(np.int64), 1), past.size) - 1
-        self._high, self._low = past[::-1][reach], past[reach]
-        if not self._oriented:
-            upper, lower = _inside((np.sort(self._past[0]), np.sort(self._past[1])), self._high, self._low)
-            self._flips = np.stack([upper[0] > upper[1], lower[1] > lower[0]])
+        self._seen += scores.size
+        if self._seen - scores.size < MEMORY:
+            self._past.append((scores, labels))
+            if self._seen >= self._next:
+                self._next = REFRESH * self._seen
+                self._set_thresholds()
+        self._turn()
 
     def forget(self) -> None:
         """Drop the past, not the counts: the score has changed."""
-        self._past = (np.empty(0), np.empty(0))
-        self._active = np.zeros(LEVELS.size, bool)
+        self._past: list[tuple[Floats, Ints]] = []
+        self._seen, self._next = 0, 0.0
+        self._inside: Ints = np.zeros((2, 2, LEVELS.size), np.int64)
+        self._flips = np.zeros((2, 1), bool)
+
+    def _set_thresholds(self) -> None:
+        scores, labels = (np.concatenate(parts) for parts in zip(*self._past, strict=True))
+        reach = np.maximum(np.rint(LEVELS * scores.size).astype(np.int64), 1) - 1
+        placed = np.partition(scores, np.unique([reach, scores.size - 1 - reach, (scores.size - 1) // 2 + 0 * reach]))
+        cut = _cut(scores, placed[(scores.size - 1) // 2])
+        self._high = np.maximum(placed[scores.size - 1 - reach], cut)
+        self._low = np.minimum(placed[reach], np.nextafter(cut, -np.inf))
+        self._inside = np.stack(_inside((scores[labels == 0], scores[labels == 1]), self._high, self._low))
+
+    def _turn(self) -> None:
+        """Let each side speak for the label that is the more frequent in its most telling tail."""
+        if not self._oriented:
+            gap = self._inside[:, 1] - self._inside[:, 0]
+            telling = np.abs(gap) / np.sqrt(self._inside.sum(axis=1) + 1)
+            speaks = np.take_along_axis(gap, telling.argmax(axis=1)[:, None], axis=1)
+            self._flips = np.stack([speaks[0] < 0, speaks[1] > 0])
 
     def describe(self, level: int, kind: int) -> dict[str, object]:
         """The event as JSON data: which tail, of which mass, and its latest thresholds and directions."""
@@ -74,7 +93,7 @@ class TailCounts:
             "tail": KINDS[kind],
             "mass": float(LEVELS[level]),
             **{name: at if np.isfinite(at) else repr(at) for _, name, at in chosen},
-            "speaks_for": [int((side == UPPER) ^ bool(self._flips[side, level])) for side, _, _ in chosen],
+            "speaks_for": [int((side == UPPER) ^ bool(self._flips[side, 0])) for side, _, _ in chosen],
         }
 
 
@@ -83,7 +102,7 @@ def tally(inside: tuple[Ints, Ints], flips: NDArray[np.bool_], size: int | Ints)
 
     Args:
         inside: per side (upper, lower) the samples in the tail, an array (2 labels, ..., levels).
-        flips: bool array (2 sides, levels): the upper tail speaks for label 0, the lower for label 1.
+        flips: bool array (2 sides, 1): the upper tail speaks for label 0, the lower for label 1.
         size: the number of samples, an integer or an array that broadcasts with (..., levels).
 
     Returns:
@@ -97,17 +116,19 @@ def tally(inside: tuple[Ints, Ints], flips: NDArray[np.bool_], size: int | Ints)
     return np.stack([won, lost, np.asarray(size)[..., None] - won - lost], axis=-1)
 
 
-def _by_label(scores: Floats, labels: Ints) -> tuple[Floats, Floats]:
-    return np.sort(scores[labels == 0]), np.sort(scores[labels == 1])
-
-
-def _join(past: Floats, fresh: Floats) -> Floats:
-    return np.concatenate([past, fresh])[-MEMORY:]
-
-
 def _inside(by_label: tuple[Floats, Floats], high: Floats, low: Floats) -> tuple[Ints, Ints]:
-    """How many of each label lie at or above ``high``, and how many of the others at or below ``low``."""
-    below = np.stack([np.searchsorted(s, high, "left") for s in by_label])
-    at_most = np.stack([np.searchsorted(s, low, "right") for s in by_label])
+    """How many of each label lie at or above ``high``, and how many of the others at or below ``low``.
+
+    Others: those in no upper tail. So tails of different sides are disjoint at all pairs of levels.
+    """
     sizes = np.array([[s.size] for s in by_label])
-    return sizes - below, np.minimum(at_most, below)
+    above = np.array([[np.count_nonzero(s >= t) for t in high] for s in by_label])
+    at_most = np.array([[np.count_nonzero(s <= t) for t in low] for s in by_label])
+    return above, np.minimum(at_most, sizes - above[:, :1])
+
+
+def _cut(scores: Floats, median: float) -> float:
+    """Where the sides meet: the values at or above it are closest to half of all. Ties may leave no half."""
+    larger = scores[scores > median]
+    above, at_least = larger.size / scores.size, np.count_nonzero(scores >= median) / scores.size
+    return float(larger.min()) if larger.size and abs(above - 0.5) < abs(at_least - 0.5) else float(median)

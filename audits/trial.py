@@ -15,7 +15,10 @@ from audits.eprocess import LogWealth, rejects
 from audits.scores import Score
 from audits.stream import ScoreStream
 
-__all__ = ["Trial", "run_trial"]
+__all__ = ["VERDICT", "Trial", "run_trial"]
+
+VERDICT = 0.95
+"""The share of alpha that the verdict has; the interval for epsilon has the rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +30,7 @@ class Trial:
         streams: the scores, with their counts.
         samples: samples spent.
         log_wealth: log of the largest average wealth.
-        refuted: it has reached 2 / alpha.
+        refuted: it has reached 1 / (`VERDICT` alpha).
     """
 
     bets: LogWealth
@@ -59,7 +62,7 @@ def run_trial(
         samples += len(labels)
         wealths = bets(np.stack([stream.tails.counts for stream in streams]))
         best = max(best, float(np.logaddexp.reduce(wealths)) - math.log(len(streams)))
-        refuted = rejects(best, alpha / 2)
+        refuted = rejects(best, VERDICT * alpha)
         if refuted and not sharpen:
             break
     return Trial(bets, streams, samples, best, refuted)
