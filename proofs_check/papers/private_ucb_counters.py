@@ -127,9 +127,9 @@ CENTRAL = (
     Statement(
         "ucb.lemma5_1.utility", "statement", "CENTRAL-PRIVATIZER satisfies Assumption 1", source("Lemma 5.1", "ucb.lemma5_1.utility"),
         "For every delta in (0, 1] the levels E1 = (3H/eps) sqrt(8 log^3 K log(6SAT/delta)) and E2 with 6S^2AT are said to hold with probability 1 - delta. "
-        "For small delta they are too small: at S = A = H = 1, K = 2, delta = 1/1000 the levels fail with probability 0.0022.",
+        "For small delta or few episodes they are too small: at S = A = H = 1, K = 2, delta = 1/1000 the levels fail with probability 0.0022.",
         r"E_1=\frac{3H}{\varepsilon}\sqrt{8\log^3K\log(6SAT/\delta)}",
-        parts=("ucb.lemma5_1.utility.hypothesis", "ucb.lemma5_1.utility.printed", "ucb.lemma5_1.utility.domain"), corrected_by="ucb.central_error",
+        parts=("ucb.lemma5_1.utility.printed", "ucb.lemma5_1.utility.domain"), corrected_by="ucb.central_error",
         not_covered="delta between the part that is refuted and the domain that is proved, for other sizes",
     ),
     Statement(
@@ -144,24 +144,26 @@ CENTRAL = (
                        mutation=make_claim(_NATURAL, "log(6*S*A*K*H/delta) >= log(K)", integers=("S", "A", "H", "K"))),
         ),
         corrected_by="ucb.lemma5_1.utility.domain",
-        not_covered="that the bound fails: it holds on a domain of its own",
+        not_covered="the lemma itself: its levels hold on a domain of their own, and fail elsewhere by ucb.lemma5_1.utility.printed",
     ),
     Statement(
         "ucb.lemma5_1.utility.printed", "statement", "The levels of the CENTRAL-PRIVATIZER, as printed", source("Lemma 5.1", "ucb.lemma5_1.utility"),
         "At K = 2 the probability that all counts are within the levels is (1 - exp(-E1/b))^(2SAH) (1 - exp(-E2/b))^(S^2AH). It is below 1 - delta "
-        "for S = A = H = 1 at delta = 1/1000 with natural logarithms, and at delta = 10^-6 with logarithms to base 2.",
+        "for S = A = H = 1 at delta = 1/1000 with natural logarithms, and at delta = 10^-6 with logarithms to base 2, or with log2 K and ln(6SAT/delta).",
         r"P\ge1-\delta",
         (
             Obligation("natural", _printed("lemma5_1"), "the printed levels", point(**_small("1/1000")), mutation=_MENDED),
             Obligation("base_two", _first_release(f"sqrt(8*{_ONE}/log(2))", f"sqrt(8*{_TWO}/log(2))"), "all logarithms to base 2",
+                       point(**_small("1/1000000")), mutation=_MENDED),
+            Obligation("mixed", _first_release(f"sqrt(8*{_ONE})", f"sqrt(8*{_TWO})"), "log2 K for the tree, the natural logarithm of 6SAT/delta",
                        point(**_small("1/1000000")), mutation=_MENDED),
         ),
         reading=_FIRST_READ, corrected_by="ucb.central_error",
     ),
     Statement(
         "ucb.lemma5_1.utility.domain", "project", "Where the printed levels of the CENTRAL-PRIVATIZER hold", source("Lemma 5.1", "ucb.lemma5_1.utility"),
-        "If 6 S^2 A H <= delta K^2 and K >= 2, the printed levels hold with probability 1 - delta, for the printed scale of noise and all logarithms natural or all to "
-        "base 2. The release before episode k sums as many P-sums as k - 1 has binary ones; h^2 = 2/3 in Chernoff's bound gives powers of 3.",
+        "If 6 S^2 A H <= delta K^2 and K >= 2, the printed levels hold with probability 1 - delta, for the printed scale of noise and all logarithms natural, all to "
+        "base 2, or log2 K and ln(6SAT/delta). The release before episode k sums as many P-sums as k - 1 has binary ones; h^2 = 2/3 in Chernoff's bound gives powers of 3.",
         r"\sum_{t<K}3^{\mathrm{ones}(t)}\le K^2,\qquad\sqrt{2/3}\,\sqrt{8\,l\,\lambda}\ge\lambda+l\iff l/3\le\lambda\le3l",
         (
             Obligation("even", make_claim(_STEPS, "(2*n)**2 >= 4*F", "n**2 >= F"), "F(2n) = 4 F(n) for F(n) the sum of 3^ones(t) over t < n",
@@ -175,6 +177,10 @@ CENTRAL = (
                        positive((f"1/{_SPREAD}", 0, 1), (f"2*l/(3*{_SPREAD})", 0)), {"l": "1", "lam": "3"}),
             Obligation("base_two", make_claim(_RATIO, "sqrt(8*l*lam)/log(2) >= sqrt(8*l*lam)"), "to base 2 the level is larger in units of the scale",
                        have("1 >= log(2)", RANGE, positive(("sqrt(8*l*lam)/log(2)", 0))), mutation=make_claim(_RATIO, "log(2)*sqrt(8*l*lam) >= sqrt(8*l*lam)")),
+            Obligation("mixed", make_claim(_RATIO, "sqrt(8*(l/log(2))*lam) >= sqrt(8*l*lam)"), "with log2 K and a natural logarithm too",
+                       have("1 >= log(2)", RANGE, have("8*(l/log(2))*lam >= 8*l*lam", positive(("8*l*lam/log(2)", 0)),
+                                                       positive(("1/(sqrt(8*(l/log(2))*lam) + sqrt(8*l*lam))", 1)))),
+                       mutation=make_claim(_RATIO, "sqrt(8*(l*log(2))*lam) >= sqrt(8*l*lam)")),
             _BUDGET, _COVER,
         ),
         ("ucb.laplace_sum",),

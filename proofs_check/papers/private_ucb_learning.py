@@ -12,7 +12,6 @@ from proofs_check.hints import (
     IDENTITY,
     POSITIVE,
     RANGE,
-    Node,
     bernstein,
     expect,
     have,
@@ -20,90 +19,25 @@ from proofs_check.hints import (
     point,
     positive,
     sos,
-    split,
     subst,
-    taylor,
     telescope,
 )
 from proofs_check.papers.private_ucb_privacy import source
+from proofs_check.papers.private_ucb_tails import TAILS
 from proofs_check.statement import Obligation, Statement, make_claim
 
 __all__ = ["STATEMENTS", "UNION"]
 
 _POS, _REAL, _UNIT = "[0, inf)", "(-inf, inf)", "[0, 1]"
 _RUN = dict.fromkeys(("S", "A", "T"), "[1, inf)") | {"delta": "(0, 1]"}
-_STACK = (
-    "the answers at successive visits of a cell are independent draws from its law: after n visits the estimates are means of the first n, "
-    "n = 1..K, whatever the visits depend on"
+_SUMS = (
+    "x_i is the centred answer at the i-th visit of a cell, and 0 if there are fewer visits (ucb.visits): after n visits the estimate's error is "
+    "(x_1 + ... + x_n)/n, so that n visits and an error of at least t imply x_1 + ... + x_n >= n t; the union is over n = 1..K"
 )
 _TWO = dict.fromkeys(("u", "a", "b"), _UNIT)
 UNION = Obligation(
     "union", make_claim({}, "E(a) + E(b) >= E(u)", "a + b >= u", random=_TWO), "the union bound, in indicators",
     expect([("a + b - u", positive(("1", 0)))], positive(("1", 1))), mutation=make_claim({}, "E(a) >= E(u)", "a + b >= u", random=_TWO),
-)  # fmt: skip
-
-_STEP = {"m": _POS, "y": "(-inf, 0]", "x": "(-inf, 1]"}
-_GOAL = ("E(m*exp(y)*x) == 0", "E(m*exp(y)*x**2) == E(m*exp(y)*(0-y))", "E(m*exp(y)) >= 0")
-_PIECES = split(
-    "x",
-    "69/100",
-    taylor("x", "0", 2),
-    split("x", "77/100", RANGE, split("x", "85/100", RANGE, split("x", "94/100", RANGE, RANGE))),
-)
-_QUADRATIC = have("1 + x + x**2 - exp(x) >= 0", _PIECES, positive(("m*exp(y)", 3)))
-_COMPENSATED = have("1 - exp(y)*(1-y) >= 0", mono("y", -1, RANGE), positive(("m", 3)))
-_EVENT = {"lam": "(0, inf)", "s": _REAL, "V": _POS, "delta": "(0, 1)"}
-_MARKOV = {"u": _UNIT, "m": _POS}
-FREEDMAN = Statement(
-    "ucb.lemmaA_3", "quoted", "A Bernstein inequality for martingales", source("Lemma A.3", "ucb.lemmaA_3"),
-    "For martingale differences Y_k <= R, delta in (0, 1) and 0 < lambda <= 1/R: with probability 1 - delta the sum of Y_k is at most lambda times the sum of "
-    "E[Y_k^2 given the past] plus ln(1/delta)/lambda.",
-    r"\sum Y_k\le\lambda\sum E[Y_k^2\mid F_{k-1}]+\ln(1/\delta)/\lambda",
-    (
-        Obligation("range", make_claim({"lam": _POS, "R": "(0, inf)", "Y": _REAL}, "1 >= lam*Y", "R >= Y", "1 >= lam*R"), "x = lambda Y is at most 1",
-                   positive(("lam", 0), ("1", 1)), {"lam": "1", "R": "1", "Y": "1"}),
-        Obligation("step", make_claim({}, "E(m) >= E(m*exp(y)*exp(x))", *_GOAL, random=_STEP),
-                   "one factor exp(x - v): m is the product so far, x = lambda Y, -y = v = E[x^2 given the past]",
-                   expect([("m*exp(y)*(1 + x + x**2 - exp(x))", _QUADRATIC), ("m*(1 - exp(y)*(1-y))", _COMPENSATED)],
-                          positive(("1", 3), ("1", 4), ("-1", 0), ("-1", 1))),
-                   mutation=make_claim({}, "E(m) >= 2*E(m*exp(y)*exp(x))", *_GOAL, random=_STEP)),
-        Obligation("markov", make_claim({"delta": "(0, 1)"}, "delta >= E(u)", "m*delta >= u", "1 >= E(m)", random=_MARKOV), "u: the product is at least 1/delta",
-                   expect([("m*delta - u", positive(("1", 0)))], positive(("1", 2), ("delta", 1))),
-                   mutation=make_claim({"delta": "(0, 1)"}, "delta >= 2*E(u)", "m*delta >= u", "1 >= E(m)", random=_MARKOV)),
-        Obligation("event", make_claim(_EVENT, "lam*s - lam**2*V >= log(1/delta)", "s >= lam*V + log(1/delta)/lam"), "beyond the bound the product is at least 1/delta",
-                   positive(("lam", 0)), {"lam": "1", "s": "6931471805599454/10000000000000000", "V": "0", "delta": "1/2"}),
-    ),
-    reading=("a martingale difference has E[w Y] = 0 for every bounded w of the past, and E[w Y^2] = E[w E[Y^2 given the past]]",
-             "induction over k: E of the product is at most 1; m and v are of the past"),
-    not_covered="lambda = 0, where the printed bound divides by 0",
-)  # fmt: skip
-
-_L = {"l": _UNIT}
-_W = {"w": _POS, "x": "[-1, 1]"}
-_BELOW: Node = {"subst": {"x": ["+", "-1", "z"]}, "vars": {"z": "[0, 2]"}, "sub": mono("l", 1, POSITIVE)}
-_CHORD = have("exp(l*(1-x)) - 1 - l*(1-x) >= 0", subst("x", "1-z", "z", "[0, 2]", mono("l", 1, POSITIVE)), have(
-    "exp(-l*(1+x)) - 1 + l*(1+x) >= 0", _BELOW,
-    positive(("w*exp(l*x)*(1+x)/2", 1), ("w*exp(l*x)*(1-x)/2", 2))))  # fmt: skip
-_COSH = have(
-    "exp(l**2/2) - (exp(l) + exp(-l))/2 >= 0",
-    taylor("l", "0", 4),
-    positive(("1", 1), ("(exp(-l)-exp(l))/2", 0), ("E_w", 2)),
-)
-_MEAN = {"n": "[1, inf)", "t": _POS}
-HOEFFDING = Statement(
-    "ucb.hoeffding", "project", "Hoeffding's inequality, with the range 2", source("Lemma A.1 (proof)", "ucb.lemmaA_1"),
-    "For x_1, ..., x_n with |x_i| <= 1, each of mean 0 given the ones before it, and t in [0, 1]: their mean is at least t with probability at most exp(-n t^2/2).",
-    r"P(\bar x\ge t)\le e^{-nt^2/2}",
-    (
-        Obligation("step", make_claim(_L, "exp(l**2/2)*E(w) >= E(w*exp(l*x))", "E(w*x) == 0", random=_W), "one factor: w is the product so far",
-                   expect([("w*((1+x)/2*exp(l) + (1-x)/2*exp(-l) - exp(l*x))", _CHORD)], _COSH),
-                   mutation=make_claim(_L, "exp(l**2/4)*E(w) >= E(w*exp(l*x))", "E(w*x) == 0", random=_W)),
-        Obligation("markov", make_claim({"c": "(0, inf)"}, "E(w)/c >= E(u)", "w >= u*c", random={"u": _UNIT, "w": _POS}), "u: the product is at least c = exp(n l t)",
-                   expect([("w - u*c", positive(("1", 0)))], positive(("1/c", 1))),
-                   mutation=make_claim({"c": "(0, inf)"}, "E(w)/c >= 2*E(u)", "w >= u*c", random={"u": _UNIT, "w": _POS})),
-        Obligation("exponent", make_claim(_MEAN, "n*t**2/2 - t*(n*t) == -n*t**2/2"), "the exponent at l = t", IDENTITY, {"n": "1", "t": "1"}),
-    ),
-    reading=("mean 0 given the past is E[w x] = 0", "induction over the n factors: the expectation is at most exp(n l^2/2)"),
 )  # fmt: skip
 
 _FLAT = {"n": "[1, inf)", "L": "(0, inf)", "S": "[1, inf)"}
@@ -128,9 +62,9 @@ LEMMA_A1 = Statement(
                    POSITIVE, mutation=make_claim(_RUN, "4*S*log(6*S*A*T/delta) > 8")),
         UNION,
     ),
-    ("ucb.hoeffding",),
+    ("ucb.hoeffding", "ucb.visits"),
     reading=(
-        _STACK, "delta' of the proof is delta", "levels above the largest possible error (1 for costs, 2 for the L1 norm) need no proof, so that t is in [0, 1]",
+        _SUMS, "delta' of the proof is delta", "levels above the largest possible error (1 for costs, 2 for the L1 norm) need no proof, so that t is in [0, 1]",
         "the L1 distance of two laws on S states is twice the largest Pbar(B) - P(B) over the 2^S - 2 sets B that are neither empty nor full; it is 0 for S = 1",
         "costs lie in [0, 1], indicators too: their distances from the mean are at most 1",
     ),
@@ -192,9 +126,7 @@ LEMMA_31 = Statement(
              "Assumption 1 fails with probability at most delta, G with at most delta"),
 )  # fmt: skip
 
-_BERN = {"x": "(0, inf)", "n": "[1, inf)", "p": "(0, 1]", "L": "(0, inf)"}
-_BERN_AT = {"x": "1", "n": "1", "p": "1", "L": "1"}
-_SPREAD = "sqrt(x/(n*p))"
+_BERN = {"n": "[1, inf)", "p": "(0, 1]", "L": "(0, inf)"}
 _BIG = {
     "m": "[1, inf)",
     "r": "[1, inf)",
@@ -208,16 +140,16 @@ _BIG = {
 _BIG_GIVEN = (
     "r >= m",
     "m**2 + 2*E >= r**2",
-    "4*sqrt(L*p)/m + 4*L/m**2 >= d",
-    "4*sqrt(L*p)/m + 4*L/m**2 >= -d",
+    "2*sqrt(L*p)/m + 2*L/m**2 >= d",
+    "2*sqrt(L*p)/m + 2*L/m**2 >= -d",
     "e0 >= e",
     "e0 >= -e",
 )
-_BIG_BOUND = "4*sqrt(L*p)/r + (4*L + 2*E + e0)/r**2"
+_BIG_BOUND = "2*sqrt(L*p)/r + (2*L + 2*E + e0)/r**2"
 LEMMA_41 = Statement(
     "ucb.lemma4_1", "statement", "The private estimates, seen through values", source("Lemma 4.1", "ucb.lemma4_1"),
     "Under Assumption 1, with probability 1 - 3 delta, for all k, h, s, a, s': |c - c~| <= beta_c, |(P~ - P) V*| <= beta_pv and |P(s') - P~(s')| <= C sqrt(L' P(s')/n) + "
-    "(C L' + 2E1 + E2)/n for some constant C. Proved with C = 4.",
+    "(C L' + 2E1 + E2)/n for some constant C. Proved with C = 2.",
     r"|P(s')-\tilde P(s')|\le C\sqrt{L'P(s')/n}+(CL'+2E_1+E_2)/n",
     (
         Obligation("value", make_claim({"L": _POS, "E": _POS, "e0": _POS, "S": "[1, inf)", "H": "[1, inf)", "r": "[1, inf)"},
@@ -225,28 +157,25 @@ LEMMA_41 = Statement(
                    "ucb.private_mean with B = H, G = H Lc, e0 = H S E2", IDENTITY, dict.fromkeys(("L", "E", "e0", "S", "H", "r"), "1")),
         Obligation("value_noise", make_claim({"E": _POS, "H": "[1, inf)", "v": _POS, "e": _REAL}, "E*H >= e*v", "E >= e", "H >= v"), "one next state's noise, weighed by V*",
                    positive(("v", 0), ("E", 1)), {"E": "1", "H": "1", "v": "1", "e": "1"}),
-        Obligation("rate", make_claim(_BERN, f"1 >= {_SPREAD}", "n*p >= x"), "lambda <= 1 where np >= x", positive((f"1/((1 + {_SPREAD})*n*p)", 0)), _BERN_AT),
-        Obligation("spread", make_claim(_BERN, f"{_SPREAD}*(n*p) + x/{_SPREAD} == 2*sqrt(x*n*p)"), "Lemma A.3 at that lambda", IDENTITY, _BERN_AT),
-        Obligation("many", make_claim(_BERN, "4*sqrt(L*n*p) >= 2*sqrt(2*L*n*p)"), "x = 2 L'", sos(("8", "sqrt(L*n*p)"), over="4*sqrt(L*n*p) + 2*sqrt(2*L*n*p)"),
-                   mutation=make_claim(_BERN, "2*sqrt(L*n*p) >= 2*sqrt(2*L*n*p)")),
-        Obligation("few", make_claim(_BERN, "4*L >= n*p + 2*L", "2*L >= n*p"), "lambda = 1 where np <= x", positive(("1", 0)), {"x": "1", "n": "2", "p": "1", "L": "1"}),
+        Obligation("level", make_claim(_BERN, "2*sqrt(L*n*p) + 2*L >= sqrt(2*(n*p)*(2*L)) + 2*L/3"), "ucb.bernstein at V = np, X = 2L'", POSITIVE,
+                   mutation=make_claim(_BERN, "sqrt(L*n*p) + 2*L >= sqrt(2*(n*p)*(2*L)) + 2*L/3")),
         Obligation("variance", make_claim({"p": _UNIT}, "p >= p*(1-p)"), "the variance of an indicator", POSITIVE, {"p": "1/10000"}),
         Obligation("triples", make_claim(_RUN, "delta >= 2*S**2*A*T*exp(-2*log(6*S*A*T/delta))"), "two sides, S^2AT triples and numbers of visits",
                    subst("delta", "1/g", "g", "[1, inf)", POSITIVE), mutation=make_claim(_RUN, "delta/20 >= 2*S**2*A*T*exp(-2*log(6*S*A*T/delta))")),
-        Obligation("none", make_claim(_RUN, "4*log(6*S*A*T/delta) > 1"), "without visits the error P(s') is below the level", RANGE,
-                   mutation=make_claim(_RUN, "4*log(6*S*A*T/delta) > 8")),
+        Obligation("none", make_claim(_RUN, "2*log(6*S*A*T/delta) > 1"), "without visits the error P(s') is below the level", RANGE,
+                   mutation=make_claim(_RUN, "2*log(6*S*A*T/delta) > 4")),
         Obligation("up", make_claim(_BIG, f"{_BIG_BOUND} >= (m**2*(p+d) + e)/r**2 - p", *_BIG_GIVEN), "with noise, above",
-                   positive(("m**2/r**2", 2), ("1/r**2", 4), ("4*sqrt(L*p)/r**2", 0), ("p*(r+m)/r**2", 0)),
-                   {"m": "1", "r": "1", "p": "0", "d": "4", "e": "1", "E": "0", "e0": "1", "L": "1"}),
+                   positive(("m**2/r**2", 2), ("1/r**2", 4), ("2*sqrt(L*p)/r**2", 0), ("p*(r+m)/r**2", 0)),
+                   {"m": "1", "r": "1", "p": "0", "d": "2", "e": "1", "E": "0", "e0": "1", "L": "1"}),
         Obligation("down", make_claim(_BIG, f"{_BIG_BOUND} >= p - (m**2*(p+d) + e)/r**2", *_BIG_GIVEN), "with noise, below",
-                   positive(("m**2/r**2", 3), ("1/r**2", 5), ("4*sqrt(L*p)/r**2", 0), ("p/r**2", 1), reflect=("p",)),
-                   {"m": "1", "r": "1", "p": "0", "d": "-4", "e": "-1", "E": "0", "e0": "1", "L": "1"}),
+                   positive(("m**2/r**2", 3), ("1/r**2", 5), ("2*sqrt(L*p)/r**2", 0), ("p/r**2", 1), reflect=("p",)),
+                   {"m": "1", "r": "1", "p": "0", "d": "-2", "e": "-1", "E": "0", "e0": "1", "L": "1"}),
         Obligation("budget", make_claim({"delta": "(0, 1)"}, "delta + delta/2 + delta/2 + delta == 3*delta"), "Assumption 1, costs, values, transitions", IDENTITY, {"delta": "1/2"}),
         UNION,
     ),
-    ("ucb.lemmaA_1", "ucb.hoeffding", "ucb.lemmaA_3", "ucb.private_mean"),
-    reading=(_STACK, "(V*(s') - P V*)/H lies in [-1, 1] and has mean 0, so that Hoeffding's level is H times that of costs",
-             "Pbar(s') is a mean of indicators of chance p = P(s'); for p = 0 it is 0", "without visits the sums are 0, and P V* <= H is below H Lc, Lc > 1"),
+    ("ucb.lemmaA_1", "ucb.hoeffding", "ucb.bernstein", "ucb.visits", "ucb.private_mean"),
+    reading=(_SUMS, "(V*(s') - P V*)/H lies in [-1, 1] and has mean 0, so that Hoeffding's level is H times that of costs",
+             "Pbar(s') is a mean of indicators of chance p = P(s'), centred in [-1, 1] and of variance p(1-p); for p = 0 it is 0", "without visits the sums are 0, and P V* <= H is below H Lc, Lc > 1"),
     not_covered="the last display of the printed proof sums over s' on the left, which is a slip of the pen",
 )  # fmt: skip
 
@@ -261,6 +190,7 @@ _LOGS = subst(
 )
 _X = dict.fromkeys(("A", "G", "X"), _POS)
 _Z = {"z": _UNIT}
+_CIRCLE_FREE = dict.fromkeys("AGC", _POS)
 _CIRCLE = _X | {"C": _POS}
 LEMMA_A2 = (
     Statement(
@@ -287,26 +217,31 @@ LEMMA_A2 = (
             Obligation("order", make_claim({"K": "[2, inf)", "H": "[1, inf)"}, "4*log(K*H) >= 1 + log(2*K-1)"), "1 + ln(2n-1) a cell, n <= K, K >= 2",
                        mono("H", 1, mono("K", 1, RANGE)), mutation=make_claim({"K": "[2, inf)", "H": "[1, inf)"}, "2*log(K*H) >= 1 + log(2*K-1)")),
             Obligation("single", make_claim({"H": "[2, inf)"}, "4*log(1*H) >= 1"), "K = 1, H >= 2", RANGE, mutation=make_claim({"H": "[2, inf)"}, "log(1*H) >= 1")),
+            Obligation("lonely", make_claim({"delta": "(0, 1/2]"}, "4*log(1/delta) >= 1"), "K = H = 1: the first sum is 1, the second is 1 <= 3; for delta >= 1/2 nothing is claimed", RANGE,
+                       mutation=make_claim({"delta": "(0, 1/2]"}, "log(1/delta) >= 1")),
             Obligation("budget", make_claim({"H": "[1, inf)", "delta": "(0, 1)"}, "H*(delta/H) + H*(delta/H) == 2*delta"), "H steps, two sums", IDENTITY, {"H": "1", "delta": "1/2"}),
             UNION,
         ),
         ("ucb.lemmaA_3",),
         reading=(
-            "O(.) is for KH >= 2: at KH = 1 its argument is ln(1/delta), which no constant makes as large as 1", "an episode meets one cell a step: the sums over k, s, a of the visits of step h have K terms",
+            "an episode meets one cell a step: the sums over k, s, a of the visits of step h have K terms",
             "Y = mu - z is a martingale difference over k for each h, at most 1; ln(H/delta) is for a failure of delta/H",
             "the repair is derived in docs/notes/ucb_learning.md: A is the sum over visits, X the sum of conditional means, G = H ln(H/delta); the second sum is at most A + X_1 + G by lambda = 1",
         ),
     ),
     Statement(
         "ucb.lemmaA_2.circle", "statement", "The printed proof of Lemma A.2 uses what it proves", source("Lemma A.2 (proof)", "ucb.lemmaA_2"),
-        "With lambda = 1 the sum of martingale differences is bounded by the very sum X that is to be bounded: X <= A + X + G, from which no bound on X follows. And "
+        "With lambda = 1 the sum of martingale differences is bounded by the very sum X that is to be bounded: X <= A + X + G, from which X <= C (A + G) follows for no C. And "
         "the visits' sum is said to be at most c' ln N, which fails at N = 1 for every c'.",
         r"X\le A+X+G",
         (
-            Obligation("circle", make_claim(_CIRCLE, "C*(A + G) >= X", "A + X + G >= X"), "lambda = 1", point(A="1", G="1", X="1000000", C="1000"),
+            Obligation("circle", make_claim(_CIRCLE, "C*(A + G) >= X", "A + X + G >= X"), "lambda = 1", point(A="1", G="1", X="3", C="1"),
                        mutation=make_claim(_CIRCLE, "2*A + 4*G >= X", "A + X/2 + 2*G >= X")),
-            Obligation("one_visit", make_claim(_N | {"c": _POS}, "c*log(n) >= sum(i, 1, n, 1/i)", integers=_N), "one visit", point(n="1", c="1000000"),
+            Obligation("every_factor", make_claim(_CIRCLE_FREE, "A + (C*(A + G) + 1) + G >= C*(A + G) + 1"), "X = C (A + G) + 1 satisfies the premise, for every C, and is more than C (A + G)",
+                       POSITIVE, {"A": "0", "G": "0", "C": "1"}),
+            Obligation("one_visit", make_claim(_N | {"c": _POS}, "c*log(n) >= sum(i, 1, n, 1/i)", integers=_N), "one visit", point(n="1", c="1"),
                        mutation=make_claim(_N | {"c": _POS}, "1 + log(n) >= sum(i, 1, n, 1/i)", integers=_N)),
+            Obligation("every_constant", make_claim({"c": _POS}, "1/1 > c*log(1)"), "every c' fails at N = 1", POSITIVE, mutation=make_claim({"c": _POS}, "1/1 > c*log(2)")),
         ),
         corrected_by="ucb.lemmaA_2",
         not_covered="the lemma itself, which stands",
@@ -353,4 +288,4 @@ LEMMA_B1 = (
     ),
 )  # fmt: skip
 
-STATEMENTS = (FREEDMAN, HOEFFDING, LEMMA_A1, PRIVATE_MEAN, LEMMA_31, LEMMA_41, *LEMMA_A2, *LEMMA_B1)
+STATEMENTS = (*TAILS, LEMMA_A1, PRIVATE_MEAN, LEMMA_31, LEMMA_41, *LEMMA_A2, *LEMMA_B1)
