@@ -75,6 +75,22 @@ _BEYOND = "(s/2+1/6)/s + (1-(s/2+1/6))/(1-s)"
 _SMALL = {"D": OPEN, "C": HALF, "b": OPEN}
 _CHOICE = "b*D/(D+2*b*C)"
 _COVER = {"v": HALF}
+_UNDER = {"x": "[0, 1]", "l": "(-inf, 0]", "r": "(-inf, 0]"}
+_STEP_UP = {"t": OPEN, "s": OPEN, "C": HALF, "D": REAL}
+_CLOSER = {"t": OPEN, "C": HALF, "b": OPEN}
+_SHARE = "b*t/(t+2*b*C)"
+_NEAR_BEST = (
+    Obligation("logarithm", make_claim({"q": "(1/2, 2]"}, "log(q) >= (q-1) - 2*(q-1)**2"),
+               "moving a mixture by a share s towards x changes the sum of logarithms by the sum of log(1 + s z_i), z_i = x_i/y_i - 1; q = 1 + s z_i",
+               have("log(q) >= (q-1)/q", split("q", "1", mono("q", -1, POSITIVE), mono("q", 1, POSITIVE)),
+                    have("(q-1)/q - (q-1) + 2*(q-1)**2 >= 0", sos(("1", "q-1"), over="q/(2*q-1)"), positive(("1", 0), ("1", 1)))), {"q": "10001/10000"}),
+    Obligation("bounded", make_claim(_UNDER, "exp(-(l+r)) >= x/exp(l)"), "l = log y_i, r the sum of the other logarithms, so that l + r = F: x_i/y_i <= exp(-F)",
+               have("exp(-r) >= 1", mono("r", -1, RANGE), positive(("exp(-l)", 0), reflect=["x"])), {"x": "1", "l": "0", "r": "0"}),
+    Obligation("near", make_claim(_STEP_UP, "t >= D", "s*t/2 >= s*D - s**2*C", "t >= 2*s*C"), "a mixture within s t/2 of the least upper bound has D <= t", positive(("1/s", 0), ("1/2", 1)),
+               {"t": "1", "s": "1", "C": "1/2", "D": "1"}),
+    Obligation("share", make_claim(_CLOSER, f"b >= {_SHARE}"), "a share that is small enough", POSITIVE, {"t": "1", "C": "0", "b": "1"}),
+    Obligation("enough", make_claim(_CLOSER, f"t >= 2*{_SHARE}*C"), "and its other property", POSITIVE, {"t": "1", "C": "1000000", "b": "1"}),
+)  # fmt: skip
 LEMMA13 = (
     Statement(
         "sdp.lemma13", "quoted", "A mixture that covers every member", _source("Lemma 13", "sdp.lemma13"),
@@ -90,23 +106,15 @@ LEMMA13 = (
         corrected_by="sdp.lemma13.closed",
         reading=("the mean of members with 0 < t < 1/3 is a pair (s, 1-s) with 0 < s < 1/3",),
         not_covered="the time to compute the mixture; coordinates that no member charges, where the printed quotient is 0/0. The paper uses the lemma for the finite set of "
-        "active policies, which sdp.lemma13.closed covers",
+        "active policies: sdp.lemma13.closed up to any t > 0, which is enough for Lemma 17, and sdp.lemma13.attained",
     ),
     Statement(
-        "sdp.lemma13.closed", "project", "A mixture that covers every member of a finite set", _source("Lemma 13", "sdp.lemma13"),
-        "For every finite set (or closed set) of m-fold products of simplices of dimension d there is a distribution over it with mean y such that the maximum "
-        "over members x of the sum of x_i/y_i, over the coordinates that some member charges, is at most m d, and exactly m d if every coordinate is charged: the "
-        "mixture that maximises the sum of log y_i.",
-        r"\max_{x\in\mathcal X}\sum_{i:\,y_i>0}\frac{x_i}{y_i}\le md",
+        "sdp.lemma13.closed", "project", "Mixtures that cover every member of a finite set", _source("Lemma 13", "sdp.lemma13"),
+        "For every finite set of m-fold products of simplices of dimension d and every t > 0 there is a distribution over it with mean y such that the maximum over members x of the "
+        "sum of x_i/y_i, over the coordinates that some member charges, is at most m d + t; it is at least m d if every coordinate is charged. So the infimum over distributions is at most m d.",
+        r"\inf_{\mathcal D}\max_{x\in\mathcal X}\sum_{i:\,y_i>0}\frac{x_i}{y_i}\le md",
         (
-            Obligation("logarithm", make_claim({"q": "(1/2, 2]"}, "log(q) >= (q-1) - 2*(q-1)**2"),
-                       "moving the maximiser by a share s towards x changes the sum of logarithms by the sum of log(1 + s z_i), z_i = x_i/y_i - 1; q = 1 + s z_i",
-                       have("log(q) >= (q-1)/q", split("q", "1", mono("q", -1, POSITIVE), mono("q", 1, POSITIVE)),
-                            have("(q-1)/q - (q-1) + 2*(q-1)**2 >= 0", sos(("1", "q-1"), over="q/(2*q-1)"), positive(("1", 0), ("1", 1)))), {"q": "10001/10000"}),
-            Obligation("share", make_claim(_SMALL, f"b >= {_CHOICE}"), "a share that is small enough", POSITIVE, {"D": "1", "C": "0", "b": "1"}),
-            Obligation("limit", make_claim(_SMALL, f"D > {_CHOICE}*C"),
-                       "0 >= s D - s^2 C fails at that share if D, the sum of the z_i, is positive: so it is not",
-                       have("D/2 >= D/2", IDENTITY, POSITIVE), mutation=make_claim(_SMALL, f"D/4 > {_CHOICE}*C")),
+            *_NEAR_BEST,
             Obligation("total", make_claim({"x": HALF, "y": OPEN}, "x/y == (x/y - 1) + 1"), "the sum of x_i/y_i is that of the z_i and m d",
                        IDENTITY, {"x": "1", "y": "1"}),
             Obligation("equal", make_claim({"V": HALF, "n": HALF}, "V >= n", "E(v) == n", "V >= v", random=_COVER),
@@ -115,10 +123,29 @@ LEMMA13 = (
                        mutation=make_claim({"V": HALF, "n": HALF}, "V >= 101/100*n", "E(v) == n", "V >= v", random=_COVER)),
         ),
         reading=(
-            "the mean over a finite (closed) set of points is continuous in the mixture, the mixtures form a compact set, and the sum of log y_i over charged coordinates is "
-            "continuous with values in [-inf, 0]: it has a maximum, which is finite, and there y_i > 0",
-            "the z_i are bounded for given x and y, so that |s z_i| <= 1/2 for small s; C is twice the sum of the z_i^2, D the sum of the z_i, b the largest share allowed",
+            "F is the sum of log y_i over the charged coordinates: at most 0, and finite for the uniform mixture, so that it has a least upper bound F*; take a mixture with F >= F* - s t/2, "
+            "s to be chosen. No maximiser is needed: nothing here rests on compactness or continuity",
+            "moving it by a share s towards a member x changes F by the sum of log(1 + s z_i), z_i = x_i/y_i - 1, which is then at most s t/2; D is the sum of the z_i, C twice the sum of their squares",
+            "by bounded, if s t/2 <= 1, the z_i lie between -1 and M = exp(1 - F*) for every such mixture and member; b = 1/(2M + 2) makes |s z_i| < 1/2, and C <= 2 m d (M + 1)^2 =: C: s depends on neither",
+            "the infimum is a number below m d + t for every t > 0, so at most m d",
         ),
+        not_covered="that some mixture attains m d (sdp.lemma13.attained); sets with infinitely many members",
+    ),
+    Statement(
+        "sdp.lemma13.attained", "project", "A mixture that attains the least coverage", _source("Lemma 13", "sdp.lemma13"),
+        "For every finite set of m-fold products of simplices of dimension d the mixture that maximises the sum of log y_i has a maximum over members of the sum of x_i/y_i of at most m d, "
+        "over the coordinates that some member charges, and exactly m d if every coordinate is charged.",
+        r"\max_{x\in\mathcal X}\sum_{i:\,y_i>0}\frac{x_i}{y_i}\le md",
+        (
+            Obligation("share", make_claim(_SMALL, f"b >= {_CHOICE}"), "a share that is small enough", POSITIVE, {"D": "1", "C": "0", "b": "1"}),
+            Obligation("limit", make_claim(_SMALL, f"D > {_CHOICE}*C"),
+                       "0 >= s D - s^2 C fails at that share if D, the sum of the z_i, is positive: so it is not",
+                       have("D/2 >= D/2", IDENTITY, POSITIVE), mutation=make_claim(_SMALL, f"D/4 > {_CHOICE}*C")),
+        ),
+        ("sdp.lemma13.closed",),
+        rules=("extreme value theorem: an upper semicontinuous function on a simplex has a maximum",),
+        reading=("for the maximiser the sum of log(1 + s z_i) is at most 0, for every share s and member; the rest is as in sdp.lemma13.closed",),
+        not_covered="nothing that the paper's proofs need: sdp.lemma17.mixture makes do with sdp.lemma13.closed",
     ),
 )  # fmt: skip
 
@@ -169,8 +196,9 @@ LEMMA14 = (
     ),
     Statement(
         "sdp.lemma14.as_meant", "project", "The crude model is close to the absorbing one, for E of at least 3", _source("Lemma 14", "sdp.lemma14"),
-        "Let Assumption 4 hold for all releases of the run together with chance at least 1 - 3 delta, with E >= 3, and let K >= B X^2. Then with chance at least 1 - 4 delta, in all "
-        f"stages and for all (h,x,a,x') outside W, |P' - P~| <= sqrt(2 P~ iota/N~(x,a)) + 4 E iota/N~(x,a) <= P~/H, {_IOTA}; inside W both are 0.",
+        "Let Assumption 4 hold for all releases of the run together with chance at least 1 - 3 delta, with E >= 3, and let iota >= 1. Then with chance at least 1 - 3 delta - 2BHX^2A e^-iota, in all "
+        "stages and for all (h,x,a,x') whose released count is above 6 E H^2 iota, |P' - P~| <= sqrt(2 P~ iota/N~(x,a)) + 4 E iota/N~(x,a) <= P~/H; inside W both are 0. "
+        f"With {_IOTA} and K >= B X^2 that chance is at least 1 - 4 delta, and iota >= 1 where this is not negative.",
         r"|P'-\tilde P|\le\sqrt{\frac{2\tilde P\iota}{\tilde N(x,a)}}+\frac{4E\iota}{\tilde N(x,a)}\le\frac{\tilde P}{H}\qquad(E\ge3,\;K\ge BX^2)",
         (
             Obligation("above", make_claim(_COUNTS, "d+2*E >= P*M-m", *_NEAR, "d >= N*P-k"),
@@ -199,8 +227,9 @@ LEMMA14 = (
         ),
         ("sdp.binomial_tails",),
         reading=(
+            "sdp.binomial_tails for every P in (0, 1]",
             "given which episodes of a layer's batch visit (x,a), their next states are independent draws from P(.|x,a): k is Binomial(N, P); with N = 0 a count is at most E and x' is in W; P = 0 is trivial",
-            "outside W the absorbing model has the true probabilities, and P~ = m/M; inside W both are set to 0 (Definition 5 and the paper's estimate)",
+            "outside W the absorbing model has the true probabilities, and P~ = m/M; inside W both are set to 0 (Definition 5 and the paper's estimate); a larger C_1 only makes W larger",
         ),
         not_covered="iota has no X in it, so that the union bound needs K >= B X^2; with log(2 B H X^2 A/delta) for iota it needs nothing",
     ),

@@ -52,7 +52,7 @@ CRUDE = (
         "so that the sum still has X terms a layer",
     ),
     Statement(
-        "sdp.lemma16.coverage", "statement", "Coverage by crude exploration", source("Lemma 16 (eq. 11 and 12)", "sdp.lemma16"),
+        "sdp.lemma16.coverage", "project", "Coverage by crude exploration", source("Lemma 16 (eq. 11 and 12)", "sdp.lemma16"),
         "The uniform mixture over the XA policies that each maximise the crude value of one pair visits every pair (x, a) with at least 1/(12XA) of the largest "
         "probability among active policies: 1/4 and 3 from Lemma 15.",
         r"V^{\pi_h^{cru}}(1_{h,x,a},P')\ge\tfrac1{12XA}\sup_{\phi_b}V^\pi(1_{h,x,a},P')",
@@ -139,14 +139,13 @@ CRUDE = (
         not_covered="nothing for the paper's own privatizer, whose E is far above 1",
     ),
     Statement(
-        "sdp.lemma16.corrected_constant", "statement", "The constant 768", source("Lemma 16 (eq. 17 and 18)", "sdp.lemma16"),
-        "With the shortfall X E of the private counts and Lemma 12 for each next state: p w <= 768 E X^2AH^3 iota/L, and also in the rarely visited case.",
+        "sdp.lemma16.corrected_constant", "project", "The constant 768", source("Lemma 16 (eq. 17 and 18)", "sdp.lemma16"),
+        "For E >= 1 and iota >= 1, with the shortfall X E of the private counts and Lemma 12 for each next state: p w <= 768 E X^2AH^3 iota/L, and also in the rarely visited case.",
         r"p\,w\le\tfrac{768EX^2AH^3\iota}{L}",
         (Obligation("chain", make_claim(_CHAIN, "768*E*X**2*A*H**3*iota/L >= p*w", *_VISITS, _MEANT), "as for 672", _HALF, mutation=make_claim(_CHAIN, "-E*X**2*A*H**3*iota/L >= p*w", *_VISITS, _MEANT)),
          Obligation("low", make_claim(_CHAIN, "768*E*X**2*A*H**3*iota/L >= p*w", "2*iota >= L*p/(24*H*X*A)"), "rarely visited pairs, w <= 1",
                     have("p >= p*w", positive(reflect=("w",)), positive(("1", 1), ("24*H*X*A/L", 0))),
                     mutation=make_claim(_CHAIN, "768*E*X**2*A*H**3*iota/(100*L) >= p*w", "2*iota >= L*p/(24*H*X*A)"))),
-        domain="E >= 1 and iota >= 1 (the paper's own E is O~(H/eps) with eps < 1; iota >= log 4 where there are two actions)",
     ),
 )  # fmt: skip
 
@@ -165,7 +164,7 @@ VISITS = (
         not_covered="Lemma 18 itself, which stands with the printed iota: only pairs that are visited often enough for the bound to say something count",
     ),
     Statement(
-        "sdp.lemma18.relevant", "statement", "A union over the pairs that matter", source("Lemma 18 (proof)", "sdp.lemma18"),
+        "sdp.lemma18.relevant", "project", "A union over the pairs that matter", source("Lemma 18 (proof)", "sdp.lemma18"),
         "The bound N >= L V/2 - iota says something only where L V > 2 iota. The probabilities V of the pairs of a layer add up to one, so there are at most L/(2 iota) such "
         "pairs; over H layers and stages of T <= K episodes in total the failure probabilities add up to at most delta, with the printed iota.",
         r"H\cdot\tfrac{T}{2\iota}\cdot\tfrac{\delta}{2HAK}\le\delta",
@@ -197,51 +196,63 @@ VISITS = (
 
 _SHARE = SIZES | {"L": POSITIVE, "p": "[0, 1]", "V": "[0, 1]", "iota": POSITIVE}
 _FULL = SIZES | {"E": "[1, inf)", "iota": "[1, inf)", "L": POSITIVE}
-_OWN = "E >= 1 and iota >= 1 (the paper's own E is O~(H/eps) with eps < 1; iota >= log 4 where there are two actions)"
+_RUN = "E >= 3 and K >= B X^2, as Lemma 14 needs (sdp.lemma14.as_meant); the paper's own E is at least 3"
+_FAILS = dict.fromkeys(("u", "a", "b", "c"), "[0, 1]")
+_SIGNED = {"g": "(-inf, inf)", "k": "(-inf, inf)", "d": "[0, 1]"}
 _RETURN = {"H": "[1, inf)"}
 _LAWS = {"g": NONNEGATIVE, "k": NONNEGATIVE, "d": "[0, 1]"}
 BIAS = (
     Statement(
         "sdp.lemma16", "statement", "Infrequent tuples are rarely met", source("Lemma 16", "sdp.lemma16"),
-        "On the event of Lemma 14, with probability at least 1 - 7 delta, in every stage the chance that an active policy meets a tuple of W is O(E X^3AH^4 iota/L_b): at "
-        "most 768 E X^3AH^4 iota/L_b.",
+        "With probability at least 1 - 7 delta, in every stage the chance that an active policy meets a tuple of W is O(E X^3AH^4 iota/L_b): at "
+        "most 768 E X^3AH^4 iota/L_b. Assumption 4 holds for all releases of the run together, and iota = log(2HAK/delta).",
         r"\sup_{\phi_b}P_\pi[\mathcal B]\le\frac{768EX^3AH^4\iota}{L_b}",
         (
             Obligation("visits", make_claim(_SHARE, "(L/H)*V/2 - iota >= L*p/(24*H*X*A) - iota", "V >= p/(12*X*A)"), "eq. (13): the layer's L/H episodes, each visiting with probability V",
                        positive(("L/(2*H)", 0)), {"X": "1", "A": "1", "H": "1", "L": "48", "p": "1", "V": "1/12", "iota": "1"}),
             Obligation("layers", make_claim(_FULL, "768*E*X**3*A*H**4*iota/L == H*X*(768*E*X**2*A*H**3*iota/L)"), "H layers, in each X states with the one action that a deterministic policy has there",
                        witness=dict.fromkeys(_FULL, "1")),
-            Obligation("failures", make_claim({"delta": "(0, 1)"}, "7*delta >= 4*delta + delta + delta"), "Lemma 14, eq. (13) and eq. (16)",
-                       mutation=make_claim({"delta": "(0, 1)"}, "5*delta >= 4*delta + delta + delta")),
+            Obligation("failures", make_claim({"delta": "(0, 1)"}, "7*delta >= E(u)", "4*delta >= E(a)", "delta >= E(b)", "delta >= E(c)", "a + b + c >= u", random=_FAILS), "Lemma 14, eq. (13) and eq. (16)",
+                       expect([("a + b + c - u", positive(("1", 3)))], positive(("1", 0), ("1", 1), ("1", 2), ("1", 4))),
+                       mutation=make_claim({"delta": "(0, 1)"}, "5*delta >= E(u)", "4*delta >= E(a)", "delta >= E(b)", "delta >= E(c)", "a + b + c >= u", random=_FAILS)),
         ),
-        ("sdp.lemma12", "sdp.lemma16.coverage", "sdp.lemma16.shortfall", "sdp.lemma16.each_next_state", "sdp.lemma16.corrected_constant", "sdp.lemma18.relevant"),
+        ("sdp.lemma12", "sdp.lemma14.as_meant", "sdp.lemma16.coverage", "sdp.lemma16.shortfall", "sdp.lemma16.each_next_state", "sdp.lemma16.corrected_constant", "sdp.lemma18.relevant"),
         reading=(
             "before the first tuple of W both models have the same transition probabilities, so the chance of meeting W first at step h is the same under both: the sum over x of "
             "V^pi(1_(h,x,a), P') P(W|h,x,a) with a = pi_h(x)",
             "V^pi(1_hxa, P') is at most p, the largest value among active policies; w is P(W|h,x,a); a chance w is at most 1",
-            "Lemma 14's event has probability at least 1 - 4 delta",
+            "iota >= 1 where 1 - 7 delta is not negative (sdp.lemma14.as_meant, iota)",
         ),
-        domain=_OWN,
+        domain=_RUN,
         not_covered="the printed 672, and three printed steps that fail and are repaired (sdp.lemma16.every_action, sdp.lemma16.optimism, sdp.lemma16.random_set); L_b/H is read as a whole number (sdp.algorithm2.layer): "
-        "rounded down the constant doubles",
+        "rounded down the constant doubles. Lemma 14 itself fails for E below 3 (sdp.lemma14)",
     ),
     Statement(
-        "sdp.lemma8", "statement", "The bias of the absorbing model", source("Lemma 8", "sdp.lemma8"),
-        "For every active policy and every reward function with values in [0, 1]: 0 <= V(r', P) - V(r', P') <= H P[B] = O~(E X^3AH^5/L_b).",
-        r"0\le V^\pi(r',P)-V^\pi(r',P')\le O\!\left(\tfrac{EX^3AH^5\iota}{L_b}\right)",
+        "sdp.lemma8.stopped", "project", "The bias of the absorbing model and the chance of W", source("Lemma 8", "sdp.lemma8"),
+        "For every set W, every policy and every reward function with values in [0, 1]: 0 <= V(r', P) - V(r', P') <= H P[B]. With values in [-1, 1] the difference is at most H P[B] in size.",
+        r"0\le V^\pi(r',P)-V^\pi(r',P')\le HP[\mathcal B]",
         (
             Obligation("below", make_claim(_RETURN, "E(g) - E(k) >= 0", "g >= k", random=_LAWS), "g the return, k what is collected until a tuple of W is met",
                        expect([("g - k", positive(("1", 0)))], positive(("1", 1))), mutation=make_claim(_RETURN, "E(g) - 2*E(k) >= 0", "g >= k", random=_LAWS)),
-            Obligation("above", make_claim(_RETURN, "H*E(d) >= E(g) - E(k)", "H*d >= g - k", random=_LAWS), "d tells whether one is met: otherwise g = k, and g - k <= H",
-                       expect([("H*d - g + k", positive(("1", 0)))], positive(("1", 1))), mutation=make_claim(_RETURN, "H*E(d)/2 >= E(g) - E(k)", "H*d >= g - k", random=_LAWS)),
+            Obligation("above", make_claim(_RETURN, "H*E(d) >= E(g) - E(k)", "H*d >= g - k", random=_SIGNED), "d tells whether one is met: otherwise g = k, and g - k <= H",
+                       expect([("H*d - g + k", positive(("1", 0)))], positive(("1", 1))), mutation=make_claim(_RETURN, "H*E(d)/2 >= E(g) - E(k)", "H*d >= g - k", random=_SIGNED)),
+            Obligation("negative", make_claim(_RETURN, "H*E(d) >= E(k) - E(g)", "H*d >= k - g", random=_SIGNED), "the other side for rewards in [-1, 1]",
+                       expect([("H*d + g - k", positive(("1", 0)))], positive(("1", 1))), mutation=make_claim(_RETURN, "H*E(d)/2 >= E(k) - E(g)", "H*d >= k - g", random=_SIGNED)),
+        ),
+        reading=("a run of the absorbing model is a run of the true one that stops collecting when it meets a tuple of W; the absorbing state has no reward",),
+        not_covered="what is printed for rewards of either sign: with r' = -1 everywhere but in the absorbing state V(r', P') is the larger value wherever W is met, so the left inequality needs r' >= 0",
+    ),
+    Statement(
+        "sdp.lemma8", "statement", "The bias of the absorbing model", source("Lemma 8", "sdp.lemma8"),
+        "With probability at least 1 - 7 delta, for every active policy and every reward function with values in [0, 1]: 0 <= V(r', P) - V(r', P') <= H P[B] = O~(E X^3AH^5/L_b).",
+        r"0\le V^\pi(r',P)-V^\pi(r',P')\le O\!\left(\tfrac{EX^3AH^5\iota}{L_b}\right)",
+        (
             Obligation("constant", make_claim(_FULL | {"q": "[0, 1]"}, "768*E*X**3*A*H**5*iota/L >= H*q", "768*E*X**3*A*H**4*iota/L >= q"), "with Lemma 16",
                        positive(("H", 0)), dict.fromkeys(_FULL, "1") | {"L": "768", "q": "1"}),
         ),
-        ("sdp.lemma16",),
-        reading=(
-            "a run of the absorbing model is a run of the true one that stops collecting when it meets a tuple of W; the absorbing state has no reward",
-            "a reward function has values in [0, 1], as the rewards of the paper have; with high probability means on the event of Lemma 16",
-        ),
+        ("sdp.lemma8.stopped", "sdp.lemma16"),
+        reading=("a reward function has values in [0, 1], as the rewards of the paper have; with high probability means on the event of Lemma 16",),
+        not_covered="reward functions with negative values, of which the paper does not speak: for them only |V(r', P) - V(r', P')| <= H P[B] (sdp.lemma8.stopped)",
     ),
     Statement(
         "sdp.lemma17", "statement", "Coverage by the explorative policy, as printed", source("Lemma 17", "sdp.lemma17"),
@@ -261,17 +272,20 @@ BIAS = (
     ),
     Statement(
         "sdp.lemma17.mixture", "project", "Coverage by an explorative mixture", source("Lemma 17", "sdp.lemma17"),
-        "If eq. (4) is minimised over mixtures of active policies, the coverage is at most 12XAH on the event of Lemma 14; pairs that no active policy reaches are left out.",
-        r"\max_\mu\sum_{h,x,a}\frac{V^\mu(1_{hxa},P')}{V^{\pi^{ref}}(1_{hxa},P')}\le12XAH",
+        "Let pi_ref be a mixture of active policies whose value in eq. (4) is at most 1 + eta times the infimum over such mixtures, for any eta >= 0. Then on the event of Lemma 14 the coverage is at most "
+        "12 (1 + eta) XAH; pairs that no active policy reaches are left out. For every eta > 0 there is such a mixture; a minimiser is one for eta = 0.",
+        r"\max_\mu\sum_{h,x,a}\frac{V^\mu(1_{hxa},P')}{V^{\pi^{ref}}(1_{hxa},P')}\le12(1+\eta)XAH",
         (
             Obligation("quotient", make_claim(dict.fromkeys(("a", "crude_a"), "[0, 1]") | {"b": "(0, 1]", "crude_b": "(0, 1]"}, "12*crude_a/crude_b >= a/b", "3*crude_a >= a", "b >= crude_b/4"),
                        "a and b are the values of mu and of the mixture, with those under the crude model: 12 times the crude quotient", positive(("1/b", 0), ("12*crude_a/(b*crude_b)", 1)),
                        {"a": "1", "crude_a": "1/3", "b": "1/4", "crude_b": "1"}),
-            Obligation("sum", make_claim(SIZES | {"q": NONNEGATIVE, "s": NONNEGATIVE}, "12*X*A*H >= q", "12*s >= q", "X*A*H >= s"), "summed over the pairs, with Lemma 13 for the crude quotients, d = XA and m = H",
-                       positive(("1", 0), ("12", 1)), dict.fromkeys(SIZES, "1") | {"q": "12", "s": "1"}),
+            Obligation("sum", make_claim(SIZES | dict.fromkeys(("q", "s", "i", "eta"), NONNEGATIVE), "12*(1 + eta)*X*A*H >= q", "12*s >= q", "(1 + eta)*i >= s", "X*A*H >= i"),
+                       "summed over the pairs: q the coverage, s the crude one, i the infimum, which is at most XAH by sdp.lemma13.closed with d = XA and m = H",
+                       positive(("1", 0), ("12", 1), ("12*(1 + eta)", 2)), dict.fromkeys(SIZES, "1") | {"q": "12", "s": "1", "i": "1", "eta": "0"}),
         ),
-        ("sdp.lemma13.closed", "sdp.lemma15"),
-        reading=("the bounds 1/4 and 3 hold for the value of a mixture, a mean of values", "for fixed h a policy's crude values of the XA indicators add up to at most one; what is missing has left. That they add up to one is used nowhere in sdp.lemma13.closed. The minimum of eq. (4) over mixtures is at most what the mixture of Lemma 13 has"),
+        ("sdp.lemma13.closed", "sdp.lemma14.as_meant", "sdp.lemma15"),
+        reading=("the bounds 1/4 and 3 hold for the value of a mixture, a mean of values", "for fixed h a policy's crude values of the XA indicators add up to at most one; what is missing has left. That they add up to one is used nowhere in sdp.lemma13.closed",
+                 "the values of eq. (4) are nonnegative and finite for some mixture, so that they have an infimum over mixtures; it is positive unless no pair is reached, so that 1 + eta times it is above it"),
     ),
 )  # fmt: skip
 

@@ -52,7 +52,7 @@ DEFINITIONS = (
         "least N(x,a); N~(x,a,x') > 0.",
         r"|\tilde N-N|\le E,\;|\tilde R-R|\le E,\;\tilde N(x,a)=\sum_{x'}\tilde N(x,a,x')\ge N(x,a),\;\tilde N(x,a,x')>0",
         reason="what the learning half of the paper asks of a privatizer; sdp.lemma10.utility shows that the paper's meets it",
-        not_covered="whether the chance is for one release or for all releases of a run together",
+        not_covered="whether the chance is for one release or for all releases of a run together: the proofs of Lemmas 7 to 18 and of Theorem 6 spend 3 delta once, for a whole run, and Lemma 10 shows it for one release (sdp.lemma10.utility.run for a run)",
     ),
     Statement(
         "sdp.definition5", "definition", "The absorbing model", source("Definition 5", "sdp.definition5"),
@@ -202,11 +202,11 @@ _AT_ONE = {"N": "1", "E": "4", "X": "1"}
 _TERMS = {"k": "[1, inf)", "E": OPEN, "X": "[1, inf)"}
 POST = Statement(
     "sdp.postprocessing", "statement", "The linear program gives Assumption 4", source("Section V, equation (7)", "sdp.postprocessing"),
-    "Suppose that with chance at least 1 - 2 delta all raw counts of (x,a,x') and (x,a) are within E/4 of the truth, and with chance at least 1 - delta those of rewards are within E. Then the counts that the "
-    "linear program returns, with E/2 and E/(2X) added, and the raw rewards meet Assumption 4. The program is feasible, and t = E/4 is enough.",
+    "Suppose that with chance at least 1 - 2 delta all raw counts of (x,a,x') and (x,a) are within E/4 of the truth, and with chance at least 1 - delta those of rewards are within E. Then the counts of "
+    "every feasible point of the linear program with t <= E/4, with E/2 and E/(2X) added, and the raw rewards meet Assumption 4. There is such a point, and a minimiser is one.",
     r"|\ddot N-N|\le\tfrac E4\;\Rightarrow\;|\tilde N-N|\le E,\;\tilde N(x,a)=\sum_{x'}\tilde N(x,a,x')\ge N(x,a),\;\tilde N(x,a,x')>0",
     (
-        Obligation("above", make_claim(_ONE, "E >= n + E/(2*X) - N", *_FIT), "N~(x,a,x') = n + E/(2X), n the program's, t its value: at most E above the true N", positive(("1", 0), ("1", 1), ("1", 3)), _AT_ONE | {"n": "3", "t": "1", "raw": "2"}),
+        Obligation("above", make_claim(_ONE, "E >= n + E/(2*X) - N", *_FIT), "N~(x,a,x') = n + E/(2X), n the point's, t its value: at most E above the true N", positive(("1", 0), ("1", 1), ("1", 3)), _AT_ONE | {"n": "3", "t": "1", "raw": "2"}),
         Obligation("below", make_claim(_ONE, "E/2 >= N - n - E/(2*X)", *_FIT), "and at most E/2 below", positive(("1", 0), ("1", 2), ("1", 4)),
                    {"N": "3", "n": "1", "t": "1", "raw": "2", "E": "4", "X": "1000000"}),
         Obligation("positive", make_claim(_ONE, "n + E/(2*X) > 0"), "positive", POSITIVE, mutation=make_claim(_ONE, "n - E/(2*X) > 0")),
@@ -216,15 +216,14 @@ POST = Statement(
                    telescope("sum(i, 1, k, E/(2*X))", "i*E/(2*X)", "==", IDENTITY, positive(("1", 0))), {"k": "2", "E": "1", "X": "2"}),
         Obligation("consistent_below", make_claim(_TERMS, "sum(i, 1, k, E/(2*X)) >= k*E/(2*X)", integers=("k",)), "and no less",
                    telescope("sum(i, 1, k, E/(2*X))", "i*E/(2*X)", "==", IDENTITY, positive(("-1", 0))), {"k": "2", "E": "1", "X": "2"}),
-        Obligation("feasible", make_claim(_ONE, "E/4 >= N - raw", *_FIT), "the true counts satisfy the program's constraints with t = E/4 (the other signs alike): its minimum is no larger", positive(("1", 4)),
+        Obligation("feasible", make_claim(_ONE, "E/4 >= N - raw", *_FIT), "the true counts satisfy the program's constraints with t = E/4 (the other signs alike): they are such a point, and a minimum is no larger", positive(("1", 4)),
                    {"N": "2", "n": "1", "t": "0", "E": "4", "raw": "1", "X": "1"}),
         Obligation("chances", make_claim({"delta": "(0, 1)"}, "3*delta >= E(u)", "2*delta >= E(a)", "delta >= E(b)", "a + b >= u", random=EVENTS), "both events fail together with chance at most 3 delta",
                    expect([("a+b-u", positive(("1", 2)))], positive(("1", 3), ("1", 0), ("1", 1))),
                    mutation=make_claim({"delta": "(0, 1)"}, "2*delta >= E(u)", "2*delta >= E(a)", "delta >= E(b)", "a + b >= u", random=EVENTS)),
     ),
     reading=(
-        "the true counts of (x,a,x') are not negative and add up to that of (x,a); t is the program's minimum, at most the E/4 of any feasible point's",
-        "a linear program that is feasible and bounded below has a minimum",
+        "the true counts of (x,a,x') are not negative and add up to that of (x,a); a point's t is at most E/4 if it is a minimiser, as the paper lets it be, or any other point that the analyser accepts",
     ),
 )  # fmt: skip
 
@@ -239,7 +238,15 @@ _ORDER = {
     "l": OPEN,
     "L": OPEN,
 }
+_REGRET = _ORDER | {"R": HALF, "w": HALF}
 _LOGS = "((1663/10)*sqrt(l*L) + 8*L/3)"
+
+
+def _processed(factor: str) -> dict[str, object]:
+    return dict(make_claim({"s": "[1, inf)", "beta": "[0, 1]"}, f"s*E(b*u) + {factor}*beta >= E(a*u)", "beta >= E(c)", "s*b + c >= a", "E(c*u) >= 0",
+                           random={"a": HALF, "b": HALF, "c": HALF, "u": "[0, 1]"}))  # fmt: skip
+
+
 COROLLARY11 = (
     Statement(
         "sdp.corollary11", "statement", "SDP-PE is (epsilon, beta)-SDP and its regret", source("Corollary 11", "sdp.corollary11"),
@@ -260,34 +267,39 @@ COROLLARY11 = (
         "With bits as messages and tau as in Lemma 10's proof, all messages of a run of SDP-PE are (epsilon, beta)-SDP for every epsilon, beta in (0, 1); policies and returns computed from them are too.",
         r"(\varepsilon,\beta)\text{-SDP}",
         (
-            Obligation("users", make_claim({"H": "[1, inf)", "L": OPEN}, "H*(L/H) + 2*L == 3*L"), "a stage's releases: H layers of L/H users and one of 2L, 3L users in all, each in one of them", IDENTITY,
-                       {"H": "2", "L": "2"}),
+            Obligation("users", make_claim({"H": "[1, inf)", "L": OPEN, "n": HALF}, "3*L >= n*H + 2*L", "L/H >= n"), "a stage's releases: H layers of n = floor(L/H) users and one of 2L; its 3L users are enough for them, each in at most one",
+                       positive(("H", 0)), {"H": "2", "L": "2", "n": "1"}),
+            Obligation("processed", _processed("1"), "a and b the densities of all messages, c the excess of a over s b, u the chance that what is computed from them lies in a set", expect([("u*(s*b+c-a)", positive(("u", 1))), ("c*(1-u)", positive(reflect=["u"]))], positive(("1", 0), ("1", 3), ("1", 4))),
+                       mutation=_processed("99/100")),
         ),
         ("sdp.lemma10.privacy.as_meant", "sdp.lemma10.privacy.batches"),
-        not_covered="rounding of L/H to whole numbers, which changes the sizes of releases only",
+        reading=("(epsilon, beta)-DP of the messages means that c = max(a - s b, 0) has mass at most beta, s = e^epsilon", "the policies of a release are computed from earlier messages, as sdp.lemma10.privacy.batches allows"),
+        not_covered="layers without a user, where L < H: they release nothing",
     ),
     Statement(
         "sdp.corollary11.error", "project", "The privatizer's error in the regret bound", source("Corollary 11", "sdp.corollary11"),
-        "With the privatizer's E the second term of a regret bound X^3AH^5 E is at most X^3AH^6/epsilon times 166.3 sqrt(l L) + 8L/3, l = log(2HXA/beta), L = log(2HX^2A/delta): O~(X^3AH^6/epsilon).",
+        "With the privatizer's E the second term of a regret bound X^3AH^5 E is at most X^3AH^6/epsilon times 166.3 sqrt(l L) + 8L/3, l = log(2HXA/beta), L = log(4BHX^2A/delta): O~(X^3AH^6/epsilon).",
         r"X^3AH^5E\le\frac{X^3AH^6}{\varepsilon}\bigl(166.3\sqrt{lL}+\tfrac83L\bigr)",
         (
             Obligation("term", make_claim(_ORDER, f"X**3*A*H**6/epsilon*{_LOGS} >= X**3*A*H**5*E", "(H/epsilon)*(1663/10)*sqrt(l*L) + 8*L/3 >= E"), "the order of E put into the second term",
                        have("1/epsilon >= 1", positive(reflect=["epsilon"]), have("H/epsilon >= 1", positive(("1", 1)), positive(("X**3*A*H**5", 0), ("X**3*A*H**5*8*L/3", 2)))),
                        mutation=make_claim(_ORDER, f"X**3*A*H**6/epsilon*{_LOGS}/2 >= X**3*A*H**5*E", "(H/epsilon)*(1663/10)*sqrt(l*L) + 8*L/3 >= E")),
         ),
-        ("sdp.lemma10.utility",),
+        ("sdp.lemma10.utility.run",),
     ),
     Statement(
         "sdp.corollary11.regret_as_meant", "project", "SDP-PE repaired: private, and its regret", source("Corollary 11", "sdp.corollary11"),
-        "With bits as messages and the changes of sdp.theorem6.regret.repaired, for every epsilon, beta in (0, 1), all messages are (epsilon, beta)-SDP, and the second term of the regret, 192000 X^3AH^5 E iota "
-        "log2(K/6 + 1), is at most 192000 (X^3AH^6/epsilon)(166.3 sqrt(l L) + 8L/3) iota log2(K/6 + 1).",
+        "With bits as messages, L = log(4BHX^2A/delta) in the privatizer's E and the changes of sdp.theorem6.regret.repaired, for every epsilon, beta, delta in (0, 1), all messages are (epsilon, beta)-SDP, and "
+        "with probability at least 1 - 12 delta the regret is at most 6H + 6188 sqrt(XAH^3 iota K) + 192000 (X^3AH^6/epsilon)(166.3 sqrt(l L) + 8L/3) iota log2(K/6 + 1).",
         r"6H+6188\sqrt{XAH^3\iota K}+192000\tfrac{X^3AH^6}{\varepsilon}\bigl(166.3\sqrt{lL}+\tfrac83L\bigr)\iota\log_2(K/6+1)",
         (
-            Obligation("second_term", make_claim({"u": OPEN, "v": OPEN, "b": OPEN}, "192000*u*b >= 192000*v*b", "u >= v"), "u, v the two sides of sdp.corollary11.error, b = iota log2(K/6 + 1)",
-                       positive(("192000*b", 0)), {"u": "1", "v": "1", "b": "1"}),
+            Obligation("second_term", make_claim(_REGRET, f"R + 192000*(X**3*A*H**6/epsilon*{_LOGS})*w >= R + 192000*X**3*A*H**5*E*w", f"X**3*A*H**6/epsilon*{_LOGS} >= X**3*A*H**5*E"),
+                       "sdp.corollary11.error put into the regret of sdp.theorem6.regret.repaired: R its first two terms, w = iota log2(K/6 + 1)", positive(("192000*w", 0)),
+                       mutation=make_claim(_REGRET, f"R + 192000*(X**3*A*H**6/epsilon*{_LOGS})*w >= R + 384000*X**3*A*H**5*E*w", f"X**3*A*H**6/epsilon*{_LOGS} >= X**3*A*H**5*E")),
         ),
-        ("sdp.corollary11.privacy_as_meant", "sdp.corollary11.error", "sdp.theorem6.regret.repaired"),
-        not_covered="the printed rate: iota holds the number of policies compared (sdp.theorem6.regret.repaired), which costs a factor sqrt(XH) in the first term",
+        ("sdp.corollary11.privacy_as_meant", "sdp.corollary11.error", "sdp.lemma10.utility.run", "sdp.theorem6.regret.repaired"),
+        reading=("Assumption 4 for all releases of the run, with E >= 3, is sdp.lemma10.utility.run: nothing is left of the hypotheses of sdp.theorem6.regret.repaired",),
+        not_covered="the printed rate: iota holds the number of policies compared (sdp.theorem6.regret.repaired), which costs a factor sqrt(XH) in the first term; the initial law d_1 is taken to be known",
     ),
 )  # fmt: skip
 

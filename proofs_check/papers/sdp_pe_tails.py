@@ -13,6 +13,7 @@ from accountant.sources import Source
 from proofs_check.hints import (
     IDENTITY,
     POSITIVE,
+    RANGE,
     expect,
     have,
     mono,
@@ -33,7 +34,7 @@ def source(item: str, identity: str) -> Source:
     return Source(PAPER, VERSION, item, identity)
 
 
-_NOISE = {"N": "[1, inf)", "p": "(0, 1/2]", "x": OPEN, "w": REAL, "d": REAL}
+_NOISE = {"N": "[1, inf)", "p": "(0, 1]", "x": OPEN, "w": REAL, "d": REAL}
 _LAW = {"y": REAL, "u": "[0, 1]"}
 
 
@@ -42,7 +43,7 @@ def _tail(x: str, exponent: str, bound: str, factor: str = "1") -> Claim:
     return make_claim(
         _NOISE | {"x": x},
         f"{factor}*exp(-w) >= E(u)",
-        "E(exp(y)) == exp(-w-d)",
+        "exp(-w-d) >= E(exp(y))",
         f"w + d == {exponent}",
         f"w == {bound}",
         "u*y >= 0",
@@ -50,35 +51,42 @@ def _tail(x: str, exponent: str, bound: str, factor: str = "1") -> Claim:
     )
 
 
-_UP = "N*p*(1+x)*log(1+x) - N*log(1+p*x)", "N*p*x**2/(2+2*x/3)"
-_DOWN = "N*p*(1-x)*log(1-x) - N*log(1-p*x)", "N*p*x**2/2"
+_UP = "N*p*(1+x)*log(1+x) - N*p*x", "N*p*x**2/(2+2*x/3)"
+_DOWN = "N*p*(1-x)*log(1-x) + N*p*x", "N*p*x**2/2"
 _INDICATOR = have("exp(y) >= 1+y", taylor("y", "0", 2), positive(("u", 4), ("1", 3), reflect=["u"]))
 _CHERNOFF = have(
-    "exp(d) >= 1+d", taylor("d", "0", 2), positive(("exp(-w-d)", 8), ("exp(-w-d)", 7), ("1", 4), ("-1", 0))
+    "exp(d) >= 1+d", taylor("d", "0", 2), positive(("exp(-w-d)", 7), ("exp(-w-d)", 6), ("1", 4), ("1", 0))
 )
 _UP_PROOF = expect([("exp(y)-u", _INDICATOR)], have("log(1+x) >= (6*x+5*x**2)/((1+x)*(6+2*x))", mono("x", 1, POSITIVE),
-    have("p*x >= log(1+p*x)", mono("p", 1, POSITIVE), have("d >= 0", positive(("1", 1), ("-1", 2), ("N*p*(1+x)", 5), ("N", 6)), _CHERNOFF))))  # fmt: skip
+    have("d >= 0", positive(("1", 1), ("-1", 2), ("N*p*(1+x)", 5)), _CHERNOFF)))  # fmt: skip
 _DOWN_PROOF = expect([("exp(y)-u", _INDICATOR)], have("log(1-x) >= ((1-x)**2-1)/(2*(1-x))", subst("x", "1-q", "q", "(0, 1)", mono("q", -1, POSITIVE)),
-    have("-p*x >= log(1-p*x)", mono("p", 1, POSITIVE), have("d >= 0", positive(("1", 1), ("-1", 2), ("N*p*(1-x)", 5), ("N", 6)), _CHERNOFF))))  # fmt: skip
+    have("d >= 0", positive(("1", 1), ("-1", 2), ("N*p*(1-x)", 5)), _CHERNOFF)))  # fmt: skip
+_BIT = {"M": HALF, "X": "[0, 1]"}
+
+
+def _bit(factor: str) -> Claim:
+    """One bit more in the moment-generating function, at 1 + x = e^l."""
+    return make_claim({"x": "(-1, inf)", "p": "(0, 1]", "z": REAL}, f"{factor}*E(M)*exp(z) >= E(M*(1+x*X))", "E(X) == p", "z == p*x",
+                      random=_BIT, independent=[["M"], ["X"]])  # fmt: skip
+
+
 _DEV = {"m": OPEN, "i": OPEN}
 _T = "(sqrt(2*m*i)+2*i/3)"
 TAILS = Statement(
     "sdp.binomial_tails", "project", "Tails of a binomial sum", source("Lemma 10 (proof)", "sdp.binomial_tails"),
-    "Let Q ~ Binomial(N, p), 0 < p <= 1/2, m = Np. For every x > 0: P[Q >= m(1+x)] <= exp(-m x^2/(2 + 2x/3)). For 0 < x < 1: P[Q <= m(1-x)] <= exp(-m x^2/2). For "
+    "Let Q ~ Binomial(N, p), 0 < p <= 1, m = Np. For every x > 0: P[Q >= m(1+x)] <= exp(-m x^2/(2 + 2x/3)). For 0 < x < 1: P[Q <= m(1-x)] <= exp(-m x^2/2). For "
     "every i > 0 each of Q - m and m - Q is above sqrt(2 m i) + 2i/3 with chance at most e^-i.",
     r"P[Q\ge m(1+x)]\le e^{-mx^2/(2+2x/3)},\quad P[Q\le m(1-x)]\le e^{-mx^2/2}",
     (
-        Obligation("bits", make_claim({"x": "(-1, inf)"}, "E(M)*(1+x*E(X)) >= E(M*(1+x*X))", random={"M": HALF, "X": "[0, 1]"}, independent=[["M"], ["X"]]),
-                   "one bit more: (1+x)^X = 1 + x X for X in {0, 1}, M the product over the bits before: E (1+x)^Q = (1 + p x)^N",
-                   expect([], IDENTITY),
-                   mutation=make_claim({"x": "(-1, inf)"}, "99/100*E(M)*(1+x*E(X)) >= E(M*(1+x*X))", random={"M": HALF, "X": "[0, 1]"}, independent=[["M"], ["X"]])),
+        Obligation("bits", _bit("1"), "one bit more: (1+x)^X = 1 + x X for X in {0, 1}, M the product over the bits before: E (1+x)^Q <= e^(N p x); z = p x",
+                   expect([], have("exp(z) >= 1 + z", taylor("z", "0", 2), positive(("E_M", 2), ("-E_M*x", 0), ("E_M", 1)))), mutation=_bit("99/100")),
         Obligation("upper", _tail(OPEN, *_UP), "y = (Q - m(1+x)) log(1+x), u the indicator of y >= 0", _UP_PROOF, mutation=_tail(OPEN, *_UP, "99/100")),
         Obligation("lower", _tail("(0, 1)", *_DOWN), "y = (Q - m(1-x)) log(1-x), u the indicator of y >= 0", _DOWN_PROOF, mutation=_tail("(0, 1)", *_DOWN, "99/100")),
         Obligation("deviation", make_claim(_DEV, f"{_T}**2 >= i*(2*m+2*{_T}/3)"), "the upper tail at m x = sqrt(2 m i) + 2i/3", POSITIVE, {"m": "1000000", "i": "1/1000000"}),
         Obligation("deviation_below", make_claim(_DEV, f"{_T}**2 >= 2*m*i"), "the lower tail there; for x >= 1 it is empty", POSITIVE, {"m": "1000000", "i": "1/1000000"}),
     ),
     reading=(
-        "Q is the sum of N independent bits of chance p; E e^y = exp(N log(1 +- p x) - m(1 +- x) log(1 +- x)) by induction over the bits, and w + d is the exponent with its sign turned",
+        "Q is the sum of N independent bits of chance p; E e^y <= exp(+- N p x - m(1 +- x) log(1 +- x)) by induction over the bits, and w + d is the exponent with its sign turned",
     ),
 )  # fmt: skip
 
@@ -97,7 +105,9 @@ _MEAN = Statement(
 )  # fmt: skip
 
 _TIME = {"tau": OPEN, "n": "[1, inf)", "t": OPEN}
-_ALL = "exp(n*log(tau/(2*n)))"
+_LARGE = _TIME | {"tau": "[599, inf)"}
+_LOG_ALL = "n*log(tau/(2*n))"
+_ALL = f"exp({_LOG_ALL})"
 _AT_ALL = ("n > tau", "n - tau/2 >= t")
 _SIGNS = {"t": OPEN, "m": OPEN}
 _TAILS = (
@@ -121,8 +131,11 @@ _TAILS = (
                        point(tau="2", n="25", t="24"), mutation=make_claim(_TIME, f"1 >= {_ALL}", *_AT_ALL)),
             Obligation("first", make_claim(_TIME, f"exp(-t**2/(3*(tau/2))) >= {_ALL}", *_AT_ALL), "the same against exp(-t^2/(3 E Q)), at bits of chance 1/10",
                        point(tau="1", n="5", t="9/2"), mutation=make_claim(_TIME, f"1 >= {_ALL}", *_AT_ALL)),
+            Obligation("paper_sized", make_claim(_LARGE, f"-t**2/(3*tau) >= {_LOG_ALL}", *_AT_ALL, integers=("n",)), "the logarithms of both sides: the example scales to thresholds that the paper's privatizer has",
+                       point(tau="600", n="7500", t="7200"), mutation=make_claim(_LARGE, f"0 >= {_LOG_ALL}", *_AT_ALL, integers=("n",))),
         ),
         corrected_by="sdp.lemma10.utility.tails_as_meant",
+        reading=("epsilon' = epsilon/(3H) < 1/3 and beta' < 1 make tau any number above 864 log 2, so above 598.9: 600 is one (paper_sized)",),
         not_covered="the failing t are far in the tail (t above about 1.8 E Q): the printed bound holds for t <= E Q, and for all t where the bits are fair",
     ),
 )  # fmt: skip
@@ -185,4 +198,28 @@ UTILITY = Statement(
     not_covered="the printed way there, by a sub-Gaussian tail for every t (sdp.lemma10.utility.tails), is refuted; Bernstein's tail gives the same order. With sums as messages the analyser's counts are the same",
 )  # fmt: skip
 
-STATEMENTS = (TAILS, _MEAN, *_TAILS, TAILS_MEANT, UTILITY)
+_RUN = _DELTA | {"B": "[1, inf)"}
+_IN_RUN = dict.fromkeys(_RUN, "1") | {"delta": "1/2"}
+_E_RUN = "exp(-log(4*B*H*X**2*A/delta))"
+UTILITY_RUN = Statement(
+    "sdp.lemma10.utility.run", "project", "The privatizer meets Assumption 4 in all releases of a run", source("Lemma 10", "sdp.lemma10.utility"),
+    "In a run of B stages, with L = log(4BHX^2A/delta) in E = 4 (sqrt(2 tau L) + 2L/3): with chance at least 1 - 3 delta all counts that the run uses meet Assumption 4 with E. "
+    "E is at least 3 and at most (H/epsilon) 166.3 sqrt(l L) + 8L/3, l = log(2HXA/beta).",
+    r"L=\log\frac{4BHX^2A}{\delta}",
+    (
+        Obligation("triples", make_claim(_RUN, f"delta == 2*(2*B*H*X**2*A)*{_E_RUN}"), "2B H X^2 A counters of triples in a run, two tails each", IDENTITY, _IN_RUN),
+        Obligation("pairs", make_claim(_RUN, f"delta >= 2*(2*B*H*X*A)*{_E_RUN}"), "as many times H X A counters of pairs, and at most as many of rewards", POSITIVE, _IN_RUN),
+        Obligation("size", make_claim(_RUN, "log(4*B*H*X**2*A/delta) >= 69/100"), "L is as large as sdp.lemma10.utility asks (order and three)",
+                   mono("B", 1, mono("H", 1, mono("X", 1, mono("A", 1, mono("delta", -1, RANGE))))),
+                   mutation=make_claim(_RUN, "log(4*B*H*X**2*A/delta) >= 2")),
+    ),
+    ("sdp.lemma10.utility",),
+    reading=(
+        "a stage has one release of fine exploration, with all H steps, and H releases of crude exploration, of which layer h uses step h: two counters for each (stage, h, x, a, x') at most, 2B H X^2 A in a run",
+        "given the past the noise of a release is fresh, so each counter has its tail; chances add up over all counters of the run. The families are added up as in sdp.lemma10.utility (families), with L for its L",
+        "where delta, X, A are given the number B of stages is known beforehand from K (sdp.theorem6.switching.stages), so that E may depend on it",
+    ),
+    not_covered="the printed Lemma 10, which is for one release",
+)  # fmt: skip
+
+STATEMENTS = (TAILS, _MEAN, *_TAILS, TAILS_MEANT, UTILITY, UTILITY_RUN)

@@ -7,9 +7,9 @@ Lemma 9 step by step, and Lemmas 9 and 7 and Theorem 6 repaired. The derivations
 
 from __future__ import annotations
 
-from proofs_check.hints import POSITIVE, RANGE, expect, have, induct, mono, point, positive, sos
+from proofs_check.hints import POSITIVE, RANGE, Node, expect, have, induct, mono, point, positive, sos
 from proofs_check.papers.sdp_pe_learning import source
-from proofs_check.statement import Obligation, Statement, make_claim
+from proofs_check.statement import Claim, Obligation, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 
@@ -154,44 +154,83 @@ _AGAIN = {"E": "[3, inf)", "H": ONE, "iota": ONE} | dict.fromkeys(("n", "m"), HA
 _AGAIN_GIVEN = ("n >= 32*E*H**2*iota", "2*m + iota >= n - E")
 _FULL = SIZES | {"E": ONE, "iota": ONE, "L": OPEN}
 _LIST = SIZES | {"K": ONE, "M": ONE, "B": ONE, "delta": "(0, 1)"}
-_BOTH = _FULL | {"t": OPEN, "S": HALF, "Q": HALF, "R": HALF}
+_BOTH = _FULL | {"E": "[3, inf)", "t": OPEN, "S": HALF, "Q": HALF, "R": HALF}
 _ERROR = "28*t + 768*X**2*A*H**2*E*iota/L"
-_PARTS = ("12*t**2 >= S**2", "48*X*A*H/L >= Q", "48*X*A*H*iota/L >= R")
+_PARTS = ("49*t**2/4 >= S**2", "49*X*A*H/L >= Q", "49*X*A*H*iota/L >= R")
 _REWARD = "40*t + 704*X*A*H*E*iota/L"
+_LAYER = SIZES | {"L": OPEN, "n": HALF, "iota": HALF, "p": "[0, 1]", "V": "[0, 1]"}
 _CHAIN = _FULL | {"p": "[0, 1]", "w": "[0, 1]", "N": HALF}
 _BIAS = "6528*E*X**2*A*H**3*iota/L"
 _RARE = ("N >= L*p/(48*H*X*A) - iota", "L*p/(48*H*X*A) >= 2*iota", "32*E*H**2*X*iota + X*E >= N*w/2 - X*iota")
 _VISITED = {"r": "[0, 1]", "d": HALF, "e": HALF, "n": HALF, "N": HALF, "R": HALF, "q": "(-inf, inf)"}
 _MEANT = (
-    "the algorithm is changed in four places: pi_ref is the mixture of active policies that minimises eq. (4); C_1 = 32; a layer gets floor(L_b/H) episodes; reward "
+    "the algorithm is changed in four places: pi_ref is a mixture of active policies whose value in eq. (4) is at most 49/48 of the infimum over such mixtures; C_1 = 32; a layer gets floor(L_b/H) episodes; reward "
     "estimates are clipped to [0, 1]. iota = log(4 H X^2 A K M/delta) in the threshold, M the number of value functions compared"
 )
-_OWN = "E >= 3 and iota >= 1 (the paper's own E is O~(H/eps) with eps < 1)"
+_WHOLE = (
+    "Assumption 4 holds for all releases of the run together, with chance at least 1 - 3 delta and E >= 3"
+)
+_KNOWN = "the initial law d_1 is taken to be known, as Algorithms 1 to 3 use values V(., P~) from it; the paper does not say so"
+# How many counters of a stage each event is about, two tails where the deviation has two sides.
+_EVENTS = {
+    "crude": ("2*B*H*X**2*A", "crude counts near their means (Lemma 14)"),
+    "refined": ("2*B*H*X**2*A", "refined counts near their means (the same proof)"),
+    "crude_visits": ("B*H*X*A", "Lemma 12 for the visits of a pair by its layer, eq. (13)"),
+    "rare": ("B*H*X**2*A", "Lemma 12 for each next state, eq. (16)"),
+    "crude_upper": ("B*H*X**2*A", "the mirror image of Lemma 12 for the crude counts (sdp.lemma9.refined)"),
+    "auxiliary": ("B*H*X**2*A", "Lemma 12 for the auxiliary policy's counts (sdp.lemma9.refined)"),
+    "fine_visits": ("B*H*X*A", "Lemma 12 for the visits in fine exploration (Lemma 18)"),
+    "rewards": ("2*B*H*X*A", "reward sums near their means"),
+    "freedman": ("2*B*H*X*A*M", "Freedman's bound for each value function (sdp.lemma9.repaired)"),
+}
+_FAIL = "(delta/(4*H*X**2*A*K*M))"
+
+
+def _union(name: str, counters: str, note: str) -> Obligation:
+    """The events of one kind fail together with chance at most half of delta."""
+    goal = f"delta/2 >= {counters}*{_FAIL}"
+    return Obligation(name, make_claim(_LIST, goal, "K >= B"), note, _per_counter(counters), mutation=make_claim(_LIST, goal.replace("delta/2", "delta/8"), "K >= B"))  # fmt: skip
+
+
+def _per_counter(counters: str) -> Node:
+    """K M >= B M >= B, and what is left over of X."""
+    rest = "delta/(2*K)" if counters.endswith("M") else "delta/(2*K*M)"
+    return positive((rest, 0))
+
+
+_TEN = {"u": "[0, 1]", "a": "[0, 1]"} | {f"b{i}": "[0, 1]" for i in range(1, 10)}
+_NINE = [f"b{i}" for i in range(1, 10)]
+
+
+def _ten(factor: str) -> Claim:
+    return make_claim({"delta": "(0, 1)"}, f"{factor}*delta >= E(u)", "3*delta >= E(a)", *(f"delta >= E({b})" for b in _NINE), f"a + {' + '.join(_NINE)} >= u", random=_TEN)  # fmt: skip
+
+
+_ALL_FAIL = expect([(f"a + {' + '.join(_NINE)} - u", positive(("1", 10)))], positive(*[("1", i) for i in (*range(10), 11)]))  # fmt: skip
 REPAIRED = (
     Statement(
         "sdp.lemma9.refined", "project", "Counts of the refined model, with a larger C_1", source("Lemma 9 (proof, first paragraph)", "sdp.lemma9"),
-        "With C_1 = 32 every tuple outside W has a refined released count of at least 6 E H^2 iota, on the event of Lemma 12 and its mirror image: sum X_t > 2 sum P_t + W "
+        "Let E >= 3 and iota >= 1. With C_1 = 32 every tuple outside W has a refined released count above 6 E H^2 iota, on the event of Lemma 12 and its mirror image: sum X_t > 2 sum P_t + W "
         "with probability at most e^-W.",
-        r"\tilde N^{cru}\ge32EH^2\iota\Rightarrow\tilde N^{ref}\ge6EH^2\iota",
+        r"\tilde N^{cru}\ge32EH^2\iota\Rightarrow\tilde N^{ref}>6EH^2\iota",
         (
             Obligation("upper", make_claim({}, f"E(S) >= {_STEP_GOAL}", _FAIR, random=_STEP), "S: the product of e^(X - 2P) so far, n = -P; e^X = 1 + (e-1) X for X in {0, 1}",
                        expect([(f"S*(1 - exp(2*n)*(1-{_GROWTH}*n))", have("1 - exp(2*n)*(1 - 2*n) >= 0", mono("n", -1, POSITIVE), have("3 >= exp(1)", RANGE, positive(("S", 1), ("-S*exp(2*n)*n", 2)))))],
                        positive(("1", 1), (f"-{_GROWTH}", 0))),
                        mutation=make_claim({}, f"99/100*E(S) >= {_STEP_GOAL}", _FAIR, random=_STEP)),
-            Obligation("again", make_claim(_AGAIN, "m/2 - iota - E >= 6*E*H**2*iota", *_AGAIN_GIVEN),
+            Obligation("again", make_claim(_AGAIN, "m/2 - iota - E > 6*E*H**2*iota", *_AGAIN_GIVEN),
                        "n: the crude released count, m: the expected crude count; the auxiliary policy's count has at least that mean, so is at least m/2 - iota, and is released with E less",
-                       positive(("1/4", 1), ("1/4", 0)), mutation=make_claim(_AGAIN, "m/2 - iota - E >= 1000*E*H**2*iota", *_AGAIN_GIVEN)),
+                       positive(("1/4", 1), ("1/4", 0)), mutation=make_claim(_AGAIN, "m/2 - iota - E > 1000*E*H**2*iota", *_AGAIN_GIVEN)),
         ),
         ("sdp.lemma12", "classic.markov"),
         reading=(
             "the auxiliary policy chooses the layer's crude policy with probability 1/H in each of L_b episodes, the crude exploration of the layer has at most L_b/H episodes",
             "E(S) <= 1 by induction over the step; Markov's inequality for S at e^W",
         ),
-        domain=_OWN,
     ),
     Statement(
         "sdp.lemma9.repaired", "project", "The variance of the refined model, repaired", source("Lemma 9", "sdp.lemma9"),
-        "On the event of Lemmas 14 and 18, and with probability at least 1 - delta for the rest, for M pairs of an active policy and a reward function fixed before fine exploration: the values in the "
+        "Let E >= 3 and iota = log(4HX^2AKM/delta). On the events of sdp.lemma7.repaired for counts and visits, and with probability at least 1 - delta for the rest, for M pairs of an active policy and a reward function fixed before fine exploration: the values in the "
         "absorbing and the refined model differ by at most 28 sqrt(XAH^3 iota/L) + 768 X^2AH^2 E iota/L.",
         r"28\sqrt{\tfrac{XAH^3\iota}{L}}+\tfrac{768X^2AH^2E\iota}{L}",
         (
@@ -199,30 +238,35 @@ REPAIRED = (
             Obligation("bernstein_large", make_claim({"a": OPEN, "b": OPEN, "H": ONE}, "2*a*b + H*b**2 >= a**2/H + H*b**2", "H*b >= a"), "at lambda = 1/H, where b/a is larger than that",
                        positive(("a/H", 0)), mutation=make_claim({"a": OPEN, "b": OPEN, "H": ONE}, "a*b/2 + H*b**2 >= a**2/H + H*b**2", "H*b >= a")),
             Obligation("sum", make_claim(_BOTH, f"{_ERROR} >= 4*(2*S + (H*iota + 2*X*H*E)*Q) + 4*H*R", *_PARTS),
-                       "S: the sum of V sqrt(iota Var/N) over pairs with L v >= 4 iota, S^2 <= iota (48XAH/L) H^2/4 = 12 t^2, t^2 = XAH^3 iota/L; Q: that of V/N; R: that of V over the other pairs",
+                       "S: the sum of V sqrt(iota Var/N) over pairs with L v >= 4 iota, S^2 <= iota (49XAH/L) H^2/4 = 49 t^2/4, t^2 = XAH^3 iota/L; Q: that of V/N; R: that of V over the other pairs",
                        have("7*t/2 >= S", positive(("1/(7*t/2 + S)", 0)), positive(("8", 3), ("4*(H*iota + 2*X*H*E)", 1), ("4*H", 2))),
                        mutation=make_claim(_BOTH, f"{_ERROR.replace('768', '1')} >= 4*(2*S + (H*iota + 2*X*H*E)*Q) + 4*H*R", *_PARTS)),
-            Obligation("union", make_claim(_LIST, "delta/2 >= 2*B*H*X*A*M*(delta/(4*H*X**2*A*K*M))", "K >= B"), "two tails for each pair, stage and value function",
-                       have("K >= B/X", positive(("1/X", 0)), positive(("delta/(2*K)", 1))), dict.fromkeys(_LIST, "1") | {"delta": "1/2"}),
+            Obligation("coverage", make_claim(SIZES | {"L": OPEN, "w": HALF}, "49*X*A*H/L >= w*4/L", "12*(1 + 1/48)*X*A*H >= w"), "w is the coverage of sdp.lemma17.mixture with eta = 1/48: the bound on Q, and with iota that on R",
+                       positive(("4/L", 0)), {"X": "1", "A": "1", "H": "1", "L": "1", "w": "49/4"}),
+            _union("freedman", *_EVENTS["freedman"]),
         ),
         ("classic.freedman", "classic.total_variance", "sdp.lemma9.simulation", "sdp.lemma9.release", "sdp.lemma9.cauchy", "sdp.lemma9.inverse_visits", "sdp.lemma9.refined",
          "sdp.lemma14.as_meant", "sdp.lemma15", "sdp.lemma17.mixture", "sdp.lemma18"),
         reading=(
             _MEANT,
-            "the refined model is within a factor 1 -+ 1/H of the absorbing one by the proof of Lemma 14 for its counts of at least 6 E H^2 iota, so that values under it are at most 4 times those under P' (Lemma 15); "
-            "with X^2 in iota the union bound there needs no lower bound on K",
+            "the refined model is within a factor 1 -+ 1/H of the absorbing one by sdp.lemma14.as_meant for its counts above 6 E H^2 iota, so that values under it are at most 4 times those under P' (Lemma 15); "
+            "with this iota the chance there is at least 1 - 4 delta for every K (sdp.lemma7.repaired, crude and refined)",
             "given the visits of (h,x,a) the next states are independent draws from P_h(.|x,a); f_(h+1), a value function in the absorbing model, is fixed by the crude data; it has values in [0, H]",
             "for rarely visited pairs |(P~ - P') f| <= H is used instead, since both are subprobabilities",
             "by Cauchy-Schwarz S^2 is at most iota times the sum of V/N times the sum of V Var; N <= N~",
         ),
-        not_covered="more value functions than M at once: all reward functions, for instance. The A^(XH) policies of the first stage with one reward function are M = A^(XH)",
+        not_covered="more value functions than M at once: all reward functions, for instance. The A^(XH) policies of the first stage with one reward function are M = A^(XH). " + _KNOWN,
     ),
     Statement(
         "sdp.lemma7.repaired", "project", "The error of the value estimate, repaired", source("Lemma 7 = Lemma 19", "sdp.lemma7"),
-        "With probability at least 1 - 12 delta, in every stage and for every active policy: |V(r, P) - V(r~, P~)| <= 68 sqrt(XAH^3 iota/L_b) + 8000 X^3AH^5 E iota/L_b, with "
+        f"If {_WHOLE}: with probability at least 1 - 12 delta, in every stage and for every active policy |V(r, P) - V(r~, P~)| <= 68 sqrt(XAH^3 iota/L_b) + 8000 X^3AH^5 E iota/L_b, with "
         "iota = log(4 H X^2 A K M/delta) and M = A^(XH), the number of deterministic policies.",
         r"68\sqrt{\tfrac{XAH^3\iota}{L_b}}+\tfrac{8000X^3AH^5E\iota}{L_b}",
         (
+            Obligation("visits", make_claim(_LAYER, "n*V/2 - iota >= L*p/(48*H*X*A) - iota", "n >= L/(2*H)", "V >= p/(12*X*A)"), "eq. (13) with a layer's n = floor(L/H) episodes, at least L/(2H)",
+                       have("n*(V - p/(12*X*A)) >= 0", positive(("n", 1)), positive(("1/2", 2), ("p/(24*X*A)", 0))), {"X": "1", "A": "1", "H": "1", "n": "1", "L": "2", "V": "1/12", "p": "1", "iota": "0"}),
+            Obligation("short", make_claim(_FULL, "8000*X**3*A*H**5*E*iota/L >= H", "H >= L"), "stages shorter than H, whose layers may have no episode: the bound exceeds every value", positive(("8000*X**3*A*H**4*E*iota/L", 0)),
+                       mutation=make_claim(_FULL, "X**3*A*H**5*E*iota/L >= 1000000*H", "H >= L")),
             Obligation("bias", make_claim(_CHAIN, f"{_BIAS} >= p*w", *_RARE), "Lemma 16 with C_1 = 32 and at least L/(2H) episodes to a layer: 192 * 34 = 6528",
                        have("N >= L*p/(96*H*X*A)", positive(("1", 0), ("1/2", 1)), positive(("96*H*X*A*w/L", 3), ("192*H*X*A/L", 2))),
                        mutation=make_claim(_CHAIN, "-E*X**2*A*H**3*iota/L >= p*w", *_RARE)),
@@ -232,27 +276,32 @@ REPAIRED = (
                        positive(("1", 0), ("1", 1), ("r", 2)), dict.fromkeys(("d", "e", "r", "N", "n"), "1") | {"R": "2", "q": "3"}),
             Obligation("quotient_below", make_claim(_VISITED, "d + 2*e >= r*n - q", "e >= R - q", "d >= r*N - R", "N + e >= n"), "the other side",
                        positive(("1", 0), ("1", 1), ("r", 2), reflect=("r",)), {"d": "1", "e": "1", "r": "1", "N": "2", "n": "3", "R": "1", "q": "0"}),
-            Obligation("reward", make_claim(_BOTH, f"{_REWARD} >= 4*(S + (2*iota/3 + 2*E)*Q) + 4*R", "96*t**2 >= S**2", *_PARTS[1:]),
-                       "S: the sum of V sqrt(2 iota/N), S^2 <= 2 iota (48XAH/L) H <= 96 t^2; Q, R as in Lemma 9",
+            Obligation("reward", make_claim(_BOTH, f"{_REWARD} >= 4*(S + (2*iota/3 + 2*E)*Q) + 4*R", "98*t**2 >= S**2", *_PARTS[1:]),
+                       "S: the sum of V sqrt(2 iota/N), S^2 <= 2 iota (49XAH/L) H <= 98 t^2; Q, R as in Lemma 9",
                        have("10*t >= S", positive(("1/(10*t + S)", 0)), positive(("4", 3), ("4*(2*iota/3 + 2*E)", 1), ("4", 2))),
-                       mutation=make_claim(_BOTH, f"{_REWARD.replace('704', '1')} >= 4*(S + (2*iota/3 + 2*E)*Q) + 4*R", "96*t**2 >= S**2", *_PARTS[1:])),
+                       mutation=make_claim(_BOTH, f"{_REWARD.replace('704', '1')} >= 4*(S + (2*iota/3 + 2*E)*Q) + 4*R", "98*t**2 >= S**2", *_PARTS[1:])),
             Obligation("total", make_claim(_FULL | {"t": OPEN}, f"68*t + 8000*X**3*A*H**5*E*iota/L >= H*(H*X*{_BIAS}) + ({_ERROR}) + ({_REWARD})"), "bias, variance and reward error",
                        witness=_ONES | {"t": "1"}),
-            Obligation("failures", make_claim({"delta": "(0, 1)"}, "12*delta >= 3*delta + 9*delta"), "Assumption 4, and nine events of at most delta each", witness={"delta": "1/2"}),
+            Obligation("iota", make_claim(_LIST, "log(4*H*X**2*A*K*M/delta) >= 1"), "iota is at least 1", mono("H", 1, mono("X", 1, mono("A", 1, mono("K", 1, mono("M", 1, mono("delta", -1, RANGE)))))),
+                       mutation=make_claim(_LIST, "log(4*H*X**2*A*K*M/delta) >= 3")),
+            Obligation("tail", make_claim(_LIST, f"exp(-log(4*H*X**2*A*K*M/delta)) == {_FAIL}"), "each tail: e^-iota", witness=dict.fromkeys(_LIST, "1") | {"delta": "1/2"}),
+            *(_union(name, *_EVENTS[name]) for name in _EVENTS if name != "freedman"),
+            Obligation("failures", _ten("12"), "Assumption 4, and nine kinds of events, of at most delta each", _ALL_FAIL, mutation=_ten("11")),
         ),
-        ("sdp.lemma8", "sdp.lemma9.repaired", "sdp.lemma12", "sdp.lemma16", "sdp.lemma16.each_next_state", "sdp.lemma18", "sdp.algorithm2.layer.rounded", "sdp.binomial_tails", "sdp.lemma9.cauchy", "sdp.lemma9.inverse_visits"),
+        ("sdp.lemma8.stopped", "sdp.lemma9.repaired", "sdp.lemma12", "sdp.lemma14.as_meant", "sdp.lemma15", "sdp.lemma16.coverage", "sdp.lemma16.shortfall", "sdp.lemma16.each_next_state", "sdp.lemma18",
+         "sdp.algorithm2.layer.rounded", "sdp.binomial_tails", "sdp.lemma9.cauchy", "sdp.lemma9.inverse_visits"),
         reading=(
             _MEANT,
             "triangle: V(r,P) - V(r,P') , V(r,P') - V(r,P~) and V(r,P~) - V(r~,P~): the reward function of the second is fixed, and only finitely many policies occur",
             "clipping to [0, 1] brings an estimate no further from a number in [0, 1]; where a pair is rarely visited the error is at most 1",
-            "d = sqrt(2 N iota) + 2 iota/3 by sdp.binomial_tails for the reward sum, or for N less it where r > 1/2; values under the refined model are at most 4 times those under P'",
-            "the nine events: crude and refined closeness, eq. (13), eq. (16), the crude counts' upper tail, the auxiliary policy's counts, Lemma 18, Freedman's and the rewards' deviations; stages with L_b < H need no proof, the bound exceeds H",
+            "d = sqrt(2 N iota) + 2 iota/3 by sdp.binomial_tails for the reward sum given the visits; values under the refined model are at most 4 times those under P'",
+            "W is met first at step h from the pair (x, pi_h(x)), for each of X states: the chances p w add up to H X times the bound on one; there are at most B <= K stages",
         ),
-        not_covered="the printed iota: with M = A^(XH) it is at most XH log A + log(4HX^2AK/delta), so that up to logarithms the root is sqrt(X^2AH^4/L_b), not sqrt(XAH^3/L_b)",
+        not_covered=_KNOWN + ". The printed iota: with M = A^(XH) it is at most XH log A + log(4HX^2AK/delta), so that up to logarithms the root is sqrt(X^2AH^4/L_b), not sqrt(XAH^3/L_b)",
     ),
     Statement(
         "sdp.theorem6.regret.repaired", "project", "The regret bound, repaired", source("Theorem 6", "sdp.theorem6.regret"),
-        "With the four changes and any privatizer that satisfies Assumption 4 with E >= 3: with probability at least 1 - 12 delta the regret is at most 6H + 6188 sqrt(XAH^3 iota K) + "
+        f"With the four changes: if {_WHOLE}, then with probability at least 1 - 12 delta the regret is at most 6H + 6188 sqrt(XAH^3 iota K) + "
         "192000 X^3AH^5 E iota log2(K/6 + 1), iota = log(4 H X^2 A K M/delta), M = A^(XH).",
         r"6H+6188\sqrt{XAH^3\iota K}+192000X^3AH^5E\iota\log_2(K/6+1)",
         (
@@ -264,13 +313,15 @@ REPAIRED = (
         ("sdp.lemma7.repaired", "sdp.lemma20.optimal_value", "sdp.lemma21.survivors", "sdp.theorem6.regret.stagewise", "sdp.theorem6.regret.series", "sdp.algorithm1.last_stage.repaired"),
         reading=("the threshold of the elimination is twice the bound of sdp.lemma7.repaired", "the sum over stages is linear in the two terms of xi, so that each may have its own constant"),
         not_covered="the printed rate: up to logarithms this is O~(sqrt(X^2AH^4 K) + X^4AH^6 E), larger by sqrt(XH) in the first term; whether SDP-PE reaches sqrt(XAH^3 K) is not decided here. "
-        "The regret is that of the mean over initial states; drawn initial states add a martingale",
+        "The regret is that of the mean over initial states; drawn initial states add a martingale. A privatizer that meets Assumption 4 for each release only, as printed: then B (H + 1) releases have chance 3 delta each to fail. " + _KNOWN,
     ),
 )  # fmt: skip
 
 _MANY = {"n": "[100, inf)", "C": OPEN, "E": OPEN, "L": OPEN, "K": ONE, "delta": "(0, 1/180)"}
 _SHORT = ("L >= n*(n + 2)", "2*n*(n + 2) >= L", "K >= 12*n*(n + 2)", "1 > 24*E*log(8*K/delta)")
 _PRINTED = "C*(sqrt((n + 2)*2*2**3*log(8*K/delta)/L) + (n + 2)**2*2*2**2*E*log(8*K/delta)/L)"
+_CONTEXTS = {"n": ONE, "L": OPEN, "E": OPEN}
+_VANISHES = {"m": "[200, inf)", "q": ONE, "B": HALF}
 _HIT = {"w": "[0, 1]", "v": "[0, 1]"}
 _BAD = {"f": "[0, 1]", "u": "[0, 1]"}
 _POWER = "exp(L*log(1 - x))"
@@ -285,7 +336,7 @@ SINGLE = (
         r"C\Bigl(\sqrt{\tfrac{XAH^3\iota}{L}}+\tfrac{X^2AH^2E\iota}{L}\Bigr)\ge\tfrac1{40}",
         (
             Obligation("printed", make_claim(_MANY, f"{_PRINTED} >= 1/40", *_SHORT, integers=("n", "K")), "X = n + 2, A = H = 2",
-                       point(n="1000000000", C="1", E="1/1000000000000", L="1500000000000000000", K="1000000000000000000000", delta="1/200"),
+                       point(n="1000000", C="1", E="1/1000000000000", L="1099511627776", K="12000024000001", delta="1/200"),
                        mutation=make_claim(_MANY, f"{_PRINTED} + 1/40 >= 1/40", *_SHORT, integers=("n", "K"))),
             Obligation("seen", make_claim({"p": "(0, 1/2]", "m": HALF}, "-m*p >= m*log(1 - p)"), "(1 - p)^m <= exp(-m p): unseen in m episodes", have("-p - log(1 - p) >= 0", mono("p", 1, POSITIVE), positive(("m", 0))),
                        {"p": "1/1000000", "m": "1000000"}),
@@ -308,10 +359,29 @@ SINGLE = (
             "policies of the mixture pi_0 just one takes action 2 in a context x",
             "the reward sums are released as zero, so that all estimated values are zero and no policy is eliminated in any stage; a power of two lies between n(n+2) and 2n(n+2), and K >= 6 L reaches its stage",
             "w: (x, 2) and (x, 1) are seen, at least P(seen) less P((x, 1) unseen); fine exploration is independent of it; the mean share of contexts is the chance for one",
-            "for every constant, and every power of iota, the bound is below 1/40 for n large, with E = 1/n^2, say; 1/20 is more than 9 delta",
+            "the point has one constant and the printed power of iota; none saves the bound (sdp.lemma9.single.every_constant); 1/20 is more than 9 delta",
         ),
+        rests_on=("sdp.lemma9.single.every_constant",),
         corrected_by="sdp.lemma9.repaired",
-        not_covered="other rules to break the ties in Algorithms 2 and 3, which the paper leaves open; larger E; explorative mixtures, which cover every pair (sdp.lemma17.mixture)",
+        not_covered="other rules to break the ties in Algorithms 2 and 3, which the paper leaves open; larger E; explorative mixtures, which cover every pair (sdp.lemma17.mixture); an initial law that is not known",
+    ),
+    Statement(
+        "sdp.lemma9.single.every_constant", "project", "No constant and no power of iota saves the printed variance", source("Lemma 9 with Algorithm 3, eq. 4", "sdp.lemma9"),
+        "In the example of sdp.lemma9.single take E = 1/n^2 and 12 n(n+2) <= K <= 36 n^2, iota = log(8K/delta). For all C, p >= 1 the bound C iota^p (sqrt(XAH^3/L) + X^2AH^2 E/L) is below 1/40, and "
+        "24 E iota < 1, for every n with iota >= 16 (log C + p log(16 p)) and n >= 200^4 sqrt(288/delta).",
+        r"C\iota^p\Bigl(\sqrt{\tfrac{XAH^3}{L}}+\tfrac{X^2AH^2E}{L}\Bigr)<\tfrac1{40}",
+        (
+            Obligation("length", make_claim(_CONTEXTS, "36*n**2 >= 12*n*(n + 2)"), "there is such a K", witness={"n": "1", "L": "3", "E": "1"}),
+            Obligation("root", make_claim(_CONTEXTS, "16/n >= (n + 2)*2*2**3/L", "L >= n*(n + 2)"), "the first term, under the root", positive(("16/(n*L)", 0)), {"n": "1", "L": "3", "E": "1"}),
+            Obligation("second", make_claim(_CONTEXTS, "24*E >= (n + 2)**2*2*2**2*E/L", "L >= n*(n + 2)"), "the second term", positive(("8*E*(n + 2)/(n*L)", 0)), {"n": "1", "L": "3", "E": "1"}),
+            Obligation("vanishes", make_claim(_VANISHES, "1/40 > B*(4/m**2 + 24/m**8)", "q*m >= B", "m >= 200*q"), "m^4 = n, B = C iota^p, at most the eighth root q m of 288 n^2/delta >= 8K/delta by sdp.logarithms; q^8 = 288/delta",
+                       have("q*m*(4/m**2 + 24/m**8) >= B*(4/m**2 + 24/m**8)", positive(("4/m**2 + 24/m**8", 0)), positive(("1", 2), ("4/(200*m) + 24/(200*m**7)", 1))),
+                       mutation=make_claim(_VANISHES, "1/400 > B*(4/m**2 + 24/m**8)", "q*m >= B", "m >= 200*q")),
+            Obligation("small_error", make_claim(_VANISHES, "1 > 24*B/m**8", "q*m >= B", "m >= 200*q"), "24 E iota < 1, as iota <= B", positive(("24/m**8", 0), ("24/(200*m**7)", 1)),
+                       mutation=make_claim(_VANISHES, "1 > 24*B", "q*m >= B", "m >= 200*q")),
+        ),
+        ("sdp.logarithms",),
+        reading=("iota >= 1, so that sqrt(iota) and iota are at most iota^p",),
     ),
 )  # fmt: skip
 

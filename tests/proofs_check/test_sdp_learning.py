@@ -10,11 +10,16 @@ from proofs_check import lookup, statement_ids, verify
 
 ITEMS = {
     "sdp.theorem6.regret": "REFUTED",
-    "sdp.theorem6.regret.repaired": "PROVED ON A SUBDOMAIN",
+    "sdp.theorem6.regret.repaired": "PROVED",
+    "sdp.theorem6.regret.every_constant": "PROVED",
     "sdp.theorem6.switching": "PROVED",
     "sdp.lemma7": "REFUTED",
     "sdp.lemma8": "PROVED ON A SUBDOMAIN",
+    "sdp.lemma7.repaired": "PROVED",
+    "sdp.lemma8.stopped": "PROVED",
     "sdp.lemma9": "REFUTED",
+    "sdp.lemma9.repaired": "PROVED",
+    "sdp.lemma9.single.every_constant": "PROVED",
     "sdp.lemma16": "PROVED ON A SUBDOMAIN",
     "sdp.lemma17": "REFUTED",
     "sdp.lemma17.mixture": "PROVED",
