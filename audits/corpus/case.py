@@ -1,0 +1,91 @@
+"""A case of the corpus: a mechanism, a claim, what is true, and what an audit must say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Protocol
+
+from accountant.bounds import Bound
+from audits.curves import PrivacyCurve
+from audits.evidence import Evidence, Verdict
+from audits.pairs import Pair
+from audits.runner import BUDGET, audit
+from audits.sampling import Sampler
+from audits.scores import Score
+
+__all__ = ["Case", "CorpusCase"]
+
+
+class CorpusCase(Protocol):
+    """What `dpproof audit corpus` needs of a case."""
+
+    @property
+    def name(self) -> str:
+        """Unique within the corpus."""
+        ...
+
+    @property
+    def expected(self) -> Verdict | type[Exception]:
+        """The verdict, or the error, that an audit must come to."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Why, in words."""
+        ...
+
+    def audit(
+        self, *, seed: int, alpha: float = 0.01, budget: int | None = None, executor: Executor | None = None
+    ) -> Evidence:
+        """Audit the case."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A mechanism under the adjacency of its pair.
+
+    Attributes:
+        name: unique within the corpus.
+        mechanism: the sampler.
+        pair: two neighbouring inputs, hard ones.
+        claim: what the mechanism is said to guarantee.
+        delta: where epsilon is stated.
+        expected: the verdict, or the error, that an audit must come to.
+        truth: computes the smallest epsilon at ``delta`` on this pair; ``None`` where only the side of the
+            claim is known on which it lies.
+        reason: why, in words.
+        scores: those of the engine, unless given.
+        budget: the most samples.
+    """
+
+    name: str
+    mechanism: Sampler
+    pair: Pair
+    claim: PrivacyCurve
+    delta: float = 0.0
+    expected: Verdict | type[Exception]
+    truth: Callable[[], Bound] | None
+    reason: str
+    scores: Sequence[Score] | None = None
+    budget: int = BUDGET
+
+    def audit(
+        self, *, seed: int, alpha: float = 0.01, budget: int | None = None, executor: Executor | None = None
+    ) -> Evidence:
+        """Audit the case; see `audits.audit`."""
+        return audit(
+            self.name,
+            self.claim,
+            self.mechanism,
+            self.pair,
+            self.scores,
+            seed=seed,
+            delta=self.delta,
+            alpha=alpha,
+            budget=self.budget if budget is None else budget,
+            executor=executor,
+            replay={"audit": "corpus", "case": self.name},
+        )

@@ -1,0 +1,65 @@
+"""Samplers whose floating-point results give the data away, and one whose results do not.
+
+On real numbers each adds noise of the stated law. Which doubles can come out depends on the number that it
+was added to (Mironov 2012).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from itertools import pairwise
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.bounds import Bound
+from accountant.enclosures import arb_of, exact
+from audits.corpus.truths import Law, largest_ratio
+
+__all__ = ["box_muller", "inverse_cdf", "single_precision", "snapped", "snapped_ratio"]
+
+Floats = NDArray[np.float64]
+
+
+def inverse_cdf(value: float, n: int, rng: np.random.Generator, *, scale: float) -> Floats:
+    """The textbook sampler: a random sign times the logarithm of a uniform double."""
+    return value + rng.choice([-scale, scale], n) * np.log(1 - rng.random(n))
+
+
+def single_precision(value: float, n: int, rng: np.random.Generator, *, scale: float) -> NDArray[np.float32]:
+    """The same in single precision, as it would run on an accelerator."""
+    uniform = 1 - rng.random(n, dtype=np.float32)
+    return np.float32(value) + rng.choice([-scale, scale], n).astype(np.float32) * np.log(uniform)
+
+
+def box_muller(value: float, n: int, rng: np.random.Generator, *, sigma: float) -> Floats:
+    """Gaussian noise by Box and Muller's transform."""
+    radius = np.sqrt(-2 * np.log(1 - rng.random(n)))
+    return value + sigma * radius * np.cos(2 * math.pi * rng.random(n))
+
+
+def snapped(value: float, n: int, rng: np.random.Generator, *, scale: float, limit: float) -> Floats:
+    """Mironov's snapping mechanism: clamped, rounded to a power of two at least the scale, clamped again."""
+    grid = _grid(scale)
+    noisy = np.clip(value, -limit, limit) + rng.choice([-scale, scale], n) * np.log(1 - rng.random(n))
+    return np.clip(np.rint(noisy / grid) * grid, -limit, limit)
+
+
+def snapped_ratio(first: float, second: float, *, scale: float, limit: float) -> Bound:
+    """The pure epsilon of `snapped` on real numbers between two values within the limit, by enumeration."""
+    first_law, second_law = (partial(_snapped_law, value, scale, limit) for value in (first, second))
+    return largest_ratio(first_law, second_law)
+
+
+def _grid(scale: float) -> float:
+    return 2.0 ** math.ceil(math.log2(scale))
+
+
+def _snapped_law(value: float, scale: float, limit: float) -> Law:
+    grid, b = exact(_grid(scale)), arb_of(exact(scale))
+    cells = math.ceil(limit / _grid(scale)) - 1
+    cuts = [arb_of((2 * k + 1) * grid / 2 - exact(value)) for k in range(-cells - 1, cells + 1)]
+    below = [(c / b).exp() / 2 if c < 0 else 1 - (-c / b).exp() / 2 for c in cuts]
+    return [below[0], *(q - p for p, q in pairwise(below)), flint.arb(1) - below[-1]]

@@ -1,0 +1,1 @@
+"""Continual counting: running counts released with correlated noise."""
