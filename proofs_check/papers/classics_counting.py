@@ -12,7 +12,6 @@ __all__ = ["STATEMENTS"]
 _CHAN = "Chan, Shi and Song, Private and continual release of statistics"
 _TREE = {"K": "[1, inf)", "L": "[1, inf)"}
 _NORM = {"D": "[1, inf)", "s": "(0, inf)", "sigma": "(0, inf)", "R": "[0, inf)"}
-_COMPOSITION = "adaptive Gaussian composition under a deterministic budget (docs/notes/rlsvi_tight.md)"
 _NODES = "a leaf is in at most as many complete nodes as K has binary digits (docs/notes/counting.md)"
 _WORST = (
     "the largest norm over patterns is what the dynamic programme over levels finds (docs/notes/counting.md)"
@@ -42,7 +41,7 @@ TREE_GAUSSIAN = Statement(
                    "squared distances of independent trees add", witness={"D": "1", "s": "1", "sigma": "1", "R": "1"}),
         _TURNED,
     ),
-    (), (_COMPOSITION, _NODES, _WORST),
+    ("classic.adaptive_gaussians",), (_NODES, _WORST),
     not_covered="noise that is not exactly Gaussian; neighbours whose later leaves shift",
 )  # fmt: skip
 
@@ -69,7 +68,7 @@ MATRIX_COUNTING = Statement(
                    "squared distances of independent runs add", witness={"D": "1", "s": "1", "sigma": "1", "R": "1"}),
         _TURNED,
     ),
-    (), (_COMPOSITION, "the pattern 1, 1 + b, ... maximises every overlap at once (docs/notes/counting.md)"),
+    ("classic.adaptive_gaussians",), ("the pattern 1, 1 + b, ... maximises every overlap at once (docs/notes/counting.md)",),
     not_covered="coefficients that are neither decreasing nor banded within the separation; noise that is not exactly Gaussian",
 )  # fmt: skip
 
@@ -121,8 +120,13 @@ LAPLACE_SUM_TAIL = Statement(
                    "the square of the printed t is in range where log(2/beta) <= m",
                    {"leaf": "positive", "multipliers": [[["*", "8", "m", ["^", "b", "2"]], 0]]},
                    {"b": "1", "m": "1", "beta": "7358/10000"}),
+        Obligation("quantile", make_claim(_TAIL, f"(b*sqrt(8*m*{_LOG}))**2/(8*m*b**2) == {_LOG}"), "the exponent at the printed t: each tail is beta/2",
+                   witness={"b": "1", "m": "1", "beta": "1/2"}),
     ),
-    rules=("Chernoff's bound: P(Y > t) <= exp(-h t) E exp(h Y)", "E exp(h Y) = (1 - h^2 b^2)^(-m) for |h| b < 1"),
+    ("classic.markov", "classic.independent_sum", "classic.union_bound"),
+    reading=("E exp(h Z) = 1/(1 - h^2 b^2) for one Laplace variable Z of scale b and |h| b < 1; m independent ones by classic.independent_sum, so that E exp(h Y) <= exp(2 m h^2 b^2)",
+             "the exponential form of classic.markov for Y - t; -Y has the law of Y, and the two tails add up to beta",
+             "the exponential is increasing, so that a bound on an exponent is one on the exponential"),
     not_covered="fewer terms than log(2/beta), where the printed bound is too small for some m",
 )  # fmt: skip
 

@@ -95,7 +95,7 @@ DP_SGD = Statement(
                    mutation=make_claim(_RATIO, "1 - q + q*r >= 1001/1000 - q")),
     ),
     ("classic.gaussian_profile", "classic.dominating_composition", "classic.poisson_subsampling"),
-    ("the sum of the clipped vectors moves by at most C when one user comes or goes",),
+    reading=("the sum of the clipped vectors has one term of norm at most C more or less when one user comes or goes",),
     not_covered="the numerical inversion, whose errors are bounded where it stands; samples that are not drawn by Poisson's coins; "
     "noise drawn in floating point",
 )  # fmt: skip

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from accountant.sources import Source
+from proofs_check.hints import IDENTITY, mono, positive, split
 from proofs_check.statement import Obligation, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
@@ -67,7 +68,7 @@ GROUP_RENYI = Statement(
                    "the weight of the first link is 1/p", witness=_AT),
     ),
     ("classic.renyi_triangle",),
-    ("induction over the links of a finite chain",),
+    reading=("induction over the links of a finite chain",),
     not_covered="the best split for a curve that is not linear",
 )  # fmt: skip
 
@@ -122,17 +123,25 @@ GROUP_SAMPLED = Statement(
     not_covered="sampling in which a user's records join together or not at all",
 )  # fmt: skip
 
+_ORDERS = {"y": "(0, inf)", "b": "(0, inf)"}
+_TWO_LOGS = ("log(y*(b+1)/(b*(y+1))) >= 1 - b*(y+1)/(y*(b+1))", "log((b+1)/(y+1)) >= 1 - (y+1)/(b+1)")
+_CHORD = {"w": "[0, 1]"} | dict.fromkeys("FGCdh", "(-inf, inf)")
 CONVEX = Statement(
     "classic.conversion_convex", "project", "The closed conversions are convex in the order",
     Source("this project", "", "docs/notes/renyi.md, section 2", "classic.conversion_convex"),
     "Where (a - 1) curve(a) is convex, so is the logarithm of Mironov's and of Canonne, Kamath and Steinke's delta: the part that does not come from the curve, "
-    "(a-1) log(a-1) - a log a, has the second derivative 1/(a-1) - 1/a > 0.",
-    r"\frac{1}{a-1}-\frac1a>0",
+    "(a-1) log(a-1) - a log a, is convex.",
+    r"g(x)\ge g(a)+(x-a)\log\frac{a-1}a,\qquad g(a)=(a-1)\log(a-1)-a\log a",
     (
-        Obligation("second_derivative", make_claim({"a": "(1, inf)"}, "1/(a-1) > 1/a"), "the second derivative is positive",
-                   mutation=make_claim({"a": "(1, inf)"}, "1/(a-1) > 1/a + 1")),
+        Obligation("logarithm", make_claim({"z": "(0, inf)"}, "log(z) >= 1 - 1/z"), "used at z = y (b+1)/(b (y+1)) and at z = (b+1)/(y+1)",
+                   split("z", "1", mono("z", -1, IDENTITY), mono("z", 1, IDENTITY)), {"z": "1001/1000"}),
+        Obligation("tangent", make_claim(_ORDERS, "y*log(y) - (y+1)*log(y+1) >= b*log(b) - (b+1)*log(b+1) + (y-b)*(log(b) - log(b+1))", *_TWO_LOGS),
+                   "y = x - 1, b = a - 1: the function lies above its tangent at every order", positive(("y", 0), ("1", 1)), {"y": "2", "b": "2"}),
+        Obligation("chord", make_claim(_CHORD, "w*F + (1-w)*G >= C", "F >= C + (1-w)*h*d", "G >= C - w*h*d"),
+                   "F, G, C the values at a + (1-w) h, a - w h and a, d the slope at a: convex", positive(("w", 0), ("1-w", 1)),
+                   {"w": "1/2", "F": "2", "G": "0", "C": "1", "d": "1", "h": "2"}),
     ),
-    rules=("a function with a nonnegative second derivative is convex",),
+    reading=("a sum of convex functions and a linear one is convex",),
     not_covered="the optimal conversion, whose lower end comes from a pair of coins",
 )  # fmt: skip
 

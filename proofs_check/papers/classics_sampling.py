@@ -114,7 +114,8 @@ POISSON_REPLACED = Statement(
                    witness={"q": "1/2", "alpha": "2", "r": "3", "x": "1"}),
     ),
     ("classic.fixed_size_pair",),
-    ("given what the coins of all the other records say, which has one law on both neighbours, the divergence is at most the mean (joint convexity)",),
+    reading=("the coins of all the other records have finitely many outcomes, of one law on both neighbours: the excess of an event is the mean of its excesses given them, each at most "
+             "the divergence given them",),
     not_covered="pairs that dominate only removal: a replacement is not a removal composed with an addition",
 )  # fmt: skip
 
@@ -137,7 +138,8 @@ REPLACED_GAUSSIAN = Statement(
                    witness={"q": "1/2", "k": "1", "y": "2"}),
     ),
     ("classic.gaussian_interpolation", _COMPOSED),
-    ("given what the coins of all the other records say, which has one law on both neighbours, the divergence is at most the mean (joint convexity)",),
+    reading=("the coins of all the other records have finitely many outcomes, of one law on both neighbours: the excess of an event is the mean of its excesses given them, each at most "
+             "the divergence given them",),
     not_covered="the numerical masses, whose errors are bounded where they stand; noise drawn in floating point",
 )  # fmt: skip
 
@@ -183,7 +185,7 @@ EXPONENTIAL = Statement(
                    {"e": "1", "D": "1", "u": "1", "v": "0"}),
     ),
     ("classic.bounded_range",),
-    ("the normalising sums cancel in the difference of two losses",),
+    reading=("the logarithm of a normalising sum does not depend on the outcome: it cancels in the difference of two losses",),
     not_covered="other exponents than epsilon u/(2 Delta); noise drawn by a sampler that is not exact",
 )  # fmt: skip
 
@@ -221,7 +223,7 @@ VISIBLE = Statement(
                    "each branch's density, so each positive part", witness={"w": "1/2", "p": "3", "q": "1", "alpha": "1"}),
     ),
     (_COMPOSED,),
-    ("the integral over a disjoint union is the sum of the integrals",),
+    reading=("a disjoint union of finitely many pairs: its integral is their sum, and what is drawn is a part of the output",),
     not_covered="coins that only records present in the data have, when they are shown: under add/remove these lose infinitely with the coin's probability",
 )  # fmt: skip
 

@@ -6,14 +6,18 @@ from __future__ import annotations
 
 from accountant.published.sdp_pe import PAPER, VERSION
 from accountant.sources import Source
+from proofs_check.hints import expect, positive
 from proofs_check.statement import Obligation, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 
 _QUOTED = "a theorem of the literature, quoted; its proof is not re-checked here"
-_PROCESSING = "post-processing does not raise a hockey-stick divergence"
-_EVENT = "the likelihood ratio being monotone, the best event is a lower tail (Neyman and Pearson)"
-_COUNTS = {"k": "[0, inf)", "m": "[0, inf)"}
+_SHIFTED = {"c": "[0, inf)", "N": "[0, inf)", "k": "[1, inf)", "p": "(0, 1)", "s": "[1, inf)"}
+_HERE, _THERE = "c*(N+1-k)*p/(k*(1-p))", "(N+1)*p >= k*(p + (1-p)*s)"
+_AT_SHIFT = {"c": "1", "N": "2", "k": "1", "p": "1/2", "s": "2"}
+_SIGNED = {"a": "[0, 1]", "x": "[0, 1]", "d": "(-inf, inf)"}
+_BEST = ("a*d >= 0", "a*d >= d")
+_MASSES = {"A": "[0, 1]", "c": "[0, 1]", "s": "[1, inf)"}
 _NOISE = {"q": "[0, 1/2]", "s": "[1, inf)"}
 _COIN = {"A": "(-inf, inf)", "h": "(-inf, inf)"}
 _PRINTED = {"n": "[1, inf)", "epsilon": "(0, 1)", "beta": "(0, 1)"}
@@ -26,11 +30,21 @@ BITS = Statement(
     "e^epsilon and K the integer part of (N+1)p/(p + (1-p)s): delta(epsilon) = P[X = K] - (s - 1) P[X < K], and the like with 1-p.",
     r"\delta(\varepsilon)=P[X=K]-(e^{\varepsilon}-1)\,P[X<K]",
     (
-        Obligation("monotone", make_claim(_COUNTS, "(k+1)*(m+1) >= k*m"),
-                   "k (1-p)/((m+1) p), m = N - k: the ratio of the shifted law to the law rises with k",
-                   witness={"k": "1000000", "m": "1000000"}),
+        Obligation("below", make_claim(_SHIFTED, f"{_HERE} >= s*c", _THERE),
+                   "c = P[X = k-1]: up to K the mass of k exceeds s times that of the shifted law",
+                   positive(("c/(k*(1-p))", 0)), _AT_SHIFT),
+        Obligation("above", make_claim(_SHIFTED, f"s*c >= {_HERE}", "k*(p + (1-p)*s) >= (N+1)*p"), "above K it does not",
+                   positive(("c/(k*(1-p))", 0)), _AT_SHIFT),
+        Obligation("event", make_claim({}, "E(a*d) >= E(x*d)", *_BEST, random=_SIGNED),
+                   "d: the mass of k less s times the shifted one, a: whether k <= K, x: any event; a sum over k is N + 2 times a mean over one drawn uniformly",
+                   expect([("(a - x)*d", positive(("1 - x", 0), ("x", 1)))], positive(("1", 2))),
+                   mutation=make_claim({}, "999/1000*E(a*d) >= E(x*d)", *_BEST, random=_SIGNED)),
+        Obligation("value", make_claim(_MASSES, "(A + c) - s*A == c - (s-1)*A"), "A = P[X < K], c = P[X = K]: P[X <= K] - s P[X + 1 <= K]",
+                   witness={"A": "1/2", "c": "1/4", "s": "2"}),
     ),
-    rules=(_EVENT,),
+    reading=("the shuffler shows how many of the messages are ones, which is the sum; the others' bits shift both laws alike",
+             "the mass of k is c (N+1-k)/k times p/(1-p); at k = 0 the shifted law has no mass, at k = N+1 the other one has none",
+             "in the other order X and X + 1 change places: N - X is Binomial(N, 1-p)"),
     not_covered="the arithmetic of the accountant (docs/notes/binomial.md); users who send other messages than the protocol's",
 )  # fmt: skip
 
@@ -50,7 +64,10 @@ SUMS = Statement(
         Obligation("other_way_leak", make_claim(_NOISE, "1 - q >= q"), "the other direction is no larger, outcome 2 alone",
                    witness={"q": "1/2", "s": "1"}),
     ),
-    rules=(_PROCESSING,),
+    rests_on=("sdp.lemma10.privacy.messages.exact", "classic.post_processing"),
+    reading=("for n > tau this is sdp.lemma10.privacy.messages.exact",
+             "for n <= tau: among users who all hold 1 the message 0 has chance 2^-m if one of them holds 0 instead, and else never; and the shuffled messages are a function of one user's "
+             "message and of others' messages, which do not depend on that user's bit"),
     not_covered="for n <= tau, how much of one message's delta the shuffling hides",
 )  # fmt: skip
 
@@ -78,7 +95,8 @@ PRINTED_THRESHOLD = Statement(
     Source(PAPER, VERSION, "Lemma 10 (proof, step 1)", "classic.printed_threshold"),
     "For epsilon, beta in (0, 1) and tau = 96 log(2/beta)/epsilon^2, the shuffled bits are (epsilon, beta)-DP.",
     r"\tau=\frac{96\log(2/\beta)}{\varepsilon^2}",
-    reason=f"Chernoff bounds on the noise sum: {_QUOTED}; the exact delta at this tau is far below beta",
+    parts=("sdp.lemma10.privacy.sum",),
+    reading=("with each bit a message of its own the shuffler shows how many are ones, the noisy sum",),
     not_covered="the composition over counters; epsilon of 1 or more",
 )  # fmt: skip
 
@@ -114,8 +132,9 @@ CLONE_STEP = Statement(
                    "A the sum of h below k, h = h(k): the sum of (h(j) + h(j-1))/2 up to k is that of h, less h(k)/2",
                    witness={"A": "1", "h": "1"}),
     ),
-    ("classic.clones",),
-    rules=(_PROCESSING, _EVENT),
+    ("classic.clones", "classic.post_processing"),
+    reading=("given c clones the first count is k with some mass and the other law's; h(k) is the difference of the mass under the one and e^epsilon times that under the other, of one sign "
+             "below a threshold and of the other above: the best event is where it is positive (as in classic.shuffled_bits)",),
     not_covered="the arithmetic of the accountant (docs/notes/shuffling.md)",
 )  # fmt: skip
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from accountant.sources import Source
+from proofs_check.hints import IDENTITY, mono, positive
 from proofs_check.statement import Obligation, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
@@ -56,6 +57,8 @@ GAUSSIAN = Statement(
     not_covered="a smoothing chosen from the private data; a smooth bound in another norm",
 )  # fmt: skip
 
+_FIRST = {"A": "[0, inf)", "a": "[0, inf)", "c": "[0, inf)"}
+_SECOND = "(log({0}) - z*log(1 + (1-1/{0})/z))"
 RENYI = Statement(
     "classic.smooth_gaussian_renyi", "project", "Gaussian noise scaled by a smooth bound: its Renyi curve",
     Source(_NRS, ", 2007", "Gaussian noise", "classic.smooth_gaussian_renyi"),
@@ -63,15 +66,21 @@ RENYI = Statement(
     "narrower at the largest shift a and the full ratio: a^2 (z+1)/(2 g) - (d/2)(2 beta + log(g)/z), g = 1 - (exp(2 beta) - 1) z.",
     r"D_{1+z}=\frac{a^2(1+z)}{2g}-\frac d2\left(2\beta+\frac{\log g}{z}\right)",
     (
-        Obligation("wide", make_claim({"x": "[0, inf)", "z": "(0, inf)"}, "(1 + x)*1 >= 1 - x*z"),
-                   "x = e^s - 1: e^s >= g, so that the wide pair's second term rises", witness={"x": "0", "z": "1"}),
-        Obligation("narrow", make_claim({"x": "[0, inf)", "z": "(0, inf)"}, "(1 + x) + x*z >= 1"),
-                   "the narrow pair's first term is below that at equal scales", witness={"x": "0", "z": "1"}),
-        Obligation("convex", make_claim({"h": "(0, inf)", "z": "(0, inf)"}, "2*h**2 - h*(h - z) == h**2 + h*z"),
-                   "f = 1/g has f'' = (2 g'^2 - g g'')/g^3; with g = h - z, g' = g'' = h = e^s (1+z), the numerator is positive", witness={"h": "1", "z": "1"}),
+        Obligation("distance", make_claim(_FIRST, "A**2*c >= a**2*c", "A >= a"), "the first term rises with the distance of the means",
+                   positive(("c*(A+a)", 0)), {"A": "1", "a": "1", "c": "1"}),
+        Obligation("wide_first", make_claim({"g": "(0, 1]", "v": "(0, 1]"}, "1/(g*v) >= 1/g"), "P wider: g falls as the ratio grows, and the first term rises",
+                   positive(reflect=["v"]), {"g": "1", "v": "1"}),
+        Obligation("wide_second", make_claim({"z": "(0, inf)", "q": "[0, inf)", "w": "[0, inf)"}, f"{_SECOND.format('((1+q)*(1+w))')} >= {_SECOND.format('(1+q)')}"),
+                   "and so does the second: 1/g is 1 + q at a ratio and (1+q) (1+w) at a larger one; s = log(1 + (1-g)/z)", mono("w", 1, IDENTITY), {"z": "1", "q": "1", "w": "0"}),
+        Obligation("narrow_first", make_claim({"x": "[0, inf)", "z": "(0, inf)"}, "(1 + x) + x*z >= 1"),
+                   "P narrower, x = e^s - 1: the first term is below that at equal scales", witness={"x": "0", "z": "1"}),
+        Obligation("narrow_second", make_claim({"z": "(0, inf)", "k": "[0, 1)"}, "log(1 + z*k/(z+k)) - log(1-k) >= 2*z*log(1 + k/z)"),
+                   "and the second below the wide pair's at the same ratio, k = 1 - g: the sum of z s and log(g) for both signs of s", mono("k", 1, IDENTITY), {"z": "1", "k": "1/1000"}),
     ),
-    (), (f"the moment-generating function of the loss of two Gaussians; a convex f has f(s) + f(-s) >= 2 f(0) ({_NOTE})",
-         "D_order of two Gaussians rises with the distance of their means"),
+    reading=("log M(z) of a pair with log ratio s of variances is (shift)^2 z (z+1)/(2 g) - (d/2)(s z + log g), g = 1 - (e^s - 1) z > 0, by the Gaussian integral (as in rlsvi.state_neighbours); "
+             "divided by z it is the divergence of order 1 + z",
+             "a pair with P narrower has s < 0 and, in units of its smaller deviation, e^|s| + (e^|s| - 1) z in place of g in the first term",
+             "the wide pair at ratio |s| is above the narrow one, and rises with |s| and the shift: the largest is at 2 beta and a"),
     not_covered="the tightest composition of delta(epsilon) curves, which is below what the Renyi curve gives",
 )  # fmt: skip
 

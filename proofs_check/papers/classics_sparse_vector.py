@@ -83,9 +83,9 @@ PROFILE = Statement(
                    {"leaf": "positive", "multipliers": [[["/", "1", ["-", "r", "1"]], 0]]},
                    mutation=make_claim(_COIN, "(r*(1-a) - (1-b))/(r-1) >= 1/1000", "r*(1-a) >= 1-b")),
     ),
-    ("classic.sparse_vector", "classic.dominating_composition", "classic.kairouz_oh_viswanath"),
-    ("Laplace noise shifted by s <= L scales changes either tail's chance by a factor of at most e^L (docs/notes/sparse_vector.md)",
-     "post-processing: which of the three a comparison is depends only on the threshold's noise, the queries and earlier answers"),
+    ("classic.sparse_vector", "classic.dominating_composition", "classic.kairouz_oh_viswanath", "classic.post_processing"),
+    ("Laplace noise shifted by s <= L scales changes either tail's chance by a factor of at most e^L (docs/notes/sparse_vector.md)",),
+    reading=("which of the three a comparison is depends only on the threshold's noise, the queries and earlier answers: classic.post_processing",),
     not_covered="that the profile is attained: it is an upper bound; the numerical inversion, whose errors are bounded where it stands; noise drawn in floating point",
 )  # fmt: skip
 

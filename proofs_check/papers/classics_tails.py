@@ -52,7 +52,7 @@ CHERNOFF_UPPER = Statement(
     "classic.chernoff_upper", "project", "Chernoff's bound, upper tail",
     Source("doi:10.1214/aoms/1177729330", "1952", "Theorem 1", "classic.chernoff_upper"),
     "For a sum S of independent variables in [0, 1] of mean m and every d in [0, 1], Pr[S >= (1+d) m] <= exp(-m d^2/3); with t = d m: "
-    "Pr[S - m >= t] <= exp(-t^2/(3 m)) for 0 <= t <= m, and m may be replaced by any larger number.",
+    "Pr[S - m >= t] <= exp(-t^2/(3 m)) for 0 <= t <= m, and for the same t with any larger number in place of m in the exponent.",
     r"\Pr[S\ge(1+d)m]\le e^{-m((1+d)\ln(1+d)-d)}\le e^{-md^2/3}",
     (
         Obligation("summand", _pair(_STEP, f"exp((m+p)*g) >= {_UP}", *_UP_GIVEN),
@@ -99,8 +99,8 @@ CHERNOFF_LOWER = Statement(
     ),
     ("classic.markov",),
     reading=(_STEPS, "l = -log(1-g), and the exponential form of classic.markov for (1-d) m - S",
-             "d = 1 is the limit: the event S <= 0 lies in all S <= (1-d) m", _EXP),
-    not_covered="m = 0, where the sum is 0",
+             "d = 1: where S <= 0 the exponential exp(S log(1-g)) is 1, so that Pr[S <= 0] <= exp(-m g), here with g = 1/2", _EXP),
+    not_covered="the middle of the displayed bounds at d = 1; m = 0, where the sum is 0",
 )  # fmt: skip
 
 _HALF = {"h": _NN, "p": _U, "z": _R}
