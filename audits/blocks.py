@@ -10,37 +10,80 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from audits.callables import Auditable, MechanismError, as_mechanism
+from audits.layout import Layout
+from audits.outputs import digest, joined
 from audits.pairs import Pair
-from audits.sampling import Sampler, draw
+from audits.sampling import PROBES, draw, generator, outputs
 from audits.schedule import block_sizes
 
-__all__ = ["draw_blocks"]
+__all__ = ["Record", "check_repeats", "draw_blocks"]
 
 CHUNK = 4096
 """A block is drawn in chunks of so many samples, each with its own seed."""
 NUMBERS = 1 << 24
 AHEAD = 8
 """With an executor, so many chunks are drawn ahead."""
+REPEATED = 1 << 13
+"""About so many samples, the first ones, can be drawn again."""
+BETWEEN = 9
+"""Place in the seed's tree of probes for the calls made between repeated chunks."""
 
 Chunk = tuple[int, int, int]
 Labelled = tuple[NDArray[Any], NDArray[np.int64]]
+Record = list[tuple[Chunk, str]]
+"""Chunks drawn, each with the digest of its outputs."""
 
 
 def draw_blocks(
-    sampler: Sampler, pair: Pair, seed: int, budget: int, executor: Executor | None, width: int = 1
+    sampler: Auditable,
+    pair: Pair,
+    seed: int,
+    budget: int,
+    executor: Executor | None,
+    layout: Layout | None = None,
+    record: Record | None = None,
 ) -> Iterator[Labelled]:
     """Yield the samples block by block; a block's chunks and their seeds do not depend on the workers.
 
-    ``width`` is how many numbers one output holds; blocks hold at most about `NUMBERS`.
+    Args:
+        sampler, pair, seed: what is drawn from.
+        budget: how many samples in all.
+        executor: draws chunks ahead, if given.
+        layout: what outputs look like; blocks hold at most about `NUMBERS` numbers of that width.
+        record: is given the first chunks, for `check_repeats`.
     """
+    width = 1 if layout is None else layout.width
     sizes = list(block_sizes(budget, NUMBERS // width))
-    chunks = (
-        (size, block, chunk) for block, total in enumerate(sizes) for chunk, size in enumerate(_split(total))
-    )
-    drawn = _drawn(chunks, sampler, pair, seed, executor)
+    chunks = [(size, block, k) for block, total in enumerate(sizes) for k, size in enumerate(_split(total))]
+    drawn = zip(chunks, _drawn(iter(chunks), sampler, pair, seed, executor, layout), strict=True)
     for total in sizes:
         parts = list(itertools.islice(drawn, len(_split(total))))
-        yield np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+        for chunk, (block, _) in parts:
+            if record is not None and sum(noted[0] for noted, _ in record) < REPEATED:
+                record.append((chunk, digest(block)))
+        yield joined([part[0] for _, part in parts]), np.concatenate([part[1] for _, part in parts])
+
+
+def check_repeats(sampler: Auditable, pair: Pair, seed: int, record: Record, layout: Layout | None) -> None:
+    """Draw recorded chunks again, last first and with other calls between, and compare.
+
+    A mechanism that keeps a state between its calls can make the label visible without any fault of its
+    law. Only one that is a function of its arguments passes; so no violation rests on such a state.
+
+    Raises:
+        MechanismError: a chunk came out differently. Mechanisms with randomness of their own are not asked.
+    """
+    if not as_mechanism(sampler).seeded:
+        return
+    for (size, block, k), expected in reversed(record):
+        for label in (1, 0, 0):
+            outputs(sampler, pair, label, 1, generator(seed, PROBES, BETWEEN, label))
+        if digest(draw(sampler, pair, size, seed, block, k, layout)[0]) != expected:
+            raise MechanismError(
+                f"mechanism: asked again for chunk {k} of block {block}, with an equal generator, it gives"
+                " other outputs; it keeps a state between calls"
+            )
 
 
 def _split(total: int) -> list[int]:
@@ -49,19 +92,26 @@ def _split(total: int) -> list[int]:
 
 
 def _drawn(
-    chunks: Iterator[Chunk], sampler: Sampler, pair: Pair, seed: int, executor: Executor | None
+    chunks: Iterator[Chunk],
+    sampler: Auditable,
+    pair: Pair,
+    seed: int,
+    executor: Executor | None,
+    layout: Layout | None,
 ) -> Iterator[Labelled]:
     if executor is None:
-        yield from (draw(sampler, pair, size, seed, block, chunk) for size, block, chunk in chunks)
+        yield from (draw(sampler, pair, size, seed, block, k, layout) for size, block, k in chunks)
         return
     waiting = [
-        executor.submit(draw, sampler, pair, c[0], seed, *c[1:]) for c in itertools.islice(chunks, AHEAD)
+        executor.submit(draw, sampler, pair, c[0], seed, *c[1:], layout)
+        for c in itertools.islice(chunks, AHEAD)
     ]
     try:
         while waiting:
             yield waiting.pop(0).result()
             waiting += [
-                executor.submit(draw, sampler, pair, c[0], seed, *c[1:]) for c in itertools.islice(chunks, 1)
+                executor.submit(draw, sampler, pair, c[0], seed, *c[1:], layout)
+                for c in itertools.islice(chunks, 1)
             ]
     finally:
         for future in waiting:

@@ -12,13 +12,14 @@ from numbers import Integral
 from typing import Any
 
 from audits import power
-from audits.blocks import draw_blocks
+from audits.blocks import Record, check_repeats, draw_blocks
+from audits.callables import Auditable, Mechanism, as_mechanism
 from audits.curves import PrivacyCurve, curve_points
 from audits.eprocess import epsilon_lower
 from audits.evidence import Evidence, Verdict
 from audits.pairs import Pair
-from audits.sampling import Sampler, check_randomness
-from audits.scores import Atoms, Identity, LinearDiscriminant, Score
+from audits.probing import check_randomness
+from audits.scores import Score
 from audits.trial import Trial, run_trial
 
 __all__ = ["BUDGET", "audit"]
@@ -30,7 +31,7 @@ BUDGET = 100_000
 def audit(
     claim: str,
     curve: PrivacyCurve,
-    sampler: Sampler,
+    sampler: Auditable,
     pair: Pair,
     scores: Sequence[Score] | None = None,
     *,
@@ -46,12 +47,14 @@ def audit(
 
     Samples are drawn until the claim is refuted or the budget is spent. The result depends on the seed, not
     on the number of workers. A false alarm has probability at most ``alpha``, whatever the scores
-    (docs/notes/audit_betting.md). Some 200 further outputs, not counted, check the generator.
+    (docs/notes/audit_betting.md). Some 700 further outputs, not counted, check the generator.
 
     Args:
         claim: a name.
         curve: the claimed guarantee; the upper ends of its ``delta(epsilon)`` are bet against.
-        sampler: ``sampler(data, n, rng)`` returns ``n`` independent outputs, one per row.
+        sampler: ``f(data, n, rng)`` returns ``n`` independent outputs, one per row; or ``f(data, rng)``
+            returns one; or an object with a method ``sample(data, n, rng)``; or a `Mechanism`, which has
+            options, such as `command` makes. Outputs are anything that `audits.encoding` can write down.
         pair: the two inputs.
         scores: tails of these are the events; the bets are shared out equally. By default an output of one
             number is its own score, and for longer ones scores are learned.
@@ -64,7 +67,8 @@ def audit(
         replay: JSON data that `audits.replay` rebuilds this audit from.
 
     Raises:
-        MechanismError: the mechanism fails, returns NaN or the wrong shape, or ignores its generator.
+        MechanismError: the mechanism fails, returns NaN or the wrong shape, keeps a state between calls,
+            or its outputs are not independent samples.
         ValueError: an argument is outside its range, or a score is not a number.
 
     >>> from accountant.notions import PureDP
@@ -77,11 +81,13 @@ def audit(
     _check(alpha, budget, delta, scores, seed)
     claimed = curve.epsilon(delta).upper
     points = curve_points(curve, delta, claimed)
-    width = check_randomness(sampler, pair, seed)
-    blocks = draw_blocks(sampler, pair, seed, budget, executor, width)
-    chosen = _default_scores(width) if scores is None else scores
-    trial = run_trial(points, blocks, chosen, alpha, sharpen=sharpen)
+    made, record = as_mechanism(sampler), Record()
+    layout = check_randomness(made, pair, seed)
+    blocks = draw_blocks(made, pair, seed, budget, executor, layout, record)
+    trial = run_trial(points, blocks, layout.scores() if scores is None else scores, alpha, sharpen=sharpen)
     least = epsilon_lower(trial.counts, delta, alpha / 2)
+    if trial.refuted or least > claimed:
+        check_repeats(made, pair, seed, record, layout)
     seen = None if trial.refuted or least > claimed else _would_have_seen(trial, claimed, delta, alpha, seed)
     return Evidence(
         claim=claim,
@@ -97,8 +103,13 @@ def audit(
         seed=seed,
         pair=pair.description,
         **_finding(trial),
-        replay={"budget": budget, "sharpen": sharpen, **(replay or {})},
+        replay={"budget": budget, "sharpen": sharpen, **_own_randomness(made), **(replay or {})},
     )
+
+
+def _own_randomness(made: Mechanism) -> dict[str, bool]:
+    """What a witness says of a mechanism that no seed determines."""
+    return {} if made.seeded else {"seeded": False}
 
 
 def _check(alpha: float, budget: int, delta: float, scores: Sequence[Score] | None, seed: int) -> None:
@@ -111,10 +122,6 @@ def _check(alpha: float, budget: int, delta: float, scores: Sequence[Score] | No
             raise ValueError(f"{name} ({value!r}) must be an integer at least {least}")
     if scores is not None and not scores:
         raise ValueError("scores: there must be at least one")
-
-
-def _default_scores(width: int) -> Sequence[Score]:
-    return (Identity(),) if width == 1 else (LinearDiscriminant(), LinearDiscriminant(ridge=None), Atoms())
 
 
 def _would_have_seen(trial: Trial, claimed: float, delta: float, alpha: float, seed: int) -> float:

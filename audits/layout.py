@@ -1,0 +1,93 @@
+"""What outputs look like, learned from the probe and fixed before the first bet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.encoding import cells, features, tokens
+from audits.outputs import Block, is_numeric
+from audits.scores import Atoms, Identity, LinearDiscriminant, Score, View, whole
+
+__all__ = ["Layout"]
+
+WIDEST = 64
+"""At most so many cells of an output are laid out for the scores; the token sees all of it."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How outputs become numbers.
+
+    Attributes:
+        plain: the outputs of the probe were arrays of numbers of one shape; blocks are arrays of numbers.
+        shape: of a plain output; ``()`` for a single number.
+        odd: the number that fills a plain output in the place of one that is not of that shape.
+        cells: how many cells of any other output are laid out.
+
+    >>> layout = Layout.of([np.array([1.0, 2.0])])
+    >>> layout.settled(np.array([0.5, None], dtype=object))
+    array([ 0.5, 30. ])
+    """
+
+    plain: bool
+    shape: tuple[int, ...]
+    odd: float
+    cells: int
+
+    @classmethod
+    def of(cls, blocks: Sequence[Block], *, nan: bool = False) -> Layout:
+        """The layout that suits the blocks of a probe; ``nan`` says that NaN may come, as an output."""
+        shapes = {block.shape[1:] for block in blocks}
+        if all(map(is_numeric, blocks)) and len(shapes) == 1 and not nan:
+            largest = max(float(np.abs(block[np.isfinite(block)]).max(initial=0.0)) for block in blocks)
+            return cls(True, shapes.pop(), min(10 * largest + 10, 1e300), 1)
+        longest = max(sum(1 for _ in cells(row)) for block in blocks for row in block)
+        return cls(False, (), 0.0, min(longest, WIDEST))
+
+    @property
+    def width(self) -> int:
+        """How many numbers the scores see of one output."""
+        return int(np.prod(self.shape)) if self.plain else 1 + 5 * self.cells
+
+    def settled(self, block: Block) -> Block:
+        """A block of plain outputs as an array of numbers; any other block as it is.
+
+        An output unlike those of the probe becomes a constant far above them: a fixed function of the
+        output, so that a rare abort token is an event like any other.
+        """
+        if not self.plain or (is_numeric(block) and block.shape[1:] == self.shape):
+            return block
+        rows = np.full((len(block), *self.shape), self.odd)
+        for place, value in enumerate(block):
+            row = _numbers(value)
+            if row is not None and row.shape == self.shape:
+                rows[place] = row
+        return rows
+
+    def numbers(self, block: Block) -> NDArray[np.float64]:
+        """The block as a matrix ``(n, width)``."""
+        if self.plain:
+            return self.settled(block).reshape(len(block), -1).astype(np.float64)
+        return features(block, self.cells)
+
+    def scores(self) -> tuple[Score, ...]:
+        """The scores an audit uses unless it is given others."""
+        if self.plain and self.width == 1:
+            return (Identity(),)
+        view: View = whole if self.plain else partial(features, width=self.cells)
+        learned = (LinearDiscriminant(view=view), LinearDiscriminant(ridge=None, view=view), Atoms(view=view))
+        return learned if self.plain else (*learned, Atoms(fewest=2, view=tokens))
+
+
+def _numbers(value: Any) -> Block | None:
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError):
+        return None
+    return array if is_numeric(array) else None

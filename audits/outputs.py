@@ -1,0 +1,107 @@
+"""A block of outputs: an array of numbers where it can be one, otherwise of objects, one an output."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.encoding import canonical_text, cells
+
+__all__ = ["as_block", "digest", "is_numeric", "joined", "nan_count", "of_objects", "same"]
+
+Block = NDArray[Any]
+EXACT = 2**53
+"""Integers up to here are exact as float64."""
+
+
+def is_numeric(block: Block) -> bool:
+    """Whether the block is an array of numbers."""
+    return block.dtype.kind in "biuf"
+
+
+def of_objects(values: Sequence[Any]) -> Block:
+    """One object for each output, whatever it is; numpy would look inside."""
+    block = np.empty(len(values), object)
+    for place, value in enumerate(values):
+        block[place] = value
+    return block
+
+
+def as_block(returned: Any) -> Block:
+    """What a mechanism returned as a block, one output a row.
+
+    Raises:
+        TypeError: it is no array and no sequence, or a masked array, which hides outputs.
+
+    >>> as_block([1.0, 2.0]).dtype.kind, as_block([1.0, None]).dtype.kind, as_block([[1], [2, 3]]).shape
+    ('f', 'O', (2,))
+    """
+    if np.ma.isMaskedArray(returned):
+        raise TypeError("the outputs are a masked array; they must all be there")
+    if isinstance(returned, list | tuple):
+        return _stacked(returned)
+    if not hasattr(returned, "__array__"):
+        raise TypeError(f"the outputs ({returned!r:.80}) must be an array or a list, one output a row")
+    array = np.asarray(returned)
+    if array.ndim == 0:
+        raise TypeError(f"the outputs ({returned!r:.80}) must be an array or a list, one output a row")
+    return array if is_numeric(array) and array.size else _stacked(list(array))
+
+
+def _stacked(values: Sequence[Any]) -> Block:
+    """The values as one array of numbers, if that changes none of them, otherwise as objects."""
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError):  # ragged
+        return of_objects(values)
+    if not is_numeric(array) or not array.size:
+        return of_objects(values)
+    if array.dtype.kind == "f" and (np.abs(array) > EXACT).any() and not _all_floats(values):
+        return of_objects(values)
+    return array
+
+
+def _all_floats(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, float | np.floating | np.ndarray) for value in values)
+
+
+def joined(blocks: Sequence[Block]) -> Block:
+    """The blocks one after another: an array of numbers if all are, with rows of the same shape."""
+    if all(map(is_numeric, blocks)) and len({block.shape[1:] for block in blocks}) == 1:
+        return np.concatenate(blocks)
+    return of_objects([row for block in blocks for row in block])
+
+
+def same(first: Block, second: Block) -> bool:
+    """Whether two blocks hold the same outputs in the same order; NaN is the same as NaN."""
+    if is_numeric(first) and is_numeric(second):
+        return bool(np.array_equal(first, second, equal_nan=first.dtype.kind == second.dtype.kind == "f"))
+    return len(first) == len(second) and _texts(first) == _texts(second)
+
+
+def digest(block: Block) -> str:
+    """Sixteen hexadecimal digits that tell blocks apart."""
+    if is_numeric(block):
+        kind = f"{block.dtype.str}{block.shape}".encode()
+        return hashlib.blake2b(kind + np.ascontiguousarray(block).tobytes(), digest_size=8).hexdigest()
+    return hashlib.blake2b(
+        "\n".join(_texts(block)).encode("utf-8", "surrogatepass"), digest_size=8
+    ).hexdigest()
+
+
+def _texts(block: Block) -> list[str]:
+    return [canonical_text(row) for row in block]
+
+
+def nan_count(block: Block) -> int:
+    """How many of the outputs are NaN, or hold one."""
+    if is_numeric(block):
+        return (
+            int(np.isnan(block).reshape(len(block), -1).any(axis=1).sum()) if block.dtype.kind == "f" else 0
+        )
+    return sum(any(math.isnan(number) for _, number in cells(row)) for row in block)

@@ -1,0 +1,103 @@
+"""The probe: is this mechanism one whose outputs are independent samples, and what do they look like?
+
+It spends some 700 outputs of its own on the two inputs, before any bet (some 5,000 if they hardly vary).
+A mechanism that never uses its generator and always answers the same is legal: a constant is a law like any
+other, and if the two inputs have different answers no epsilon is true of it. One with a fixed seed of its
+own, or that draws once and remembers, looks exactly like that and is treated alike; the checks below
+recognise what can be recognised. Soundness does not rest on the probe but on what it looks for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from audits.callables import Auditable, Mechanism, MechanismError, as_mechanism
+from audits.independence import CALLS, looks_dependent
+from audits.layout import Layout
+from audits.outputs import Block, joined, same
+from audits.pairs import Pair
+from audits.sampling import PROBES, generator, outputs
+
+__all__ = ["check_randomness", "look"]
+
+FEW, MANY = 64, 2048
+"""Outputs compared between generators, and between two more where these were equal."""
+SAMPLES, TRIALS, LOTS = 0, 1, 3
+"""Places in the seed's tree of probes; lots are numbered from the last one on."""
+
+
+def look(sampler: Auditable, pair: Pair, seed: int) -> Layout:
+    """What outputs look like, from 64 on each input; their randomness is not checked.
+
+    Raises:
+        MechanismError: as in `check_randomness`.
+    """
+    made = as_mechanism(sampler)
+    return Layout.of([_called(made, pair, b, seed)[0] for b in (0, 1)], nan=made.nan == "token")
+
+
+def check_randomness(sampler: Auditable, pair: Pair, seed: int) -> Layout:
+    """Refuse a mechanism whose outputs are not independent samples, drawn from its generator alone.
+
+    Returns:
+        What the outputs look like.
+
+    Raises:
+        MechanismError: it raises, or returns NaN or the wrong number of outputs; a generator used twice
+            gives different outputs or is used differently, which nobody could replay; different generators
+            give the same outputs, although these vary; or the outputs of one call depend on each other.
+    """
+    made = as_mechanism(sampler)
+    calls = [_called(made, pair, label, seed) for label in (0, 1)]
+    layout = Layout.of([call[0] for call in calls], nan=made.nan == "token")
+    for label in (0, 1):
+        if made.seeded:
+            _check_repeats(calls[label], _called(made, pair, label, seed))
+        if _varies(made, pair, label, seed):
+            _check_independence(made, pair, label, seed, layout)
+    return layout
+
+
+def _called(made: Mechanism, pair: Pair, label: int, seed: int) -> tuple[Block, str]:
+    """The outputs of a call, and the state it leaves the generator in."""
+    rng = generator(seed, PROBES, SAMPLES, label)
+    return outputs(made, pair, label, FEW, rng), str(rng.bit_generator.state)
+
+
+def _check_repeats(before: tuple[Block, str], after: tuple[Block, str]) -> None:
+    """Equal calls, others lying between them, give equal outputs and leave equal generators."""
+    if not same(before[0], after[0]):
+        raise MechanismError(
+            "mechanism: equal generators give different outputs; it draws from elsewhere, or keeps a state"
+            " between calls (seeded=False is for mechanisms with randomness of their own)"
+        )
+    if before[1] != after[1]:
+        raise MechanismError(
+            "mechanism: equal calls use the generator differently; it keeps a state between calls"
+        )
+
+
+def _varies(made: Mechanism, pair: Pair, label: int, seed: int) -> bool:
+    """Whether different generators give different outputs; if not, all outputs must be the same."""
+    both: list[Block] = []
+    for n in (FEW, MANY):
+        both = [outputs(made, pair, label, n, generator(seed, PROBES, TRIALS, label, n, i)) for i in (0, 1)]
+        if not same(*both):
+            return True
+    first = joined([both[0][:1]] * len(both[0]))
+    if same(both[0], first):
+        return False
+    raise MechanismError(
+        "mechanism: ignores its generator; different generators give identical outputs, which vary within a"
+        " call: they are not independent samples"
+    )
+
+
+def _check_independence(made: Mechanism, pair: Pair, label: int, seed: int, layout: Layout) -> None:
+    """Refuse a sampler whose rows are not independent, seen in two lots of calls."""
+    for lot in (LOTS, LOTS + 1):
+        places = (generator(seed, PROBES, lot, label, call) for call in range(CALLS))
+        calls = np.stack([layout.numbers(outputs(made, pair, label, CALLS, rng)) for rng in places])
+        if not looks_dependent(calls):
+            return
+    raise MechanismError("mechanism: the outputs of one call depend on each other; rows must be independent")
