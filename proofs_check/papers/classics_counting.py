@@ -91,9 +91,8 @@ TREE_LAPLACE = Statement(
                    {"leaf": "positive", "multipliers": [[["/", "s", "b"], 0]]},
                    {"n": "1", "L": "1", "s": "1", "b": "1"}),
     ),
-    (), (_NODES, "adaptive composition of dominating pairs (Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10)",
-         "a Laplace pair of larger shift dominates one of smaller shift",
-         "a Laplace pair dominates two whose shifts add to its own (docs/notes/counting.md)"),
+    ("classic.dominating_composition", "classic.log_concave_shifts"),
+    (_NODES, "a Laplace pair dominates two whose shifts add to its own (docs/notes/counting.md)"),
     not_covered="leaves of one user chosen in view of the releases, beyond the pure guarantee; neighbours whose later leaves shift",
 )  # fmt: skip
 

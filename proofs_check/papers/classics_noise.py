@@ -119,8 +119,7 @@ LAPLACE = Statement(
         Obligation("after", make_claim(_LAPLACE, "((x-s) - x)/b == -s/b"), "the loss at x >= s",
                    witness={"x": "2", "s": "1", "b": "1"}),
     ),
-    ("classic.dominating_composition",),
-    ("the hockey-stick divergence of two shifted Laplace laws grows with the shift",),
+    ("classic.dominating_composition", "classic.log_concave_shifts"),
     not_covered="the numerical inversion, whose errors are bounded where it stands; that the answers have the sensitivity given; "
     "noise drawn in floating point",
 )  # fmt: skip

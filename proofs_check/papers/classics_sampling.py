@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from accountant.sources import Source
+from proofs_check.hints import expect, positive
 from proofs_check.statement import Obligation, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
@@ -78,7 +79,8 @@ FIXED_SIZE_PAIR = Statement(
                    witness={"q": "1", "b": "1/2", "c": "0", "d": "0"}),
     ),
     ("classic.fixed_size", _COMPOSED),
-    ("H_alpha(P||Q) = 1 - alpha + alpha H_{1/alpha}(Q||P), so that a bound for alpha >= 1 on both orders of every pair of neighbours is one for all alpha",),
+    reading=("a number is its positive part less that of its negative, so that H_alpha(P||Q) = 1 - alpha + alpha H_{1/alpha}(Q||P): a bound for alpha >= 1 on both orders of every pair of "
+             "neighbours is one for all alpha",),
     not_covered="pairs whose two directions differ; add/remove neighbours; that no smaller pair exists",
 )  # fmt: skip
 
@@ -143,6 +145,10 @@ REPLACED_GAUSSIAN = Statement(
     not_covered="the numerical masses, whose errors are bounded where they stand; noise drawn in floating point",
 )  # fmt: skip
 
+_ENDS = dict.fromkeys(("lo", "hi", "h", "l", "alpha"), "[0, inf)")
+_TESTED = {"r": "[0, inf)", "u": "[0, 1]"}
+_BETWEEN = ("r >= lo", "hi >= r", "h >= hi - alpha", "l >= lo - alpha", "E(r) == 1")
+_LARGEST = "((1-lo)*h + (hi-1)*l) >= (hi-lo)*E(u*(r-alpha))"
 _RANGE = {"x": "(0, inf)", "y": "(0, inf)", "s": "(0, inf)"}
 BOUNDED_RANGE = Statement(
     "classic.bounded_range", "project", "One pair for every mechanism of bounded range",
@@ -162,9 +168,14 @@ BOUNDED_RANGE = Statement(
                    make_claim({"x": "(1, inf)", "y": "(0, inf)"}, "(x-y)**2/(x**2-1) == (x**2-x*y)/(x**2-1) - y**2*(x/y-1)/(x**2-1)"),
                    "h(alpha) = P(L > log alpha) - alpha Q(L > log alpha) with the tails of the two densities, x^2 = E, y^2 = alpha",
                    witness={"x": "2", "y": "3/2"}),
+        Obligation("largest", make_claim(_ENDS, _LARGEST, *_BETWEEN, random=_TESTED),
+                   "r: the likelihood ratio, between lo and hi, of mean 1 under Q; u: any event; h and l the excesses at the ends: no more than the two-point ratio has",
+                   expect([("(r-lo)*h + (hi-r)*l - (hi-lo)*u*(r-alpha)", positive(("(1-u)*h", 0), ("(1-u)*l", 1), ("u", 0, 2), ("u", 1, 3)))],
+                          positive(("l-h", 4), ("1", 5))),
+                   mutation=make_claim(_ENDS, f"999/1000*{_LARGEST}", *_BETWEEN, random=_TESTED)),
     ),
     (_COMPOSED,),
-    ("a likelihood ratio in [e^(t-epsilon), e^t] of mean 1 under Q is below the two-point one in convex order",),
+    reading=("lo = e^(t-epsilon), hi = e^t; h and l are (hi - alpha)_+ and (lo - alpha)_+, and (hi-1)/(hi-lo), (1-lo)/(hi-lo) the masses of the two points under Q",),
     not_covered="composition of mechanisms known to share one t, or chosen in advance, where less is lost (arXiv:1909.13830)",
 )  # fmt: skip
 

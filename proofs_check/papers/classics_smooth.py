@@ -133,7 +133,8 @@ LOG_NORMAL = Statement(
         Obligation("moments", make_claim({"w": "(0, inf)"}, "2*w**2 - w**2/2 == 3*w**2/2"),
                    "E V^2/E V for a log-normal V", witness={"w": "1"}),
     ),
-    (), ("a pure loss of e is e^2/2-zCDP (Bun and Steinke, arXiv:1605.02065)", "a Gaussian mechanism of distance e is e^2/2-zCDP",
+    ("rlsvi.lemma6.divergence",),
+    ("a pure loss of e is e^2/2-zCDP (Bun and Steinke, arXiv:1605.02065)",
          f"Hoelder's inequality for Renyi divergences ({_NOTE})"),
     not_covered="the exact Renyi divergence, which is smaller; several coordinates",
 )  # fmt: skip
