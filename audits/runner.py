@@ -1,6 +1,7 @@
 """The audit: samples in, evidence out.
 
-Half of alpha goes to the verdict (betting against the claimed curve), half to the interval for epsilon.
+Most of alpha goes to the verdict (betting against the claimed curve), the rest to the interval for epsilon:
+the first saves samples, the second hardly notices.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from audits.evidence import Evidence, Verdict
 from audits.pairs import Pair
 from audits.probing import check_randomness
 from audits.scores import Score
-from audits.trial import Trial, run_trial
+from audits.trial import VERDICT, Trial, run_trial
 
 __all__ = ["BUDGET", "audit"]
 
@@ -85,7 +86,7 @@ def audit(
     layout = check_randomness(made, pair, seed)
     blocks = draw_blocks(made, pair, seed, budget, executor, layout, record)
     trial = run_trial(points, blocks, layout.scores() if scores is None else scores, alpha, sharpen=sharpen)
-    least = epsilon_lower(trial.counts, delta, alpha / 2)
+    least = epsilon_lower(trial.counts, delta, (1 - VERDICT) * alpha)
     if trial.refuted or least > claimed:
         check_repeats(made, pair, seed, record, layout)
     seen = None if trial.refuted or least > claimed else _would_have_seen(trial, claimed, delta, alpha, seed)
@@ -130,7 +131,7 @@ def _would_have_seen(trial: Trial, claimed: float, delta: float, alpha: float, s
         trial.bets,
         claimed,
         delta,
-        log_hurdle=math.log(2 / alpha * len(trial.streams)),
+        log_hurdle=math.log(len(trial.streams) / (VERDICT * alpha)),
         start=min(stream.score.training for stream in trial.streams),
         samples=trial.samples,
         seed=seed,

@@ -24,6 +24,8 @@ MEMORY = 1 << 16
 """The thresholds are quantiles of the first scores, about so many."""
 REFRESH = 1.2
 """They are set anew whenever the scores have grown by this factor, until so many are kept."""
+CLEARLY = 2.0
+"""In standard deviations, by how much both sides must speak for one label to be believed."""
 
 
 class TailCounts:
@@ -78,12 +80,19 @@ class TailCounts:
         self._inside = np.stack(_inside((scores[labels == 0], scores[labels == 1]), self._high, self._low))
 
     def _turn(self) -> None:
-        """Let each side speak for the label that is the more frequent in its most telling tail."""
-        if not self._oriented:
-            gap = self._inside[:, 1] - self._inside[:, 0]
-            telling = np.abs(gap) / np.sqrt(self._inside.sum(axis=1) + 1)
-            speaks = np.take_along_axis(gap, telling.argmax(axis=1)[:, None], axis=1)
-            self._flips = np.stack([speaks[0] < 0, speaks[1] > 0])
+        """Choose the labels that the sides speak for, from all samples seen in their tails.
+
+        Opposite labels unless equal ones are clearly better: what shifts an output is far more common than
+        what spreads it, and two sides that are judged together are judged sooner.
+        """
+        if self._oriented:
+            return
+        gap = (self._inside[:, 1] - self._inside[:, 0]) / np.sqrt(self._inside.sum(axis=1) + 1)
+        apart, alike = _most(gap[0] - gap[1]), _most(gap[0] + gap[1])
+        if abs(alike) > abs(apart) + CLEARLY:
+            self._flips = np.array([[_most(gap[0]) < 0], [_most(gap[1]) > 0]])
+        else:
+            self._flips = np.full((2, 1), apart < 0)
 
     def describe(self, level: int, kind: int) -> dict[str, object]:
         """The event as JSON data: which tail, of which mass, and its latest thresholds and directions."""
@@ -125,6 +134,10 @@ def _inside(by_label: tuple[Floats, Floats], high: Floats, low: Floats) -> tuple
     above = np.array([[np.count_nonzero(s >= t) for t in high] for s in by_label])
     at_most = np.array([[np.count_nonzero(s <= t) for t in low] for s in by_label])
     return above, np.minimum(at_most, sizes - above[:, :1])
+
+
+def _most(gaps: Floats) -> float:
+    return float(gaps[np.abs(gaps).argmax()])
 
 
 def _cut(scores: Floats, median: float) -> float:
