@@ -186,7 +186,7 @@ CENTRAL = (
         ("ucb.laplace_sum",),
         reading=(_SIDES, _UNION, "derived in docs/notes/ucb_counters.md; strong induction over the even and odd numbers, F(1) = 1: even t = 2s has the ones of s, odd t = 2s + 1 one more",
                  "log(6SAT/delta) >= log K, as T = KH; log(6 S^2 A T/delta) <= 3 log K is 6 S^2 A H <= delta K^2"),
-        domain="6*S^2*A*H <= delta*K^2, K >= 2",
+        domain="6*S^2*A*H <= delta*K^2, K >= 2, delta that of the levels",
         not_covered="at K = 1 nothing is released; sizes outside the domain, where ucb.central_error gives other levels",
     ),
     Statement(
@@ -226,7 +226,7 @@ LOCAL = (
         r"\sqrt{8K\lambda},\quad h^2=\min(\lambda/(2K),2/3)",
         (_LOG, *_SMALL, *_WIDE, _units("lemma5_4", "K", "1"), _BUDGET, _COVER), ("ucb.laplace_sum",),
         reading=(_SIDES, _UNION, "L = K: the count before episode k has m = k - 1 <= K noises; for lam <= 3K/2 h^2 = lam/(2K) is at most 3/4, for lam = K r beyond it h^2 = 2/3"),
-        domain="3*log(6*S^2*A*K*H/delta) <= 8*K",
+        domain="3*log(6*S^2*A*K*H/delta) <= 8*K, delta that of the levels",
         not_covered="sizes outside the domain, where ucb.local_error gives other levels",
     ),
     Statement(

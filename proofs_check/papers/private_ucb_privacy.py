@@ -330,7 +330,7 @@ JOINT = (
             f"the box, the two users and why every Q is 0 on the box stand in {NOTE}: its probability is box for U and exp(-9/b) box for U'",
             "outside ties action 2 is taken only if one of three noisy costs exceeds tau = 3 Lc; for U' that has probability at most leak",
         ),
-        corrected_by="ucb.central_privacy",
+        corrected_by="ucb.central_regret",
         not_covered="a tie rule fixed in advance or independent of the counts, and PRIVATE-UCB-PO: how much the actions alone tell there is not decided at this scale",
     ),
 )  # fmt: skip
