@@ -1,0 +1,216 @@
+"""Pairs: all that are generated are adjacent by a rule of the test's own; near misses are refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accountant.adjacency import Adjacency
+from accountant.episodes import Episodes, differ_only_in_rewards, replaces_one_user
+from audits.neighbours import (
+    EPISODE_CHECKS,
+    REWARD_PATTERNS,
+    VECTOR_PATTERNS,
+    Distance,
+    StreamRelation,
+    VectorRelation,
+    check_one_record_more,
+    check_one_record_moved,
+    episodes_pair,
+    event_pairs,
+    histogram_pairs,
+    reward_pairs,
+    trajectory_pairs,
+    user_pairs,
+    vector_pairs,
+)
+from audits.pairs import InvalidPairError, Pair
+from mechanisms.rl.users import Users
+
+BATCH = Episodes(
+    np.array([0, 1, 2, 0, 1]),
+    np.array([0, 1, 0, 0, 1]),
+    np.array([0.5, 0.25, 1.0, 0.0, 1.0]),
+    np.array([2, 1, 2]),
+    np.array([4, 7, 4]),
+)
+
+
+@pytest.mark.parametrize("distance", Distance)
+@pytest.mark.parametrize("size", [1.0, 0.1, 3.0])
+@pytest.mark.parametrize("base", [1.0, 0.0, 0.3, 1e6])
+def test_vectors_are_as_far_apart_as_allowed(distance, size, base):
+    measure = {
+        Distance.ONE: lambda gap: np.abs(gap).max(),
+        Distance.ALL: lambda gap: np.abs(gap).max(),
+        Distance.L1: lambda gap: np.abs(gap).sum(),
+        Distance.L2: lambda gap: np.linalg.norm(gap),
+    }[distance]
+    pairs = vector_pairs(5, distance, size, base)
+    assert {pair.description for pair in pairs} <= set(VECTOR_PATTERNS)
+    assert len(pairs) == (3 if distance is Distance.ONE else 10)
+    for pair in pairs:
+        assert measure(pair.second - pair.first) == pytest.approx(size, abs=1e-8)
+
+
+def test_the_patterns_on_ones_are_those_of_the_literature():
+    found = {
+        pair.description: (pair.first.tolist(), pair.second.tolist())
+        for pair in vector_pairs(5, Distance.ALL)
+    }
+    ones = [1.0] * 5
+    assert found["one above, rest below"] == (ones, [2.0, 0.0, 0.0, 0.0, 0.0])
+    assert found["half-half"] == (ones, [0.0, 0.0, 2.0, 2.0, 2.0])
+    assert found["all above"] == (ones, [2.0] * 5)
+    assert found["X"] == ([1.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0, 1.0])
+
+
+def test_a_dimension_of_one_has_no_pattern_twice():
+    assert [pair.description for pair in vector_pairs(1, Distance.L2)] == ["one above", "one below"]
+
+
+@pytest.mark.parametrize(
+    ("distance", "second", "why"),
+    [
+        (Distance.ONE, [2.0, 2.0], r"coordinates \[0, 1\] differ"),
+        (Distance.ONE, [1.0, 2.5], "coordinate 1 differs by 1.5"),
+        (Distance.ALL, [1.0, np.nextafter(2, 3)], r"coordinate 1 differs by 1\.0000000000000004"),
+        (Distance.L1, [1.5, 1.625], r"the L1 distance is 1\.125"),
+        (Distance.L2, [2.0, 1.5], r"the L2 distance is 1\.118"),
+        (Distance.L2, [1.0, 1.0], "are equal"),
+        (Distance.L2, [1.0], "shapes"),
+        (Distance.L2, [1.0, np.nan], "finite"),
+        (Distance.L2, ["a", "b"], "must hold numbers"),
+    ],
+)
+def test_a_vector_too_far_away_is_refused_with_the_difference(distance, second, why):
+    with pytest.raises(InvalidPairError, match=why):
+        Pair(np.ones(2), np.array(second), Adjacency.BY_SENSITIVITY, "too far", VectorRelation(distance))
+
+
+def test_one_ulp_decides():
+    relation = VectorRelation(Distance.L1, 0.1)
+    relation([0.0], [0.1])
+    with pytest.raises(ValueError, match="L1"):
+        relation([0.0], [np.nextafter(0.1, 1)])
+
+
+@given(
+    st.lists(st.integers(0, 3), min_size=3, max_size=3), st.lists(st.integers(0, 3), min_size=3, max_size=3)
+)
+def test_histograms_are_judged_by_what_one_record_can_do(first, second):
+    added = [[c + (i == j) for i, c in enumerate(first)] for j in range(3)]
+    removed = [[c - (i == j) for i, c in enumerate(first)] for j in range(3)]
+    moved = [
+        [c - (i == j) + (i == k) for i, c in enumerate(first)] for j in range(3) for k in range(3) if j != k
+    ]
+    for check, reach in ((check_one_record_more, added + removed), (check_one_record_moved, moved)):
+        if second in reach:
+            check(first, second)
+        else:
+            with pytest.raises(ValueError, match="difference, cell by cell"):
+                check(first, second)
+
+
+@pytest.mark.parametrize("adjacency", [Adjacency.ADD_REMOVE, Adjacency.REPLACE])
+def test_histogram_pairs_hold_the_records_that_the_relation_says(adjacency):
+    pairs = histogram_pairs(4, adjacency)
+    gained = {int(pair.second.sum() - pair.first.sum()) for pair in pairs}
+    assert gained == ({1} if adjacency is Adjacency.ADD_REMOVE else {0})
+    assert all(pair.adjacency is adjacency and pair.first.dtype == np.int64 for pair in pairs)
+    assert len({pair.description for pair in pairs}) == len(pairs)
+
+
+@pytest.mark.parametrize(
+    ("first", "why"), [([0.5, 0], "numbers of records"), ([-1, 1], "0 or more"), ([1], "shapes")]
+)
+def test_what_is_no_histogram_is_refused(first, why):
+    with pytest.raises(ValueError, match=why):
+        check_one_record_more(first, [1, 1])
+    with pytest.raises(ValueError, match="must be one of: add-remove, replace"):
+        histogram_pairs(3, Adjacency.REWARDS_ONLY)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 8, 9])
+def test_event_pairs_differ_in_one_event(length):
+    pairs = event_pairs(length, 2.0)
+    assert all(np.flatnonzero(pair.first != pair.second).size == 1 for pair in pairs)
+    assert {int(np.flatnonzero(pair.first != pair.second)[0]) for pair in pairs} >= {0, length - 1}
+    assert all(np.abs(pair.second - pair.first).max() == 2 for pair in pairs)
+
+
+def test_user_pairs_differ_in_one_users_events():
+    users = (3, 1, 3, 3, 2)
+    for pair in user_pairs(users):
+        assert {users[i] for i in np.flatnonzero(pair.first != pair.second)} == {3}
+    with pytest.raises(ValueError, match=r"user \(9\) must be one of \[1, 2, 3\]"):
+        user_pairs(users, 9)
+
+
+@pytest.mark.parametrize(
+    ("relation", "second", "why"),
+    [
+        (StreamRelation(), [1, 1, 0], r"events \[0, 1\] differ"),
+        (StreamRelation(0.5), [1, 0, 0], "event 0 differs by 1; the most is 0.5"),
+        (StreamRelation(users=(1, 2, 1)), [1, 1, 0], r"users \[1, 2\] differ"),
+        (StreamRelation(users=(1, 2)), [1, 0, 0], "one for each of 3 events"),
+        (StreamRelation(), [0, 0, 0], "equal"),
+        (StreamRelation(), [0, 0], "shapes"),
+    ],
+)
+def test_streams_that_are_not_neighbours_are_refused(relation, second, why):
+    with pytest.raises(InvalidPairError, match=why):
+        Pair(np.zeros(3), np.array(second), Adjacency.REPLACE, "no", relation)
+
+
+@pytest.mark.parametrize("data", [BATCH, Users(np.zeros((5, 3, 2, 2), int), np.full((5, 3, 2, 2), 0.5))])
+def test_reward_pairs_change_one_users_rewards(data):
+    pairs = reward_pairs(data, 4)
+    assert [pair.description.removeprefix("user 4: ") for pair in pairs] == list(REWARD_PATTERNS)
+    for pair in pairs:
+        assert pair.adjacency is Adjacency.REWARDS_ONLY
+        assert set(np.unique(pair.second.rewards[pair.first.rewards != pair.second.rewards])) <= {0.0, 1.0}
+
+
+def test_reward_pairs_of_episodes_are_neighbours_for_the_accountant_too():
+    assert all(differ_only_in_rewards(pair.first, pair.second) for pair in reward_pairs(BATCH, 4))
+    with pytest.raises(ValueError, match=r"user \(5\) must be one of \[4, 7\]"):
+        reward_pairs(BATCH, 5)
+
+
+def test_trajectory_pairs_replace_or_leave_out_one_user():
+    replaced = trajectory_pairs(BATCH, 4, Adjacency.REPLACE, states=3, actions=2)
+    assert len(replaced) == 4
+    assert all(replaces_one_user(pair.first, pair.second) for pair in replaced)
+    for adjacency in (Adjacency.ADD_REMOVE, Adjacency.EXPERT):
+        for pair in trajectory_pairs(BATCH, 4, adjacency, states=3, actions=2):
+            assert pair.first.user.tolist() == [7]
+            assert pair.second.user.tolist() == [4, 7, 4]
+    with pytest.raises(ValueError, match="must not be the only one"):
+        trajectory_pairs(
+            Episodes.rectangular([[0]], [[0]], [[0.0]]), 0, Adjacency.EXPERT, states=2, actions=2
+        )
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "changed", "why"),
+    [
+        (Adjacency.REWARDS_ONLY, {"states": np.array([1, 1, 2, 0, 1])}, r"states at step 0 .*\(0 and 1\)"),
+        (Adjacency.REWARDS_ONLY, {"rewards": np.zeros(5)}, r"users whose steps differ \[4, 7\]"),
+        (Adjacency.REPLACE, {"user": np.array([4, 7, 7])}, "user of the episodes"),
+        (Adjacency.REPLACE, {}, "are equal"),
+        (Adjacency.ADD_REMOVE, {}, "must be exactly one"),
+        (Adjacency.EXPERT, {"user": np.array([4, 4, 4])}, "must be exactly one"),
+    ],
+)
+def test_batches_that_are_not_neighbours_are_refused(adjacency, changed, why):
+    with pytest.raises(InvalidPairError, match=why):
+        episodes_pair(BATCH, replace(BATCH, **changed), adjacency, "no")
+
+
+def test_every_relation_of_people_has_a_validator():
+    assert EPISODE_CHECKS.keys() == set(Adjacency) - {Adjacency.BY_SENSITIVITY}
