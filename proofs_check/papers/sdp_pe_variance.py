@@ -7,7 +7,18 @@ Lemma 9 step by step, and Lemmas 9 and 7 and Theorem 6 repaired. The derivations
 
 from __future__ import annotations
 
-from proofs_check.hints import POSITIVE, RANGE, Node, expect, have, induct, mono, point, positive, sos
+from proofs_check.hints import (
+    POSITIVE,
+    RANGE,
+    Node,
+    expect,
+    have,
+    mono,
+    point,
+    positive,
+    sos,
+)
+from proofs_check.papers.sdp_pe_contexts import SINGLE
 from proofs_check.papers.sdp_pe_learning import source
 from proofs_check.statement import Claim, Obligation, Statement, make_claim
 
@@ -135,7 +146,7 @@ STEPS = (
     Statement(
         "sdp.lemma9", "statement", "The variance of the refined model", source("Lemma 9", "sdp.lemma9"),
         "With high probability, for every active policy and every reward function the values in the absorbing and the refined model differ by O~(sqrt(XAH^3/L_b) + X^2AH^2 E/L_b). "
-        "It fails for one explorative policy and small E (part single), "
+        "It fails for one explorative policy as in eq. (4), for every E >= 3 (part single), "
         "and three steps of its proof are false: Lemma 17, and the parts auxiliary and rate.",
         r"|V^\pi(r',P')-V^\pi(r',\tilde P)|\le\tilde O\!\left(\sqrt{\tfrac{XAH^3}{L_b}}+\tfrac{X^2AH^2E}{L_b}\right)",
         parts=("sdp.lemma9.single", "sdp.lemma9.auxiliary", "sdp.lemma9.simulation", "sdp.lemma9.release", "sdp.lemma9.coefficient", "sdp.lemma9.cauchy", "sdp.lemma9.inverse_visits", "sdp.lemma9.variance", "sdp.lemma9.rate"),
@@ -314,74 +325,6 @@ REPAIRED = (
         reading=("the threshold of the elimination is twice the bound of sdp.lemma7.repaired", "the sum over stages is linear in the two terms of xi, so that each may have its own constant"),
         not_covered="the printed rate: up to logarithms this is O~(sqrt(X^2AH^4 K) + X^4AH^6 E), larger by sqrt(XH) in the first term; whether SDP-PE reaches sqrt(XAH^3 K) is not decided here. "
         "The regret is that of the mean over initial states; drawn initial states add a martingale. A privatizer that meets Assumption 4 for each release only, as printed: then B (H + 1) releases have chance 3 delta each to fail. " + _KNOWN,
-    ),
-)  # fmt: skip
-
-_MANY = {"n": "[100, inf)", "C": OPEN, "E": OPEN, "L": OPEN, "K": ONE, "delta": "(0, 1/180)"}
-_SHORT = ("L >= n*(n + 2)", "2*n*(n + 2) >= L", "K >= 12*n*(n + 2)", "1 > 24*E*log(8*K/delta)")
-_PRINTED = "C*(sqrt((n + 2)*2*2**3*log(8*K/delta)/L) + (n + 2)**2*2*2**2*E*log(8*K/delta)/L)"
-_CONTEXTS = {"n": ONE, "L": OPEN, "E": OPEN}
-_VANISHES = {"m": "[200, inf)", "q": ONE, "B": HALF}
-_HIT = {"w": "[0, 1]", "v": "[0, 1]"}
-_BAD = {"f": "[0, 1]", "u": "[0, 1]"}
-_POWER = "exp(L*log(1 - x))"
-SINGLE = (
-    Statement(
-        "sdp.lemma9.single", "statement", "The variance with one explorative policy", source("Lemma 9 with Algorithm 3, eq. 4", "sdp.lemma9"),
-        "For every privatizer that satisfies Assumption 4 and with eq. (4) as printed. A = H = 2, n contexts drawn uniformly at step 1, every action leads to state b, rewards zero. "
-        "All policies stay active, eq. (4) is infinite for each, and pi_ref may be the policy that always takes action 1; the policies that explore (x, 2) may take action 1 in all "
-        "other contexts. With n(n+2) <= L <= 2n(n+2), for E < 1/(24 iota), with probability at least 1/20 at least one context in 25 has (x, 2) seen in crude "
-        "and unseen in fine exploration; there the privatizer may make P~(b|x,2) = 1/3. The policy of action 2 and the reward of b are then off by more than 1/40, while the printed "
-        "bound tends to zero as n grows.",
-        r"C\Bigl(\sqrt{\tfrac{XAH^3\iota}{L}}+\tfrac{X^2AH^2E\iota}{L}\Bigr)\ge\tfrac1{40}",
-        (
-            Obligation("printed", make_claim(_MANY, f"{_PRINTED} >= 1/40", *_SHORT, integers=("n", "K")), "X = n + 2, A = H = 2",
-                       point(n="1000000", C="1", E="1/1000000000000", L="1099511627776", K="12000024000001", delta="1/200"),
-                       mutation=make_claim(_MANY, f"{_PRINTED} + 1/40 >= 1/40", *_SHORT, integers=("n", "K"))),
-            Obligation("seen", make_claim({"p": "(0, 1/2]", "m": HALF}, "-m*p >= m*log(1 - p)"), "(1 - p)^m <= exp(-m p): unseen in m episodes", have("-p - log(1 - p) >= 0", mono("p", 1, POSITIVE), positive(("m", 0))),
-                       {"p": "1/1000000", "m": "1000000"}),
-            Obligation("fifth", make_claim({"y": "(-inf, -1/4]"}, "1 - exp(y) >= 1/5"), "crude exploration: m = L/2 episodes, p = 1/(2n(n+2)), m p >= 1/4", mono("y", -1, RANGE),
-                       mutation=make_claim({"y": "(-inf, -1/4]"}, "1 - exp(y) >= 1/4")),
-            Obligation("other", make_claim({"y": "(-inf, -5]"}, "1/100 >= exp(y)"), "action 1 is unseen in a context: L/2 episodes, chance at least 1/(2n) each, and n >= 18", mono("y", -1, RANGE),
-                       mutation=make_claim({"y": "(-inf, -5]"}, "1/1000 >= exp(y)")),
-            Obligation("unseen", make_claim({"x": "(0, 1/2]", "L": "[0, inf)"}, f"{_POWER} >= 1 - L*x", integers=("L",)), "fine exploration: the auxiliary policy's chance of (x, 2) is x = p/2, L x <= 1/2",
-                       induct("L", POSITIVE, positive(("1 - x", 0))), {"x": "1/2", "L": "1"}),
-            Obligation("both", make_claim({}, "E(w*v) >= 9/100", "E(w) >= 1/5 - 1/100", "E(v) >= 1/2", random=_HIT, independent=[["w"], ["v"]]), "seen in crude exploration (with action 1 seen too), and unseen in fine exploration",
-                       expect([], have("E_w*E_v - E_w/2 >= 0", positive(("E_w", 1)), positive(("1", 2), ("1/2", 0)))),
-                       mutation=make_claim({}, "E(w*v) >= 1/10", "E(w) >= 1/5 - 1/100", "E(v) >= 1/2", random=_HIT, independent=[["w"], ["v"]])),
-            Obligation("often", make_claim({}, "E(u) >= 1/20", "E(f) >= 9/100", "1/25 + u >= f", random=_BAD), "f: the share of such contexts, u: it is more than 1/25", expect([("1/25 + u - f", positive(("1", 1)))], positive(("1", 0), ("1", 2))),
-                       mutation=make_claim({}, "E(u) >= 1/15", "E(f) >= 9/100", "1/25 + u >= f", random=_BAD)),
-            Obligation("error", make_claim({"E": OPEN, "f": "[1/25, 1]"}, "f*(1 - (E/4)/(E/4 + E/2)) > 1/40"), "released counts E/4 for b and E/2 for all other states together", mutation=make_claim({"E": OPEN, "f": "[1/25, 1]"}, "f*(1 - (E/4)/(E/4 + E/2)) > 1/30")),
-        ),
-        reading=(
-            "states: the contexts, b and one more, which is never reached; (x, 2, b) is outside W if and only if (x, 2) was seen, since released counts are within E of the true ones and 24 E iota < 1; there P'(b|x,2) = 1",
-            "crude counts are released with E/4 more for b, and for the other states together with E/2 more after action 2 and far less after action 1: then only action 1 maximises the crude chance of b in contexts where it was seen, so that of the 4(n+2) "
-            "policies of the mixture pi_0 just one takes action 2 in a context x",
-            "the reward sums are released as zero, so that all estimated values are zero and no policy is eliminated in any stage; a power of two lies between n(n+2) and 2n(n+2), and K >= 6 L reaches its stage",
-            "w: (x, 2) and (x, 1) are seen, at least P(seen) less P((x, 1) unseen); fine exploration is independent of it; the mean share of contexts is the chance for one",
-            "the point has one constant and the printed power of iota; none saves the bound (sdp.lemma9.single.every_constant); 1/20 is more than 9 delta",
-        ),
-        rests_on=("sdp.lemma9.single.every_constant",),
-        corrected_by="sdp.lemma9.repaired",
-        not_covered="other rules to break the ties in Algorithms 2 and 3, which the paper leaves open; larger E; explorative mixtures, which cover every pair (sdp.lemma17.mixture); an initial law that is not known",
-    ),
-    Statement(
-        "sdp.lemma9.single.every_constant", "project", "No constant and no power of iota saves the printed variance", source("Lemma 9 with Algorithm 3, eq. 4", "sdp.lemma9"),
-        "In the example of sdp.lemma9.single take E = 1/n^2 and 12 n(n+2) <= K <= 36 n^2, iota = log(8K/delta). For all C, p >= 1 the bound C iota^p (sqrt(XAH^3/L) + X^2AH^2 E/L) is below 1/40, and "
-        "24 E iota < 1, for every n with iota >= 16 (log C + p log(16 p)) and n >= 200^4 sqrt(288/delta).",
-        r"C\iota^p\Bigl(\sqrt{\tfrac{XAH^3}{L}}+\tfrac{X^2AH^2E}{L}\Bigr)<\tfrac1{40}",
-        (
-            Obligation("length", make_claim(_CONTEXTS, "36*n**2 >= 12*n*(n + 2)"), "there is such a K", witness={"n": "1", "L": "3", "E": "1"}),
-            Obligation("root", make_claim(_CONTEXTS, "16/n >= (n + 2)*2*2**3/L", "L >= n*(n + 2)"), "the first term, under the root", positive(("16/(n*L)", 0)), {"n": "1", "L": "3", "E": "1"}),
-            Obligation("second", make_claim(_CONTEXTS, "24*E >= (n + 2)**2*2*2**2*E/L", "L >= n*(n + 2)"), "the second term", positive(("8*E*(n + 2)/(n*L)", 0)), {"n": "1", "L": "3", "E": "1"}),
-            Obligation("vanishes", make_claim(_VANISHES, "1/40 > B*(4/m**2 + 24/m**8)", "q*m >= B", "m >= 200*q"), "m^4 = n, B = C iota^p, at most the eighth root q m of 288 n^2/delta >= 8K/delta by sdp.logarithms; q^8 = 288/delta",
-                       have("q*m*(4/m**2 + 24/m**8) >= B*(4/m**2 + 24/m**8)", positive(("4/m**2 + 24/m**8", 0)), positive(("1", 2), ("4/(200*m) + 24/(200*m**7)", 1))),
-                       mutation=make_claim(_VANISHES, "1/400 > B*(4/m**2 + 24/m**8)", "q*m >= B", "m >= 200*q")),
-            Obligation("small_error", make_claim(_VANISHES, "1 > 24*B/m**8", "q*m >= B", "m >= 200*q"), "24 E iota < 1, as iota <= B", positive(("24/m**8", 0), ("24/(200*m**7)", 1)),
-                       mutation=make_claim(_VANISHES, "1 > 24*B", "q*m >= B", "m >= 200*q")),
-        ),
-        ("sdp.logarithms",),
-        reading=("iota >= 1, so that sqrt(iota) and iota are at most iota^p",),
     ),
 )  # fmt: skip
 

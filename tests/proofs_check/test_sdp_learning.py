@@ -195,17 +195,32 @@ def test_failures_of_all_pairs_stay_below_delta(seed):
         assert sum(binomial_below(episodes, v, episodes * v / 2 - iota) for v in law) <= delta
 
 
+@pytest.mark.parametrize("visits", [1, 2, 3, 4, 5, 10, 100, 1001])
+def test_fair_coins_spread(visits):
+    """The chance that a sum of fair signs is at least half of its deviation, and its moments, exactly."""
+    law = [(2 * k - visits, math.comb(visits, k) / 2**visits) for k in range(visits + 1)]
+    assert sum(p for s, p in law if s * s >= visits / 4) >= 3 / 16
+    assert sum(p * s**2 for s, p in law) == pytest.approx(visits)
+    assert sum(p * s**4 for s, p in law) <= 3 * visits**2 + 1e-6
+
+
 def test_contexts_that_one_policy_leaves_unseen():
-    """The chances behind sdp.lemma9.single, computed for all allowed lengths of a few sizes."""
-    for n in (100, 300):
-        p = 1 / (2 * n * (n + 2))
-        other = (1 / n) * (1 - 1 / (2 * (n + 2)))
-        for length in (n * (n + 2), 2 * n * (n + 2)):
-            seen = 1 - (1 - p) ** (length // 2)
-            unseen = (1 - p / 2) ** length
-            assert seen >= 1 / 5
-            assert (1 - other) ** (length // 2) <= 1 / 100
-            assert (seen - 1 / 100) * unseen >= 9 / 100
+    """sdp.lemma9.single simulated: the error beats what is claimed, and grows against the printed bound."""
+    rng, ratios = np.random.default_rng(0), []
+    for n in (100, 1000, 10000):
+        length, error = 2000 * n**3, 3.0
+        iota = math.log(8 * 12 * length / 0.004)
+        estimates = []
+        for chance, episodes in ((1 / n, length), (5 / (4 * n * (n + 2)), length)):
+            visits = rng.binomial(episodes, chance, size=n)
+            hits = rng.binomial(visits, 0.5)
+            estimates.append((hits + error / (2 * (n + 2))) / (visits + error / 2))
+        off = abs(estimates[1] - estimates[0]).mean() / 2
+        assert off >= n / (4000 * math.sqrt(length))
+        printed = math.sqrt((n + 2) * 16 * iota / length) + 8 * (n + 2) ** 2 * error * iota / length
+        ratios.append(off / printed)
+    assert ratios[1] > 2 * ratios[0]
+    assert ratios[2] > 2 * ratios[1]
 
 
 def test_a_second_sample_falls_below_the_threshold():
