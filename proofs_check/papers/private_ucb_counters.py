@@ -109,6 +109,7 @@ def _small(delta: str) -> dict[str, str]:
     return {"S": "1", "A": "1", "H": "1", "eps": "1", "delta": delta}
 
 
+_EXPERIMENT = {"S": "6", "A": "2", "H": "20", "eps": "1"}
 _STEPS = {"n": "[0, inf)", "F": "[0, inf)", "G": "[0, inf)"}
 _SPREAD = "(sqrt(2/3)*sqrt(8*l*lam) + lam + l)"
 _RATIO = {"l": "(0, inf)", "lam": "(0, inf)"}
@@ -149,10 +150,12 @@ CENTRAL = (
     Statement(
         "ucb.lemma5_1.utility.printed", "statement", "The levels of the CENTRAL-PRIVATIZER, as printed", source("Lemma 5.1", "ucb.lemma5_1.utility"),
         "At K = 2 the probability that all counts are within the levels is (1 - exp(-E1/b))^(2SAH) (1 - exp(-E2/b))^(S^2AH). It is below 1 - delta "
-        "for S = A = H = 1 at delta = 1/1000 with natural logarithms, and at delta = 10^-6 with logarithms to base 2, or with log2 K and ln(6SAT/delta).",
+        "for S = A = H = 1 at delta = 1/1000 with natural logarithms, and at delta = 10^-6 with logarithms to base 2, or with log2 K and ln(6SAT/delta). For S = 6, A = 2, H = 20 "
+        "it is so at delta = 1/2.",
         r"P\ge1-\delta",
         (
             Obligation("natural", _printed("lemma5_1"), "the printed levels", point(**_small("1/1000")), mutation=_MENDED),
+            Obligation("paper", _printed("lemma5_1"), "the same at the sizes of the paper's experiment", point(**_EXPERIMENT, delta="1/2"), mutation=_MENDED),
             Obligation("base_two", _first_release(f"sqrt(8*{_ONE}/log(2))", f"sqrt(8*{_TWO}/log(2))"), "all logarithms to base 2",
                        point(**_small("1/1000000")), mutation=_MENDED),
             Obligation("mixed", _first_release(f"sqrt(8*{_ONE})", f"sqrt(8*{_TWO})"), "log2 K for the tree, the natural logarithm of 6SAT/delta",
@@ -211,10 +214,11 @@ LOCAL = (
     Statement(
         "ucb.lemma5_4.utility.printed", "statement", "The levels of the LOCAL-PRIVATIZER, as printed", source("Lemma 5.4", "ucb.lemma5_4.utility"),
         "At K = 2 the probability that all counts are within the levels is (1 - exp(-E1/b))^(2SAH) (1 - exp(-E2/b))^(S^2AH); it is below 1 - delta "
-        "for S = A = H = 1, delta = 10^-8 with natural logarithms, and for delta = 10^-14 with logarithms to base 2.",
+        "for S = A = H = 1, delta = 10^-8 with natural logarithms (for S = 6, A = 2, H = 20 at 10^-5), and for delta = 10^-14 with logarithms to base 2.",
         r"P\ge1-\delta",
         (
             Obligation("natural", _printed("lemma5_4"), "the printed levels", point(**_small("1/100000000")), mutation=_MENDED),
+            Obligation("paper", _printed("lemma5_4"), "the same at the sizes of the paper's experiment", point(**_EXPERIMENT, delta="1/100000"), mutation=_MENDED),
             Obligation("base_two", _first_release(f"sqrt(16*{_ONE}/log(2))", f"sqrt(16*{_TWO}/log(2))"), "the logarithm to base 2",
                        point(**_small("1/100000000000000")), mutation=_MENDED),
         ),

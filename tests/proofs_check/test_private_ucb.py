@@ -207,3 +207,58 @@ def test_a_negative_count_turns_the_step_round():
         broken += (true + noise) @ kept > (true + noise) @ best
         assert (true + noise) @ kept <= true @ best + 3 * 2 * 1
     assert broken
+
+
+def bonus_value(plays, log_term):
+    """Q~ at S = H = 1 where N~ = C~ = plays and E1 = E2 = 1, from Algorithm 2's own formulas."""
+    n = max(1, plays + 1)
+    beta = log_term / math.sqrt(n) + 3 / n
+    return min(1, max(0, plays / n - beta - (log_term / math.sqrt(n) + 3 / n)))
+
+
+@pytest.mark.parametrize("ties", [0, 1])
+def test_all_ones_keep_value_iteration_at_the_bad_action_half_the_time(ties):
+    """Exact counts, all costs 1: whatever the tie rule, the good action 0 is not preferred for long."""
+    episodes = 3000
+    log_term = math.sqrt(2 * math.log(8 * episodes / 0.5))
+    plays = [0, 0]
+    for _ in range(episodes):
+        values = [bonus_value(x, log_term) for x in plays]
+        plays[ties if values[0] == values[1] else values.index(min(values))] += 1
+    assert plays[0] <= (2 * log_term + 8) ** 2 + plays[1] + 1
+
+
+def test_false_counts_keep_value_iteration_at_the_bad_action():
+    log_term = math.sqrt(2 * math.log(8 * 3000 / 0.5))
+    assert bonus_value(10**6, log_term) > bonus_value(0, log_term) == 0
+
+
+def test_all_ones_keep_policy_optimisation_symmetric():
+    """Swapping the two actions of a run with all costs 1 swaps its policies: their masses add up to K."""
+    episodes, rng = 200, np.random.default_rng(5)
+    eta = math.sqrt(2 * math.log(2) / episodes)
+    log_term = math.sqrt(2 * math.log(8 * episodes / 0.5))
+
+    def mass(actions):
+        totals, plays, bad = [0.0, 0.0], [0, 0], 0.0
+        for a in actions:
+            ratio = math.exp(eta * (totals[0] - totals[1]))
+            bad += ratio / (1 + ratio)
+            for i in (0, 1):
+                # a smaller bonus than the printed one, so that values are above 0 within few episodes
+                totals[i] += bonus_value(plays[i], log_term / 20)
+            plays[a] += 1
+        return bad
+
+    for _ in range(20):
+        actions = rng.integers(0, 2, episodes)
+        assert mass(actions) + mass(1 - actions) == pytest.approx(episodes)
+
+
+@pytest.mark.parametrize(("short", "holds"), [(0.3, False), (0.0, True)])
+def test_equation_18_depends_on_the_costs_seen(short, holds):
+    """H = 2: the gap at s_2 is 3 Lc/sqrt(n) plus what the seen costs fall short, b_2 twice the bonuses."""
+    lc, n = 5.0, 10**8
+    gap, b1, b2 = (3 + short) * lc / math.sqrt(n), 1e-3 * lc / math.sqrt(n), 6 * lc / math.sqrt(n)
+    chi = -gap
+    assert (3 * (chi + b1 + b2) >= 1.5 * (chi + b1) + 2.25 * b2) is holds
