@@ -16,8 +16,8 @@ from audits.pairs import Pair
 
 __all__ = ["BLOCKS", "POWER", "PROBES", "SEARCH", "MechanismError", "Sampler", "draw", "generator", "outputs"]
 
-BLOCKS, PROBES, POWER, SEARCH = 0, 1, 2, 3
-"""The streams of a seed: the samples, the checks of the mechanism, the reference pair, a search."""
+BLOCKS, PROBES, POWER, SEARCH, PAIRS = range(5)
+"""The streams of a seed: samples, checks of the mechanism, the reference pair, a search, several pairs."""
 AGAIN = 100
 """A mechanism that raised is called so many times more, to say how often it does."""
 

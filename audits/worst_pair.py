@@ -1,0 +1,257 @@
+"""Many candidate pairs: find the one that gives most away and audit it, or audit each at a share of alpha.
+
+The search spends samples of its own and only chooses; the audit of the chosen pair draws fresh ones and has
+all of alpha. Proofs: docs/notes/audit_pairs.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.blocks import draw_blocks
+from audits.callables import Auditable, Mechanism, MechanismError, as_mechanism
+from audits.curves import CurvePoint, PrivacyCurve, curve_points
+from audits.evidence import Evidence, Verdict
+from audits.layout import Layout
+from audits.pairs import Pair
+from audits.probing import look
+from audits.runner import BUDGET, audit
+from audits.sampling import PAIRS, SEARCH
+from audits.scores import Score
+from audits.tails import LEVELS
+from audits.trial import run_trial
+
+__all__ = ["audit_each", "audit_worst"]
+
+SHARE = 0.2
+"""The share of the budget that a search spends."""
+FEWEST = 128
+"""A round of the search draws at least so many samples on each pair left: learned scores need some."""
+
+
+def audit_worst(
+    claim: str,
+    curve: PrivacyCurve,
+    sampler: Auditable,
+    pairs: Sequence[Pair],
+    scores: Sequence[Score] | None = None,
+    *,
+    seed: int,
+    delta: float = 0.0,
+    alpha: float = 0.01,
+    budget: int = BUDGET,
+    share: float = SHARE,
+    sharpen: bool = False,
+    executor: Executor | None = None,
+    replay: Mapping[str, Any] | None = None,
+) -> Evidence:
+    """Find the pair that gives most away, then audit it with fresh samples at the full level.
+
+    The search is by successive halving: each round spends an equal part of ``share * budget`` on the pairs
+    left, and the half with the larger estimated evidence stays. A bad search costs power, never soundness.
+    A claim that is not refuted is not refuted on the chosen pair; of the others nothing is said.
+
+    Args:
+        claim, curve, sampler, scores, seed, delta, alpha, sharpen, executor, replay: as for `audit`.
+        pairs: the candidates, at least one.
+        budget: the most samples, those of the search included.
+        share: of the budget for the search, in (0, 1).
+
+    Returns:
+        Evidence whose ``samples`` include those of the search; ``replay["search"]`` says what it did.
+
+    Raises:
+        MechanismError, ValueError: as for `audit`; no pairs, or a budget too small for so many.
+
+    >>> from accountant.notions import PureDP
+    >>> from audits.neighbours import Distance, vector_pairs
+    >>> def careless(values, n, rng):
+    ...     return values.sum() + rng.laplace(0, 2.0, n)
+    >>> pairs = vector_pairs(5, Distance.ALL)
+    >>> audit_worst("sum", PureDP(0.5), careless, pairs, seed=0).pair in ("all above", "all below")
+    True
+    """
+    _check(pairs, share)
+    hunt = _Hunt(as_mechanism(sampler), tuple(scores) if scores is not None else None, seed, executor)
+    points = curve_points(curve, delta, curve.epsilon(delta).upper)
+    winner, spent = hunt.best(pairs, points, int(share * budget))
+    found = audit(
+        claim,
+        curve,
+        hunt.made,
+        pairs[winner],
+        scores,
+        seed=seed,
+        delta=delta,
+        alpha=alpha,
+        budget=budget - spent,
+        sharpen=sharpen,
+        executor=executor,
+        replay={
+            **(replay or {}),
+            "budget": budget,
+            "search": {"pairs": len(pairs), "winner": winner, "samples": spent, "share": share},
+        },
+    )
+    return replace(found, samples=found.samples + spent)
+
+
+def audit_each(
+    claim: str,
+    curve: PrivacyCurve,
+    sampler: Auditable,
+    pairs: Sequence[Pair],
+    scores: Sequence[Score] | None = None,
+    *,
+    seed: int,
+    delta: float = 0.0,
+    alpha: float = 0.01,
+    budget: int = BUDGET,
+    sharpen: bool = False,
+    executor: Executor | None = None,
+    replay: Mapping[str, Any] | None = None,
+) -> Evidence:
+    """Audit every pair, each at an equal share of alpha and of the budget, until one is refuted.
+
+    The claim is violated if it is on one pair, and consistent only if it is on all of them.
+
+    Args:
+        claim, curve, sampler, scores, seed, delta, alpha, sharpen, executor, replay: as for `audit`.
+        pairs: at least one.
+        budget: the most samples on all pairs together.
+
+    Returns:
+        The evidence on the pair that speaks loudest, with ``epsilon_lower`` the largest of all,
+        ``would_have_seen`` the largest of all, ``samples`` those of all, and the e-value of all together.
+
+    Raises:
+        MechanismError, ValueError: as for `audit`; no pairs, or a budget of less than one sample for each.
+    """
+    _check(pairs, SHARE)
+    found: list[Evidence] = []
+    for place, pair in enumerate(pairs):
+        found.append(
+            audit(
+                claim,
+                curve,
+                sampler,
+                pair,
+                scores,
+                seed=_child(seed, PAIRS, place),
+                delta=delta,
+                alpha=alpha / len(pairs),
+                budget=budget // len(pairs),
+                sharpen=sharpen,
+                executor=executor,
+                replay={**(replay or {}), "budget": budget, "each": len(pairs)},
+            )
+        )
+        if found[-1].verdict is Verdict.VIOLATION and not sharpen:
+            break
+    return _united(found, len(pairs), alpha, seed)
+
+
+def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> Evidence:
+    violated = any(evidence.verdict is Verdict.VIOLATION for evidence in found)
+    loudest = max(found, key=lambda e: (e.verdict is Verdict.VIOLATION, e.e_value, e.epsilon_lower))
+    all_consistent = all(evidence.verdict is Verdict.CONSISTENT for evidence in found)
+    unseen = [math.inf if e.would_have_seen is None else e.would_have_seen for e in found]
+    return replace(
+        loudest,
+        verdict=loudest.verdict if violated or all_consistent else Verdict.INCONCLUSIVE,
+        epsilon_lower=max(evidence.epsilon_lower for evidence in found),
+        would_have_seen=None if violated else max(unseen),
+        samples=sum(evidence.samples for evidence in found),
+        e_value=loudest.e_value / pairs,
+        alpha=alpha,
+        confidence=1 - alpha,
+        seed=seed,
+    )
+
+
+def _check(pairs: Sequence[Pair], share: float) -> None:
+    if not pairs:
+        raise ValueError("pairs: there must be at least one")
+    if not 0 < share < 1:
+        raise ValueError(f"share ({share!r}) must be in (0, 1)")
+
+
+def _child(seed: int, *place: int) -> int:
+    """A seed of 128 bits for a place in the tree of the audit's seed."""
+    state = np.random.SeedSequence(seed, spawn_key=place).generate_state(2, np.uint64)
+    return (int(state[0]) << 64) | int(state[1])
+
+
+@dataclass(frozen=True)
+class _Hunt:
+    """What all rounds of a search share."""
+
+    made: Mechanism
+    scores: tuple[Score, ...] | None
+    seed: int
+    executor: Executor | None
+
+    def best(self, pairs: Sequence[Pair], points: tuple[CurvePoint, ...], budget: int) -> tuple[int, int]:
+        """The place of the pair that is left in the end, and how many samples that took."""
+        left = list(range(len(pairs)))
+        rounds = math.ceil(math.log2(len(pairs)))
+        if rounds and budget // (rounds * len(pairs)) < FEWEST:
+            raise ValueError(
+                f"budget: the search's share ({budget}) must be at least {FEWEST * rounds * len(pairs)}"
+                f" samples for {len(pairs)} pairs"
+            )
+        streams = [_Stream(self, pair, points, _child(self.seed, SEARCH, i)) for i, pair in enumerate(pairs)]
+        spent = 0
+        for step in range(rounds):
+            size = budget // (rounds * len(left))
+            for place in left:
+                streams[place].extend(step, size)
+                spent += size
+            ranked = sorted(left, key=lambda place: -_evidence(streams[place].counts, points))
+            left = ranked[: (len(left) + 1) // 2]
+        return left[0], spent
+
+
+class _Stream:
+    """The samples that a search has spent on one pair."""
+
+    def __init__(self, hunt: _Hunt, pair: Pair, points: tuple[CurvePoint, ...], seed: int) -> None:
+        self._hunt, self._pair, self._points, self._seed = hunt, pair, points, seed
+        self._layout: Layout | None = None
+        self.counts: NDArray[np.int64] = np.zeros((1, LEVELS.size, 3, 3), np.int64)
+
+    def extend(self, step: int, size: int) -> None:
+        """Bet on ``size`` fresh samples and add up the counts."""
+        try:
+            if self._layout is None:
+                self._layout = look(self._hunt.made, self._pair, self._seed)
+            blocks = draw_blocks(
+                self._hunt.made, self._pair, _child(self._seed, step), size, self._hunt.executor, self._layout
+            )
+            scores = self._hunt.scores or self._layout.scores()
+            self.counts = self.counts + run_trial(self._points, blocks, scores, 0.5, sharpen=True).counts
+        except MechanismError as failure:
+            raise MechanismError(f"{failure} (pair: {self._pair.description})") from failure
+
+
+def _evidence(counts: NDArray[np.int64], points: tuple[CurvePoint, ...]) -> float:
+    """The largest excess of any tail over what the claim allows, in estimated standard deviations.
+
+    Scores may differ in number between pairs, not in meaning: the largest over all of them is taken.
+    """
+    won, lost = counts[..., 0].astype(float), counts[..., 1].astype(float)
+    sampled = counts.sum(axis=-1)
+    paid = np.array([0.5, 0.5, 1.0]) * sampled
+    excess = [
+        (won - math.exp(p.epsilon) * lost - p.delta * paid)
+        / np.sqrt(won + math.exp(2 * p.epsilon) * lost + 1)
+        for p in points
+    ]
+    return float(np.max(excess))

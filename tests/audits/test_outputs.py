@@ -1,0 +1,163 @@
+"""Outputs of every kind: one text and one token each, the same columns however a block is stored."""
+
+from __future__ import annotations
+
+import enum
+import math
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audits.encoding import COLUMNS, Raised, UnreadableOutputError, canonical_text, cells, features, tokens
+from audits.layout import Layout
+from audits.outputs import as_block, digest, joined, nan_count, of_objects, same
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+@dataclass
+class Point:
+    x: float
+    label: str | None
+
+
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=4), st.binary(max_size=3),
+    st.just(Raised("ValueError")), st.just(Colour.RED), st.builds(Point, st.floats(), st.none()),
+)  # fmt: skip
+OUTPUTS = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.tuples(inner, inner),
+        st.dictionaries(st.text(max_size=2), inner, max_size=2),
+        st.frozensets(st.integers(), max_size=3),
+    ),
+    max_leaves=8,
+)
+NUMBERS = st.one_of(st.floats(), st.integers(-(2**53), 2**53))
+
+
+@given(st.lists(OUTPUTS, min_size=1, max_size=4))
+def test_every_output_has_a_text_a_token_and_finite_columns(outputs):
+    block = of_objects(outputs)
+    laid_out = features(block, 6)
+    assert laid_out.shape == (len(outputs), 1 + COLUMNS * 6)
+    assert np.isfinite(laid_out).all()
+    assert np.abs(laid_out).max() <= 1e300
+    assert (tokens(block) < 2**53).all()
+    assert [canonical_text(x) for x in outputs] == [canonical_text(x) for x in outputs]
+
+
+@given(st.lists(NUMBERS, min_size=1, max_size=5))
+def test_numbers_are_encoded_alike_in_an_array_and_alone(values):
+    array, alone = as_block(values), of_objects(values)
+    np.testing.assert_array_equal(features(array, 2), features(alone, 2))
+    np.testing.assert_array_equal(tokens(array), tokens(alone))
+    assert same(array, alone)
+
+
+@given(st.lists(st.lists(st.floats(), min_size=4, max_size=4), min_size=1, max_size=4), st.integers(1, 9))
+def test_arrays_are_encoded_alike_in_a_block_and_alone(rows, width):
+    block = np.array(rows).reshape(-1, 2, 2)
+    alone = of_objects([row.tolist() for row in block])
+    np.testing.assert_array_equal(features(block, width), features(alone, width))
+    np.testing.assert_array_equal(tokens(block), tokens(alone))
+
+
+@given(OUTPUTS, OUTPUTS)
+def test_equal_texts_have_equal_cells(one, other):
+    if canonical_text(one) == canonical_text(other):
+        assert repr(list(cells(one))) == repr(list(cells(other)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("1", 1), (None, "none"), ((1, 2), (2, 1)), ([], None), (0.0, -0.0), ("a,b", ["a", "b"]), (b"a", "a"),
+        (2**53, 2**53 + 1), ({"a": 1}, {"a": 2}), (math.inf, -math.inf), (0.1, np.nextafter(0.1, 1)),
+        (["a", "b"], ['a","b']), (Raised("A"), Raised("B")), (1j, 1), ([[1], 2], [1, [2]]),
+    ],
+)  # fmt: skip
+def test_different_outputs_have_different_tokens(one, other):
+    first, second = tokens(of_objects([one, other]))[:, 0]
+    assert first != second
+
+
+def test_what_counts_as_the_same_output():
+    for one, other in (
+        (1, 1.0),
+        (True, 1),
+        ((1, 2), np.array([1.0, 2.0])),
+        ({3, 1}, {1, 3}),
+        (np.float32(0.5), 0.5),
+    ):
+        assert canonical_text(one) == canonical_text(other)
+    assert canonical_text({"b": 1, "a": 2}) == canonical_text({"a": 2, "b": 1})
+
+
+def test_tokens_are_the_same_in_another_process():
+    code = "import numpy as np; from audits.encoding import tokens; print(int(tokens(np.array(['abort']))[0, 0]))"
+    there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert int(there) == tokens(np.array(["abort"]))[0, 0]
+
+
+def test_an_object_without_a_text_is_named():
+    with pytest.raises(UnreadableOutputError, match="type object has no canonical text"):
+        canonical_text([1, object()])
+
+
+@pytest.mark.parametrize(
+    ("returned", "kind", "shape"),
+    [
+        ([1, 2], "i", (2,)), ([1, 2.5], "f", (2,)), ([True, False], "b", (2,)), ([[1, 2], [3, 4]], "i", (2, 2)),
+        ([(1.0, 2.0), np.array([1, 2])], "f", (2, 2)), ([1.0, None], "O", (2,)), (["a", "b"], "O", (2,)),
+        (np.array(["a", "b"]), "O", (2,)), ([[1], [1, 2]], "O", (2,)), ([1, "a"], "O", (2,)),
+        ([2**60 + 1, 0.5], "O", (2,)), ([[], []], "O", (2,)), (np.zeros((2, 0)), "O", (2,)),
+        ([None, None], "O", (2,)), ([10**400, 1.0], "O", (2,)), ([1e300, 0.5], "f", (2,)),
+    ],
+)  # fmt: skip
+def test_a_block_is_an_array_of_numbers_where_that_changes_nothing(returned, kind, shape):
+    block = as_block(returned)
+    assert (block.dtype.kind, block.shape) == (kind, shape)
+
+
+@pytest.mark.parametrize(
+    "returned", [None, 1.0, "ab", np.float64(1), (x for x in (1, 2)), np.ma.masked_array([1, 2])]
+)
+def test_what_is_no_row_of_outputs_is_refused(returned):
+    with pytest.raises(TypeError, match="outputs"):
+        as_block(returned)
+
+
+def test_blocks_of_different_kinds_are_joined_row_by_row():
+    whole = joined([np.array([1.0]), as_block(["a", None]), np.array([[1, 2]])])
+    assert [canonical_text(row) for row in whole] == ["1", '"a"', "none", "[1,2]"]
+    assert digest(whole) == digest(whole.copy()) != digest(whole[::-1])
+    assert not same(whole, whole[:2])
+
+
+def test_nan_is_counted_by_output():
+    assert nan_count(np.array([[np.nan, np.nan], [1, 2]])) == 1
+    assert nan_count(as_block([{"a": [math.nan]}, "nan", None])) == 1
+    assert nan_count(np.array([1, 2])) == 0
+
+
+def test_a_layout_puts_a_constant_in_the_place_of_what_the_probe_did_not_see():
+    layout = Layout.of([np.array([[1.0, 2.0]])])
+    settled = layout.settled(as_block([[1, 2], None, [1, 2, 3], "ab"]))
+    assert settled.tolist() == [[1, 2], [30, 30], [30, 30], [30, 30]]
+    assert layout.width == 2
+
+
+def test_a_layout_follows_the_longest_output_of_the_probe():
+    layout = Layout.of([as_block([[1], [1, 2, 3]]), np.array([1.0])])
+    assert (layout.plain, layout.cells, layout.width) == (False, 4, 1 + COLUMNS * 4)
+    assert Layout.of([np.array([1.0])], nan=True).plain is False
