@@ -51,7 +51,7 @@ GAUSSIAN = Statement(
         Obligation("composed", make_claim(_GAUSSIAN, "(s*sqrt(T)/sigma)**2 == T*(s/sigma)**2"),
                    "T answers of mu_i = s/sigma each", witness=dict.fromkeys(_GAUSSIAN, "2")),
     ),
-    ("classic.gaussian_profile", "classic.gaussian_composition"),
+    ("classic.gaussian_profile", "classic.adaptive_gaussians"),
     not_covered="that the answers have the sensitivity given; noise drawn in floating point",
 )  # fmt: skip
 

@@ -145,6 +145,7 @@ REPLACED_GAUSSIAN = Statement(
     not_covered="the numerical masses, whose errors are bounded where they stand; noise drawn in floating point",
 )  # fmt: skip
 
+_LINE = "(-inf, inf)"
 _ENDS = dict.fromkeys(("lo", "hi", "h", "l", "alpha"), "[0, inf)")
 _TESTED = {"r": "[0, inf)", "u": "[0, 1]"}
 _BETWEEN = ("r >= lo", "hi >= r", "h >= hi - alpha", "l >= lo - alpha", "E(r) == 1")
@@ -174,7 +175,6 @@ BOUNDED_RANGE = Statement(
                           positive(("l-h", 4), ("1", 5))),
                    mutation=make_claim(_ENDS, f"999/1000*{_LARGEST}", *_BETWEEN, random=_TESTED)),
     ),
-    (_COMPOSED,),
     reading=("lo = e^(t-epsilon), hi = e^t; h and l are (hi - alpha)_+ and (lo - alpha)_+, and (hi-1)/(hi-lo), (1-lo)/(hi-lo) the masses of the two points under Q",),
     not_covered="composition of mechanisms known to share one t, or chosen in advance, where less is lost (arXiv:1909.13830)",
 )  # fmt: skip
@@ -195,7 +195,6 @@ EXPONENTIAL = Statement(
                    {"leaf": "positive", "multipliers": [[["/", "e", ["*", "2", "D"]], 0], [["/", "e", ["*", "2", "D"]], 1]]},
                    {"e": "1", "D": "1", "u": "1", "v": "0"}),
     ),
-    ("classic.bounded_range",),
     reading=("the logarithm of a normalising sum does not depend on the outcome: it cancels in the difference of two losses",),
     not_covered="other exponents than epsilon u/(2 Delta); noise drawn by a sampler that is not exact",
 )  # fmt: skip
@@ -233,7 +232,6 @@ VISIBLE = Statement(
         Obligation("scaled", make_claim({"w": "(0, 1]", "p": "[0, inf)", "q": "[0, inf)", "alpha": "[0, inf)"}, "w*p - alpha*(w*q) == w*(p - alpha*q)"),
                    "each branch's density, so each positive part", witness={"w": "1/2", "p": "3", "q": "1", "alpha": "1"}),
     ),
-    (_COMPOSED,),
     reading=("a disjoint union of finitely many pairs: its integral is their sum, and what is drawn is a part of the output",),
     not_covered="coins that only records present in the data have, when they are shown: under add/remove these lose infinitely with the coin's probability",
 )  # fmt: skip
@@ -252,9 +250,21 @@ SHIFTS = Statement(
                    make_claim({"n": "[1, inf)", "x": "[1, inf)", "c": "(0, inf)", "p": "(0, 1)"},
                               "(c*((n-x+1)/x))*(p/(1-p)) == c*((n+1-x)*p/(x*(1-p)))"),
                    "c the mass of x - 1: that of x is it times (n - x + 1)/x times the odds", witness={"n": "4", "x": "2", "c": "1", "p": "1/2"}),
+        Obligation("binomial_falls", make_claim({"n": "[1, inf)", "x": "[1, inf)", "h": "[0, inf)"}, "(n-x+1)/x >= (n-x-h+1)/(x+h)"),
+                   "that ratio falls with x: the law is log-concave", None, {"n": "4", "x": "2", "h": "0"}),
+        Obligation("concave", make_claim({"w": "[0, 1]"} | dict.fromkeys("ABFG", _LINE), "F + G >= A + B", "F >= (1-w)*A + w*B", "G >= w*A + (1-w)*B"),
+                   "A, F, G, B: the logarithms of the law at x - d, x, y - d, y, x < y, w = d/(y - x + d): the ratio f(x)/f(x-d) falls with x",
+                   positive(("1", 0), ("1", 1)), {"w": "1/2", "A": "1", "B": "1", "F": "1", "G": "1"}),
+        Obligation("event", make_claim({}, "E(a*e) >= E(x*e)", "a*e >= 0", "a*e >= e", random={"a": "[0, 1]", "x": "[0, 1]", "e": _LINE}),
+                   "e: f less alpha times f shifted by d', a: whether that is positive, x: any event", expect([("(a - x)*e", positive(("1 - x", 0), ("x", 1)))], positive(("1", 2))),
+                   mutation=make_claim({}, "999/1000*E(a*e) >= E(x*e)", "a*e >= 0", "a*e >= e", random={"a": "[0, 1]", "x": "[0, 1]", "e": _LINE})),
+        Obligation("further", make_claim({"alpha": "[0, inf)"} | dict.fromkeys("cst", "[0, 1]"), "c - alpha*s >= c - alpha*t", "t >= s"),
+                   "c the mass of a lower set, t and s those of the set moved down by d' and by d: the further shift tells more", positive(("alpha", 0)), {"alpha": "1", "c": "1", "s": "1/2", "t": "1/2"}),
     ),
-    (_COMPOSED,),
-    ("the most powerful tests between two shifts of a log-concave law are thresholds (Neyman and Pearson); the power of a threshold grows with the shift",),
+    reading=("x and y - d are the means of x - d and y with the weights 1 - w, w and w, 1 - w, so that f(x-d) f(y) <= f(x) f(y-d) for x < y (0 at the left where f vanishes)",
+             "so the points where f(x) is at least alpha f(x-d'), but for points where both vanish, make a lower set U; U moved down by d lies in U moved down by d'",
+             "H_alpha at d' is the excess of U there, at most the excess of U at d, at most H_alpha at d; the other order of the pair, and negative shifts of a symmetric law, by reflection",
+             "-|x| and -x^2 are concave; a law on the whole numbers is log-concave if the ratio of neighbouring masses falls"),
     not_covered="noise drawn by a sampler that is not exact",
 )  # fmt: skip
 
