@@ -125,8 +125,8 @@ LEMMA13 = (
         reading=(
             "F is the sum of log y_i over the charged coordinates: at most 0, and finite for the uniform mixture, so that it has a least upper bound F*; take a mixture with F >= F* - s t/2, "
             "s to be chosen. No maximiser is needed: nothing here rests on compactness or continuity",
-            "moving it by a share s towards a member x changes F by the sum of log(1 + s z_i), z_i = x_i/y_i - 1, which is then at most s t/2; D is the sum of the z_i, C twice the sum of their squares",
-            "by bounded, if s t/2 <= 1, the z_i lie between -1 and M = exp(1 - F*) for every such mixture and member; b = 1/(2M + 2) makes |s z_i| < 1/2, and C <= 2 m d (M + 1)^2 =: C: s depends on neither",
+            "moving it by a share s towards a member x changes F by the sum of log(1 + s z_i), z_i = x_i/y_i - 1, which is then at most s t/2; D is the sum of the z_i, C a bound on twice the sum of their squares",
+            "let t <= 1 and s <= 1: by bounded the z_i lie between -1 and M = exp(1 - F*), for every such mixture and member; b = 1/(2M + 2) makes |s z_i| < 1/2 for s <= b, and C may be 2 m d (M + 1)^2: s depends on neither mixture nor member",
             "the infimum is a number below m d + t for every t > 0, so at most m d",
         ),
         not_covered="that some mixture attains m d (sdp.lemma13.attained); sets with infinitely many members",
