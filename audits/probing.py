@@ -52,6 +52,9 @@ def check_randomness(sampler: Auditable, pair: Pair, seed: int) -> Layout:
     layout = Layout.of([call[0] for call in calls], nan=made.nan == "token")
     for label in (0, 1):
         if made.seeded:
+            outputs(
+                made, pair, 1 - label, 1, generator(seed, PROBES, SAMPLES, 2)
+            )  # an odd number of calls later
             _check_repeats(calls[label], _called(made, pair, label, seed))
         if _varies(made, pair, label, seed):
             _check_independence(made, pair, label, seed, layout)

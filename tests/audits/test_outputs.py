@@ -104,7 +104,9 @@ def test_what_counts_as_the_same_output():
 
 
 def test_tokens_are_the_same_in_another_process():
-    code = "import numpy as np; from audits.encoding import tokens; print(int(tokens(np.array(['abort']))[0, 0]))"
+    code = (
+        "import numpy as n; from audits.encoding import tokens; print(int(tokens(n.array(['abort']))[0, 0]))"
+    )
     there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert int(there) == tokens(np.array(["abort"]))[0, 0]
 
@@ -117,7 +119,8 @@ def test_an_object_without_a_text_is_named():
 @pytest.mark.parametrize(
     ("returned", "kind", "shape"),
     [
-        ([1, 2], "i", (2,)), ([1, 2.5], "f", (2,)), ([True, False], "b", (2,)), ([[1, 2], [3, 4]], "i", (2, 2)),
+        ([1, 2], "i", (2,)), ([1, 2.5], "f", (2,)), ([True, False], "b", (2,)),
+        ([[1, 2], [3, 4]], "i", (2, 2)),
         ([(1.0, 2.0), np.array([1, 2])], "f", (2, 2)), ([1.0, None], "O", (2,)), (["a", "b"], "O", (2,)),
         (np.array(["a", "b"]), "O", (2,)), ([[1], [1, 2]], "O", (2,)), ([1, "a"], "O", (2,)),
         ([2**60 + 1, 0.5], "O", (2,)), ([[], []], "O", (2,)), (np.zeros((2, 0)), "O", (2,)),

@@ -1,0 +1,295 @@
+"""Whatever is audited: a sound answer, a violation that is one, or an error that says what is wrong."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from accountant.notions import ApproxDP, PureDP
+from audits.blocks import draw_blocks
+from audits.callables import Mechanism, as_mechanism, each, mechanism
+from audits.curves import CurvePoint
+from audits.evidence import Verdict
+from audits.pairs import Pair
+from audits.probing import check_randomness
+from audits.runner import audit
+from audits.sampling import MechanismError
+from audits.trial import VERDICT, run_trial
+
+BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
+CLAIM = PureDP(1.0)
+CHANCE = 1 / (1 + math.exp(-1.0))
+"""Of the truth in a randomised response that is exactly 1-DP."""
+
+
+def respond(value, rng):
+    return int(value if rng.random() < CHANCE else 1 - value)
+
+
+def careless(value, rng):
+    return int(value if rng.random() < 0.95 else 1 - value)
+
+
+FORMS = {
+    "number": lambda bit: bit,
+    "text": lambda bit: ("no", "yes")[bit],
+    "abort": lambda bit: (None, 1.5)[bit],
+    "ragged": lambda bit: [7.0] * (1 + bit),
+    "nested": lambda bit: {"answer": (bit, [None])},
+    "tuple of both": lambda bit: ("a", float(bit)),
+    "bytes": lambda bit: bytes([bit]),
+    "set": lambda bit: {bit},
+    "infinite": lambda bit: (math.inf, 0.0)[bit],
+    "array": lambda bit: np.array([[bit, 1], [2, 3]]),
+}
+
+
+def formed(response, form):
+    return lambda value, rng: FORMS[form](response(value, rng))
+
+
+def audited(function, budget=1500, seed=0, claim=CLAIM, **options):
+    return audit("claim", claim, function, BITS, seed=seed, budget=budget, **options)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_output_of_any_kind_is_audited(form):
+    assert audited(formed(respond, form)).verdict is not Verdict.VIOLATION
+    assert audited(formed(careless, form)).verdict is Verdict.VIOLATION
+
+
+@pytest.mark.parametrize("form", ["text", "ragged", "abort"])
+def test_level_on_randomised_responses_that_are_exact_in_any_form(form):
+    """150 runs of 400 samples at level 0.05: at most 18 alarms, the 99.9% quantile."""
+    alarms, runs, alpha = 0, 150, 0.05
+    for seed in range(runs):
+
+        def drawn(value, n, rng):
+            told = rng.random(n) < CHANCE
+            return [FORMS[form](int(bit)) for bit in np.where(told, value, 1 - value)]
+
+        if seed == 0:
+            layout = check_randomness(drawn, BITS, 0)
+        blocks = draw_blocks(drawn, BITS, seed, 400, None, layout)
+        trial = run_trial((CurvePoint(1.0, 0.0),), blocks, layout.scores(), alpha / VERDICT)
+        alarms += trial.refuted
+    assert alarms <= 18
+
+
+def test_scalar_and_vectorised_are_told_apart_by_their_arguments():
+    assert as_mechanism(respond).function.function is respond
+
+    def vector(value, n, rng, *, scale=1.0):
+        return value + scale * rng.laplace(size=n)
+
+    assert mechanism(vector).function is vector
+    assert mechanism(functools.partial(vector, scale=2.0)).function.func is vector
+    assert mechanism(lambda value, rng, sharpness=3: value).function(0, 2, None) == [0, 0]
+    with pytest.raises(MechanismError, match="takes 1 arguments"):
+        mechanism(lambda value: value)
+    with pytest.raises(MechanismError, match="must be callable"):
+        as_mechanism(3)
+
+    class Ours:
+        def sample(self, data, n, rng):
+            return data + rng.laplace(size=n)
+
+    assert audited(Ours()).verdict is not Verdict.VIOLATION
+    with pytest.raises(ValueError, match=r"nan \('drop'\) must be one of: error, token"):
+        Mechanism(vector, nan="drop")
+
+
+# What does not look like sampling at all
+
+
+def constant(_value, n, _rng):
+    return np.ones(n)
+
+
+def reveals(value, n, _rng):
+    return np.full(n, value)
+
+
+@pytest.mark.parametrize("function", [constant, lambda v, rng: "same", lambda v, rng: [None, 3]])
+def test_a_constant_is_private_and_not_refuted(function):
+    assert audited(function).verdict is Verdict.CONSISTENT
+
+
+@pytest.mark.parametrize(
+    "function", [reveals, lambda v, rng: ["n", "y"][int(v)], lambda v, rng: [1] * int(1 + v)]
+)
+def test_a_deterministic_function_that_differs_on_the_pair_is_a_violation(function):
+    found = audited(function, sharpen=True)
+    assert found.verdict is Verdict.VIOLATION
+    assert found.epsilon_lower > 3
+    assert audited(function, 20_000, claim=ApproxDP(5.0, 0.5), delta=0.5).verdict is Verdict.VIOLATION
+
+
+def test_a_seed_of_its_own_looks_deterministic_where_calls_give_one_output():
+    noisy = each(lambda value, rng: value + np.random.default_rng(3).laplace())
+    assert audited(noisy).verdict is Verdict.VIOLATION
+
+
+def rows_of_its_own_seed(value, n, _rng):
+    return value + np.random.default_rng(3).laplace(size=n)
+
+
+def sorted_rows(value, n, rng):
+    return np.sort(value + rng.laplace(size=n))
+
+
+def walking(value, n, rng):
+    return np.cumsum(rng.laplace(size=n))
+
+
+class Counting:
+    """Every call gives the number of calls so far, and noise."""
+
+    def __init__(self, period):
+        self.calls, self.period = 0, period
+
+    def __call__(self, _value, n, rng):
+        self.calls += 1
+        return rng.normal(size=n) + 3 * (self.calls % self.period)
+
+
+class LastInput:
+    """Gives away the input of the call before."""
+
+    def __init__(self):
+        self.last = 0.0
+
+    def __call__(self, value, n, rng):
+        drawn, self.last = rng.normal(size=n) + 5 * self.last, value
+        return drawn
+
+
+class Remembering:
+    """Draws once for each input."""
+
+    def __init__(self):
+        self.answers = {}
+
+    def __call__(self, value, rng):
+        if value not in self.answers:
+            self.answers[value] = value + rng.laplace(scale=10)
+        return self.answers[value]
+
+
+class Tiring:
+    """Behaves for so many calls, then the label shows through the order of calls."""
+
+    def __init__(self, calls=200):
+        self.left, self.odd = calls, 0
+
+    def __call__(self, _value, n, rng):
+        self.left -= 1
+        self.odd = 1 - self.odd
+        return rng.normal(size=n) + (3 * self.odd if self.left < 0 else 0)
+
+
+BAD = {
+    "its own seed": (lambda: rows_of_its_own_seed, "not independent samples"),
+    "sorted": (lambda: sorted_rows, "depend on each other"),
+    "walk": (lambda: walking, "depend on each other"),
+    "counts by 2": (lambda: Counting(2), "equal generators give different|depend on each other"),
+    "counts by 3": (lambda: Counting(3), "equal generators give different|depend on each other"),
+    "counts by 7": (lambda: Counting(7), "equal generators give different|depend on each other"),
+    "last input": (LastInput, "equal generators give different outputs"),
+    "remembers": (Remembering, "keeps a state between calls"),
+    "tires": (Tiring, "keeps a state between calls"),
+    "global generator": (lambda: lambda v, rng: v + np.random.laplace(), "draws from elsewhere"),  # noqa: NPY002
+    "raises": (lambda: lambda v, rng: 1 / 0, r"raised ZeroDivisionError .* in 64 of 64 calls.*first input"),
+    "raises on the second": (lambda: lambda v, rng: 1 / (1 - v), r"in 64 of 64 calls .*second input"),
+    "raises at times": (lambda: lambda v, rng: 1 / rng.integers(3), r"in \d\d of 64 calls .*first input"),
+    "NaN": (lambda: lambda v, rng: math.nan, "64 of 64 outputs are NaN.*first input"),
+    "NaN at times": (lambda: lambda v, n, rng: np.where(rng.random(n) < 0.5, np.nan, 0), "outputs are NaN"),
+    "NaN inside": (lambda: lambda v, rng: ["a", math.nan], "64 of 64 outputs are NaN, or hold one"),
+    "NaN for one input": (lambda: lambda v, rng: rng.random() if v else math.nan, "NaN.*first input"),
+    "one too many": (lambda: lambda v, n, rng: rng.normal(size=n + 1), "must begin with 64"),
+    "nothing": (lambda: lambda v, n, rng: None, "must be an array or a list"),
+    "one number": (lambda: lambda v, n, rng: rng.normal(), "must be an array or a list"),
+    "no text": (lambda: lambda v, rng: object(), "no canonical text"),
+    "endless": (lambda: lambda v, rng: itertools.count(), "no canonical text"),
+    "exits": (lambda: lambda v, n, rng: exit(0), "raised SystemExit"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_cannot_be_audited_is_an_error_whatever_the_seed(name):
+    make, why = BAD[name]
+    for seed in range(5):
+        with pytest.raises(MechanismError, match=why):
+            audited(make(), seed=seed, budget=4000)
+
+
+def containing_itself(value, rng):
+    inside = []
+    inside.append(inside)
+    return inside
+
+
+def test_an_output_that_contains_itself_is_an_error():
+    with pytest.raises(MechanismError, match="recursion"):
+        audited(containing_itself)
+
+
+# Failures and NaN as outputs
+
+
+def aborting(chance):
+    def run(value, rng):
+        if rng.random() < chance(value):
+            raise RuntimeError("unlucky")
+        return rng.normal()
+
+    return run
+
+
+def test_exceptions_can_be_outputs():
+    sound, leaky = aborting(lambda v: 0.2), aborting(lambda v: 0.1 + 0.7 * v)
+    with pytest.raises(MechanismError, match=r'in \d+ of 64 calls \(failures="token"'):
+        audited(sound)
+    assert audited(each(sound, failures="token")).verdict is not Verdict.VIOLATION
+    assert audited(each(leaky, failures="token")).verdict is Verdict.VIOLATION
+
+    def vector(value, n, rng):
+        return [leaky(value, rng) for _ in range(n)]
+
+    assert audited(mechanism(vector, failures="token")).verdict is Verdict.VIOLATION
+
+
+def test_nan_can_be_an_output():
+    def missing(value, n, rng):
+        return np.where(rng.random(n) < 0.1 + 0.7 * value, np.nan, rng.normal(size=n))
+
+    assert audited(mechanism(missing, nan="token")).verdict is Verdict.VIOLATION
+    equal = mechanism(
+        lambda v, n, rng: np.where(rng.random(n) < 0.3, np.nan, rng.normal(size=n)), nan="token"
+    )
+    assert audited(equal).verdict is not Verdict.VIOLATION
+
+
+def test_an_abort_that_the_probe_did_not_see_is_an_output_too():
+    def rarely(value, n, rng):
+        aborts = rng.random(n) < 0.01 * value
+        return [None if abort else drawn for abort, drawn in zip(aborts, rng.normal(size=n), strict=True)]
+
+    rng = np.random.default_rng(0)
+    assert None in rarely(1.0, 2000, rng)
+    found = audited(rarely, budget=60_000, seed=4, claim=ApproxDP(1.0, 1e-4), delta=1e-4)
+    assert found.verdict is Verdict.VIOLATION
+
+
+def test_randomness_of_its_own_is_allowed_where_it_is_declared():
+    source = np.random.default_rng(0)
+    declared = mechanism(lambda v, n, rng: v + source.laplace(size=n), seeded=False)
+    found = audited(declared)
+    assert found.verdict is not Verdict.VIOLATION
+    assert found.replay["seeded"] is False
+    with pytest.raises(MechanismError, match="not independent samples"):
+        audited(mechanism(rows_of_its_own_seed, seeded=False))
