@@ -264,7 +264,7 @@ COROLLARIES = (
         ("ucb.theorem3_2.four_delta", "ucb.theorem4_2.four_delta", "ucb.lemma5_1.utility.domain"),
         reading=(_RUN_AT, _L_HERE, "the regret of an episode is at most H"),
         domain="24*S^2*A*H <= delta*K^2, K >= 2 (the levels' domain at delta' = delta/4); for PRIVATE-UCB-VI also eps <= 9 L^2, or K <= SAH^2, or K >= S^3AH^2, where L = log(24*S^2*A*K*H/delta)",
-        not_covered="PRIVATE-UCB-VI for eps > 9 L^2 and SAH^2 < K < S^3AH^2, where Theorem 4.2 leaves S^2AH^3; sizes where the levels of Lemma 5.1 are not proved",
+        not_covered="PRIVATE-UCB-VI for eps > 9 L^2 and SAH^2 < K < S^3AH^2, where Theorem 4.2 leaves S^2AH^3; sizes where the levels of Lemma 5.1 are not proved; the algorithm run at delta itself, where the proof gives 1 - 4 delta",
     ),
     Statement(
         "ucb.corollary5_5", "statement", "Regret with the LOCAL-PRIVATIZER", source("Corollary 5.5", "ucb.corollary5_5"),
@@ -281,7 +281,7 @@ COROLLARIES = (
         reading=(_RUN_AT, _L_HERE, "the regret of an episode is at most H",
                  "the second bound is printed with O, the first with O~: both are read as O~, as in Table 1"),
         domain="3*log(24*S^2*A*K*H/delta) <= 8*K (the levels' domain at delta' = delta/4); for PRIVATE-UCB-VI also eps <= 9 L sqrt(K), or K <= SAH^2, or K >= S^3AH^2, where L = log(24*S^2*A*K*H/delta)",
-        not_covered="the sentence claims no level of privacy; that the LOCAL-PRIVATIZER is eps-LDP is ucb.lemma5_4.privacy, refuted",
+        not_covered="PRIVATE-UCB-VI for larger eps and SAH^2 < K < S^3AH^2; the algorithm run at delta itself, where the proof gives 1 - 4 delta; the sentence claims no level of privacy: that the LOCAL-PRIVATIZER is eps-LDP is ucb.lemma5_4.privacy, refuted",
     ),
 )  # fmt: skip
 
