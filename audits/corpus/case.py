@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from accountant.bounds import Bound
+from audits.callables import Auditable
 from audits.curves import PrivacyCurve
 from audits.evidence import Evidence, Verdict
 from audits.pairs import Pair
 from audits.runner import BUDGET, audit
-from audits.sampling import Sampler
 from audits.scores import Score
 
 __all__ = ["Case", "CorpusCase"]
@@ -36,6 +36,11 @@ class CorpusCase(Protocol):
         """Why, in words."""
         ...
 
+    @property
+    def requires(self) -> str | None:
+        """A package without which the case is skipped, visibly."""
+        ...
+
     def audit(
         self, *, seed: int, alpha: float = 0.01, budget: int | None = None, executor: Executor | None = None
     ) -> Evidence:
@@ -49,7 +54,7 @@ class Case:
 
     Attributes:
         name: unique within the corpus.
-        mechanism: the sampler.
+        mechanism: what is sampled.
         pair: two neighbouring inputs, hard ones.
         claim: what the mechanism is said to guarantee.
         delta: where epsilon is stated.
@@ -59,10 +64,11 @@ class Case:
         reason: why, in words.
         scores: those of the engine, unless given.
         budget: the most samples.
+        requires: a package without which the case is skipped, visibly.
     """
 
     name: str
-    mechanism: Sampler
+    mechanism: Auditable
     pair: Pair
     claim: PrivacyCurve
     delta: float = 0.0
@@ -71,6 +77,7 @@ class Case:
     reason: str
     scores: Sequence[Score] | None = None
     budget: int = BUDGET
+    requires: str | None = None
 
     def audit(
         self, *, seed: int, alpha: float = 0.01, budget: int | None = None, executor: Executor | None = None

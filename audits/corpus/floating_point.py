@@ -7,6 +7,7 @@ was added to (Mironov 2012).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 
@@ -18,33 +19,38 @@ from accountant.bounds import Bound
 from accountant.enclosures import arb_of, exact
 from audits.corpus.truths import Law, largest_ratio
 
-__all__ = ["box_muller", "inverse_cdf", "single_precision", "snapped", "snapped_ratio"]
+__all__ = ["box_muller", "inverse_cdf", "opendp_laplace", "single_precision", "snapped", "snapped_ratio"]
 
 Floats = NDArray[np.float64]
 
 
 def inverse_cdf(value: float, n: int, rng: np.random.Generator, *, scale: float) -> Floats:
     """The textbook sampler: a random sign times the logarithm of a uniform double."""
-    return value + rng.choice([-scale, scale], n) * np.log(1 - rng.random(n))
+    drawn: Floats = value + rng.choice([-scale, scale], n) * np.log(1 - rng.random(n))
+    return drawn
 
 
 def single_precision(value: float, n: int, rng: np.random.Generator, *, scale: float) -> NDArray[np.float32]:
     """The same in single precision, as it would run on an accelerator."""
     uniform = 1 - rng.random(n, dtype=np.float32)
-    return np.float32(value) + rng.choice([-scale, scale], n).astype(np.float32) * np.log(uniform)
+    signed = rng.choice([-scale, scale], n).astype(np.float32)
+    drawn: NDArray[np.float32] = np.float32(value) + signed * np.log(uniform)
+    return drawn
 
 
 def box_muller(value: float, n: int, rng: np.random.Generator, *, sigma: float) -> Floats:
     """Gaussian noise by Box and Muller's transform."""
     radius = np.sqrt(-2 * np.log(1 - rng.random(n)))
-    return value + sigma * radius * np.cos(2 * math.pi * rng.random(n))
+    drawn: Floats = value + sigma * radius * np.cos(2 * math.pi * rng.random(n))
+    return drawn
 
 
 def snapped(value: float, n: int, rng: np.random.Generator, *, scale: float, limit: float) -> Floats:
     """Mironov's snapping mechanism: clamped, rounded to a power of two at least the scale, clamped again."""
     grid = _grid(scale)
     noisy = np.clip(value, -limit, limit) + rng.choice([-scale, scale], n) * np.log(1 - rng.random(n))
-    return np.clip(np.rint(noisy / grid) * grid, -limit, limit)
+    drawn: Floats = np.clip(np.rint(noisy / grid) * grid, -limit, limit)
+    return drawn
 
 
 def snapped_ratio(first: float, second: float, *, scale: float, limit: float) -> Bound:
@@ -63,3 +69,16 @@ def _snapped_law(value: float, scale: float, limit: float) -> Law:
     cuts = [arb_of((2 * k + 1) * grid / 2 - exact(value)) for k in range(-cells - 1, cells + 1)]
     below = [(c / b).exp() / 2 if c < 0 else 1 - (-c / b).exp() / 2 for c in cuts]
     return [below[0], *(q - p for p, q in pairwise(below)), flint.arb(1) - below[-1]]
+
+
+def opendp_laplace(scale: float) -> Callable[[float, int, np.random.Generator], Floats]:
+    """OpenDP's sampler, which draws from the operating system; the generator is not used."""
+
+    def sample(value: float, n: int, rng: np.random.Generator) -> Floats:
+        import opendp.prelude as dp
+
+        dp.enable_features("contrib")
+        space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l1_distance(T=float)
+        return np.asarray(dp.m.make_laplace(*space, scale=scale)([value] * n))
+
+    return sample

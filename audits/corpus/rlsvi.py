@@ -28,6 +28,7 @@ class Case:
         noise_rule: the correct one or a fault.
         expected: the verdict.
         reason: why, in words.
+        requires: no package beyond the core.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Case:
     noise_rule: NoiseRule
     expected: Verdict
     reason: str
+    requires: None = None
 
     def audit(
         self,

@@ -1,0 +1,40 @@
+"""The whole corpus, by kind of mechanism."""
+
+from __future__ import annotations
+
+from audits.corpus import (
+    floating_cases,
+    gaussian_cases,
+    laplace_cases,
+    reinforcement_cases,
+    response_cases,
+    rlsvi,
+    robustness_cases,
+    threshold_cases,
+)
+from audits.corpus.case import CorpusCase
+
+__all__ = ["ALL_CASES", "case_named"]
+
+ALL_CASES: tuple[CorpusCase, ...] = (
+    *laplace_cases.CASES,
+    *gaussian_cases.CASES,
+    *response_cases.CASES,
+    *threshold_cases.CASES,
+    *floating_cases.CASES,
+    *robustness_cases.CASES,
+    *reinforcement_cases.CASES,
+    *rlsvi.CASES,
+)
+
+
+def case_named(name: str) -> CorpusCase:
+    """The case of this name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    for case in ALL_CASES:
+        if case.name == name:
+            return case
+    raise ValueError(f"case ({name!r}) must be one of the corpus: {', '.join(c.name for c in ALL_CASES)}")

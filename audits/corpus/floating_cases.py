@@ -1,0 +1,79 @@
+"""Floating-point samplers: private on real numbers, caught by the bits of what they release."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from accountant.notions import GaussianDP, PureDP
+from audits.callables import mechanism
+from audits.corpus import floating_point
+from audits.corpus.case import Case
+from audits.corpus.laplace_cases import CLAIM, SCALE, stated
+from audits.evidence import Verdict
+from audits.pairs import Pair
+from audits.scores import Identity, float_bits
+
+__all__ = ["CASES"]
+
+PASS, FAIL = Verdict.CONSISTENT, Verdict.VIOLATION
+BITS = (Identity(), float_bits())
+
+
+def _within_one(first: float, second: float) -> None:
+    if abs(first - second) > 1:
+        raise ValueError(f"{first!r} and {second!r} differ by more than 1")
+
+
+NUMBERS = Pair(0.0, 1.0, "numbers at most 1 apart", "0 or 1", _within_one)
+
+
+def _case(name: str, sampler: Any, expected: Verdict, reason: str, **options: Any) -> Case:
+    chosen = {"claim": PureDP(CLAIM), "truth": None, "scores": BITS, "budget": 400_000, **options}
+    return Case(name=name, mechanism=sampler, pair=NUMBERS, expected=expected, reason=reason, **chosen)
+
+
+CASES: tuple[Case, ...] = (
+    _case(
+        "textbook Laplace sampler, values",
+        partial(floating_point.inverse_cdf, scale=SCALE),
+        PASS,
+        "the values as such keep the claim",
+        scores=(Identity(),),
+        truth=partial(stated, CLAIM),
+    ),
+    _case(
+        "textbook Laplace sampler, bits",
+        partial(floating_point.inverse_cdf, scale=SCALE),
+        FAIL,
+        "only 0 plus noise has bits below 2^-53",
+    ),
+    _case(
+        "Laplace sampler in single precision, bits",
+        partial(floating_point.single_precision, scale=SCALE),
+        FAIL,
+        "the same with a coarser grid",
+    ),
+    _case(
+        "snapping mechanism, bits",
+        partial(floating_point.snapped, scale=SCALE, limit=100.0),
+        PASS,
+        "the grid is the same for every input",
+        truth=partial(floating_point.snapped_ratio, 0, 1, scale=SCALE, limit=100.0),
+    ),
+    _case(
+        "Box-Muller sampler, bits",
+        partial(floating_point.box_muller, sigma=SCALE),
+        FAIL,
+        "the bits below 2^-53 again, for Gaussian noise",
+        claim=GaussianDP(CLAIM),
+        delta=1e-5,
+    ),
+    _case(
+        "OpenDP's Laplace sampler, bits",
+        mechanism(floating_point.opendp_laplace(SCALE), seeded=False),
+        PASS,
+        "noise on a lattice, drawn exactly",
+        requires="opendp",
+    ),
+)

@@ -1,0 +1,76 @@
+"""Mechanisms that break the rules of sampling: an error or a documented verdict, never a false alarm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from accountant.notions import PureDP
+from audits.callables import MechanismError
+from audits.corpus.case import Case
+from audits.corpus.floating_cases import NUMBERS
+from audits.evidence import Verdict
+
+__all__ = ["CASES"]
+
+
+def _constant(value: float, n: int, rng: np.random.Generator) -> Any:
+    return np.zeros(n)
+
+
+def _fixed_seed(value: float, n: int, rng: np.random.Generator) -> Any:
+    return value + np.random.default_rng(0).laplace(0, 1, n)
+
+
+def _ignores_the_generator(value: float, n: int, rng: np.random.Generator) -> Any:
+    return value + np.random.default_rng().laplace(0, 1, n)
+
+
+def _one_draw_a_call(value: float, n: int, rng: np.random.Generator) -> Any:
+    return value + np.full(n, rng.laplace())
+
+
+def _nan_at_times(value: float, n: int, rng: np.random.Generator) -> Any:
+    drawn = value + rng.laplace(0, 1, n)
+    drawn[rng.random(n) < 0.05] = np.nan
+    return drawn
+
+
+def _fails_at_times(value: float, rng: np.random.Generator) -> float:
+    if rng.random() < 0.05:
+        raise RuntimeError("no answer")
+    return value + float(rng.laplace())
+
+
+def _varying_length(value: float, rng: np.random.Generator) -> list[float]:
+    return [value + float(x) for x in rng.laplace(0, 1, rng.integers(1, 4))]
+
+
+def _abstains(value: float, rng: np.random.Generator) -> float | None:
+    return None if rng.random() < 0.3 else value + float(rng.laplace())
+
+
+def _case(name: str, sampler: Any, expected: Any, reason: str, epsilon: float = 1) -> Case:
+    return Case(
+        name=name,
+        mechanism=sampler,
+        pair=NUMBERS,
+        claim=PureDP(epsilon),
+        expected=expected,
+        truth=None,
+        reason=reason,
+        budget=20_000,
+    )
+
+
+CASES: tuple[Case, ...] = (
+    _case("constant", _constant, Verdict.CONSISTENT, "the same output on both inputs: nothing is revealed"),
+    _case("the same noise in every call", _fixed_seed, MechanismError, "rows differ, calls do not: no sampling"),
+    _case("draws from elsewhere", _ignores_the_generator, MechanismError, "could not be replayed"),
+    _case("one draw for a whole call", _one_draw_a_call, MechanismError, "rows of a call are dependent"),
+    _case("NaN at times", _nan_at_times, MechanismError, "NaN is no output unless declared one"),
+    _case("fails at times", _fails_at_times, MechanismError, "a failure is no output unless declared one"),
+    _case("one to three outputs", _varying_length, Verdict.VIOLATION, "three releases for the price of one"),
+    _case("abstains at times", _abstains, Verdict.CONSISTENT, "on its claim where it answers"),
+)  # fmt: skip

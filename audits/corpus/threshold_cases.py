@@ -1,0 +1,84 @@
+"""The sparse vector technique: two variants that are private and four that are not."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from accountant.notions import PureDP
+from audits.corpus.case import Case
+from audits.corpus.laplace_cases import CLAIM, counts_pair
+from audits.corpus.sparse_vectors import SparseVector
+from audits.corpus.truths import first_above_ratio
+from audits.evidence import Verdict
+from audits.neighbours.vectors import Distance
+from audits.scores import logistic, tokens, trees
+
+__all__ = ["CASES"]
+
+PASS, FAIL = Verdict.CONSISTENT, Verdict.VIOLATION
+EPSILON = float(CLAIM)
+ONES, HALVES = [1.0] * 10, [2.0] * 5 + [0.0] * 5
+SCORES = (tokens(), trees(), logistic())
+
+
+def _case(name: str, variant: SparseVector, expected: Verdict, reason: str, **options: Any) -> Case:
+    exact = {"truth": partial(first_above_ratio, variant, ONES, HALVES)}
+    return Case(
+        name=f"sparse vector {name}",
+        mechanism=variant,
+        pair=counts_pair(ONES, HALVES, Distance.ALL),
+        claim=PureDP(CLAIM),
+        expected=expected,
+        reason=reason,
+        scores=SCORES,
+        **{**exact, **options},
+    )
+
+
+CASES: tuple[Case, ...] = (
+    _case("1", SparseVector(0.5, 2 / EPSILON, 4 / EPSILON, 1), PASS, "as Lyu et al. would have it"),
+    _case(
+        "2",
+        SparseVector(1.0, 2 / EPSILON, 4 / EPSILON, 1, resampled=True),
+        PASS,
+        "as Dwork and Roth have it: the threshold's noise is drawn again after every answer",
+    ),
+    _case(
+        "3",
+        SparseVector(1.0, 2 / EPSILON, 2 / EPSILON, 1, released=True),
+        FAIL,
+        "releases the noisy query itself, which bounds the noisy threshold: no finite epsilon",
+        truth=None,
+        budget=4_000_000,
+    ),
+    _case(
+        "4",
+        SparseVector(1.0, 4 / EPSILON, 4 / (3 * EPSILON), 1),
+        FAIL,
+        "the queries' noise leaves out a factor of 2",
+        budget=1_000_000,
+    ),
+    _case(
+        "5",
+        SparseVector(1.0, 2 / EPSILON, 0.0),
+        FAIL,
+        "no noise on the queries: some answers are impossible on one input only",
+        truth=None,
+    ),
+    _case(
+        "6",
+        SparseVector(1.0, 2 / EPSILON, 2 / EPSILON),
+        FAIL,
+        "never stops: ten answers for the price of one",
+        truth=None,
+        budget=1_000_000,
+    ),
+    _case(
+        "with values",
+        SparseVector(1.0, 3 / EPSILON, 12 / EPSILON, 2, value_scale=6 / EPSILON),
+        PASS,
+        "a third of the budget each for threshold, answers and values",
+        truth=None,
+    ),
+)
