@@ -41,7 +41,7 @@ ROUND_UP = 1 + 1e-12
 """Factor on e^epsilon and delta that exceeds every rounding of theirs."""
 SLACK = 1e-3
 """Added to a threshold on the log wealth: above the rounding of 1e9 samples (docs/notes/audit_betting.md)."""
-SINGLY = 0.25
+SINGLY = 0.15
 """The prior weight of the single bets together; the portfolios have the rest."""
 EPSILON_LIMIT = 40.0
 

@@ -20,9 +20,9 @@ __all__ = ["PRIOR", "log_gains"]
 
 Floats = NDArray[np.float64]
 
-MULTIPLES: Floats = np.array([1.03, 1.1, 1.25, 1.5, 2.0, 3.0, 6.0])
+MULTIPLES: Floats = np.array([1.04, 1.12, 1.3, 1.65, 2.4, 4.0, 10.0])
 """The references have these multiples of the stated epsilon."""
-PRIOR: Floats = np.array([0.05, 0.15, 0.2, 0.22, 0.2, 0.12, 0.06])
+PRIOR: Floats = np.array([0.06, 0.12, 0.2, 0.23, 0.21, 0.14, 0.04])
 SMALLEST, LARGEST = 0.05, 200.0
 """The epsilons to which multiples are applied, and the largest of a reference."""
 CASH = 0.01

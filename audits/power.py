@@ -85,13 +85,12 @@ def _power(
 def _tallies(upper: Floats, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Tallies (RUNS, levels, kinds, 3) of ``size`` samples; see `audits.reference.reference_tails`."""
     ones = rng.binomial(size, 0.5, RUNS)
-    sides = []
+    inside = np.empty((RUNS, 2, 2, LEVELS.size), np.int64)
     for label, n in ((0, size - ones), (1, ones)):
         cells = np.concatenate([_shells(upper[label]), _shells(upper[1 - label])])
         drawn = rng.multinomial(n, np.append(cells, max(0.0, 1 - cells.sum())))
-        sides.append([_inner_sums(drawn[:, : LEVELS.size]), _inner_sums(drawn[:, LEVELS.size : -1])])
-    inside = tuple(np.stack([sides[0][s], sides[1][s]]) for s in (0, 1))
-    return tally((inside[0], inside[1]), np.zeros((2, 1), bool), size)
+        inside[:, :, label] = _inner_sums(drawn[:, :-1].reshape(RUNS, 2, -1))
+    return tally(inside, np.zeros(2, bool), np.full(RUNS, size))
 
 
 def _shells(chances: Floats) -> Floats:
@@ -100,4 +99,4 @@ def _shells(chances: Floats) -> Floats:
 
 
 def _inner_sums(shells: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.asarray(shells[:, ::-1].cumsum(axis=1)[:, ::-1])
+    return np.asarray(shells[..., ::-1].cumsum(axis=-1)[..., ::-1])

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 __all__ = ["block_sizes"]
 
-FIRST, SMALLEST = 8, 2
+FIRST, SMALLEST = 10, 2
 """The first block sets thresholds only; later ones hold at least the smallest number."""
-FINE, COARSE, MANY = 0.03, 0.12, 30_000
-"""A block is this share of the samples before it, the coarse one once there are many: looks cost time."""
+FINE, COARSE, MANY = 0.025, 0.25, 1000
+"""A block is the fine share of the few samples before it; the share grows with the root of their number, in
+units of `MANY`, up to the coarse one. Looks cost time, and late ones save few samples for each."""
 
 
 def block_sizes(budget: int, largest: int | None = None) -> Iterator[int]:
@@ -19,13 +20,17 @@ def block_sizes(budget: int, largest: int | None = None) -> Iterator[int]:
     ``largest`` keeps the blocks of mechanisms with long outputs small; it never cuts below `FIRST`.
 
     >>> list(block_sizes(100))[:3], sum(block_sizes(100))
-    ([8, 2, 2], 100)
+    ([10, 2, 2], 100)
     """
     seen = 0
     while seen < budget:
-        size = FIRST if seen == 0 else max(SMALLEST, math.ceil((FINE if seen < MANY else COARSE) * seen))
+        size = FIRST if seen == 0 else max(SMALLEST, math.ceil(_share(seen) * seen))
         if largest is not None:
             size = min(size, max(largest, FIRST))
         size = min(size, budget - seen)
         seen += size
         yield size
+
+
+def _share(seen: int) -> float:
+    return min(COARSE, FINE * math.sqrt(1 + seen / MANY))

@@ -20,10 +20,12 @@ LEVELS: Floats = np.array([0.5, 0.4, 0.3, 0.2, 0.12, 0.06, 0.03, 0.01, 0.003, 0.
 """The shares of all samples, of both labels, that lie in a tail."""
 KINDS = ("upper", "lower", "both")
 UPPER, LOWER, BOTH = range(3)
-MEMORY = 1 << 16
+MEMORY = 1 << 15
 """The thresholds are quantiles of the first scores, about so many."""
-REFRESH = 1.2
+REFRESH = 1.25
 """They are set anew whenever the scores have grown by this factor, until so many are kept."""
+SORTED = 2000
+"""More scores than this are compared with each threshold, which is then faster than sorting them."""
 CLEARLY = 2.0
 """In standard deviations, by how much both sides must speak for one label to be believed."""
 
@@ -49,9 +51,9 @@ class TailCounts:
     def bet(self, scores: Floats, labels: Ints) -> None:
         """Add a block of fresh samples to the counts, under the thresholds fixed before."""
         if self._past:
-            inside = _inside((scores[labels == 0], scores[labels == 1]), self._high, self._low)
-            self._inside += np.stack(inside)
-            self.counts += tally((inside[0], inside[1]), self._flips, scores.size)
+            inside = _inside(scores, labels, self._high, self._low)
+            self._inside += inside
+            self.counts += tally(inside, self._flips, scores.size)
 
     def learn(self, scores: Floats, labels: Ints) -> None:
         """Set thresholds and directions for the blocks to come; afterwards these samples are the past."""
@@ -68,7 +70,7 @@ class TailCounts:
         self._past: list[tuple[Floats, Ints]] = []
         self._seen, self._next = 0, 0.0
         self._inside: Ints = np.zeros((2, 2, LEVELS.size), np.int64)
-        self._flips = np.zeros((2, 1), bool)
+        self._flips = np.zeros(2, bool)
 
     def _set_thresholds(self) -> None:
         scores, labels = (np.concatenate(parts) for parts in zip(*self._past, strict=True))
@@ -77,7 +79,7 @@ class TailCounts:
         cut = _cut(scores, placed[(scores.size - 1) // 2])
         self._high = np.maximum(placed[scores.size - 1 - reach], cut)
         self._low = np.minimum(placed[reach], np.nextafter(cut, -np.inf))
-        self._inside = np.stack(_inside((scores[labels == 0], scores[labels == 1]), self._high, self._low))
+        self._inside = _inside(scores, labels, self._high, self._low)
 
     def _turn(self) -> None:
         """Choose the labels that the sides speak for, from all samples seen in their tails.
@@ -90,9 +92,9 @@ class TailCounts:
         gap = (self._inside[:, 1] - self._inside[:, 0]) / np.sqrt(self._inside.sum(axis=1) + 1)
         apart, alike = _most(gap[0] - gap[1]), _most(gap[0] + gap[1])
         if abs(alike) > abs(apart) + CLEARLY:
-            self._flips = np.array([[_most(gap[0]) < 0], [_most(gap[1]) > 0]])
+            self._flips = np.array([_most(gap[0]) < 0, _most(gap[1]) > 0])
         else:
-            self._flips = np.full((2, 1), apart < 0)
+            self._flips = np.full(2, apart < 0)
 
     def describe(self, level: int, kind: int) -> dict[str, object]:
         """The event as JSON data: which tail, of which mass, and its latest thresholds and directions."""
@@ -102,38 +104,51 @@ class TailCounts:
             "tail": KINDS[kind],
             "mass": float(LEVELS[level]),
             **{name: at if np.isfinite(at) else repr(at) for _, name, at in chosen},
-            "speaks_for": [int((side == UPPER) ^ bool(self._flips[side, 0])) for side, _, _ in chosen],
+            "speaks_for": [int((side == UPPER) ^ bool(self._flips[side])) for side, _, _ in chosen],
         }
 
 
-def tally(inside: tuple[Ints, Ints], flips: NDArray[np.bool_], size: int | Ints) -> Ints:
+def tally(inside: Ints, flips: NDArray[np.bool_], size: int | Ints) -> Ints:
     """Won, lost and passed per level and kind.
 
     Args:
-        inside: per side (upper, lower) the samples in the tail, an array (2 labels, ..., levels).
-        flips: bool array (2 sides, 1): the upper tail speaks for label 0, the lower for label 1.
-        size: the number of samples, an integer or an array that broadcasts with (..., levels).
+        inside: int64 array (..., 2 sides, 2 labels, levels), the samples in the upper and the lower tails.
+        flips: bool array (2 sides): the upper tail speaks for label 0, the lower for label 1.
+        size: the number of samples, an integer or an array (...).
 
     Returns:
         int64 array (..., levels, kinds, 3).
     """
-    (upper0, upper1), (lower0, lower1) = inside
-    won_upper, lost_upper = np.where(flips[0], upper0, upper1), np.where(flips[0], upper1, upper0)
-    won_lower, lost_lower = np.where(flips[1], lower1, lower0), np.where(flips[1], lower0, lower1)
-    won = np.stack([won_upper, won_lower, won_upper + won_lower], axis=-1)
-    lost = np.stack([lost_upper, lost_lower, lost_upper + lost_lower], axis=-1)
-    return np.stack([won, lost, np.asarray(size)[..., None] - won - lost], axis=-1)
+    counts = np.empty((*inside.shape[:-3], inside.shape[-1], 3, 3), np.int64)
+    for outcome in (0, 1):
+        for side in (UPPER, LOWER):
+            counts[..., side, outcome] = inside[..., side, int(flips[side]) ^ side ^ outcome ^ 1, :]
+        counts[..., BOTH, outcome] = counts[..., UPPER, outcome] + counts[..., LOWER, outcome]
+    counts[..., 2] = np.asarray(size)[..., None, None] - counts[..., 0] - counts[..., 1]
+    return counts
 
 
-def _inside(by_label: tuple[Floats, Floats], high: Floats, low: Floats) -> tuple[Ints, Ints]:
+def _inside(scores: Floats, labels: Ints, high: Floats, low: Floats) -> Ints:
     """How many of each label lie at or above ``high``, and how many of the others at or below ``low``.
 
     Others: those in no upper tail. So tails of different sides are disjoint at all pairs of levels.
+
+    Returns:
+        Array (2 sides, 2 labels, levels).
     """
-    sizes = np.array([[s.size] for s in by_label])
-    above = np.array([[np.count_nonzero(s >= t) for t in high] for s in by_label])
-    at_most = np.array([[np.count_nonzero(s <= t) for t in low] for s in by_label])
-    return above, np.minimum(at_most, sizes - above[:, :1])
+    edges = np.concatenate([high, np.nextafter(low, np.inf)])
+    parts = scores[labels == 0], scores[labels == 1]
+    at_least = np.stack([_at_least(part, edges) for part in parts])
+    above, not_below = at_least[:, : high.size], at_least[:, high.size :]
+    sizes = np.array([[part.size] for part in parts])
+    return np.stack([above, np.minimum(sizes - not_below, sizes - above[:, :1])])
+
+
+def _at_least(scores: Floats, edges: Floats) -> Ints:
+    """How many scores lie at or above each edge."""
+    if scores.size > SORTED:
+        return np.array([np.count_nonzero(scores >= edge) for edge in edges])
+    return np.asarray(scores.size - np.searchsorted(np.sort(scores), edges, "left"))
 
 
 def _most(gaps: Floats) -> float:
