@@ -10,7 +10,19 @@ from __future__ import annotations
 
 from accountant.published.expert import PAPER, VERSION
 from accountant.sources import Source
-from proofs_check.hints import IDENTITY, POSITIVE, RANGE, expect, have, identity, mono, positive, telescope
+from proofs_check.hints import (
+    IDENTITY,
+    POSITIVE,
+    RANGE,
+    Node,
+    expect,
+    have,
+    identity,
+    mono,
+    positive,
+    taylor,
+    telescope,
+)
 from proofs_check.papers.expert_release import (
     LEAST,
     LOGGED,
@@ -225,4 +237,46 @@ THEOREM_53 = Statement(
     not_covered="fixed data sets (expert.fixed_data); an expert set without experts as a neighbour; noise drawn in floating point",
 )  # fmt: skip
 
-STATEMENTS = (A_1, A_2, A_3, LEMMA_54, EQ_50, EMPTY, THEOREM_53)
+
+def _together(power: int, first: int, second: int) -> Claim:
+    """A round that costs ``first`` and a draw that costs ``second`` quarters of epsilon' (f is one quarter)."""
+    return make_claim({"f": OPEN} | dict.fromkeys(("y", "w", "y1", "w1"), UNIT), f"exp({power}*f)*y1*w1 >= y*w",
+                      f"exp({first}*f)*y1 >= y", f"exp({second}*f)*w1 >= w")  # fmt: skip
+
+
+def _bottom(power: int, counts: int, factor: str) -> Claim:
+    """Nothing is released if V >= 0 and U <= -1: the chance under Pi', ``counts`` quarters of epsilon' a step."""
+    return make_claim({"f": "[2/5, inf)" if counts == 1 else "[1/4, inf)"}, f"exp({power}*f)*E(z) >= {factor}", "z >= a*b",
+                      f"E(a*b) == exp(-{counts}*f)/2*(1/2)", random=dict.fromkeys(("z", "a", "b"), UNIT))  # fmt: skip
+
+
+def _never(power: int) -> Node:
+    return expect([("z-a*b", positive(("1", 0)))], positive((f"exp({power}*f)", 2), (f"exp({power}*f)", 1)))
+
+
+_SMALL = {"u": HALF, "e": "(0, 1]"}
+_EVERY = {"f": "1/10000", "y": "1", "w": "1", "y1": "1", "w1": "1"}
+ITERATION = Statement(
+    "expert.iteration_monotone", "project", "One iteration, with counts that are monotone", _source("Theorem 5.3", "expert.iteration_monotone"),
+    "With the printed noise an iteration is (7 eps'/4, delta_1/(2T))-DP. With Lap(2/eps') on the threshold and on each count and the margin (8/(3 eps')) log(1/delta') it is (2 eps', delta_1/(2T))-DP, as printed, and releases more. "
+    "Theorem 5.5 then holds for it, too.",
+    r"\tfrac34\varepsilon'+\varepsilon'=\tfrac74\varepsilon'",
+    (
+        Obligation("round_and_draw", _together(7, 3, 4), "the printed noise: a round at 3 eps'/4 (expert.svt_monotone), Lemma 5.1 at eps', in Lemmas A.2 and A.3 and for the empty release if m >= theta",
+                   positive(("exp(4*f)*w1", 0), ("y", 1)), _EVERY),
+        Obligation("nothing", _bottom(7, 1, "1"), "the printed noise, m < theta and eps' >= 8/5: e^(7 eps'/4) Pr(nothing|Pi') >= 1; for eps' <= 8/5 expert.empty_release, small_step, does not depend on the factor", _never(7), mutation=_bottom(7, 1, "3")),
+        Obligation("half_round_and_draw", _together(8, 4, 4), "half the noise: a round at eps'", positive(("exp(4*f)*w1", 0), ("y", 1)), _EVERY),
+        Obligation("half_nothing_early", make_claim(_SMALL, "exp(-3*u-3*e/8) >= (2+4*u)*exp(-4*u)/4"), "half the noise, m < theta and eps' <= 1: counts under Pi' are below theta + 1, so that the first query answers top with a chance below the "
+                   "right side (expert.monotone_margin), t = 4 u scales away, and delta' = exp(-3 (t + eps'/2)/4); t > 0 as delta' < 1/2",
+                   mono("e", -1, have("exp(u-3/8) >= 1/2 + u", taylor("u", "3/8", 2), positive(("exp(-4*u)", 0)))), mutation=make_claim(_SMALL, "exp(-3*u-3*e/8) >= (5/2+5*u)*exp(-4*u)/4")),
+        Obligation("half_nothing_late", _bottom(8, 2, "1"), "half the noise, m < theta and eps' >= 1: Pr(V >= 0) Pr(U <= -1) = e^(-eps'/2)/4", _never(8), mutation=_bottom(8, 2, "3")),
+    ),
+    ("expert.svt_monotone", "expert.monotone_margin", "expert.empty_release", "expert.theorem5_3"),
+    reading=(NEIGHBOURS, LOGGED, ASSUMED, "Lemmas A.1 to A.3, equation 50, the empty release and the sums of Theorem 5.3 use of a round its epsilon and the bound delta' on tops below theta, and nothing else: with these two replaced their obligations hold "
+             "word for word, but for the factor of a round and for the empty release if m < theta, which stand here",
+             "f = eps'/4; top below theta + 1 if the count's noise U and the threshold's V satisfy U - V > t scales with t = (eps'/2)(margin - 1) = 4 y - eps'/2, delta' = exp(-3 y)",
+             "the printed delta' = delta_1/(2TL) is below 1/2; nothing is released if V >= 0 and U <= -1, for the margin is positive and counts are below theta + 1"),
+    not_covered="by how much more is released in general; noise drawn in floating point",
+)  # fmt: skip
+
+STATEMENTS = (A_1, A_2, A_3, LEMMA_54, EQ_50, EMPTY, THEOREM_53, ITERATION)
