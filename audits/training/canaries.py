@@ -1,0 +1,132 @@
+"""Canaries: records, users or trajectories that each take part by a fair coin of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.adjacency import Adjacency
+from audits.callables import Auditable
+from audits.pairs import Pair
+from audits.sampling import generator, outputs
+
+__all__ = ["Canaries", "played", "record_canaries"]
+
+Coins = NDArray[np.bool_]
+CANARIES = 16
+"""The stream of a seed that canaries have."""
+CHECKED = 4
+"""The input is built and validated with so many single coins turned over, in every run."""
+
+
+@dataclass(frozen=True)
+class Canaries:
+    """What an audit in one run needs to know of an algorithm's input and output.
+
+    Attributes:
+        count: the number of canaries, at least 2.
+        input_of: from the coins, a bool array ``(count,)``, to the input; a coin decides on its canary only.
+        score: from an output to one number per canary ``(count,)``; high ones speak for having taken part.
+            It sees the output and what was known beforehand, never the coins.
+        adjacency: the relation of inputs that differ in one coin.
+        description: what the canaries are, in words.
+        validator: called with two such inputs; raises ValueError unless they are neighbours.
+
+    Raises:
+        ValueError: fewer than 2 canaries.
+    """
+
+    count: int
+    input_of: Callable[[Coins], Any]
+    score: Callable[[Any], NDArray[np.float64]]
+    adjacency: Adjacency | str
+    description: str
+    validator: Callable[[Any, Any], object]
+
+    def __post_init__(self) -> None:
+        if self.count < 2:
+            raise ValueError(f"count ({self.count!r}) must be at least 2 canaries")
+
+
+def record_canaries(
+    canaries: Sequence[Any], others: Sequence[Any], score: Callable[[Any], NDArray[np.float64]]
+) -> Canaries:
+    """Canaries that are added to a list of records, or left out.
+
+    Args:
+        canaries: the records, users or trajectories to throw coins for.
+        others: those that always take part.
+        score: as in `Canaries`.
+
+    >>> canaries = record_canaries(["x", "y"], ["a"], lambda output: np.zeros(2))
+    >>> canaries.input_of(np.array([False, True]))
+    ['a', 'y']
+    """
+
+    def input_of(coins: Coins) -> list[Any]:
+        return [*others, *(one for one, coin in zip(canaries, coins, strict=True) if coin)]
+
+    return Canaries(
+        len(canaries),
+        input_of,
+        score,
+        Adjacency.ADD_REMOVE,
+        f"{len(canaries)} records, each there or not, besides {len(others)} others",
+        _one_record_more,
+    )
+
+
+def _one_record_more(one: Sequence[Any], other: Sequence[Any]) -> None:
+    """Lists that differ by one record: checked by position, as canaries keep their order."""
+    few, many = sorted((list(one), list(other)), key=len)
+    if len(many) - len(few) != 1:
+        raise ValueError(f"{len(one)} and {len(other)} records; neighbours have one more or one less")
+    at = next((i for i, record in enumerate(few) if not _same(record, many[i])), len(few))
+    if not all(_same(a, b) for a, b in zip(few[at:], many[at + 1 :], strict=True)):
+        raise ValueError(f"the records from place {at} on differ in more than one that was added")
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other or bool(np.array_equal(one, other))
+
+
+def played(
+    canaries: Canaries, mechanism: Auditable, seed: int, run: int
+) -> tuple[Coins, NDArray[np.float64]]:
+    """Throw the coins, run the mechanism once, and score: coins and scores, ``(count,)`` each.
+
+    Raises:
+        InvalidPairError: turning one coin over does not give a neighbour.
+        MechanismError: the mechanism raises, or returns NaN or not one output.
+        ValueError: the scores are not one number per canary.
+    """
+    coins = generator(seed, CANARIES, run, 0).random(canaries.count) < 0.5
+    pair = _checked_pair(canaries, coins, generator(seed, CANARIES, run, 1))
+    (output,) = outputs(mechanism, pair, 0, 1, generator(seed, CANARIES, run, 2))
+    scores = np.asarray(canaries.score(output), dtype=np.float64)
+    if scores.shape != (canaries.count,) or np.isnan(scores).any():
+        raise ValueError(
+            f"score: shape {scores.shape} with {int(np.isnan(scores).sum())} NaN must be ({canaries.count},)"
+        )
+    return coins, scores
+
+
+def _checked_pair(canaries: Canaries, coins: Coins, rng: np.random.Generator) -> Pair:
+    """The input and a neighbour, after checking some of its neighbours."""
+    data = canaries.input_of(coins)
+    chosen = rng.choice(canaries.count, min(CHECKED, canaries.count), replace=False)
+    for turned in chosen:
+        flipped = coins.copy()
+        flipped[turned] ^= True
+        pair = Pair(
+            data,
+            canaries.input_of(flipped),
+            canaries.adjacency,
+            canaries.description,
+            canaries.validator,
+        )
+    return pair
