@@ -6,8 +6,9 @@ all of alpha. Proofs: docs/notes/audit_pairs.md.
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +20,6 @@ from audits.blocks import draw_blocks
 from audits.callables import Auditable, Mechanism, MechanismError, as_mechanism
 from audits.curves import CurvePoint, PrivacyCurve, curve_points
 from audits.evidence import Evidence, Verdict
-from audits.layout import Layout
 from audits.pairs import Pair
 from audits.probing import look
 from audits.runner import BUDGET, audit
@@ -32,8 +32,8 @@ __all__ = ["audit_each", "audit_worst"]
 
 SHARE = 0.2
 """The share of the budget that a search spends."""
-FEWEST = 128
-"""A round of the search draws at least so many samples on each pair left: learned scores need some."""
+FEWEST = 64
+"""A round draws at least so many samples on each pair left, besides those that scores learn from."""
 
 
 def audit_worst(
@@ -201,14 +201,15 @@ class _Hunt:
     def best(self, pairs: Sequence[Pair], points: tuple[CurvePoint, ...], budget: int) -> tuple[int, int]:
         """The place of the pair that is left in the end, and how many samples that took."""
         left = list(range(len(pairs)))
-        rounds = math.ceil(math.log2(len(pairs)))
-        if rounds and budget // (rounds * len(pairs)) < FEWEST:
-            raise ValueError(
-                f"budget: the search's share ({budget}) must be at least {FEWEST * rounds * len(pairs)}"
-                f" samples for {len(pairs)} pairs"
-            )
+        rounds, spent = math.ceil(math.log2(len(pairs))), 0
+        if not rounds:
+            return 0, 0
         streams = [_Stream(self, pair, points, _child(self.seed, SEARCH, i)) for i, pair in enumerate(pairs)]
-        spent = 0
+        needed = rounds * len(pairs) * (FEWEST + max(stream.training for stream in streams))
+        if budget < needed:
+            raise ValueError(
+                f"budget: the search's share ({budget}) must be at least {needed} for {len(pairs)} pairs"
+            )
         for step in range(rounds):
             size = budget // (rounds * len(left))
             for place in left:
@@ -224,19 +225,23 @@ class _Stream:
 
     def __init__(self, hunt: _Hunt, pair: Pair, points: tuple[CurvePoint, ...], seed: int) -> None:
         self._hunt, self._pair, self._points, self._seed = hunt, pair, points, seed
-        self._layout: Layout | None = None
-        self.counts: NDArray[np.int64] = np.zeros((1, LEVELS.size, 3, 3), np.int64)
+        with self._naming():
+            self._layout = look(hunt.made, pair, seed)
+        self._scores = hunt.scores or self._layout.scores()
+        self.training = max(score.training for score in self._scores)
+        self.counts: NDArray[np.int64] = np.zeros((len(self._scores), LEVELS.size, 3, 3), np.int64)
 
     def extend(self, step: int, size: int) -> None:
         """Bet on ``size`` fresh samples and add up the counts."""
+        hunt, seed = self._hunt, _child(self._seed, step)
+        blocks = draw_blocks(hunt.made, self._pair, seed, size, hunt.executor, self._layout)
+        with self._naming():
+            self.counts += run_trial(self._points, blocks, self._scores, 0.5, sharpen=True).counts
+
+    @contextlib.contextmanager
+    def _naming(self) -> Iterator[None]:
         try:
-            if self._layout is None:
-                self._layout = look(self._hunt.made, self._pair, self._seed)
-            blocks = draw_blocks(
-                self._hunt.made, self._pair, _child(self._seed, step), size, self._hunt.executor, self._layout
-            )
-            scores = self._hunt.scores or self._layout.scores()
-            self.counts = self.counts + run_trial(self._points, blocks, scores, 0.5, sharpen=True).counts
+            yield
         except MechanismError as failure:
             raise MechanismError(f"{failure} (pair: {self._pair.description})") from failure
 

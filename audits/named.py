@@ -1,0 +1,204 @@
+"""Audits of what has a name: a callable of an importable module, or a command; their witnesses replay.
+
+A replay imports, and runs, what the witness names: replay only witnesses whose code you would run anyway.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+import numpy as np
+
+from accountant.adjacency import Adjacency
+from accountant.claims import Claim
+from accountant.episodes import Episodes
+from audits.callables import Mechanism, as_mechanism, mechanism
+from audits.command import TIMEOUT, command
+from audits.evidence import Evidence
+from audits.neighbours.episodes import EPISODE_CHECKS
+from audits.pairs import InvalidPairError, Pair
+from audits.runner import BUDGET, audit
+from audits.worst_pair import audit_worst
+from mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
+
+__all__ = ["audit_case_again", "audit_named", "audit_named_again", "load", "pairs_of"]
+
+OPTIONS = ("failures", "nan", "seeded", "timeout")
+"""What a mechanism may be told, besides its name."""
+
+
+def load(target: str) -> Any:
+    """What ``package.module:name`` names.
+
+    Raises:
+        ValueError: it cannot be imported, or is not there.
+
+    >>> load("math:tau")
+    6.28...
+    """
+    module, colon, name = target.partition(":")
+    if not (module and colon and name):
+        raise ValueError(f"name ({target!r}) must be written package.module:name")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (Exception, SystemExit) as error:  # whatever a user's module does when it is imported
+        raise ValueError(f"name ({target!r}) cannot be loaded: {error}") from error
+
+
+def audit_named(
+    claim: str,
+    promise: Mapping[str, float],
+    adjacency: Adjacency,
+    target: str | Sequence[str],
+    neighbours: str,
+    *,
+    seed: int,
+    alpha: float = 0.01,
+    budget: int = BUDGET,
+    sharpen: bool = False,
+    executor: Executor | None = None,
+    **options: Any,
+) -> Evidence:
+    """Audit a promise about a callable or a command; the witness says all that a replay needs.
+
+    Args:
+        claim: a name.
+        promise: ``{"epsilon"}``, ``{"epsilon", "delta"}``, ``{"rho"}`` or ``{"mu"}`` with their values.
+        adjacency: the relation that the promise speaks of.
+        target: ``package.module:callable``, vectorised or scalar, or a command as a list of texts.
+        neighbours: ``package.module:name`` of a callable that takes nothing and gives two inputs, a `Pair`,
+            or several pairs, of which the worst is searched for; see `pairs_of`.
+        seed, alpha, budget, sharpen, executor: as for `audit`.
+        options: ``failures``, ``nan``, ``seeded``, and for a command ``timeout``.
+
+    Raises:
+        MechanismError, InvalidPairError, ValueError: as for `audit` and `pairs_of`; an unknown option.
+    """
+    written = target if isinstance(target, str) else " ".join(target)
+    stated = Claim(claim, written, {}, adjacency, promise, neighbours)
+    made, pairs = _made(target, options), pairs_of(neighbours, adjacency)
+    how = {
+        "audit": "named",
+        "target": target if isinstance(target, str) else list(target),
+        "promise": dict(promise),
+        "adjacency": adjacency.value,
+        "neighbours": neighbours,
+        "options": options,
+    }
+    chosen: Callable[..., Evidence] = audit if len(pairs) == 1 else audit_worst
+    return chosen(
+        claim,
+        stated.guarantee,
+        made,
+        pairs[0] if len(pairs) == 1 else pairs,
+        seed=seed,
+        delta=stated.delta,
+        alpha=alpha,
+        budget=budget,
+        sharpen=sharpen,
+        executor=executor,
+        replay=how,
+    )
+
+
+def _made(target: str | Sequence[str], options: Mapping[str, Any]) -> Mechanism:
+    unknown = sorted(options.keys() - set(OPTIONS))
+    if unknown:
+        raise ValueError(f"option ({unknown[0]!r}) must be one of: {', '.join(OPTIONS)}")
+    if not isinstance(target, str):
+        return command(target, **{"timeout": TIMEOUT, **options})
+    if "timeout" in options:
+        raise ValueError("timeout must be left out for a callable")
+    found = load(target)
+    return mechanism(getattr(found, "sample", found), **options) if options else as_mechanism(found)
+
+
+def pairs_of(neighbours: str, adjacency: Adjacency) -> tuple[Pair, ...]:
+    """The pairs that a callable gives: two inputs, a `Pair`, or a list of pairs.
+
+    Two batches of episodes, or two sequences of users under rewards-only, are validated. For other inputs
+    that come without a validator it is taken on trust that they are neighbours, and the evidence says so.
+
+    Raises:
+        InvalidPairError: they are not neighbours, or neighbours under another relation.
+        ValueError: the callable fails, or gives something else, or two inputs that are plainly the same.
+    """
+    try:
+        given = load(neighbours)()
+        inputs = (given,) if isinstance(given, Pair) else tuple(given)
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"neighbours ({neighbours!r}) must return two inputs, or pairs: {error}") from error
+    pairs = [one for one in inputs if isinstance(one, Pair)]
+    if inputs and len(pairs) == len(inputs):
+        for pair in pairs:
+            _check_relation(pair, adjacency)
+        return tuple(pairs)
+    if len(inputs) != 2 or pairs:
+        raise ValueError(
+            f"neighbours ({neighbours!r}) must return two inputs, or pairs; it gave {len(inputs)}"
+        )
+    return (_paired(*inputs, neighbours, adjacency),)
+
+
+def _check_relation(pair: Pair, adjacency: Adjacency) -> None:
+    relation = getattr(pair.adjacency, "value", pair.adjacency)
+    if isinstance(pair.adjacency, Adjacency) and pair.adjacency is not adjacency:
+        raise InvalidPairError(
+            f"pair ({pair.description}) is of {relation} neighbours, the claim of {adjacency.value}"
+        )
+
+
+_VALIDATORS: Mapping[tuple[type, Adjacency], Callable[[Any, Any], object]] = {
+    **{(Episodes, adjacency): check for adjacency, check in EPISODE_CHECKS.items()},
+    (Users, Adjacency.REWARDS_ONLY): differ_only_in_rewards_of_one_user,
+}
+
+
+def _paired(first: Any, second: Any, neighbours: str, adjacency: Adjacency) -> Pair:
+    check = _VALIDATORS.get((type(first), adjacency)) if type(first) is type(second) else None
+    if check is not None:
+        return Pair(first, second, adjacency, neighbours, check)
+    if _plainly_equal(first, second):
+        raise ValueError(f"neighbours ({neighbours!r}) must return two inputs that differ")
+    described = f"{neighbours}; that they are {adjacency.value} neighbours is taken on trust"
+    return Pair(first, second, adjacency, described, _trusted)
+
+
+def _trusted(first: Any, second: Any) -> None:
+    """The validator of inputs that come without one."""
+
+
+def _plainly_equal(first: Any, second: Any) -> bool:
+    try:
+        return bool(np.array_equal(first, second))
+    except (TypeError, ValueError):
+        return first is second
+
+
+def audit_named_again(witness: Mapping[str, Any]) -> Evidence:
+    """Run the audit that a witness of `audit_named` describes; see `audits.replay`."""
+    how = witness["replay"]
+    return audit_named(
+        witness["claim"],
+        how["promise"],
+        Adjacency.of(how["adjacency"]),
+        how["target"],
+        how["neighbours"],
+        **_settings(witness),
+        sharpen=how["sharpen"],
+        **how["options"],
+    )
+
+
+def audit_case_again(witness: Mapping[str, Any]) -> Evidence:
+    """Audit the case of the corpus that a witness names; see `audits.replay`."""
+    from audits.corpus.all_cases import case_named
+
+    return case_named(witness["replay"]["case"]).audit(**_settings(witness))
+
+
+def _settings(witness: Mapping[str, Any]) -> dict[str, Any]:
+    return {"seed": witness["seed"], "alpha": witness["alpha"], "budget": witness["replay"]["budget"]}

@@ -1,0 +1,182 @@
+"""Findings about what has a name, found again from their witnesses."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from accountant.adjacency import Adjacency
+from audits import Verdict, replay
+from audits.corpus.all_cases import case_named
+from audits.named import audit_named, load, pairs_of
+from audits.pairs import InvalidPairError
+from audits.replaying import ReplayError
+
+MODULE = """
+import numpy as np
+from accountant.adjacency import Adjacency
+from accountant.episodes import Episodes
+from audits.neighbours import Distance, vector_pairs
+
+def bits():
+    return 0, 1
+
+def vectors():
+    return vector_pairs(3, Distance.ALL)
+
+def moved():
+    batch = Episodes.rectangular([[0, 1]], [[0, 0]], [[0.0, 0.0]])
+    return batch, Episodes.rectangular([[1, 1]], [[0, 0]], [[0.0, 0.0]])
+
+def equal():
+    return [1, 2], [1, 2]
+
+def three():
+    return 1, 2, 3
+
+def failing():
+    raise RuntimeError("no data")
+
+def quiet(value, n, rng):
+    return np.sum(value) + rng.laplace(0, 0.2, n)
+
+def word(value, rng):
+    return ["no", "yes"][value if rng.random() < 0.99 else 1 - value]
+
+def aborting(value, rng):
+    if rng.random() < 0.9 * value:
+        raise RuntimeError
+    return rng.normal()
+
+class Ours:
+    def sample(self, data, n, rng):
+        return data + rng.laplace(0, 0.2, n)
+
+ours = Ours()
+"""
+PROGRAM = """
+import json, random, sys
+request = json.loads(sys.stdin.readline())
+rng = random.Random(request.get("seed"))
+for _ in range(request["n"]):
+    print(request["data"] if rng.random() < 0.99 else 1 - request["data"])
+"""
+EPSILON, RELATION = {"epsilon": 0.3}, Adjacency.BY_SENSITIVITY
+
+
+@pytest.fixture(autouse=True)
+def module(tmp_path, monkeypatch):
+    (tmp_path / "clinic.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    sys.modules.pop("clinic", None)
+
+
+def again(found):
+    witness = json.loads(json.dumps(found.as_json(), allow_nan=False))["witness"]
+    return replay(witness), witness
+
+
+@pytest.mark.parametrize(
+    ("target", "neighbours", "options"),
+    [
+        ("clinic:quiet", "clinic:bits", {}),
+        ("clinic:word", "clinic:bits", {}),
+        ("clinic:ours", "clinic:bits", {}),
+        ("clinic:quiet", "clinic:vectors", {}),
+        ("clinic:aborting", "clinic:bits", {"failures": "token"}),
+        ("clinic:ours", "clinic:bits", {"nan": "token"}),
+    ],
+)
+def test_a_callable_by_name_is_found_again(target, neighbours, options):
+    found = audit_named("ward", EPSILON, RELATION, target, neighbours, seed=3, budget=20_000, **options)
+    assert found.verdict is Verdict.VIOLATION
+    assert again(found)[0] == found
+
+
+def test_a_command_is_found_again(tmp_path):
+    (tmp_path / "run.py").write_text(PROGRAM)
+    argv = [sys.executable, "-I", "-S", str(tmp_path / "run.py")]
+    found = audit_named("ward", EPSILON, RELATION, argv, "clinic:bits", seed=0, budget=300, timeout=30.0)
+    assert found.verdict is Verdict.VIOLATION
+    assert again(found)[0] == found
+
+
+def test_of_a_command_with_its_own_randomness_the_verdict_is_found_again(tmp_path):
+    (tmp_path / "run.py").write_text(PROGRAM)
+    argv = [sys.executable, "-I", "-S", str(tmp_path / "run.py")]
+    found = audit_named("ward", EPSILON, RELATION, argv, "clinic:bits", seed=0, budget=300, seeded=False)
+    evidence, witness = again(found)
+    assert evidence.verdict is found.verdict is Verdict.VIOLATION
+    with pytest.raises(ReplayError, match="verdict came out differently"):
+        replay({**witness, "verdict": "consistent"})
+
+
+@pytest.mark.parametrize("name", ["constant", "one to three outputs"])
+def test_a_case_of_the_corpus_is_found_again(name):
+    found = case_named(name).audit(seed=1, budget=3000)
+    assert again(found)[0] == found
+
+
+def test_a_changed_mechanism_does_not_replay(tmp_path):
+    found = audit_named("ward", EPSILON, RELATION, "clinic:quiet", "clinic:bits", seed=3, budget=1000)
+    (tmp_path / "clinic.py").write_text(MODULE.replace("0.2, n", "0.21, n"))
+    sys.modules.pop("clinic")
+    with pytest.raises(ReplayError, match="came out differently"):
+        again(found)
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "adjacency", "why"),
+    [
+        ("clinic:vectors", Adjacency.REPLACE, "is of by-sensitivity neighbours, the claim of replace"),
+        ("clinic:moved", Adjacency.REWARDS_ONLY, r"states at step 0 of the batch \(0 and 1\)"),
+    ],
+)
+def test_pairs_of_another_relation_are_refused(neighbours, adjacency, why):
+    with pytest.raises(InvalidPairError, match=why):
+        pairs_of(neighbours, adjacency)
+    assert pairs_of("clinic:moved", Adjacency.REPLACE)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("equal", "that differ"),
+        ("three", "it gave 3"),
+        ("failing", "no data"),
+        ("missing", "cannot be loaded"),
+    ],
+)
+def test_what_gives_no_pair_is_named(name, why):
+    with pytest.raises(ValueError, match=rf"\('clinic:{name}'\).*{why}"):
+        pairs_of(f"clinic:{name}", Adjacency.REPLACE)
+
+
+def test_a_pair_without_a_validator_says_so():
+    (pair,) = pairs_of("clinic:bits", Adjacency.REPLACE)
+    assert pair.description == "clinic:bits; that they are replace neighbours is taken on trust"
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "why"),
+    [
+        ("clinic", {}, "package.module:name"),
+        ("clinic:nothing", {}, "cannot be loaded"),
+        ("clinic:quiet", {"timeout": 3.0}, "left out for a callable"),
+        ("clinic:quiet", {"speed": 3}, r"option \('speed'\)"),
+        ("clinic:quiet", {"nan": "drop"}, "nan"),
+        ([], {}, "mechanism"),
+    ],
+)
+def test_what_names_no_mechanism_is_refused(target, options, why):
+    with pytest.raises(ValueError, match=why):
+        audit_named("ward", EPSILON, RELATION, target, "clinic:bits", seed=0, **options)
+    with pytest.raises(ValueError, match="promise"):
+        audit_named("ward", {}, RELATION, "clinic:quiet", "clinic:bits", seed=0)
+
+
+def test_load_finds_what_a_module_holds():
+    assert load("clinic:bits")() == (0, 1)

@@ -1,0 +1,128 @@
+"""The worst of many pairs is found and audited at the full level; or all of them, each at its share."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from accountant.notions import PureDP
+from audits.callables import MechanismError, each
+from audits.evidence import Verdict
+from audits.neighbours import Distance, vector_pairs
+from audits.pairs import Pair
+from audits.worst_pair import audit_each, audit_worst
+
+ALL = vector_pairs(5, Distance.ALL)
+ONE = vector_pairs(5, Distance.ONE)
+
+
+def summed(values, n, rng):
+    """Exactly 1-DP where one coordinate changes; 5-DP where all do."""
+    return values.sum() + rng.laplace(0, 1.0, n)
+
+
+def weighed(values, n, rng):
+    """Too little noise for the last coordinate only."""
+    return values[:4].sum() + 2 * values[4] + rng.laplace(0, 1.0, n)
+
+
+def test_the_pair_that_gives_most_away_is_found():
+    for seed in range(5):
+        found = audit_worst("sum", PureDP(1.0), summed, ALL, seed=seed, budget=20_000)
+        assert found.verdict is Verdict.VIOLATION
+        assert found.pair in ("all above", "all below")
+        assert found.replay["search"]["samples"] < found.samples < 20_000
+    weak = [audit_worst("weighed", PureDP(1.0), weighed, ONE, seed=s, budget=20_000) for s in range(5)]
+    assert {found.pair for found in weak} == {"last one above"}
+    assert {found.verdict for found in weak} == {Verdict.VIOLATION}
+
+
+@pytest.mark.parametrize("audited", [audit_worst, audit_each])
+def test_a_claim_that_is_exact_on_every_pair_is_refuted_no_more_often_than_alpha(audited, monkeypatch):
+    monkeypatch.setattr("audits.power.would_have_seen", lambda *_given, **_named: math.inf)  # not asked here
+    runs, alpha = 100, 0.1
+    found = [audited("sum", PureDP(1.0), summed, ONE, seed=s, budget=3000, alpha=alpha) for s in range(runs)]
+    assert sum(one.verdict is Verdict.VIOLATION for one in found) <= binom.ppf(0.999, runs, alpha)
+    assert sum(one.epsilon_lower > 1 for one in found) <= binom.ppf(0.999, runs, alpha)
+
+
+def test_each_pair_is_audited_until_one_is_refuted():
+    found = audit_each("weighed", PureDP(1.0), weighed, ONE, seed=0, budget=30_000)
+    assert found.verdict is Verdict.VIOLATION
+    assert found.pair == "last one above"
+    assert found.seed == 0
+    assert found.alpha == 0.01
+    assert found.samples > 20_000
+    assert found.e_value > 1 / 0.01
+    first = audit_each("sum", PureDP(1.0), summed, ALL[:3], seed=0, budget=30_000)
+    assert first.pair == ALL[0].description or first.samples > 10_000
+
+
+def test_all_pairs_must_be_consistent():
+    wide = audit_each("sum", PureDP(1.0), summed, ONE, seed=0, budget=12_000)
+    assert wide.verdict is Verdict.CONSISTENT
+    assert 1 < wide.would_have_seen <= 2
+    short = audit_each("sum", PureDP(1.0), summed, ONE, seed=0, budget=300)
+    assert short.verdict is Verdict.INCONCLUSIVE
+
+
+def test_the_same_seed_finds_the_same():
+    run = functools.partial(audit_worst, "sum", PureDP(2.0), summed, ALL, seed=4, budget=20_000)
+    assert run() == run()
+
+
+def test_outputs_may_differ_in_kind_between_pairs():
+    numbers = Pair(0, 1, "numbers", "numbers", lambda a, b: None)
+    words = Pair("a", "b", "words", "words", lambda a, b: None)
+
+    def mixed(value, rng):
+        return value if isinstance(value, str) else value + rng.laplace()
+
+    found = audit_worst("mixed", PureDP(1.0), mixed, [numbers, words], seed=0, budget=10_000)
+    assert (found.pair, found.verdict) == ("words", Verdict.VIOLATION)
+
+
+def test_a_single_pair_needs_no_search():
+    found = audit_worst("sum", PureDP(1.0), summed, ONE[:1], seed=0, budget=500)
+    assert found.samples == 500
+    assert found.replay["search"]["samples"] == 0
+
+
+@pytest.mark.parametrize(
+    ("pairs", "given", "why"),
+    [
+        ((), {}, "at least one"),
+        (ALL, {"share": 1.0}, r"share \(1\.0\)"),
+        (ALL, {"budget": 1000}, r"the search's share \(200\) must be at least 2560 for 10 pairs"),
+    ],
+)
+def test_a_search_that_cannot_be_is_refused(pairs, given, why):
+    with pytest.raises(ValueError, match=why):
+        audit_worst("sum", PureDP(1.0), summed, pairs, seed=0, **given)
+
+
+def test_a_pair_on_which_the_mechanism_fails_is_named():
+    def failing(values, rng):
+        return 1 / (values[4] - 2) + rng.laplace()
+
+    with pytest.raises(
+        MechanismError, match=r"raised ZeroDivisionError.*second input \(pair: last one above\)"
+    ):
+        audit_worst("fails", PureDP(1.0), each(lambda v, rng: failing(v.tolist(), rng)), ONE, seed=0)
+
+
+def test_the_samples_of_the_search_are_not_those_of_the_audit():
+    seen: list[float] = []
+
+    def noted(values, n, rng):
+        drawn = rng.laplace(0, 1.0, n)
+        seen.extend(drawn[:1])
+        return values.sum() + drawn
+
+    audit_worst("sum", PureDP(10.0), noted, ONE, seed=0, budget=2000 * len(ONE))
+    fresh = np.array(seen)
+    assert len(np.unique(fresh)) > 0.9 * len(fresh)  # only the probe asks twice with one generator
