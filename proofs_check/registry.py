@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from proofs_check.coq.record import CHECKED, NOT_CHECKED, accepted
 from proofs_check.coq.record import status as cross_check
 from proofs_check.kernel import Outcome, Rejected, check, load
 from proofs_check.statement import Obligation, Statement
@@ -23,6 +24,7 @@ __all__ = [
     "as_json",
     "certificate_id",
     "certificate_path",
+    "in_coq",
     "lookup",
     "statement_ids",
     "statements",
@@ -169,6 +171,11 @@ def verify(ids: Iterable[str] | None = None) -> list[Result]:
     """
     known: dict[str, Result] = {}
     return [_verified(name, known) for name in (statement_ids() if ids is None else ids)]
+
+
+def in_coq(identity: str) -> str:
+    """What the record of Coq says of a statement, whether or not there is a coqc on this machine."""
+    return CHECKED if accepted(lookup(identity), _table()) else NOT_CHECKED
 
 
 def as_json(result: Result) -> dict[str, Any]:

@@ -11,11 +11,23 @@ from accountant.expressions import FUNCTIONS, parse
 from accountant.published import published
 from accountant.sources import Source
 
-__all__ = ["KINDS", "Claim", "Obligation", "Statement", "expression", "formula", "make_claim", "relation"]
+__all__ = [
+    "DEFINITION",
+    "KINDS",
+    "Claim",
+    "Obligation",
+    "Statement",
+    "expression",
+    "formula",
+    "make_claim",
+    "relation",
+]
 
 Claim = Mapping[str, Any]
 CALLS = {**FUNCTIONS, "erfc": 1, "E": 1, "sum": 4}
 KINDS = ("statement", "quoted", "definition", "assumption", "project")
+DEFINITION = "a definition: it fixes a word and asserts nothing"
+"""The reason of every definition, and of nothing else: a theorem must not pass for one."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +60,8 @@ class Statement:
     holds if they do.
 
     Raises:
-        ValueError: for an unknown kind, both parts and obligations, a reason beside either of them, or an
-            obligation's name that occurs twice.
+        ValueError: for an unknown kind, both parts and obligations, a reason beside either of them, another
+            reason than `DEFINITION` for a definition, or an obligation's name that occurs twice.
     """
 
     id: str
@@ -75,6 +87,8 @@ class Statement:
             raise ValueError(f"statement {self.id}: parts and obligations exclude each other")
         if self.reason and (self.parts or self.obligations):
             raise ValueError(f"statement {self.id}: a reason is for what is assumed, not for what is proved")
+        if self.reason and (self.kind == "definition") != (self.reason == DEFINITION):
+            raise ValueError(f"statement {self.id}: only a definition is no assumption: {self.reason}")
         if len({x.name for x in self.obligations}) != len(self.obligations):
             raise ValueError(f"statement {self.id}: an obligation's name occurs twice")
 

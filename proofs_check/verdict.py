@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from proofs_check.kernel import Outcome
-from proofs_check.statement import Statement
+from proofs_check.statement import DEFINITION, Statement
 
 __all__ = ["Method", "Result", "Verdict", "derive"]
 
@@ -65,7 +65,7 @@ def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]
     Whatever is missing makes the statement OPEN. A part or an obligation that is refuted refutes it,
     unless what the refutation rests on is itself open or refuted. Named rules, a reason and inherited
     assumptions leave at best PROVED GIVEN; a restricted domain, its own or inherited, leaves PROVED ON
-    A SUBDOMAIN.
+    A SUBDOMAIN. What a refutation assumes stays listed beside it.
 
     Args:
         statement: what is claimed.
@@ -92,7 +92,7 @@ def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]
         certificates=_merged([path for path, x in outcomes if x], *(part.certificates for part in parts)),
         depends_on=_merged(statement.rests_on, *(part.depends_on for part in parts)),
         assumptions=assumptions,
-        domain=domain,
+        domain=statement.domain if verdict is Verdict.REFUTED else domain,
         point=_point(outcomes, parts) if verdict is Verdict.REFUTED else None,
         corrected_by=statement.corrected_by or next((x.corrected_by for x in parts if x.corrected_by), None),
         not_covered=statement.not_covered,
@@ -132,7 +132,7 @@ def _merged(*texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _assumptions(statement: Statement, below: Mapping[str, Result]) -> tuple[str, ...]:
-    own = [statement.reason] if statement.reason and statement.kind != "definition" else []
+    own = [statement.reason] if statement.reason and statement.reason != DEFINITION else []
     return _merged(own, statement.rules, *(result.assumptions for result in below.values()))
 
 

@@ -18,8 +18,8 @@ __all__ = ["ids_named", "verify"]
 def ids_named(name: str) -> tuple[str, ...]:
     """The statement ids that ``papers``, a paper's command-line name, or a statement id stands for.
 
-    >>> ids_named("rlsvi.eq2")
-    ('rlsvi.eq2',)
+    >>> ids_named("rlsvi.eq2"), ids_named("sdp.lemma19")
+    (('rlsvi.eq2',), ('sdp.lemma7',))
 
     Raises:
         ValueError: for an unknown name.
@@ -31,8 +31,8 @@ def ids_named(name: str) -> tuple[str, ...]:
         return everything
     if name in BOOKS:
         return statement_ids(f"{BOOKS[name].prefix}.")
-    if name in everything:
-        return (name,)
+    if (identity := coverage.identity_of(name)) in everything:
+        return (identity,)
     raise ValueError(f"name ({name!r}) must be papers, a paper ({', '.join(BOOKS)}) or a statement id")
 
 
@@ -50,18 +50,15 @@ def verify(
 
 
 def _exit_code(names: list[str], found: list[dict[str, Any]]) -> int:
-    """For papers 1 if a verdict is not the recorded one; for statements 1 if refuted, 3 if open."""
-    if all(name in {"papers", *_papers()} for name in names):
-        lines = departures(found, *map(_prefix, names))
-        code = 1
-    else:
-        lines = [f"{entry['id']} is {entry['verdict']}" for entry in found if entry["verdict"] in _FAILURES]
-        code = min(
-            (_FAILURES[entry["verdict"]] for entry in found if entry["verdict"] in _FAILURES), default=0
-        )
-    for line in lines:
+    """Papers fail (1) where a verdict is not the recorded one, statements where refuted (1) or open (3)."""
+    papers = [name for name in names if name in {"papers", *_papers()}]
+    named = {identity for name in names if name not in papers for identity in ids_named(name)}
+    failed = {entry["id"]: entry["verdict"] for entry in found if entry["verdict"] in _FAILURES}
+    own = {identity: verdict for identity, verdict in failed.items() if identity in named}
+    departed = departures(found, *map(_prefix, papers)) if papers else []
+    for line in (*departed, *(f"{identity} is {verdict}" for identity, verdict in own.items())):
         typer.echo(f"dpproof: {line}", err=True)
-    return code if lines else 0
+    return min([*(_FAILURES[verdict] for verdict in own.values()), *(1 for _ in departed)], default=0)
 
 
 _FAILURES = {"REFUTED": 1, "OPEN": 3}

@@ -10,7 +10,7 @@ from typing import Any
 
 import proofs_check
 
-__all__ = ["DECIDED", "Item", "Share", "coverage", "items", "line"]
+__all__ = ["DECIDED", "Item", "Share", "coverage", "identity_of", "items", "line"]
 
 Answer = Mapping[str, Any]
 IDS = Path(proofs_check.__file__).parent / "papers" / "ids.txt"
@@ -40,7 +40,7 @@ class Share:
     decided: tuple[str, ...]
     """Those with a certificate for every part: proved, proved on a subdomain, proved given, refuted."""
     outright: tuple[str, ...]
-    """Those of ``decided`` that assume nothing: refuted, or proved without a named rule."""
+    """Those of ``decided`` that assume nothing: refuted or proved without a named rule."""
     undecided: tuple[str, ...]
     """The others: open, assumed or not registered."""
     quoted: int
@@ -58,6 +58,16 @@ def items() -> tuple[Item, ...]:
     """
     rows = (line.split() for line in IDS.read_text(encoding="utf-8").splitlines())
     return tuple(Item(row[0], row[1], tuple(row[2:])) for row in rows if row and not row[0].startswith("#"))
+
+
+def identity_of(name: str) -> str:
+    """The id of a statement, also for another number under which its paper prints the same.
+
+    >>> identity_of("sdp.lemma19")
+    'sdp.lemma7'
+    """
+    others = {f"{item.prefix}.{alias}": item.id for item in items() for alias in item.aliases}
+    return others.get(name, name)
 
 
 def coverage(found: Iterable[Answer], prefix: str = "") -> Share:
@@ -95,8 +105,8 @@ def _decided(entry: Answer) -> bool:
 
 
 def _outright(entry: Answer) -> bool:
-    """A domain hides no assumption: what is proved on a subdomain given a rule is given."""
-    return entry["verdict"] == "REFUTED" or (_decided(entry) and not entry["assumptions"])
+    """Neither a domain nor a refutation hides an assumption."""
+    return _decided(entry) and not entry["assumptions"]
 
 
 def line(share: Share) -> str:

@@ -116,7 +116,7 @@ def _drawn(
 def _graph(ledger: PaperLedger, prefix: str) -> Markup:
     """What rests on what; the verdicts of other papers' statements as recorded."""
     own = {entry["id"]: entry["verdict"] for entry in ledger.statements}
-    known = {name: verdict for name, verdict in recorded().items() if verdict in COLOURS}
+    known = {name: x["verdict"] for name, x in recorded().items() if x["verdict"] in COLOURS}
     drawn = graph.edges(prefix)
     verdicts = {name: own.get(name, known.get(name, "OPEN")) for name in graph.names(drawn)}
     return _svg(graph.svg(drawn, verdicts, prefix, own))

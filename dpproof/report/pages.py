@@ -24,9 +24,10 @@ Entry = Mapping[str, Any]
 
 
 def _verified() -> dict[str, Entry]:
-    from proofs_check.registry import as_json, verify
+    """Everything verified; of Coq what the record says, so that the pages are the same without coqc."""
+    from proofs_check.registry import as_json, in_coq, verify
 
-    return {result.id: as_json(result) for result in verify()}
+    return {result.id: as_json(result) | {"coq": in_coq(result.id)} for result in verify()}
 
 
 def ledger(found: Mapping[str, Entry]) -> str:
@@ -120,8 +121,16 @@ def _block(entry: Entry, prefix: str, found: Mapping[str, Entry]) -> Iterator[st
         yield f"- proof: {', '.join(f'[{name}](../notes/{name})' for name in found_notes)}"
     if entry["method"]:
         yield f"- {entry['method']}; Coq: {entry['coq']}"
+    if steps := _refuted_steps(entry, found):
+        yield f"- refuted beside it: {', '.join(_link(name, prefix) for name in steps)}"
     yield from _obligations(statement)
     yield ""
+
+
+def _refuted_steps(entry: Entry, found: Mapping[str, Entry]) -> list[str]:
+    """Steps and readings of a statement, filed under its id, that are refuted though it is not."""
+    below = (name for name in found if name.startswith(f"{entry['id']}.") and name not in entry["parts"])
+    return [] if entry["verdict"] == "REFUTED" else [x for x in below if found[x]["verdict"] == "REFUTED"]
 
 
 def _corrected(identity: str, found: Mapping[str, Entry]) -> list[str]:

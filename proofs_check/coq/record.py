@@ -16,7 +16,7 @@ from typing import Any
 from proofs_check.kernel import claim_hash
 from proofs_check.statement import Statement
 
-__all__ = ["CHECKED", "NOT_CHECKED", "RECORD", "recorded", "status", "write"]
+__all__ = ["CHECKED", "NOT_CHECKED", "RECORD", "accepted", "recorded", "status", "write"]
 
 RECORD = Path(__file__).with_name("checked.json")
 CHECKED, NOT_CHECKED = "cross-checked by Coq", "not cross-checked"
@@ -48,9 +48,14 @@ def status(entry: Statement, table: Mapping[str, Statement]) -> str:
 
     Without coqc on this machine nothing counts as cross-checked, for nobody could have checked it here.
     """
+    return CHECKED if _installed() and accepted(entry, table) else NOT_CHECKED
+
+
+def accepted(entry: Statement, table: Mapping[str, Statement]) -> bool:
+    """Tell whether the record, on whatever machine it was made, has all claims of a statement."""
     claims = _claims(entry, table)
     known = recorded()["lemmas"]
-    return CHECKED if claims and all(x in known for x in claims) and _installed() else NOT_CHECKED
+    return bool(claims) and all(x in known for x in claims)
 
 
 def _claims(entry: Statement, table: Mapping[str, Statement]) -> list[str]:

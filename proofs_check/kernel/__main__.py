@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from proofs_check.kernel.arithmetic import Rejected
-from proofs_check.kernel.certificate import check, load
+from proofs_check.kernel.certificate import check, claim_hash, load
 
 
 def main(paths: list[str]) -> int:
@@ -27,7 +27,8 @@ def _one(path: str) -> int:
         print(f"{path}: unreadable: {error}")
         return 2
     try:
-        print(f"{path}: {check(certificate, claim).verdict}")
+        verdict = check(certificate, claim).verdict
+        print(f"{path}: {verdict} {certificate['id']}, claim {claim_hash(claim)}")
     except Rejected as reason:
         print(f"{path}: rejected: {reason}")
         return 1

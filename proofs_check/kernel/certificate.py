@@ -41,8 +41,10 @@ def load(text: str) -> Any:
         raise Rejected("the certificate is too long")
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_float=_no_float, parse_constant=_no_float)
-    except (ValueError, RecursionError) as error:
-        raise Rejected(f"not readable: {type(error).__name__}") from None
+    except RecursionError:
+        raise Rejected("nested too deeply") from None
+    except ValueError as error:
+        raise Rejected(f"not JSON: {error}") from None
 
 
 def _canonical(claim: object) -> str:

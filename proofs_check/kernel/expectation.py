@@ -20,7 +20,7 @@ ZERO = Fraction(0)
 TRIVIAL = Relation(">=", ZERO, ZERO)
 
 
-def expect(t: Task, node: Node, replay: Replay) -> None:
+def expect(t: Task, node: Node, replay: Replay) -> nf.Field:
     """Prove formulas nonnegative for all values; then open all expectations."""
     facts = keys(node, {"expect", "sub"})["expect"]
     if type(facts) is not list or not all(type(x) is list and len(x) == 2 for x in facts) or not t.random:
@@ -41,6 +41,7 @@ def expect(t: Task, node: Node, replay: Replay) -> None:
     replay(
         replace(t, domain=t.domain | opened.ranges, random={}, groups=(), given=given, goal=goal), node["sub"]
     )
+    return opened.field
 
 
 class Opened:
@@ -108,6 +109,7 @@ class Opened:
         if not any(self._random(s) for s, _ in m):
             return "*", Fraction(1), *(("^", self.field.formula(s), k) for s, k in m)
         if m not in self.names:
+            self.field.atoms |= any(self.field.symbols[s].op for s, _ in m)
             powers = (ia.power(self.field.symbols[s].range, k, self.field.prec) for s, k in m)
             values = reduce(lambda a, b: ia.mul(a, b, self.field.prec), powers)
             if not self.integrable and (values.lo[0] or values.hi[0]):
@@ -121,7 +123,7 @@ class Opened:
         plain = all(self.field.symbols[s].op == "" and k > 0 for s, k in m)
         number = sum(1 for name in self.names.values() if name[2:].isdigit()) + 1
         name = "E_" + ("_".join(s + (str(k) if k > 1 else "") for s, k in m) if plain else str(number))
-        while name in self.ranges:
+        while name in self.ranges.keys() | self.task.domain.keys():
             name += "_"
         return name
 

@@ -3,6 +3,9 @@
 Inside the kernel a formula is a Fraction, a variable name, or a tuple (operation, arguments...) with the
 exponent of "^" a plain integer. ("sum", i, lo, hi, body) is the sum over the whole numbers i from lo to hi,
 ("E", x) the expectation of x, ("pi",) the number. Reading refuses everything that is not on the list.
+
+The index of a sum is renamed to "#k", k being how deeply sums are nested in its body: no variable has such a
+name, so nothing that is put into a formula is ever captured, and sums alike but for their index are equal.
 """
 
 import re
@@ -56,8 +59,20 @@ def read(data: object, names: set[str], depth: int = MAX_DEPTH) -> Expr:
 def _read_sum(args: Any, names: set[str], depth: int) -> Expr:
     if len(args) != 4 or type(args[0]) is not str or not NAME.match(args[0]) or args[0] in names | {"pi"}:
         raise Rejected("a sum has a new index, two ends and a body")
+    if args[0].startswith(RESERVED):
+        raise Rejected("the index of a sum has a reserved name")
     ends = [read(x, names, depth) for x in args[1:3]]
-    return "sum", args[0], *ends, read(args[3], names | {args[0]}, depth)
+    body = read(args[3], names | {args[0]}, depth)
+    index = f"#{_nesting(body)}"
+    return "sum", index, *ends, substitute(body, {args[0]: index})
+
+
+def _nesting(e: Expr) -> int:
+    """Count the sums that stand inside each other."""
+    if type(e) is not tuple:
+        return 0
+    inside: int = max((_nesting(x) for x in e[1:] if type(x) is not int), default=0)
+    return inside + (e[0] == "sum")
 
 
 def exponent(text: object) -> int:
@@ -75,8 +90,11 @@ def node(e: Expr) -> tuple[Any, ...]:
     return e
 
 
-def evaluate(e: Expr, box: Box, prec: int) -> Interval:
-    """Enclose the values of a formula over a box; refuse if it may be undefined anywhere on it."""
+def evaluate(e: Expr, box: Box, prec: int, most: int = MAX_SUM) -> Interval:
+    """Enclose the values of a formula over a box; refuse if it may be undefined anywhere on it.
+
+    Sums inside each other may have `most` terms in all.
+    """
     if type(e) is Fraction:
         return ia.point(e)
     if type(e) is str:
@@ -84,12 +102,12 @@ def evaluate(e: Expr, box: Box, prec: int) -> Interval:
     e = node(e)
     op = e[0]
     if op == "^":
-        return ia.power(evaluate(e[1], box, prec), e[2], prec)
+        return ia.power(evaluate(e[1], box, prec, most), e[2], prec)
     if op == "sum":
-        return _evaluate_sum(e, box, prec)
+        return _evaluate_sum(e, box, prec, most)
     if op == "E":
         raise Rejected("an expectation has no value here")
-    args = [evaluate(x, box, prec) for x in e[1:]]
+    args = [evaluate(x, box, prec, most) for x in e[1:]]
     if op == "pi":
         return ia.pi(prec)
     if op in ia.UNARY:
@@ -97,15 +115,17 @@ def evaluate(e: Expr, box: Box, prec: int) -> Interval:
     return reduce(lambda a, b: BINARY[op](a, b, prec), args)
 
 
-def _evaluate_sum(e: tuple[Any, ...], box: Box, prec: int) -> Interval:
+def _evaluate_sum(e: tuple[Any, ...], box: Box, prec: int, most: int) -> Interval:
     """Add the terms one by one; the ends must be known whole numbers."""
-    low, high = (evaluate(x, box, prec) for x in e[2:4])
+    low, high = (evaluate(x, box, prec, most) for x in e[2:4])
     if not (low.lo == low.hi and high.lo == high.hi and low.lo[1].denominator == high.lo[1].denominator == 1):
         raise Rejected("the ends of a sum are not known whole numbers")
     first, last = int(low.lo[1]), int(high.lo[1])
-    if last - first > MAX_SUM:
+    count = max(last - first + 1, 1)
+    if count > most:
         raise Rejected("a sum is too long to be evaluated")
-    terms = (evaluate(e[4], box | {e[1]: ia.point(Fraction(i))}, prec) for i in range(first, last + 1))
+    boxes = (box | {e[1]: ia.point(Fraction(i))} for i in range(first, last + 1))
+    terms = (evaluate(e[4], at, prec, most // count) for at in boxes)
     return reduce(lambda a, b: ia.add(a, b, prec), terms, ia.point(ZERO))
 
 
@@ -122,7 +142,7 @@ def substitute(e: Expr, values: dict[str, Expr]) -> Expr:
     if type(e) is not tuple:
         return values.get(e, e) if type(e) is str else e
     if e[0] == "sum":
-        if e[1] in set().union(*(variables(x) for x in values.values())):
+        if any(e[1] in variables(x) for x in values.values()):
             raise Rejected("a substitution would capture the index of a sum")
         inner = {v: x for v, x in values.items() if v != e[1]}
         return "sum", e[1], *(substitute(x, values) for x in e[2:4]), substitute(e[4], inner)
@@ -130,7 +150,7 @@ def substitute(e: Expr, values: dict[str, Expr]) -> Expr:
 
 
 def replaced(e: Expr, old: Expr, new: Expr) -> Expr:
-    """Replace a part of a formula, wherever it stands."""
+    """Replace a part of a formula in which no index of an outer sum occurs, wherever it stands."""
     if e == old:
         return new
     return (e[0], *(x if type(x) is int else replaced(x, old, new) for x in e[1:])) if type(e) is tuple else e
@@ -175,7 +195,7 @@ def _d_quotient(e: tuple[Any, ...], v: str) -> Expr:
 
 
 def _d_sum(e: tuple[Any, ...], v: str) -> Expr:
-    if v == e[1] or v in variables(e[2]) | variables(e[3]):
+    if v in variables(e[2]) | variables(e[3]):
         raise Rejected("the ends of a sum depend on the variable of a derivative")
     return (*e[:4], derivative(e[4], v))
 

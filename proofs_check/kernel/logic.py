@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 from proofs_check.kernel import arithmetic as ia
+from proofs_check.kernel import normal_form as nf
 from proofs_check.kernel.arithmetic import Number, Rejected
 from proofs_check.kernel.claims import Node, Range, Relation, Replay, Task, keys, ranges
 from proofs_check.kernel.expressions import Expr, rational, read, variables
@@ -71,13 +72,15 @@ def have(t: Task, node: Node, replay: Replay) -> None:
     replay(t.under(fact), node["sub"])
 
 
-def cases(t: Task, node: Node, replay: Replay) -> None:
+def cases(t: Task, node: Node, replay: Replay) -> nf.Field:
     """Distinguish the two signs of a formula that is defined everywhere."""
     keys(node, {"cases", "nonnegative", "nonpositive"})
     e = read(node["cases"], set(t.domain))
-    t.field().normal(e)
+    field = t.field()
+    field.normal(e)
     replay(t.under(Relation(">=", e, Fraction(0))), node["nonnegative"])
     replay(t.under(Relation(">=", Fraction(0), e)), node["nonpositive"])
+    return field
 
 
 def _whole(t: Task, name: object) -> tuple[str, int, Number]:

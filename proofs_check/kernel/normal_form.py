@@ -21,7 +21,7 @@ Monomial = tuple[tuple[str, int], ...]
 Poly = dict[Monomial, Fraction]
 Quotient = tuple[Poly, Poly]
 UNIT: Monomial = ()
-MAX_TERMS, MAX_DEGREE = 4000, 200
+MAX_TERMS, MAX_DEGREE, MAX_BITS = 4000, 200, 50_000
 
 
 def constant(q: Fraction | int) -> Poly:
@@ -56,9 +56,13 @@ def times(a: Poly, b: Poly) -> Poly:
         for n, d in b.items():
             key = joined(m, n)
             out[key] = out.get(key, Fraction(0)) + c * d
-    if len(out) > MAX_TERMS:
+    if len(out) > MAX_TERMS or any(_bits(c) > MAX_BITS for c in out.values()):
         raise Rejected("a polynomial is too large")
     return {m: c for m, c in out.items() if c}
+
+
+def _bits(c: Fraction) -> int:
+    return max(c.numerator.bit_length(), c.denominator.bit_length())
 
 
 def raised(a: Poly, n: int) -> Poly:

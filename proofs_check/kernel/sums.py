@@ -3,25 +3,28 @@
 from fractions import Fraction
 
 from proofs_check.kernel import arithmetic as ia
+from proofs_check.kernel import normal_form as nf
 from proofs_check.kernel.arithmetic import Rejected
 from proofs_check.kernel.claims import Node, Range, Relation, Replay, Task, keys
 from proofs_check.kernel.expressions import Expr, read, replaced, substitute
 from proofs_check.kernel.expressions import node as tree
 
 ONE = Fraction(1)
+SIGNS = (">=", "<=", "==")
 REAL = Range(ia.NEG_INF, ia.INF, (True, True))
 
 
-def telescope(t: Task, node: Node, replay: Replay) -> None:
+def telescope(t: Task, node: Node, replay: Replay) -> nf.Field:
     """F(i+1) - F(i) >= body(i) from lo to hi gives F(hi+1) - F(lo) >= sum; likewise <= and ==.
 
     The sum becomes a new variable of which only this bound is known.
     """
     keys(node, {"telescope", "antidifference", "sign", "proof", "sub"})
     total = tree(read(node["telescope"], set(t.domain)))
-    if total[0] != "sum" or total[1] in t.random or node["sign"] not in (">=", "<=", "=="):
-        raise Rejected("telescope: wants a sum and a sign")
-    _, i, lo, hi, body = total
+    if total[0] != "sum" or (i := node["telescope"][1]) in t.random or node["sign"] not in SIGNS:
+        raise Rejected("telescope: wants a sum over a new index, and a sign")
+    _, bound, lo, hi, body = total
+    body = substitute(body, {bound: i})  # from here on the index is a variable like any other
     if not (_is_whole(t, lo) and _is_whole(t, hi)):
         raise Rejected("telescope: the ends of the sum are not whole")
     field = t.field()
@@ -34,11 +37,12 @@ def telescope(t: Task, node: Node, replay: Replay) -> None:
     inside.integers = t.integers | {i}
     replay(inside.under(goal=_compared(node["sign"], f, i, body, i, ("+", i, ONE))), node["proof"])
     name = t.fresh("sum_")
-    bound = _compared(node["sign"], f, i, name, lo, ("+", hi, ONE))
+    fact = _compared(node["sign"], f, i, name, lo, ("+", hi, ONE))
     opened = t.put({}, **{name: REAL})
     opened.given = [_opened(x, total, name) for x in t.given]
     opened.goal = _opened(t.goal, total, name)
-    replay(opened.under(bound), node["sub"])
+    replay(opened.under(fact), node["sub"])
+    return field
 
 
 def _compared(sign: str, f: Expr, i: str, middle: Expr, start: Expr, end: Expr) -> Relation:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from accountant.published.rlsvi import PAPER, VERSION
 from accountant.sources import Source
 from proofs_check.hints import IDENTITY, expect, mono, positive, split, subst
-from proofs_check.statement import Obligation, Statement, make_claim
+from proofs_check.statement import DEFINITION, Obligation, Statement, make_claim
 
 __all__ = ["DELTA", "NEIGHBOURS", "ORDER", "POSITIVE", "REAL", "STATEMENTS", "at", "source"]
 
@@ -41,7 +41,7 @@ DEFINITIONS = (
         f"{NEIGHBOURS}For eps > 0 and alpha > 1 a mechanism is (alpha, eps)-RDP if the Renyi divergence of order alpha between its "
         "output laws on any two neighbouring user sequences is at most eps; it is infinite if an event has probability 0 under Q but not under P.",
         r"D_\alpha(P\|Q)=\frac{1}{\alpha-1}\log E_Q[(P/Q)^\alpha]\le\varepsilon",
-        reason="a definition: it fixes a word and asserts nothing",
+        reason=DEFINITION,
         not_covered="the printed formula does not say what the divergence is where Q vanishes and P does not; the usual convention, infinite, is "
         "added. The printed outputs are action sequences; Lemma 11 uses the word for tables of real numbers and Lemma 12 for policies",
     ),
@@ -51,7 +51,7 @@ DEFINITIONS = (
         f"{NEIGHBOURS}For eps > 0: for every k, every two user sequences that differ in user k only, and every set of action sequences of all the "
         "other users, the (eps, delta) inequality holds for what those others receive.",
         r"P(M_{-k}(U)\in B)\le e^{\varepsilon}P(M_{-k}(U')\in B)+\delta",
-        reason="a definition: it fixes a word and asserts nothing",
+        reason=DEFINITION,
         not_covered="the printed definition leaves the range of delta to Definition 1, [0, 1)",
     ),
 )  # fmt: skip

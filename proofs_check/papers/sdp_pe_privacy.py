@@ -32,18 +32,16 @@ from proofs_check.papers.sdp_pe_counter import (
     transfer,
 )
 from proofs_check.papers.sdp_pe_tails import HALF, OPEN, REAL, source
-from proofs_check.statement import Obligation, Statement, formula, make_claim
+from proofs_check.statement import DEFINITION, Obligation, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
-
-_WORD = "a definition: it fixes a word and asserts nothing"
 
 DEFINITIONS = (
     Statement(
         "sdp.definition3", "definition", "Shuffle privacy over batches", source("Definition 3", "sdp.definition3"),
         "A protocol for B batches is (eps, beta)-SDP if the tuple of all batches' shuffled messages is (eps, beta)-DP for neighbours that differ in one user's data.",
         r"(F\circ E^{L_1},\dots,F\circ E^{L_B})\text{ is }(\varepsilon,\beta)\text{-DP}",
-        reason=_WORD,
+        reason=DEFINITION,
         not_covered="later batches' data depend on earlier messages through the policies; the printed definition takes the batches' data as given",
     ),
     Statement(

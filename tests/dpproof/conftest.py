@@ -144,5 +144,5 @@ def another_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the record say that equation 2 was once refuted."""
     known = recorded.recorded()
     path = tmp_path / "record.json"
-    path.write_text(json.dumps({**known, "rlsvi.eq2": "REFUTED"}), encoding="utf-8")
+    path.write_text(json.dumps({**known, "rlsvi.eq2": {**known["rlsvi.eq2"], "verdict": "REFUTED"}}), encoding="utf-8")
     monkeypatch.setattr(recorded, "RECORD", path)

@@ -59,7 +59,8 @@ ROW = "rlsvi.lemma6"
     [
         ([], False, False),
         ([entry(ROW, "PROVED")], True, True),
-        ([entry(ROW, "REFUTED", assumptions=["a rule"])], True, True),
+        ([entry(ROW, "REFUTED")], True, True),
+        ([entry(ROW, "REFUTED", assumptions=["a rule"])], True, False),
         ([entry(ROW, "PROVED ON A SUBDOMAIN")], True, True),
         ([entry(ROW, "PROVED ON A SUBDOMAIN", assumptions=["a rule"])], True, False),
         ([entry(ROW, "PROVED GIVEN", assumptions=["a rule"])], True, False),

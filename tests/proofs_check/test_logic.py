@@ -254,3 +254,59 @@ def test_splitting_keeps_whole_variables_whole():
     claim = make_claim({"n": "[0, 4]"}, "n*(n-1) >= 0", integers=["n"])
     assert accepts(claim, split("n", "2", enumerated("n", RANGE), POSITIVE))
     assert not accepts(claim, split("n", "3/2", enumerated("n", RANGE), enumerated("n", RANGE)))
+
+
+SIX = "sum({0}, 1, 2, sum(j, 1, 3, 1))"
+PRODUCTS = "sum(i, 1, 2, sum(j, 1, 3, i*j))"
+
+
+@pytest.mark.parametrize("index", ["sum_", "i"])
+def test_a_new_name_is_never_captured_by_the_index_of_a_sum(index):
+    """The inner sum becomes a variable; were it called like the outer index, 6 would become 3."""
+    inner = telescope("sum(j, 1, 3, 1)", "j", "==", IDENTITY, RANGE)
+    assert not accepts(make_claim({}, f"3 >= {SIX.format(index)}"), inner)
+    assert accepts(make_claim({}, f"6 >= {SIX.format('i')}"), RANGE)
+
+
+def test_a_sum_inside_another_is_not_taken_for_one_with_a_free_variable():
+    """Under the index i of another sum, the inner sum of PRODUCTS is not one number."""
+    last = positive(("10", 3), ("10/6", 4), ("10/12", 5), ("10/12", 0))
+    third = telescope("sum(i, 1, 2, sum_)", "sum_*i", "==", IDENTITY, last)
+    second = telescope(
+        "sum(j, 1, 3, i*j)", "i*j*(j-1)/2", "==", IDENTITY, subst("i", "0+t", "t", "[1, inf)", third)
+    )
+    first = telescope("sum(i, 1, 1, 5)", "0", ">=", second, positive(("1", 2), ("1", 1)))
+    proof = have(f"{PRODUCTS} == 18", RANGE, have("sum(i, 1, 1, 5) == 5", RANGE, first))
+    assert not accepts(make_claim({}, "0 >= 1"), proof)
+
+
+@pytest.mark.parametrize("index", ["E_x", "k"])
+def test_the_index_of_a_sum_is_not_taken_for_an_expectation(index):
+    claim = make_claim({}, "0 >= 1", "E(x) == 1/2", random={"x": UNIT})
+    total = f"sum({index}, 1, 1, 5)"
+    inside = expect([], positive(("-10", 0), ("10", 2)))
+    five = telescope(total, "0", ">=", inside, expect([], positive(("1", 2), ("1", 1))))
+    assert not accepts(claim, have(f"{total} == 5", RANGE, five))
+
+
+@pytest.mark.parametrize("index", ["sum_", "E_x", "pi", "x"])
+def test_the_index_of_a_sum_is_a_new_and_ordinary_name(index):
+    assert accepts(make_claim({"x": UNIT}, "sum(k, 1, 2, k) >= 3"), RANGE)
+    assert not accepts(make_claim({"x": UNIT}, f"sum({index}, 1, 2, {index}) >= 3"), RANGE)
+
+
+def test_sums_alike_but_for_their_index_are_one():
+    claim = make_claim({"n": "[1, inf)"}, "n*(n+1)/2 == sum(k, 1, n, k)", integers=["n"])
+    total, antidifference = "sum(other, 1, n, other)", "other*(other-1)/2"
+    assert accepts(claim, telescope(total, antidifference, "==", IDENTITY, identity(("1", 0))))
+
+
+@pytest.mark.parametrize(
+    ("goal", "proof"),
+    [
+        ("((((3**64)**64)**64)**64) >= 1", POSITIVE),
+        ("sum(i, 1, 20000, sum(j, 1, 20000, 1)) >= 1", RANGE),
+    ],
+)
+def test_a_claim_too_large_to_check_is_refused_at_once(goal, proof):
+    assert not accepts(make_claim({}, goal), proof)

@@ -11,7 +11,7 @@ from proofs_check import Obligation, Statement, Verdict, as_json, lookup, regist
 from proofs_check.kernel import Outcome, Rejected, check
 from proofs_check.provers.search import certificate
 from proofs_check.registry import statements
-from proofs_check.statement import formula, make_claim
+from proofs_check.statement import DEFINITION, formula, make_claim
 from proofs_check.verdict import derive
 
 TWELVE = [
@@ -105,7 +105,7 @@ def below(entry=BASE, outcomes=DONE, **changes):
 PROVED, REFUTED, OPEN = below(), below(outcomes=BROKEN), below(outcomes=[("file", None)])
 SUBDOMAIN, GIVEN = below(domain="x < 1"), below(rules=("r",))
 ASSUMED = below(outcomes=[], obligations=(), reason="because")
-DEFINED = below(outcomes=[], obligations=(), reason="a word", kind="definition")
+DEFINED = below(outcomes=[], obligations=(), reason=DEFINITION, kind="definition")
 
 
 def test_verdicts_follow_from_outcomes():
