@@ -62,7 +62,7 @@ LEMMA7 = Statement(
 _ONE = {"lam": POS, "f": HALF, "g": HALF}
 _MOVE = "(f/(1 + lam/2) - (f + g)/(2 + lam/2))/2"
 MAIN7 = Statement(
-    "eval.lemma7.main_text", "project", "Lemma 7 with the Delta of the main text", source("Lemma 7", "eval.lemma7"),
+    "eval.lemma7.main_text", "statement", "Lemma 7 with the Delta of the main text", source("Lemma 7", "eval.lemma7"),
     "In the main text Delta(s, s) reads as the indicator of s in x' less itself, hence 0. Then the bound is |F_x - F_x'| over lambda, which is 0 where both returns are; but "
     "a trajectory that visits a state with return 0 moves the estimate.",
     r"\Delta(s,s)=I_{s\in x'}-I_{s\in x'}=0",
