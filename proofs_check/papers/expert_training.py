@@ -139,7 +139,7 @@ VISIBLE = Statement(
     ),
     reading=("the coin is independent of the data and of the step's noise; a plain step has the same law under both expert sets given the released prefixes",
              "the step at rate q is (1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2), its density ratio 1 - q + q r; 1 - p q + p q r = 1 - p + p (1 - q + q r); w is a half-line, so that Pr(w) > 0", HELD, f"written out in {NOTE}"),
-    not_covered="that the Poisson-subsampled Gaussian dominates one DP-SGD step (classic.poisson and its neighbours); batches of fixed size b, whose privacy is for replaced experts, not for added ones",
+    not_covered="that the Poisson-subsampled Gaussian dominates one DP-SGD step (classic.poisson and its neighbours); batches of fixed size b (expert.fixed_batches)",
 )  # fmt: skip
 
 _NEXT = {"N": MANY} | dict.fromkeys(("n", "c", "k", "j"), HALF)
@@ -287,11 +287,12 @@ PRINTED_RATE = Statement(
         Obligation("whole_pipeline", _pipeline(), "eps_1 = 0.01, delta_1 = 0.001, e^eps_2 = 5/4, delta_2 = 0.0477, p = 1/2, b = 1 of m = 2, noise multiplier 1, pmin = 1/10^4: the divergence is at least 0.064, allowed are 0.0487",
                    point(E="1/100", delta="1/1000", x="1/2", b="1", m="2", z="5/4", s="1", y="1/10000", d="477/10000"), mutation=_pipeline("x == 1", "z == 3/2", "s == 1")),
     ),
-    reading=(NEIGHBOURS, LOGGED, HELD, "T = N = L = 1, two actions, one training step, one parameter, clip 1; x plays the first action with probability 1 - y, the m - 1 others the second, y = pmin; the gradient is 1 at the first action, 0 at the second",
+    reading=(NEIGHBOURS, LOGGED, HELD, "T = N = L = 1, two actions, one training step, one parameter, clip 1; the differing expert plays the first action with probability 1 - y, the m - 1 others the second, y = pmin; the gradient is 1 at the first action, 0 at the second",
              "d = delta_2 is what the accountant at q asks for at e^eps_2 = z, in both directions",
              "all counts are at most m, far below theta, so that something is released with probability at most 2/3 delta' e^(-(theta-m) eps'/4) (Lemma 5.2); with nothing to train on, a plain step does not move",
-             "the event: the parameter has moved and lies beyond the point where the hockey stick at e^(eps_1+eps_2) = w has it. With x it has probability at least x times that of (1-b/m) N(0, s^2) + (b/m) N(1, s^2), less 2 y x (here m = 2: both "
-             "experts play as they should) and less that of a release; without x at most x times that of N(0, s^2) and y. x here is the coin's p"),
+             "the event: the parameter is at none of the finitely many points that a plain step can reach, and beyond the point where the hockey stick at e^(eps_1+eps_2) has it. With the differing expert its probability is at least p times that under "
+             "(1-b/m) N(0, s^2) + (b/m) N(1, s^2), less 2 y p (here m = 2: both experts play their likely actions) and less that of a release; without that expert it is at most p times the sum of that under N(0, s^2) and y",
+             "the letter x is the coin's p"),
     corrected_by="expert.theorem5_6.set_aside",
 )  # fmt: skip
 
