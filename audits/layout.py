@@ -25,7 +25,8 @@ class Layout:
     """How outputs become numbers.
 
     Attributes:
-        plain: the outputs of the probe were arrays of numbers of one shape; blocks are arrays of numbers.
+        plain: the outputs of the probe were single numbers, or arrays of finite numbers of one shape; blocks
+            are arrays of numbers.
         shape: of a plain output; ``()`` for a single number.
         odd: the number that fills a plain output in the place of one that is not of that shape.
         cells: how many cells of any other output are laid out.
@@ -44,7 +45,7 @@ class Layout:
     def of(cls, blocks: Sequence[Block], *, nan: bool = False) -> Layout:
         """The layout that suits the blocks of a probe; ``nan`` says that NaN may come, as an output."""
         shapes = {block.shape[1:] for block in blocks}
-        if all(map(is_numeric, blocks)) and len(shapes) == 1 and not nan:
+        if len(shapes) == 1 and not nan and all(map(_is_plain, blocks)):
             largest = max(float(np.abs(block[np.isfinite(block)]).max(initial=0.0)) for block in blocks)
             return cls(True, shapes.pop(), min(10 * largest + 10, 1e300), 1)
         longest = max(sum(1 for _ in cells(row)) for block in blocks for row in block)
@@ -61,12 +62,12 @@ class Layout:
         An output unlike those of the probe becomes a constant far above them: a fixed function of the
         output, so that a rare abort token is an event like any other.
         """
-        if not self.plain or (is_numeric(block) and block.shape[1:] == self.shape):
+        if not self.plain or (_is_plain(block) and block.shape[1:] == self.shape):
             return block
         rows = np.full((len(block), *self.shape), self.odd)
         for place, value in enumerate(block):
             row = _numbers(value)
-            if row is not None and row.shape == self.shape:
+            if row is not None and row.shape == self.shape and _is_plain(row[None]):
                 rows[place] = row
         return rows
 
@@ -83,6 +84,11 @@ class Layout:
         view: View = whole if self.plain else partial(features, width=self.cells)
         learned = (LinearDiscriminant(view=view), LinearDiscriminant(ridge=None, view=view), Atoms(view=view))
         return learned if self.plain else (*learned, Atoms(fewest=2, view=tokens))
+
+
+def _is_plain(block: Block) -> bool:
+    """Whether the outputs are single numbers, or arrays of finite ones, which scores can add up."""
+    return is_numeric(block) and (block.size == len(block) or bool(np.isfinite(block).all()))
 
 
 def _numbers(value: Any) -> Block | None:

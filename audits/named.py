@@ -16,7 +16,7 @@ from accountant.adjacency import Adjacency
 from accountant.claims import Claim
 from accountant.episodes import Episodes
 from audits.callables import Mechanism, as_mechanism, mechanism
-from audits.command import TIMEOUT, command
+from audits.commands import TIMEOUT, command
 from audits.evidence import Evidence
 from audits.neighbours.episodes import EPISODE_CHECKS
 from audits.pairs import InvalidPairError, Pair

@@ -69,7 +69,7 @@ def audit_rlsvi(
         replay: JSON data that the witness carries instead of what `audits.replay` would need.
 
     Raises:
-        MechanismError: the mechanism fails or ignores its generator (no noise at all does).
+        MechanismError: the mechanism fails, or its outputs are not independent samples.
         ValueError: an argument is outside its range.
     """
     mechanism, pair = RLSVI(parameters, noise_rule), rlsvi_pair(parameters)

@@ -43,7 +43,8 @@ FORMS = {
     "tuple of both": lambda bit: ("a", float(bit)),
     "bytes": lambda bit: bytes([bit]),
     "set": lambda bit: {bit},
-    "infinite": lambda bit: (math.inf, 0.0)[bit],
+    "infinite": lambda bit: (-math.inf, 0.0)[bit],
+    "infinite in an array": lambda bit: [math.inf, float(bit)],
     "array": lambda bit: np.array([[bit, 1], [2, 3]]),
 }
 

@@ -13,7 +13,7 @@ import pytest
 from accountant.adjacency import Adjacency
 from accountant.notions import GaussianDP
 from accountant.rl.rlsvi import RLSVIParameters, guarantee
-from audits import MechanismError, Verdict, audit, replay
+from audits import Verdict, audit, replay
 from audits.corpus.rlsvi import CASES, ON_CLAIM, SMALL
 from audits.evidence import Evidence
 from audits.pairs import InvalidPairError, Pair, rlsvi_pair
@@ -90,9 +90,9 @@ def test_a_wrong_pair_is_refused_with_the_difference():
         Pair(pair.first, pair.first, Adjacency.REWARDS_ONLY, "same", differ_only_in_rewards_of_one_user)
 
 
-def test_no_noise_at_all_is_an_error_not_a_finding():
-    with pytest.raises(MechanismError, match="ignores its generator"):
-        audit_rlsvi(ON_CLAIM, seed=0, noise_rule=NoiseRule.FIRST_VISIT_UNPROTECTED)
+def test_no_noise_at_all_is_a_violation():
+    found = audit_rlsvi(ON_CLAIM, seed=0, noise_rule=NoiseRule.FIRST_VISIT_UNPROTECTED)
+    assert found.verdict is Verdict.VIOLATION
 
 
 def test_the_first_user_alone_reaches_the_last_state():

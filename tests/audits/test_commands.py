@@ -12,7 +12,7 @@ import pytest
 from accountant.episodes import Episodes
 from accountant.notions import PureDP
 from audits.callables import MechanismError
-from audits.command import Command, CommandError, command
+from audits.commands import Command, CommandError, command
 from audits.evidence import Verdict
 from audits.pairs import Pair
 from audits.runner import audit

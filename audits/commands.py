@@ -142,7 +142,7 @@ def command(
     failures: str = "error",
     nan: str = "error",
 ) -> Mechanism:
-    """A program as a mechanism that can be audited; see `audits.command` for the protocol.
+    """A program as a mechanism that can be audited; see `audits.commands` for the protocol.
 
     With ``failures="token"`` the program is started once for each output.
 
