@@ -32,7 +32,7 @@ FRACTIONS: Floats = np.array([0.06, 0.2, 0.45, 0.8, 0.99])
 """Stakes against a claim, as shares of the largest allowed."""
 STAKES: Floats = np.exp(-0.1 - 0.5 * np.arange(24))
 """Stakes of the interval, the same for every epsilon so that the wealth falls in epsilon."""
-LEVEL_PRIOR: Floats = np.array([1.0, 1.0, 1.0, 0.7, 0.4, 0.25, 0.15, 0.1, 0.06, 0.04])
+LEVEL_PRIOR: Floats = np.array([1, 1, 1, 0.9, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.06, 0.04])
 """Prior weights of `audits.tails.LEVELS`, to be normalised."""
 KIND_PRIOR: Floats = np.array([1.0, 1.0, 6.0])
 SIDES: Floats = np.array([0.5, 0.5, 1.0])

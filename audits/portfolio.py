@@ -20,9 +20,9 @@ __all__ = ["PRIOR", "log_gains"]
 
 Floats = NDArray[np.float64]
 
-MULTIPLES: Floats = np.array([1.04, 1.12, 1.3, 1.65, 2.4, 4.0, 10.0])
-"""The references have these multiples of the stated epsilon."""
-PRIOR: Floats = np.array([0.06, 0.12, 0.2, 0.23, 0.21, 0.14, 0.04])
+MULTIPLES: Floats = 1 + 0.03 * 1.5 ** np.arange(14)
+"""The references have these multiples of the stated epsilon: for a single point they must lie close."""
+PRIOR: Floats = np.array([0.5, 0.5, 0.7, 0.8, 0.9, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0, 1.2, 1.4, 0.7])
 SMALLEST, LARGEST = 0.05, 200.0
 """The epsilons to which multiples are applied, and the largest of a reference."""
 CASH = 0.01

@@ -21,7 +21,7 @@ from audits.evidence import Evidence, Verdict
 from audits.pairs import Pair
 from audits.probing import check_randomness
 from audits.scores import Score
-from audits.trial import VERDICT, Trial, run_trial
+from audits.trial import VERDICT, Trial, run_trial, tails_share
 
 __all__ = ["BUDGET", "audit"]
 
@@ -131,7 +131,7 @@ def _would_have_seen(trial: Trial, claimed: float, delta: float, alpha: float, s
         trial.bets,
         claimed,
         delta,
-        log_hurdle=math.log(len(trial.streams) / (VERDICT * alpha)),
+        log_hurdle=math.log(len(trial.streams) / tails_share(trial.streams) / (VERDICT * alpha)),
         start=min(stream.score.training for stream in trial.streams),
         samples=trial.samples,
         seed=seed,

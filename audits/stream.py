@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from audits.posterior import PosteriorBets
 from audits.scores import Score, Scorer
 from audits.tails import TailCounts
 
@@ -24,11 +25,18 @@ class ScoreStream:
     Attributes:
         score: the score.
         tails: its `TailCounts`.
+        posterior: its `PosteriorBets`, against a pure claim only.
+
+    Args:
+        score: the score.
+        epsilon: the pure claim, if the claim is one.
     """
 
-    def __init__(self, score: Score) -> None:
+    def __init__(self, score: Score, epsilon: float | None = None) -> None:
         self.score = score
         self.tails = TailCounts(oriented=score.oriented)
+        self.posterior = None if epsilon is None else PosteriorBets(epsilon)
+        self._bettors = [bets for bets in (self.tails, self.posterior) if bets is not None]
         self._scorer: Scorer | None = None
         self._kept: list[tuple[NDArray[Any], NDArray[np.int64]]] = []
         self._seen = 0
@@ -45,8 +53,9 @@ class ScoreStream:
             self._scorer = self.score.fit(outputs[:0], labels[:0])
         if self._scorer is not None:
             scores = self._scores(outputs)
-            self.tails.bet(scores, labels)
-            self.tails.learn(scores, labels)
+            for bets in self._bettors:
+                bets.bet(scores, labels)
+                bets.learn(scores, labels)
         if self.score.training:
             self._keep(outputs, labels)
 
@@ -65,8 +74,10 @@ class ScoreStream:
         outputs, labels = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
         held = np.arange(len(labels)) % HELD_OUT == 0
         self._scorer = self.score.fit(outputs[~held], labels[~held])
-        self.tails.forget()
-        self.tails.learn(self._scores(outputs[held]), labels[held])
+        scores = self._scores(outputs[held])
+        for bets in self._bettors:
+            bets.forget()
+            bets.learn(scores, labels[held])
 
     def _scores(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
         assert self._scorer is not None

@@ -16,7 +16,7 @@ __all__ = ["BOTH", "KINDS", "LEVELS", "LOWER", "UPPER", "TailCounts", "tally"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-LEVELS: Floats = np.array([0.5, 0.4, 0.3, 0.2, 0.12, 0.06, 0.03, 0.01, 0.003, 0.0005])
+LEVELS: Floats = np.array([0.5, 0.4, 0.32, 0.25, 0.19, 0.14, 0.1, 0.065, 0.04, 0.022, 0.01, 0.003, 0.0005])
 """The shares of all samples, of both labels, that lie in a tail."""
 KINDS = ("upper", "lower", "both")
 UPPER, LOWER, BOTH = range(3)

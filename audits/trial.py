@@ -15,10 +15,13 @@ from audits.eprocess import LogWealth, rejects
 from audits.scores import Score
 from audits.stream import ScoreStream
 
-__all__ = ["VERDICT", "Trial", "run_trial"]
+__all__ = ["VERDICT", "Trial", "run_trial", "tails_share"]
 
 VERDICT = 0.95
 """The share of alpha that the verdict has; the interval for epsilon has the rest."""
+
+POSTERIOR = 0.1
+"""Against a pure claim, the prior weight of betting on a learned posterior."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,15 +57,27 @@ def run_trial(
     sharpen: bool = False,
 ) -> Trial:
     """Bet against the points of a curve on blocks of labelled samples, until refuted or out of blocks."""
-    bets, streams = LogWealth(points), tuple(ScoreStream(score) for score in scores)
+    pure = points[-1].epsilon if points[-1].delta == 0 else None
+    bets, streams = LogWealth(points), tuple(ScoreStream(score, pure) for score in scores)
     samples, best, refuted = 0, -math.inf, False
     for outputs, labels in blocks:
         for stream in streams:
             stream.feed(outputs, labels)
         samples += len(labels)
-        wealths = bets(np.stack([stream.tails.counts for stream in streams]))
-        best = max(best, float(np.logaddexp.reduce(wealths)) - math.log(len(streams)))
+        best = max(best, _log_wealth(bets, streams))
         refuted = rejects(best, VERDICT * alpha)
         if refuted and not sharpen:
             break
     return Trial(bets, streams, samples, best, refuted)
+
+
+def tails_share(streams: Sequence[ScoreStream]) -> float:
+    """The prior weight of bets on tails; the rest is with the learned posterior, if there is one."""
+    return 1.0 if streams[0].posterior is None else 1 - POSTERIOR
+
+
+def _log_wealth(bets: LogWealth, streams: Sequence[ScoreStream]) -> float:
+    """Log of the average wealth over scores, of their bets on tails and on their posterior."""
+    parts = bets(np.stack([stream.tails.counts for stream in streams])) + math.log(tails_share(streams))
+    learned = [s.posterior.log_wealth + math.log(POSTERIOR) for s in streams if s.posterior is not None]
+    return float(np.logaddexp.reduce(np.append(parts, learned))) - math.log(len(streams))

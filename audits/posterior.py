@@ -1,0 +1,115 @@
+"""Bets on a learned posterior, for pure claims: what tails of a score cannot say.
+
+B is the label, X the output, g(x) any guess of P(B = 1 | X = x) made from earlier samples, lo and hi the ends
+1 / (1 + e^epsilon) and 1 / (1 + e^-epsilon) between which the true posterior lies under the claim. Then
+
+    F = g(B | X) / clip(g, lo, hi)(B | X)
+
+has mean at most 1 given X, whatever the law of X (docs/notes/audit_betting.md, Lemma 5). So no event has to
+be chosen: the guess may be of any shape. Here it is a histogram of a score, at several resolutions, in
+which a value that comes up often has a cell to itself; codes of discrete outputs are such values.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["PosteriorBets", "log_factors"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+CELLS = 32
+GROUPS = (1, 8)
+"""Cells of the finest histogram, and how many of them make one of each resolution."""
+STAKES: Floats = np.array([0.3, 0.99])
+"""The shares of the wealth that are bet; the rest is kept as cash."""
+DOUBT = 0.5
+"""Counts start from so many of each label."""
+REFRESH = 2.0
+"""Cells are set anew whenever the scores have grown by this factor, until so many are kept: `MEMORY`."""
+MEMORY = 1 << 14
+LAST = 1 << 17
+"""After so many samples the bets rest and the wealth stays: a histogram costs more than tails do."""
+
+
+def log_factors(posterior: Floats, labels: Ints, epsilon: float) -> Floats:
+    """Log of F for guesses (n,) of the chance of label 1 and labels (n,), against an epsilon-DP claim."""
+    low, high = _ends(epsilon)
+    clipped = np.clip(posterior, low, high)
+    return np.where(labels == 1, np.log(posterior / clipped), np.log((1 - posterior) / (1 - clipped)))
+
+
+class PosteriorBets:
+    """Histograms of one score as guesses of the posterior, and the wealth that betting on them earned.
+
+    Args:
+        epsilon: the pure claim that is bet against.
+    """
+
+    def __init__(self, epsilon: float) -> None:
+        self.epsilon = epsilon
+        self._logs = np.zeros((len(GROUPS), STAKES.size))
+        self._spent = 0
+        self.forget()
+
+    @property
+    def log_wealth(self) -> float:
+        """Log of the average wealth over resolutions and stakes."""
+        return float(np.logaddexp.reduce(self._logs, axis=None)) - math.log(self._logs.size)
+
+    def bet(self, scores: Floats, labels: Ints) -> None:
+        """Settle bets on a block of fresh samples, under the guesses made before."""
+        if self._edges.size and self._spent < LAST:
+            fresh = self._counted(scores, labels)
+            for row, group in enumerate(GROUPS):
+                self._logs[row] += self._earned(self._merged(fresh, group), self._merged(self._counts, group))
+            self._counts += fresh
+            self._spent += scores.size
+
+    def learn(self, scores: Floats, labels: Ints) -> None:
+        """Set the cells for the blocks to come, from these samples and those before."""
+        if self._seen >= MEMORY:
+            return
+        self._seen += scores.size
+        self._past.append((scores, labels))
+        if self._seen >= self._next:
+            self._next = REFRESH * self._seen
+            scores, labels = (np.concatenate(parts) for parts in zip(*self._past, strict=True))
+            values = np.quantile(scores, np.arange(1, CELLS) / CELLS, method="inverted_cdf")
+            self._edges = np.unique(np.concatenate([values, np.nextafter(values, np.inf)]))
+            self._counts = self._counted(scores, labels)
+
+    def forget(self) -> None:
+        """Drop the past, not the wealth: the score has changed."""
+        self._past: list[tuple[Floats, Ints]] = []
+        self._seen, self._next = 0, 0.0
+        self._edges = np.empty(0)
+        self._counts: Ints = np.zeros((1, 2), np.int64)
+
+    def _counted(self, scores: Floats, labels: Ints) -> Ints:
+        """Samples per cell and label: (cells, 2)."""
+        codes = 2 * np.searchsorted(self._edges, scores, "right") + labels
+        return np.bincount(codes, minlength=2 * self._edges.size + 2).reshape(-1, 2)
+
+    def _merged(self, counts: Ints, group: int) -> Ints:
+        """An edge and the value just above it lie next to each other, so a group is of twice as many."""
+        return counts if group == 1 else np.add.reduceat(counts, np.arange(0, len(counts), 2 * group))
+
+    def _earned(self, fresh: Ints, past: Ints) -> Floats:
+        """Log of what the wealth of each stake is multiplied by."""
+        guess = (past[:, 1] + DOUBT) / (past.sum(axis=1) + 2 * DOUBT)
+        total = np.zeros(STAKES.size)
+        for label in (0, 1):
+            factors = np.exp(log_factors(guess, np.full(guess.size, label), self.epsilon))
+            total += fresh[:, label] @ np.log1p(STAKES * (factors[:, None] - 1))
+        return total
+
+
+def _ends(epsilon: float) -> tuple[float, float]:
+    """The posterior's ends under the claim, moved outwards by more than their rounding."""
+    odds = math.exp(epsilon) * (1 + 1e-12)
+    return 1 / (1 + odds) * (1 - 1e-15), min(odds / (1 + odds) * (1 + 1e-15), 1.0)
