@@ -24,8 +24,8 @@ CHUNK = 4096
 NUMBERS = 1 << 24
 AHEAD = 8
 """With an executor, so many chunks are drawn ahead."""
-REPEATED = 1 << 13
-"""About so many samples, the first ones, can be drawn again."""
+REPEATED = 1 << 12
+"""About so many samples of the first chunks, and as many of the last, are drawn again."""
 BETWEEN = 9
 """Place in the seed's tree of probes for the calls made between repeated chunks."""
 
@@ -51,7 +51,7 @@ def draw_blocks(
         budget: how many samples in all.
         executor: draws chunks ahead, if given.
         layout: what outputs look like; blocks hold at most about `NUMBERS` numbers of that width.
-        record: is given the first chunks, for `check_repeats`.
+        record: is given every chunk with a digest of its outputs, for `check_repeats`.
     """
     width = 1 if layout is None else layout.width
     sizes = list(block_sizes(budget, NUMBERS // width))
@@ -60,13 +60,13 @@ def draw_blocks(
     for total in sizes:
         parts = list(itertools.islice(drawn, len(_split(total))))
         for chunk, (block, _) in parts:
-            if record is not None and sum(noted[0] for noted, _ in record) < REPEATED:
+            if record is not None:
                 record.append((chunk, digest(block)))
         yield joined([part[0] for _, part in parts]), np.concatenate([part[1] for _, part in parts])
 
 
 def check_repeats(sampler: Auditable, pair: Pair, seed: int, record: Record, layout: Layout | None) -> None:
-    """Draw recorded chunks again, last first and with another call between, and compare.
+    """Draw the first and the last chunks again, last first and with another call between, and compare.
 
     A mechanism that keeps a state between its calls can make the label visible without any fault of its
     law. Only one that is a function of its arguments passes; so no violation rests on such a state.
@@ -76,13 +76,20 @@ def check_repeats(sampler: Auditable, pair: Pair, seed: int, record: Record, lay
     """
     if not as_mechanism(sampler).seeded:
         return
-    for (size, block, k), expected in reversed(record):
+    ends = {*_reaching(record, REPEATED), *_reaching(record[::-1], REPEATED)}
+    for (size, block, k), expected in sorted(ends, key=lambda noted: noted[0][1:], reverse=True):
         outputs(sampler, pair, 0, 1, generator(seed, PROBES, BETWEEN))
         if digest(draw(sampler, pair, size, seed, block, k, layout)[0]) != expected:
             raise MechanismError(
                 f"mechanism: asked again for chunk {k} of block {block}, with an equal generator, it gives"
                 " other outputs; it keeps a state between calls"
             )
+
+
+def _reaching(record: Record, samples: int) -> Record:
+    """The first chunks, until they hold so many samples."""
+    sizes = itertools.accumulate(chunk[0] for chunk, _ in record)
+    return [noted for noted, upto in zip(record, sizes, strict=True) if upto - noted[0][0] < samples]
 
 
 def _split(total: int) -> list[int]:

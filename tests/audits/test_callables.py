@@ -8,6 +8,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from accountant.notions import ApproxDP, PureDP
 from audits.blocks import draw_blocks
@@ -294,3 +296,70 @@ def test_randomness_of_its_own_is_allowed_where_it_is_declared():
     assert found.replay["seeded"] is False
     with pytest.raises(MechanismError, match="not independent samples"):
         audited(mechanism(rows_of_its_own_seed, seeded=False))
+
+
+# Whatever a mechanism that reveals nothing does besides, it is not called a violation
+
+
+class Odd:
+    """Outputs whose law does not depend on the data, with a state and with faults of every kind."""
+
+    def __init__(self, law, state, fault, often, period):
+        self.law, self.state, self.fault, self.often, self.period = law, state, fault, often, period
+        self.calls, self.last, self.sum = 0, 0.0, 0.0
+
+    def __call__(self, value, rng):
+        self.calls += 1
+        drawn = {
+            "normal": lambda: rng.normal(),
+            "coin": lambda: int(rng.integers(2)),
+            "constant": lambda: 1.0,
+            "fixed seed": lambda: np.random.default_rng(self.period).normal(),
+        }[self.law]()
+        drawn += {
+            "none": lambda: 0,
+            "parity": lambda: 3 * (self.calls % 2),
+            "period": lambda: 3 * (self.calls % self.period == 0),
+            "last input": lambda: 3 * self.last,
+            "walk": lambda: self.sum,
+            "late": lambda: 3 * (self.calls % 2) * (self.calls > 60 * self.period),
+        }[self.state]()
+        self.last, self.sum = value, self.sum + drawn
+        if self.fault != "none" and rng.random() < self.often:
+            return {
+                "raises": lambda: 1 / 0,
+                "NaN": lambda: math.nan,
+                "None": lambda: None,
+                "word": lambda: "abort",
+                "ragged": lambda: [drawn] * (1 + self.calls % 3),
+                "object": lambda: object(),
+            }[self.fault]()
+        return drawn
+
+
+@settings(max_examples=120)
+@given(
+    law=st.sampled_from(["normal", "coin", "constant", "fixed seed"]),
+    state=st.sampled_from(["none", "none", "parity", "period", "last input", "walk", "late"]),
+    fault=st.sampled_from(["none", "none", "raises", "NaN", "None", "word", "ragged", "object"]),
+    often=st.sampled_from([0.001, 0.05, 0.5]),
+    period=st.integers(2, 40),
+    token=st.booleans(),
+    rows=st.booleans(),
+)
+def test_what_reveals_nothing_is_never_a_violation(law, state, fault, often, period, token, rows):
+    odd = Odd(law, state, fault, often, period)
+    tokens = {"failures": "token", "nan": "token"} if token else {}
+    made = (
+        mechanism(lambda v, n, rng: [odd(v, rng) for _ in range(n)], **tokens)
+        if rows
+        else each(odd, **tokens)
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("audits.power.would_have_seen", lambda *_given, **_named: math.inf)  # not asked here
+        try:
+            found = audit("odd", PureDP(0.2), made, BITS, seed=period, alpha=1e-6, budget=3000)
+        except MechanismError:
+            return
+    assert found.verdict is not Verdict.VIOLATION
+    assert state not in ("last input", "walk")
