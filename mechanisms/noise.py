@@ -1,0 +1,90 @@
+"""Answers plus noise: Gaussian, Laplace, geometric, discrete Gaussian, binomial; and randomised response.
+
+Every sampler is called as ``sampler(parameters, answers, n, rng)`` with the parameters of the accountant of
+the same name, and returns ``n`` independent releases, one a row. Gaussian and Laplace noise is numpy's, in
+floating point: the law is that of the accountant up to rounding, and what the lowest bits of a release
+give away is not accounted for. Geometric and discrete Gaussian noise is exact.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from accountant.enclosures import exact
+from mechanisms.discrete_noise import discrete_gaussian_noise, geometric_noise
+
+if TYPE_CHECKING:
+    from accountant.noise.binomial import BinomialParameters
+    from accountant.noise.discrete_gaussian import DiscreteGaussianParameters
+    from accountant.noise.gaussian import GaussianParameters
+    from accountant.noise.geometric import GeometricParameters
+    from accountant.noise.laplace import LaplaceParameters
+    from accountant.noise.randomised_response import RandomisedResponseParameters
+
+__all__ = ["binomial", "discrete_gaussian", "gaussian", "geometric", "laplace", "randomised_response"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def gaussian(parameters: GaussianParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
+    """Answers ``(compositions,)`` plus Gaussian noise: ``(n, compositions)``."""
+    true = _answers(answers, parameters.compositions, np.float64)
+    return true + rng.normal(0, parameters.sigma, (n, true.size))
+
+
+def laplace(parameters: LaplaceParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
+    """Answers ``(compositions,)`` plus Laplace noise: ``(n, compositions)``."""
+    true = _answers(answers, parameters.compositions, np.float64)
+    return true + rng.laplace(0, parameters.scale, (n, true.size))
+
+
+def geometric(parameters: GeometricParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
+    """Whole answers ``(compositions,)`` plus two-sided geometric noise, exactly: ``(n, compositions)``."""
+    true = _answers(answers, parameters.compositions, np.int64)
+    return true + geometric_noise(exact(parameters.scale), n * true.size, rng).reshape(n, -1)
+
+
+def discrete_gaussian(
+    parameters: DiscreteGaussianParameters, answers: ArrayLike, n: int, rng: np.random.Generator
+) -> Ints:
+    """Whole answers ``(compositions,)`` plus discrete Gaussian noise, exactly: ``(n, compositions)``."""
+    true = _answers(answers, parameters.compositions, np.int64)
+    variance = exact(parameters.sigma) ** 2
+    return true + discrete_gaussian_noise(variance, n * true.size, rng).reshape(n, -1)
+
+
+def binomial(parameters: BinomialParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
+    """Counts ``(compositions,)`` plus the heads of coins: ``(n, compositions)``."""
+    true = _answers(answers, parameters.compositions, np.int64)
+    return true + rng.binomial(parameters.trials, parameters.probability, (n, true.size))
+
+
+def randomised_response(
+    parameters: RandomisedResponseParameters, answers: ArrayLike, n: int, rng: np.random.Generator
+) -> Ints:
+    """True answers ``(compositions,)`` from 0 on, each now and then replaced by a uniform one."""
+    true = _answers(answers, parameters.compositions, np.int64)
+    if true.size and not 0 <= true.min() <= true.max() < parameters.categories:
+        raise ValueError(f"answers ({true.tolist()}) must be one of 0, ..., {parameters.categories - 1}")
+    random = rng.random((n, true.size)) < parameters.randomness
+    return np.where(random, rng.integers(0, parameters.categories, random.shape), true)
+
+
+def _answers(answers: ArrayLike, count: int, kind: Any) -> NDArray[Any]:
+    """The true answers as an array ``(count,)``.
+
+    Raises:
+        ValueError: another number of them, or not all finite, or not all whole where they must be.
+    """
+    given = np.asarray(answers)
+    true = given.astype(kind)
+    if given.shape != (count,):
+        raise ValueError(f"answers (shape {given.shape}) must have the shape ({count},)")
+    if not np.isfinite(given).all() or (true != given).any():
+        rule = "finite numbers" if kind is np.float64 else "whole numbers"
+        raise ValueError(f"answers ({given.tolist()}) must be {rule}")
+    return true

@@ -1,0 +1,38 @@
+"""The noisy sums of DP-SGD along one direction: what a run releases of one user, all others sending zero.
+
+Floating-point Gaussian noise, numpy's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from accountant.noise.dp_sgd import DPSGDParameters
+
+__all__ = ["noisy_sums"]
+
+
+def noisy_sums(
+    parameters: DPSGDParameters, vector: float, n: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """The sums of all steps in units of the clipping norm: ``(n, steps)``.
+
+    Args:
+        parameters: of the run.
+        vector: what each of the user's records contributes to a step that samples it, in [-1, 1] (vectors
+            are clipped); 0 for a user who is not there.
+        n: how many runs.
+        rng: all randomness comes from it.
+
+    Raises:
+        ValueError: the vector is longer than the clipping norm.
+    """
+    if not -1 <= vector <= 1:
+        raise ValueError(f"vector ({vector!r}) must be in [-1, 1]: vectors are clipped")
+    shape = (n, parameters.steps)
+    sampled = rng.binomial(parameters.records, parameters.sampling_rate, shape)
+    return sampled * vector + rng.normal(0, parameters.noise_multiplier, shape)

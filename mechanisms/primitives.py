@@ -1,0 +1,72 @@
+"""Every noise primitive of the catalogue as one mechanism: a guarantee from the accountant, and samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.accounted import accountant_for
+from mechanisms import noise, noisy_sums, selection, shuffled_count, smooth_noise, sparse_vector
+from mechanisms.counting import running_counts
+
+if TYPE_CHECKING:
+    from accountant.accounted import Accounted
+    from accountant.adjacency import Adjacency
+
+__all__ = ["SAMPLERS", "Primitive"]
+
+SAMPLERS: Mapping[str, Callable[..., NDArray[Any]]] = {
+    "gaussian": noise.gaussian,
+    "laplace": noise.laplace,
+    "geometric": noise.geometric,
+    "discrete-gaussian": noise.discrete_gaussian,
+    "binomial": noise.binomial,
+    "randomised-response": noise.randomised_response,
+    "exponential": selection.exponential,
+    "permute-and-flip": selection.permute_and_flip,
+    "tree": running_counts.gaussian_tree,
+    "laplace-tree": running_counts.laplace_tree,
+    "matrix-counting": running_counts.factorised,
+    "sparse-vector": sparse_vector.sparse_vector,
+    "dp-sgd": noisy_sums.noisy_sums,
+    "smooth-gaussian": smooth_noise.smooth_gaussian,
+    "smooth-laplace": smooth_noise.smooth_laplace,
+    "smooth-cauchy": smooth_noise.smooth_cauchy,
+    "smooth-student": smooth_noise.smooth_student,
+    "smooth-log-normal": smooth_noise.smooth_log_normal,
+    "shuffled-count": shuffled_count.shuffled_count,
+}
+"""Command-line name -> sampler, called as ``sampler(parameters, data, n, rng)``."""
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """A primitive by its command-line name, with its accountant's parameters.
+
+    >>> from accountant.noise.laplace import LaplaceParameters
+    >>> once = Primitive("laplace", LaplaceParameters(scale=2.0))
+    >>> once.sample([0.0], 3, np.random.default_rng(0)).shape
+    (3, 1)
+
+    Raises:
+        ValueError: for a name that has no sampler.
+    """
+
+    name: str
+    parameters: Any
+
+    def __post_init__(self) -> None:
+        if self.name not in SAMPLERS:
+            raise ValueError(f"primitive ({self.name!r}) must be one of: {', '.join(SAMPLERS)}")
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """The accountant's guarantee of one run."""
+        return accountant_for(self.name).guarantee(self.parameters, adjacency)
+
+    def sample(self, data: Any, n: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw ``n`` independent releases on ``data``, whose form is the sampler's."""
+        return SAMPLERS[self.name](self.parameters, data, n, rng)
