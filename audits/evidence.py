@@ -37,7 +37,7 @@ class Evidence:
         epsilon_lower: the mechanism is not (x, delta)-DP for any x below this.
         delta: where ``epsilon_lower`` and ``would_have_seen`` are stated.
         confidence: 1 - alpha; with at least this probability a violation is one *and* ``epsilon_lower``
-            is true (each may fail with probability alpha / 2).
+            is true (they may fail with probability `audits.trial.VERDICT` alpha and the rest of alpha).
         samples: samples spent on both inputs together.
         would_have_seen: the smallest epsilon at ``delta`` that this audit detects with power 0.9 on the
             reference pair (`audits.power`); ``inf`` if none, ``None`` after a violation.
@@ -45,7 +45,8 @@ class Evidence:
         alpha: the level.
         seed: the seed everything was drawn from.
         pair: what the two inputs are.
-        event: the event that earned most, as JSON data; ``None`` if no bet was placed.
+        event: the single event that earned most, or the learned posterior if that earned more, as JSON data;
+            ``None`` if no bet was placed.
         counts: how often that event was won, lost and passed.
         score: the name of the score the event thresholds.
         replay: what else a replay needs.

@@ -20,7 +20,7 @@ __all__ = ["PRIOR", "log_gains"]
 
 Floats = NDArray[np.float64]
 
-MULTIPLES: Floats = 1 + 0.03 * 1.5 ** np.arange(14)
+MULTIPLES: Floats = np.array([1 + 0.03 * 1.5**k for k in range(14)])
 """The references have these multiples of the stated epsilon: for a single point they must lie close."""
 PRIOR: Floats = np.array([0.5, 0.5, 0.7, 0.8, 0.9, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0, 1.2, 1.4, 0.7])
 SMALLEST, LARGEST = 0.05, 200.0
@@ -51,10 +51,11 @@ def _returns(odds: float, price: float) -> Floats:
 
     Outcomes: won in the shell of each level, lost in the shell of each level, in no tail.
     """
-    inside = np.tri(LEVELS.size).T
+    inside: Floats = np.tri(LEVELS.size).T
     stake = 1 / (odds + price) / (1 + 1e-12)
     middle = np.zeros((LEVELS.size, 1))
-    return 1 + stake * (np.hstack([inside, -odds * inside, middle]) - price)
+    paid: Floats = np.hstack([inside, -odds * inside, middle]) - price
+    return 1 + stake * paid
 
 
 def _references(stated: CurvePoint) -> Floats:

@@ -48,13 +48,25 @@ class PosteriorBets:
 
     Args:
         epsilon: the pure claim that is bet against.
+
+    Attributes:
+        tally: int64 array (resolutions, 3): samples won, lost and passed.
     """
 
     def __init__(self, epsilon: float) -> None:
         self.epsilon = epsilon
         self._logs = np.zeros((len(GROUPS), STAKES.size))
+        self.tally = np.zeros((len(GROUPS), 3), np.int64)
         self._spent = 0
         self.forget()
+
+    def forget(self) -> None:
+        """Drop the past, not the wealth: the score has changed."""
+        self._past: list[tuple[Floats, Ints]] = []
+        self._seen = 0
+        self._next = 0.0
+        self._edges: Floats = np.empty(0)
+        self._counts: Ints = np.zeros((1, 2), np.int64)
 
     @property
     def log_wealth(self) -> float:
@@ -66,7 +78,7 @@ class PosteriorBets:
         if self._edges.size and self._spent < LAST:
             fresh = self._counted(scores, labels)
             for row, group in enumerate(GROUPS):
-                self._logs[row] += self._earned(self._merged(fresh, group), self._merged(self._counts, group))
+                self._settle(row, self._merged(fresh, group), self._merged(self._counts, group))
             self._counts += fresh
             self._spent += scores.size
 
@@ -83,13 +95,6 @@ class PosteriorBets:
             self._edges = np.unique(np.concatenate([values, np.nextafter(values, np.inf)]))
             self._counts = self._counted(scores, labels)
 
-    def forget(self) -> None:
-        """Drop the past, not the wealth: the score has changed."""
-        self._past: list[tuple[Floats, Ints]] = []
-        self._seen, self._next = 0, 0.0
-        self._edges = np.empty(0)
-        self._counts: Ints = np.zeros((1, 2), np.int64)
-
     def _counted(self, scores: Floats, labels: Ints) -> Ints:
         """Samples per cell and label: (cells, 2)."""
         codes = 2 * np.searchsorted(self._edges, scores, "right") + labels
@@ -99,14 +104,24 @@ class PosteriorBets:
         """An edge and the value just above it lie next to each other, so a group is of twice as many."""
         return counts if group == 1 else np.add.reduceat(counts, np.arange(0, len(counts), 2 * group))
 
-    def _earned(self, fresh: Ints, past: Ints) -> Floats:
-        """Log of what the wealth of each stake is multiplied by."""
+    def _settle(self, row: int, fresh: Ints, past: Ints) -> None:
+        """Multiply the wealth of a resolution's stakes by what fresh samples (cells, 2) earn."""
         guess = (past[:, 1] + DOUBT) / (past.sum(axis=1) + 2 * DOUBT)
-        total = np.zeros(STAKES.size)
         for label in (0, 1):
-            factors = np.exp(log_factors(guess, np.full(guess.size, label), self.epsilon))
-            total += fresh[:, label] @ np.log1p(STAKES * (factors[:, None] - 1))
-        return total
+            logs = log_factors(guess, np.full(guess.size, label), self.epsilon)
+            self._logs[row] += fresh[:, label] @ np.log1p(STAKES * np.expm1(logs)[:, None])
+            outcomes = (logs > 0, logs < 0, logs == 0)
+            self.tally[row] += [fresh[outcome, label].sum() for outcome in outcomes]
+
+    def describe(self) -> dict[str, object]:
+        """The resolution and the stake that earned most, as JSON data."""
+        row, stake = np.unravel_index(int(self._logs.argmax()), self._logs.shape)
+        won, lost, passed = (int(c) for c in self.tally[row])
+        event = {"posterior": "histogram", "cells": CELLS // GROUPS[row], "staked": float(STAKES[stake])}
+        return {
+            "event": {**event, "epsilon": self.epsilon, "delta": 0.0},
+            "counts": {"won": won, "lost": lost, "passed": passed},
+        }
 
 
 def _ends(epsilon: float) -> tuple[float, float]:

@@ -145,7 +145,10 @@ def _verdict(refuted: bool, seen: float | None, claimed: float) -> Verdict:
 
 
 def _finding(trial: Trial) -> dict[str, Any]:
-    """The bet that earned most, over all scores."""
+    """The bet that earned most, over all scores; the learned posterior, if it earned more than all tails."""
+    learned = max(trial.streams, key=lambda s: -math.inf if s.posterior is None else s.posterior.log_wealth)
+    if learned.posterior is not None and learned.posterior.log_wealth > trial.bets(trial.counts).max():
+        return {**learned.posterior.describe(), "score": learned.score.name}
     stream = max(trial.streams, key=lambda s: float(trial.bets.components(s.tails.counts).max()))
     level, kind, point, staked = trial.bets.best(stream.tails.counts)
     won, lost, passed = (int(c) for c in stream.tails.counts[level, kind])

@@ -48,6 +48,14 @@ class TailCounts:
         self._high = self._low = np.zeros(LEVELS.size)
         self.forget()
 
+    def forget(self) -> None:
+        """Drop the past, not the counts: the score has changed."""
+        self._past: list[tuple[Floats, Ints]] = []
+        self._seen = 0
+        self._next = 0.0
+        self._inside: Ints = np.zeros((2, 2, LEVELS.size), np.int64)
+        self._flips = np.zeros(2, bool)
+
     def bet(self, scores: Floats, labels: Ints) -> None:
         """Add a block of fresh samples to the counts, under the thresholds fixed before."""
         if self._past:
@@ -65,17 +73,12 @@ class TailCounts:
                 self._set_thresholds()
         self._turn()
 
-    def forget(self) -> None:
-        """Drop the past, not the counts: the score has changed."""
-        self._past: list[tuple[Floats, Ints]] = []
-        self._seen, self._next = 0, 0.0
-        self._inside: Ints = np.zeros((2, 2, LEVELS.size), np.int64)
-        self._flips = np.zeros(2, bool)
-
     def _set_thresholds(self) -> None:
         scores, labels = (np.concatenate(parts) for parts in zip(*self._past, strict=True))
         reach = np.maximum(np.rint(LEVELS * scores.size).astype(np.int64), 1) - 1
-        placed = np.partition(scores, np.unique([reach, scores.size - 1 - reach, (scores.size - 1) // 2 + 0 * reach]))
+        placed = np.partition(
+            scores, np.unique([reach, scores.size - 1 - reach, (scores.size - 1) // 2 + 0 * reach])
+        )
         cut = _cut(scores, placed[(scores.size - 1) // 2])
         self._high = np.maximum(placed[scores.size - 1 - reach], cut)
         self._low = np.minimum(placed[reach], np.nextafter(cut, -np.inf))
