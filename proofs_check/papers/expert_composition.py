@@ -153,7 +153,7 @@ THEOREM_55 = Statement(
              "the guarantee at the settings of the experiments, too, is expert.shuffled_walk",
              "Theorem 5.3 for (Pi, Pi') and for (Pi', Pi), so in both directions; l = log(2/delta_1), natural logarithms"),
     domain="with T trajectories drawn afresh: eps_1 <= 16 l and l + (8 l/eps_1 + 1/2) delta_1/2 <= 4 l (1 - eps_1/(16 l))^2 for l = log(2/delta_1) and any T (eps_1 up to 8 l, which is 70, at delta_1 = 3/10000), "
-    "or T <= 8 l and any eps_1; walking through the shuffled data set as printed: eps_1, delta_1 and T of the experiments, for sets of at least 2999 experts with at least 20 trajectories each",
+    "or T <= 8 l and any eps_1; walking through the shuffled data set as printed: eps_1, delta_1 and T of the experiments, for sets of at least 2999 experts with at least 10 trajectories each",
     not_covered="the walk through a shuffled data set at other settings (expert.redraw); fixed data sets (expert.fixed_data, where the guarantee fails); larger eps_1 with T > 8 log(2/delta_1): optimal composition ends "
     f"at 9.3 log(2/delta_1) for large T, 12.7 at T = 100 ({NOTE}, computed), beyond which the composition fails (expert.composition_every_budget) and only Algorithm 2 itself could still hold; eps_1 below about 4 delta_1/3",
 )  # fmt: skip
