@@ -63,7 +63,7 @@ def _references(stated: CurvePoint) -> Floats:
     epsilons = np.minimum(MULTIPLES * max(stated.epsilon, SMALLEST), max(LARGEST, stated.epsilon + 1))
     lost, won = np.stack([reference_tails(float(e), stated.delta) for e in epsilons], axis=1)
     middle = 1 - won[:, :1] - lost[:, :1]
-    return np.maximum(np.hstack([_shells(won), _shells(lost), middle]), 0.0)
+    return np.asarray(np.maximum(np.hstack([_shells(won), _shells(lost), middle]), 0.0))
 
 
 def _shells(tails: Floats) -> Floats:

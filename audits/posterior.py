@@ -31,13 +31,13 @@ DOUBT = 0.5
 """Counts start from so many of each label."""
 REFRESH = 2.0
 """Cells are set anew whenever the scores have grown by this factor, until so many are kept: `MEMORY`."""
-MEMORY = 1 << 14
-LAST = 1 << 17
+MEMORY = 1 << 13
+LAST = 1 << 16
 """After so many samples the bets rest and the wealth stays: a histogram costs more than tails do."""
 
 
 def log_factors(posterior: Floats, labels: Ints, epsilon: float) -> Floats:
-    """Log of F for guesses (n,) of the chance of label 1 and labels (n,), against an epsilon-DP claim."""
+    """Log of F for guesses of the chance of label 1 and labels, arrays that broadcast, against epsilon-DP."""
     low, high = _ends(epsilon)
     clipped = np.clip(posterior, low, high)
     return np.where(labels == 1, np.log(posterior / clipped), np.log((1 - posterior) / (1 - clipped)))
@@ -107,11 +107,9 @@ class PosteriorBets:
     def _settle(self, row: int, fresh: Ints, past: Ints) -> None:
         """Multiply the wealth of a resolution's stakes by what fresh samples (cells, 2) earn."""
         guess = (past[:, 1] + DOUBT) / (past.sum(axis=1) + 2 * DOUBT)
-        for label in (0, 1):
-            logs = log_factors(guess, np.full(guess.size, label), self.epsilon)
-            self._logs[row] += fresh[:, label] @ np.log1p(STAKES * np.expm1(logs)[:, None])
-            outcomes = (logs > 0, logs < 0, logs == 0)
-            self.tally[row] += [fresh[outcome, label].sum() for outcome in outcomes]
+        logs = log_factors(guess[:, None], np.arange(2), self.epsilon)
+        self._logs[row] += fresh.ravel() @ np.log1p(np.expm1(logs).reshape(-1, 1) * STAKES)
+        self.tally[row] += [fresh[logs > 0].sum(), fresh[logs < 0].sum(), fresh[logs == 0].sum()]
 
     def describe(self) -> dict[str, object]:
         """The resolution and the stake that earned most, as JSON data."""
