@@ -1,0 +1,193 @@
+"""A small real DP-SGD loop in torch, and its classic faults: what the audits of training are tried on.
+
+Per-example gradients of a network with one hidden layer are clipped, summed over a Poisson sample, and given
+Gaussian noise. A canary is a record whose gradient is whatever the auditor says: far longer than the clipping
+norm, in a direction orthogonal to all other gradients at the start, so that nothing else is in the way. torch
+is an extra and is imported when a loop is built.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.accounted import Accounted
+from accountant.adjacency import Adjacency
+from accountant.noise.dp_sgd import DPSGDParameters, guarantee
+
+__all__ = ["Fault", "Loop", "Settings", "step_claim"]
+
+FEATURES, HIDDEN = 20, 16
+
+
+class Fault(enum.Enum):
+    """What is wrong with a loop; all but ``NONE`` are for the audit corpus only."""
+
+    NONE = "none"
+    """Nothing."""
+    HALF_NOISE = "half noise"
+    """The noise multiplier is half of what is claimed."""
+    NO_CLIPPING = "no clipping"
+    """Gradients are summed as they are."""
+    UNSCALED_NOISE = "unscaled noise"
+    """The noise has the standard deviation of the multiplier alone, not multiplied by the clipping norm."""
+    BATCH_CLIPPING = "batch clipping"
+    """The mean gradient of the batch is clipped, not each record's."""
+    SHUFFLED_BATCHES = "shuffled batches"
+    """Each epoch is one shuffle cut into batches, every record in exactly one, instead of Poisson samples."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a loop does.
+
+    Attributes:
+        sampling_rate: probability of a record to be in a step's batch.
+        noise_multiplier: standard deviation of the noise over the clipping norm.
+        clip: the clipping norm.
+        records: how many records there are besides the canary.
+        learning_rate: the step's length, for the sum divided by the expected size of the batch.
+        canary_norm: length of the canary's gradient, in clipping norms.
+        fault: what is wrong.
+
+    Raises:
+        ValueError: a number outside its range.
+
+    >>> Settings(sampling_rate=0.0)
+    Traceback (most recent call last):
+    ValueError: sampling_rate (0.0) must be in (0, 1]
+    """
+
+    sampling_rate: float = 1.0
+    noise_multiplier: float = 1.0
+    clip: float = 4.0
+    records: int = 48
+    learning_rate: float = 0.05
+    canary_norm: float = 10.0
+    fault: Fault = Fault.NONE
+
+    def __post_init__(self) -> None:
+        if not 0 < self.sampling_rate <= 1:
+            raise ValueError(f"sampling_rate ({self.sampling_rate!r}) must be in (0, 1]")
+        for name in ("noise_multiplier", "clip", "records", "learning_rate", "canary_norm"):
+            value = getattr(self, name)
+            if not 0 < value < float("inf"):
+                raise ValueError(f"{name} ({value!r}) must be a finite number above 0")
+
+    @property
+    def epoch(self) -> int:
+        """Steps of an epoch: the nearest integer to 1 / ``sampling_rate``."""
+        return max(1, round(1 / self.sampling_rate))
+
+
+def step_claim(settings: Settings, steps: int = 1) -> Accounted:
+    """The guarantee that a loop without faults has, for so many steps, under add-remove adjacency.
+
+    It is that of Poisson sampling and Gaussian noise, whatever the earlier steps were.
+
+    >>> step_claim(Settings(noise_multiplier=2.0)).guarantee.epsilon("1e-5").upper
+    1.9930
+    """
+    parameters = DPSGDParameters(settings.sampling_rate, settings.noise_multiplier, steps)
+    return guarantee(parameters, Adjacency.ADD_REMOVE)
+
+
+class Loop:
+    """One training run in progress.
+
+    Args:
+        settings: what it does.
+        rng: all its randomness; the records and the first weights are the same for all loops.
+
+    Raises:
+        ModuleNotFoundError: torch is not installed.
+    """
+
+    def __init__(self, settings: Settings, rng: np.random.Generator) -> None:
+        import torch
+
+        self.settings, self._rng, self._torch = settings, rng, torch
+        self._noise = torch.Generator().manual_seed(int(rng.integers(1 << 62)))
+        fixed = np.random.default_rng(20)
+        inputs = fixed.normal(size=(settings.records, FEATURES))
+        labels = np.where(inputs @ fixed.normal(size=FEATURES) > 0, 1.0, -1.0)
+        self._inputs, self._labels = (torch.as_tensor(a, dtype=torch.float32) for a in (inputs, labels))
+        start = fixed.normal(size=HIDDEN * (FEATURES + 1)) * 0.3
+        self.weights = torch.as_tensor(start, dtype=torch.float32)
+        each = torch.func.vmap(torch.func.grad(self._loss), in_dims=(None, 0, 0))
+        self._gradients = each
+        self._batches: list[NDArray[np.int64]] = []
+
+    def _loss(self, weights: Any, x: Any, y: Any) -> Any:
+        first, last = weights[: HIDDEN * FEATURES].view(HIDDEN, FEATURES), weights[HIDDEN * FEATURES :]
+        return self._torch.nn.functional.softplus(-y * (self._torch.tanh(first @ x) @ last))
+
+    def fresh_direction(self) -> Any:
+        """A random unit vector orthogonal to every record's gradient: made of the past and of chance."""
+        torch = self._torch
+        basis, _ = torch.linalg.qr(self._gradients(self.weights, self._inputs, self._labels).T)
+        drawn = torch.randn(len(self.weights), generator=self._noise)
+        rest = drawn - basis @ (basis.T @ drawn)
+        return rest / rest.norm()
+
+    def step(self, canary: Any | None) -> Any:
+        """Take one step; ``canary`` is the gradient of one more record, if there is one. The noisy sum."""
+        batch = self._next_batch(canary is not None)
+        real = self._torch.as_tensor(batch[batch < self.settings.records])
+        gradients = self._gradients(self.weights, self._inputs[real], self._labels[real])
+        if canary is not None and len(real) < len(batch):
+            gradients = self._torch.cat([gradients, canary[None]])
+        noisy = self._clipped_sum(gradients) + self._deviation() * self._torch.randn(
+            len(self.weights), generator=self._noise
+        )
+        expected = self.settings.sampling_rate * self.settings.records
+        self.weights = self.weights - self.settings.learning_rate / expected * noisy
+        return noisy
+
+    def _next_batch(self, canary: bool) -> NDArray[np.int64]:
+        """Places of the records in the batch; the place after the last is the canary's."""
+        there = self.settings.records + canary
+        if self.settings.fault is not Fault.SHUFFLED_BATCHES:
+            return np.flatnonzero(self._rng.random(there) < self.settings.sampling_rate)
+        if not self._batches:
+            self._batches = list(np.array_split(self._rng.permutation(there), self.settings.epoch))
+        return self._batches.pop()
+
+    def _clipped_sum(self, gradients: Any) -> Any:
+        clip, fault = self.settings.clip, self.settings.fault
+        if fault is Fault.NO_CLIPPING or not len(gradients):
+            return gradients.sum(dim=0)
+        if fault is Fault.BATCH_CLIPPING:
+            return len(gradients) * _clipped(gradients.mean(dim=0, keepdim=True), clip)[0]
+        return _clipped(gradients, clip).sum(dim=0)
+
+    def _deviation(self) -> float:
+        noise, fault = self.settings.noise_multiplier, self.settings.fault
+        if fault is Fault.UNSCALED_NOISE:
+            return noise
+        return noise * self.settings.clip * (0.5 if fault is Fault.HALF_NOISE else 1.0)
+
+    def run(self, steps: int, canary: bool) -> tuple[NDArray[np.float64], float]:
+        """Take some steps, with the canary among the records or not, in one fresh direction.
+
+        Returns:
+            What each noisy sum has in the canary's direction, in clipping norms ``(steps,)``; and the same
+            of all sums together as the last weights show it, which is their sum up to rounding.
+        """
+        direction, before = self.fresh_direction(), self.weights
+        gradient = self.settings.canary_norm * self.settings.clip * direction if canary else None
+        sums = self._torch.stack([self.step(gradient) for _ in range(steps)])
+        expected = self.settings.sampling_rate * self.settings.records
+        moved = float((before - self.weights) @ direction) * expected / self.settings.learning_rate
+        trace = (sums @ direction / self.settings.clip).numpy().astype(np.float64)
+        return trace, moved / self.settings.clip
+
+
+def _clipped(rows: Any, norm: float) -> Any:
+    """Rows no longer than ``norm``."""
+    lengths = rows.norm(dim=1, keepdim=True).clamp(min=1e-12)
+    return rows * (norm / lengths).clamp(max=1.0)

@@ -1,0 +1,118 @@
+"""White-box audits of a training run: a coin for every step says whether the canary is among the records.
+
+Given everything before a step, the step is a mechanism with the claimed guarantee, on two neighbouring
+inputs; the bets of `audits.eprocess` then stay fair whatever the step was chosen by, so one training run
+gives as many samples as it has steps (docs/notes/audit_one_run.md, Theorem 4).
+
+Source: Nasr et al., arXiv:2302.07956 (canary gradients, white box), there with fixed numbers of steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits import runner
+from audits.callables import MechanismError
+from audits.curves import PrivacyCurve, curve_points
+from audits.eprocess import epsilon_lower
+from audits.evidence import Evidence
+from audits.sampling import BLOCKS, generator
+from audits.schedule import block_sizes
+from audits.scores import Identity, Score
+from audits.trial import VERDICT, run_trial
+
+__all__ = ["STEPS", "Training", "audit_steps"]
+
+STEPS = 2_000
+"""Default number of coins."""
+Training = Callable[[bool], Any]
+"""Trains on: called once per coin with whether the canary is there; returns what is seen of the step."""
+COINS, TRAINING = 0, 1
+
+
+def audit_steps(
+    claim: str,
+    curve: PrivacyCurve,
+    start: Callable[[np.random.Generator], Training],
+    *,
+    seed: int,
+    delta: float = 0.0,
+    alpha: float = 0.01,
+    budget: int = STEPS,
+    scores: Sequence[Score] = (Identity(oriented=True),),
+    sharpen: bool = False,
+    pair: str = "the records, without or with a canary",
+    replay: Mapping[str, Any] | None = None,
+) -> Evidence:
+    """Audit the claim on a single step of a training run, on as many steps of one run as it takes.
+
+    A false alarm has probability at most ``alpha``, however a step depends on the earlier ones.
+
+    Args:
+        claim: a name.
+        curve: the guarantee of one call of the training, given everything before it: one step, or as many as
+            a call takes.
+        start: begins a training run, whose randomness is the generator's. What it returns is called once per
+            coin with False or True (the canary is among the records), trains on, and returns one number or a
+            row of them: what is seen. The caller answers for the two inputs being neighbours.
+        seed: a nonnegative integer.
+        delta: where ``epsilon_lower`` and ``would_have_seen`` are stated.
+        alpha: the level.
+        budget: the most coins.
+        scores: as for `audits.audit`; by default what is seen is one number, large ones speaking for the
+            canary.
+        sharpen: go on after a violation.
+        pair: the two inputs of a step, in words.
+        replay: JSON data that the witness carries.
+
+    Raises:
+        MechanismError: what is seen is NaN.
+        ValueError: an argument is outside its range.
+
+    >>> from accountant.notions import GaussianDP
+    >>> def noisy(rng):
+    ...     return lambda canary: canary + rng.normal(0, 0.4)
+    >>> audit_steps("half the noise", GaussianDP(1.0), noisy, seed=0, delta=1e-5, budget=500).verdict.value
+    'violation'
+    """
+    runner._check(alpha, budget, delta, scores, seed)
+    claimed = curve.epsilon(delta).upper
+    points = curve_points(curve, delta, claimed)
+    blocks = _blocks(start(generator(seed, BLOCKS, TRAINING)), generator(seed, BLOCKS, COINS), budget)
+    trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen)
+    least = epsilon_lower(trial.counts, delta, (1 - VERDICT) * alpha)
+    refuted = trial.refuted or least > claimed
+    seen = None if refuted else runner._would_have_seen(trial, claimed, delta, alpha, seed)
+    return Evidence(
+        claim=claim,
+        verdict=runner._verdict(refuted, seen, claimed),
+        claimed_epsilon=claimed,
+        epsilon_lower=least,
+        delta=delta,
+        confidence=1 - alpha,
+        samples=trial.samples,
+        would_have_seen=seen,
+        e_value=math.exp(min(trial.log_wealth, 700.0)),
+        alpha=alpha,
+        seed=seed,
+        pair=pair,
+        **runner._finding(trial),
+        replay={"method": "steps", "budget": budget, "sharpen": sharpen, **(replay or {})},
+    )
+
+
+def _blocks(
+    training: Training, coins: np.random.Generator, budget: int
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+    """The run in blocks; within one, thresholds are fixed by earlier blocks."""
+    for size in block_sizes(budget):
+        labels = coins.integers(0, 2, size)
+        seen = np.array([training(bool(label)) for label in labels], dtype=np.float64)
+        if np.isnan(seen).any():
+            raise MechanismError("training: what is seen of a step is NaN")
+        yield seen, labels
