@@ -1,7 +1,8 @@
 """Sampling a mechanism on a pair: seeded by block, independent of workers, and checked.
 
-One stream: a fair coin picks the input of each sample. Within a block the order plays no part, so the
-block holds the number of samples of each label first and then draws them together.
+One stream: a fair coin picks the input of each sample. The samples of one label are drawn together, then put
+where the coins say. So the place of a sample in a block tells nothing of its label. That matters: a score
+is a sum in floating point, whose last bit may depend on the place of a row in a matrix.
 """
 
 from __future__ import annotations
@@ -30,15 +31,18 @@ def generator(seed: int, *place: int) -> np.random.Generator:
 def draw(
     sampler: Auditable, pair: Pair, size: int, seed: int, block: int, chunk: int, layout: Layout | None = None
 ) -> tuple[Block, NDArray[np.int64]]:
-    """Draw ``size`` labelled samples: outputs ``(size, ...)`` and labels ``(size,)``, those of label 0 first.
+    """Draw ``size`` labelled samples: outputs ``(size, ...)`` and labels ``(size,)``, fair and independent.
 
     Raises:
         MechanismError: the mechanism raises, or returns NaN or the wrong number of outputs.
     """
     rng = generator(seed, BLOCKS, block, chunk)
-    ones = int(rng.binomial(size, 0.5))
-    drawn = joined([outputs(sampler, pair, b, n, rng) for b, n in ((0, size - ones), (1, ones)) if n])
-    return drawn if layout is None else layout.settled(drawn), np.repeat(np.arange(2), (size - ones, ones))
+    labels = rng.integers(0, 2, size)
+    sizes = (size - int(labels.sum()), int(labels.sum()))
+    drawn = joined([outputs(sampler, pair, b, n, rng) for b, n in enumerate(sizes) if n])
+    placed = np.empty_like(drawn)
+    placed[labels == 0], placed[labels == 1] = drawn[: sizes[0]], drawn[sizes[0] :]
+    return placed if layout is None else layout.settled(placed), labels
 
 
 def outputs(sampler: Auditable, pair: Pair, label: int, n: int, rng: np.random.Generator) -> Block:

@@ -6,18 +6,23 @@ Each refusal is also shown not to be given to a sound neighbour of the refused c
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from accountant.notions import ApproxDP, GaussianDP, PureDP
-from audits.curves import curve_points
+from audits.blocks import draw_blocks
+from audits.curves import CurvePoint, curve_points
 from audits.eprocess import LogWealth
 from audits.evidence import Verdict
 from audits.independence import looks_dependent
 from audits.pairs import Pair
 from audits.runner import audit
 from audits.sampling import MechanismError
+from audits.scores import LogLikelihoodRatio
 from audits.tails import LEVELS, TailCounts
+from audits.trial import run_trial
 
 BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
 
@@ -64,6 +69,38 @@ def test_independent_rows_of_every_kind_pass_the_probe():
 def test_a_mechanism_that_leaves_or_hides_its_outputs_is_an_error(mechanism, why):
     with pytest.raises(MechanismError, match=why):
         audit("odd", PureDP(1.0), mechanism, BITS, seed=0, budget=2000)
+
+
+def by_place(outputs):
+    """A score that depends on nothing but a sample's place in its block, as rounding may."""
+    return np.linspace(0, 1, len(outputs))
+
+
+def in_order_of_labels(blocks):
+    for outputs, labels in blocks:
+        order = np.argsort(labels, kind="stable")
+        yield outputs[order], labels[order]
+
+
+def test_the_place_of_a_sample_tells_nothing_of_its_label():
+    """Had each block its samples in the order of labels, the control shows what would come of it."""
+    quiet, points = (lambda _v, n, rng: rng.normal(size=n)), (CurvePoint(0.2, 0.0),)
+    score = [LogLikelihoodRatio(by_place)]
+    for seed in range(20):
+        drawn = [draw_blocks(quiet, BITS, seed, 2000, None) for _ in range(2)]
+        assert not run_trial(points, drawn[0], score, 1e-4).refuted
+        assert run_trial(points, in_order_of_labels(drawn[1]), score, 1e-4).refuted
+
+
+def test_equal_rows_whose_scores_differ_by_rounding_are_no_evidence(monkeypatch):
+    """A word that comes at times, on both inputs alike; its score is a sum over many columns."""
+    monkeypatch.setattr("audits.power.would_have_seen", lambda *_given, **_named: math.inf)  # not asked here
+
+    def word(_value, rng):
+        return "abort" if rng.random() < 0.05 else 1.0
+
+    for seed in range(10):
+        assert audit("word", PureDP(0.2), word, BITS, seed=seed, alpha=1e-4, budget=1500).e_value < 1e4
 
 
 def test_thresholds_keep_their_mass_over_a_million_samples():
