@@ -140,6 +140,8 @@ CATALOGUE: Mapping[str, str] = {
     "smooth-student": "accountant.smooth_sensitivity.student",
     "smooth-log-normal": "accountant.smooth_sensitivity.log_normal",
     "shuffled-count": "accountant.rl.sdp_pe",
+    "central-counts": "accountant.rl.private_ucb",
+    "local-counts": "accountant.rl.private_ucb_local",
 }
 """Command-line name -> module whose ``ACCOUNTANT`` serves it."""
 

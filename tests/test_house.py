@@ -47,6 +47,8 @@ PARAMETERS = {
     "smooth-student": {"noise": 10.0, "smoothing": 0.01},
     "smooth-log-normal": {"noise": 10.0, "smoothing": 0.01, "spread": 1.0},
     "shuffled-count": {"users": 1000, "threshold": 20, "encoding": "bits"},
+    "central-counts": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4},
+    "local-counts": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4},
 }
 """One set of parameters for each mechanism of the catalogue, under which all its relations are proved."""
 

@@ -1,0 +1,93 @@
+"""The least noise on counts that meets a target: in closed form where there is one, else by a search."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TypeVar
+
+import flint
+
+from accountant.calibration import NoNoiseNeededError, calibrate_noise
+from accountant.counting.gaussian_tree import calibrated_sigma
+from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from accountant.gaussian import gaussian_mu
+from accountant.notions import Guarantee
+from accountant.rl.private_ucb_noise import Moved
+from accountant.rl.private_ucb_parameters import CountsParameters
+from accountant.targets import Target, UnreachableTargetError
+
+__all__ = ["least_scale"]
+
+_BITS = 192
+Chosen = TypeVar("Chosen", bound=CountsParameters)
+
+
+def least_scale(
+    unit: Chosen,
+    moved: Moved,
+    mu: flint.arb,
+    guarantee_of: Callable[[Chosen], Guarantee],
+    epsilon: Number,
+    delta: Number,
+) -> tuple[Chosen, Chosen]:
+    """Parameters with the least ``scale`` that meets the target, and ones just below that do not.
+
+    Args:
+        unit: the parameters with noise of scale 1.
+        moved: what one user changes.
+        mu: the mu of Gaussian noise of scale 1.
+        guarantee_of: the guarantee under given parameters.
+        epsilon: the target.
+        delta: where it is to be met.
+
+    Raises:
+        ValueError: for a bad target; an epsilon of 0, or Gaussian noise at delta 0, which no noise meets;
+            users who move nothing that is released.
+    """
+    target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
+    if moved.total() == 0:
+        raise NoNoiseNeededError(f"{target} needs no noise: before one episode nothing of a user is released")
+    if target.epsilon == 0 and target.delta == 0:
+        raise UnreachableTargetError(f"{target} cannot be met: no noise hides a user completely")
+    ends = _METHODS[unit.noise](unit, moved, mu, guarantee_of, target)
+    return unit.with_scale(ends[1]), unit.with_scale(ends[0])
+
+
+Ends = tuple[float, float]
+
+
+def _gaussian(
+    unit: Chosen, moved: Moved, mu: flint.arb, guarantee_of: Callable[[Chosen], Guarantee], target: Target
+) -> Ends:
+    if target.delta == 0:
+        raise UnreachableTargetError(f"{target} cannot be met: Gaussian noise is never purely private")
+    with precision(_BITS):
+        found = calibrated_sigma([mu], target.epsilon, target.delta)
+    return found.lower, found.upper
+
+
+def _laplace(
+    unit: Chosen, moved: Moved, mu: flint.arb, guarantee_of: Callable[[Chosen], Guarantee], target: Target
+) -> Ends:
+    if target.delta == 0:
+        return _pure(moved.total(), target)
+    with precision(_BITS):
+        start = float((mu / arb_of(Fraction(gaussian_mu(target.epsilon, target.delta)[0]))).mid())
+    pair = calibrate_noise(unit.with_scale(start), "scale", guarantee_of, target.epsilon, target.delta)
+    meets, misses = (chosen.scale or math.nan for chosen in pair)
+    return misses, meets
+
+
+def _pure(total: Fraction, target: Target) -> Ends:
+    """Doubles around total/epsilon: the loss at the one rounds to at most the target, at the other above."""
+    with precision(_BITS):
+        enough = round_up(arb_of(total / exact(target.below)))
+        short = round_down(arb_of(total / exact(math.nextafter(target.above, math.inf))))
+    if not 0 < short < enough < math.inf:
+        raise UnreachableTargetError(f"{target} must be one that noise within double precision can meet")
+    return short, enough
+
+
+_METHODS = {"laplace": _laplace, "gaussian": _gaussian}

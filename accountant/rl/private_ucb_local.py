@@ -1,0 +1,129 @@
+"""LOCAL-PRIVATIZER's accountant: what one user's noise guarantees, beside the epsilon that the paper prints.
+
+Every user adds noise to each entry of own counts and sends them. The printed scale 3H/epsilon counts one
+change a step and family, where two trajectories differ in two: the true epsilon is twice the printed one,
+2 - 1/H times for trajectories that share the first state and action (docs/notes/ucb_privacy.md).
+
+Source: Chowdhury and Zhou (AAAI 2022), Lemma 5.4; the exact statements are this project's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import flint
+
+from accountant.accounted import Accountant, Accounted, Attained
+from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from accountant.counting.gaussian_tree import finite_mu
+from accountant.enclosures import precision
+from accountant.notions import GaussianDP
+from accountant.rl.private_ucb_calibration import least_scale
+from accountant.rl.private_ucb_changes import Changes, added, replaced, same_start
+from accountant.rl.private_ucb_noise import Moved, gaussian, laplace, published_guarantee
+from accountant.rl.private_ucb_parameters import LocalCountsParameters
+from accountant.trust import TrustModel
+
+__all__ = ["ACCOUNTANT", "LocalCountsParameters", "guarantee", "moved"]
+
+_BITS = 192
+
+
+def moved(parameters: LocalCountsParameters, adjacency: Adjacency) -> Moved:
+    """How far two users' counts are apart at most, or one user's from none.
+
+    >>> moved(LocalCountsParameters(6, 2, 20, 9, scale=1.0), Adjacency.REPLACE).total()
+    Fraction(120, 1)
+
+    Raises:
+        UnprovedAdjacencyError: for a relation without a proof.
+    """
+    if adjacency not in _CHANGES:
+        known = ", ".join(relation.value for relation in _CHANGES)
+        raise UnprovedAdjacencyError("local-counts", adjacency, f"proved relations: {known}")
+    return Moved(parameters, _CHANGES[adjacency](parameters), 1)
+
+
+def _added(parameters: LocalCountsParameters) -> Changes:
+    return added(parameters.sizes)
+
+
+def _replaced(parameters: LocalCountsParameters) -> Changes:
+    if parameters.start == "any":
+        return replaced(parameters.sizes)
+    return same_start(parameters.sizes, own_actions=True)
+
+
+_CHANGES = {Adjacency.ADD_REMOVE: _added, Adjacency.REPLACE: _replaced}
+
+
+def guarantee(parameters: LocalCountsParameters, adjacency: Adjacency) -> Accounted:
+    """The proved guarantee of what one user sends, in the local model, attained by a pair of trajectories.
+
+    ``replace`` compares any two trajectories, as Definition 2.3 does; ``add-remove`` one with none, for
+    which noise is sent alike.
+
+    >>> found = guarantee(LocalCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0), Adjacency.REPLACE)
+    >>> found.guarantee.epsilon(0).upper, found.published.epsilon(0).upper
+    (2.0, 1.0)
+
+    Raises:
+        UnprovedAdjacencyError: for a relation without a proof.
+    """
+    user = moved(parameters, adjacency)
+    if parameters.noise == "laplace":
+        found, attained = laplace(user)
+    else:
+        with precision(_BITS):
+            mu = finite_mu(gaussian(user, flint.arb(1)), parameters.scale or 0.0)
+        found = attained = GaussianDP(mu)
+    return Accounted(
+        found,
+        adjacency,
+        TrustModel.LOCAL,
+        "one user's noisy counts",
+        "ucb.local_privacy" if parameters.noise == "laplace" else "classic.gaussian",
+        published=published_guarantee(parameters, "ucb.lemma5_4.privacy"),
+        attained=Attained(attained, _PAIRS[adjacency]),
+        notes=_notes(parameters),
+    )
+
+
+_PAIRS = {
+    Adjacency.ADD_REMOVE: "a trajectory with costs 1 against none",
+    Adjacency.REPLACE: "two trajectories in different cells where they can be, and costs that tell them apart",
+}
+
+
+def _notes(parameters: LocalCountsParameters) -> tuple[str, ...]:
+    """What the guarantee takes for granted, to be read beside it."""
+    counted = ("how many counts one user moves is ucb.local_privacy's",)
+    unsaid = ("no scale was given: the noise is the paper's for the printed epsilon",)
+    borrowed = ("the paper prints Laplace noise: its scale is taken as the standard deviation here",)
+    return (
+        *(counted if parameters.noise == "gaussian" else ()),
+        *(unsaid if parameters.scale is None else ()),
+        *(borrowed if parameters.scale is None and parameters.noise == "gaussian" else ()),
+    )
+
+
+def _calibrate(
+    parameters: LocalCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+) -> tuple[LocalCountsParameters, LocalCountsParameters]:
+    """The least scale that meets (epsilon, delta), and one just below that does not."""
+    unit = replace(parameters, printed_epsilon=None, scale=1.0)
+    user = moved(unit, adjacency)
+    with precision(_BITS):
+        mu = gaussian(user, flint.arb(1))
+    return least_scale(unit, user, mu, lambda p: guarantee(p, adjacency).guarantee, epsilon, delta)
+
+
+ACCOUNTANT = Accountant(
+    "local-counts",
+    "Counts of PRIVATE-UCB by the LOCAL-PRIVATIZER",
+    LocalCountsParameters,
+    guarantee,
+    "scale",
+    _calibrate,
+)
