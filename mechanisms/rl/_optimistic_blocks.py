@@ -1,0 +1,96 @@
+"""A run of an optimistic learner in blocks of episodes: the noise is never held for all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.environments.tabular import TabularMDP
+from mechanisms.rl import _optimistic_kernels as kernels
+from mechanisms.rl._rlsvi_inputs import law_of
+from mechanisms.rl.learning_run import LearningRun
+from mechanisms.rl.optimistic_constants import Constants
+from mechanisms.rl.privatizers import CountNoise, Privatizer
+
+__all__ = ["Block", "Outputs", "State", "rule_of", "run_blocks"]
+
+State: TypeAlias = tuple[kernels.Model, kernels.Learner]
+Outputs: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
+Block: TypeAlias = Callable[[State, kernels.Noise, np.random.Generator, Outputs], None]
+
+_EVERY = np.iinfo(np.int64).max
+
+
+def rule_of(privatizer: Privatizer, constants: Constants, cost: float, transition: float) -> kernels.Rule:
+    """Return the bonus of every step, its widths `cost` + H `transition`, and how counts are read.
+
+    The privatizer's levels are asked for only where a constant multiplies them.
+    """
+    p = privatizer.parameters
+    steps = (
+        np.arange(p.horizon - 1, -1, -1.0) if constants.remaining else np.full(p.horizon, float(p.horizon))
+    )
+    first = second = 0.0
+    if constants.error > 0 or constants.shift > 0:
+        levels = privatizer.levels(constants.delta)
+        first, second = levels.E1, levels.E2
+    errors = constants.error * (3 * first + steps * (p.states * second + 2 * first))
+    return kernels.Rule(
+        constants.shift * first,
+        cost + steps * transition,
+        errors,
+        constants.own_visits,
+        int(constants.projection),
+        0.0,
+        getattr(privatizer, "cap", _EVERY),
+        False,
+    )
+
+
+def run_blocks(
+    environment: TabularMDP,
+    privatizer: Privatizer,
+    rule: kernels.Rule,
+    block: Block,
+    first: float,
+    rng: np.random.Generator,
+    *,
+    keep: bool,
+) -> LearningRun:
+    """Return the run whose blocks `block` computes, Q starting as `first`.
+
+    Raises:
+        ValueError: the environment's S, A or H are not those of the privatizer.
+
+    """
+    p = privatizer.parameters
+    for name in ("states", "actions", "horizon"):
+        if getattr(environment, name) != getattr(p, name):
+            given, wanted = getattr(environment, name), getattr(p, name)
+            raise ValueError(f"{name} ({given}) must be as in the privatizer's parameters, {wanted}")
+    K, H, G = p.episodes, p.horizon, 1 if p.pooled else p.horizon
+    best = environment.optimal_action_values().argmax(axis=2)
+    state = kernels.begin(law_of(environment), best, G, rule, first)
+    draws, noises = rng.spawn(2)
+    regrets = np.empty(K)
+    rows = K if keep else 1
+    states, actions = np.empty((rows, H + 1), np.int64), np.empty((rows, H), np.int64)
+    reads = getattr(privatizer, "reads", np.ones(K, np.bool_))
+    for found in privatizer.noise(noises):
+        noise = _columns(found, reads)
+        part = slice(found.first, found.first + len(found.visits))
+        kept = part if keep else slice(0, 1)
+        block(state, noise, draws, (regrets[part], states[kept], actions[kept]))
+    if not keep:
+        return LearningRun(regrets, K)
+    return LearningRun(regrets, K, states, actions, environment.rewards[states[:, :-1], actions])
+
+
+def _columns(found: CountNoise, reads: NDArray[np.bool_]) -> kernels.Noise:
+    """The noise with one column a counter; no columns where a family has none."""
+    n = len(found.visits)
+    families = (found.visits, found.costs, found.transitions)
+    return kernels.Noise(found.first, reads, *(x.reshape(n, x.size // n) for x in families))

@@ -1,0 +1,597 @@
+"""Optimistic tabular learning from counts with noise, compiled: one loop an algorithm, for any privatizer.
+
+Source: Chowdhury and Zhou, "Differentially private regret minimization in episodic Markov decision processes"
+(AAAI 2022), Algorithms 1 and 2; Qiao and Wang, "Near-optimal differentially private reinforcement learning"
+(AISTATS 2023), Algorithm 1. What a privatizer adds to a count does not depend on the data: its noise is drawn
+before and handed in, a block of episodes at a time; between blocks the state of a run stays in its arrays. A
+family of counters without noise has arrays of no columns.
+
+Everything compiled stands in this one file, for a compiled function is cached by the date of its own file
+alone. H, S, A, K are the numbers of steps, states, actions and episodes, numbered from 0 here; a cell is
+s A + a; G is H, or 1 where the counters are pooled over the steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.rl._rlsvi_kernels import Law
+
+__all__ = [
+    "Bernstein",
+    "Learner",
+    "Model",
+    "Noise",
+    "Rule",
+    "begin",
+    "bernstein_loop",
+    "policy_loop",
+    "value_loop",
+]
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+
+def njit(function: FunctionT) -> FunctionT:
+    """Compile at the first call, without the interpreter lock and with IEEE arithmetic in source order."""
+    return cast(FunctionT, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+class Noise(NamedTuple):
+    """What is added to the counts read before the episodes first, first + 1, ...: a row an episode.
+
+    A column is a counter, in the order of (G, S, A[, S]). `reads` (K,) says which episodes of the whole run
+    read new counts; the others go on with those read last. Nothing is read before episode 0.
+    """
+
+    first: int
+    reads: NDArray[np.bool_]
+    visits: NDArray[np.float32]
+    payoffs: NDArray[np.float32]
+    transitions: NDArray[np.float32]
+
+
+class Learner(NamedTuple):
+    """The state of a run besides its counts: policy, values and what is needed on the way.
+
+    `policy` (H, S) is greedy, `chances` (H, S, A) and its logarithms `logs` randomised. `values` (H+1, S) are
+    optimistic, `table` (H, S A) are their Q. `met` (G, S A) are an episode's visits, `path` (H, 2) its
+    counters (g, c); `scratch` (H+1, S) holds exact values, `q` (S A,) and `sizes` (S,) one step's; `optimum`
+    and `regret` are one number each.
+    """
+
+    policy: NDArray[np.int64]
+    chances: NDArray[np.float64]
+    logs: NDArray[np.float64]
+    values: NDArray[np.float64]
+    table: NDArray[np.float64]
+    met: NDArray[np.int64]
+    path: NDArray[np.int64]
+    scratch: NDArray[np.float64]
+    q: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+    optimum: NDArray[np.float64]
+    regret: NDArray[np.float64]
+
+
+class Rule(NamedTuple):
+    """How counts become estimates and bonuses.
+
+    n = max(1, N~ + shift); the bonus of step h is widths[h]/sqrt(n) + errors[h]/n. `own_visits`: N~ has
+    counters of its own, else it is the sum of N~(s, a, s'). `projection`: 0 none; 1 the nearest
+    non-negative counts of sum max(0, N~); 2 the nearest ones (in the largest difference) whose sum is
+    within a quarter of `margin` of N~, then margin/2 more a cell. An episode counts at most `cap` visits
+    of a counted cell. `monotone`: a Q never becomes more optimistic than it was.
+    """
+
+    shift: float
+    widths: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    own_visits: bool
+    projection: int
+    margin: float
+    cap: int
+    monotone: bool
+
+
+class Bernstein(NamedTuple):
+    """The constants of DP-UCBVI's bonus, products of its logarithm iota worked out.
+
+    With m = N~_{h+1}(s') the bonus is error / n, and over sqrt(n): variance times the standard deviation of V
+    under P~, plus reward, plus spread sqrt(sum P~(s') min(once/m + twice/m^2, H^2)).
+    """
+
+    variance: float
+    reward: float
+    spread: float
+    once: float
+    twice: float
+    error: float
+
+
+class Model(NamedTuple):
+    """True counts (the first three), and what the learner makes of the released ones.
+
+    `sizes` are n, `roots` 1/sqrt(n), `inverses` 1/n, `means` c~ and `chances` P~; `row` and `sorted_row` hold
+    one cell's transitions on the way.
+    """
+
+    visits: NDArray[np.float64]
+    payoffs: NDArray[np.float64]
+    transitions: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+    roots: NDArray[np.float64]
+    inverses: NDArray[np.float64]
+    means: NDArray[np.float64]
+    chances: NDArray[np.float64]
+    row: NDArray[np.float64]
+    sorted_row: NDArray[np.float64]
+
+
+@njit
+def empty_model(G: int, S: int, A: int) -> Model:
+    """Return a model of no data: arrays (G, S A), of transitions (G, S A, S), of chances (G, S, S A)."""
+    cells = (G, S * A)
+    return Model(
+        np.zeros(cells),
+        np.zeros(cells),
+        np.zeros((G, S * A, S)),
+        np.ones(cells),
+        np.ones(cells),
+        np.ones(cells),
+        np.zeros(cells),
+        np.zeros((G, S, S * A)),
+        np.zeros(S),
+        np.zeros(S),
+    )
+
+
+@njit
+def begin(law: Law, best: NDArray[np.int64], G: int, rule: Rule, first: float) -> tuple[Model, Learner]:
+    """Return a run before its first episode; `best` is an optimal policy (H, S), `first` what Q starts as."""
+    H, S = best.shape
+    A = law.rewards.shape[1]
+    model = empty_model(G, S, A)
+    initial(model, rule)
+    learner = Learner(
+        np.full((H, S), -1),
+        np.full((H, S, A), 1.0 / A),
+        np.zeros((H, S, A)),
+        np.zeros((H + 1, S)),
+        np.full((H, S * A), first),
+        np.zeros((G, S * A), np.int64),
+        np.zeros((H, 2), np.int64),
+        np.zeros((H + 1, S)),
+        np.zeros(S * A),
+        np.zeros(S),
+        np.zeros(1),
+        np.zeros(1),
+    )
+    learner.optimum[0] = greedy_value(law, best, learner.scratch)
+    return model, learner
+
+
+@njit
+def waterfill(row: NDArray[np.float64], scratch: NDArray[np.float64], total: float) -> None:
+    """Replace `row` by max(0, row + x), x such that the sum is `total` (at least 0)."""
+    S = row.size
+    scratch[:] = row
+    for i in range(1, S):  # insertion, largest first: rows are short
+        value, j = scratch[i], i
+        while j > 0 and scratch[j - 1] < value:
+            scratch[j] = scratch[j - 1]
+            j -= 1
+        scratch[j] = value
+    running, x = 0.0, 0.0
+    for i in range(S):
+        running += scratch[i]
+        candidate = (total - running) / (i + 1)
+        if i == 0 or scratch[i] + candidate > 0.0:
+            x = candidate
+    for i in range(S):
+        row[i] = max(0.0, row[i] + x)
+
+
+@njit
+def project(model: Model, visits: float, rule: Rule) -> float:
+    """Make the released `model.row` non-negative, by the rule; return what its sum now is."""
+    S = model.row.size
+    if rule.projection == 1:
+        total = max(0.0, visits)
+        waterfill(model.row, model.sorted_row, total)
+        return total
+    positive = 0.0
+    for t in range(S):
+        positive += max(0.0, model.row[t])
+    total = max(0.0, min(max(positive, visits - rule.margin / 4), visits + rule.margin / 4))
+    waterfill(model.row, model.sorted_row, total)
+    for t in range(S):
+        model.row[t] += rule.margin / (2 * S)
+    return total + rule.margin / 2
+
+
+@njit
+def estimate(model: Model, rule: Rule, noise: Noise, r: int, g: int, c: int) -> None:
+    """Read the counters of cell c with the noise of row r; write its n, 1/sqrt(n), mean and chances."""
+    S = model.row.size
+    at = g * model.visits.shape[1] + c
+    noisy = noise.transitions.shape[1] > 0
+    visits = 0.0
+    for t in range(S):
+        model.row[t] = model.transitions[g, c, t]
+        if noisy:
+            model.row[t] += noise.transitions[r, at * S + t]
+        visits += model.row[t]
+    if rule.own_visits:
+        visits = model.visits[g, c]
+        if noise.visits.shape[1] > 0:
+            visits += noise.visits[r, at]
+    payoff = model.payoffs[g, c]
+    if noise.payoffs.shape[1] > 0:
+        payoff += noise.payoffs[r, at]
+    if rule.projection > 0:
+        visits = project(model, visits, rule)
+        payoff = min(max(payoff, 0.0), visits)
+    n = max(1.0, visits + rule.shift)
+    model.sizes[g, c] = n
+    model.roots[g, c] = 1.0 / math.sqrt(n)
+    model.inverses[g, c] = 1.0 / n
+    model.means[g, c] = payoff / n
+    for t in range(S):
+        if model.row[t] != 0.0 or model.chances[g, t, c] != 0.0:  # most are 0 and stay 0 without noise
+            model.chances[g, t, c] = model.row[t] / n
+
+
+@njit
+def read(model: Model, rule: Rule, noise: Noise, k: int, learner: Learner) -> bool:
+    """Read the counts released before episode k, if any are; without noise only what has changed."""
+    if k == 0 or not noise.reads[k]:
+        return False
+    G, cells = model.visits.shape
+    r, path, met = k - noise.first, learner.path, learner.met
+    columns = noise.visits.shape[1] + noise.payoffs.shape[1] + noise.transitions.shape[1]
+    if columns == 0 and (k == 1 or noise.reads[k - 1]):
+        for h in range(path.shape[0]):
+            if met[path[h, 0], path[h, 1]] == 0:
+                met[path[h, 0], path[h, 1]] = 1
+                estimate(model, rule, noise, r, path[h, 0], path[h, 1])
+        forget(met, path)
+    else:
+        for g in range(G):
+            for c in range(cells):
+                estimate(model, rule, noise, r, g, c)
+    return True
+
+
+@njit
+def initial(model: Model, rule: Rule) -> None:
+    """Set the estimates from private counts that are all 0, as before the first episode."""
+    n = max(1.0, rule.shift + (rule.margin / 2 if rule.projection == 2 else 0.0))
+    model.sizes[:] = n
+    model.roots[:] = 1.0 / math.sqrt(n)
+    model.inverses[:] = 1.0 / n
+    if rule.projection == 2:
+        model.chances[:] = rule.margin / (2 * model.row.size) / n
+
+
+@njit
+def step(law: Law, s: int, a: int, rng: np.random.Generator) -> int:
+    """Return a successor of (s, a), drawn with one uniform; never one of chance 0."""
+    u = rng.random()
+    place = 0
+    while place < law.successors[s, a] - 1 and u >= law.next_sums[s, a, place]:
+        place += 1
+    return law.next_states[s, a, place]  # type: ignore[no-any-return] # an array entry
+
+
+@njit
+def choose(chances: NDArray[np.float64], rng: np.random.Generator) -> int:
+    """Return an action drawn from `chances` (A,) with one uniform."""
+    u = rng.random()
+    total = chances[0]
+    a = 0
+    while a < chances.size - 1 and u >= total:
+        a += 1
+        total += chances[a]
+    return a
+
+
+@njit
+def count(
+    model: Model, rule: Rule, met: NDArray[np.int64], g: int, c: int, payoff: float, after: int
+) -> None:
+    """Count one visit, unless the episode has met the counter `cap` times before."""
+    met[g, c] += 1
+    if met[g, c] <= rule.cap:
+        model.visits[g, c] += 1.0
+        model.payoffs[g, c] += payoff
+        model.transitions[g, c, after] += 1.0
+
+
+@njit
+def forget(met: NDArray[np.int64], path: NDArray[np.int64]) -> None:
+    """Set the numbers of visits of an episode back to 0."""
+    for h in range(path.shape[0]):
+        met[path[h, 0], path[h, 1]] = 0
+
+
+@njit
+def backup(model: Model, h: int, following: NDArray[np.float64], q: NDArray[np.float64]) -> None:
+    """Write mean + chances V_{h+1} of every cell into `q` (S A,), the successors added in their order."""
+    g = min(h, model.visits.shape[0] - 1)
+    means = model.means[g]
+    for c in range(q.size):
+        q[c] = means[c]
+    for t in range(following.size):
+        value, chances = following[t], model.chances[g, t]
+        for c in range(q.size):
+            q[c] += chances[c] * value
+
+
+@njit
+def optimistic(model: Model, rule: Rule, h: int, H: int, q: NDArray[np.float64]) -> None:
+    """Subtract the bonuses of step h from the costs `q` to come, and clip them to [0, H - h]."""
+    g = min(h, model.visits.shape[0] - 1)
+    width, error, most = rule.widths[h], rule.errors[h], float(H - h)
+    roots, inverses = model.roots[g], model.inverses[g]
+    for c in range(q.size):
+        q[c] = min(most, max(0.0, q[c] - (width * roots[c] + error * inverses[c])))
+
+
+@njit
+def greedy_value(law: Law, policy: NDArray[np.int64], values: NDArray[np.float64]) -> float:
+    """Return the exact reward of `policy` (H, S) from the start; `values` (H+1, S) is overwritten."""
+    for h in range(policy.shape[0] - 1, -1, -1):
+        for s in range(policy.shape[1]):
+            values[h, s] = action_value(law, s, policy[h, s], values[h + 1])
+    return values[0, law.start]  # type: ignore[no-any-return] # an array entry
+
+
+@njit
+def action_value(law: Law, s: int, a: int, following: NDArray[np.float64]) -> float:
+    """Return the exact expected reward of (s, a) and what follows."""
+    total = law.rewards[s, a]
+    for j in range(law.successors[s, a]):
+        total += law.next_chances[s, a, j] * following[law.next_states[s, a, j]]
+    return total  # type: ignore[no-any-return] # an array entry
+
+
+@njit
+def mixed_value(law: Law, policy: NDArray[np.float64], values: NDArray[np.float64]) -> float:
+    """Return the exact reward of a randomised `policy` (H, S, A); `values` (H+1, S) is overwritten."""
+    H, S, A = policy.shape
+    for h in range(H - 1, -1, -1):
+        for s in range(S):
+            total = 0.0
+            for a in range(A):
+                total += policy[h, s, a] * action_value(law, s, a, values[h + 1])
+            values[h, s] = total
+    return values[0, law.start]  # type: ignore[no-any-return] # an array entry
+
+
+@njit
+def walk(
+    law: Law,
+    payoffs: NDArray[np.float64],
+    model: Model,
+    rule: Rule,
+    learner: Learner,
+    rng: np.random.Generator,
+    states: NDArray[np.int64],
+    actions: NDArray[np.int64],
+) -> None:
+    """Roll out the greedy policy once; count the episode, and write it into `states`, `actions`."""
+    G, A, path, policy = model.visits.shape[0], payoffs.shape[1], learner.path, learner.policy
+    s = law.start
+    states[0] = s
+    for h in range(actions.size):
+        a = policy[h, s]
+        after = step(law, s, a, rng)
+        g, c = min(h, G - 1), s * A + a
+        path[h, 0], path[h, 1] = g, c
+        count(model, rule, learner.met, g, c, payoffs[s, a], after)
+        states[h + 1], actions[h] = after, a
+        s = after
+    forget(learner.met, path)
+
+
+@njit
+def improve_greedily(model: Model, rule: Rule, learner: Learner) -> bool:
+    """Write the policy of least optimistic cost, of equal ones the first; return whether it changed."""
+    policy, values, q = learner.policy, learner.values, learner.q
+    H, S = policy.shape
+    A = q.size // S
+    changed = False
+    for h in range(H - 1, -1, -1):
+        backup(model, h, values[h + 1], q)
+        optimistic(model, rule, h, H, q)
+        if rule.monotone:
+            for c in range(q.size):
+                q[c] = max(q[c], learner.table[h, c])
+                learner.table[h, c] = q[c]
+        for s in range(S):
+            choice = 0
+            for a in range(1, A):
+                if q[s * A + a] < q[s * A + choice]:
+                    choice = a
+            values[h, s] = q[s * A + choice]
+            changed |= policy[h, s] != choice
+            policy[h, s] = choice
+    return changed
+
+
+@njit
+def value_loop(
+    law: Law,
+    costs: NDArray[np.float64],
+    model: Model,
+    learner: Learner,
+    rule: Rule,
+    noise: Noise,
+    rng: np.random.Generator,
+    regrets: NDArray[np.float64],
+    states: NDArray[np.int64],
+    actions: NDArray[np.int64],
+) -> None:
+    """Run Algorithm 2, value iteration, over a block; fill the `regrets` of its episodes.
+
+    `states` and `actions` have a row for each episode of the block, or one that is overwritten.
+    """
+    keep = states.shape[0] > 1
+    for i in range(regrets.size):
+        k = noise.first + i
+        fresh = read(model, rule, noise, k, learner) or k == 0
+        if fresh and improve_greedily(model, rule, learner):
+            learner.regret[0] = learner.optimum[0] - greedy_value(law, learner.policy, learner.scratch)
+        regrets[i] = learner.regret[0]
+        walk(law, costs, model, rule, learner, rng, states[i * keep], actions[i * keep])
+
+
+@njit
+def mirror_step(model: Model, rule: Rule, rate: float, learner: Learner) -> None:
+    """Evaluate the randomised policy optimistically and subtract rate Q from its logarithms.
+
+    The policy itself is left as it is: the episode is rolled out with it.
+    """
+    policy, logs = learner.chances, learner.logs
+    H, S, A = policy.shape
+    for h in range(H - 1, -1, -1):
+        q = learner.table[h]
+        backup(model, h, learner.values[h + 1], q)
+        optimistic(model, rule, h, H, q)
+        for s in range(S):
+            total = 0.0
+            for a in range(A):
+                total += q[s * A + a] * policy[h, s, a]
+                logs[h, s, a] -= rate * q[s * A + a]
+            learner.values[h, s] = total
+
+
+@njit
+def normalise(logs: NDArray[np.float64], policy: NDArray[np.float64]) -> None:
+    """Write exp(logs) over its sum, per (h, s), into `policy`; shift `logs` so that the largest is 0."""
+    H, S, A = policy.shape
+    for h in range(H):
+        for s in range(S):
+            top = logs[h, s].max()
+            total = 0.0
+            for a in range(A):
+                logs[h, s, a] -= top
+                policy[h, s, a] = math.exp(logs[h, s, a])
+                total += policy[h, s, a]
+            for a in range(A):
+                policy[h, s, a] /= total
+
+
+@njit
+def policy_loop(
+    law: Law,
+    costs: NDArray[np.float64],
+    model: Model,
+    learner: Learner,
+    rule: Rule,
+    rate: float,
+    noise: Noise,
+    rng: np.random.Generator,
+    regrets: NDArray[np.float64],
+    states: NDArray[np.int64],
+    actions: NDArray[np.int64],
+) -> None:
+    """Run Algorithm 1, policy optimisation with learning rate `rate`, over a block, as `value_loop`."""
+    G, A, policy, keep = model.visits.shape[0], costs.shape[1], learner.chances, states.shape[0] > 1
+    for i in range(regrets.size):
+        read(model, rule, noise, noise.first + i, learner)
+        mirror_step(model, rule, rate, learner)
+        regrets[i] = learner.optimum[0] - mixed_value(law, policy, learner.scratch)
+        s, row = law.start, i * keep
+        for h in range(policy.shape[0]):
+            a = choose(policy[h, s], rng)
+            after = step(law, s, a, rng)
+            g, c = min(h, G - 1), s * A + a
+            learner.path[h, 0], learner.path[h, 1] = g, c
+            count(model, rule, learner.met, g, c, costs[s, a], after)
+            states[row, h], states[row, h + 1], actions[row, h] = s, after, a
+            s = after
+        forget(learner.met, learner.path)
+        normalise(learner.logs, policy)
+
+
+@njit
+def bernstein_bonus(
+    model: Model,
+    g: int,
+    c: int,
+    next_sizes: NDArray[np.float64],
+    following: NDArray[np.float64],
+    most: float,
+    b: Bernstein,
+) -> float:
+    """Return the bonus of Qiao and Wang for one cell; `next_sizes` (S,) is N~_{h+1}(s'), `most` is H."""
+    mean, square, around = 0.0, 0.0, 0.0
+    for t in range(following.size):
+        p = model.chances[g, t, c]
+        mean += p * following[t]
+        square += p * following[t] * following[t]
+        m = max(1.0, next_sizes[t])
+        around += p * min(b.once / m + b.twice / (m * m), most * most)
+    n = model.sizes[g, c]
+    width = b.variance * math.sqrt(max(0.0, square - mean * mean)) + b.reward
+    width += b.spread * math.sqrt(max(0.0, around))
+    return width / math.sqrt(n) + b.error / n  # type: ignore[no-any-return] # an array entry
+
+
+@njit
+def improve_by_variance(model: Model, b: Bernstein, learner: Learner) -> bool:
+    """Lower the table to the optimistic rewards of the counts; return whether the greedy policy changed."""
+    policy, values, table, sizes = learner.policy, learner.values, learner.table, learner.sizes
+    H, S = policy.shape
+    A = table.shape[1] // S
+    changed = False
+    q = learner.q
+    for h in range(H - 1, -1, -1):
+        g, after = min(h, model.visits.shape[0] - 1), min(h + 1, model.visits.shape[0] - 1)
+        for t in range(S):
+            sizes[t] = model.sizes[after, t * A : (t + 1) * A].sum() if h + 1 < H else np.inf
+        backup(model, h, values[h + 1], q)
+        for s in range(S):
+            choice = 0
+            for a in range(A):
+                c = s * A + a
+                bonus = bernstein_bonus(model, g, c, sizes, values[h + 1], float(H), b)
+                table[h, c] = min(table[h, c], q[c] + bonus)
+                if table[h, c] > table[h, s * A + choice]:
+                    choice = a
+            values[h, s] = table[h, s * A + choice]
+            changed |= policy[h, s] != choice
+            policy[h, s] = choice
+    return changed
+
+
+@njit
+def bernstein_loop(
+    law: Law,
+    model: Model,
+    learner: Learner,
+    rule: Rule,
+    b: Bernstein,
+    noise: Noise,
+    rng: np.random.Generator,
+    regrets: NDArray[np.float64],
+    states: NDArray[np.int64],
+    actions: NDArray[np.int64],
+) -> None:
+    """Run DP-UCBVI with the constants `b` over a block, as `value_loop`; it counts rewards, not costs."""
+    keep = states.shape[0] > 1
+    for i in range(regrets.size):
+        k = noise.first + i
+        fresh = read(model, rule, noise, k, learner) or k == 0
+        if fresh and improve_by_variance(model, b, learner):
+            learner.regret[0] = learner.optimum[0] - greedy_value(law, learner.policy, learner.scratch)
+        regrets[i] = learner.regret[0]
+        walk(law, law.rewards, model, rule, learner, rng, states[i * keep], actions[i * keep])

@@ -1,0 +1,98 @@
+"""The constants optimistic learning is run with: those of the theory, and tuned ones by name.
+
+Lemmas 3.1 and 4.1 of Chowdhury and Zhou (AAAI 2022) add, per cell and with n = max(1, N~ + E1),
+
+    Lc/sqrt(n) + 3 E1/n                                  for the cost,
+    H Lc/sqrt(n) + H (S E2 + 2 E1)/n                     for the transitions, value iteration,
+    H Lp/sqrt(n) + H (S E2 + 2 E1)/n                     for the transitions, policy optimisation,
+
+Lc = sqrt(2 ln(4SAT/delta)), Lp = sqrt(4S ln(6SAT/delta)). The paper's experiment scales them ("tune the
+learning rate and the scaling of the confidence interval"); every such scale is a field here.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass, fields
+from typing import Final
+
+__all__ = ["CONSISTENT", "THEORY", "TUNED", "Constants", "Projection"]
+
+
+class Projection(enum.IntEnum):
+    """What is done to released counts before they are used; no privacy is spent on it."""
+
+    NONE = 0
+    """Nothing, as in Algorithms 1 and 2."""
+    SIMPLEX = 1
+    """The nearest non-negative N~(s, a, s') with the sum max(0, N~(s, a)); costs in [0, N~(s, a)]."""
+    BAND = 2
+    """Those of Qiao and Wang (2023): the nearest in the largest difference, their sum within E/4 of N~(s, a),
+    then E/(2S) more each."""
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Scales of the theory's constants; with every default they are the theory's.
+
+    Attributes:
+        delta: confidence parameter of Lc, Lp and of the privatizer's levels, in (0, 1).
+        width: multiplies Lc and Lp.
+        error: multiplies E1 and E2 in the bonus.
+        shift: multiplies E1 in n = max(1, N~ + E1).
+        remaining: the bonus's factor H is the number of steps still to come after the present one.
+        learning_rate: multiplies eta = sqrt(2 log A/(H^2 K)) of policy optimisation.
+        own_visits: N~ is a counter of its own; otherwise the sum of the released N~(s, a, s').
+        projection: see `Projection`.
+
+    Raises:
+        ValueError: delta outside (0, 1), a scale that is negative, infinite or NaN.
+
+    >>> Constants().cost_width(states=6, actions=2, steps=400_000) > 6
+    True
+
+    """
+
+    delta: float = 0.05
+    width: float = 1.0
+    error: float = 1.0
+    shift: float = 1.0
+    remaining: bool = False
+    learning_rate: float = 1.0
+    own_visits: bool = True
+    projection: Projection = Projection.NONE
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        if not 0 < self.delta < 1:
+            raise ValueError(f"delta ({self.delta!r}) must be in (0, 1)")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type == "float" and not (value >= 0 and math.isfinite(value)):
+                raise ValueError(f"{field.name} ({value!r}) must be a finite number at least 0")
+        object.__setattr__(self, "projection", Projection(self.projection))
+
+    def cost_width(self, states: int, actions: int, steps: int) -> float:
+        """Lc, scaled; `steps` is T = KH."""
+        return self.width * math.sqrt(2 * math.log(4 * states * actions * steps / self.delta))
+
+    def transition_width(self, states: int, actions: int, steps: int) -> float:
+        """Lp, scaled; `steps` is T = KH."""
+        return self.width * math.sqrt(4 * states * math.log(6 * states * actions * steps / self.delta))
+
+
+THEORY: Final = Constants()
+"""The constants of Theorems 3.2 and 4.2; the levels are the privatizer's."""
+TUNED: Final = Constants(width=0.02, error=0.0, shift=0.0, remaining=True, learning_rate=100.0)
+"""As the paper's experiment has them: the same orders, learning rate and scale tuned. No regret guarantee."""
+CONSISTENT: Final = Constants(
+    width=0.02,
+    error=0.0,
+    shift=0.0,
+    remaining=True,
+    learning_rate=100.0,
+    own_visits=False,
+    projection=Projection.SIMPLEX,
+)
+"""Tuned, and N~(s, a) read off the released transitions, which are made consistent. No regret guarantee."""
