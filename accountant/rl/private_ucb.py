@@ -124,7 +124,7 @@ def _norm(parameters: CentralCountsParameters) -> flint.arb:
 
 _PAIRS = {
     Adjacency.ADD_REMOVE: "the first user with costs 1 against none, counted as 0",
-    Adjacency.REPLACE: "two first users in different cells as soon as can be, with costs that tell them apart",
+    Adjacency.REPLACE: "two first users in different cells as soon as can be, costs that tell them apart",
 }
 _COUNTED = "how many counts one user moves is ucb.central_privacy's"
 

@@ -1,9 +1,9 @@
 """How far one user moves the counts of PRIVATE-UCB: visits N(s, a), costs C(s, a), transitions N(s, a, s').
 
 A user is a trajectory of H steps; each step adds one to a cell of visits, one to a cell of transitions and a
-cost in [0, 1] to the cell of costs. Every step has tables of its own, or all steps share one (pooled). What
-counts for Laplace noise is the sum of the changes, for Gaussian noise that of their squares; one pair of users
-attains both (docs/notes/ucb_counters_exact.md).
+cost in [0, 1] to the cell of costs. Every step has tables of its own, or all steps share one (pooled). For
+Laplace noise the sum of the changes counts, for Gaussian noise that of their squares; one pair of users attains
+both (docs/notes/ucb_counters_exact.md).
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def guarantee(parameters: LocalCountsParameters, adjacency: Adjacency) -> Accoun
 
 _PAIRS = {
     Adjacency.ADD_REMOVE: "a trajectory with costs 1 against none",
-    Adjacency.REPLACE: "two trajectories in different cells where they can be, and costs that tell them apart",
+    Adjacency.REPLACE: "two trajectories in different cells where they can be, costs that tell them apart",
 }
 
 

@@ -119,10 +119,13 @@ class CentralCountsParameters(CountsParameters):
     1920
 
     Raises:
-        ValueError: for one episode and printed noise, of scale 0 as log K = 0; for Laplace noise on a
+        ValueError: for one episode, where log K = 0 and the printed noise is zero; for Laplace noise on a
             factorised counter, or bands without one.
     """
 
+    episodes: int = parameter(
+        Integers(2, _MOST), "episodes", "number of episodes K, one user each; no release counts the last"
+    )
     log_base: str = parameter(
         Choice("natural", "binary"), "1", "base of log K in the paper's scale, which names none", "natural"
     )
@@ -143,11 +146,10 @@ class CentralCountsParameters(CountsParameters):
     )
 
     def __post_init__(self) -> None:
+        if self.episodes == 1:
+            rule = type(self).__dataclass_fields__["episodes"].metadata["domain"]
+            raise ValueError(f"episodes (1) must be {rule}: log K = 0, the printed noise is zero")
         super().__post_init__()
-        if self.episodes == 1 and self.scale is None:
-            raise ValueError(
-                "episodes (1) must be at least 2: log K = 0, so that the printed noise is zero; or give scale"
-            )
         if self.counter == "square-root":
             self._check_factorised()
         elif self.bands is not None:
@@ -156,8 +158,8 @@ class CentralCountsParameters(CountsParameters):
     def _check_factorised(self) -> None:
         if self.noise != "gaussian":
             raise ValueError(f"noise ({self.noise!r}) must be gaussian where counter is square-root")
-        if not 2 <= self.episodes <= MOST_LEAVES:
-            rule = f"an integer in [2, {MOST_LEAVES}] where counter is square-root"
+        if self.leaves > MOST_LEAVES:
+            rule = f"at most {MOST_LEAVES + 1} where counter is square-root"
             raise ValueError(f"episodes ({self.episodes}) must be {rule}")
         if self.bands is not None and self.bands >= self.episodes:
             raise ValueError(f"bands ({self.bands}) must be below episodes ({self.episodes})")
