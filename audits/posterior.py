@@ -30,8 +30,8 @@ STAKES: Floats = np.array([0.3, 0.99])
 DOUBT = 0.5
 """Counts start from so many of each label."""
 REFRESH = 2.0
-"""Cells are set anew whenever the scores have grown by this factor, until so many are kept: `MEMORY`."""
-MEMORY = 1 << 13
+"""Cells are set anew whenever the scores have grown by this factor, from `FIRST` to about `MEMORY` of them."""
+FIRST, MEMORY = 64, 1 << 13
 LAST = 1 << 16
 """After so many samples the bets rest and the wealth stays: a histogram costs more than tails do."""
 
@@ -88,7 +88,7 @@ class PosteriorBets:
             return
         self._seen += scores.size
         self._past.append((scores, labels))
-        if self._seen >= self._next:
+        if self._seen >= max(self._next, FIRST):
             self._next = REFRESH * self._seen
             scores, labels = (np.concatenate(parts) for parts in zip(*self._past, strict=True))
             values = np.quantile(scores, np.arange(1, CELLS) / CELLS, method="inverted_cdf")

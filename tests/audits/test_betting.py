@@ -48,7 +48,7 @@ def test_alarms_allowed_are_the_binomial_quantile():
 
 
 def test_level_on_a_pure_claim_that_is_exact(bits, laplace):
-    found = wealths((CurvePoint(1.0, 0.0),), laplace(1.0), bits, [Identity()], samples=1000)
+    found = wealths((CurvePoint(1.0, 0.0),), laplace(1.0), bits, [Identity()], samples=200)
     assert (found >= HURDLE).sum() <= ALARMS
 
 
@@ -57,8 +57,8 @@ def test_level_on_a_gaussian_claim_that_is_exact():
     points = curve_points(curve, 1e-5, curve.epsilon(1e-5).upper)
     pair = rlsvi_pair(ON_CLAIM)
     exact = rlsvi_scores(ON_CLAIM, pair)[:1]
-    found = wealths(points, RLSVI(ON_CLAIM).sample, pair, exact, samples=600, seeds=range(300))
-    assert (found >= HURDLE).sum() <= binom.ppf(0.999, 300, ALPHA)
+    found = wealths(points, RLSVI(ON_CLAIM).sample, pair, exact, samples=300, seeds=range(150))
+    assert (found >= HURDLE).sum() <= binom.ppf(0.999, 150, ALPHA)
 
 
 def test_level_with_learned_scores_on_a_gaussian_claim_that_is_exact():
@@ -66,16 +66,16 @@ def test_level_with_learned_scores_on_a_gaussian_claim_that_is_exact():
     points = curve_points(curve, 1e-5, curve.epsilon(1e-5).upper)
     pair = rlsvi_pair(ON_CLAIM)
     learned = rlsvi_scores(ON_CLAIM, pair)[1:]
-    found = wealths(points, RLSVI(ON_CLAIM).sample, pair, learned, samples=400, seeds=range(100))
-    assert (found >= HURDLE).sum() <= binom.ppf(0.999, 100, ALPHA)
+    found = wealths(points, RLSVI(ON_CLAIM).sample, pair, learned, samples=300, seeds=range(50))
+    assert (found >= HURDLE).sum() <= binom.ppf(0.999, 50, ALPHA)
 
 
 def test_level_on_randomised_response_where_every_tail_is_an_atom(bits):
     def respond(value, n, rng):
         return np.where(rng.random(n) < 1 / (1 + math.exp(-1.0)), value, 1 - value)
 
-    found = wealths((CurvePoint(1.0, 0.0),), respond, bits, [Identity()], samples=1000, seeds=range(300))
-    assert (found >= HURDLE).sum() <= binom.ppf(0.999, 300, ALPHA)
+    found = wealths((CurvePoint(1.0, 0.0),), respond, bits, [Identity()], samples=300, seeds=range(150))
+    assert (found >= HURDLE).sum() <= binom.ppf(0.999, 150, ALPHA)
 
 
 @pytest.mark.parametrize(("true", "most"), [(1.5, 600), (2.0, 180)])
@@ -115,7 +115,7 @@ def test_a_difference_of_scale_alone_is_found(bits):
 
 @pytest.mark.parametrize(("delta", "truth"), [(0.0, 1.0), (1e-2, 1.0)])
 def test_epsilon_lower_keeps_its_level(bits, laplace, gauss, delta, truth):
-    alpha, runs = 0.05, 300
+    alpha, runs = 0.05, 100
     sampler = laplace(truth) if delta == 0 else gauss(gaussian_mu(truth, delta))
     lower = []
     for seed in range(runs):
