@@ -2,7 +2,7 @@
 
 A user is a trajectory of H steps; each step adds one to a cell of visits, one to a cell of transitions and a
 cost in [0, 1] to the cell of costs. Every step has tables of its own, or all steps share one (pooled). For
-Laplace noise the sum of the changes counts, for Gaussian noise that of their squares; one pair of users attains
+Laplace noise the sum of the changes counts, for Gaussian noise that of their squares; one pair attains
 both (docs/notes/ucb_counters_exact.md).
 """
 

@@ -9,14 +9,14 @@ from typing import Self
 import flint
 
 from accountant.counting.toeplitz import MOST_LEAVES, SquareRoot, Strategy, banded_square_root
-from accountant.enclosures import arb_of, exact
+from accountant.enclosures import arb_of, exact, precision, round_up
 from accountant.parameters import Choice, Flag, Integers, Parameters, Reals, parameter
 from accountant.published import published
 from accountant.rl.private_ucb_changes import COSTS, FAMILIES, VISITS, Sizes
 
 __all__ = ["CentralCountsParameters", "CountsParameters", "LocalCountsParameters"]
 
-_MOST = 10**12
+_MOST, _BITS = 10**12, 192
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,11 @@ class CountsParameters(Parameters):
             return arb_of(exact(self.scale))
         epsilon = arb_of(exact(self.printed_epsilon or 0))
         return published(self.printed["scale"]).formula.arb(**self.paper_sizes(), epsilon=epsilon)
+
+    def used_scale(self) -> float:
+        """The scale that samplers use: the least double certified to be no less than ``noise_scale``."""
+        with precision(_BITS):
+            return round_up(self.noise_scale())
 
     def paper_sizes(self) -> dict[str, flint.arb]:
         """S, A, H and K as the paper's formulas call them."""

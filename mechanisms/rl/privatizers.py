@@ -8,15 +8,15 @@ What an algorithm needs to know of a privatizer:
   consecutive episodes, ``CountNoise(first, visits, costs, transitions)``: float32 arrays of shapes
   (n, T, S, A), (n, T, S, A) and (n, T, S, A, S) for the episodes first, ..., first + n - 1. T is the number of
   tables: H, or 1 where the parameters say ``pooled`` (then leaf k of a counter is what user k did there at all
-  steps together, and the algorithm adds its true counts up over the steps likewise). Episode 0 has no users before it: its
-  noise is 0. Blocks come in order and cover 0..K-1 once; their arrays are reused, so copy what is kept.
+  steps together, and the algorithm adds its true counts up over the steps likewise). Episode 0 has no users
+  before it: its noise is 0. Blocks come in order and cover 0..K-1 once; their arrays are reused, so copy what is kept.
 - **Sizes** stand in ``privatizer.parameters``: ``states, actions, horizon, episodes, pooled``.
 - **Levels.** ``privatizer.levels(delta)`` is a ``Levels(visits, costs, transitions)``: with probability
   1 - delta all private counts of all episodes are that near at once (certified upper ends);
   ``.E1 = max(visits, costs)``, ``.E2 = transitions``. ``privatizer.printed_levels(delta)`` are the printed ones.
 - **Guarantee.** ``privatizer.guarantee(adjacency)`` is an ``Accounted``, as every mechanism's.
-- **Consistency.** ``mechanisms.rl.projections`` has compiled post-processing for kernels: private counts made
-  nonnegative with transitions that sum to visits and costs in [0, visits].
+- **Consistency.** ``mechanisms.rl.consistent_counts`` makes released counts nonnegative, with transitions that
+  sum to visits and costs in [0, visits]: processing, which costs no privacy.
 """
 
 from __future__ import annotations
@@ -71,15 +71,29 @@ class Sizes(Protocol):
     """What all privatizers' parameters hold."""
 
     @property
-    def states(self) -> int: ...
+    def states(self) -> int:
+        """S."""
+        ...
+
     @property
-    def actions(self) -> int: ...
+    def actions(self) -> int:
+        """A."""
+        ...
+
     @property
-    def horizon(self) -> int: ...
+    def horizon(self) -> int:
+        """H."""
+        ...
+
     @property
-    def episodes(self) -> int: ...
+    def episodes(self) -> int:
+        """K."""
+        ...
+
     @property
-    def pooled(self) -> bool: ...
+    def pooled(self) -> bool:
+        """Whether all steps share one table."""
+        ...
 
 
 class Privatizer(Protocol):
@@ -96,6 +110,10 @@ class Privatizer(Protocol):
 
     def levels(self, delta: float) -> Levels:
         """Certified levels at failure probability ``delta``."""
+        ...
+
+    def printed_levels(self, delta: float) -> Levels:
+        """The paper's levels for this noise."""
         ...
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:

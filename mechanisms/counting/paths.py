@@ -1,0 +1,169 @@
+"""Noise paths of running counts, all counters at once, block by block: data-independent.
+
+A path's value at time t = 0, 1, 2, ... is the noise of the count of the first t leaves; at time 0 it is 0. Each
+kind of counter yields blocks of consecutive times, arrays ``(n, counters)``, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from mechanisms._checks import at_least
+from mechanisms.counting.draws import Draw, Floats
+
+__all__ = ["HonakerPaths", "NoisePaths", "TreePaths", "WalkPaths", "power_of_two"]
+
+
+class NoisePaths(Protocol):
+    """A kind of counter, as a source of noise paths."""
+
+    def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
+        """The paths at times 0, ..., ``times`` - 1; a block is overwritten by the next."""
+        ...
+
+
+def power_of_two(block: int) -> int:
+    """The least power of two that is at least ``block``.
+
+    >>> power_of_two(500)
+    512
+
+    Raises:
+        ValueError: for a block below 1.
+    """
+    return 1 << (at_least("block", block, 1) - 1).bit_length()
+
+
+@dataclass(frozen=True)
+class TreePaths:
+    """The binary tree: the path at t is that at t without its lowest binary one, plus one fresh node.
+
+    >>> def ones(rng, out): out[...] = 1
+    >>> [float(x[0]) for block in TreePaths(ones).blocks(np.random.default_rng(0), 6, 1, 4) for x in block]
+    [0.0, 1.0, 1.0, 2.0, 1.0, 2.0]
+    """
+
+    draw: Draw
+    """Noise of the nodes."""
+
+    def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
+        """See ``NoisePaths.blocks``; holds one row for each binary digit between blocks."""
+        size, prefixes = power_of_two(block), {0: np.zeros(counters, np.float32)}
+        rows = np.empty((min(size, times), counters), np.float32)
+        for first in range(0, times, size):
+            here = rows[: times - first]
+            if first:
+                self.draw(rng, here)
+                here[0] += prefixes[first & (first - 1)]
+            else:
+                here[0] = 0
+                self.draw(rng, here[1:])
+            _accumulate(here)
+            prefixes[first] = here[0].copy()
+            prefixes = {time: prefixes[time] for time in _prefixes(first + size)}
+            yield here
+
+
+def _accumulate(rows: Floats) -> None:
+    """From fresh nodes to sums: row r gets the row without r's lowest binary one, higher digits first."""
+    step = 1 << (len(rows) - 1).bit_length() >> 1
+    while step:
+        ends = rows[step :: 2 * step]
+        ends += rows[:: 2 * step][: len(ends)]
+        step >>= 1
+
+
+def _prefixes(time: int) -> list[int]:
+    """The times that ``time`` leads to by dropping binary ones, itself left out."""
+    found = []
+    while time:
+        time &= time - 1
+        found.append(time)
+    return found
+
+
+@dataclass(frozen=True)
+class HonakerPaths:
+    """The tree with every node estimated from its subtree, by weights inverse to variances.
+
+    A node's own noise has variance 1, the sum of its children's estimates 2 v; v' = 2v/(1 + 2v) for both.
+    Source: Honaker (TPDP 2015), estimation from below.
+    """
+
+    draw: Draw
+    """Noise of the nodes."""
+
+    def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
+        """See ``NoisePaths.blocks``; holds two rows for each binary digit between blocks."""
+        size = power_of_two(block)
+        prefixes = {0: np.zeros(counters, np.float32)}
+        waiting: dict[int, Floats] = {}
+        rows = np.empty((size, counters), np.float32)
+        for first in range(0, times, size):
+            rows[0] = prefixes[first]
+            nodes = self._block(rng, rows)
+            yield rows[: times - first]
+            node, level, end = nodes, size.bit_length() - 1, first + size
+            while end >> level & 1 == 0:
+                node = self._parent(rng, level + 1, waiting.pop(level), node)
+                level += 1
+            waiting[level] = node
+            prefixes[end] = prefixes[end & (end - 1)] + node
+            prefixes = {time: prefixes[time] for time in (end, *_prefixes(end))}
+
+    def _block(self, rng: np.random.Generator, rows: Floats) -> Floats:
+        """Fill rows 1, 2, ... with their paths, and return the estimate of the node over the block."""
+        nodes = np.empty_like(rows)
+        self.draw(rng, nodes)
+        estimates, step = [nodes], 1
+        while len(estimates[-1]) > 1:
+            left, right = estimates[-1][::2], estimates[-1][1::2]
+            estimates.append(self._parent(rng, len(estimates), left, right))
+        for level in reversed(range(len(estimates) - 1)):
+            step = 1 << level
+            rows[step :: 2 * step] = rows[:: 2 * step] + estimates[level][::2]
+        return np.asarray(estimates[-1][0], np.float32)
+
+    def _parent(self, rng: np.random.Generator, level: int, left: Floats, right: Floats) -> Floats:
+        """The estimate of nodes of that level from their own noise and their children's estimates."""
+        children = 2**level / (2.0**level - 1)  # twice the variance of a child's estimate, above level 0
+        own = np.empty(left.shape, np.float32)
+        self.draw(rng, own)
+        weight = np.float32(children / (1 + children))
+        own *= weight
+        own += (1 - weight) * (left + right)
+        return own
+
+
+@dataclass(frozen=True)
+class WalkPaths:
+    """A sum of one fresh noise a leaf: what a server adds up of users who send noisy counts of their own.
+
+    >>> def ones(rng, out): out[...] = 1
+    >>> [float(x[0]) for block in WalkPaths(ones).blocks(np.random.default_rng(0), 4, 1, 2) for x in block]
+    [0.0, 1.0, 2.0, 3.0]
+    """
+
+    draw: Draw
+    """Noise of a leaf."""
+
+    def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
+        """See ``NoisePaths.blocks``; sums are kept in double precision."""
+        size, before = at_least("block", block, 1), np.zeros(counters)
+        rows = np.empty((min(size, times), counters), np.float32)
+        for first in range(0, times, size):
+            here = rows[: times - first]
+            if first:
+                self.draw(rng, here)
+            else:
+                here[0] = 0
+                self.draw(rng, here[1:])
+            sums = np.cumsum(here, axis=0, dtype=np.float64)
+            sums += before
+            before = sums[-1].copy()
+            here[...] = sums
+            yield here

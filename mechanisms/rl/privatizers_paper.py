@@ -1,0 +1,144 @@
+"""The paper's two privatizers, with its noise or with the noise that a promise needs, and better counters.
+
+Printed: ``CentralPrivatizer(CentralCountsParameters(S, A, H, K, printed_epsilon=1.0))``. As it should be:
+``CentralPrivatizer.meeting(CentralCountsParameters(S, A, H, K), Adjacency.REPLACE, 1.0, 0.0)``. Other noise,
+counters and tables are words of the parameters.
+
+Source: Chowdhury and Zhou (AAAI 2022), Section 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from accountant.accounted import Accounted
+from accountant.adjacency import Adjacency
+from accountant.rl import private_ucb, private_ucb_local
+from accountant.rl.private_ucb_levels import CountLevels, central_levels, local_levels, printed_levels
+from accountant.rl.private_ucb_parameters import (
+    CentralCountsParameters,
+    CountsParameters,
+    LocalCountsParameters,
+)
+from mechanisms.counting.draws import DRAWS, Floats
+from mechanisms.counting.factorised import FactorisedPaths
+from mechanisms.counting.paths import HonakerPaths, NoisePaths, TreePaths, WalkPaths
+from mechanisms.rl.privatizers import CountNoise, Levels
+
+__all__ = ["CentralPrivatizer", "LocalPrivatizer"]
+
+
+def _upper(levels: CountLevels) -> Levels:
+    return Levels(levels.visits.upper, levels.costs.upper, levels.transitions.upper)
+
+
+def _count_noise(
+    parameters: CountsParameters, paths: NoisePaths, rng: np.random.Generator, block: int
+) -> Iterator[CountNoise]:
+    """The paths of all families, scaled and shaped as tables; summed visits are made from transitions."""
+    T, S, A, K = parameters.tables, parameters.states, parameters.actions, parameters.episodes
+    scale = parameters.used_scale()
+    sources = {
+        name: paths.blocks(rng, K, T * S * A * (S if name == "transitions" else 1), block)
+        for name in parameters.families
+    }
+    first = 0
+    while first < K:
+        found: dict[str, Floats] = {}
+        for name, source in sources.items():
+            rows = next(source) * np.float32(scale * float(parameters.factor(name)))
+            found[name] = rows.reshape(len(rows), T, S, A, *((S,) if name == "transitions" else ()))
+        visits = found["visits"] if "visits" in found else found["transitions"].sum(axis=-1)
+        yield CountNoise(first, visits, found["costs"], found["transitions"])
+        first += len(visits)
+
+
+@dataclass(frozen=True)
+class CentralPrivatizer:
+    """The CENTRAL-PRIVATIZER: one counter an entry of the tables, released before every episode.
+
+    >>> parameters = CentralCountsParameters(6, 2, 20, 100, printed_epsilon=1.0)
+    >>> privatizer = CentralPrivatizer(parameters)
+    >>> next(privatizer.noise(np.random.default_rng(0))).transitions.shape
+    (100, 20, 6, 2, 6)
+    """
+
+    parameters: CentralCountsParameters
+
+    @classmethod
+    def meeting(
+        cls, parameters: CentralCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+    ) -> Self:
+        """The same counters with the least noise that keeps (epsilon, delta) under ``adjacency``.
+
+        >>> sizes = CentralCountsParameters(6, 2, 20, 20000)
+        >>> CentralPrivatizer.meeting(sizes, Adjacency.REPLACE, 1, 0).parameters.scale
+        1755.0
+        """
+        return cls(private_ucb.ACCOUNTANT.least_noise(parameters, adjacency, epsilon, delta)[0])
+
+    def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
+        """See ``Privatizer.noise``; blocks are of the least power of two from ``block`` on."""
+        return _count_noise(self.parameters, self.paths(), rng, block)
+
+    def paths(self) -> NoisePaths:
+        """The kind of counter, with noise of scale 1."""
+        draw = DRAWS[self.parameters.noise]
+        if self.parameters.counter == "square-root":
+            return FactorisedPaths(draw, self.parameters.strategy)
+        return {"tree": TreePaths, "honaker": HonakerPaths}[self.parameters.counter](draw)
+
+    def levels(self, delta: float) -> Levels:
+        """Certified levels at failure probability ``delta``: ``central_levels``."""
+        return _upper(central_levels(self.parameters, delta))
+
+    def printed_levels(self, delta: float) -> Levels:
+        """The levels of Lemma 5.1, true only where that holds."""
+        return _upper(printed_levels(self.parameters, delta))
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """What all releases promise, in the central model: ``accountant.rl.private_ucb.guarantee``."""
+        return private_ucb.guarantee(self.parameters, adjacency)
+
+
+@dataclass(frozen=True)
+class LocalPrivatizer:
+    """The LOCAL-PRIVATIZER: every user sends own counts with noise, the server adds them up.
+
+    >>> privatizer = LocalPrivatizer(LocalCountsParameters(6, 2, 20, 100, printed_epsilon=1.0))
+    >>> privatizer.guarantee(Adjacency.REPLACE).guarantee.epsilon(0).upper
+    2.0
+    """
+
+    parameters: LocalCountsParameters
+
+    @classmethod
+    def meeting(
+        cls, parameters: LocalCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+    ) -> Self:
+        """The same with the least noise that keeps (epsilon, delta) under ``adjacency``."""
+        return cls(private_ucb_local.ACCOUNTANT.least_noise(parameters, adjacency, epsilon, delta)[0])
+
+    def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
+        """See ``Privatizer.noise``."""
+        return _count_noise(self.parameters, self.paths(), rng, block)
+
+    def paths(self) -> NoisePaths:
+        """The server's sums of noise of scale 1."""
+        return WalkPaths(DRAWS[self.parameters.noise])
+
+    def levels(self, delta: float) -> Levels:
+        """Certified levels at failure probability ``delta``: ``local_levels``."""
+        return _upper(local_levels(self.parameters, delta))
+
+    def printed_levels(self, delta: float) -> Levels:
+        """The levels of Lemma 5.4, true only where that holds."""
+        return _upper(printed_levels(self.parameters, delta))
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """What one user's counts promise, in the local model: ``accountant.rl.private_ucb_local.guarantee``."""
+        return private_ucb_local.guarantee(self.parameters, adjacency)
