@@ -2,7 +2,8 @@
 
 A sum of bets with weights fixed beforehand, the rest kept as cash, is one bet; its wealth depends on how
 many samples fell between the thresholds. The weights are those that grow fastest on a reference violation
-(`audits.reference`): they decide how fast a violation is found, never whether one is claimed.
+(`audits.reference`): they decide how fast a violation is found, never whether one is claimed. Proof:
+docs/notes/audit_betting.md, Lemma A.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ B is the label, X the output, g(x) any guess of P(B = 1 | X = x) made from earli
 
     F = g(B | X) / clip(g, lo, hi)(B | X)
 
-has mean at most 1 given X, whatever the law of X (docs/notes/audit_betting.md, Lemma 5). So no event has to
+has mean at most 1 given X, whatever the law of X (docs/notes/audit_betting.md, Lemma B). So no event has to
 be chosen: the guess may be of any shape. Here it is a histogram of a score, at several resolutions, in
 which a value that comes up often has a cell to itself; codes of discrete outputs are such values.
 """
@@ -30,7 +30,7 @@ STAKES: Floats = np.array([0.3, 0.99])
 DOUBT = 0.5
 """Counts start from so many of each label."""
 REFRESH = 2.0
-"""Cells are set anew whenever the scores have grown by this factor, from `FIRST` to about `MEMORY` of them."""
+"""Cells are set anew whenever the scores have grown by this factor, from `FIRST` to some `MEMORY` of them."""
 FIRST, MEMORY = 64, 1 << 13
 LAST = 1 << 16
 """After so many samples the bets rest and the wealth stays: a histogram costs more than tails do."""
