@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SHARES", "Guesses", "guess", "guess_counts"]
+__all__ = ["ROOTS", "Guesses", "guess", "guess_counts"]
 
-SHARES = (0.5, 0.1, 0.05, 0.02)
-"""Shares of the canaries that are guessed about; the level is split evenly over them."""
+ROOTS = (5.0, 15.0)
+"""By default guesses are made about so many times the root of the number of canaries: few where the level
+allows it, for rare strong evidence; many for common weak evidence."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,19 @@ class Guesses:
         return self.canaries - self.guesses
 
 
-def guess_counts(canaries: int, shares: tuple[float, ...] = SHARES) -> tuple[int, ...]:
-    """How many guesses each share of the canaries means: even numbers at least 2, each once.
+def guess_counts(canaries: int, shares: tuple[float, ...] | None = None) -> tuple[int, ...]:
+    """How many guesses to make: even numbers at least 2, each once, fixed by the number of canaries alone.
 
-    >>> guess_counts(1000), guess_counts(10)
-    ((500, 100, 50, 20), (4, 2))
+    Args:
+        canaries: how many there are, at least 2.
+        shares: shares of them to guess about; by default `ROOTS` times the root.
+
+    >>> guess_counts(1000), guess_counts(10), guess_counts(1000, (0.5, 0.1))
+    ((474, 158), (10,), (500, 100))
     """
-    return tuple(sorted({2 * max(1, round(share * canaries / 2)) for share in shares}, reverse=True))
+    wanted = [share * canaries for share in shares] if shares else [c * canaries**0.5 for c in ROOTS]
+    halves = (min(max(1, round(number / 2)), canaries // 2) for number in wanted)
+    return tuple(sorted({2 * half for half in halves}, reverse=True))
 
 
 def guess(scores: NDArray[np.float64], coins: NDArray[np.bool_], guesses: int) -> Guesses:

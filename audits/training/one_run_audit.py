@@ -11,7 +11,7 @@ from audits.callables import Auditable
 from audits.curves import PrivacyCurve
 from audits.evidence import Evidence, Verdict
 from audits.training.canaries import Canaries, played
-from audits.training.guesses import SHARES, Guesses, guess, guess_counts
+from audits.training.guesses import Guesses, guess, guess_counts
 from audits.training.one_run import one_run_epsilon_lower, one_run_refutes, one_run_tail
 from audits.training.one_run_power import needed_right, one_run_would_have_seen
 
@@ -31,7 +31,7 @@ def audit_one_run(
     delta: float = 0.0,
     alpha: float = 0.01,
     runs: int = 1,
-    shares: tuple[float, ...] = SHARES,
+    shares: tuple[float, ...] | None = None,
     replay: Mapping[str, Any] | None = None,
 ) -> Evidence:
     """Audit a claim by guessing, from one output, which canaries took part.
@@ -49,7 +49,8 @@ def audit_one_run(
         delta: where ``epsilon_lower`` and ``would_have_seen`` are stated.
         alpha: the level, split evenly over the numbers of guesses.
         runs: independent runs, whose canaries are guessed about together.
-        shares: the shares of the canaries to guess about, fixed before looking.
+        shares: the shares of the canaries to guess about, fixed before looking; by default two numbers that
+            suit how many canaries there are.
         replay: JSON data that the witness carries.
 
     Raises:
@@ -96,12 +97,12 @@ def audit_one_run(
         event={"method": METHOD, "canaries": len(coins), "guesses": found[best].guesses},
         counts={"right": found[best].right, "wrong": found[best].wrong, "abstained": found[best].abstained},
         score="canaries",
-        replay={"runs": runs, "shares": list(shares), **(replay or {})},
+        replay={"runs": runs, "shares": None if shares is None else list(shares), **(replay or {})},
     )
 
 
 def _checked(
-    curve: PrivacyCurve, seed: int, delta: float, alpha: float, runs: int, shares: tuple[float, ...]
+    curve: PrivacyCurve, seed: int, delta: float, alpha: float, runs: int, shares: tuple[float, ...] | None
 ) -> float:
     """The claimed epsilon, after everything was looked at."""
     if not 0 < alpha < 1:
@@ -111,7 +112,7 @@ def _checked(
     for name, value, least in (("seed", seed, 0), ("runs", runs, 1)):
         if not isinstance(value, int) or value < least:
             raise ValueError(f"{name} ({value!r}) must be an integer at least {least}")
-    if not shares or not all(0 < share <= 1 for share in shares):
+    if shares is not None and not (shares and all(0 < share <= 1 for share in shares)):
         raise ValueError(f"shares ({shares!r}) must be numbers in (0, 1], at least one")
     claimed = curve.epsilon(delta).upper
     if not claimed < float("inf"):
