@@ -37,7 +37,7 @@ class Claim:
 
     Attributes:
         name: free text, unique in its file.
-        mechanism: a command-line name, or ``package.module:callable``.
+        mechanism: a command-line name, or ``package.module:callable``, or ``command:`` and the command.
         parameters: the mechanism's parameters, by name.
         adjacency: the neighbouring relation the promise speaks of.
         promise: ``{"epsilon", "delta"}``, ``{"rho"}`` or ``{"mu"}`` with their values.
@@ -45,6 +45,9 @@ class Claim:
             stronger promise), or ``joint``, what everybody but the protected user receives.
         neighbours: ``package.module:callable`` that gives neighbouring inputs, for callables.
         source: where the promise is written down.
+        command: the program and its arguments, where the mechanism is one.
+        audit: how it is to be audited, by name: ``budget``, and of a callable or a command what
+            `audits.audit_named` is told of it.
 
     >>> Claim("ward", "rlsvi", {}, Adjacency.REWARDS_ONLY, {"epsilon": 2.0, "delta": 1e-6}).delta
     1e-06
@@ -61,6 +64,8 @@ class Claim:
     neighbours: str | None = None
     source: str | None = None
     trust: TrustModel = TrustModel.CENTRAL
+    command: tuple[str, ...] | None = None
+    audit: Mapping[str, Any] = field(default_factory=dict)
     guarantee: Guarantee = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -76,6 +81,11 @@ class Claim:
             given = ", ".join(sorted(self.promise)) or "nothing"
             raise ValueError(f"promise ({given}) must be epsilon with delta, or rho, or mu")
         object.__setattr__(self, "guarantee", make(self.promise))
+
+    @property
+    def outside(self) -> bool:
+        """Whether the mechanism is no implementation of this project, but somebody's callable or command."""
+        return ":" in self.mechanism
 
     @property
     def delta(self) -> float:

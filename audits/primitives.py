@@ -27,9 +27,10 @@ from audits.evidence import Evidence
 from audits.pairs import Pair
 from audits.runner import BUDGET, audit
 from audits.scores import LinearDiscriminant, LogLikelihoodRatio, Score, logistic, tokens, trees
+from audits.unaudited import NoAuditError
 from mechanisms.primitives import Primitive
 
-__all__ = ["SETTINGS", "NoAuditError", "Setting", "audit_primitive", "audit_primitive_again"]
+__all__ = ["SETTINGS", "Setting", "audit_primitive", "audit_primitive_again", "setting_of"]
 
 DELTA = 1e-6
 NUMBERS = 50_000_000
@@ -42,10 +43,6 @@ ABSENT = {
     "sensitivity": "nothing moves",
 }
 """Parameters that leave nothing to audit where they are 0, and why."""
-
-
-class NoAuditError(ValueError):
-    """Raised where nothing here makes hard neighbouring inputs for a mechanism."""
 
 
 @dataclass(frozen=True)
@@ -152,10 +149,10 @@ def audit_primitive(
 
     >>> from accountant.noise.laplace import LaplaceParameters
     >>> once = LaplaceParameters(scale=1.0)
-    >>> audit_primitive("laplace", once, Adjacency.BY_SENSITIVITY, seed=0, budget=2000).verdict.value
+    >>> audit_primitive("laplace", once, Adjacency.BY_SENSITIVITY, seed=0, budget=300).verdict.value
     'inconclusive'
     """
-    setting, mechanism = _setting(name, parameters), Primitive(name, parameters)
+    setting, mechanism = setting_of(name, parameters), Primitive(name, parameters)
     claimed = mechanism.guarantee(adjacency).guarantee if curve is None else curve
     pair = setting.pair(parameters, adjacency)
     width = mechanism.sample(pair.first, 1, np.random.default_rng(0)).size
@@ -186,8 +183,8 @@ def _stated(claimed: PrivacyCurve) -> float:
     return 0.0 if math.isfinite(claimed.epsilon(0.0).upper) else DELTA
 
 
-def _setting(name: str, parameters: Any) -> Setting:
-    """How it is audited.
+def setting_of(name: str, parameters: Any) -> Setting:
+    """How a primitive of these parameters is audited.
 
     Raises:
         NoAuditError: there is no audit of that name, or nothing to audit.

@@ -1,12 +1,14 @@
-"""Audits by name: which function audits a mechanism of the catalogue, a case of the corpus, a callable."""
+"""Audits by name: which function audits a mechanism of the catalogue, a claim, a finding of before."""
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
+import pickle
 import re
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ from accountant.accounted import accountant_for
 from accountant.adjacency import Adjacency
 from accountant.claims import Claim
 from accountant.trust import TrustModel
+from audits.unaudited import NoAuditError
 from dpproof.claim_file import claim_from, entry_of
 
 if TYPE_CHECKING:
@@ -22,22 +25,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NoAuditError",
-    "audit_callable",
     "audit_claim",
     "audit_mechanism",
     "check_auditable",
     "check_ready",
     "corpus_cases",
-    "named",
     "replay",
     "write_witness",
 ]
 
 DELTA = 1e-6
-
-
-class NoAuditError(ValueError):
-    """Raised when nothing here makes neighbouring inputs for a mechanism under an adjacency."""
+"""Where epsilon is stated unless somebody asks elsewhere, or the guarantee is pure."""
+SEES_ALL = (TrustModel.CENTRAL, TrustModel.LOCAL, TrustModel.SHUFFLE)
+"""The models whose adversary sees everything that is released, as an audit does."""
 
 
 def audit_mechanism(
@@ -51,35 +51,78 @@ def audit_mechanism(
     accountant = accountant_for(name)
     chosen = accountant.parameters.read(parameters)
     accountant.guarantee(chosen, adjacency)
-    return _audit_of(name, adjacency)(chosen, **{"delta": DELTA, "claim": name, **options})
+    return _audit_of(name, chosen, adjacency)(**{"claim": name, **options})
 
 
 def _rlsvi(parameters: Any, **options: Any) -> Evidence:
     from audits.rlsvi import audit_rlsvi
 
-    return audit_rlsvi(parameters, **options)
+    return audit_rlsvi(parameters, **{"delta": DELTA, **options})
 
 
 _AUDITS: Mapping[tuple[str, Adjacency], Callable[..., Evidence]] = {("rlsvi", Adjacency.REWARDS_ONLY): _rlsvi}
+"""The audits of algorithms; those of noise primitives are in the table of `audits.primitives`."""
 
 
-def _audit_of(name: str, adjacency: Adjacency) -> Callable[..., Evidence]:
-    if (name, adjacency) not in _AUDITS:
+def _audit_of(name: str, parameters: Any, adjacency: Adjacency) -> Callable[..., Evidence]:
+    """The audit of a mechanism with these parameters.
+
+    Raises:
+        NoAuditError: there is none.
+    """
+    from audits.primitives import audit_primitive, setting_of
+
+    if (name, adjacency) in _AUDITS:
+        return partial(_AUDITS[name, adjacency], parameters)
+    if any(name == known for known, _ in _AUDITS):
         raise NoAuditError(f"adjacency ({adjacency.value!r}): no audit of {name} makes such neighbours")
-    return _AUDITS[name, adjacency]
+    setting_of(name, parameters)
+    return partial(audit_primitive, name, parameters, adjacency)
 
 
-def audit_claim(claim: Claim, **options: Any) -> Evidence:
-    """Audit a claim of a claim file: the promise in it is what is tested."""
-    from audits.curves import LIMIT
+def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Any) -> Evidence:
+    """Audit a claim of a claim file: the promise in it is what is tested.
 
-    _check_trust(claim)
-    if LIMIT < claim.guarantee.epsilon(0).upper < float("inf"):
-        raise NoAuditError(f"epsilon ({claim.epsilon!r}) must be at most {LIMIT:g} for samples to refute it")
-    if ":" in claim.mechanism:
-        return audit_callable(claim, **{**options, "executor": None})  # a user's callable may not pickle
+    Args:
+        claim: one that ``check_auditable`` lets pass.
+        elsewhere: an executor among the options draws from somebody's callable or command, too; this then
+            has to be one that other processes can load.
+        options: as for `audits.audit`; they go before what the claim itself says of its audit.
+    """
+    _check_promise(claim)
+    chosen = {**claim.audit, **options}
+    if claim.outside:
+        executor = chosen.pop("executor", None)
+        return _audit_outside(claim, executor=executor if elsewhere else None, **chosen)
     promised = {"curve": claim.guarantee, "delta": claim.delta, "claim": claim.name, "replay": _again(claim)}
-    return audit_mechanism(claim.mechanism, claim.parameters, claim.adjacency, **promised, **options)
+    return audit_mechanism(claim.mechanism, claim.parameters, claim.adjacency, **promised, **chosen)
+
+
+def _audit_outside(claim: Claim, **options: Any) -> Evidence:
+    """Audit somebody's callable or command on the pairs that the claim's ``neighbours`` callable gives."""
+    from audits.named import audit_named
+
+    assert claim.neighbours is not None  # checked before
+    target = claim.mechanism if claim.command is None else claim.command
+    if options["executor"] is not None:
+        _check_shared(claim)
+    return audit_named(claim.name, claim.promise, claim.adjacency, target, claim.neighbours, **options)
+
+
+def _check_shared(claim: Claim) -> None:
+    """Refuse a callable, or inputs, that other processes cannot be sent.
+
+    Raises:
+        ValueError: naming the callable.
+    """
+    from audits.named import load, pairs_of
+
+    assert claim.neighbours is not None
+    try:
+        pickle.dumps((pairs_of(claim.neighbours, claim.adjacency), claim.command or load(claim.mechanism)))
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        why = "must be one that other processes can be sent; leave out --workers and --cluster"
+        raise ValueError(f"mechanism ({claim.mechanism!r}) {why}: {error}") from error
 
 
 def _again(claim: Claim) -> dict[str, Any]:
@@ -95,58 +138,28 @@ def replay(witness: Mapping[str, Any]) -> Evidence:
     """
     from audits.replaying import replay as again
 
+    return again(witness, _REPLAYS.get(witness["replay"].get("audit")))
+
+
+def _claim_again(witness: Mapping[str, Any]) -> Evidence:
     how = witness["replay"]
-    if how.get("audit") != "claim":
-        return again(witness)
     claim = claim_from(how.get("claim"), "witness")
     check_auditable(claim)
     options = {name: how[name] for name in ("budget", "sharpen")}
-    settings = {"seed": witness["seed"], "alpha": witness["alpha"], **options}
-    return again(witness, lambda _witness: audit_claim(claim, **settings))
+    return audit_claim(claim, seed=witness["seed"], alpha=witness["alpha"], **options)
 
 
-def audit_callable(claim: Claim, **options: Any) -> Evidence:
-    """Audit a user's ``package.module:callable`` on the pairs its ``neighbours`` callable gives.
+def _primitive_again(witness: Mapping[str, Any]) -> Evidence:
+    from audits.primitives import audit_primitive_again
 
-    The mechanism is called as ``callable(data, n, rng)`` and returns ``n`` outputs, one a row; the
-    neighbours callable takes nothing and returns the two inputs.
-    """
-    from audits.pairs import Pair
-    from audits.runner import audit
-
-    check_ready(claim)
-    assert claim.neighbours is not None  # checked above
-    first, second = _inputs(claim.neighbours)
-    described = f"{claim.neighbours}; that they are {claim.adjacency.value} neighbours is taken on trust"
-    pair = Pair(first, second, claim.adjacency.value, described, lambda _first, _second: None)
-    promised: dict[str, Any] = {"delta": claim.delta, "replay": _again(claim)}
-    return audit(claim.name, claim.guarantee, named(claim.mechanism), pair, **promised, **options)
+    return audit_primitive_again(witness)
 
 
-def _inputs(neighbours: str) -> tuple[Any, Any]:
-    """The two inputs that a user's callable gives.
-
-    Raises:
-        ValueError: if it fails, or gives anything else.
-    """
-    make = named(neighbours)
-    try:
-        first, second = make()
-    except (Exception, SystemExit) as error:
-        raise ValueError(f"neighbours ({neighbours!r}) must return two inputs: {error}") from error
-    if _equal(first, second):
-        raise ValueError(f"neighbours ({neighbours!r}) must return two inputs that differ")
-    return first, second
-
-
-def _equal(first: Any, second: Any) -> bool:
-    """Whether the two inputs are plainly the same."""
-    import numpy as np
-
-    try:
-        return bool(np.array_equal(first, second))
-    except (TypeError, ValueError):
-        return first is second
+_REPLAYS: Mapping[Any, Callable[[Mapping[str, Any]], Evidence]] = {
+    "claim": _claim_again,
+    "primitive": _primitive_again,
+}
+"""How what a witness says is run again, besides what `audits.replay` knows itself."""
 
 
 def check_ready(claim: Claim) -> None:
@@ -155,9 +168,10 @@ def check_ready(claim: Claim) -> None:
     Raises:
         ValueError: naming the value and the rule.
     """
-    if ":" not in claim.mechanism:
+    if not claim.outside:
         accountant = accountant_for(claim.mechanism)
         accountant.guarantee(accountant.parameters.read(claim.parameters), claim.adjacency)
+        _refuse_audit_keys(claim, claim.audit.keys() - {"budget"}, "for a mechanism of this project")
         if claim.neighbours is not None:
             raise ValueError(f"neighbours ({claim.neighbours!r}) must be left out for {claim.mechanism}")
         return
@@ -165,15 +179,37 @@ def check_ready(claim: Claim) -> None:
         raise ValueError(f"parameters ({', '.join(claim.parameters)}) must be left out for a callable")
     if claim.neighbours is None:
         raise ValueError("neighbours must name a callable that gives the two inputs")
-    named(claim.mechanism)
-    named(claim.neighbours)
+    if claim.command is None:
+        _refuse_audit_keys(claim, ("timeout",), "for a callable")
+        _check_callable(claim.mechanism)
+    elif shutil.which(claim.command[0]) is None:
+        raise ValueError(f"command ({claim.command[0]!r}) must be a program that can be started from here")
+    _check_callable(claim.neighbours)
 
 
-def _check_trust(claim: Claim) -> None:
-    """What is released is more than a joint promise speaks of: its audit could refute a true promise."""
-    if claim.trust is not TrustModel.CENTRAL:
+def _refuse_audit_keys(claim: Claim, keys: Iterable[str], where: str) -> None:
+    for key in sorted(keys):
+        if key in claim.audit:
+            raise ValueError(f"audit: {key} ({claim.audit[key]!r}) must be left out {where}")
+
+
+def _check_callable(target: str) -> None:
+    from audits.named import load
+
+    found = load(target)
+    if not callable(getattr(found, "sample", found)):
+        raise ValueError(f"name ({target!r}) must be that of a callable")
+
+
+def _check_promise(claim: Claim) -> None:
+    """Refuse a promise that no samples could refute, or that speaks of less than an audit sees."""
+    from audits.curves import LIMIT
+
+    if claim.trust not in SEES_ALL:
         why = "audits see everything released, not only what the other users receive"
         raise NoAuditError(f"trust ({claim.trust.value!r}) must be 'central' for an audit: {why}")
+    if LIMIT < claim.guarantee.epsilon(0).upper < float("inf"):
+        raise NoAuditError(f"epsilon ({claim.epsilon!r}) must be at most {LIMIT:g} for samples to refute it")
 
 
 def check_auditable(claim: Claim) -> None:
@@ -183,30 +219,14 @@ def check_auditable(claim: Claim) -> None:
         ValueError: naming the value and the rule.
     """
     check_ready(claim)
-    _check_trust(claim)
-    if ":" not in claim.mechanism:
-        _audit_of(claim.mechanism, claim.adjacency)
-
-
-def named(target: str) -> Callable[..., Any]:
-    """The callable that ``package.module:callable`` names.
-
-    Raises:
-        ValueError: if it does not exist or cannot be called.
-    """
-    module, _, attribute = target.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (Exception, SystemExit) as error:  # whatever a user's module does when it is imported
-        raise ValueError(f"callable ({target!r}) cannot be loaded: {error}") from error
-    if not callable(found):
-        raise ValueError(f"callable ({target!r}) must be callable")
-    result: Callable[..., Any] = found
-    return result
+    _check_promise(claim)
+    if not claim.outside:
+        parameters = accountant_for(claim.mechanism).parameters.read(claim.parameters)
+        _audit_of(claim.mechanism, parameters, claim.adjacency)
 
 
 def corpus_cases() -> tuple[Case, ...]:
-    """All cases of the corpus: sound mechanisms and faulty siblings, each with the verdict it must get."""
+    """The cases on the papers' own algorithms, which ``dpproof check papers`` audits."""
     from audits.corpus.rlsvi import CASES
 
     return CASES

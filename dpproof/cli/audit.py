@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json as json_module
-from collections.abc import Callable, Iterable, Mapping
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,38 +13,46 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from accountant.accounted import CATALOGUE, accountant_for
 from accountant.adjacency import Adjacency
 from accountant.claims import Claim
+from accountant.parameters import Domain, Integers, Reals
 from dpproof import answers, auditing
 from dpproof.claim_file import read_claims
 from dpproof.cli import show
 from dpproof.cli.options import JSON, check_folder, read_text
+from dpproof.executors import executor_for
 
 if TYPE_CHECKING:
     from audits.evidence import Evidence
+    from dpproof.corpus import Outcome
 
 __all__ = ["audit"]
 
 
 TARGET = "a claim file, a mechanism's name (then its flags, as in account), package.module:callable, corpus"
+STATED = (
+    f"where epsilon is stated; unless given {auditing.DELTA:g}, or 0 for a pure guarantee; not for a file"
+)
+WORKERS = "processes to share the work; unless given one for each core for the corpus, otherwise this one"
+CLUSTER = "address of a Dask scheduler that shares the work, such as tcp://127.0.0.1:8786"
 
 
 def audit(
     context: typer.Context,
     target: Annotated[str | None, typer.Argument(help=TARGET)] = None,
     adjacency: Annotated[str | None, typer.Option(help="neighbouring relation; not for a file")] = None,
-    delta: Annotated[
-        float | None,
-        typer.Option(help=f"where epsilon is stated; {auditing.DELTA:g} unless given, not for a file"),
-    ] = None,
+    delta: Annotated[float | None, typer.Option(help=STATED)] = None,
     epsilon: Annotated[float | None, typer.Option(help="the promise, for a callable")] = None,
     neighbours: Annotated[str | None, typer.Option(help="callable that gives the two inputs")] = None,
     alpha: Annotated[float, typer.Option(help="probability of a false alarm or a false bound")] = 0.01,
     budget: Annotated[int | None, typer.Option(help="the most samples to draw")] = None,
     seed: Annotated[int, typer.Option(help="everything random derives from it")] = 0,
+    only: Annotated[str | None, typer.Option(help="of the corpus, the cases whose names hold this")] = None,
+    workers: Annotated[int | None, typer.Option(help=WORKERS)] = None,
+    cluster: Annotated[str | None, typer.Option(help=CLUSTER)] = None,
     witnesses: Annotated[Path | None, typer.Option(help="folder to write witnesses of violations to")] = None,
     replay: Annotated[Path | None, typer.Option(help="run a finding again from its witness")] = None,
     json: JSON = False,
@@ -53,22 +63,37 @@ def audit(
     if budget is not None:
         options["budget"] = budget
     promise = {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "neighbours": neighbours}
+    shared = {"workers": workers, "cluster": cluster}
+    if cluster is not None:
+        _refuse({"workers": workers}, [], "with --cluster")
     if replay is not None:
-        _refuse({"target": target, "budget": budget, **promise}, context.args, "with --replay")
-        found, failed = [_replayed(replay)], None
-    elif target is None:
-        raise ValueError("target: give a claim file, a mechanism's name, corpus, or --replay WITNESS")
-    elif target == "corpus":
+        without = {"target": target, "budget": budget, "only": only, **shared, **promise}
+        _refuse(without, context.args, "with --replay")
+        _finish([_replayed(replay)], witnesses, json)
+    if target == "corpus":
         _refuse(promise, context.args, "for the corpus")
-        found, failed = _corpus(options)
-    else:
-        found, failed = list(_run(_jobs(target, context.args, promise, options))), None
-    if witnesses is not None:
-        for evidence in (found_one for found_one in found if found_one.verdict.value == "violation"):
+        _corpus(options, only, shared, witnesses, json)
+    _refuse({"only": only}, [], "for anything but the corpus")
+    if target is None:
+        raise ValueError("target: give a claim file, a mechanism's name, corpus, or --replay WITNESS")
+    jobs = _jobs(target, context.args, promise, options)
+    with executor_for(1 if workers is None else workers, cluster) as executor:
+        _finish(_run(jobs, executor, witnesses), None, json)
+
+
+def _finish(found: Iterable[Evidence], witnesses: Path | None, json: bool) -> None:
+    """Print what was found, and end: with 1 if a claim is violated."""
+    audits = list(_kept(found, witnesses))
+    show.either(answers.envelope({"audits": [e.as_json() for e in audits]}), json, show.audits)
+    raise typer.Exit(1 if any(evidence.verdict.value == "violation" for evidence in audits) else 0)
+
+
+def _kept(found: Iterable[Evidence], witnesses: Path | None) -> Iterator[Evidence]:
+    """The same, the witness of every violation being written at once."""
+    for evidence in found:
+        if witnesses is not None and evidence.verdict.value == "violation":
             auditing.write_witness(evidence, witnesses)
-    show.either(answers.envelope({"audits": [e.as_json() for e in found]}), json, show.audits)
-    violated = any(evidence.verdict.value == "violation" for evidence in found)
-    raise typer.Exit(1 if (violated if failed is None else failed) else 0)
+        yield evidence
 
 
 def _refuse(given: Mapping[str, Any], flags: list[str], where: str) -> None:
@@ -82,32 +107,37 @@ def _refuse(given: Mapping[str, Any], flags: list[str], where: str) -> None:
 
 def _jobs(
     target: str, flags: list[str], promise: Mapping[str, Any], options: dict[str, Any]
-) -> list[tuple[str, Callable[[], Evidence]]]:
+) -> list[tuple[str, Callable[..., Evidence]]]:
     """What to run, by name; everything is checked before anything runs."""
     if target in CATALOGUE:
         without = {name: promise[name] for name in ("epsilon", "neighbours")}
         _refuse(without, [], f"for {target}: it is audited against its own guarantee")
-        values, relation = _values(target, flags), _relation(promise)
-        run = {"delta": auditing.DELTA if promise["delta"] is None else promise["delta"], **options}
-        return [(target, lambda: auditing.audit_mechanism(target, values, relation, **run))]
+        values, relation = _values(target, flags), _relation(promise, target)
+        stated = {} if promise["delta"] is None else {"delta": promise["delta"]}
+        return [(target, partial(auditing.audit_mechanism, target, values, relation, **stated, **options))]
     if flags:
         raise ValueError(f"option ({flags[0]!r}) is unknown")
     if Path(target).is_file():
         _refuse(promise, [], "for a claim file, which has its own")
         claims = read_claims(Path(target), auditing.check_auditable)
-        return [(claim.name, partial(auditing.audit_claim, claim, **options)) for claim in claims]
-    if ":" in target:
-        claim = _callable_claim(target, promise)
-        auditing.check_auditable(claim)
-        return [(target, lambda: auditing.audit_callable(claim, **options))]
-    known = ", ".join((*CATALOGUE, "corpus"))
-    raise ValueError(f"target ({target!r}) must be a claim file, package.module:callable, or one of: {known}")
+    elif ":" in target:
+        claims = (_callable_claim(target, promise),)
+        auditing.check_auditable(claims[0])
+    else:
+        known = ", ".join((*CATALOGUE, "corpus"))
+        rule = f"must be a claim file, package.module:callable, or one of: {known}"
+        raise ValueError(f"target ({target!r}) {rule}")
+    return [(claim.name, partial(auditing.audit_claim, claim, elsewhere=True, **options)) for claim in claims]
 
 
-def _relation(promise: Mapping[str, Any]) -> Adjacency:
-    if promise["adjacency"] is None:
+def _relation(promise: Mapping[str, Any], name: str | None = None) -> Adjacency:
+    """The relation that is given, or the one that a noise primitive is meant under."""
+    meant = None if name is None else accountant_for(name).adjacency
+    if promise["adjacency"] is not None:
+        return Adjacency.of(promise["adjacency"])
+    if meant is None:
         raise ValueError("--adjacency is missing; there is no default")
-    return Adjacency.of(promise["adjacency"])
+    return meant
 
 
 def _callable_claim(target: str, promise: Mapping[str, Any]) -> Claim:
@@ -133,26 +163,75 @@ def _values(name: str, flags: list[str]) -> dict[str, Any]:
     return values
 
 
-def _run(jobs: list[tuple[str, Callable[[], Evidence]]]) -> Iterable[Evidence]:
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("auditing", total=len(jobs))
+def _run(
+    jobs: list[tuple[str, Callable[..., Evidence]]], executor: Any, witnesses: Path | None
+) -> Iterator[Evidence]:
+    """Run one job after the other; witnesses are written as violations come."""
+    with _progress("auditing", len(jobs)) as progress:
         for name, job in jobs:
-            progress.update(task, description=f"auditing {escape(name)}")
-            yield job()
-            progress.advance(task)
+            progress.update(progress.task_ids[0], description=f"auditing {escape(name)}")
+            yield from _kept([job(executor=executor)], witnesses)
+            progress.advance(progress.task_ids[0])
 
 
-def _corpus(options: Mapping[str, Any]) -> tuple[list[Evidence], bool]:
-    """All cases, and whether one of them missed the verdict it must reach."""
-    cases = auditing.corpus_cases()
-    found = list(_run([(case.name, partial(case.audit, **options)) for case in cases]))
-    missed = [
-        case for case, evidence in zip(cases, found, strict=True) if evidence.verdict is not case.expected
-    ]
-    for case in missed:
-        typer.echo(f"dpproof: {case.name}: expected {case.expected.value}", err=True)
-    return found, bool(missed)
+def _progress(text: str, total: int) -> Progress:
+    """A bar on standard error while the work goes on, if somebody looks at it."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    seen = console.is_terminal
+    # Rows go above the bar where both are on one terminal, and to the file that standard output is.
+    progress = Progress(
+        *columns, console=console, transient=True, disable=not seen, redirect_stdout=sys.stdout.isatty()
+    )
+    progress.add_task(text, total=total)
+    return progress
+
+
+CHECKED: Mapping[str, Domain] = {
+    "seed": Integers(0),
+    "budget": Integers(1),
+    "alpha": Reals(1e-300, 1, upper_open=True),
+}
+
+
+def _corpus(
+    options: Mapping[str, Any],
+    only: str | None,
+    shared: Mapping[str, Any],
+    witnesses: Path | None,
+    json: bool,
+) -> None:
+    """All cases, row by row; what was finished before an interruption is kept and shown."""
+    from dpproof.corpus import cases_with, run_cases
+
+    for name, value in options.items():
+        if not CHECKED[name].admits(value):
+            raise ValueError(f"{name} ({value!r}) must be {CHECKED[name]}")
+    cases = cases_with(only)
+    workers = (os.cpu_count() or 1) if shared["workers"] is None else shared["workers"]
+    done: list[Outcome] = []
+    rows = show.CorpusRows([case.name for case in cases], quiet=json)
+    try:
+        with (
+            executor_for(min(workers, len(cases)), shared["cluster"]) as executor,
+            _progress("corpus", len(cases)) as progress,
+        ):
+            for outcome in run_cases(cases, options, executor):
+                done.append(outcome)
+                list(_kept([] if outcome.evidence is None else [outcome.evidence], witnesses))
+                rows.print(outcome)
+                progress.advance(progress.task_ids[0])
+    except KeyboardInterrupt:
+        typer.echo(f"dpproof: interrupted after {len(done)} of {len(cases)} cases", err=True)
+    missed = [outcome for outcome in done if outcome.missed]
+    for outcome in missed:
+        said = f", found {outcome.found}" + (f" ({outcome.error})" if outcome.error else "")
+        typer.echo(f"dpproof: {outcome.name}: expected {outcome.expected}{said}", err=True)
+    if json:
+        show.either(answers.envelope({"audits": [one.as_json() for one in done]}), True, show.audits)
+    else:
+        rows.summary(done)
+    raise typer.Exit(1 if missed else 3 if len(done) < len(cases) else 0)
 
 
 def _replayed(path: Path) -> Evidence:
@@ -167,6 +246,9 @@ _WITNESS = {"seed": int, "alpha": float, "delta": float, "replay": dict}
 _REPLAY = {
     "rlsvi": {"parameters": dict, "noise_rule": str, "budget": int, "sharpen": bool},
     "claim": {"claim": dict, "budget": int, "sharpen": bool},
+    "corpus": {"case": str, "budget": int},
+    "named": {"promise": dict, "adjacency": str, "neighbours": str, "options": dict, "budget": int},
+    "primitive": {"name": str, "parameters": dict, "adjacency": str, "budget": int, "sharpen": bool},
 }
 """What is audited -> the fields its replay reads, each with its type."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_module
 from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -14,6 +14,7 @@ from rich.table import Table
 
 __all__ = [
     "COLOURS",
+    "CorpusRows",
     "account",
     "at_least",
     "at_most",
@@ -25,6 +26,9 @@ __all__ = [
     "statements",
     "table",
 ]
+
+if TYPE_CHECKING:
+    from dpproof.corpus import Outcome
 
 Answer = Mapping[str, Any]
 COLOURS = {
@@ -40,6 +44,7 @@ COLOURS = {
     "kept": "green",
     "broken": "red",
     "not certified": "yellow",
+    "skipped": "yellow",
 }
 
 
@@ -206,3 +211,40 @@ def audits(answer: Answer, console: Console) -> None:
             figure(entry["would_have_seen"]),
         )
     console.print(rows)
+
+
+class CorpusRows:
+    """The table of ``dpproof audit corpus``, printed row by row as cases are done.
+
+    Args:
+        names: of all cases, for the width of their column.
+        quiet: print nothing.
+    """
+
+    def __init__(self, names: Sequence[str], quiet: bool) -> None:
+        self._console = Console(quiet=quiet, soft_wrap=True, highlight=False)
+        self._width, self._begun = max(map(len, names)), False
+
+    def _line(self, name: str, expected: str, found: str, samples: str, seconds: str, reason: str) -> str:
+        left = f"{name:<{self._width}}  {expected:<14}"
+        return escape(f"{left}{found:<14}{samples:>10}{seconds:>9}  {reason}")
+
+    def print(self, outcome: Outcome) -> None:
+        """One row, below the headings."""
+        if not self._begun:
+            self._begun = True
+            headings = self._line("case", "expected", "found", "samples", "seconds", "reason")
+            self._console.print(headings, style="bold")
+        samples = "-" if outcome.evidence is None else str(outcome.evidence.samples)
+        seconds = "-" if outcome.found == "skipped" else f"{outcome.seconds:.1f}"
+        reason = outcome.error or "" if outcome.found == "skipped" else outcome.reason
+        line = self._line(outcome.name, outcome.expected, outcome.found, samples, seconds, reason)
+        style = "red" if outcome.missed else COLOURS["skipped"] if outcome.found == "skipped" else ""
+        self._console.print(line, style=style)
+
+    def summary(self, done: Sequence[Outcome]) -> None:
+        """How many came out as they must."""
+        missed, skipped = sum(one.missed for one in done), sum(one.found == "skipped" for one in done)
+        took = sum(one.seconds for one in done)
+        right = len(done) - missed - skipped
+        self._console.print(f"{right} as expected, {missed} not, {skipped} skipped; {took:.0f} s of work")

@@ -1,0 +1,132 @@
+"""The corpus, run case by case: what was expected, what was found, and how long it took."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from audits.corpus.case import CorpusCase
+    from audits.evidence import Evidence
+
+__all__ = ["SKIPPED", "Outcome", "cases_with", "run_cases"]
+
+SKIPPED = "skipped"
+"""Found where a case needs a package that is not installed."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One case after its audit.
+
+    Attributes:
+        name, reason: the case's.
+        expected: a verdict, or the name of an exception.
+        found: the same, or `SKIPPED`.
+        evidence: unless an exception ended the audit.
+        error: what that exception, or the lack of a package, says.
+        seconds: the audit took.
+    """
+
+    name: str
+    reason: str
+    expected: str
+    found: str
+    evidence: Evidence | None
+    error: str | None
+    seconds: float
+
+    @property
+    def missed(self) -> bool:
+        """Whether the case ran and did not come out as it must."""
+        return self.found not in (self.expected, SKIPPED)
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of an audit, without a verdict where there is none, and what was expected.
+
+        No times: equal seeds give equal data.
+        """
+        known = dict.fromkeys(_KEYS) if self.evidence is None else self.evidence.as_json()
+        asked = {"claim": self.name, "expected": self.expected, "found": self.found, "reason": self.reason}
+        return {**known, **asked, "error": self.error}
+
+
+_KEYS = (
+    "claim",
+    "verdict",
+    "claimed_epsilon",
+    "epsilon_lower",
+    "delta",
+    "confidence",
+    "samples",
+    "would_have_seen",
+    "witness",
+)
+
+
+def cases_with(text: str | None = None) -> tuple[CorpusCase, ...]:
+    """The cases whose names contain a text, upper or lower case; all of them without one.
+
+    Raises:
+        ValueError: no name contains it.
+    """
+    from audits.corpus.all_cases import ALL_CASES
+
+    chosen = tuple(case for case in ALL_CASES if text is None or text.lower() in case.name.lower())
+    if not chosen:
+        known = f"such as {ALL_CASES[0].name!r}; without it all {len(ALL_CASES)} run"
+        raise ValueError(f"only ({text!r}) must be part of the name of a case, {known}")
+    return chosen
+
+
+def run_cases(
+    cases: Sequence[CorpusCase], options: Mapping[str, Any], executor: Executor | None = None
+) -> Iterator[Outcome]:
+    """Audit each case, in order, yielding every outcome as soon as it is its turn.
+
+    With an executor every case is one task of it, found again by its name where it runs.
+
+    Args:
+        cases: of the corpus.
+        options: ``seed``, ``alpha`` and ``budget``, as for a case's ``audit``.
+        executor: runs several cases at a time.
+    """
+    if executor is None:
+        yield from (_outcome(case, options) for case in cases)
+        return
+    waiting = [executor.submit(_named_outcome, case.name, dict(options)) for case in cases]
+    try:
+        while waiting:
+            yield waiting.pop(0).result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _named_outcome(name: str, options: Mapping[str, Any]) -> Outcome:
+    from audits.corpus.all_cases import case_named
+
+    return _outcome(case_named(name), options)
+
+
+def _outcome(case: CorpusCase, options: Mapping[str, Any]) -> Outcome:
+    """Audit one case; what its mechanism raises is an outcome, too."""
+    expected, started = case.expected, time.perf_counter()
+    said = str(getattr(expected, "value", getattr(expected, "__name__", expected)))
+    evidence, error, found = None, None, SKIPPED
+    if case.requires is not None and importlib.util.find_spec(case.requires) is None:
+        error = f"the package {case.requires} is not installed"
+    else:
+        try:
+            evidence = case.audit(**options)
+            found = evidence.verdict.value
+        except Exception as raised:
+            error = f"{type(raised).__name__}: {raised}"
+            meant = isinstance(expected, type) and isinstance(raised, expected)
+            found = said if meant else type(raised).__name__
+    seconds = time.perf_counter() - started
+    return Outcome(case.name, case.reason, said, found, evidence, error, seconds)
