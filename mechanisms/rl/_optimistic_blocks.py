@@ -15,7 +15,7 @@ from mechanisms.rl.learning_run import LearningRun
 from mechanisms.rl.optimistic_constants import Constants
 from mechanisms.rl.privatizers import CountNoise, Privatizer
 
-__all__ = ["Block", "Outputs", "State", "rule_of", "run_blocks"]
+__all__ = ["Block", "Outputs", "State", "payoffs_of", "rule_of", "run_blocks"]
 
 State: TypeAlias = tuple[kernels.Model, kernels.Learner]
 Outputs: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
@@ -33,10 +33,10 @@ def rule_of(privatizer: Privatizer, constants: Constants, cost: float, transitio
     steps = (
         np.arange(p.horizon - 1, -1, -1.0) if constants.remaining else np.full(p.horizon, float(p.horizon))
     )
-    first = second = 0.0
-    if constants.error > 0 or constants.shift > 0:
+    first = second = costs = 0.0
+    if constants.error > 0 or constants.shift > 0 or constants.threshold > 0:
         levels = privatizer.levels(constants.delta)
-        first, second = levels.E1, levels.E2
+        first, second, costs = levels.E1, levels.E2, levels.costs
     errors = constants.error * (3 * first + steps * (p.states * second + 2 * first))
     return kernels.Rule(
         constants.shift * first,
@@ -45,9 +45,17 @@ def rule_of(privatizer: Privatizer, constants: Constants, cost: float, transitio
         constants.own_visits,
         int(constants.projection),
         0.0,
+        constants.threshold * second,
+        constants.threshold * costs,
+        constants.rewards,
         getattr(privatizer, "cap", _EVERY),
         False,
     )
+
+
+def payoffs_of(environment: TabularMDP, constants: Constants) -> NDArray[np.float64]:
+    """Return what the second family counts, (S, A): costs 1 - r, or the rewards r."""
+    return environment.rewards if constants.rewards else 1 - environment.rewards
 
 
 def run_blocks(

@@ -86,7 +86,9 @@ class Rule(NamedTuple):
     n = max(1, N~ + shift); the bonus of step h is widths[h]/sqrt(n) + errors[h]/n. `own_visits`: N~ has
     counters of its own, else it is the sum of N~(s, a, s'). `projection`: 0 none; 1 the nearest
     non-negative counts of sum max(0, N~); 2 the nearest ones (in the largest difference) whose sum is
-    within a quarter of `margin` of N~, then margin/2 more a cell. An episode counts at most `cap` visits
+    within a quarter of `margin` of N~, then margin/2 more a cell; 3 what is below `threshold` is 0, N~ is
+    the sum of the rest, and payoffs likewise. `rewards`: the payoffs counted are rewards, 1 less the costs.
+    An episode counts at most `cap` visits
     of a counted cell. `monotone`: a Q never becomes more optimistic than it was.
     """
 
@@ -96,6 +98,9 @@ class Rule(NamedTuple):
     own_visits: bool
     projection: int
     margin: float
+    threshold: float
+    payoff_threshold: float
+    rewards: bool
     cap: int
     monotone: bool
 
@@ -202,6 +207,13 @@ def waterfill(row: NDArray[np.float64], scratch: NDArray[np.float64], total: flo
 def project(model: Model, visits: float, rule: Rule) -> float:
     """Make the released `model.row` non-negative, by the rule; return what its sum now is."""
     S = model.row.size
+    if rule.projection == 3:
+        kept = 0.0
+        for t in range(S):
+            if model.row[t] < rule.threshold:
+                model.row[t] = 0.0
+            kept += model.row[t]
+        return kept
     if rule.projection == 1:
         total = max(0.0, visits)
         waterfill(model.row, model.sorted_row, total)
@@ -237,7 +249,9 @@ def estimate(model: Model, rule: Rule, noise: Noise, r: int, g: int, c: int) -> 
         payoff += noise.payoffs[r, at]
     if rule.projection > 0:
         visits = project(model, visits, rule)
-        payoff = min(max(payoff, 0.0), visits)
+        payoff = min(max(payoff, 0.0), visits) if payoff >= rule.payoff_threshold else 0.0
+    if rule.rewards:
+        payoff = visits - payoff
     n = max(1.0, visits + rule.shift)
     model.sizes[g, c] = n
     model.roots[g, c] = 1.0 / math.sqrt(n)

@@ -15,7 +15,7 @@ import numpy as np
 
 from mechanisms.environments.tabular import TabularMDP
 from mechanisms.rl import _optimistic_kernels as kernels
-from mechanisms.rl._optimistic_blocks import Outputs, State, rule_of, run_blocks
+from mechanisms.rl._optimistic_blocks import Outputs, State, payoffs_of, rule_of, run_blocks
 from mechanisms.rl._rlsvi_inputs import law_of
 from mechanisms.rl.learning_run import LearningRun, run_many
 from mechanisms.rl.optimistic_constants import THEORY, Constants
@@ -60,7 +60,7 @@ class PrivateUCBVI:
         S, A, H = environment.states, environment.actions, environment.horizon
         wide = self.constants.cost_width(S, A, H * self.privatizer.parameters.episodes)
         rule = rule_of(self.privatizer, self.constants, wide, wide)
-        law, costs = law_of(environment), 1 - environment.rewards
+        law, costs = law_of(environment), payoffs_of(environment, self.constants)
 
         def block(state: State, noise: kernels.Noise, draws: np.random.Generator, out: Outputs) -> None:
             kernels.value_loop(law, costs, *state, rule, noise, draws, out[0], out[1], out[2])
@@ -113,7 +113,8 @@ class PrivateUCBPO:
         T *= environment.horizon
         widths = self.constants.cost_width(S, A, T), self.constants.transition_width(S, A, T)
         rule = rule_of(self.privatizer, self.constants, *widths)
-        law, costs, rate = law_of(environment), 1 - environment.rewards, self.learning_rate()
+        law, costs = law_of(environment), payoffs_of(environment, self.constants)
+        rate = self.learning_rate()
 
         def block(state: State, noise: kernels.Noise, draws: np.random.Generator, out: Outputs) -> None:
             kernels.policy_loop(law, costs, *state, rule, rate, noise, draws, out[0], out[1], out[2])

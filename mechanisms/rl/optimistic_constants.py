@@ -30,6 +30,8 @@ class Projection(enum.IntEnum):
     BAND = 2
     """Those of Qiao and Wang (2023): the nearest in the largest difference, their sum within E/4 of N~(s, a),
     then E/(2S) more each."""
+    THRESHOLD = 3
+    """Counts below `threshold` times their level are 0; N~(s, a) is the sum of what is left."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,9 @@ class Constants:
         learning_rate: multiplies eta = sqrt(2 log A/(H^2 K)) of policy optimisation.
         own_visits: N~ is a counter of its own; otherwise the sum of the released N~(s, a, s').
         projection: see `Projection`.
+        threshold: multiplies the privatizer's levels of transitions and of costs, below which counts are 0.
+        rewards: the counters of costs count rewards, 1 less the cost, which are no more sensitive; the cost
+            is N~(s, a) less what they release.
 
     Raises:
         ValueError: delta outside (0, 1), a scale that is negative, infinite or NaN.
@@ -62,6 +67,8 @@ class Constants:
     learning_rate: float = 1.0
     own_visits: bool = True
     projection: Projection = Projection.NONE
+    threshold: float = 0.0
+    rewards: bool = False
 
     def __post_init__(self) -> None:
         """Check the fields."""
