@@ -1,7 +1,7 @@
 """Noise paths of factorised counters: B z, B the running count's second factor, by fast Fourier transforms.
 
-The release at time t adds up b_0 z_t + b_1 z_{t-1} + ... + b_{t-1} z_1, z independent noise on the entries of C x
-(`accountant.counting.matrix_counting`). All times of a group of counters are made at once.
+The release at time t adds up b_0 z_t + b_1 z_{t-1} + ... + b_{t-1} z_1, z independent noise on the entries of
+C x (`accountant.counting.matrix_counting`). All times of a group of counters are made at once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.counting.toeplitz import SquareRoot, Strategy
+from accountant.counting.toeplitz import Strategy
 from accountant.enclosures import precision
 from mechanisms._checks import at_least
 from mechanisms.counting.draws import Draw, Floats
@@ -24,13 +24,18 @@ _GROUP = 32
 """Counters whose transforms are held at a time."""
 
 
-@lru_cache(maxsize=8)
 def row_coefficients(strategy: Strategy) -> NDArray[np.float64]:
     """B's coefficients b_0, b_1, ..., one for each leaf.
 
+    >>> from accountant.counting.toeplitz import SquareRoot
     >>> row_coefficients(SquareRoot(3)).tolist()
     [1.0, 0.5, 0.375]
     """
+    return _coefficients(strategy)  # type: ignore[arg-type] # strategies are frozen, and so hashable
+
+
+@lru_cache(maxsize=8)
+def _coefficients(strategy: Strategy) -> NDArray[np.float64]:
     with precision(80):
         found = [float(value.mid()) for value in strategy.row().coeffs()]
     coefficients = np.zeros(strategy.leaves)

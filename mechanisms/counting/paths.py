@@ -1,7 +1,7 @@
 """Noise paths of running counts, all counters at once, block by block: data-independent.
 
-A path's value at time t = 0, 1, 2, ... is the noise of the count of the first t leaves; at time 0 it is 0. Each
-kind of counter yields blocks of consecutive times, arrays ``(n, counters)``, in order.
+A path's value at time t = 0, 1, 2, ... is the noise of the count of the first t leaves; at time 0 it is 0.
+Each kind of counter yields blocks of consecutive times, arrays ``(n, counters)``, in order.
 """
 
 from __future__ import annotations

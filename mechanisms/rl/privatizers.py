@@ -1,22 +1,23 @@
-"""Privatizers: private versions of the counts that optimistic learning plans with (Assumption 1 of the paper).
+"""Privatizers: private versions of the counts that optimistic learning plans with (Assumption 1).
 
 What an algorithm needs to know of a privatizer:
 
-- **Noise.** Before episode k = 0, 1, ..., K-1 an algorithm reads three families of counts over the users before
-  k: visits N_h(s, a), summed costs C_h(s, a), transitions N_h(s, a, s'). A private count is the true one plus
-  a path of noise that does not depend on the data. ``privatizer.noise(rng)`` yields the paths in blocks of
-  consecutive episodes, ``CountNoise(first, visits, costs, transitions)``: float32 arrays of shapes
-  (n, T, S, A), (n, T, S, A) and (n, T, S, A, S) for the episodes first, ..., first + n - 1. T is the number of
-  tables: H, or 1 where the parameters say ``pooled`` (then leaf k of a counter is what user k did there at all
-  steps together, and the algorithm adds its true counts up over the steps likewise). Episode 0 has no users
-  before it: its noise is 0. Blocks come in order and cover 0..K-1 once; their arrays are reused, so copy what is kept.
+- **Noise.** Before episode k = 0, 1, ..., K-1 an algorithm reads three families of counts over the users
+  before k: visits N_h(s, a), summed costs C_h(s, a), transitions N_h(s, a, s'). A private count is the true
+  one plus a path of noise that does not depend on the data. ``privatizer.noise(rng)`` yields the paths in
+  blocks of consecutive episodes, ``CountNoise(first, visits, costs, transitions)``: float32 arrays of shapes
+  (n, T, S, A), (n, T, S, A) and (n, T, S, A, S) for episodes first, ..., first + n - 1. T counts the tables:
+  H, or 1 where the parameters say ``pooled`` (then leaf k of a counter is what user k did there at all steps
+  together, and the algorithm adds its true counts up over the steps likewise). Episode 0 has no users before
+  it: its noise is 0. Blocks come in order and cover 0..K-1 once; their arrays are reused, so copy what is
+  kept.
 - **Sizes** stand in ``privatizer.parameters``: ``states, actions, horizon, episodes, pooled``.
 - **Levels.** ``privatizer.levels(delta)`` is a ``Levels(visits, costs, transitions)``: with probability
-  1 - delta all private counts of all episodes are that near at once (certified upper ends);
-  ``.E1 = max(visits, costs)``, ``.E2 = transitions``. ``privatizer.printed_levels(delta)`` are the printed ones.
+  1 - delta all private counts of all episodes are that near at once (certified upper ends); ``.E1 =
+  max(visits, costs)``, ``.E2 = transitions``. ``privatizer.printed_levels(delta)`` are the printed ones.
 - **Guarantee.** ``privatizer.guarantee(adjacency)`` is an ``Accounted``, as every mechanism's.
-- **Consistency.** ``mechanisms.rl.consistent_counts`` makes released counts nonnegative, with transitions that
-  sum to visits and costs in [0, visits]: processing, which costs no privacy.
+- **Consistency.** ``mechanisms.rl.consistent_counts`` makes released counts nonnegative, with transitions
+  that sum to visits and costs in [0, visits]: processing, which costs no privacy.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class CountNoise(NamedTuple):
 
 @dataclass(frozen=True)
 class Levels:
-    """How far private counts may be off: all counters and all episodes at once, with probability 1 - delta."""
+    """How far private counts may be off: all counters, all episodes at once, with probability 1 - delta."""
 
     visits: float
     costs: float

@@ -90,7 +90,7 @@ class CentralPrivatizer:
         draw = DRAWS[self.parameters.noise]
         if self.parameters.counter == "square-root":
             return FactorisedPaths(draw, self.parameters.strategy)
-        return {"tree": TreePaths, "honaker": HonakerPaths}[self.parameters.counter](draw)
+        return HonakerPaths(draw) if self.parameters.counter == "honaker" else TreePaths(draw)
 
     def levels(self, delta: float) -> Levels:
         """Certified levels at failure probability ``delta``: ``central_levels``."""
@@ -140,5 +140,5 @@ class LocalPrivatizer:
         return _upper(printed_levels(self.parameters, delta))
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
-        """What one user's counts promise, in the local model: ``accountant.rl.private_ucb_local.guarantee``."""
+        """What one user's counts promise, in the local model: ``private_ucb_local.guarantee``."""
         return private_ucb_local.guarantee(self.parameters, adjacency)

@@ -1,0 +1,130 @@
+"""The binary tree as a stream: thousands of counters at once, O(log K) numbers for each.
+
+After t leaves only the nodes that make up the first t are kept, one for each binary one of t: a sum and its
+noise, drawn once when the node is complete. Smaller nodes inside it are dropped at that moment.
+
+Source: Chan, Shi and Song, Private and continual release of statistics (2011), Algorithm 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mechanisms._checks import at_least
+
+__all__ = ["FreshNoise", "StreamingTree"]
+
+FreshNoise = Callable[[int], NDArray[np.float64]]
+"""So many independent noises, one for each counter."""
+
+
+class StreamingTree:
+    """Private running counts of ``counters`` streams of at most ``leaves`` leaves.
+
+    >>> tree = StreamingTree(leaves=10**9, counters=2, fresh=np.zeros)
+    >>> for leaf in ([1, 0], [1, 1], [1, 0]):
+    ...     tree.update(leaf)
+    >>> tree.release().tolist(), tree.numbers_held
+    ([3.0, 1.0], 120)
+
+    Args:
+        leaves: the length K of the stream.
+        counters: how many streams.
+        fresh: the noise of a node.
+
+    Raises:
+        ValueError: for fewer than one leaf or counter.
+    """
+
+    def __init__(self, leaves: int, counters: int, fresh: FreshNoise) -> None:
+        self._leaves = at_least("leaves", leaves, 1)
+        self._fresh = fresh
+        self._time = 0
+        shape = (leaves.bit_length(), at_least("counters", counters, 1))
+        self._sums, self._noises = np.zeros(shape), np.zeros(shape)
+
+    @property
+    def time(self) -> int:
+        """How many leaves there have been."""
+        return self._time
+
+    @property
+    def numbers_held(self) -> int:
+        """The numbers in memory: two for each level and counter."""
+        return self._sums.size + self._noises.size
+
+    def update(self, leaf: ArrayLike) -> None:
+        """Add the next leaf: one finite number for each counter.
+
+        Raises:
+            ValueError: after the last leaf, or for anything else than a finite number a counter; the state is
+                unchanged then.
+        """
+        values = self._checked(leaf)
+        self._room(1)
+        end = self._time + 1
+        level = (end & -end).bit_length() - 1
+        noise = self._fresh(values.size)
+        self._sums[level] = values + self._sums[:level].sum(axis=0)
+        self._noises[level] = noise
+        self._sums[:level] = 0
+        self._noises[:level] = 0
+        self._time = end
+
+    def skip(self, count: int) -> None:
+        """Add ``count`` leaves of zeros at once, equal in law to as many updates, in O(log K).
+
+        Nodes that the time then reached is made of and that are there already stay; others get their noise.
+
+        >>> tree = StreamingTree(10**9, 1, np.ones)
+        >>> tree.skip(10**9 - 1)
+        >>> tree.release().tolist()
+        [21.0]
+
+        Raises:
+            ValueError: for a negative count, or one beyond the last leaf; the state is unchanged then.
+        """
+        self._room(at_least("count", count, 0))
+        before, after = self._time, self._time + count
+        top = (before ^ after).bit_length()  # above, both times are made of the same nodes
+        if top == 0:
+            return
+        fresh = {level: self._fresh(self._sums.shape[1]) for level in range(top) if after >> level & 1}
+        inside = self._sums[:top].sum(axis=0)
+        self._sums[:top] = 0
+        self._noises[:top] = 0
+        self._sums[top - 1] = (
+            inside  # the digit at top - 1 is a one of `after` only, and covers all that was below
+        )
+        for level, noise in fresh.items():
+            self._noises[level] = noise
+        self._time = after
+
+    def release(self, time: int | None = None) -> NDArray[np.float64]:
+        """The private running counts after ``time`` leaves, which must be now.
+
+        Raises:
+            ValueError: for a time that has not come, or has passed.
+        """
+        if time is not None and at_least("time", time, 0) != self._time:
+            raise ValueError(f"time ({time}) must be the present one, {self._time}")
+        found: NDArray[np.float64] = (self._sums + self._noises).sum(axis=0)
+        return found
+
+    def _room(self, count: int) -> None:
+        if self._time + count > self._leaves:
+            raise ValueError(
+                f"leaf ({self._time + count}) must be at most {self._leaves}, the stream's length"
+            )
+
+    def _checked(self, leaf: ArrayLike) -> NDArray[np.float64]:
+        values = np.asarray(leaf, dtype=np.float64)
+        wanted = (self._sums.shape[1],)
+        if values.shape != wanted:
+            raise ValueError(f"the shape of leaf ({values.shape}) must be {wanted}")
+        if not np.isfinite(values).all():
+            raise ValueError(f"leaf ({values[~np.isfinite(values)][0]}) must be a finite number")
+        return values

@@ -1,0 +1,235 @@
+"""Private counts of real users: the CENTRAL-PRIVATIZER as a stream, and what a user of the LOCAL one sends.
+
+Unlike the noise paths of `mechanisms.rl.privatizers`, which simulations add to true counts, this keeps O(log
+K) numbers a counter, takes trajectories, and refuses what it must not count. With `secure_noise` the counts
+are integers, costs in whole grains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from accountant.rl.private_ucb_parameters import (
+    CentralCountsParameters,
+    CountsParameters,
+    LocalCountsParameters,
+)
+from mechanisms import _checks
+from mechanisms.counting.streaming import FreshNoise, StreamingTree
+
+__all__ = ["Counts", "NoiseSource", "PrivateCounts", "SimulatedNoise", "local_report", "user_counts"]
+
+Floats = NDArray[np.float64]
+
+
+class NoiseSource(Protocol):
+    """Where noise comes from: ``mechanisms.counting.release.SecureNoise``, or a simulation's."""
+
+    @property
+    def integer(self) -> bool:
+        """Whether noise is whole, so that values must be."""
+        ...
+
+    def __call__(self, law: str, scale: float) -> FreshNoise:
+        """Independent noise of that law and scale."""
+        ...
+
+
+class Counts(NamedTuple):
+    """Tables of visits and costs (T, S, A), and of transitions (T, S, A, S)."""
+
+    visits: Floats
+    costs: Floats
+    transitions: Floats
+
+
+@dataclass(frozen=True)
+class SimulatedNoise:
+    """Noise for simulations, not protected against floating-point attacks.
+
+    >>> SimulatedNoise(np.random.default_rng(0))("laplace", 1.0)(3).shape
+    (3,)
+    """
+
+    rng: np.random.Generator
+    integer: bool = field(default=False, init=False)
+
+    def __call__(self, law: str, scale: float) -> FreshNoise:
+        """See ``NoiseSource``."""
+        draw = {"laplace": self.rng.laplace, "gaussian": self.rng.normal}[law]
+        return lambda count: draw(0.0, scale, count)
+
+
+def user_counts(
+    parameters: CountsParameters, states: ArrayLike, actions: ArrayLike, costs: ArrayLike
+) -> Counts:
+    """One user's own tables.
+
+    Args:
+        parameters: the sizes.
+        states: s_1, ..., s_{H+1}, from 0 to S - 1.
+        actions: a_1, ..., a_H, from 0 to A - 1.
+        costs: c_1, ..., c_H in [0, 1].
+
+    >>> parameters = LocalCountsParameters(2, 1, 2, 9, pooled=True)
+    >>> user_counts(parameters, [0, 1, 1], [0, 0], [0.5, 1.0]).costs.tolist()
+    [[[0.5], [1.0]]]
+
+    Raises:
+        ValueError: for an unknown state or action, a cost outside [0, 1], or a trajectory of another length.
+    """
+    H = parameters.horizon
+    s, a = (
+        _checks.indices("states", states, parameters.states),
+        _checks.indices("actions", actions, parameters.actions),
+    )
+    c = _checks.unit_interval("costs", costs)
+    for name, value, length in (("states", s, H + 1), ("actions", a, H), ("costs", c, H)):
+        if value.shape != (length,):
+            raise ValueError(f"the shape of {name} {value.shape} must be {(length,)}")
+    T, S, A = parameters.tables, parameters.states, parameters.actions
+    found = Counts(np.zeros((T, S, A)), np.zeros((T, S, A)), np.zeros((T, S, A, S)))
+    table = np.zeros(H, np.int64) if parameters.pooled else np.arange(H)
+    np.add.at(found.visits, (table, s[:-1], a), 1.0)
+    np.add.at(found.costs, (table, s[:-1], a), c)
+    np.add.at(found.transitions, (table, s[:-1], a, s[1:]), 1.0)
+    return found
+
+
+def _grain(parameters: CountsParameters, noise: NoiseSource, grains: int | None) -> dict[str, int]:
+    """How many units one count is made of: costs alone come in grains; 0 where they stay as they are."""
+    if grains is None and noise.integer:
+        raise ValueError("grains (None) must be given for integer noise: costs are counted in whole grains")
+    units = 0 if grains is None else _checks.at_least("grains", grains, 1)
+    return {name: units if name == "costs" else 1 for name in parameters.families}
+
+
+def _units(counts: Counts, family: str, grain: int) -> Floats:
+    values: Floats = getattr(counts, family).reshape(-1)
+    return np.rint(values * grain) if grain else values
+
+
+def _scale(parameters: CountsParameters, family: str, grain: int) -> float:
+    """The scale in units, rounded up where rounding is needed."""
+    exactly = parameters.used_scale() * float(parameters.factor(family)) * max(grain, 1)
+    return float(np.nextafter(exactly, np.inf))
+
+
+class PrivateCounts:
+    """The CENTRAL-PRIVATIZER over a stream of users, with the binary tree.
+
+    Episodes count from 0: before episode k, k users have been counted.
+
+    >>> parameters = CentralCountsParameters(2, 1, 2, 100, scale=30.0)
+    >>> counts = PrivateCounts(parameters, SimulatedNoise(np.random.default_rng(0)))
+    >>> counts.update(0, states=[0, 1, 1], actions=[0, 0], costs=[0.5, 1.0])
+    >>> counts.release(1).transitions.shape
+    (2, 2, 1, 2)
+
+    Args:
+        parameters: sizes, noise and families; the counter must be the tree.
+        noise: where noise comes from.
+        grains: a user's summed costs are rounded to multiples of 1/grains; integer noise needs it.
+
+    Raises:
+        ValueError: for another counter, or integer noise without grains.
+    """
+
+    def __init__(
+        self, parameters: CentralCountsParameters, noise: NoiseSource, *, grains: int | None = None
+    ) -> None:
+        if parameters.counter != "tree":
+            raise ValueError(f"counter ({parameters.counter!r}) must be tree for a stream of releases")
+        self.parameters = parameters
+        self._grain = _grain(parameters, noise, grains)
+        shapes = self._shapes()
+        self._trees = {
+            name: StreamingTree(
+                parameters.leaves,
+                int(np.prod(shapes[name])),
+                noise(parameters.noise, _scale(parameters, name, grain)),
+            )
+            for name, grain in self._grain.items()
+        }
+
+    @property
+    def episode(self) -> int:
+        """The present episode: how many users have been counted."""
+        return next(iter(self._trees.values())).time
+
+    @property
+    def numbers_held(self) -> int:
+        """The numbers in memory."""
+        return sum(tree.numbers_held for tree in self._trees.values())
+
+    def update(self, episode: int, states: ArrayLike, actions: ArrayLike, costs: ArrayLike) -> None:
+        """Count the user of the present episode.
+
+        Raises:
+            ValueError: for a user counted before, or not yet due; the last, whom no release counts; or a
+                trajectory that is none. The state is unchanged then.
+        """
+        asked = _checks.at_least("episode", episode, 0)
+        if asked < self.episode:
+            raise ValueError(f"episode ({asked}) must be {self.episode}: its user has been counted already")
+        if asked > self.episode:
+            raise ValueError(f"episode ({asked}) must be {self.episode}: users come in order")
+        if asked >= self.parameters.leaves:
+            raise ValueError(
+                f"episode ({asked}) must be below {self.parameters.leaves}: no release counts it"
+            )
+        counts = user_counts(self.parameters, states, actions, costs)
+        leaves = {name: _units(counts, name, grain) for name, grain in self._grain.items()}
+        for name, tree in self._trees.items():
+            tree.update(leaves[name])
+
+    def release(self, episode: int) -> Counts:
+        """The private counts before ``episode``, which must be the present one.
+
+        Raises:
+            ValueError: for an episode that has not come, or has passed.
+        """
+        found = {
+            name: tree.release(episode).reshape(self._shapes()[name]) / max(self._grain[name], 1)
+            for name, tree in self._trees.items()
+        }
+        visits = found["visits"] if "visits" in found else found["transitions"].sum(axis=-1)
+        return Counts(visits, found["costs"], found["transitions"])
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        p = self.parameters
+        cells = (p.tables, p.states, p.actions)
+        return {"visits": cells, "costs": cells, "transitions": (*cells, p.states)}
+
+
+def local_report(
+    parameters: LocalCountsParameters,
+    noise: NoiseSource,
+    states: ArrayLike,
+    actions: ArrayLike,
+    costs: ArrayLike,
+    *,
+    grains: int | None = None,
+) -> Counts:
+    """What one user of the LOCAL-PRIVATIZER sends: own tables, each entry with noise.
+
+    >>> parameters = LocalCountsParameters(2, 1, 2, 9, printed_epsilon=1.0)
+    >>> noise = SimulatedNoise(np.random.default_rng(0))
+    >>> local_report(parameters, noise, [0, 1, 1], [0, 0], [0.5, 1.0]).visits.shape
+    (2, 2, 1)
+
+    Raises:
+        ValueError: as ``user_counts``.
+    """
+    counts = user_counts(parameters, states, actions, costs)
+    found = {}
+    for name, grain in _grain(parameters, noise, grains).items():
+        true = _units(counts, name, grain)
+        noisy = true + noise(parameters.noise, _scale(parameters, name, grain))(true.size)
+        found[name] = (noisy / max(grain, 1)).reshape(getattr(counts, name).shape)
+    visits = found["visits"] if "visits" in found else found["transitions"].sum(axis=-1)
+    return Counts(visits, found["costs"], found["transitions"])
