@@ -97,7 +97,7 @@ CLAIMED = {
 
 
 def packs(difference, boxes):
-    """Whether rises and falls, each as a whole, fit into boxes: the larger into the larger, or all into one."""
+    """Whether rises and falls, each as a whole, fit into boxes by size, or all into one."""
     if abs(difference).sum() <= max((size for size, _ in boxes), default=0):
         return True
     sums = sorted((difference[difference > 0].sum(), -difference[difference < 0].sum()), reverse=True)
