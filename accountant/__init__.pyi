@@ -18,6 +18,7 @@ from .composition import (
 from .conversion import CANONNE_KAMATH_STEINKE, MIRONOV, OPTIMAL, Conversion, convert
 from .counting.error import release_error_bound, release_error_probability, union_bound
 from .counting.factorised_error import factorised_union_bound
+from .counting.honaker_error import honaker_union_bound
 from .counting.maximum import maximum_error_bound, maximum_error_probability
 from .counting.noise import GaussianNoise, LaplaceNoise
 from .counting.optimised import optimised_bands
@@ -78,6 +79,8 @@ from .renyi.closed_forms import (
 )
 from .renyi.subsampled_gaussian import subsampled_gaussian_renyi
 from .rl.odometer import RewardsFilter, rewards_odometer
+from .rl.private_ucb_levels import CountLevels, central_levels, local_levels, printed_levels
+from .rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
 from .rl.rlsvi import RLSVIParameters
 from .rl.sdp_pe import ShuffledCountParameters
 from .shuffling.clones import CloneView, general_randomiser
@@ -115,9 +118,11 @@ __all__ = [
     "Bound",
     "BoundedRange",
     "BudgetExceededError",
+    "CentralCountsParameters",
     "Claim",
     "CloneView",
     "Conversion",
+    "CountLevels",
     "DPSGDParameters",
     "Derivation",
     "DiscreteGaussian",
@@ -134,6 +139,7 @@ __all__ = [
     "Laplace",
     "LaplaceNoise",
     "LaplaceParameters",
+    "LocalCountsParameters",
     "NoNoiseNeededError",
     "Orders",
     "Parameters",
@@ -178,6 +184,7 @@ __all__ = [
     "billboard",
     "calibrate_noise",
     "cauchy_epsilon",
+    "central_levels",
     "classical_zcdp_epsilon",
     "closed_form_epsilon",
     "compose_approx",
@@ -199,7 +206,9 @@ __all__ = [
     "general_randomiser",
     "geometric_renyi",
     "group_privacy",
+    "honaker_union_bound",
     "laplace_renyi",
+    "local_levels",
     "log_normal_rho",
     "maximum_error_bound",
     "maximum_error_probability",
@@ -207,6 +216,7 @@ __all__ = [
     "permute_and_flip",
     "poisson_replaced",
     "power",
+    "printed_levels",
     "published",
     "published_error",
     "published_ids",

@@ -1,24 +1,54 @@
+from .counting.factorised import FactorisedPaths
+from .counting.paths import HonakerPaths, NoisePaths, TreePaths, WalkPaths
+from .counting.release import SecureNoise, secure_noise
+from .counting.streaming import StreamingTree
+from .counting.tree import tree_noise
 from .environments.chain import chain, chain_values
 from .environments.river_swim import river_swim
 from .environments.tabular import TabularMDP
 from .protocols import HasGuarantee, Samples
+from .rl.consistent_counts import consistent, onto_simplex
 from .rl.learning_run import LearningRun
 from .rl.likelihood import log_likelihood_ratio
 from .rl.noise_rule import NoiseRule
+from .rl.private_counts import Counts, PrivateCounts, SimulatedNoise, local_report, user_counts
+from .rl.privatizers import CountNoise, Levels, Privatizer
+from .rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 from .rl.rlsvi import RLSVI
 from .rl.users import Users, differ_only_in_rewards_of_one_user
 
 __all__ = [
     "RLSVI",
+    "CentralPrivatizer",
+    "CountNoise",
+    "Counts",
+    "FactorisedPaths",
     "HasGuarantee",
+    "HonakerPaths",
     "LearningRun",
+    "Levels",
+    "LocalPrivatizer",
+    "NoisePaths",
     "NoiseRule",
+    "PrivateCounts",
+    "Privatizer",
     "Samples",
+    "SecureNoise",
+    "SimulatedNoise",
+    "StreamingTree",
     "TabularMDP",
+    "TreePaths",
     "Users",
+    "WalkPaths",
     "chain",
     "chain_values",
+    "consistent",
     "differ_only_in_rewards_of_one_user",
+    "local_report",
     "log_likelihood_ratio",
+    "onto_simplex",
     "river_swim",
+    "secure_noise",
+    "tree_noise",
+    "user_counts",
 ]
