@@ -26,7 +26,7 @@ from audits.schedule import block_sizes
 from audits.scores import Identity, Score
 from audits.trial import VERDICT, run_trial
 
-__all__ = ["STEPS", "Training", "audit_steps"]
+__all__ = ["STEPS", "Training", "audit_steps", "labelled_steps"]
 
 STEPS = 2_000
 """Default number of coins."""
@@ -83,8 +83,7 @@ def audit_steps(
     runner._check(alpha, budget, delta, scores, seed)
     claimed = curve.epsilon(delta).upper
     points = curve_points(curve, delta, claimed)
-    blocks = _blocks(start(generator(seed, BLOCKS, TRAINING)), generator(seed, BLOCKS, COINS), budget)
-    trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen)
+    trial = run_trial(points, labelled_steps(start, seed, budget), scores, alpha, sharpen=sharpen)
     least = epsilon_lower(trial.counts, delta, (1 - VERDICT) * alpha)
     refuted = trial.refuted or least > claimed
     seen = None if refuted else runner._would_have_seen(trial, claimed, delta, alpha, seed)
@@ -106,10 +105,19 @@ def audit_steps(
     )
 
 
-def _blocks(
-    training: Training, coins: np.random.Generator, budget: int
+def labelled_steps(
+    start: Callable[[np.random.Generator], Training], seed: int, budget: int
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
-    """The run in blocks; within one, thresholds are fixed by earlier blocks."""
+    """A training run in blocks of what is seen and of coins; thresholds of one come from earlier ones.
+
+    Raises:
+        MechanismError: what is seen is NaN.
+
+    >>> seen, coins = next(labelled_steps(lambda rng: lambda canary: 1.0 * canary, 0, 100))
+    >>> bool((seen == coins).all())
+    True
+    """
+    training, coins = start(generator(seed, BLOCKS, TRAINING)), generator(seed, BLOCKS, COINS)
     for size in block_sizes(budget):
         labels = coins.integers(0, 2, size)
         seen = np.array([training(bool(label)) for label in labels], dtype=np.float64)

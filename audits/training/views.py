@@ -24,7 +24,7 @@ from audits.scores import Identity, LogLikelihoodRatio, Score
 from audits.training.dp_sgd import Fault, Loop, Settings, step_claim
 from audits.training.steps import STEPS, Training, audit_steps
 
-__all__ = ["Released", "View", "audit_dp_sgd", "audit_dp_sgd_again"]
+__all__ = ["Released", "View", "audit_dp_sgd", "audit_dp_sgd_again", "view_scores"]
 
 
 class View(enum.Enum):
@@ -97,7 +97,7 @@ def audit_dp_sgd(
         "alpha": alpha,
         "budget": budget,
         "sharpen": sharpen,
-        "scores": _scores(settings, view),
+        "scores": view_scores(settings, view),
         "replay": how,
     }
     if view in (View.STEP, View.EPOCH):
@@ -156,7 +156,7 @@ class _Ratio:
         return np.asarray(np.logaddexp(absent, np.log(rate) + losses).sum(axis=1))
 
 
-def _scores(settings: Settings, view: View) -> tuple[Score, ...]:
+def view_scores(settings: Settings, view: View) -> tuple[Score, ...]:
     """The ratios of the claimed law; for epochs also of shuffled batches. One number is its own score."""
     if view in (View.STEP, View.FINAL):
         return (Identity(oriented=True, view=_only_column),)
