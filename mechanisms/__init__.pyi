@@ -15,6 +15,7 @@ from .rl.private_counts import Counts, PrivateCounts, SimulatedNoise, local_repo
 from .rl.privatizers import CountNoise, Levels, Privatizer
 from .rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 from .rl.rlsvi import RLSVI
+from .rl.trajectories import Trajectories, differ_in_one_trajectory
 from .rl.users import Users, differ_only_in_rewards_of_one_user
 
 __all__ = [
@@ -37,12 +38,14 @@ __all__ = [
     "SimulatedNoise",
     "StreamingTree",
     "TabularMDP",
+    "Trajectories",
     "TreePaths",
     "Users",
     "WalkPaths",
     "chain",
     "chain_values",
     "consistent",
+    "differ_in_one_trajectory",
     "differ_only_in_rewards_of_one_user",
     "local_report",
     "log_likelihood_ratio",

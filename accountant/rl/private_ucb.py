@@ -90,7 +90,7 @@ def _laplace(parameters: CentralCountsParameters, user: Moved, adjacency: Adjace
         "ucb.central_privacy",
         "ucb.central_privacy",
         published_guarantee(parameters, "ucb.lemma5_1.privacy"),
-        Attained(attained, _PAIRS[adjacency]),
+        None if attained is None else Attained(attained, _PAIRS[adjacency]),
         _notes(parameters, adjacency) + _other_base(parameters, user),
     )
 

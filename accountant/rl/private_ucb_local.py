@@ -18,7 +18,7 @@ from accountant.accounted import Accountant, Accounted, Attained
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from accountant.counting.gaussian_tree import finite_mu
 from accountant.enclosures import precision
-from accountant.notions import GaussianDP
+from accountant.notions import GaussianDP, Guarantee
 from accountant.rl.private_ucb_calibration import least_scale
 from accountant.rl.private_ucb_changes import Changes, added, replaced, same_start
 from accountant.rl.private_ucb_noise import Moved, gaussian, laplace, published_guarantee
@@ -72,6 +72,7 @@ def guarantee(parameters: LocalCountsParameters, adjacency: Adjacency) -> Accoun
         UnprovedAdjacencyError: for a relation without a proof.
     """
     user = moved(parameters, adjacency)
+    attained: Guarantee | None
     if parameters.noise == "laplace":
         found, attained = laplace(user)
     else:
@@ -85,7 +86,7 @@ def guarantee(parameters: LocalCountsParameters, adjacency: Adjacency) -> Accoun
         "one user's noisy counts",
         "ucb.local_privacy" if parameters.noise == "laplace" else "classic.gaussian",
         published=published_guarantee(parameters, "ucb.lemma5_4.privacy"),
-        attained=Attained(attained, _PAIRS[adjacency]),
+        attained=None if attained is None else Attained(attained, _PAIRS[adjacency]),
         notes=_notes(parameters),
     )
 

@@ -66,14 +66,14 @@ def pure_epsilon(moved: Moved) -> Fraction | Bound:
         return bound_of(arb_of(moved.total()) / moved.parameters.noise_scale())
 
 
-def laplace(moved: Moved) -> tuple[Guarantee, Guarantee]:
-    """The guarantee of Laplace noise, and what the worst pair attains."""
+def laplace(moved: Moved) -> tuple[Guarantee, Guarantee | None]:
+    """The guarantee of Laplace noise, and what the worst pair attains; None where that is not composed."""
     most = pure_epsilon(moved)
     if moved.total() == 0:
         return PureDP(0), PureDP(0)
     dominated, attained = (_composed(moved, side) for side in (_dominating, _attained))
     if dominated is None or attained is None:
-        return PureDP(most), PureDP(most)
+        return PureDP(most), None  # the pair attains this at delta 0 only
     found = CappedLoss(most, dominated)
     return found, (found if attained == dominated else CappedLoss(most, attained))
 
@@ -133,8 +133,8 @@ def printed_value(parameters: CountsParameters) -> Bound:
 
 
 def published_guarantee(parameters: CountsParameters, statement: str) -> PublishedGuarantee | None:
-    """The paper's own answer: pure privacy with the epsilon it names; None for noise it does not use."""
-    if parameters.noise != "laplace" or parameters.cost_factor != 1:
+    """The paper's own answer: pure privacy with the epsilon it names; None for what it does not print."""
+    if not parameters.as_printed:
         return None
     value = printed_value(parameters)
 

@@ -82,6 +82,12 @@ class CountsParameters(Parameters):
         return cells * (len(self.families) - 1 + self.states)
 
     @property
+    def as_printed(self) -> bool:
+        """Whether the paper has these counters, whatever the scale of their noise is."""
+        plain = self.noise == "laplace" and self.cost_factor == 1
+        return plain and self.visits == "released" and not self.pooled
+
+    @property
     def printed(self) -> dict[str, str]:
         """The published formulas of these parameters, by ``scale`` and ``epsilon``."""
         raise NotImplementedError
@@ -168,6 +174,11 @@ class CentralCountsParameters(CountsParameters):
             raise ValueError(f"episodes ({self.episodes}) must be {rule}")
         if self.bands is not None and self.bands >= self.episodes:
             raise ValueError(f"bands ({self.bands}) must be below episodes ({self.episodes})")
+
+    @property
+    def as_printed(self) -> bool:
+        """See ``CountsParameters.as_printed``."""
+        return super().as_printed and self.counter == "tree"
 
     @property
     def leaves(self) -> int:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from accountant.accounted import Accounted
 from accountant.adjacency import Adjacency
@@ -24,10 +25,13 @@ from accountant.rl.private_ucb_parameters import (
     CountsParameters,
     LocalCountsParameters,
 )
+from mechanisms import _checks
 from mechanisms.counting.draws import DRAWS, Floats
 from mechanisms.counting.factorised import FactorisedPaths
 from mechanisms.counting.paths import HonakerPaths, NoisePaths, TreePaths, WalkPaths
+from mechanisms.counting.tree import tree_noise
 from mechanisms.rl.privatizers import CountNoise, Levels
+from mechanisms.rl.trajectories import Trajectories
 
 __all__ = ["CentralPrivatizer", "LocalPrivatizer"]
 
@@ -55,6 +59,16 @@ def _count_noise(
         visits = found["visits"] if "visits" in found else found["transitions"].sum(axis=-1)
         yield CountNoise(first, visits, found["costs"], found["transitions"])
         first += len(visits)
+
+
+def _factors(parameters: CountsParameters) -> NDArray[np.float64]:
+    """The scale of each counter's noise, families in order."""
+    cells = parameters.tables * parameters.states * parameters.actions
+    scales = [
+        np.full(cells * (parameters.states if name == "transitions" else 1), float(parameters.factor(name)))
+        for name in parameters.families
+    ]
+    return parameters.used_scale() * np.concatenate(scales)
 
 
 @dataclass(frozen=True)
@@ -100,6 +114,30 @@ class CentralPrivatizer:
         """The levels of Lemma 5.1, true only where that holds."""
         return _upper(printed_levels(self.parameters, delta))
 
+    def sample(self, data: Trajectories, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return ``n`` runs' released counts before the episodes 2..K: (n, K - 1, counters); ``Samples``.
+
+        The tree's noise is in double precision, other counters' in single.
+
+        Raises:
+            ValueError: for other than K trajectories of the parameters' sizes, or fewer than one run.
+        """
+        p, runs = self.parameters, _checks.at_least("n", n, 1)
+        if data.count != p.episodes:
+            raise ValueError(f"users ({data.count}) must be as many as the episodes, {p.episodes}")
+        true = data.counts(p)[:-1].cumsum(axis=0)
+        factors = _factors(p)
+        noise = np.empty((runs, *true.shape))
+        if p.counter == "tree":
+            draw = {"laplace": rng.laplace, "gaussian": rng.normal}[p.noise]
+            noise[...] = tree_noise(p.leaves, (runs, p.counters), lambda shape: draw(size=shape)).swapaxes(
+                1, 2
+            )
+        else:
+            (rows,) = self.paths().blocks(rng, p.episodes, runs * p.counters, p.episodes)
+            noise[...] = rows[1 : p.episodes].reshape(p.leaves, runs, p.counters).swapaxes(0, 1)
+        return true + noise * factors
+
     def guarantee(self, adjacency: Adjacency) -> Accounted:
         """What all releases promise, in the central model: ``accountant.rl.private_ucb.guarantee``."""
         return private_ucb.guarantee(self.parameters, adjacency)
@@ -138,6 +176,17 @@ class LocalPrivatizer:
     def printed_levels(self, delta: float) -> Levels:
         """The levels of Lemma 5.4, true only where that holds."""
         return _upper(printed_levels(self.parameters, delta))
+
+    def sample(self, data: Trajectories, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return ``n`` runs of what the users send: (n, users, counters); the ``Samples`` protocol.
+
+        Raises:
+            ValueError: for trajectories of other sizes than the parameters', or fewer than one run.
+        """
+        true = data.counts(self.parameters)
+        draw = {"laplace": rng.laplace, "gaussian": rng.normal}[self.parameters.noise]
+        noise = draw(size=(_checks.at_least("n", n, 1), *true.shape))
+        return true + noise * _factors(self.parameters)
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
         """What one user's counts promise, in the local model: ``private_ucb_local.guarantee``."""

@@ -147,6 +147,20 @@ def test_the_printed_noise_of_the_central_privatizer(adjacency, base, factor):
     assert found.attained.guarantee.epsilon(0) == bound
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"pooled": True},
+        {"visits": "summed"},
+        {"cost_factor": 2.0},
+        {"counter": "honaker"},
+        {"noise": "gaussian"},
+    ],
+)
+def test_nothing_is_published_of_what_the_paper_does_not_have(words):
+    assert central(CentralCountsParameters(**SIZES, **words), REPLACE).published is None
+
+
 def test_any_two_trajectories_cost_twice_as_much():
     parameters = CentralCountsParameters(**SIZES, start="any", log_base="binary", printed_epsilon=1.0)
     assert central(parameters, REPLACE).guarantee.epsilon(0).upper == pytest.approx(30 / math.log2(20000))
@@ -179,7 +193,7 @@ def test_at_a_delta_it_is_that_many_laplace_pairs():
     parameters = CentralCountsParameters(2, 1, 2, 9, scale=40.0)
     ours = central(parameters, REPLACE).guarantee
     theirs = composed_laplace(LaplaceParameters(40.0, compositions=9 * 4)).guarantee
-    for delta in ("1e-3", "1e-6"):
+    for delta in ("1e-6",):
         assert ours.epsilon(delta).lower <= theirs.epsilon(delta).upper
         assert theirs.epsilon(delta).lower <= ours.epsilon(delta).upper
     for epsilon in ("0.1", "0.5", "0.9"):
@@ -334,6 +348,7 @@ def test_a_loss_capped_between_two_doubles_is_never_too_small():
 
 def test_an_extreme_scale_keeps_the_pure_guarantee():
     parameters = LocalCountsParameters(2, 2, 1, 9, scale=1e-3)
-    found = local(parameters, REPLACE).guarantee
-    assert found.epsilon("1e-6").upper <= found.epsilon(0).upper
+    found = local(parameters, REPLACE)
+    assert found.guarantee.epsilon("1e-6").upper <= found.guarantee.epsilon(0).upper
+    assert found.attained is None
     assert pure_epsilon(moved(CentralCountsParameters(2, 2, 1, 9, scale=1.0), ADD)) == 12
