@@ -20,6 +20,7 @@ from accountant.counting.honaker_error import honaker_union_bound
 from accountant.counting.laplace_sums import MOST_TERMS
 from accountant.counting.maximum import maximum_error_bound
 from accountant.counting.noise import GaussianNoise, LaplaceNoise, Noise
+from accountant.counting.toeplitz import SquareRoot, banded_square_root
 from accountant.enclosures import Number, arb_of, bound_of, exact, precision
 from accountant.inversion import bracket
 from accountant.published import published
@@ -99,11 +100,22 @@ def _tree_quantile(leaves: int, noise: str, copies: int, beta: Fraction) -> Boun
 
 
 def _honaker(parameters: CentralCountsParameters, copies: int, beta: Fraction) -> Bound:
-    return _rooted(honaker_union_bound(parameters.leaves, 1, beta), copies)
+    return _rooted(_honaker_quantile(parameters.leaves, beta), copies)
+
+
+@lru_cache(maxsize=64)
+def _honaker_quantile(leaves: int, beta: Fraction) -> Bound:
+    return honaker_union_bound(leaves, 1, beta)
 
 
 def _factorised(parameters: CentralCountsParameters, copies: int, beta: Fraction) -> Bound:
-    return _rooted(factorised_union_bound(parameters.strategy, 1, beta), copies)
+    return _rooted(_factorised_quantile(parameters.leaves, parameters.bands, beta), copies)
+
+
+@lru_cache(maxsize=64)
+def _factorised_quantile(leaves: int, bands: int | None, beta: Fraction) -> Bound:
+    strategy = SquareRoot(leaves) if bands is None else banded_square_root(leaves, bands)
+    return factorised_union_bound(strategy, 1, beta)
 
 
 def _rooted(unit: Bound, copies: int) -> Bound:
