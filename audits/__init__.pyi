@@ -8,11 +8,20 @@ from .replaying import replay
 from .rlsvi import audit_rlsvi
 from .runner import audit
 from .scores import Atoms, Identity, LinearDiscriminant, LogLikelihoodRatio, Projection
+from .training.canaries import Canaries, record_canaries
+from .training.guesses import Guesses
+from .training.one_run import one_run_epsilon_lower, one_run_refutes, refuted_scale
+from .training.one_run_audit import audit_one_run
+from .training.reward_canaries import audit_reward_canaries, reward_canaries
+from .training.steps import audit_steps
+from .training.views import audit_dp_sgd
 from .worst_pair import audit_each, audit_worst
 
 __all__ = [
     "Atoms",
+    "Canaries",
     "Evidence",
+    "Guesses",
     "Identity",
     "InvalidPairError",
     "LinearDiscriminant",
@@ -23,14 +32,23 @@ __all__ = [
     "Projection",
     "Verdict",
     "audit",
+    "audit_dp_sgd",
     "audit_each",
     "audit_named",
+    "audit_one_run",
+    "audit_reward_canaries",
     "audit_rlsvi",
+    "audit_steps",
     "audit_worst",
     "command",
     "each",
     "fixed_sample_epsilon_lower",
     "mechanism",
+    "one_run_epsilon_lower",
+    "one_run_refutes",
+    "record_canaries",
+    "refuted_scale",
     "replay",
+    "reward_canaries",
     "rlsvi_pair",
 ]

@@ -21,7 +21,7 @@ from audits.evidence import Evidence
 from audits.pairs import Pair
 from audits.runner import audit
 from audits.scores import Identity, LogLikelihoodRatio, Score
-from audits.training.dp_sgd import Fault, Loop, Settings, step_claim
+from audits.training.dp_sgd import Fault, Loop, Settings, one_thread, step_claim
 from audits.training.steps import STEPS, Training, audit_steps
 
 __all__ = ["Released", "View", "audit_dp_sgd", "audit_dp_sgd_again", "view_scores"]
@@ -106,8 +106,10 @@ def audit_dp_sgd(
             loop = Loop(settings, rng)
             return lambda canary: loop.run(length, canary)[0]
 
-        return audit_steps(claim, curve, start, **common)
-    return audit(claim, curve, Released(settings, length, view).sample, _pair(), **common)
+        with one_thread():
+            return audit_steps(claim, curve, start, **common)
+    with one_thread():
+        return audit(claim, curve, Released(settings, length, view).sample, _pair(), **common)
 
 
 def audit_dp_sgd_again(witness: Mapping[str, Any]) -> Evidence:

@@ -1,0 +1,145 @@
+"""Learning algorithms and their faults as cases of the corpus: DP-SGD by its views, RLSVI in one run."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from accountant.rl.rlsvi import RLSVIParameters
+from audits.evidence import Evidence, Verdict
+from audits.training.dp_sgd import Fault, Settings
+from audits.training.reward_canaries import audit_reward_canaries
+from audits.training.views import View, audit_dp_sgd
+from mechanisms.rl.noise_rule import NoiseRule
+
+__all__ = ["CASES", "RewardCase", "TrainingCase"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingCase:
+    """DP-SGD with or without a fault, seen in one way; the attributes of `audits.corpus.case.CorpusCase`.
+
+    Attributes:
+        name: unique within the corpus.
+        settings: the loop.
+        view: what is seen.
+        expected: the verdict that an audit must come to.
+        reason: why, in words.
+        delta: where epsilon is stated.
+        steps: the length of a whole run.
+        coins: the default budget.
+        requires: the package without which the case is skipped.
+    """
+
+    name: str
+    settings: Settings
+    view: View
+    expected: Verdict
+    reason: str
+    delta: float = 1e-5
+    steps: int = 4
+    coins: int = 1_000
+    requires: str | None = "torch"
+
+    def audit(
+        self, *, seed: int, alpha: float = 0.01, budget: int | None = None, executor: Executor | None = None
+    ) -> Evidence:
+        """Audit the case; a training run is one sequence, so there is nothing for an executor to do."""
+        return audit_dp_sgd(
+            self.settings,
+            self.view,
+            seed=seed,
+            steps=self.steps,
+            delta=self.delta,
+            alpha=alpha,
+            budget=self.coins if budget is None else min(budget, self.coins),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewardCase:
+    """RLSVI by its users' rewards in one run; the attributes of `audits.corpus.case.CorpusCase`.
+
+    Attributes:
+        name: unique within the corpus.
+        noise_rule: how large the noise is.
+        expected: the verdict that an audit must come to.
+        reason: why, in words.
+        requires: nothing.
+    """
+
+    name: str
+    noise_rule: NoiseRule
+    expected: Verdict
+    reason: str
+    requires: str | None = None
+
+    def audit(
+        self, *, seed: int, alpha: float = 0.01, budget: int | None = None, executor: Executor | None = None
+    ) -> Evidence:
+        """Audit the case in a single run."""
+        return audit_reward_canaries(
+            SIZES, noise_rule=self.noise_rule, seed=seed, alpha=alpha, claim=self.name
+        )
+
+
+SIZES = RLSVIParameters(states=101, actions=1, horizon=2, episodes=200)
+
+CASES: tuple[TrainingCase | RewardCase, ...] = (
+    TrainingCase(
+        name="dp-sgd",
+        settings=Settings(),
+        view=View.STEP,
+        expected=Verdict.CONSISTENT,
+        reason="clipped and noised as claimed; the canary attains the claim",
+    ),
+    TrainingCase(
+        name="dp-sgd, half the noise",
+        settings=Settings(fault=Fault.HALF_NOISE),
+        view=View.STEP,
+        expected=Verdict.VIOLATION,
+        reason="a step is a Gaussian mechanism with half the noise",
+    ),
+    TrainingCase(
+        name="dp-sgd, no clipping",
+        settings=Settings(fault=Fault.NO_CLIPPING),
+        view=View.STEP,
+        expected=Verdict.VIOLATION,
+        reason="the canary's gradient, of ten clipping norms, enters as it is",
+    ),
+    TrainingCase(
+        name="dp-sgd, unscaled noise",
+        settings=Settings(fault=Fault.UNSCALED_NOISE),
+        view=View.STEP,
+        expected=Verdict.VIOLATION,
+        reason="noise of the multiplier alone, where the clipping norm is 4",
+    ),
+    TrainingCase(
+        name="dp-sgd, batch clipping",
+        settings=Settings(fault=Fault.BATCH_CLIPPING),
+        view=View.STEP,
+        expected=Verdict.VIOLATION,
+        reason="the mean is clipped, so one record moves the sum by many clipping norms",
+    ),
+    TrainingCase(
+        name="dp-sgd, shuffled batches",
+        settings=Settings(0.25, 0.2, fault=Fault.SHUFFLED_BATCHES),
+        view=View.EPOCH,
+        expected=Verdict.VIOLATION,
+        reason="every record is in one batch of each epoch; under the claim it is in none with chance 0.32",
+        delta=0.3,
+        coins=400,
+    ),
+    RewardCase(
+        name="rlsvi, rewards in one run",
+        noise_rule=NoiseRule.CORRECT,
+        expected=Verdict.INCONCLUSIVE,
+        reason="sound, and one run of a hundred canaries is too weak to say more",
+    ),
+    RewardCase(
+        name="rlsvi, rewards in one run, first visit unprotected",
+        noise_rule=NoiseRule.FIRST_VISIT_UNPROTECTED,
+        expected=Verdict.VIOLATION,
+        reason="a cell has no noise before its second visit, and every canary has a cell visited once",
+    ),
+)
