@@ -17,6 +17,7 @@ from .rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 from .rl.rlsvi import RLSVI
 from .rl.trajectories import Trajectories, differ_in_one_trajectory
 from .rl.users import Users, differ_only_in_rewards_of_one_user
+from .rl.worst_trajectories import central_log_ratio, local_log_ratio, worst_pair
 
 __all__ = [
     "RLSVI",
@@ -42,11 +43,13 @@ __all__ = [
     "TreePaths",
     "Users",
     "WalkPaths",
+    "central_log_ratio",
     "chain",
     "chain_values",
     "consistent",
     "differ_in_one_trajectory",
     "differ_only_in_rewards_of_one_user",
+    "local_log_ratio",
     "local_report",
     "log_likelihood_ratio",
     "onto_simplex",
@@ -54,4 +57,5 @@ __all__ = [
     "secure_noise",
     "tree_noise",
     "user_counts",
+    "worst_pair",
 ]

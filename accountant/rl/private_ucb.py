@@ -58,7 +58,7 @@ def _added(parameters: CentralCountsParameters) -> Changes:
 def _replaced(parameters: CentralCountsParameters) -> Changes:
     if parameters.start == "any":
         return replaced(parameters.sizes)
-    return same_start(parameters.sizes, own_actions=False)
+    return same_start(parameters.sizes, own_actions=parameters.own_actions)
 
 
 _CHANGES = {Adjacency.ADD_REMOVE: _added, Adjacency.REPLACE: _replaced}

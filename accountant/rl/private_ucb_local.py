@@ -52,7 +52,7 @@ def _added(parameters: LocalCountsParameters) -> Changes:
 def _replaced(parameters: LocalCountsParameters) -> Changes:
     if parameters.start == "any":
         return replaced(parameters.sizes)
-    return same_start(parameters.sizes, own_actions=True)
+    return same_start(parameters.sizes, own_actions=parameters.own_actions)
 
 
 _CHANGES = {Adjacency.ADD_REMOVE: _added, Adjacency.REPLACE: _replaced}

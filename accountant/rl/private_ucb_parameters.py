@@ -88,6 +88,11 @@ class CountsParameters(Parameters):
         return plain and self.visits == "released" and not self.pooled
 
     @property
+    def own_actions(self) -> bool:
+        """Whether a user's actions are the user's own data, or drawn by the algorithm for everybody alike."""
+        raise NotImplementedError
+
+    @property
     def printed(self) -> dict[str, str]:
         """The published formulas of these parameters, by ``scale`` and ``epsilon``."""
         raise NotImplementedError
@@ -181,6 +186,11 @@ class CentralCountsParameters(CountsParameters):
         return super().as_printed and self.counter == "tree"
 
     @property
+    def own_actions(self) -> bool:
+        """See ``CountsParameters.own_actions``: only where any trajectories are compared."""
+        return self.start == "any"
+
+    @property
     def leaves(self) -> int:
         """The users whom a release counts: all but the last."""
         return self.episodes - 1
@@ -216,6 +226,11 @@ class LocalCountsParameters(CountsParameters):
         "which trajectories replace: any two (Definition 2.3), or two with the same first state and action",
         "any",
     )
+
+    @property
+    def own_actions(self) -> bool:
+        """See ``CountsParameters.own_actions``."""
+        return True
 
     @property
     def printed(self) -> dict[str, str]:

@@ -33,7 +33,7 @@ from mechanisms.counting.tree import tree_noise
 from mechanisms.rl.privatizers import CountNoise, Levels
 from mechanisms.rl.trajectories import Trajectories
 
-__all__ = ["CentralPrivatizer", "LocalPrivatizer"]
+__all__ = ["CentralPrivatizer", "LocalPrivatizer", "noise_scales"]
 
 
 def _upper(levels: CountLevels) -> Levels:
@@ -61,8 +61,12 @@ def _count_noise(
         first += len(visits)
 
 
-def _factors(parameters: CountsParameters) -> NDArray[np.float64]:
-    """The scale of each counter's noise, families in order."""
+def noise_scales(parameters: CountsParameters) -> NDArray[np.float64]:
+    """The scale of each counter's noise, families in order.
+
+    >>> noise_scales(LocalCountsParameters(1, 1, 1, 9, scale=2.0, cost_factor=0.5)).tolist()
+    [2.0, 1.0, 2.0]
+    """
     cells = parameters.tables * parameters.states * parameters.actions
     scales = [
         np.full(cells * (parameters.states if name == "transitions" else 1), float(parameters.factor(name)))
@@ -126,7 +130,7 @@ class CentralPrivatizer:
         if data.count != p.episodes:
             raise ValueError(f"users ({data.count}) must be as many as the episodes, {p.episodes}")
         true = data.counts(p)[:-1].cumsum(axis=0)
-        factors = _factors(p)
+        factors = noise_scales(p)
         noise = np.empty((runs, *true.shape))
         if p.counter == "tree":
             draw = {"laplace": rng.laplace, "gaussian": rng.normal}[p.noise]
@@ -186,7 +190,7 @@ class LocalPrivatizer:
         true = data.counts(self.parameters)
         draw = {"laplace": rng.laplace, "gaussian": rng.normal}[self.parameters.noise]
         noise = draw(size=(_checks.at_least("n", n, 1), *true.shape))
-        return true + noise * _factors(self.parameters)
+        return true + noise * noise_scales(self.parameters)
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
         """What one user's counts promise, in the local model: ``private_ucb_local.guarantee``."""
