@@ -9,7 +9,7 @@ from typing import Annotated, cast
 import typer
 
 from dpproof import __version__
-from dpproof.cli import account, audit, check, explain, verify
+from dpproof.cli import account, audit, check, explain, reproduce, verify
 
 __all__ = ["app", "main"]
 
@@ -42,6 +42,7 @@ app.command("verify")(verify.verify)
 _FLAGS = {"allow_extra_args": True, "ignore_unknown_options": True}
 app.command("audit", context_settings=_FLAGS)(audit.audit)
 app.command("check")(check.check)
+app.command("reproduce")(reproduce.reproduce)
 app.command("explain")(explain.explain)
 app.command("init")(explain.init)
 

@@ -42,13 +42,12 @@ def rule_of(privatizer: Privatizer, constants: Constants, cost: float, transitio
         constants.shift * first,
         cost + steps * transition,
         errors,
-        constants.own_visits,
         int(constants.projection),
         0.0,
         constants.threshold * second,
         constants.threshold * costs,
         constants.rewards,
-        getattr(privatizer, "cap", _EVERY),
+        getattr(p, "cap", _EVERY),
         False,
     )
 
@@ -86,7 +85,7 @@ def run_blocks(
     regrets = np.empty(K)
     rows = K if keep else 1
     states, actions = np.empty((rows, H + 1), np.int64), np.empty((rows, H), np.int64)
-    reads = getattr(privatizer, "reads", np.ones(K, np.bool_))
+    reads = getattr(p, "reads", np.ones(K, np.bool_))
     for found in privatizer.noise(noises):
         noise = _columns(found, reads)
         part = slice(found.first, found.first + len(found.visits))

@@ -83,19 +83,17 @@ class Learner(NamedTuple):
 class Rule(NamedTuple):
     """How counts become estimates and bonuses.
 
-    n = max(1, N~ + shift); the bonus of step h is widths[h]/sqrt(n) + errors[h]/n. `own_visits`: N~ has
-    counters of its own, else it is the sum of N~(s, a, s'). `projection`: 0 none; 1 the nearest
-    non-negative counts of sum max(0, N~); 2 the nearest ones (in the largest difference) whose sum is
-    within a quarter of `margin` of N~, then margin/2 more a cell; 3 what is below `threshold` is 0, N~ is
-    the sum of the rest, and payoffs likewise. `rewards`: the payoffs counted are rewards, 1 less the costs.
-    An episode counts at most `cap` visits
-    of a counted cell. `monotone`: a Q never becomes more optimistic than it was.
+    n = max(1, N~ + shift); the bonus of step h is widths[h]/sqrt(n) + errors[h]/n. `projection`: 0 none;
+    1 the nearest non-negative counts of sum max(0, N~); 2 the nearest ones (in the largest difference) whose
+    sum is within a quarter of `margin` of N~, then margin/2 more a cell; 3 what is below `threshold` is 0,
+    N~ is the sum of the rest, and payoffs below `payoff_threshold` are 0. `rewards`: the payoffs counted are
+    rewards, 1 less the costs. An episode counts at most `cap` visits of a counted cell. `monotone`: a Q never
+    becomes more optimistic than it was.
     """
 
     shift: float
     widths: NDArray[np.float64]
     errors: NDArray[np.float64]
-    own_visits: bool
     projection: int
     margin: float
     threshold: float
@@ -234,16 +232,13 @@ def estimate(model: Model, rule: Rule, noise: Noise, r: int, g: int, c: int) -> 
     S = model.row.size
     at = g * model.visits.shape[1] + c
     noisy = noise.transitions.shape[1] > 0
-    visits = 0.0
     for t in range(S):
         model.row[t] = model.transitions[g, c, t]
         if noisy:
             model.row[t] += noise.transitions[r, at * S + t]
-        visits += model.row[t]
-    if rule.own_visits:
-        visits = model.visits[g, c]
-        if noise.visits.shape[1] > 0:
-            visits += noise.visits[r, at]
+    visits = model.visits[g, c]
+    if noise.visits.shape[1] > 0:
+        visits += noise.visits[r, at]
     payoff = model.payoffs[g, c]
     if noise.payoffs.shape[1] > 0:
         payoff += noise.payoffs[r, at]
@@ -546,7 +541,12 @@ def bernstein_bonus(
     most: float,
     b: Bernstein,
 ) -> float:
-    """Return the bonus of Qiao and Wang for one cell; `next_sizes` (S,) is N~_{h+1}(s'), `most` is H."""
+    """Return the bonus of Qiao and Wang for one cell; `next_sizes` (S,) is N~_{h+1}(s'), `most` is H.
+
+    With no more than one visit it is H: theirs divides by N~, which is never 0 with the margin they add.
+    """
+    if model.sizes[g, c] <= 1.0:
+        return most
     mean, square, around = 0.0, 0.0, 0.0
     for t in range(following.size):
         p = model.chances[g, t, c]

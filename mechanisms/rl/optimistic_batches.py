@@ -169,6 +169,10 @@ class BatchedCounts:
         quantile = -float(ndtri_exp(share)) * (1 + 1e-9) * self.deviation
         return Levels(quantile * math.sqrt(self.states), quantile * self.cost_factor, quantile)
 
+    def printed_levels(self, delta: float) -> Levels:
+        """The levels of `levels`: no paper prints any for these counts."""
+        return self.levels(delta)
+
     def guarantee(self, adjacency: Adjacency) -> Accounted:
         """Gaussian differential privacy of all releases: mu = norm / sigma (docs/notes/ucb_batches.md).
 

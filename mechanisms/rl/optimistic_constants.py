@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Final
 
-__all__ = ["CONSISTENT", "THEORY", "TUNED", "Constants", "Projection"]
+__all__ = ["CONSISTENT", "SPARSE", "THEORY", "TUNED", "Constants", "Projection"]
 
 
 class Projection(enum.IntEnum):
@@ -45,7 +45,6 @@ class Constants:
         shift: multiplies E1 in n = max(1, N~ + E1).
         remaining: the bonus's factor H is the number of steps still to come after the present one.
         learning_rate: multiplies eta = sqrt(2 log A/(H^2 K)) of policy optimisation.
-        own_visits: N~ is a counter of its own; otherwise the sum of the released N~(s, a, s').
         projection: see `Projection`.
         threshold: multiplies the privatizer's levels of transitions and of costs, below which counts are 0.
         rewards: the counters of costs count rewards, 1 less the cost, which are no more sensitive; the cost
@@ -65,7 +64,6 @@ class Constants:
     shift: float = 1.0
     remaining: bool = False
     learning_rate: float = 1.0
-    own_visits: bool = True
     projection: Projection = Projection.NONE
     threshold: float = 0.0
     rewards: bool = False
@@ -93,13 +91,14 @@ THEORY: Final = Constants()
 """The constants of Theorems 3.2 and 4.2; the levels are the privatizer's."""
 TUNED: Final = Constants(width=0.02, error=0.0, shift=0.0, remaining=True, learning_rate=100.0)
 """As the paper's experiment has them: the same orders, learning rate and scale tuned. No regret guarantee."""
-CONSISTENT: Final = Constants(
-    width=0.02,
-    error=0.0,
-    shift=0.0,
-    remaining=True,
-    learning_rate=100.0,
-    own_visits=False,
-    projection=Projection.SIMPLEX,
+CONSISTENT: Final = replace(TUNED, projection=Projection.SIMPLEX)
+"""Tuned, and the released counts are made consistent. No regret guarantee."""
+SPARSE: Final = replace(
+    TUNED,
+    width=0.05,
+    learning_rate=300.0,
+    projection=Projection.THRESHOLD,
+    threshold=0.4,
+    rewards=True,
 )
-"""Tuned, and N~(s, a) read off the released transitions, which are made consistent. No regret guarantee."""
+"""Tuned; counts that noise alone could make are 0, costs come from counted rewards. No regret guarantee."""

@@ -53,6 +53,10 @@ class ExactCounts:
         """Zeros, whatever `delta` is."""
         return Levels(0.0, 0.0, 0.0)
 
+    def printed_levels(self, delta: float) -> Levels:
+        """Zeros: the paper has no privatizer without noise."""
+        return Levels(0.0, 0.0, 0.0)
+
     def guarantee(self, adjacency: Adjacency) -> Accounted:
         """Refuse: exact counts promise nothing.
 

@@ -1,0 +1,1 @@
+"""The papers' experiments, run again: one package a paper, the table of them in `experiments`."""

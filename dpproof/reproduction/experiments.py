@@ -1,0 +1,49 @@
+"""The experiments that can be run again, by the command-line name of their paper."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = ["EXPERIMENTS", "Experiment", "experiment_for"]
+
+Run = Callable[[Path, bool, int], Mapping[str, Any]]
+"""(folder, quick, seed) -> the answer; writes its files into the folder."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment: what it is, and the module whose `run` makes it."""
+
+    title: str
+    module: str
+
+    def run(self, folder: Path, *, quick: bool, seed: int) -> Mapping[str, Any]:
+        """Run it, write its files into `folder`, which exists, and return what was found."""
+        run: Run = importlib.import_module(self.module).run
+        return run(folder, quick, seed)
+
+
+EXPERIMENTS: Final = {
+    "private-ucb": Experiment(
+        "Figure 2 of Chowdhury and Zhou (AAAI 2022): PRIVATE-UCB on RiverSwim",
+        "dpproof.reproduction.private_ucb.figure",
+    ),
+}
+
+
+def experiment_for(paper: str) -> Experiment:
+    """The experiment of a paper.
+
+    >>> experiment_for("private-ucb").module
+    'dpproof.reproduction.private_ucb.figure'
+
+    Raises:
+        ValueError: for a paper whose experiment is not here.
+    """
+    if paper not in EXPERIMENTS:
+        raise ValueError(f"paper ({paper!r}) must be one of: {', '.join(EXPERIMENTS)}")
+    return EXPERIMENTS[paper]

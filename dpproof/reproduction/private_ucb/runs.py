@@ -1,0 +1,107 @@
+"""Runs of all arms: noise that differs in scale only has the same draws, and so has the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.accounted import Accounted
+from accountant.adjacency import Adjacency
+from dpproof.reproduction.private_ucb.arms import Arm
+from mechanisms.environments.tabular import TabularMDP
+from mechanisms.rl.privatizers import CountNoise, Levels, Privatizer
+
+__all__ = ["SharedNoise", "run_arms"]
+
+POINTS = 200
+"""At how many episodes a curve is kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class SharedNoise:
+    """A privatizer whose noise is given: that of another scale, multiplied."""
+
+    privatizer: Privatizer
+    blocks: Sequence[CountNoise]
+    scale: float
+
+    @property
+    def parameters(self) -> Any:
+        """The sizes."""
+        return self.privatizer.parameters
+
+    def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
+        """The given blocks; `rng` is left as it is."""
+        scale = np.float32(self.scale)
+        for first, *families in self.blocks:
+            yield CountNoise(first, *(family * scale for family in families))
+
+    def levels(self, delta: float) -> Levels:
+        """Those of the privatizer."""
+        return self.privatizer.levels(delta)
+
+    def printed_levels(self, delta: float) -> Levels:
+        """Those of the privatizer."""
+        return self.privatizer.printed_levels(delta)
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """That of the privatizer."""
+        return self.privatizer.guarantee(adjacency)
+
+
+def run_arms(
+    environment: TabularMDP, arms: Sequence[Arm], seeds: int, seed: int, workers: int
+) -> dict[str, NDArray[np.float64]]:
+    """Cumulative regrets of every arm, (seeds, points), by its name; the last point is the total.
+
+    Run i's randomness is child i of `SeedSequence(seed)`, whatever the number of workers.
+    """
+    groups: dict[str, list[Arm]] = {}
+    for arm in arms:
+        groups.setdefault(arm.paths, []).append(arm)
+    children = np.random.SeedSequence(seed).spawn(seeds)
+    tasks = [(group, child) for group in groups.values() for child in children]
+    with ThreadPoolExecutor(workers) as pool:
+        found = list(pool.map(lambda task: _run_group(environment, *task), tasks))
+    curves: dict[str, list[NDArray[np.float64]]] = {}
+    for part in found:
+        for name, curve in part.items():
+            curves.setdefault(name, []).append(curve)
+    return {name: np.array(rows) for name, rows in curves.items()}
+
+
+def _run_group(
+    environment: TabularMDP, arms: Sequence[Arm], child: np.random.SeedSequence
+) -> dict[str, NDArray[np.float64]]:
+    """One run of every arm, over one set of draws."""
+    unit = arms[0].privatizer
+    drawn = unit.noise(np.random.default_rng(child))
+    blocks = [CountNoise(first, *(np.array(family) for family in rest)) for first, *rest in drawn]
+    curves = {}
+    for arm in arms:
+        shared = SharedNoise(arm.privatizer, blocks, _scale(arm.privatizer) / _scale(unit))
+        regrets = arm.learner(shared).run(environment, np.random.default_rng(child)).regrets
+        curves[arm.name] = regrets.cumsum()[points(len(regrets)) - 1]
+    return curves
+
+
+def points(episodes: int) -> NDArray[np.int64]:
+    """After how many episodes a curve is kept.
+
+    >>> points(1000)[[0, -1]].tolist()
+    [5, 1000]
+    """
+    return np.unique(np.linspace(0, episodes, POINTS + 1).astype(np.int64)[1:])
+
+
+def _scale(privatizer: Any) -> float:
+    """The scale of a privatizer's noise, in the unit of all arms of equal paths."""
+    p = privatizer.parameters
+    if hasattr(p, "used_scale"):
+        return float(p.used_scale())
+    return float(getattr(p, "sigma", 1.0))

@@ -1,0 +1,134 @@
+"""DP-UCBVI: optimistic value iteration whose bonus follows the variance of the values to come.
+
+Source: Qiao and Wang, "Near-optimal differentially private reinforcement learning" (AISTATS 2023), Algorithm
+1 and section 4. Counts are made consistent first (`Projection.BAND`); then, with n = N~_h(s, a), m =
+N~_{h+1}(s') and iota = ln(30 HSAT/beta), the bonus is
+
+    2 sqrt(Var_{P~}(V) iota/n) + sqrt(2 iota/n) + 20 H S E iota/n
+    + 4 sqrt(iota sum_{s'} P~(s') min(B(m), H^2)/n),
+    B(m) = 1000^2 H^3 S A iota^2/m + 1000^2 H^4 S^4 A^2 iota^4 (E^2 + H^2)/m^2,
+
+and Q never grows from one episode to the next.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from mechanisms.environments.tabular import TabularMDP
+from mechanisms.rl import _optimistic_kernels as kernels
+from mechanisms.rl._optimistic_blocks import Outputs, State, rule_of, run_blocks
+from mechanisms.rl._rlsvi_inputs import law_of
+from mechanisms.rl.learning_run import LearningRun, run_many
+from mechanisms.rl.optimistic_constants import Constants, Projection
+from mechanisms.rl.privatizers import Privatizer
+
+__all__ = ["DPUCBVI", "QIAO_WANG", "QIAO_WANG_TUNED", "VarianceConstants"]
+
+
+@dataclass(frozen=True)
+class VarianceConstants:
+    """Scales of the bonus's terms; with every default they are the paper's.
+
+    Attributes:
+        beta: failure probability, in (0, 1).
+        width: multiplies sqrt(iota) in the terms of order 1/sqrt(n).
+        around: multiplies the last term.
+        error: multiplies E in the term of order 1/n.
+        margin: multiplies E in what consistency adds to the counts.
+
+    Raises:
+        ValueError: beta outside (0, 1), a scale that is negative, infinite or NaN.
+
+    """
+
+    beta: float = 0.05
+    width: float = 1.0
+    around: float = 1.0
+    error: float = 1.0
+    margin: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        if not 0 < self.beta < 1:
+            raise ValueError(f"beta ({self.beta!r}) must be in (0, 1)")
+        for name in ("width", "around", "error", "margin"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"{name} ({getattr(self, name)!r}) must be a finite number at least 0")
+
+    def bonus(
+        self, states: int, actions: int, horizon: int, episodes: int, level: float
+    ) -> kernels.Bernstein:
+        """The bonus's constants; `level` is E, four times what a private count may be off."""
+        S, A, H = float(states), float(actions), float(horizon)
+        iota = math.log(30 * H * S * A * H * episodes / self.beta)
+        root = self.width * math.sqrt(iota)
+        return kernels.Bernstein(
+            variance=2 * root,
+            reward=root * math.sqrt(2),
+            spread=4 * self.around * math.sqrt(iota),
+            once=1e6 * H**3 * S * A * iota**2,
+            twice=1e6 * H**4 * S**4 * A**2 * iota**4 * (level**2 + H**2),
+            error=20 * self.error * H * S * level * iota,
+        )
+
+
+QIAO_WANG: Final = VarianceConstants()
+"""The constants of the regret theorem."""
+QIAO_WANG_TUNED: Final = VarianceConstants(width=0.02, around=0.0, error=0.0, margin=0.0)
+"""Scaled down for experiments; no regret guarantee."""
+
+
+@dataclass(frozen=True)
+class DPUCBVI:
+    """DP-UCBVI with any privatizer.
+
+    Attributes:
+        privatizer: where the noise comes from; it also fixes the sizes, and whether counts are pooled over
+            the steps. Its family of costs counts rewards.
+        constants: those of the theory, or tuned ones.
+
+    >>> from mechanisms.environments.river_swim import river_swim
+    >>> from mechanisms.rl.optimistic_exact import ExactCounts
+    >>> learner = DPUCBVI(ExactCounts(states=6, actions=2, horizon=20, episodes=50))
+    >>> learner.run(river_swim(), np.random.default_rng(0)).regrets.shape
+    (50,)
+
+    """
+
+    privatizer: Privatizer
+    constants: VarianceConstants = field(default=QIAO_WANG)
+
+    def run(self, environment: TabularMDP, rng: np.random.Generator, *, keep: bool = False) -> LearningRun:
+        """Learn in `environment` for K episodes, as `PrivateUCBVI.run` does; the same errors."""
+        p, constants = self.privatizer.parameters, self.constants
+        level = 0.0
+        if constants.margin > 0 or constants.error > 0 or constants.around > 0:
+            levels = self.privatizer.levels(constants.beta)
+            level = 4 * max(levels.E1, levels.E2)
+        reading = Constants(error=0.0, shift=0.0, projection=Projection.BAND)
+        rule = rule_of(self.privatizer, reading, 0.0, 0.0)._replace(margin=constants.margin * level)
+        bonus = constants.bonus(p.states, p.actions, p.horizon, p.episodes, level)
+        law = law_of(environment)
+
+        def block(state: State, noise: kernels.Noise, draws: np.random.Generator, out: Outputs) -> None:
+            kernels.bernstein_loop(law, *state, rule, bonus, noise, draws, out[0], out[1], out[2])
+
+        return run_blocks(environment, self.privatizer, rule, block, float(p.horizon), rng, keep=keep)
+
+    def run_many(
+        self,
+        environment: TabularMDP,
+        seed: int,
+        runs: int,
+        executor: Executor | None = None,
+        *,
+        keep: bool = False,
+    ) -> tuple[LearningRun, ...]:
+        """Return independent runs, one per child of the seed; see `learning_run.run_many`."""
+        return run_many(self, environment, seed, runs, executor, keep=keep)
