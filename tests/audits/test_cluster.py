@@ -1,0 +1,103 @@
+"""A Dask cluster of two worker processes on this machine: what it finds does not depend on who is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from accountant.accounted import accountant_for
+from accountant.adjacency import Adjacency
+from accountant.notions import PureDP
+from audits.pairs import Pair
+from audits.primitives import audit_primitive
+from audits.runner import audit
+
+distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+
+BUDGET = 30_000
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two worker processes with a nanny each, which starts another where one dies."""
+    quiet = {"processes": True, "dashboard_address": None, "host": "127.0.0.1", "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **quiet) as started:
+        yield started
+
+
+@pytest.fixture
+def executor(cluster):
+    from dpproof.executors import executor_for
+
+    with executor_for(cluster=cluster.scheduler_address) as executor:
+        yield executor
+
+
+def _numbers():
+    def within_one(first, second):
+        if abs(first - second) > 1:
+            raise ValueError("differ by more than 1")
+
+    return Pair(0.0, 1.0, "differ by at most 1", "0 or 1", within_one)
+
+
+def _deadly(folder, own):
+    """Laplace noise; the process that makes the twelfth call away from here kills itself in its middle."""
+
+    def sampler(value, n, rng):
+        if os.getpid() != own:
+            place = len(os.listdir(folder))
+            while True:
+                try:
+                    handle = os.open(f"{folder}/{place}", os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+                    break
+                except FileExistsError:
+                    place += 1
+            os.write(handle, str(os.getpid()).encode())
+            os.close(handle)
+            if place == 11:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return value + rng.laplace(0, 1, n)
+
+    return sampler
+
+
+def test_a_killed_worker_loses_nothing_and_nothing_counts_twice(executor, tmp_path):
+    pair, sampler = _numbers(), _deadly(str(tmp_path), os.getpid())
+    here = audit("noise", PureDP(1.0), sampler, pair, seed=0, budget=BUDGET)
+    assert not list(tmp_path.iterdir())
+    there = audit("noise", PureDP(1.0), sampler, pair, seed=0, budget=BUDGET, executor=executor)
+    callers = {int(path.name): path.read_text() for path in tmp_path.iterdir()}
+    dead = callers[11]
+    assert len(set(callers.values())) > 1
+    assert all(caller != dead for place, caller in callers.items() if place > 11)
+    assert there == here
+    assert there.samples == BUDGET
+    assert len(callers) > 12
+
+
+def test_a_violation_is_the_same_on_the_cluster(executor):
+    pair = _numbers()
+
+    def too_little(value, n, rng):
+        return value + rng.laplace(0, 0.5, n)
+
+    found = [
+        audit("noise", PureDP(1.0), too_little, pair, seed=1, budget=BUDGET, executor=where)
+        for where in (None, executor)
+    ]
+    assert found[0] == found[1]
+    assert found[0].verdict.value == "violation"
+
+
+def test_a_primitive_is_the_same_in_this_process_and_on_the_cluster(executor):
+    parameters = accountant_for("geometric").parameters.read({"scale": 2.0})
+    found = [
+        audit_primitive(
+            "geometric", parameters, Adjacency.BY_SENSITIVITY, seed=0, budget=2000, executor=where
+        )
+        for where in (None, executor)
+    ]
+    assert found[0] == found[1]

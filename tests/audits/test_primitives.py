@@ -1,0 +1,247 @@
+"""Noise primitives: exact laws, hard pairs that are neighbours, verdicts on the claim and beyond it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from accountant.accounted import CATALOGUE, accountant_for
+from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from accountant.notions import PureDP
+from audits.pairs import InvalidPairError, Pair
+from audits.primitives import SETTINGS, audit_primitive, audit_primitive_again
+from audits.replaying import replay
+from audits.unaudited import NoAuditError
+from mechanisms.counting.running_counts import strategy_coefficients, tree_nodes
+from mechanisms.discrete_noise import discrete_gaussian_noise, exponential_coins, geometric_noise
+from mechanisms.primitives import SAMPLERS, Primitive
+
+LEVEL, SAMPLES = 1e-6, 40_000
+"""Of every goodness-of-fit test below; seeds are fixed."""
+RELATIONS = (Adjacency.BY_SENSITIVITY, Adjacency.ADD_REMOVE, Adjacency.REPLACE)
+PARAMETERS = {
+    "gaussian": {"sigma": 2.0, "compositions": 3},
+    "laplace": {"scale": 2.0, "compositions": 3},
+    "dp-sgd": {"sampling_rate": 0.3, "noise_multiplier": 1.0, "steps": 4},
+    "geometric": {"scale": 2.0, "compositions": 2},
+    "discrete-gaussian": {"sigma": 2.0, "compositions": 2},
+    "binomial": {"trials": 100, "compositions": 2},
+    "randomised-response": {"randomness": 0.5, "categories": 4, "compositions": 2},
+    "exponential": {"scale": 4.0, "compositions": 2},
+    "permute-and-flip": {"scale": 4.0, "compositions": 2},
+    "tree": {"leaves": 6, "sigma": 4.0, "restarts": 1},
+    "laplace-tree": {"leaves": 6, "scale": 4.0, "restarts": 1},
+    "matrix-counting": {"leaves": 6, "sigma": 4.0},
+    "sparse-vector": {"query_scale": 8.0, "positives": 2, "answer_scale": 8.0},
+    "smooth-gaussian": {"noise": 3.0, "smoothing": 0.1, "dimension": 3},
+    "smooth-laplace": {"noise": 3.0, "smoothing": 0.1},
+    "smooth-cauchy": {"noise": 3.0, "smoothing": 0.1, "exponent": 3.0},
+    "smooth-student": {"noise": 3.0, "smoothing": 0.1},
+    "smooth-log-normal": {"noise": 3.0, "smoothing": 0.1, "spread": 0.5},
+    "shuffled-count": {"users": 50, "threshold": 120.0, "encoding": "bits"},
+}
+
+
+def parameters_of(name, **changes):
+    return accountant_for(name).parameters.read({**PARAMETERS[name], **changes})
+
+
+def proved(name):
+    """The relations under which the accountant proves a guarantee."""
+    for relation in RELATIONS:
+        try:
+            accountant_for(name).guarantee(parameters_of(name), relation)
+        except UnprovedAdjacencyError:
+            continue
+        yield relation
+
+
+ALL = [(name, relation) for name in SETTINGS for relation in proved(name)]
+
+
+def test_every_mechanism_of_the_catalogue_that_has_a_sampler_has_an_audit():
+    assert PARAMETERS.keys() == SETTINGS.keys() == SAMPLERS.keys()
+    assert SETTINGS.keys() <= CATALOGUE.keys()
+
+
+@pytest.mark.parametrize(("name", "relation"), ALL)
+def test_a_primitive_is_not_refuted_and_its_witness_replays(name, relation):
+    parameters = parameters_of(name)
+    found = audit_primitive(name, parameters, relation, seed=3, delta=1e-5, budget=1500)
+    assert found.verdict.value != "violation"
+    assert found.claim == name
+    assert replay(found.witness(), audit_primitive_again) == found
+
+
+NOISE = {
+    "gaussian": "sigma", "laplace": "scale", "dp-sgd": "noise_multiplier", "geometric": "scale",
+    "discrete-gaussian": "sigma", "randomised-response": "randomness", "exponential": "scale",
+    "permute-and-flip": "scale", "tree": "sigma", "laplace-tree": "scale", "matrix-counting": "sigma",
+    "smooth-gaussian": "noise", "smooth-laplace": "noise", "smooth-cauchy": "noise",
+    "smooth-student": "noise", "smooth-log-normal": "noise",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOISE)
+def test_a_quarter_of_the_noise_is_refuted(name):
+    honest, relation = parameters_of(name), next(iter(proved(name)))
+    faulty = replace(honest, **{NOISE[name]: getattr(honest, NOISE[name]) / 4})
+    claim = accountant_for(name).guarantee(honest, relation).guarantee
+    found = audit_primitive(name, faulty, relation, seed=0, delta=1e-5, budget=50_000, curve=claim)
+    assert found.verdict.value == "violation"
+
+
+def test_a_leaf_of_a_tree_with_noise_for_fewer_levels_is_refuted():
+    parameters = accountant_for("laplace-tree").parameters.read({"leaves": 64, "scale": 2.0})
+    found = audit_primitive(
+        "laplace-tree", parameters, Adjacency.ADD_REMOVE, seed=0, curve=PureDP(1), budget=20_000
+    )
+    assert found.verdict.value == "violation"
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "says"),
+    [
+        ("laplace", {"compositions": 0}, "compositions (0) must be above 0"),
+        ("gaussian", {"sensitivity": 0.0}, "sensitivity (0) must be above 0"),
+        ("dp-sgd", {"steps": 0}, "steps (0) must be above 0"),
+    ],
+)
+def test_what_reveals_nothing_is_not_audited(name, changes, says):
+    with pytest.raises(NoAuditError) as refused:
+        audit_primitive(name, parameters_of(name, **changes), Adjacency.ADD_REMOVE, seed=0)
+    assert says in str(refused.value)
+
+
+def test_a_name_without_an_audit_is_refused():
+    with pytest.raises(NoAuditError, match="'rlsvi'"):
+        audit_primitive("rlsvi", None, Adjacency.REPLACE, seed=0)
+
+
+@pytest.mark.parametrize(("name", "relation"), ALL)
+def test_a_pair_further_apart_is_refused(name, relation):
+    pair = SETTINGS[name].pair(parameters_of(name), relation)
+    if name == "randomised-response":
+        pytest.skip("any two persons are neighbours")
+    if isinstance(pair.second, tuple):
+        further = (pair.second[0] + 1, pair.second[1])
+    else:
+        further = pair.second + 2 * (np.asarray(pair.second) - pair.first)
+    with pytest.raises(InvalidPairError):
+        Pair(pair.first, further, relation, "further apart", pair.validator)
+
+
+def test_the_pair_of_a_tree_has_the_norm_that_the_accountant_proves():
+    from accountant.counting.gaussian_tree import squared_norm
+
+    for leaves, relation in ((6, Adjacency.ADD_REMOVE), (16, Adjacency.REPLACE), (13, Adjacency.ADD_REMOVE)):
+        parameters = accountant_for("tree").parameters.read({"leaves": leaves, "sigma": 1.0})
+        pair = SETTINGS["tree"].pair(parameters, relation)
+        moved = tree_nodes((pair.second - pair.first).cumsum(axis=1))
+        assert (moved**2).sum() == squared_norm(parameters, relation)[0]
+
+
+def test_the_factors_of_a_running_count_multiply_to_it():
+    parameters = parameters_of("matrix-counting", leaves=9, bands=3)
+    first, second = strategy_coefficients(parameters)
+    assert np.convolve(first, second)[:9] == pytest.approx(np.ones(9))
+
+
+def fits(drawn, mass):
+    """Whether whole numbers fit a law, by a chi-square test on the cells that expect at least 10."""
+    values = np.arange(-400, 401)
+    chances = mass(values)
+    chances = chances / chances.sum()
+    expected = chances * len(drawn)
+    cells = expected >= 10
+    seen = np.array([(drawn == value).sum() for value in values[cells]])
+    seen, expected = (np.append(x, len(drawn) - x.sum()) for x in (seen, expected[cells]))
+    kept = expected > 0
+    return stats.chisquare(seen[kept], expected[kept] * seen.sum() / expected[kept].sum()).pvalue > LEVEL
+
+
+@pytest.mark.parametrize("scale", [Fraction(3, 10), Fraction(1), Fraction(7, 2), Fraction(20)])
+def test_geometric_noise_has_its_law(scale):
+    drawn = geometric_noise(scale, SAMPLES, np.random.default_rng(1))
+    assert fits(drawn, lambda x: np.exp(-np.abs(x) / float(scale)))
+    assert not fits(drawn, lambda x: np.exp(-np.abs(x) / (1.1 * float(scale))))
+
+
+@pytest.mark.parametrize("sigma", [Fraction(2, 5), Fraction(1), Fraction(7, 2), Fraction(20)])
+def test_discrete_gaussian_noise_has_its_law(sigma):
+    drawn = discrete_gaussian_noise(sigma**2, SAMPLES, np.random.default_rng(2))
+    assert fits(drawn, lambda x: np.exp(-(x**2) / (2 * float(sigma) ** 2)))
+    assert not fits(drawn, lambda x: np.exp(-(x**2) / (2 * (1.1 * float(sigma)) ** 2)))
+
+
+@pytest.mark.parametrize("cost", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(9, 4)])
+def test_exponential_coins_have_their_chance(cost):
+    came = exponential_coins([cost], np.zeros(SAMPLES, int), np.random.default_rng(3)).sum()
+    assert stats.binomtest(int(came), SAMPLES, float(np.exp(-float(cost)))).pvalue > LEVEL
+
+
+@pytest.mark.parametrize("noise", [geometric_noise, discrete_gaussian_noise])
+@pytest.mark.parametrize("scale", [Fraction(0), Fraction(-1), Fraction(2**101)])
+def test_scales_that_cannot_be_drawn_are_refused(noise, scale):
+    with pytest.raises(ValueError, match="must be above 0 and at most"):
+        noise(scale, 1, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("name", "law"),
+    [
+        ("smooth-cauchy", lambda p: stats.cauchy(scale=p.noise)),
+        ("smooth-student", lambda p: stats.t(p.degrees, scale=p.noise)),
+        ("smooth-laplace", lambda p: stats.laplace(scale=p.noise)),
+    ],
+)
+def test_smooth_noise_has_its_law(name, law):
+    parameters = parameters_of(name, **({"exponent": 2.0} if name == "smooth-cauchy" else {}))
+    drawn = Primitive(name, parameters).sample((0.0, 1.0), SAMPLES, np.random.default_rng(4))
+    assert stats.kstest(drawn, law(parameters).cdf).pvalue > LEVEL
+    assert stats.kstest(drawn, law(replace(parameters, noise=1.1 * parameters.noise)).cdf).pvalue < LEVEL
+
+
+def test_choices_have_their_chances():
+    utilities = np.array([[0.0, 1.0, 3.0]])
+    chances = np.exp(utilities[0] / 4)
+    drawn = Primitive("exponential", parameters_of("exponential", compositions=1)).sample(
+        utilities, SAMPLES, np.random.default_rng(5)
+    )
+    expected = SAMPLES * chances / chances.sum()
+    assert stats.chisquare(np.bincount(drawn[:, 0]), expected).pvalue > LEVEL
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "says"),
+    [
+        ("laplace", [1.0], "shape"),
+        ("geometric", [0.5, 1.0], "whole numbers"),
+        ("gaussian", [0.0, np.nan, 0.0], "finite"),
+        ("randomised-response", [0, 4], "must be one of 0, ..., 3"),
+        ("exponential", [[0.0, 1.0]], "shape"),
+        ("tree", [[0.0] * 6], "shape"),
+        ("sparse-vector", [[0.0]], "one row"),
+        ("shuffled-count", 51, "must be an integer in [0, 50]"),
+        ("dp-sgd", 1.5, "clipped"),
+        ("smooth-laplace", (0.0, -1.0), "bound at least 0"),
+    ],
+)
+def test_data_of_another_form_are_refused(name, data, says):
+    with pytest.raises(ValueError) as refused:
+        Primitive(name, parameters_of(name)).sample(data, 1, np.random.default_rng(0))
+    assert says in str(refused.value)
+
+
+def test_printed_sums_give_away_who_holds_nothing():
+    parameters = parameters_of("shuffled-count", users=3, threshold=9.0, encoding="sum")
+    drawn = Primitive("shuffled-count", parameters).sample(2, 2000, np.random.default_rng(0))
+    assert drawn.shape == (2000, 5)
+    assert (drawn.sum(axis=1) == 3).all()
+    assert drawn[:, 0].max() == 1
+    alone = Primitive("shuffled-count", parameters).sample(3, 2000, np.random.default_rng(0))
+    assert alone[:, 0].max() == 0
