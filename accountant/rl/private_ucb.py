@@ -98,7 +98,7 @@ def _laplace(parameters: CentralCountsParameters, user: Moved, adjacency: Adjace
 def _gaussian(parameters: CentralCountsParameters, user: Moved, adjacency: Adjacency) -> Accounted:
     with precision(_BITS):
         mu = finite_mu(gaussian(user, _norm(parameters)), parameters.scale or 0.0)
-    found = GaussianDP(mu) if mu.upper else PureDP(0)
+    found = GaussianDP(mu)
     statement = "classic.matrix_counting" if parameters.counter == "square-root" else "classic.tree_gaussian"
     return Accounted(
         found,

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import flint
 
-from accountant.calibration import NoNoiseNeededError, calibrate_noise
+from accountant.calibration import calibrate_noise
 from accountant.counting.gaussian_tree import calibrated_sigma
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.gaussian import gaussian_mu
@@ -43,12 +43,9 @@ def least_scale(
         delta: where it is to be met.
 
     Raises:
-        ValueError: for a bad target; an epsilon of 0, or Gaussian noise at delta 0, which no noise meets;
-            users who move nothing that is released.
+        ValueError: for a bad target; an epsilon of 0, or Gaussian noise at delta 0, which no noise meets.
     """
     target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
-    if moved.total() == 0:
-        raise NoNoiseNeededError(f"{target} needs no noise: before one episode nothing of a user is released")
     if target.epsilon == 0 and target.delta == 0:
         raise UnreachableTargetError(f"{target} cannot be met: no noise hides a user completely")
     ends = _METHODS[unit.noise](unit, moved, mu, guarantee_of, target)

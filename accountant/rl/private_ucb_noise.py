@@ -69,8 +69,6 @@ def pure_epsilon(moved: Moved) -> Fraction | Bound:
 def laplace(moved: Moved) -> tuple[Guarantee, Guarantee | None]:
     """The guarantee of Laplace noise, and what the worst pair attains; None where that is not composed."""
     most = pure_epsilon(moved)
-    if moved.total() == 0:
-        return PureDP(0), PureDP(0)
     dominated, attained = (_composed(moved, side) for side in (_dominating, _attained))
     if dominated is None or attained is None:
         return PureDP(most), None  # the pair attains this at delta 0 only

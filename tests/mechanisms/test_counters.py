@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -242,6 +243,12 @@ def test_secure_noise_is_whole_and_of_its_law(law, scale):
 def test_bad_secure_noise_is_refused(law, scale, message):
     with pytest.raises(ValueError, match=message):
         secure_noise(law, scale)
+
+
+def test_without_opendp_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    with pytest.raises(ModuleNotFoundError, match=r"dpproof\[release\]"):
+        secure_noise("laplace", 1.0)
 
 
 def test_a_node_s_weights_are_those_of_least_variance():

@@ -138,6 +138,26 @@ def test_the_printed_levels_are_the_paper_s():
     assert pytest.approx(30 * math.sqrt(8 * 20000 * (cells + math.log(6)))) == local.E2
 
 
+@pytest.mark.parametrize("delta", [0.0, 1.5])
+def test_printed_levels_need_a_probability(delta):
+    with pytest.raises(ValueError, match=rf"delta \({delta}\)"):
+        KINDS[0].printed_levels(delta)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0, 1, 0.1), "leaves"),
+        ((4, 0, 0.1), r"sigma \(0\)"),
+        ((4, 1, 0), r"beta \(0\)"),
+        ((4, 1, 2), r"beta \(2\)"),
+    ],
+)
+def test_a_union_without_a_meaning_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        honaker_union_bound(*arguments)
+
+
 @pytest.mark.parametrize("kind", [CentralPrivatizer, LocalPrivatizer])
 def test_the_noise_that_a_promise_needs_keeps_it(kind):
     sizes = {CentralPrivatizer: CentralCountsParameters, LocalPrivatizer: LocalCountsParameters}[kind]
