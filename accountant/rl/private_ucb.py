@@ -126,12 +126,19 @@ _PAIRS = {
     Adjacency.ADD_REMOVE: "the first user with costs 1 against none, counted as 0",
     Adjacency.REPLACE: "two first users in different cells as soon as can be, costs that tell them apart",
 }
+_STARTS = {
+    "same": "all users start in one state, and the algorithm draws the actions; start any drops both",
+    "any": "a replaced user may start anywhere and take any actions",
+}
 _COUNTED = "how many counts one user moves is ucb.central_privacy's"
 
 
 def _notes(parameters: CentralCountsParameters, adjacency: Adjacency) -> tuple[str, ...]:
     """What the guarantee takes for granted, to be read beside it."""
-    shifted = {Adjacency.ADD_REMOVE: ("the other users keep their episodes",)}
+    shifted = {
+        Adjacency.ADD_REMOVE: ("the other users keep their episodes",),
+        Adjacency.REPLACE: (_STARTS[parameters.start],),
+    }
     unsaid = ("no scale was given: the noise is the paper's for the printed epsilon",)
     borrowed = ("the paper prints Laplace noise: its scale is taken as the standard deviation here",)
     return (
