@@ -32,6 +32,8 @@ DOUBT = 0.5
 REFRESH = 2.0
 """Cells are set anew whenever the scores have grown by this factor, from `FIRST` to some `MEMORY` of them."""
 FIRST, MEMORY = 64, 1 << 13
+GUESSED = 1.1
+"""Guesses are improved whenever the samples bet on have grown by this factor."""
 LAST = 1 << 16
 """After so many samples the bets rest and the wealth stays: a histogram costs more than tails do."""
 
@@ -64,7 +66,7 @@ class PosteriorBets:
         """Drop the past, not the wealth: the score has changed."""
         self._past: list[tuple[Floats, Ints]] = []
         self._seen = 0
-        self._next = 0.0
+        self._next = self._next_guess = 0.0
         self._edges: Floats = np.empty(0)
         self._counts: Ints = np.zeros((1, 2), np.int64)
 
@@ -77,10 +79,12 @@ class PosteriorBets:
         """Settle bets on a block of fresh samples, under the guesses made before."""
         if self._edges.size and self._spent < LAST:
             fresh = self._counted(scores, labels)
-            for row, group in enumerate(GROUPS):
-                self._settle(row, self._merged(fresh, group), self._merged(self._counts, group))
+            self._logs += (fresh.ravel() @ self._gains).reshape(self._logs.shape)
+            self.tally += (fresh.ravel() @ self._signs).reshape(self.tally.shape)
             self._counts += fresh
             self._spent += scores.size
+            if self._spent >= self._next_guess:
+                self._guess()
 
     def learn(self, scores: Floats, labels: Ints) -> None:
         """Set the cells for the blocks to come, from these samples and those before."""
@@ -91,25 +95,32 @@ class PosteriorBets:
         if self._seen >= max(self._next, FIRST):
             self._next = REFRESH * self._seen
             scores, labels = (np.concatenate(parts) for parts in zip(*self._past, strict=True))
-            values = np.quantile(scores, np.arange(1, CELLS) / CELLS, method="inverted_cdf")
-            self._edges = np.unique(np.concatenate([values, np.nextafter(values, np.inf)]))
+            values = np.sort(scores)[np.arange(1, CELLS) * scores.size // CELLS]
+            with np.errstate(over="ignore"):
+                self._edges = np.unique(np.concatenate([values, np.nextafter(values, np.inf)]))
             self._counts = self._counted(scores, labels)
+            self._guess()
 
     def _counted(self, scores: Floats, labels: Ints) -> Ints:
         """Samples per cell and label: (cells, 2)."""
-        codes = 2 * np.searchsorted(self._edges, scores, "right") + labels
+        codes = 2 * self._edges.searchsorted(scores, "right") + labels
         return np.bincount(codes, minlength=2 * self._edges.size + 2).reshape(-1, 2)
 
-    def _merged(self, counts: Ints, group: int) -> Ints:
-        """An edge and the value just above it lie next to each other, so a group is of twice as many."""
-        return counts if group == 1 else np.add.reduceat(counts, np.arange(0, len(counts), 2 * group))
+    def _guess(self) -> None:
+        """Guess the posterior from all counts: what a sample earns, and its sign, by cell and label.
 
-    def _settle(self, row: int, fresh: Ints, past: Ints) -> None:
-        """Multiply the wealth of a resolution's stakes by what fresh samples (cells, 2) earn."""
-        guess = (past[:, 1] + DOUBT) / (past.sum(axis=1) + 2 * DOUBT)
-        logs = log_factors(guess[:, None], np.arange(2), self.epsilon)
-        self._logs[row] += fresh.ravel() @ np.log1p(np.expm1(logs).reshape(-1, 1) * STAKES)
-        self.tally[row] += [fresh[logs > 0].sum(), fresh[logs < 0].sum(), fresh[logs == 0].sum()]
+        An edge and the value just above it lie next to each other, so a group is of twice as many cells.
+        """
+        self._next_guess = GUESSED * self._spent
+        starts = [np.arange(0, len(self._counts), 1 if group == 1 else 2 * group) for group in GROUPS]
+        merged = [np.add.reduceat(self._counts, start) for start in starts]
+        spread = [np.diff(start, append=len(self._counts)) for start in starts]
+        past = np.stack([np.repeat(m, times, axis=0) for m, times in zip(merged, spread, strict=True)])
+        guess = (past[..., 1] + DOUBT) / (past.sum(axis=-1) + 2 * DOUBT)
+        logs = np.moveaxis(log_factors(guess[..., None], np.arange(2), self.epsilon), 0, -1)
+        rows = logs.reshape(-1, len(GROUPS), 1)  # (cells and labels, resolutions, 1)
+        self._gains = np.log1p(np.expm1(rows) * STAKES).reshape(len(rows), -1)
+        self._signs = np.concatenate([rows > 0, rows < 0, rows == 0], axis=2).reshape(len(rows), -1) * 1
 
     def describe(self) -> dict[str, object]:
         """The resolution and the stake that earned most, as JSON data."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from audits.callables import HINT, Auditable, Mechanism, MechanismError, Sampler, as_mechanism
 from audits.layout import Layout
-from audits.outputs import Block, as_block, joined, nan_count
+from audits.outputs import Block, as_block, is_numeric, joined, nan_count, of_objects
 from audits.pairs import Pair
 
 __all__ = ["BLOCKS", "POWER", "PROBES", "SEARCH", "MechanismError", "Sampler", "draw", "generator", "outputs"]
@@ -29,20 +29,30 @@ def generator(seed: int, *place: int) -> np.random.Generator:
 
 
 def draw(
-    sampler: Auditable, pair: Pair, size: int, seed: int, block: int, chunk: int, layout: Layout | None = None
+    sampler: Auditable, pair: Pair, size: int, seed: int, block: int, layout: Layout | None = None
 ) -> tuple[Block, NDArray[np.int64]]:
     """Draw ``size`` labelled samples: outputs ``(size, ...)`` and labels ``(size,)``, fair and independent.
 
     Raises:
         MechanismError: the mechanism raises, or returns NaN or the wrong number of outputs.
     """
-    rng = generator(seed, BLOCKS, block, chunk)
-    labels = rng.integers(0, 2, size)
-    sizes = (size - int(labels.sum()), int(labels.sum()))
-    drawn = joined([outputs(sampler, pair, b, n, rng) for b, n in enumerate(sizes) if n])
-    placed = np.empty_like(drawn)
-    placed[labels == 0], placed[labels == 1] = drawn[: sizes[0]], drawn[sizes[0] :]
-    return placed if layout is None else layout.settled(placed), labels
+    rng = generator(seed, BLOCKS, block)
+    coins = np.unpackbits(np.frombuffer(rng.bytes((size + 7) // 8), np.uint8), count=size)
+    places = [np.flatnonzero(coins == label) for label in (0, 1)]
+    drawn = [outputs(sampler, pair, b, at.size, rng) for b, at in enumerate(places) if at.size]
+    placed = _placed(drawn, [at for at in places if at.size], size)
+    return placed if layout is None else layout.settled(placed), coins.astype(np.int64)
+
+
+def _placed(drawn: list[Block], places: list[NDArray[np.intp]], size: int) -> Block:
+    """Put the rows of each part at its places, in an array of numbers if that holds them all."""
+    like = joined([part[:1] for part in drawn])
+    if like.dtype == object:
+        drawn = [of_objects(list(part)) for part in drawn]
+    placed = np.empty((size, *like.shape[1:]), like.dtype)
+    for part, at in zip(drawn, places, strict=True):
+        placed[at] = part
+    return placed
 
 
 def outputs(sampler: Auditable, pair: Pair, label: int, n: int, rng: np.random.Generator) -> Block:
@@ -69,6 +79,8 @@ def outputs(sampler: Auditable, pair: Pair, label: int, n: int, rng: np.random.G
 def _checked(block: Block, n: int, nan: bool) -> Block:
     if len(block) != n:
         raise ValueError(f"the outputs' shape {block.shape} must begin with {n}, one per sample")
+    if is_numeric(block) and not (block.dtype.kind == "f" and np.isnan(block).any()):
+        return block
     found = nan_count(block)
     if found and not nan:
         raise ValueError(f'{found} of {n} outputs are NaN, or hold one (nan="token" makes NaN an output)')

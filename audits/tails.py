@@ -8,6 +8,8 @@ docs/notes/audit_betting.md.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,10 +24,11 @@ KINDS = ("upper", "lower", "both")
 UPPER, LOWER, BOTH = range(3)
 MEMORY = 1 << 15
 """The thresholds are quantiles of the first scores, about so many."""
-REFRESH = 1.25
-"""They are set anew whenever the scores have grown by this factor, until so many are kept."""
-SORTED = 2000
-"""More scores than this are compared with each threshold, which is then faster than sorting them."""
+REFRESH, LATER, FEW = 1.25, 1.6, 1 << 12
+"""They are set anew whenever the scores have grown by this factor, until so many are kept: often while the
+scores are few. Only of so few are those in the new tails counted again, to choose directions."""
+COMPARED = 2000
+"""More scores than this are compared with each threshold; fewer are looked up among the thresholds."""
 CLEARLY = 2.0
 """In standard deviations, by how much both sides must speak for one label to be believed."""
 
@@ -46,6 +49,7 @@ class TailCounts:
         self.counts: Ints = np.zeros((LEVELS.size, 3, 3), np.int64)
         self._oriented = oriented
         self._high = self._low = np.zeros(LEVELS.size)
+        self._edges = _edges(self._high, self._low)
         self.forget()
 
     def forget(self) -> None:
@@ -59,7 +63,7 @@ class TailCounts:
     def bet(self, scores: Floats, labels: Ints) -> None:
         """Add a block of fresh samples to the counts, under the thresholds fixed before."""
         if self._past:
-            inside = _inside(scores, labels, self._high, self._low)
+            inside = _inside(scores, labels, self._edges)
             self._inside += inside
             self.counts += tally(inside, self._flips, scores.size)
 
@@ -69,20 +73,20 @@ class TailCounts:
         if self._seen - scores.size < MEMORY:
             self._past.append((scores, labels))
             if self._seen >= self._next:
-                self._next = REFRESH * self._seen
+                self._next = (REFRESH if self._seen < FEW else LATER) * self._seen
                 self._set_thresholds()
         self._turn()
 
     def _set_thresholds(self) -> None:
         scores, labels = (np.concatenate(parts) for parts in zip(*self._past, strict=True))
+        placed = np.sort(scores)
         reach = np.maximum(np.rint(LEVELS * scores.size).astype(np.int64), 1) - 1
-        placed = np.partition(
-            scores, np.unique([reach, scores.size - 1 - reach, (scores.size - 1) // 2 + 0 * reach])
-        )
-        cut = _cut(scores, placed[(scores.size - 1) // 2])
-        self._high = np.maximum(placed[scores.size - 1 - reach], cut)
-        self._low = np.minimum(placed[reach], np.nextafter(cut, -np.inf))
-        self._inside = _inside(scores, labels, self._high, self._low)
+        cut = _cut(placed)
+        self._high = np.maximum(placed[::-1][reach], cut)
+        self._low = np.minimum(placed[reach], math.nextafter(cut, -math.inf))
+        self._edges = _edges(self._high, self._low)
+        if scores.size < FEW:
+            self._inside = _inside(scores, labels, self._edges)
 
     def _turn(self) -> None:
         """Choose the labels that the sides speak for, from all samples seen in their tails.
@@ -131,35 +135,45 @@ def tally(inside: Ints, flips: NDArray[np.bool_], size: int | Ints) -> Ints:
     return counts
 
 
-def _inside(scores: Floats, labels: Ints, high: Floats, low: Floats) -> Ints:
-    """How many of each label lie at or above ``high``, and how many of the others at or below ``low``.
+def _edges(high: Floats, low: Floats) -> Floats:
+    """All thresholds in ascending order: a score is at most ``low`` if it does not reach the number above."""
+    with np.errstate(over="ignore"):
+        return np.concatenate([np.nextafter(low[::-1], np.inf), high])
+
+
+def _inside(scores: Floats, labels: Ints, edges: Floats) -> Ints:
+    """How many of each label lie in the upper tails, and how many of the others in the lower ones.
 
     Others: those in no upper tail. So tails of different sides are disjoint at all pairs of levels.
 
     Returns:
         Array (2 sides, 2 labels, levels).
     """
-    edges = np.concatenate([high, np.nextafter(low, np.inf)])
-    parts = scores[labels == 0], scores[labels == 1]
-    at_least = np.stack([_at_least(part, edges) for part in parts])
-    above, not_below = at_least[:, : high.size], at_least[:, high.size :]
-    sizes = np.array([[part.size] for part in parts])
-    return np.stack([above, np.minimum(sizes - not_below, sizes - above[:, :1])])
+    reached = (_compared if scores.size > COMPARED else _looked_up)(scores, labels, edges)
+    sizes, below, above = reached[:, :1], reached[:, LEVELS.size : 0 : -1], reached[:, LEVELS.size + 1 :]
+    return np.stack([above, sizes - np.maximum(below, above[:, :1])])
 
 
-def _at_least(scores: Floats, edges: Floats) -> Ints:
-    """How many scores lie at or above each edge."""
-    if scores.size > SORTED:
-        return np.array([np.count_nonzero(scores >= edge) for edge in edges])
-    return np.asarray(scores.size - np.searchsorted(np.sort(scores), edges, "left"))
+def _looked_up(scores: Floats, labels: Ints, edges: Floats) -> Ints:
+    """How many scores of each label there are, and how many reach each edge: (2, 1 + edges)."""
+    cells = edges.searchsorted(scores, "right") + (edges.size + 1) * labels
+    counts = np.bincount(cells, minlength=2 * edges.size + 2).reshape(2, -1)
+    return np.asarray(counts[:, ::-1].cumsum(axis=1)[:, ::-1])
+
+
+def _compared(scores: Floats, labels: Ints, edges: Floats) -> Ints:
+    """As `_looked_up`; faster for many scores."""
+    parts = (scores[np.flatnonzero(labels == label)] for label in (0, 1))
+    return np.array([[part.size, *(np.count_nonzero(part >= edge) for edge in edges)] for part in parts])
 
 
 def _most(gaps: Floats) -> float:
     return float(gaps[np.abs(gaps).argmax()])
 
 
-def _cut(scores: Floats, median: float) -> float:
+def _cut(placed: Floats) -> float:
     """Where the sides meet: the values at or above it are closest to half of all. Ties may leave no half."""
-    larger = scores[scores > median]
-    above, at_least = larger.size / scores.size, np.count_nonzero(scores >= median) / scores.size
-    return float(larger.min()) if larger.size and abs(above - 0.5) < abs(at_least - 0.5) else float(median)
+    n = placed.size
+    median = placed[(n - 1) // 2]
+    at_least, above = n - placed.searchsorted(median, "left"), n - placed.searchsorted(median, "right")
+    return float(placed[n - above] if above and abs(2 * above - n) < abs(2 * at_least - n) else median)
