@@ -1,0 +1,197 @@
+"""Compiled optimistic learning is Algorithms 1 and 2, whatever noise it is handed."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from accountant.adjacency import Adjacency
+from accountant.rl.private_ucb_parameters import CentralCountsParameters
+from mechanisms import TabularMDP, river_swim
+from mechanisms.rl.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED, VarianceConstants
+from mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
+from mechanisms.rl.optimistic_constants import CONSISTENT, SPARSE, THEORY, TUNED, Constants, Projection
+from mechanisms.rl.optimistic_exact import ExactCounts
+from mechanisms.rl.privatizers import CountNoise, Levels
+
+
+class Drawn:
+    """A privatizer of small Gaussian noise, in blocks of 7 episodes; E1 = 2, E2 = 1."""
+
+    def __init__(self, S, A, H, K, pooled, scale=0.3):
+        self.parameters = ExactCounts(S, A, H, K, pooled)
+        self.scale = scale
+
+    def rows(self, rng):
+        p = self.parameters
+        shape = (p.episodes, 1 if p.pooled else p.horizon, p.states, p.actions)
+        arrays = [rng.normal(0, self.scale, extended) for extended in (shape, shape, (*shape, p.states))]
+        return [array.astype(np.float32) for array in arrays]
+
+    def noise(self, rng, block=7):
+        arrays = self.rows(rng)
+        for first in range(0, self.parameters.episodes, block):
+            yield CountNoise(first, *(array[first : first + block] for array in arrays))
+
+    def levels(self, delta):
+        return Levels(2.0, 1.5, 1.0)
+
+
+def random_mdp(seed, S=3, A=2, H=3):
+    rng = np.random.default_rng(seed)
+    return TabularMDP(rng.dirichlet(np.full(S, 0.6), (S, A)), rng.random((S, A)), H)
+
+
+def bonuses(constants, S, A, H, K, visits, h, policy):
+    """Beta of Algorithm 1 (policy) or 2, for the released N~, straight from Lemmas 3.1 and 4.1; h from 0."""
+    T, d = K * H, constants.delta
+    Lc = constants.width * np.sqrt(2 * np.log(4 * S * A * T / d))
+    Lp = constants.width * np.sqrt(4 * S * np.log(6 * S * A * T / d))
+    n = np.maximum(1, visits + constants.shift * 2.0)
+    steps = H - 1 - h if constants.remaining else H
+    errors = 3 * 2.0 + steps * (S * 1.0 + 2 * 2.0)
+    width = Lc + steps * (Lp if policy else Lc)
+    return n, width / np.sqrt(n) + constants.error * errors / n
+
+
+def plain(environment, drawn, constants, rng, policy):
+    """Algorithms 1 and 2 in numpy, all counts summed anew in every episode; returns trajectories, values."""
+    p = drawn.parameters
+    S, A, H, K = p.states, p.actions, p.horizon, p.episodes
+    draws, noises = rng.spawn(2)
+    zN, zC, zP = drawn.rows(noises)
+    episodes, values = [], []
+    pi = np.full((H, S, A), 1 / A)
+    eta = constants.learning_rate * np.sqrt(2 * np.log(A) / (H**2 * K))
+    for k in range(K):
+        N, C, P = (np.zeros(z.shape[1:]) for z in (zN, zC, zP))
+        for episode in episodes:
+            for h, (s, a, c, t) in enumerate(episode):
+                g = 0 if p.pooled else h
+                N[g, s, a] += 1
+                C[g, s, a] += c
+                P[g, s, a, t] += 1
+        if k > 0:
+            N, C, P = N + zN[k], C + zC[k], P + zP[k]
+        Q, V = np.zeros((H, S, A)), np.zeros((H + 1, S))
+        for h in reversed(range(H)):
+            g = 0 if p.pooled else h
+            n, beta = bonuses(constants, S, A, H, K, N[g], h, policy)
+            q = C[g] / n
+            for t in range(S):
+                q = q + P[g, :, :, t] / n * V[h + 1, t]
+            Q[h] = np.minimum(H - h, np.maximum(0, q - beta))
+            V[h] = (Q[h] * pi[h]).sum(axis=1) if policy else Q[h].min(axis=1)
+        chances = pi.copy() if policy else np.eye(A)[Q.argmin(axis=2)]
+        values.append(environment.policy_values(chances)[0, environment.start])
+        s, episode = environment.start, []
+        for h in range(H):
+            a = int(np.searchsorted(np.cumsum(chances[h, s])[:-1], draws.random(), "right")) if policy else 0
+            a = a if policy else int(chances[h, s].argmax())
+            u, possible = draws.random(), np.flatnonzero(environment.transitions[s, a])
+            sums = environment.transitions[s, a, possible].cumsum()
+            t = int(possible[min(np.searchsorted(sums, u, "right"), len(possible) - 1)])
+            episode.append((s, a, 1 - environment.rewards[s, a], t))
+            s = t
+        episodes.append(episode)
+        pi = pi * np.exp(-eta * Q)
+        pi /= pi.sum(axis=2, keepdims=True)
+    return episodes, np.array(values)
+
+
+SMALL = Constants(width=0.05, error=0.02, shift=0.5, learning_rate=5.0)
+
+
+@pytest.mark.parametrize("constants", [THEORY, SMALL, TUNED], ids=["theory", "small", "tuned"])
+@pytest.mark.parametrize("pooled", [False, True])
+@pytest.mark.parametrize("learner", [PrivateUCBVI, PrivateUCBPO])
+def test_a_run_is_the_algorithm_fed_with_the_same_noise_and_draws(learner, pooled, constants):
+    environment = random_mdp(3)
+    drawn = Drawn(3, 2, 3, 60, pooled)
+    run = learner(drawn, constants).run(environment, np.random.default_rng(11), keep=True)
+    slow, values = plain(environment, drawn, constants, np.random.default_rng(11), learner is PrivateUCBPO)
+    assert run.states[:, :-1].tolist() == [[step[0] for step in episode] for episode in slow]
+    assert run.actions.tolist() == [[step[1] for step in episode] for episode in slow]
+    best = environment.optimal_values()[0, environment.start]
+    np.testing.assert_allclose(run.regrets, best - values, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("learner", [PrivateUCBVI, PrivateUCBPO])
+def test_exact_counts_are_noise_of_zero(learner):
+    environment = random_mdp(5)
+    for pooled in (False, True):
+        silent = Drawn(3, 2, 3, 80, pooled, scale=0.0)
+        constants = Constants(width=0.05, error=0.0, shift=0.0)
+        runs = [
+            learner(counts, constants).run(environment, np.random.default_rng(2), keep=True)
+            for counts in (silent, silent.parameters)
+        ]
+        assert runs[0].states.tobytes() == runs[1].states.tobytes()
+        assert runs[0].regrets.tobytes() == runs[1].regrets.tobytes()
+
+
+@pytest.mark.parametrize("projection", list(Projection))
+def test_without_noise_the_projections_change_nothing_but_the_margin(projection):
+    environment = random_mdp(6)
+    plainly = Constants(width=0.05, error=0.0, shift=0.0)
+    projected = Constants(width=0.05, error=0.0, shift=0.0, projection=projection)
+    exact = ExactCounts(3, 2, 3, 200)
+    runs = [
+        PrivateUCBVI(exact, c).run(environment, np.random.default_rng(1), keep=True)
+        for c in (plainly, projected)
+    ]
+    assert runs[0].states.tobytes() == runs[1].states.tobytes()
+
+
+def test_everything_learns_on_exact_counts_and_the_theory_s_constants_explore():
+    swim, rng = river_swim(), np.random.default_rng
+    exact = ExactCounts(6, 2, 20, 3000, pooled=True)
+    never = swim.optimal_values()[0, 0] * 3000
+    for learner, constants in (
+        (PrivateUCBVI, TUNED),
+        (PrivateUCBVI, CONSISTENT),
+        (PrivateUCBVI, SPARSE),
+        (PrivateUCBPO, TUNED),
+        (DPUCBVI, QIAO_WANG_TUNED),
+    ):
+        assert learner(exact, constants).run(swim, rng(0)).total_regret < 0.1 * never
+    for learner, constants in ((PrivateUCBVI, THEORY), (DPUCBVI, VarianceConstants())):
+        assert learner(exact, constants).run(swim, rng(0)).total_regret > 0.5 * never
+
+
+def test_equal_seeds_give_equal_bytes_whatever_the_number_of_workers():
+    drawn, environment = Drawn(3, 2, 3, 50, False), random_mdp(1)
+    learner = PrivateUCBVI(drawn, SMALL)
+    alone = learner.run_many(environment, 4, 4, keep=True)
+    with ThreadPoolExecutor(3) as pool:
+        together = learner.run_many(environment, 4, 4, pool, keep=True)
+    for one, other in zip(alone, together, strict=True):
+        assert one.regrets.tobytes() == other.regrets.tobytes()
+        assert one.states.tobytes() == other.states.tobytes()
+    assert len({run.states.tobytes() for run in alone}) == 4
+
+
+def test_it_runs_with_the_paper_s_privatizer():
+    from mechanisms.rl.privatizers_paper import CentralPrivatizer
+
+    counts = CentralPrivatizer(CentralCountsParameters(6, 2, 20, 300, printed_epsilon=1.0))
+    regrets = PrivateUCBVI(counts).run(river_swim(), np.random.default_rng(0)).regrets
+    assert regrets.shape == (300,)
+    assert (regrets >= -1e-12).all()
+
+
+def test_bad_input_is_refused_by_name():
+    exact = ExactCounts(3, 2, 3, 10)
+    with pytest.raises(ValueError, match=r"states \(6\) must be as in the privatizer's parameters, 3"):
+        PrivateUCBVI(exact).run(river_swim(), np.random.default_rng(0))
+    for fields, message in (
+        ({"delta": 0.0}, r"delta \(0.0\)"),
+        ({"width": -1.0}, r"width \(-1.0\)"),
+        ({"error": np.inf}, r"error \(inf\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Constants(**fields)
+    with pytest.raises(ValueError, match=r"beta \(2\)"):
+        VarianceConstants(beta=2)
+    with pytest.raises(ValueError, match="private under none"):
+        exact.guarantee(Adjacency.REPLACE)
