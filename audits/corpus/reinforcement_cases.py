@@ -19,11 +19,14 @@ from audits.corpus.case import Case
 from audits.corpus.laplace_cases import stated
 from audits.evidence import Verdict
 from audits.pairs import Pair
+from audits.scores import Projection
 
 __all__ = ["CASES"]
 
 PASS, FAIL = Verdict.CONSISTENT, Verdict.VIOLATION
 EPISODES, LEVELS, HORIZON, MOVED = 64, 7, 20, 2
+SHORT = 2
+"""A stream of two episodes: a leaf lies in two nodes, and floor(ln 2) + 1 is 1."""
 CLAIM = PureDP(1)
 
 
@@ -33,9 +36,9 @@ def _one_user_replaced(first: Any, second: Any) -> None:
         raise ValueError(f"users {changed[:5].tolist()} differ; only one may")
 
 
-def _streams() -> Pair:
+def _streams(episodes: int) -> Pair:
     """User 1, whose leaf lies in a node of every level, visits one cell or the other."""
-    first, second = np.zeros((2, EPISODES, MOVED), np.int64)
+    first, second = np.zeros((2, episodes, MOVED), np.int64)
     first[:, 0] = second[:, 0] = 1
     second[0] = [0, 1]
     return Pair(first, second, Adjacency.REPLACE, "user 1 visits cell 1 or cell 2", _one_user_replaced)
@@ -45,25 +48,29 @@ def _any_two(_first: Any, _second: Any) -> None:
     """Local privacy: any two trajectories are neighbours."""
 
 
-STREAMS = _streams()
+STREAMS = _streams(EPISODES)
+AVERAGE = Projection(tuple(np.repeat([-1.0, 1.0], EPISODES) / EPISODES))
+"""The attack on fresh noise: the mean release of one counter less that of the other."""
 VISITS = Pair(
     np.array([HORIZON, 0]), np.array([0, HORIZON]), "any two users", "all steps in one cell", _any_two
 )
 ENDED = Pair(np.array([1, 1]), np.array([1, 0]), "any two users", "a visit that goes on or ends", _any_two)
 
 
-def _tree_truth(scale: float) -> Bound:
-    return stated(MOVED * pure_epsilon(LaplaceTreeParameters(EPISODES, scale), Adjacency.ADD_REMOVE))
-
-
-def _case(name: str, sampler: Any, pair: Pair, expected: Verdict, truth: Any, reason: str) -> Case:
-    options: dict[str, Any] = {"pair": pair, "claim": CLAIM, "expected": expected, "budget": 20_000}
+def _case(
+    name: str, sampler: Any, pair: Pair, expected: Verdict, truth: Any, reason: str, **more: Any
+) -> Case:
+    options = {"pair": pair, "claim": CLAIM, "expected": expected, "budget": 20_000, **more}
     return Case(name=f"counts, {name}", mechanism=sampler, truth=truth, reason=reason, **options)
 
 
-def _tree(name: str, scale: float, expected: Verdict, reason: str) -> Case:
+def _tree(name: str, episodes: int, scale: float, expected: Verdict, reason: str, **more: Any) -> Case:
+    def truth() -> Bound:
+        tree = LaplaceTreeParameters(episodes, scale)
+        return stated(MOVED * pure_epsilon(tree, Adjacency.ADD_REMOVE))
+
     sampler = partial(private_counts.central, scale=scale)
-    return _case(name, sampler, STREAMS, expected, partial(_tree_truth, scale), reason)
+    return _case(name, sampler, _streams(episodes), expected, truth, reason, **more)
 
 
 def _local(name: str, scale: float, expected: Verdict, reason: str) -> Case:
@@ -72,13 +79,15 @@ def _local(name: str, scale: float, expected: Verdict, reason: str) -> Case:
 
 
 CASES: tuple[Case, ...] = (
-    _tree("tree", float(MOVED * LEVELS), PASS, "two counters, seven levels"),
-    _tree("tree, noise for one node", 1.0, FAIL, "scale 1/epsilon on each of a user's fourteen nodes"),
+    _tree("tree", EPISODES, float(MOVED * LEVELS), PASS, "two counters, seven levels"),
+    _tree("tree, noise for one node", EPISODES, 1.0, FAIL, "scale 1/epsilon on fourteen nodes"),
     _tree(
         "tree, depth by the natural logarithm",
-        float(MOVED * private_counts.short_levels(EPISODES)),
+        SHORT,
+        float(MOVED * private_counts.short_levels(SHORT)),
         FAIL,
-        "floor(ln 64) + 1 = 5 levels counted, seven there",
+        "floor(ln 2) + 1 = 1 level counted, two there",
+        budget=200_000,
     ),
     _case(
         "fresh noise every episode",
@@ -87,6 +96,7 @@ CASES: tuple[Case, ...] = (
         FAIL,
         partial(stated, f"{EPISODES}/{LEVELS}"),
         "the same running count released 64 times",
+        scores=(AVERAGE,),
     ),
     _local("local", 2.0 * HORIZON, PASS, "a trajectory moves 2H visits"),
     _local("local, scale 1/epsilon", 1.0, FAIL, "as if a trajectory were one visit"),

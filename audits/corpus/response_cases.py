@@ -18,6 +18,7 @@ from audits.corpus.case import Case
 from audits.corpus.truths import Law, largest_ratio
 from audits.evidence import Verdict
 from audits.pairs import Pair
+from audits.scores import Atoms, logistic
 
 __all__ = ["CASES", "randomised_response", "rappor"]
 
@@ -80,7 +81,7 @@ def _response(epsilon: str, expected: Verdict, **options: Any) -> Case:
     )
 
 
-def _rappor(claim: str, expected: Verdict, reason: str) -> Case:
+def _rappor(claim: str, expected: Verdict, reason: str, **options: Any) -> Case:
     return Case(
         name=f"RAPPOR, claimed {claim}",
         mechanism=rappor,
@@ -89,6 +90,7 @@ def _rappor(claim: str, expected: Verdict, reason: str) -> Case:
         expected=expected,
         truth=_rappor_truth,
         reason=reason,
+        **options,
     )
 
 
@@ -97,5 +99,5 @@ CASES: tuple[Case, ...] = (
     _response("1.05", FAIL, budget=400_000),
     _response("1.5", FAIL),
     _rappor("0.4", PASS, "the bound for eight differing bits; these two values differ in six"),
-    _rappor("0.2", FAIL, "six differing bits at 0.05 each"),
+    _rappor("0.2", FAIL, "six differing bits at 0.05 each", budget=2_000_000, scores=(logistic(), Atoms())),
 )
