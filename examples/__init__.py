@@ -1,1 +1,1 @@
-"""Claims to try the command line on, and what they speak of; a package, since others install one of this name."""
+"""Claims to try the command line on; a package, because others install one of this name."""

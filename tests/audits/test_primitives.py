@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -232,9 +233,8 @@ def test_choices_have_their_chances():
     ],
 )
 def test_data_of_another_form_are_refused(name, data, says):
-    with pytest.raises(ValueError) as refused:
+    with pytest.raises(ValueError, match=re.escape(says)):
         Primitive(name, parameters_of(name)).sample(data, 1, np.random.default_rng(0))
-    assert says in str(refused.value)
 
 
 def test_printed_sums_give_away_who_holds_nothing():

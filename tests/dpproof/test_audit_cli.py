@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
-from audits.corpus.rlsvi import CASES
+from dpproof import auditing, corpus
+from dpproof.claim_file import claim_from, entry_of, read_claims
+
+ROOT = Path(__file__).resolve().parents[2]
 
 KEYS = {"claim", "verdict", "epsilon_lower", "delta", "confidence", "samples", "would_have_seen", "witness"}
 SIZES = ["--states", 1, "--actions", 1, "--horizon", 1, "--episodes", 2]
@@ -43,26 +48,191 @@ def test_what_could_not_be_seen_is_inf(run):
     assert (found["verdict"], found["would_have_seen"]) == ("inconclusive", "inf")
 
 
-def test_the_corpus_gets_its_verdicts_and_its_witnesses_replay(run, tmp_path):
-    ran = run("audit", "corpus", "--budget", 30_000, "--witnesses", tmp_path / "found", "--json")
+RESPONSES = ["audit", "corpus", "--only", "Randomised response, 1"]
+
+
+def test_cases_of_the_corpus_get_their_verdicts_and_their_witnesses_replay(run, tmp_path):
+    ran = run(*RESPONSES, "--workers", 1, "--witnesses", tmp_path / "found", "--json")
     assert (ran.code, ran.err) == (0, "")
-    verdicts = {found["claim"]: found["verdict"] for found in ran.json["audits"]}
-    assert verdicts == {case.name: case.expected.value for case in CASES}
+    assert len(ran.json["audits"]) == 3
+    for found in ran.json["audits"]:
+        assert found.keys() >= KEYS
+        assert found["verdict"] == found["expected"] == found["found"]
+    first = {found["claim"]: found["witness"] for found in ran.json["audits"]}
     written = sorted((tmp_path / "found").iterdir())
-    assert len(written) == list(verdicts.values()).count("violation") == 3
-    first = {found["claim"]: found for found in ran.json["audits"]}
-    for path in written:
-        again = run("audit", "--replay", path, "--json")
-        (found,) = again.json["audits"]
-        assert again.code == 1
-        assert found == first[found["claim"]]
+    assert len(written) == 2
+    again = run("audit", "--replay", written[-1], "--json")
+    (found,) = again.json["audits"]
+    assert again.code == 1
+    assert found["witness"] == first[found["claim"]]
+
+
+def test_processes_find_the_same_as_this_one(run):
+    few = [*RESPONSES, "--budget", 3000, "--json"]
+    assert run(*few, "--workers", 2).out == run(*few, "--workers", 1).out
+    few = ["audit", "laplace", "--scale", 1, "--budget", 300, "--json"]
+    assert run(*few, "--workers", 2).out == run(*few).out
+
+
+def test_a_case_that_must_raise_is_found_when_it_does(run):
+    ran = run("audit", "corpus", "--only", "NaN at times", "--workers", 1, "--json")
+    (found,) = ran.json["audits"]
+    assert (ran.code, found["verdict"], found["found"]) == (0, None, "MechanismError")
+    assert found.keys() >= KEYS
+    assert "NaN" in found["error"]
 
 
 def test_a_corpus_that_misses_a_verdict_is_an_error(run):
-    ran = run("audit", "corpus", "--budget", 10, "--json")
+    ran = run("audit", "corpus", "--only", "response, 1.5", "--budget", 10, "--json", "--workers", 1)
     assert ran.code == 1
-    assert "dpproof: rlsvi variance quarter: expected violation" in ran.err
+    assert "dpproof: randomised response, 1.5 claimed as 1: expected violation, found incon" in ran.err
     assert {found["samples"] for found in ran.json["audits"]} == {10}
+
+
+def test_a_case_without_its_package_is_skipped_visibly(run, monkeypatch):
+    known = corpus.importlib.util.find_spec
+    monkeypatch.setattr(
+        corpus.importlib.util, "find_spec", lambda name: None if name == "opendp" else known(name)
+    )
+    arguments = ["audit", "corpus", "--only", "OpenDP", "--workers", 1]
+    ran = run(*arguments)
+    assert ran.code == 0
+    assert "the package opendp is not installed" in ran.out
+    assert "0 as expected, 0 not, 1 skipped" in ran.out
+    assert run(*arguments, "--json").json["audits"][0]["found"] == "skipped"
+
+
+def test_an_interrupted_corpus_keeps_what_is_finished(run, tmp_path, monkeypatch):
+    audited, real = [], corpus._outcome
+
+    def once(case, options):
+        audited.append(case)
+        if len(audited) > 2:
+            raise KeyboardInterrupt
+        return real(case, options)
+
+    monkeypatch.setattr(corpus, "_outcome", once)
+    few = ["--workers", 1, "--budget", 3000, "--witnesses", tmp_path / "found", "--json"]
+    ran = run("audit", "corpus", "--only", "counts, local", *few)
+    assert ran.code == 3
+    assert "interrupted after 2 of 4 cases" in ran.err
+    assert [found["verdict"] for found in ran.json["audits"]] == ["consistent", "violation"]
+    assert len(list((tmp_path / "found").iterdir())) == 1
+
+
+def test_a_primitive_is_audited_against_its_own_guarantee(run, tmp_path):
+    arguments = ["audit", "geometric", "--scale", 0.5, "--budget", 3000, "--json"]
+    (found,) = run(*arguments).json["audits"]
+    assert (found["claim"], found["claimed_epsilon"], found["delta"]) == ("geometric", 2.0, 0.0)
+    assert 1 < found["epsilon_lower"] <= 2
+    path = tmp_path / "witness.json"
+    path.write_text(json.dumps(found["witness"]), encoding="utf-8")
+    again = run("audit", "--replay", path, "--json")
+    assert (again.code, again.json["audits"][0]) == (0, found)
+
+
+PROGRAM = """
+import json, random, sys
+request = json.loads(sys.stdin.readline())
+rng = random.Random(request["seed"])
+for _ in range(request["n"]):
+    print(json.dumps(request["data"] if rng.random() < float(sys.argv[1]) else rng.random() < 0.5))
+"""
+
+
+@pytest.fixture
+def survey(tmp_path, user_module):
+    """A claim file on a program that answers truthfully with this chance, and the rest of its entry."""
+
+    def _write(chance, more=""):
+        (tmp_path / "survey.py").write_text(PROGRAM, encoding="utf-8")
+        words = json.dumps([sys.executable, "-S", "-E", str(tmp_path / "survey.py"), str(chance)])
+        path = tmp_path / "survey.toml"
+        path.write_text(
+            f'[[claim]]\nname = "survey"\ncommand = {words}\nneighbours = "{user_module}:answers"\n'
+            f'adjacency = "replace"\nepsilon = 1.0\n{more}',
+            encoding="utf-8",
+        )
+        return path
+
+    return _write
+
+
+def test_a_program_is_audited_and_its_witness_replays(run, survey, tmp_path):
+    path = survey(0.99, "audit = { budget = 60 }\n")
+    ran = run("audit", path, "--json", "--witnesses", tmp_path / "found")
+    assert (ran.code, ran.json["audits"][0]["verdict"]) == (1, "violation")
+    again = run("audit", "--replay", tmp_path / "found" / "survey.json", "--json")
+    assert (again.code, again.json["audits"]) == (1, ran.json["audits"])
+
+
+def test_a_claim_on_a_program_is_written_as_it_is_read(survey):
+    (claim,) = read_claims(survey(0.5, "audit = { failures = 'token', timeout = 5 }\n"))
+    assert claim.command[-1] == "0.5"
+    assert claim.outside
+    assert claim_from(entry_of(claim), "here") == claim
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ("mechanism = 'laplace'\n", "command must be left out beside a mechanism"),
+        ("audit = 3\n", "audit (3) must be a table"),
+        ("audit = { frobs = 1 }\n", "audit: key ('frobs') must be one of: budget"),
+        ("audit = { budget = 0 }\n", "audit: budget (0) must be an integer at least 1"),
+        ("audit = { seeded = 1 }\n", "audit: seeded (1) must be true or false"),
+        ("audit = { nan = 'maybe' }\n", "audit: nan ('maybe') must be one of: error, token"),
+        ("parameters = { a = 1 }\n", "parameters (a) must be left out"),
+    ],
+)
+def test_a_bad_claim_on_a_program_is_refused(refused, survey, more, says):
+    path = survey(0.5)
+    path.write_text(path.read_text(encoding="utf-8") + more, encoding="utf-8")
+    assert says in refused("audit", path)
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("[]", "command ([]) must be a list of texts"),
+        ("'run'", "command ('run') must be a list of texts"),
+        ("[1]", "command (1) must be text"),
+        ("['./nowhere', 'x']", "command ('./nowhere') must be a program that can be started"),
+    ],
+)
+def test_a_command_that_is_none_is_refused(refused, tmp_path, user_module, command, says):
+    path = tmp_path / "claims.toml"
+    path.write_text(
+        f"[[claim]]\nname = 'a'\ncommand = {command}\nadjacency = 'replace'\nepsilon = 1.0\n"
+        f"neighbours = '{user_module}:pairs'\n",
+        encoding="utf-8",
+    )
+    assert says in refused("audit", path)
+
+
+def test_the_examples_can_be_audited(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    monkeypatch.chdir(ROOT)
+    claims = read_claims(ROOT / "examples" / "audit.toml", auditing.check_auditable)
+    assert len(claims) > 5
+
+
+@pytest.mark.slow
+def test_the_examples_come_out_as_their_names_say(run, monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT)
+    monkeypatch.chdir(ROOT)
+    ran = run("audit", "examples/audit.toml", "--witnesses", tmp_path, "--json")
+    assert ran.code == 1
+    broken = {found["claim"] for found in ran.json["audits"] if found["verdict"] == "violation"}
+    assert broken == {
+        "four answers for the price of one",
+        "hasty counter",
+        "wards, with refusals",
+        "survey, too truthful",
+    }
+    written = sorted(tmp_path.iterdir())
+    assert len(written) == len(broken)
+    assert run("audit", "--replay", written[0]).code == 1
 
 
 @pytest.fixture
@@ -110,7 +280,7 @@ DAMAGE = [
     (lambda w: _within(w, noise_rule="LOUD"), "'LOUD'"),
     (lambda w: _within(w, audit="ucb"), "audit ('ucb') must be one of"),
     (lambda w: _within(w, budget="3000"), "budget ('3000') must be of type int"),
-    (lambda w: _within(w, audit=["rlsvi"]), "audit (['rlsvi']) must be one of: rlsvi, claim"),
+    (lambda w: _within(w, audit=["rlsvi"]), "audit (['rlsvi']) must be one of: rlsvi, claim, corpus"),
     (lambda w: {**w, "seed": "0"}, "seed ('0') must be of type int"),
     (lambda w: {**w, "seed": True}, "seed (True) must be of type int"),
     (lambda w: {**w, "alpha": float("nan")}, "alpha (nan) must be in [1e-300, 1)"),
@@ -145,13 +315,13 @@ def test_a_users_callable_is_audited(run, user_module, function, verdict, code):
 @pytest.mark.parametrize(
     ("function", "neighbours", "says"),
     [
-        ("good", "three", "must return two inputs: too many values"),
-        ("good", "failing_pairs", "must return two inputs: no data today"),
+        ("good", "three", "must return two inputs, or pairs; it gave 3"),
+        ("good", "failing_pairs", "must return two inputs, or pairs: no data today"),
         ("failing", "pairs", "raised RuntimeError (out of order)"),
         ("not_a_number", "pairs", "outputs are NaN"),
         ("nosuch", "pairs", "nosuch') cannot be loaded"),
-        ("", "pairs", ":') cannot be loaded"),
-        ("np", "pairs", ":np') must be callable"),
+        ("", "pairs", ":') must be written package.module:name"),
+        ("np", "pairs", ":np') must be that of a callable"),
     ],
 )
 def test_a_callable_that_cannot_be_audited_is_refused(refused, user_module, function, neighbours, says):
@@ -163,7 +333,7 @@ def test_a_module_that_fails_to_load_is_refused(refused, tmp_path, monkeypatch):
     (tmp_path / "unfinished_module.py").write_text("def (", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     target = "unfinished_module:run"
-    assert f"callable ({target!r}) cannot be loaded" in refused(
+    assert f"name ({target!r}) cannot be loaded" in refused(
         "audit", target, *CALLABLE, "--neighbours", target
     )
 
@@ -200,6 +370,16 @@ SIZED = ["audit", "rlsvi", "--adjacency", "rewards-only"]
         (["audit", "rlsvi", *SIZES, "--adjacency", "users"], "adjacency ('users') must be one of"),
         (["audit", "rlsvi", *SIZES, "--adjacency", "replace"], "no guarantee of rlsvi is proved"),
         (["audit", "rlsvi", *SIZES, "--clip", 1, "--adjacency", "replace"], "no audit of rlsvi makes such"),
+        (["audit", "corpus", "--only", "no such case"], "only ('no such case') must be part of the name"),
+        (["audit", "corpus", "--workers", 0], "workers (0) must be an integer at least 1"),
+        (["audit", "corpus", "--alpha", 1], "alpha (1.0) must be a number in [1e-300, 1)"),
+        (["audit", "laplace", "--scale", 1, "--only", "a"], "only ('a') must be left out"),
+        (
+            ["audit", "laplace", "--scale", 1, "--workers", 2, "--cluster", "a"],
+            "workers (2) must be left out",
+        ),
+        (["audit", "laplace", "--scale", 1, "--compositions", 0], "compositions (0) must be above 0"),
+        (["audit", "laplace", "--scale", 1, "--sensitivity", 0], "sensitivity (0) must be above 0"),
         (["audit", "corpus", "--seed", -1], "seed (-1) must be an integer at least 0"),
         (["audit", "corpus", "--delta", 0.1], "delta (0.1) must be left out for the corpus"),
         (["audit", "corpus", "--frobs"], "option ('--frobs') must be left out for the corpus"),
