@@ -43,7 +43,7 @@ def page(
         f"{size.episodes} episodes, {size.seeds} seeds (root seed {seed}). Regret is exact: the policy of "
         f"every episode is evaluated in the true model. Never learning costs {never:.0f}. A guarantee is "
         "about one user (an episode) replaced; *certified* is the epsilon that the noise really gives, at "
-        f"delta 0 for Laplace and {DELTA} for Gaussian noise. Mean and standard deviation of the total regret.",
+        f"delta 0 for Laplace and {DELTA} for Gaussian noise. Regret: mean and deviation of the total.",
         "",
     ]
     for group, text in _WHAT.items():

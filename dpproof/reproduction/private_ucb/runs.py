@@ -80,14 +80,19 @@ def _run_group(
 ) -> dict[str, NDArray[np.float64]]:
     """One run of every arm, over one set of draws."""
     unit = arms[0].privatizer
-    drawn = unit.noise(np.random.default_rng(child))
+    drawn = unit.noise(_generator(child))
     blocks = [CountNoise(first, *(np.array(family) for family in rest)) for first, *rest in drawn]
     curves = {}
     for arm in arms:
         shared = SharedNoise(arm.privatizer, blocks, _scale(arm.privatizer) / _scale(unit))
-        regrets = arm.learner(shared).run(environment, np.random.default_rng(child)).regrets
+        regrets = arm.learner(shared).run(environment, _generator(child)).regrets
         curves[arm.name] = regrets.cumsum()[points(len(regrets)) - 1]
     return curves
+
+
+def _generator(child: np.random.SeedSequence) -> np.random.Generator:
+    """A generator from a copy of the seed: a learner spawns from it, and a seed remembers its children."""
+    return np.random.default_rng(np.random.SeedSequence(child.entropy, spawn_key=child.spawn_key))
 
 
 def points(episodes: int) -> NDArray[np.int64]:

@@ -1,0 +1,139 @@
+"""How long a run of PRIVATE-UCB takes on RiverSwim, and how long the paper's published code takes for one.
+
+    python -m benchmarks.private_ucb_speed
+
+All times are CPU seconds of one process, noise included. Compiling is timed by itself, in a fresh process
+with an empty cache. With the environment variable PRIVATE_TABULAR_RL set to a checkout of
+github.com/XingyuZhou989/PrivateTabularRL, its agents are timed in the same run, between ours, for fewer
+episodes: without privacy and under JDP its time is linear in the episodes. Under LDP it sums all noise so far
+in every episode, so that the linear scaling is a lower bound.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from mechanisms import river_swim
+from mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
+from mechanisms.rl.optimistic_constants import TUNED
+from mechanisms.rl.optimistic_exact import ExactCounts
+from mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+
+__all__ = ["main", "rows"]
+
+STATES, ACTIONS, HORIZON, EPISODES = 6, 2, 20, 20_000
+REPEATS = 5
+PEER_EPISODES = 300
+
+_FIRST_CALL = (
+    "from benchmarks.private_ucb_speed import run_seconds; print(run_seconds('VI', 'none', True, 2, 0))"
+)
+_TARGETS = {
+    ("none", True): 500,
+    ("JDP", True): 100,
+    ("LDP", True): 100,
+    ("JDP", False): 10,
+    ("LDP", False): 10,
+}
+_AGENTS = {"none": "", "JDP": "_JDP", "LDP": "_LDP"}
+_LEARNERS: dict[str, Any] = {"VI": PrivateUCBVI, "PO": PrivateUCBPO}
+
+
+def counts(privacy: str, pooled: bool, episodes: int) -> Any:
+    """The privatizer of one kind of run: none, JDP or LDP."""
+    sizes = (STATES, ACTIONS, HORIZON, episodes)
+    if privacy == "JDP":
+        return CentralPrivatizer(CentralCountsParameters(*sizes, printed_epsilon=1.0, pooled=pooled))
+    if privacy == "LDP":
+        return LocalPrivatizer(LocalCountsParameters(*sizes, printed_epsilon=1.0, pooled=pooled))
+    return ExactCounts(*sizes, pooled)
+
+
+def run_seconds(algorithm: str, privacy: str, pooled: bool, episodes: int, seed: int) -> float:
+    """CPU seconds of one run, its noise drawn and exact regret computed in every episode."""
+    learner = _LEARNERS[algorithm](counts(privacy, pooled, episodes), TUNED)
+    swim = river_swim(STATES, HORIZON)
+    return _seconds(lambda: learner.run(swim, np.random.default_rng(seed)))
+
+
+def compile_seconds() -> float:
+    """CPU seconds that a run's first call takes where nothing has been compiled before."""
+    root = str(Path(__file__).resolve().parent.parent)
+    with tempfile.TemporaryDirectory() as empty:
+        environment = os.environ | {"NUMBA_CACHE_DIR": empty, "PYTHONPATH": root}
+        command = [sys.executable, "-c", _FIRST_CALL]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def peer_seconds(checkout: Path, agent: str, episodes: int) -> float:
+    """CPU seconds of that many episodes of one of the published agents."""
+    sys.path.insert(0, str(checkout / "src"))
+    try:
+        swim = importlib.import_module("environment").make_riverSwim()
+        kind = getattr(importlib.import_module("agent"), agent)
+        run = importlib.import_module("experiment").run_experiment
+    finally:
+        sys.path.pop(0)
+    made = kind(swim.nState, swim.nAction, swim.epLen, episodes, privEps=1.0)
+    with contextlib.redirect_stdout(io.StringIO()):
+        return _seconds(lambda: run(made, swim, episodes))
+
+
+def rows() -> list[dict[str, Any]]:
+    """One row per measurement: its name, the seconds, and how they were come by."""
+    checkout = os.environ.get("PRIVATE_TABULAR_RL")
+    table = [
+        {"name": "PRIVATE-UCB compiling", "seconds": compile_seconds(), "note": "first call, empty cache"}
+    ]
+    for algorithm in _LEARNERS:
+        for privacy, suffix in _AGENTS.items():
+            theirs = None
+            if checkout:
+                agent = f"UCB{algorithm}{suffix}"
+                timed = [peer_seconds(Path(checkout), agent, PEER_EPISODES) for _ in range(3)]
+                theirs = statistics.median(timed) * EPISODES / PEER_EPISODES
+                note = f"{PEER_EPISODES} episodes, median of 3, scaled"
+                table.append({"name": f"PrivateTabularRL {agent}", "seconds": theirs, "note": note})
+            table += [_row(algorithm, privacy, pooled, theirs) for pooled in (True, False)]
+    return table
+
+
+def _row(algorithm: str, privacy: str, pooled: bool, theirs: float | None) -> dict[str, Any]:
+    run_seconds(algorithm, privacy, pooled, 2 * HORIZON, 0)
+    ours = statistics.median(run_seconds(algorithm, privacy, pooled, EPISODES, i) for i in range(REPEATS))
+    target = _TARGETS.get((privacy, pooled))
+    notes = ["pooled" if pooled else "per step", f"median of {REPEATS}"]
+    if theirs is not None:
+        notes.append(f"ratio {theirs / ours:.0f}" + (f", target {target}" if target else ""))
+    return {"name": f"PRIVATE-UCB-{algorithm} {privacy}", "seconds": ours, "note": "; ".join(notes)}
+
+
+def main() -> None:
+    """Print the rows."""
+    for row in rows():
+        print(f"{row['name']:<30} {row['seconds']:>9.3f} s   {row['note']}")
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    begin = time.process_time()
+    work()
+    return time.process_time() - begin
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""``dpproof reproduce``: a small figure has every arm, and says only what its tables say."""
+
+import csv
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from dpproof.cli import app
+from dpproof.reproduction.experiments import EXPERIMENTS
+from dpproof.reproduction.private_ucb import figure
+from dpproof.reproduction.private_ucb.arms import Group, Size, arms
+from dpproof.reproduction.private_ucb.tables import paying
+
+TINY = Size(episodes=400, seeds=2, epsilons=(1.0, 1e6))
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("figure")
+    return folder, figure.run(folder, True, 3, TINY)
+
+
+def test_all_arms_are_run_and_written(found):
+    folder, answer = found
+    chosen = list(arms(TINY))
+    assert len({arm.name for arm in chosen}) == len(chosen) == len(answer["rows"])
+    with (folder / "private_ucb" / "regret.csv").open(encoding="utf-8") as stream:
+        table = list(csv.DictReader(stream))
+    assert [float(row["regret"]) for row in table] == [row["regret"] for row in answer["rows"]]
+    page = (folder / "private_ucb.md").read_text(encoding="utf-8")
+    for group in Group:
+        assert f"## {group.value[0].upper()}{group.value[1:]}" in page
+    for svg in ("code", "printed", "honest", "pooled", "best"):
+        assert (folder / "private_ucb" / f"{svg}.svg").stat().st_size > 1000
+        assert f"private_ucb/{svg}.svg" in page
+
+
+def test_honest_arms_are_certified_and_printed_ones_are_not(found):
+    _, answer = found
+    for row in answer["rows"]:
+        if row["epsilon"] is None:
+            assert row["certified_epsilon"] is None
+        elif row["group"] in (Group.PRINTED.value, Group.CODE.value):
+            assert row["certified_epsilon"] > 1.5 * row["epsilon"]
+        else:
+            assert 0.99 * row["epsilon"] <= row["certified_epsilon"] <= row["epsilon"]
+
+
+def test_little_noise_is_nearly_none_and_much_noise_hinders(found):
+    _, answer = found
+    regret = {(r["algorithm"], r["counts"], r["group"], r["epsilon"]): r["regret"] for r in answer["rows"]}
+    for algorithm in ("VI", "PO"):
+        exact = regret[algorithm, "pooled", Group.EXACT.value, None]
+        little = regret[algorithm, "joint", Group.POOLED.value, 1e6]
+        much = regret[algorithm, "joint", Group.POOLED.value, 1.0]
+        assert little < 2 * exact + 0.05 * answer["never_learning"]
+        assert much > 0.8 * answer["never_learning"]
+
+
+def test_it_pays_from_the_least_epsilon_below_the_share(found):
+    _, answer = found
+    row = {"algorithm": "VI", "counts": "joint", "group": Group.POOLED.value}
+    table = [row | {"epsilon": e, "regret": r} for e, r in ((1.0, 90.0), (10.0, 40.0), (100.0, 5.0))]
+    assert paying(table, 100.0) == [row | {"epsilon": 10.0}]
+    assert paying(table[:1], 100.0) == [row | {"epsilon": None}]
+    assert len(answer["pays"]) == 2 * 2 * 2 + 2 * 2 + 1
+
+
+def test_equal_seeds_give_equal_files(found, tmp_path):
+    folder, _ = found
+    figure.run(tmp_path, True, 3, TINY)
+    for name in (
+        "private_ucb.md",
+        "private_ucb/curves.csv",
+        "private_ucb/regret.csv",
+        "private_ucb/best.svg",
+    ):
+        assert (folder / name).read_bytes() == (tmp_path / name).read_bytes()
+
+
+def test_the_command_prints_the_answer(tmp_path, monkeypatch):
+    monkeypatch.setattr(figure, "QUICK", TINY)
+    done = CliRunner().invoke(
+        app, ["reproduce", "private-ucb", "--quick", "--out", str(tmp_path / "new"), "--json"]
+    )
+    assert done.exit_code == 0, done.output
+    answer = json.loads(done.output)
+    assert answer["schema"] == 1
+    assert answer["seeds"] == TINY.seeds
+    assert (tmp_path / "new" / "private_ucb.md").is_file()
+
+
+def test_an_unknown_paper_is_refused():
+    done = CliRunner().invoke(app, ["reproduce", "nothing"])
+    assert isinstance(done.exception, ValueError)
+    assert "paper ('nothing') must be one of: private-ucb" in str(done.exception)
+    assert set(EXPERIMENTS) == {"private-ucb"}
