@@ -157,7 +157,9 @@ class Loop:
         """Take one step; ``canary`` is the gradient of one more record, if there is one. The noisy sum."""
         batch = self._next_batch(canary is not None)
         real = self._torch.as_tensor(batch[batch < self.settings.records])
-        gradients = self._gradients(self.weights, self._inputs[real], self._labels[real])
+        gradients = self._torch.zeros(0, len(self.weights))
+        if len(real):  # a Poisson sample may be empty
+            gradients = self._gradients(self.weights, self._inputs[real], self._labels[real])
         if canary is not None and len(real) < len(batch):
             gradients = self._torch.cat([gradients, canary[None]])
         noisy = self._clipped_sum(gradients) + self._deviation() * self._torch.randn(

@@ -109,6 +109,15 @@ def test_the_canary_is_clipped_and_nothing_else_is_in_its_direction(torch):
     assert (moved, moved_with) == pytest.approx((without, seen), abs=1e-3)
 
 
+@pytest.mark.parametrize("fault", list(Fault), ids=lambda fault: fault.value)
+def test_empty_batches_are_noise_only(torch, fault):
+    settings = Settings(sampling_rate=0.1, records=2, noise_multiplier=1e-6, fault=fault)
+    trace, _ = Loop(settings, np.random.default_rng(0)).run(20, canary=False)
+    with_canary, _ = Loop(settings, np.random.default_rng(0)).run(20, canary=True)
+    assert abs(trace).max() < 1e-2
+    assert np.isfinite(with_canary).all()
+
+
 def test_the_loop_learns(torch):
     loop = Loop(Settings(noise_multiplier=0.5, clip=1.0, learning_rate=0.5), np.random.default_rng(0))
 
