@@ -13,6 +13,7 @@ from audits.corpus import (
     threshold_cases,
 )
 from audits.corpus.case import CorpusCase
+from audits.training import cases
 
 __all__ = ["ALL_CASES", "case_named"]
 
@@ -25,6 +26,7 @@ ALL_CASES: tuple[CorpusCase, ...] = (
     *robustness_cases.CASES,
     *reinforcement_cases.CASES,
     *rlsvi.CASES,
+    *cases.CASES,
 )
 
 
