@@ -3,7 +3,8 @@
 ``expect`` shows formulas to be surely nonnegative and takes their expectations as hypotheses. Expectations
 are expanded: what is not random comes out, independent factors part, and what is left, the expectation of
 one monomial, becomes a variable. A claim asserts that the monomials of its own expectations are integrable;
-a monomial that only the proof brings in must be bounded.
+one that only the formulas of ``expect`` bring in must be bounded. ``have`` is free to name others: what it
+shows rests on finitely many moments, which some finite law has, too (docs/notes/kernel.md).
 """
 
 from dataclasses import replace

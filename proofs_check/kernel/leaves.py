@@ -12,7 +12,7 @@ from proofs_check.kernel import arithmetic as ia
 from proofs_check.kernel import normal_form as nf
 from proofs_check.kernel.arithmetic import Rejected
 from proofs_check.kernel.claims import Node, Range, Relation, Replay, Task, keys
-from proofs_check.kernel.expressions import Expr, derivative, rational, read, substitute, variables
+from proofs_check.kernel.expressions import Expr, derivative, outside, rational, read, substitute, variables
 
 
 def range_leaf(t: Task, node: Node, replay: Replay) -> None:
@@ -78,6 +78,8 @@ def _weight(t: Task, field: nf.Field, entry: object) -> Expr:
     if not all(type(i) is int and 0 <= i < len(t.given) for i in entry[1:]):
         raise Rejected("a multiplier names an unknown hypothesis")
     factor, used = read(entry[0], set(t.domain)), [t.given[i] for i in entry[1:]]
+    if any(outside(x.difference) & t.random.keys() for x in used):
+        raise Rejected("a multiplier names a hypothesis on random variables, which only expect can use")
     normal = field.normal(factor)
     if field.sign(normal[0]) is None and not any(x.rel == "==" for x in used):
         raise Rejected("a multiplier may be negative")
@@ -149,9 +151,10 @@ def sos(t: Task, node: Node, replay: Replay) -> nf.Field:
     if (
         t.goal.rel != ">="
         or type(terms) is not list
+        or not terms
         or not all(type(x) is list and len(x) == 2 for x in terms)
     ):
-        raise Rejected("sos: wants a >= goal and a list of [coefficient, formula]")
+        raise Rejected("sos: wants a >= goal and a list, not empty, of [coefficient, formula]")
     over = read(node["over"], names)
     if not field.sign(field.normal(over)[0]) or any(rational(c) < 0 for c, _ in terms):
         raise Rejected("sos: the multiplier or a coefficient is not positive")
