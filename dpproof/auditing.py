@@ -198,7 +198,7 @@ def _check_callable(target: str) -> None:
 
     found = load(target)
     if not callable(getattr(found, "sample", found)):
-        raise ValueError(f"name ({target!r}) must be that of a callable")
+        raise ValueError(f"callable ({target!r}) must be callable")
 
 
 def _check_promise(claim: Claim) -> None:

@@ -61,7 +61,13 @@ def proved(name):
         yield relation
 
 
-ALL = [(name, relation) for name in SETTINGS for relation in proved(name)]
+ALL = [
+    (name, relation)
+    for name in SETTINGS
+    for place, relation in enumerate(proved(name))
+    if place == 0 or name == "dp-sgd" or "leaves" in PARAMETERS[name]
+]
+"""Where a relation only gives the sensitivity its name, one stands for all."""
 
 
 def test_every_mechanism_of_the_catalogue_that_has_a_sampler_has_an_audit():
@@ -72,7 +78,7 @@ def test_every_mechanism_of_the_catalogue_that_has_a_sampler_has_an_audit():
 @pytest.mark.parametrize(("name", "relation"), ALL)
 def test_a_primitive_is_not_refuted_and_its_witness_replays(name, relation):
     parameters = parameters_of(name)
-    found = audit_primitive(name, parameters, relation, seed=3, delta=1e-5, budget=1500)
+    found = audit_primitive(name, parameters, relation, seed=3, delta=1e-5, budget=600)
     assert found.verdict.value != "violation"
     assert found.claim == name
     assert replay(found.witness(), audit_primitive_again) == found
@@ -123,11 +129,9 @@ def test_a_name_without_an_audit_is_refused():
         audit_primitive("rlsvi", None, Adjacency.REPLACE, seed=0)
 
 
-@pytest.mark.parametrize(("name", "relation"), ALL)
+@pytest.mark.parametrize(("name", "relation"), [one for one in ALL if one[0] != "randomised-response"])
 def test_a_pair_further_apart_is_refused(name, relation):
     pair = SETTINGS[name].pair(parameters_of(name), relation)
-    if name == "randomised-response":
-        pytest.skip("any two persons are neighbours")
     if isinstance(pair.second, tuple):
         further = (pair.second[0] + 1, pair.second[1])
     else:

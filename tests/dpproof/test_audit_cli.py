@@ -321,7 +321,7 @@ def test_a_users_callable_is_audited(run, user_module, function, verdict, code):
         ("not_a_number", "pairs", "outputs are NaN"),
         ("nosuch", "pairs", "nosuch') cannot be loaded"),
         ("", "pairs", ":') must be written package.module:name"),
-        ("np", "pairs", ":np') must be that of a callable"),
+        ("np", "pairs", ":np') must be callable"),
     ],
 )
 def test_a_callable_that_cannot_be_audited_is_refused(refused, user_module, function, neighbours, says):
