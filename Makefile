@@ -33,6 +33,7 @@ bench: setup
 
 campaign: setup
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.soundness $(ARGS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.audits $(AUDIT_ARGS)
 
 # Coq proves the claims a second time; without coqc and its Interval library one line says that it was skipped.
 coq: setup

@@ -1,0 +1,180 @@
+"""docs/audits.md: what was measured, and what it means."""
+
+from __future__ import annotations
+
+import os
+import platform
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.audits import alarms, figure, peers, power
+from benchmarks.audits.rows import Row, read
+from benchmarks.audits.tables import alarm_table, overhead_table, peer_table, power_table
+
+__all__ = ["write"]
+
+PAGE, IMAGE = Path("docs/audits.md"), Path("docs/images/audits.svg")
+
+
+def write(root: Path, folder: Path, version: str) -> list[Path]:
+    """Write the page and its figure from the rows of this engine; a part without rows says so."""
+    measured = {
+        part: read(folder / f"{part}.jsonl", engine=version) for part in ("alarms", "power", "overhead")
+    }
+    others = read(folder / "peers.jsonl")
+    figure.draw(measured["power"], root / IMAGE)
+    lines = [
+        *_head(version),
+        *_alarms(measured["alarms"]),
+        *_power(measured["power"]),
+        *_overhead(measured["overhead"]),
+        *_peers(others, measured["power"], measured["alarms"]),
+        UNSEEN,
+    ]
+    (root / PAGE).write_text("\n".join(map(_wrapped, lines)), encoding="utf-8")
+    return [root / PAGE, root / IMAGE]
+
+
+def _wrapped(text: str) -> str:
+    """A paragraph at the width of the page; lists, tables and titles as they are."""
+    return text if text[:1] in "-|#!" else textwrap.fill(" ".join(text.split()), 115)
+
+
+def _head(version: str) -> list[str]:
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    return [
+        "# The audits, measured",
+        "",
+        f"""Written by `python -m benchmarks.audits` (engine {version}, a hash of what `audits.runner`
+loads) on {machine}. Counts of samples and of alarms depend on the seeds only. The machine was shared
+with other work: times in seconds of the wall clock are noisy, processor times less so.""",
+        "",
+    ]
+
+
+def _or_missing(rows: Sequence[Row], lines: list[str], part: str) -> list[str]:
+    return lines if rows else [f"Not measured with this engine: `python -m benchmarks.audits {part}`.", ""]
+
+
+def _alarms(rows: Sequence[Row]) -> list[str]:
+    return [
+        "## False alarms",
+        "",
+        f"""Sound mechanisms exactly on their claims: the truth, computed by the accountant or by
+enumeration, equals the claim, so nothing but the test's level keeps the audit from calling a violation.
+Each run is a whole audit (`audits.audit`: the checks of the generator, the bets, the interval) with
+{alarms.BUDGET:,} samples and a seed of its own, {alarms.SEEDS} seeds a mechanism. The test is
+anytime-valid: the wealth is looked at after every block, some hundred times a run, and an alarm at any
+of them counts. So the counts are over the whole stream and there is no correction for looking.
+"Allowed" is the 99.9 % quantile of the number of alarms that a test of level exactly alpha would raise
+in as many runs ({alarms.allowed(1000, 0.05)} and {alarms.allowed(1000, 0.01)} of 1,000). "Refused" are
+runs in which the checks of the generator took the outputs for dependent; further seeds replace them.
+""",
+        "",
+        *_or_missing(rows, [*alarm_table(rows), ""], "alarms"),
+        """The audit at .01 is run with the seeds at which the one at .05 found a violation: the level
+decides only with what the wealth and the interval are compared, so no other seed can give one. Proof of
+the level: [notes/audit_betting.md](notes/audit_betting.md).""",
+        "",
+    ]
+
+
+def _power(rows: Sequence[Row]) -> list[str]:
+    return [
+        "## Samples until a violation is found",
+        "",
+        f"""At alpha = {power.ALPHA}; samples of both inputs together; the mechanism is a black box and
+no score is given. "a -> b": claimed and true epsilon. The Gaussian claims are (1, 1e-5), as the whole
+curve of the Gaussian mechanism ("curve") or as that one point of it ("point"); the mechanism has the
+stated share of the noise that the claim needs. Every run goes on until the violation is found or
+{_budgets()} samples are spent.""",
+        "",
+        *_or_missing(rows, [*power_table(rows), ""], "power"),
+        f"![samples against the true epsilon](images/{IMAGE.name})",
+        "",
+        "Dots are means, bars reach up to what nine of ten runs keep within, lines are limits.",
+        "",
+        """**The limit.** Whoever refutes at level .01, and with probability .9 where the claim is
+false, spends on average at least kl(.9, .01) / KL = 3.82 / KL samples; KL is the smallest relative
+entropy, per labelled sample, between the mechanism and one that keeps the claim. This holds for any
+test, also one that knows both laws. For pure claims KL has a closed form (the posterior of the label is
+clipped at the claim); for Gaussian claims it is the growth rate of the best mixture of bets, computed
+to 0.1 % on some hundred tail depths, which makes the limit up to 3 % too large
+(`benchmarks/audits/limits.py`). A run here waits until it is certain, which costs ln(100) / 3.82 = 1.21
+times the limit with everything known; the rest of the ratio is the price of not knowing the law, its
+direction, nor the true epsilon.""",
+        "",
+        """**Audit the curve, not the point.** A Gaussian claim refuted at its stated point alone takes
+many times the samples: at epsilon = 1 only events of small mass differ by more than the claim allows.
+Where a claim is a curve (a noise multiplier, zCDP, Gaussian DP, a privacy loss distribution), the audit
+bets at several of its points.""",
+        "",
+    ]
+
+
+def _budgets() -> str:
+    found = sorted({trial.budget for trial in power.TRIALS.values()})
+    return f"{found[0]:,} ({found[-1]:,} for the slowest row)"
+
+
+def _overhead(rows: Sequence[Row]) -> list[str]:
+    return [
+        "## What an audit costs in time",
+        "",
+        """Processor seconds for a million samples of one number each: numpy drawing them in two calls,
+and a whole audit of a true claim, which spends them all (draws in seeded chunks, labels, bets,
+interval, and the violation that would have been seen). The least of three."""
+        + (
+            " The target, below 2, is met."
+            if rows and all(row["audited"] < 2 * row["drawn"] for row in rows)
+            else " The target, below 2, is not met."
+        )
+        if rows
+        else "",
+        "",
+        *_or_missing(rows, [*overhead_table(rows), ""], "overhead"),
+    ]
+
+
+def _peers(rows: Sequence[Row], own: Sequence[Row], alarm_rows: Sequence[Row]) -> list[str]:
+    versions = sorted({f"{row['peer']} {row['version']}" for row in rows})
+    runs = ", ".join(f"{name} {peer.runs}" for name, peer in peers.PEERS.items())
+    missing = [name for name in peers.PEERS if name not in {row["peer"] for row in rows}]
+    return [
+        "## Beside other tools",
+        "",
+        f"""On the same claims, at confidence 99 %. {"; ".join(versions)}. Runs of each size: {runs}. The
+others take a number of samples fixed beforehand, so each was tried with several: "refutes with" is the fewest
+samples, of both inputs together, from which on at least nine of ten runs refuted the claim; for
+dpproof, which stops by itself, the mean and what nine of ten runs kept within. "Bound" is the median
+lower bound on epsilon. Times are medians of wall-clock seconds.""",
+        "",
+        """- jax-privacy: `CanaryScoreAuditor.epsilon_clopper_pearson` over all thresholds. It is given
+  the output as the score, which is the optimal one here; the others have to find theirs.
+- dp-sniper: logistic regression with its own defaults, event mass at least .01, then an exact interval
+  on fresh samples; as many samples per input in each of its phases (training on both inputs, threshold
+  on one, bound on both: five times the size in all). One pair of inputs, one process. It judges pure
+  claims only.
+- dp_auditorium: the hockey-stick tester with its default network, half of the samples for training,
+  Hoeffding's bound on the other half; both orders of the inputs at half the failure probability each.
+  It rejects or does not, and bounds delta.""",
+        "",
+        *_or_missing(rows, [*peer_table(rows, own, alarm_rows), ""], "peers --peer NAME=PYTHON"),
+        *([f"Not measured: {', '.join(missing)}.", ""] if missing else []),
+    ]
+
+
+UNSEEN = """## What no audit of this kind can see
+
+- A leak of probability mass m does not show before about ln(1 / alpha) / m samples: at alpha = .01 and
+  m = 1e-5 that is 460,000, and whoever leaks with chance 1e-9 passes every black-box audit that can be
+  paid for.
+- One pair of inputs is compared. A mechanism that misbehaves on other inputs passes;
+  `audits.audit_worst` searches among pairs that are given.
+- A mechanism that waits, and breaks its promise after so many calls or on a certain date, passes
+  before.
+- "Consistent" therefore always comes with the violation that would have been seen with 90 % power on a
+  reference pair, and never means "private". What proves privacy is the accountant's bound and the
+  statement it rests on, for the algorithm; the audit looks for what the implementation does otherwise.
+"""

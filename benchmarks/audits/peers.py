@@ -1,0 +1,122 @@
+"""Other tools on the same claims, each in a Python of its own; one that is missing is skipped, visibly."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.audits.rows import Row
+
+__all__ = ["CLAIMS", "PEERS", "Claim", "Peer", "measured", "tasks"]
+
+SCRIPTS = Path(__file__).with_name("peer_scripts")
+ALPHA, DELTA, SIGMA = 0.01, 1e-5, 3.730632
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A mechanism and what it is said to guarantee: ``(1, delta)``.
+
+    Attributes:
+        name: as in the tables.
+        mechanism: laplace or gaussian, on inputs 1 apart.
+        scale: of its noise.
+        delta: of the claim.
+        true: its true epsilon at ``delta``.
+    """
+
+    name: str
+    mechanism: str
+    scale: float
+    delta: float
+    true: float
+
+
+CLAIMS = (
+    *(Claim(f"Laplace 1 -> {true}", "laplace", 1 / true, 0.0, true) for true in (1.0, 1.1, 1.5, 2.0)),
+    Claim("Gaussian point, exact", "gaussian", SIGMA, DELTA, 1.0),
+    Claim("Gaussian point, noise .5", "gaussian", SIGMA / 2, DELTA, 2.155),
+)
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A tool: its name, the samples per input it is tried with, how often, and the claims it can judge."""
+
+    name: str
+    script: str
+    sizes: tuple[int, ...]
+    runs: int
+    only_pure: bool = False
+
+
+STEPS = tuple(base * 10**k for k in range(2, 6) for base in (1, 2, 5))
+PEERS = {
+    "jax-privacy": Peer("jax-privacy", "jax_privacy_script.py", STEPS, 20),
+    "dp-sniper": Peer("dp-sniper", "dp_sniper_script.py", STEPS[3:], 5, only_pure=True),
+    "dp_auditorium": Peer("dp_auditorium", "dp_auditorium_script.py", (1_000, 10_000, 100_000), 3),
+}
+
+
+def tasks(peer: Peer, known: Sequence[Row]) -> Iterator[Row]:
+    """What is left to do, small samples first."""
+    done = {(row["claim"], row["per_side"], row["seed"]) for row in known if row["peer"] == peer.name}
+    for size in peer.sizes:
+        for claim in CLAIMS:
+            for seed in range(peer.runs):
+                if (claim.name, size, seed) not in done and not (peer.only_pure and claim.delta):
+                    yield _task(peer, claim, size, seed)
+
+
+def _task(peer: Peer, claim: Claim, size: int, seed: int) -> Row:
+    about = {"peer": peer.name, "claim": claim.name, "mechanism": claim.mechanism, "scale": claim.scale}
+    return {**about, "claimed": 1.0, "delta": claim.delta, "alpha": ALPHA, "per_side": size, "seed": seed}
+
+
+def measured(peer: Peer, python: str, left: Sequence[Row]) -> Iterator[Row]:
+    """Rows of the tool as they come.
+
+    Args:
+        peer: the tool.
+        python: an interpreter that can import it.
+        left: the tasks.
+
+    Raises:
+        RuntimeError: the tool failed; with the last line it printed.
+    """
+    if not left:
+        return
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
+    with (
+        tempfile.TemporaryFile("w+") as said,
+        subprocess.Popen(
+            [python, str(SCRIPTS / peer.script)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            text=True,
+            env=environment,
+        ) as process,
+    ):
+        for task in left:
+            answer = _ask(process, json.dumps(task))
+            if not answer:
+                said.seek(0)
+                raise RuntimeError(f"{peer.name}: {(said.read().strip().splitlines() or ['no answer'])[-1]}")
+            yield json.loads(answer)
+
+
+def _ask(process: Any, question: str) -> str:
+    """The line that the process answers with; nothing if it has ended."""
+    try:
+        process.stdin.write(question + "\n")
+        process.stdin.flush()
+    except BrokenPipeError:
+        process.stdin = None
+    return str(process.stdout.readline())

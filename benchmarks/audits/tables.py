@@ -1,0 +1,192 @@
+"""The measured rows as Markdown tables."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from audits.corpus.case import Case
+from benchmarks.audits import alarms, peers, power
+from benchmarks.audits.rows import Row
+
+__all__ = ["alarm_table", "overhead_table", "peer_table", "power_table"]
+
+NEEDED = 0.9
+"""A tool is said to refute with so many samples if so large a share of its runs did."""
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A Markdown table."""
+    return [_line(heads), "|---" * len(heads) + "|", *map(_line, rows)]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def by(rows: Iterable[Row], key: str) -> dict[Any, list[Row]]:
+    """The rows with each value of a key."""
+    found: dict[Any, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[row[key]].append(row)
+    return found
+
+
+def alarm_table(rows: Sequence[Row]) -> list[str]:
+    """False alarms per mechanism, beside what the level allows."""
+    grouped = by(rows, "case")
+    lines = [_alarms(name, case, grouped[name]) for name, case in alarms.cases().items() if name in grouped]
+    heads = ["mechanism", "claim", "runs", "refused"]
+    for alpha in alarms.ALPHAS:
+        heads += [f"alarms at {alpha:g}", "allowed"]
+    return table(heads, lines)
+
+
+def _alarms(name: str, case: Any, rows: Sequence[Row]) -> list[str]:
+    valid = [row for row in rows if row["refused"] is None]
+    cells = [name, _claim(case), f"{len(valid)}", f"{len(rows) - len(valid)}"]
+    for alpha in alarms.ALPHAS:
+        found = sum(row["violations"][str(alpha)] for row in valid)
+        cells += [f"{found}", f"{alarms.allowed(len(valid), alpha)}"]
+    return cells
+
+
+def _claim(case: Any) -> str:
+    if not isinstance(case, Case):
+        return "its zCDP curve"
+    claimed = case.claim.epsilon(case.delta).upper
+    pure = math.isfinite(case.claim.epsilon(0).upper)
+    kind = "" if pure else f", {type(case.claim).__name__}"
+    return f"{claimed:.3g}{kind}" if pure else f"({claimed:.3g}, {case.delta:g}){kind}"
+
+
+def power_table(rows: Sequence[Row]) -> list[str]:
+    """Samples until the violation is found, beside limit and target."""
+    grouped = by(rows, "trial")
+    heads = [
+        "claim -> truth",
+        "runs",
+        "refuted",
+        "mean samples",
+        "+-",
+        "90 % of runs",
+        "limit",
+        "mean / limit",
+        "target",
+    ]
+    return table(
+        heads,
+        [_power(trial, grouped[trial.name]) for trial in power.TRIALS.values() if trial.name in grouped],
+    )
+
+
+def _power(trial: power.Measure, rows: Sequence[Row]) -> list[str]:
+    spent, limit = np.array([row["samples"] for row in rows]), trial.limit()
+    error = spent.std(ddof=1) / math.sqrt(spent.size)
+    return [
+        trial.name,
+        f"{spent.size}",
+        f"{sum(row['refuted'] for row in rows)}",
+        f"{spent.mean():,.0f}",
+        f"{error:,.0f}",
+        f"{np.quantile(spent, 0.9):,.0f}",
+        f"{limit:,.0f}",
+        f"{spent.mean() / limit:.2f}",
+        ""
+        if trial.target is None
+        else f"{trial.target:,.0f}: {'met' if spent.mean() <= trial.target else 'missed'}",
+    ]
+
+
+def overhead_table(rows: Sequence[Row]) -> list[str]:
+    """The last measurement of every claim."""
+    found = {row["claim"]: row for row in rows}
+    heads = ["claim, true", "numpy draws, s", "the audit, s", "audit / numpy"]
+    return table(
+        heads,
+        [
+            [name, f"{row['drawn']:.3f}", f"{row['audited']:.3f}", f"{row['audited'] / row['drawn']:.1f}"]
+            for name, row in found.items()
+        ],
+    )
+
+
+def peer_table(rows: Sequence[Row], own: Sequence[Row], alarm_rows: Sequence[Row]) -> list[str]:
+    """The tools on each claim, this one first."""
+    heads = [
+        "claim",
+        "tool",
+        "refutes with",
+        "s a run",
+        "most tried",
+        "refuted there",
+        "bound there",
+        "s a run",
+    ]
+    lines = []
+    for claim in peers.CLAIMS:
+        lines.append(_own(claim, own, alarm_rows))
+        lines += [_peer(claim, name, mine) for name, mine in _of(claim, rows)]
+    return table(heads, lines)
+
+
+def _of(claim: peers.Claim, rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    grouped = by((row for row in rows if row["claim"] == claim.name), "peer")
+    return [(name, grouped[name]) for name in peers.PEERS if name in grouped]
+
+
+def _own(claim: peers.Claim, own: Sequence[Row], alarm_rows: Sequence[Row]) -> list[str]:
+    """Ours stops by itself: the mean, and what nine of ten runs kept within."""
+    case = {"Laplace 1 -> 1.0": alarms.UNIT.name, "Gaussian point, exact": "gaussian, at its point"}.get(
+        claim.name
+    )
+    if case is not None:
+        mine = [row for row in alarm_rows if row["case"] == case and row["refused"] is None]
+        alarmed = sum(row["violations"]["0.01"] for row in mine)
+        seconds = _median(row["seconds"] for row in mine)
+        return [claim.name, "dpproof", "", "", f"{alarms.BUDGET:,}", f"{alarmed} of {len(mine)}", "", seconds]
+    name = "Gaussian point, 0.5 of the noise" if claim.delta else f"Laplace 1 -> {claim.true:g}"
+    mine = [row for row in own if row["trial"] == name]
+    spent = np.array([row["samples"] for row in mine])
+    shown = f"{spent.mean():,.0f} (90 %: {np.quantile(spent, 0.9):,.0f})" if mine else ""
+    return [claim.name, "dpproof", shown, _median(row["seconds"] for row in mine), "", "", "", ""]
+
+
+def _peer(claim: peers.Claim, name: str, rows: Sequence[Row]) -> list[str]:
+    sizes = by(rows, "samples")
+    enough = [size for size, runs in sorted(sizes.items()) if _always(sizes, size)]
+    most = max(sizes)
+    first = (
+        [f"{enough[0]:,}", _median(row["seconds"] for row in sizes[enough[0]])] if enough else ["none", ""]
+    )
+    refuted = f"{sum(row['refutes'] for row in sizes[most])} of {len(sizes[most])}"
+    bounds = [row["epsilon_lower"] for row in sizes[most]]
+    bound = "" if None in bounds else f"{statistics.median(bounds):.3f}"
+    return [
+        claim.name,
+        name,
+        *first,
+        f"{most:,}",
+        refuted,
+        bound,
+        _median(row["seconds"] for row in sizes[most]),
+    ]
+
+
+def _always(sizes: dict[int, list[Row]], least: int) -> bool:
+    """Whether nearly all runs refute with so many samples and with more."""
+    return all(
+        sum(row["refutes"] for row in runs) >= NEEDED * len(runs)
+        for size, runs in sizes.items()
+        if size >= least
+    )
+
+
+def _median(seconds: Iterable[float]) -> str:
+    found = list(seconds)
+    return f"{statistics.median(found):.2f}" if found else ""
