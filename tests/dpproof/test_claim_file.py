@@ -98,11 +98,11 @@ REFUSALS = [
     ),
     (
         {"mechanism": '"no.such:thing"', "parameters": None, "neighbours": '"math:sin"'},
-        "callable ('no.such:thing') cannot be loaded",
+        "name ('no.such:thing') cannot be loaded",
     ),
     (
         {"mechanism": '"math:sin"', "parameters": None, "neighbours": '"math:"'},
-        "callable ('math:') cannot be loaded",
+        "name ('math:') must be written package.module:name",
     ),
 ]
 
