@@ -57,7 +57,7 @@ def _cluster(address: str) -> Iterator[Executor]:
     except ImportError as error:
         raise ValueError("cluster: needs the package distributed: pip install 'dpproof[cluster]'") from error
     try:
-        client: Any = Client(address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call] # untyped package
+        client: Any = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise ValueError(f"cluster ({address!r}) must be the address of a Dask scheduler: {error}") from error
     with client:
