@@ -15,8 +15,8 @@ from proofs_check.statement import make_claim
 from tests.proofs_check.walk import walked
 from tests.proofs_check.walk_values import Unclear, Undefined, value
 
-SEEDS, WALKS = (0, 1, 2, 3), 130
-SLOW_SEEDS, SLOW_WALKS = (100, 101, 102, 103), 1100
+SEEDS, WALKS = (0, 1, 2, 3), 100
+SLOW_SEEDS, SLOW_WALKS = (100, 101, 102, 103), 800
 
 
 def holds_out(seed, walks):
@@ -72,14 +72,10 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_in_the_kernel_is_found_by_the_same_walks(fault):
     with mock.patch.object(*FAULTS[fault]):
-        assert any(walked(seed, WALKS).faults for seed in SEEDS)
-
-
-def test_a_capture_is_what_is_found():
-    """The fault that the kernel once had: it is a telescope that shows what is false."""
-    with mock.patch.object(expressions, "_read_sum", index_kept):
-        found = next(seen.faults[0] for seed in SEEDS if (seen := walked(seed, WALKS)).faults)
-    assert found.startswith("telescope shows what is false")
+        found = next((seen.faults[0] for seed in SEEDS if (seen := walked(seed, WALKS)).faults), "nothing")
+    # where an index keeps its name, a telescope captures something: the fault that the kernel once had
+    assert found.startswith("telescope shows" if "index" in fault else ""), found
+    assert "shows what is false" in found
 
 
 X = Fraction(1, 2)
