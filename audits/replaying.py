@@ -16,6 +16,7 @@ _AUDITS = {
     "corpus": ("audits.named", "audit_case_again"),
     "named": ("audits.named", "audit_named_again"),
     "reward canaries": ("audits.training.reward_canaries", "audit_reward_canaries_again"),
+    "primitive": ("audits.primitives", "audit_primitive_again"),
     "dp-sgd": ("audits.training.views", "audit_dp_sgd_again"),
 }
 """From the name under which a witness says what was audited to the function that does it again."""
