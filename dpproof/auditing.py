@@ -138,7 +138,8 @@ def replay(witness: Mapping[str, Any]) -> Evidence:
     """
     from audits.replaying import replay as again
 
-    return again(witness, _REPLAYS.get(witness["replay"].get("audit")))
+    claimed = witness["replay"].get("audit") == "claim"
+    return again(witness, _claim_again if claimed else None)
 
 
 def _claim_again(witness: Mapping[str, Any]) -> Evidence:
@@ -147,19 +148,6 @@ def _claim_again(witness: Mapping[str, Any]) -> Evidence:
     check_auditable(claim)
     options = {name: how[name] for name in ("budget", "sharpen")}
     return audit_claim(claim, seed=witness["seed"], alpha=witness["alpha"], **options)
-
-
-def _primitive_again(witness: Mapping[str, Any]) -> Evidence:
-    from audits.primitives import audit_primitive_again
-
-    return audit_primitive_again(witness)
-
-
-_REPLAYS: Mapping[Any, Callable[[Mapping[str, Any]], Evidence]] = {
-    "claim": _claim_again,
-    "primitive": _primitive_again,
-}
-"""How what a witness says is run again, besides what `audits.replay` knows itself."""
 
 
 def check_ready(claim: Claim) -> None:
