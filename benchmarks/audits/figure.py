@@ -25,8 +25,9 @@ COLOURS = {
     "Gaussian, curve": "#0072b2",
     "Gaussian, point": "#d55e00",
 }
+TICKS = (1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0)
 RATIOS = np.geomspace(1.04, 2.6, 40)
-SHARES = (0.93, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.22)
+SHARES = (0.93, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.24)
 FEW = tuple(float(e) for e in np.linspace(0, 1.2, 7))
 
 
@@ -77,28 +78,25 @@ def _gaussian_limits() -> Curves:
 def _panel(axes: Axes, title: str, rows: Sequence[Row], limits: Curves) -> None:
     grouped = by(rows, "trial")
     for group, (ratios, samples) in limits.items():
-        axes.plot(ratios, samples, color=COLOURS[group], linewidth=1.2, label=f"{group}: limit")
+        excess = np.array(ratios) - 1
+        axes.plot(excess, samples, color=COLOURS[group], linewidth=1.2, label=group)
         trials = [t for t in power.TRIALS.values() if t.group == group and t.name in grouped]
         spent = [np.array([row["samples"] for row in grouped[trial.name]]) for trial in trials]
         means = np.array([found.mean() for found in spent])
         above = np.array([max(np.quantile(found, 0.9) - found.mean(), 0.0) for found in spent])
         axes.errorbar(
-            [trial.true / trial.claimed for trial in trials],
+            [trial.true / trial.claimed - 1 for trial in trials],
             means,
             yerr=np.vstack([np.zeros_like(above), above]),
             fmt="o",
             markersize=4,
             capsize=2,
             color=COLOURS[group],
-            label=f"{group}: measured",
         )
     axes.set(title=title, xscale="log", yscale="log", xlabel="true epsilon / claimed epsilon")
-    ticks = [
-        tick
-        for tick in (1.05, 1.1, 1.2, 1.5, 2, 3, 5)
-        if tick <= 1.05 * max(max(r) for r, _ in limits.values())
-    ]
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    widest = max(max(ratios) for ratios, _ in limits.values())
+    ticks = [tick for tick in TICKS if tick <= widest]
+    axes.set_xticks([tick - 1 for tick in ticks], [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
     axes.grid(color="#dddddd", linewidth=0.6)
     axes.legend(frameon=False, fontsize=7.5)
