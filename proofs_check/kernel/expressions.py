@@ -72,7 +72,7 @@ def _nesting(e: Expr) -> int:
     if type(e) is not tuple:
         return 0
     inside: int = max((_nesting(x) for x in e[1:] if type(x) is not int), default=0)
-    return inside + (e[0] == "sum")
+    return inside + int(e[0] == "sum")
 
 
 def exponent(text: object) -> int:
