@@ -21,7 +21,7 @@ from audits.schedule import block_sizes
 
 __all__ = ["Drawn", "Record", "check_repeats", "draw_blocks"]
 
-LARGEST = 1 << 15
+LARGEST = 1 << 16
 """A block holds at most so many samples, which processor caches hold too; each has a seed of its own."""
 NUMBERS = 1 << 22
 AHEAD = 8

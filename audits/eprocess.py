@@ -21,7 +21,6 @@ from scipy.special import logsumexp
 
 from audits import portfolio
 from audits.curves import CurvePoint
-from audits.tails import LEVELS
 
 __all__ = ["EPSILON_LIMIT", "LogWealth", "epsilon_lower", "rejects"]
 
@@ -58,10 +57,16 @@ class LogWealth:
 
     Args:
         points: consequences of the claim, the stated one last.
+
+    Attributes:
+        points: those.
+        fastest: the most that the log of any bet's wealth grows by with one sample, of one on a learned
+            posterior too: a stake is at most e^-epsilon, and so is what it earns.
     """
 
     def __init__(self, points: tuple[CurvePoint, ...]) -> None:
         self.points = points
+        self.fastest = max(math.log1p(math.exp(-min(p.epsilon for p in points))), 1e-300)
         e = np.exp([p.epsilon for p in points])[:, None] * ROUND_UP
         paid = (SIDES[:, None] * np.array([p.delta for p in points]))[:, :, None] * ROUND_UP
         stakes = FRACTIONS / (e + paid) / ROUND_UP
@@ -72,22 +77,13 @@ class LogWealth:
         )
         self._gains = np.stack([won, lost, passed])
         """(3 outcomes, kinds, points, stakes)"""
+        self._by_kind = np.moveaxis(self._gains, 1, 0).reshape(len(SIDES), 3, -1)
+        """(kinds, 3 outcomes, points and stakes)"""
         prior = LEVEL_PRIOR[:, None] * KIND_PRIOR
         self._log_prior = np.log(SINGLY * prior / prior.sum() / len(points) / FRACTIONS.size)
-        self._all, self._log_prior_of_all = self._stacked(tuple(zip(e[:, 0], paid[-1, :, 0], strict=True)))
-
-    def _stacked(self, growth: tuple[tuple[float, float], ...]) -> tuple[Floats, Floats]:
-        """All bets as coefficients of the counts, and log prior weights: (levels * 9, bets) and (bets,)."""
-        shape = (LEVELS.size, *self._gains.shape[1:])
-        single = np.zeros((*shape, LEVELS.size, 3, 3))
-        for level in range(LEVELS.size):
-            for kind in range(3):
-                single[level, kind, ..., level, kind, :] = np.moveaxis(self._gains[:, kind], 0, -1)
-        together = portfolio.log_gains(self.points, growth)
-        rows = [bets.reshape(-1, LEVELS.size * 9) for bets in (single, together)]
-        prior = np.broadcast_to(self._log_prior[..., None, None], shape).ravel()
-        shares = np.log((1 - SINGLY) * portfolio.PRIOR / portfolio.PRIOR.sum())
-        return np.vstack(rows).T.copy(), np.concatenate([prior, shares])
+        together = portfolio.log_gains(points, tuple(zip(e[:, 0], paid[-1, :, 0], strict=True)))
+        self._portfolios = together.reshape(len(together), -1).T.copy()
+        self._log_shares = np.log((1 - SINGLY) * portfolio.PRIOR / portfolio.PRIOR.sum())
 
     def components(self, counts: Ints) -> Floats:
         """Log of prior weight times wealth of every single bet: (..., levels, kinds, points, stakes)."""
@@ -95,8 +91,11 @@ class LogWealth:
 
     def __call__(self, counts: Ints) -> Floats:
         """Log of the average wealth for counts (..., levels, kinds, 3); see `audits.tails.TailCounts`."""
-        flat = counts.reshape(*counts.shape[:-3], -1).astype(np.float64)
-        return _log_sum(flat @ self._all + self._log_prior_of_all)
+        numbers = counts.astype(np.float64)
+        singly = np.moveaxis(numbers, -2, -3) @ self._by_kind + self._log_prior.T[..., None]
+        together = numbers.reshape(*counts.shape[:-3], -1) @ self._portfolios + self._log_shares
+        rows = [bets.reshape(*counts.shape[:-3], -1) for bets in (singly, together)]
+        return _log_sum(np.concatenate(rows, axis=-1))
 
     def best(self, counts: Ints) -> tuple[int, int, CurvePoint, float]:
         """The bet that earned most: its level, its kind, the curve point and the share staked."""

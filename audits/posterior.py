@@ -32,7 +32,7 @@ DOUBT = 0.5
 REFRESH = 2.0
 """Cells are set anew whenever the scores have grown by this factor, from `FIRST` to some `MEMORY` of them."""
 FIRST, MEMORY = 64, 1 << 13
-GUESSED = 1.1
+GUESSED = 1.25
 """Guesses are improved whenever the samples bet on have grown by this factor."""
 LAST = 1 << 16
 """After so many samples the bets rest and the wealth stays: a histogram costs more than tails do."""

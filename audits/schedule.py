@@ -9,7 +9,7 @@ __all__ = ["block_sizes"]
 
 FIRST, SMALLEST = 10, 2
 """The first block sets thresholds only; later ones hold at least the smallest number."""
-FINE, COARSE, MANY = 0.025, 0.12, 1000
+FINE, COARSE, MANY = 0.025, 0.16, 500
 """A block is the fine share of the few samples before it; the share grows with the root of their number, in
 units of `MANY`, up to the coarse one. Looks cost time, and late ones save few samples for each."""
 

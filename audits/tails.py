@@ -24,7 +24,7 @@ KINDS = ("upper", "lower", "both")
 UPPER, LOWER, BOTH = range(3)
 MEMORY = 1 << 15
 """The thresholds are quantiles of the first scores, about so many."""
-REFRESH, LATER, FEW = 1.25, 1.6, 1 << 12
+REFRESH, LATER, FEW = 1.25, 2.0, 1 << 12
 """They are set anew whenever the scores have grown by this factor, until so many are kept: often while the
 scores are few. Only of so few are those in the new tails counted again, to choose directions."""
 COMPARED = 2000
@@ -163,8 +163,13 @@ def _looked_up(scores: Floats, labels: Ints, edges: Floats) -> Ints:
 
 def _compared(scores: Floats, labels: Ints, edges: Floats) -> Ints:
     """As `_looked_up`; faster for many scores."""
-    parts = (scores[np.flatnonzero(labels == label)] for label in (0, 1))
-    return np.array([[part.size, *(np.count_nonzero(part >= edge) for edge in edges)] for part in parts])
+    counts = np.empty((2, 1 + edges.size), np.int64)
+    for label in (0, 1):
+        part = scores[np.flatnonzero(labels == label)]
+        reached, counts[label, 0] = np.empty(part.size, bool), part.size
+        for place, edge in enumerate(edges, 1):
+            counts[label, place] = np.count_nonzero(np.greater_equal(part, edge, out=reached))
+    return counts
 
 
 def _most(gaps: Floats) -> float:

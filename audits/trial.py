@@ -32,7 +32,7 @@ class Trial:
         bets: the bets against the claim.
         streams: the scores, with their counts.
         samples: samples spent.
-        log_wealth: log of the largest average wealth.
+        log_wealth: log of the largest average wealth, of those looked at.
         refuted: it has reached 1 / (`VERDICT` alpha).
     """
 
@@ -56,18 +56,27 @@ def run_trial(
     *,
     sharpen: bool = False,
 ) -> Trial:
-    """Bet against the points of a curve on blocks of labelled samples, until refuted or out of blocks."""
+    """Bet against the points of a curve on blocks of labelled samples, until refuted or out of blocks.
+
+    The wealth is computed only where it can have reached what refutes: no sample multiplies it by more than
+    a known factor.
+    """
     pure = points[-1].epsilon if points[-1].delta == 0 else None
     bets, streams = LogWealth(points), tuple(ScoreStream(score, pure) for score in scores)
-    samples, best, refuted = 0, -math.inf, False
+    samples, best, due = 0, -math.inf, 0.0
     for outputs, labels in blocks:
         for stream in streams:
             stream.feed(outputs, labels)
         samples += len(labels)
-        best = max(best, _log_wealth(bets, streams))
-        refuted = rejects(best, VERDICT * alpha)
-        if refuted and not sharpen:
+        if samples < due:
+            continue
+        reached = _log_wealth(bets, streams)
+        best = max(best, reached)
+        if rejects(best, VERDICT * alpha) and not sharpen:
             break
+        due = samples + (-math.log(VERDICT * alpha) - reached) / bets.fastest
+    best = max(best, _log_wealth(bets, streams))
+    refuted = rejects(best, VERDICT * alpha)
     return Trial(bets, streams, samples, best, refuted)
 
 
