@@ -43,6 +43,12 @@ def njit(function: FunctionT) -> FunctionT:
     return cast(FunctionT, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
+def inlined(function: FunctionT) -> FunctionT:
+    """Compile into every caller: the optimiser then sees through the arrays it is handed, twice as fast."""
+    made = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
+    return cast(FunctionT, made)
+
+
 class Noise(NamedTuple):
     """What is added to the counts read before the episodes first, first + 1, ...: a row an episode.
 
@@ -289,7 +295,7 @@ def initial(model: Model, rule: Rule) -> None:
         model.chances[:] = rule.margin / (2 * model.row.size) / n
 
 
-@njit
+@inlined
 def step(law: Law, s: int, a: int, rng: np.random.Generator) -> int:
     """Return a successor of (s, a), drawn with one uniform; never one of chance 0."""
     u = rng.random()
@@ -311,7 +317,7 @@ def choose(chances: NDArray[np.float64], rng: np.random.Generator) -> int:
     return a
 
 
-@njit
+@inlined
 def count(
     model: Model, rule: Rule, met: NDArray[np.int64], g: int, c: int, payoff: float, after: int
 ) -> None:
@@ -323,14 +329,14 @@ def count(
         model.transitions[g, c, after] += 1.0
 
 
-@njit
+@inlined
 def forget(met: NDArray[np.int64], path: NDArray[np.int64]) -> None:
     """Set the numbers of visits of an episode back to 0."""
     for h in range(path.shape[0]):
         met[path[h, 0], path[h, 1]] = 0
 
 
-@njit
+@inlined
 def backup(model: Model, h: int, following: NDArray[np.float64], q: NDArray[np.float64]) -> None:
     """Write mean + chances V_{h+1} of every cell into `q` (S A,), the successors added in their order."""
     g = min(h, model.visits.shape[0] - 1)
@@ -362,7 +368,7 @@ def greedy_value(law: Law, policy: NDArray[np.int64], values: NDArray[np.float64
     return values[0, law.start]  # type: ignore[no-any-return] # an array entry
 
 
-@njit
+@inlined
 def action_value(law: Law, s: int, a: int, following: NDArray[np.float64]) -> float:
     """Return the exact expected reward of (s, a) and what follows."""
     total = law.rewards[s, a]
@@ -413,23 +419,26 @@ def walk(
 @njit
 def improve_greedily(model: Model, rule: Rule, learner: Learner) -> bool:
     """Write the policy of least optimistic cost, of equal ones the first; return whether it changed."""
-    policy, values, q = learner.policy, learner.values, learner.q
+    policy, values, q, table = learner.policy, learner.values, learner.q, learner.table
     H, S = policy.shape
     A = q.size // S
     changed = False
     for h in range(H - 1, -1, -1):
+        g = min(h, model.visits.shape[0] - 1)
+        roots, inverses = model.roots[g], model.inverses[g]
+        width, error, most = rule.widths[h], rule.errors[h], float(H - h)
         backup(model, h, values[h + 1], q)
-        optimistic(model, rule, h, H, q)
-        if rule.monotone:
-            for c in range(q.size):
-                q[c] = max(q[c], learner.table[h, c])
-                learner.table[h, c] = q[c]
         for s in range(S):
-            choice = 0
-            for a in range(1, A):
-                if q[s * A + a] < q[s * A + choice]:
-                    choice = a
-            values[h, s] = q[s * A + choice]
+            best, choice = np.inf, 0
+            for a in range(A):
+                c = s * A + a
+                cost = min(most, max(0.0, q[c] - (width * roots[c] + error * inverses[c])))
+                if rule.monotone:
+                    cost = max(cost, table[h, c])
+                    table[h, c] = cost
+                if cost < best:
+                    best, choice = cost, a
+            values[h, s] = best
             changed |= policy[h, s] != choice
             policy[h, s] = choice
     return changed
