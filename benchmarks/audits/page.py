@@ -93,8 +93,8 @@ stated share of the noise that the claim needs. Every run goes on until the viol
         *_or_missing(rows, [*power_table(rows), ""], "power"),
         f"![samples against the true epsilon](images/{IMAGE.name})",
         "",
-        "Lines are limits, dots means, bars reach up to what nine of ten runs keep within; the horizontal axis is"
-        " logarithmic in what the ratio exceeds 1 by.",
+        """Lines are limits, dots means, bars reach up to what nine of ten runs keep within; the horizontal
+axis is logarithmic in what the ratio exceeds 1 by.""",
         "",
         """**The limit.** Whoever refutes at level .01, and with probability .9 where the claim is
 false, spends on average at least kl(.9, .01) / KL = 3.82 / KL samples; KL is the smallest relative
