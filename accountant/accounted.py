@@ -84,6 +84,9 @@ class Accountant:
     the general search, ``accountant.calibration``."""
     adjacency: Adjacency | None = None
     """The relation that is meant where none is given; None where one must be."""
+    compare: Callable[[Any, Any, Any], Mapping[str, Any]] | None = field(default=None, repr=False)
+    """(calibrated parameters, epsilon, delta) -> what the paper prints for the same target, beside what was
+    found; None where calibration has nothing printed to show."""
     safer: int = 1
     """1 where more of ``noise`` is more private, -1 where less is."""
 
@@ -142,6 +145,7 @@ CATALOGUE: Mapping[str, str] = {
     "shuffled-count": "accountant.rl.sdp_pe",
     "central-counts": "accountant.rl.private_ucb",
     "local-counts": "accountant.rl.private_ucb_local",
+    "policy-evaluation": "accountant.rl.policy_evaluation",
 }
 """Command-line name -> module whose ``ACCOUNTANT`` serves it."""
 

@@ -182,6 +182,8 @@ def calibrate(
         },
         "published": _published(found, "epsilon", delta, ask, verdicts_of(*_statements(found))),
     }
+    if accountant.compare is not None:
+        body["printed"] = dict(accountant.compare(meets, target, delta))
     return envelope(body)
 
 

@@ -49,6 +49,7 @@ PARAMETERS = {
     "shuffled-count": {"users": 1000, "threshold": 20, "encoding": "bits"},
     "central-counts": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4},
     "local-counts": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4},
+    "policy-evaluation": {"dimension": 40},
 }
 """One set of parameters for each mechanism of the catalogue, under which all its relations are proved."""
 

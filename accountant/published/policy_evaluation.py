@@ -2,7 +2,7 @@
 
 Variables: ``d`` the number of features, ``epsilon`` and ``delta`` the privacy parameters, ``s`` what a unit
 of sensitivity is worth in the released parameters (the bound on a return times an operator norm), ``x`` the
-smooth bound psi on the squared sensitivity. ``beta`` smooths the variance. Logarithms are natural.
+smooth bound psi on the squared sensitivity. ``alpha`` and ``beta`` are Lemma 1's: ``beta`` smooths the variance. Logarithms are natural.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ _DOMAIN = {
     "d": "[1, inf)",
     "s": "[0, inf)",
     "x": "[0, inf)",
+    "alpha": "(0, inf)",
+    "beta": "(0, inf)",
 }
 
 
@@ -32,6 +34,20 @@ _ALPHA = "5*sqrt(2*log(2/delta))/epsilon"
 PUBLISHED = (
     _entry("eval.lemma1.alpha", "eval.lemma1", "Lemma 1", "alpha", _ALPHA),
     _entry("eval.lemma1.beta", "eval.lemma1", "Lemma 1", "beta", "epsilon/(4*d + 4*log(2/delta))"),
+    _entry(
+        "eval.lemma1.epsilon_shift",
+        "eval.lemma1",
+        "Lemma 1 (a), solved for epsilon",
+        "epsilon",
+        "5*sqrt(2*log(2/delta))/alpha",
+    ),
+    _entry(
+        "eval.lemma1.epsilon_ratio",
+        "eval.lemma1",
+        "Lemma 1 (b), solved for epsilon",
+        "epsilon",
+        "beta*(4*d + 4*log(2/delta))",
+    ),
     _entry("eval.lemma14.alpha", "eval.lemma14", "Lemma 14", "alpha", "15*sqrt(2*log(4/delta))/epsilon"),
     _entry(
         "eval.lemma14.beta",

@@ -151,6 +151,18 @@ def calibrate(answer: Answer, console: Console) -> None:
     console.print(f"[bold]{noise['name']} = {noise['value']!r}[/] meets epsilon {answer['target_epsilon']:g}")
     console.print(f"  certified epsilon at most {answer['epsilon']['upper']!r} at delta {answer['delta']:g}")
     console.print(f"  {least['value_below']!r} would not: epsilon at least {least['epsilon_lower']!r}")
+    if "printed" in answer:
+        _printed(answer["printed"], console)
+
+
+def _printed(printed: Answer, console: Console) -> None:
+    """What the paper prints for the same target, beside what was found."""
+    rows = table("for the same target", "printed", "exact", "ratio")
+    for name, pair in printed.items():
+        if isinstance(pair, Mapping):
+            rows.add_row(name, *(figure(pair[side]) for side in ("printed", "exact", "ratio")))
+    console.print(rows)
+    console.print(f"printed by {printed['statement']}", style="dim")
 
 
 def statements(answer: Answer, console: Console) -> None:

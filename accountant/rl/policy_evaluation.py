@@ -1,0 +1,128 @@
+"""Private policy evaluation's accountant: the exact guarantee of DP-LSW's and DP-LSL's noise.
+
+Both release a vector with Gaussian noise of deviation alpha sqrt(psi) times what a unit of sensitivity is
+worth, where psi is a smooth bound on the squared sensitivity. What is guaranteed is the worst case over all
+means and variances that this allows (classic.smooth_gaussian). The printed constants are right up to
+epsilon 15 and far too large; calibration takes the least noise, and chooses the smoothing with it.
+
+Source: Balle, Gomrokchi and Precup, arXiv:1603.02010v1, Lemma 1, Theorems 6 and 10, as corrected by this
+project (eval.theorem6.corrected, eval.theorem10.corrected).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from accountant.accounted import Accountant, Accounted, PublishedGuarantee
+from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from accountant.bounds import Bound, exactly
+from accountant.enclosures import arb_of, bound_of, exact, precision
+from accountant.published import published
+from accountant.rl.policy_evaluation_noise import Noise, guarantee_of, jointly, least, printed, with_room
+from accountant.rl.policy_evaluation_parameters import PolicyEvaluationParameters
+from accountant.trust import TrustModel
+
+__all__ = ["ACCOUNTANT", "PolicyEvaluationParameters", "guarantee"]
+
+_STATEMENTS = {"lsw": "eval.theorem6.corrected", "lsl": "eval.theorem10.corrected"}
+_NOTES = (
+    "the sensitivity is bounded by eval.corollary3 (DP-LSW) or eval.corollary8 (DP-LSL), smoothed by eval.lemma4",
+    "beta, the weights, the features and the bound on returns must not depend on the private data; visits used "
+    "to choose beta must be planned or public",
+    "the printed constants are proved for epsilon up to 15 only; beyond, what is printed is refuted",
+)
+
+
+def guarantee(parameters: PolicyEvaluationParameters, adjacency: Adjacency) -> Accounted:
+    """The exact guarantee of the released parameter vector when one trajectory is replaced.
+
+    >>> found = guarantee(PolicyEvaluationParameters(40, printed_epsilon=0.1, printed_delta=0.1), Adjacency.REPLACE)
+    >>> found.guarantee.delta("0.1").upper
+    1.531875e-22
+
+    Raises:
+        UnprovedAdjacencyError: for a relation other than ``replace`` and what is part of it.
+    """
+    if adjacency not in (Adjacency.REPLACE, Adjacency.REWARDS_ONLY):
+        why = "proved for replace (one trajectory, m fixed), and hence for rewards-only"
+        raise UnprovedAdjacencyError("policy-evaluation", adjacency, why)
+    noise = parameters.constants
+    found = guarantee_of(noise, parameters.dimension)
+    theirs = PublishedGuarantee(
+        _STATEMENTS[parameters.algorithm],
+        partial(_printed_epsilon, noise, parameters.dimension),
+        found,
+        "classic.smooth_gaussian",
+    )
+    return Accounted(
+        found,
+        adjacency,
+        TrustModel.CENTRAL,
+        "the noisy parameter vector",
+        "classic.smooth_gaussian",
+        published=theirs,
+        notes=_NOTES,
+    )
+
+
+def _printed_epsilon(noise: Noise, dimension: int, delta: Any) -> Bound:
+    """The least epsilon whose printed alpha and beta both allow the noise; infinite beyond 15."""
+    failure = exact(delta, "delta")
+    if not 0 <= failure < 1:
+        raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+    if failure == 0:
+        return exactly(math.inf)
+    with precision(192):
+        shift = published("eval.lemma1.epsilon_shift").formula
+        ratio = published("eval.lemma1.epsilon_ratio").formula
+        found = shift.arb(delta=arb_of(failure), alpha=arb_of(exact(noise.alpha))).max(
+            ratio.arb(delta=arb_of(failure), d=arb_of(exact(dimension)), beta=arb_of(exact(noise.beta)))
+        )
+        return bound_of(found) if found <= 15 else exactly(math.inf)
+
+
+def _calibrate(
+    parameters: PolicyEvaluationParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+) -> tuple[PolicyEvaluationParameters, PolicyEvaluationParameters]:
+    """The least noise, at the smoothing given, or chosen for the visits, or with room for one where neither is."""
+    guarantee(replace(parameters, noise=None, beta=None), adjacency)
+    bound = parameters.bound()
+    if parameters.beta is not None:
+        beta = parameters.beta
+    elif bound is not None:
+        beta = jointly(epsilon, delta, parameters.dimension, bound).beta
+    else:
+        beta = with_room(epsilon, delta, parameters.dimension).beta
+    unset = replace(parameters, noise=None, beta=beta, printed_epsilon=None, printed_delta=None)
+    meets, misses = least(epsilon, delta, parameters.dimension, beta)
+    return replace(unset, noise=meets.alpha), replace(unset, noise=misses.alpha)
+
+
+def _compare(parameters: PolicyEvaluationParameters, epsilon: Any, delta: Any) -> Mapping[str, Any]:
+    """The printed noise for the same target beside the noise found, on the visits if there are some."""
+    ours, theirs = parameters.constants, printed(epsilon, delta, parameters.dimension)
+    found: dict[str, Any] = {
+        "statement": _STATEMENTS[parameters.algorithm],
+        "noise": {"printed": theirs.alpha, "exact": ours.alpha, "ratio": theirs.alpha / ours.alpha},
+        "beta": {"printed": theirs.beta, "exact": ours.beta, "ratio": ours.beta / theirs.beta},
+    }
+    bound = parameters.bound()
+    if bound is not None:
+        wide, narrow = theirs.deviation(bound), ours.deviation(bound)
+        found["deviation"] = {"printed": wide, "exact": narrow, "ratio": wide / narrow}
+    return found
+
+
+ACCOUNTANT = Accountant(
+    "policy-evaluation",
+    "First-visit Monte Carlo policy evaluation, DP-LSW and DP-LSL",
+    PolicyEvaluationParameters,
+    guarantee,
+    "noise",
+    _calibrate,
+    compare=_compare,
+)

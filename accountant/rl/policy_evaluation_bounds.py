@@ -1,0 +1,217 @@
+"""Smooth bounds on what one trajectory moves: psi of DP-LSW and of DP-LSL, exact, without trying every k.
+
+Both are maxima over k >= 0 of exp(-k beta) phi(k), phi(k) the squared sensitivity on data k trajectories
+away; beta smooths the square, hence the variance. For DP-LSW the maximum stands at k = 0 or where k + 1 is
+the number of visits of a state, for DP-LSL the logarithm is concave in k: docs/notes/policy_evaluation.md.
+
+The computed number is a bound in the reals: it is smooth with beta and at least phi(0), rounding included.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["RidgeBound", "SmoothBound", "WeightedBound"]
+
+Reals = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+_BLOCK = 2**20
+_EPS = 2.0**-52
+
+
+class SmoothBound(Protocol):
+    """A smooth bound on a squared sensitivity, as a function of the smoothing."""
+
+    def squared(self, beta: float) -> float:
+        """psi at ``beta`` > 0, rounded up."""
+        ...
+
+    def local(self) -> float:
+        """phi(0): the square of the local bound, of infinite smoothing; not private."""
+        ...
+
+
+def _counts(visits: npt.ArrayLike) -> Counts:
+    found = np.asarray(visits)
+    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
+        raise ValueError(f"visits (shape {found.shape}, dtype {found.dtype}) must be integers, one a state")
+    if int(found.min()) < 0:
+        raise ValueError(f"visits ({int(found.min())}) must be at least 0")
+    if int(found.max()) >= 2**53:
+        raise ValueError(f"visits ({int(found.max())}) must be below 2^53")
+    return found.astype(np.int64)
+
+
+def _weights(name: str, weights: npt.ArrayLike, states: int) -> Reals:
+    found = np.asarray(weights, dtype=np.float64)
+    if found.shape != (states,):
+        raise ValueError(f"{name} (shape {found.shape}) must have shape ({states},)")
+    wrong = ~(np.isfinite(found) & (found >= 0))
+    if wrong.any():
+        raise ValueError(f"{name} ({float(found[wrong][0])!r}) must be finite and at least 0")
+    if not found.any():
+        raise ValueError(f"{name} (all 0) must be above 0 somewhere")
+    return found
+
+
+def _slack(states: int) -> float:
+    """What relative error psi may have: sums of ``states`` terms, and an exponential of at most 745."""
+    return (states + 2048) * _EPS
+
+
+def _reduced(beta: float, slack: float) -> float:
+    """The smoothing to compute with, so that errors of ``slack`` on both sides stay within ``beta``."""
+    if not 0 < beta < math.inf:
+        raise ValueError(f"beta ({beta!r}) must be a number above 0")
+    if beta <= 8 * slack:
+        raise ValueError(f"beta ({beta!r}) must be above {8 * slack:.3g}, what rounding may change")
+    return beta - 4 * slack
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedBound:
+    """DP-LSW: phi(k) = sum_s w_s/max(v_s - k, 1)^2, v_s the number of trajectories that visit s.
+
+    >>> WeightedBound([100, 40], [0.5, 0.5]).squared(0.01)
+    0.067...
+
+    Args:
+        visits: integers (N,), at least 0.
+        weights: w (N,), at least 0 and not all 0.
+
+    Raises:
+        ValueError: naming the argument and the rule it breaks.
+
+    Source: this project's statements eval.lemma5 and eval.lemma4.
+    """
+
+    visits: Counts
+    weights: Reals
+    _levels: Counts = field(init=False, repr=False)
+    _masses: Reals = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        visits = _counts(self.visits)
+        weights = _weights("weights", self.weights, len(visits))
+        levels, place = np.unique(np.maximum(visits, 1), return_inverse=True)
+        masses = np.bincount(place, weights)
+        for name, value in (
+            ("visits", visits),
+            ("weights", weights),
+            ("_levels", levels),
+            ("_masses", masses),
+        ):
+            object.__setattr__(self, name, value)
+
+    def local(self) -> float:
+        """See ``SmoothBound.local``."""
+        return float((self._masses / np.square(self._levels.astype(np.float64))).sum())
+
+    def squared(self, beta: float) -> float:
+        """See ``SmoothBound.squared``."""
+        slack = _slack(len(self.visits))
+        rate = _reduced(beta, slack)
+        offsets = np.unique(np.append(self._levels - 1, 0))
+        best, bounds = 0.0, np.full(len(offsets), np.inf)
+        best = max(best, *self._at(offsets[[0, -1]], rate))
+        for ratio in (2.0, 2.0**0.125):
+            if len(offsets) * len(self._levels) <= _BLOCK:
+                break
+            bounds = self._above(offsets, rate, ratio)
+            kept = bounds * (1 + slack) >= best
+            order = np.argsort(-bounds[kept], kind="stable")
+            offsets, bounds = offsets[kept][order], bounds[kept][order]
+        rows = max(1, _BLOCK // len(self._levels))
+        for start in range(0, len(offsets), rows):
+            if bounds[start] * (1 + slack) < best:
+                break
+            best = max(best, float(self._at(offsets[start : start + rows], rate).max()))
+        return best * (1 + 2 * slack)
+
+    def _at(self, offsets: Counts, rate: float) -> Reals:
+        """exp(-k rate) phi(k) at each k."""
+        gaps = np.maximum(self._levels[None, :] - offsets[:, None], 1).astype(np.float64)
+        found: Reals = np.exp(-rate * offsets) * (self._masses / np.square(gaps)).sum(axis=1)
+        return found
+
+    def _above(self, offsets: Counts, rate: float, ratio: float) -> Reals:
+        """The same with every gap rounded down to a power of ``ratio``: upper bounds, in log time each."""
+        sums = np.append(0.0, np.cumsum(self._masses))
+        edge, found = ratio, np.zeros(len(offsets))
+        below = sums[np.searchsorted(self._levels, offsets + ratio)]
+        found += below
+        while edge <= float(self._levels[-1]):
+            further = sums[np.searchsorted(self._levels, offsets + edge * ratio)]
+            found += (further - below) / (edge * edge)
+            edge, below = edge * ratio, further
+        return np.exp(-rate * offsets) * found
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeBound:
+    """DP-LSL: phi(k) = (c sqrt(sum_s rho_s min(v_s + k, m)) + ||rho||_2)^2, c = ||Phi|| ||rho||_inf/sqrt(2 lambda).
+
+    The paper's Lemma 9 prints max for min; with max there is no smooth bound (eval.lemma9.constant, refuted).
+    The minimum is the algorithm's own, and what is proved (eval.lemma9.corrected).
+
+    >>> RidgeBound([30, 40], [1.0, 1.0], 50, 0.1).squared(0.01)
+    6.2...
+
+    Args:
+        visits: integers (N,), in [0, trajectories].
+        weights: rho (N,), in [0, 1] and not all 0.
+        trajectories: m, at least 1.
+        share: c, at least 0.
+
+    Raises:
+        ValueError: naming the argument and the rule it breaks.
+    """
+
+    visits: Counts
+    weights: Reals
+    trajectories: int
+    share: float
+    _norm: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        visits = _counts(self.visits)
+        weights = _weights("rho", self.weights, len(visits))
+        if float(weights.max()) > 1:
+            raise ValueError(f"rho ({float(weights.max())!r}) must be in [0, 1]")
+        if int(visits.max()) > self.trajectories:
+            raise ValueError(
+                f"visits ({int(visits.max())}) must be at most trajectories ({self.trajectories})"
+            )
+        if not 0 <= self.share < math.inf:
+            raise ValueError(f"share ({self.share!r}) must be finite and at least 0")
+        found = {"visits": visits, "weights": weights, "_norm": float(np.sqrt(np.square(weights).sum()))}
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
+
+    def local(self) -> float:
+        """See ``SmoothBound.local``."""
+        return math.exp(2 * self._log(0))
+
+    def squared(self, beta: float) -> float:
+        """See ``SmoothBound.squared``; the first k from which on the concave logarithm falls, by bisection."""
+        slack = _slack(len(self.visits))
+        rate = _reduced(beta, slack)
+
+        def gain(k: int) -> float:
+            return 2 * self._log(k) - k * rate
+
+        low, high = 0, self.trajectories - int(self.visits.min())
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if gain(middle + 1) > gain(middle) else (low, middle)
+        return math.exp(gain(low)) * (1 + 2 * slack)
+
+    def _log(self, k: int) -> float:
+        """log of sqrt(phi(k))."""
+        total = float((self.weights * np.minimum(self.visits + k, self.trajectories)).sum())
+        return math.log(self.share * math.sqrt(total) + self._norm)

@@ -1,0 +1,183 @@
+"""Noise for policy evaluation: the printed constants, the least that is exact, and smoothing chosen with it.
+
+Noise is ``alpha`` times the smooth bound sqrt(psi) (times what a unit of it is worth), ``beta`` smooths psi:
+both as the paper has them. The accountant of smooth Gaussian noise smooths the scale, with beta/2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import flint
+
+from accountant.calibration import UnreachableTargetError, calibrate_noise
+from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from accountant.gaussian import gaussian_mu
+from accountant.published import published
+from accountant.rl.policy_evaluation_bounds import SmoothBound
+from accountant.smooth_sensitivity.gaussian import SmoothGaussian, SmoothGaussianParameters
+from accountant.targets import Target
+
+__all__ = ["ROOM", "Noise", "guarantee_of", "jointly", "least", "printed", "with_room"]
+
+ROOM = 1.1
+"""Where no data may be looked at: the noise over that of constant scale, spent on the most smoothing."""
+_STEPS, _LEAST_BETA = 40, 1e-9
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The two constants of a calibration.
+
+    Attributes:
+        alpha: standard deviation of the noise over sqrt(psi), above 0.
+        beta: the logarithm of psi changes by at most this between neighbours, above 0.
+    """
+
+    alpha: float
+    beta: float
+
+    def deviation(self, bound: SmoothBound) -> float:
+        """alpha sqrt(psi): the noise on given visits, for a unit of sensitivity."""
+        return self.alpha * math.sqrt(bound.squared(self.beta))
+
+
+def guarantee_of(noise: Noise, dimension: int) -> SmoothGaussian:
+    """The exact guarantee over all means and scales that the two constants allow.
+
+    >>> guarantee_of(printed(1, "1e-6", 40), 40).delta(1).upper < 2e-45
+    True
+
+    Source: this project's statement classic.smooth_gaussian.
+    """
+    return SmoothGaussian(noise.alpha, exact(noise.beta) / 2, dimension)
+
+
+def _target(epsilon: Number, delta: Number) -> Target:
+    target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
+    if target.epsilon == 0 or target.delta == 0:
+        raise UnreachableTargetError(f"{target} must have both above 0 for Gaussian noise of changing scale")
+    return target
+
+
+def printed(epsilon: Number, delta: Number, dimension: int) -> Noise:
+    """Lemma 1's constants: 5 sqrt(2 log(2/delta))/epsilon rounded up, epsilon/(4(d + log(2/delta))) down.
+
+    Private for epsilon up to 15 (eval.lemma1.corrected), not for all (eval.lemma1 is refuted).
+
+    >>> printed("0.1", "0.1", 40)
+    Noise(alpha=122.387..., beta=0.0005814...)
+
+    Raises:
+        ValueError: for an epsilon not above 0, or a delta outside (0, 1).
+    """
+    target = _target(epsilon, delta)
+    with precision(128):
+        values = {"epsilon": arb_of(target.epsilon), "delta": arb_of(target.delta)}
+        alpha = published("eval.lemma1.alpha").formula.arb(**values)
+        beta = published("eval.lemma1.beta").formula.arb(d=flint.arb(dimension), **values)
+        return Noise(round_up(alpha), round_down(beta))
+
+
+def least(epsilon: Number, delta: Number, dimension: int, beta: float) -> tuple[Noise, Noise]:
+    """The least noise that is certified to meet the target at that smoothing, and a little less that misses it.
+
+    >>> least(1, "1e-6", 40, printed(1, "1e-6", 40).beta)[0].alpha
+    4.417...
+
+    Raises:
+        ValueError: for a bad target, or a smoothing at which no noise meets it.
+    """
+    target = _target(epsilon, delta)
+    start = SmoothGaussianParameters(1.0, beta / 2, dimension)
+
+    def exactly(parameters: SmoothGaussianParameters) -> SmoothGaussian:
+        return guarantee_of(Noise(parameters.noise, beta), dimension)
+
+    start = SmoothGaussianParameters(_constant(target.epsilon, target.delta), beta / 2, dimension)
+    meets, misses = calibrate_noise(start, "noise", exactly, target.epsilon, target.delta)
+    return Noise(meets.noise, beta), Noise(misses.noise, beta)
+
+
+@lru_cache(maxsize=64)
+def _constant(epsilon: Fraction, delta: Fraction) -> float:
+    """The noise that meets a target where the scale never changes."""
+    return math.nextafter(1 / gaussian_mu(epsilon, delta)[0], math.inf)
+
+
+@lru_cache(maxsize=1024)
+def _roomy(epsilon: Fraction, delta: Fraction, dimension: int, room: float) -> Noise:
+    alpha = room * _constant(epsilon, delta)
+    limit = Target(epsilon, delta).below
+
+    def meets(beta: float) -> bool:
+        return guarantee_of(Noise(alpha, beta), dimension).delta(limit).upper <= delta
+
+    low = high = printed(epsilon, delta, dimension).beta
+    while not meets(low):
+        low /= 4
+        if low < _LEAST_BETA:
+            raise UnreachableTargetError(f"room ({room!r}) must leave some smoothing: none was found")
+    while meets(high):
+        low, high = high, 2 * high
+    for _ in range(_STEPS):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if meets(middle) else (low, middle)
+        if high <= low * (1 + 1e-6):
+            break
+    return Noise(alpha, low)
+
+
+def with_room(epsilon: Number, delta: Number, dimension: int, room: float = ROOM) -> Noise:
+    """``room`` times the noise of constant scale, and the most smoothing certified to be private with it.
+
+    It looks at no data.
+
+    >>> found = with_room("0.1", "0.1", 40)
+    >>> found.alpha, found.beta
+    (3.131..., 0.018...)
+
+    Raises:
+        ValueError: for a bad target, or a ``room`` not above 1.
+    """
+    if not 1 < room < math.inf:
+        raise ValueError(f"room ({room!r}) must be a number above 1")
+    target = _target(epsilon, delta)
+    return _roomy(target.epsilon, target.delta, dimension, room)
+
+
+def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) -> Noise:
+    """Noise and smoothing together: about the least noise on given visits, certified to meet the target.
+
+    The visits must not be private: a plan, an expectation or public data. That nothing does better is not
+    certified; the target is met whatever the visits are.
+
+    >>> from accountant.rl.policy_evaluation_bounds import WeightedBound
+    >>> visits = WeightedBound([5000] * 40, [1 / 40] * 40)
+    >>> ours, theirs = jointly("0.1", "0.1", 40, visits), printed("0.1", "0.1", 40)
+    >>> theirs.deviation(visits) / ours.deviation(visits) > 1000
+    True
+    """
+    target = _target(epsilon, delta)
+    known: dict[int, float] = {}
+
+    def noise(place: int) -> Noise:
+        return _roomy(target.epsilon, target.delta, dimension, 1 + 2.0 ** (place / 4))
+
+    def at(place: int) -> float:
+        if place not in known:
+            try:
+                known[place] = noise(place).deviation(bound)
+            except ValueError:  # too little smoothing to compute with
+                known[place] = math.inf
+        return known[place]
+
+    best = min(range(-28, 21, 4), key=at)
+    for step in (2, 1):
+        best = min((best - step, best, best + step), key=at)
+    if math.isinf(at(best)):
+        raise UnreachableTargetError(f"{target} is met by no smoothing that was tried")
+    return noise(best)

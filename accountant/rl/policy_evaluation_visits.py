@@ -1,0 +1,125 @@
+"""Files of visits: how many trajectories visit each state, and the weight of each state.
+
+CSV with a header, Parquet, or NPZ. The columns are ``visits`` (integers) and, if wanted, ``weight`` (w or
+rho; 1/N without it); ``state`` is allowed, and must then count 0, 1, ....
+"""
+
+from __future__ import annotations
+
+import csv
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["VisitsFile", "read_columns", "read_visits"]
+
+_SUFFIXES = (".csv", ".npz", ".parquet")
+
+
+@dataclass(frozen=True)
+class VisitsFile:
+    """The names of such files, as the values of a parameter.
+
+    >>> VisitsFile().admits("visits.csv"), VisitsFile().admits("visits")
+    (True, False)
+    """
+
+    kind: type = str
+
+    def admits(self, value: object) -> bool:
+        """Whether ``value`` is text with one of the endings; the file need not be there."""
+        return isinstance(value, str) and Path(value).suffix in _SUFFIXES
+
+    def read(self, text: str) -> str:
+        """The name itself."""
+        return text
+
+    def some(self) -> str:
+        """A name."""
+        return "visits.csv"
+
+    def __str__(self) -> str:
+        return f"the name of a file that ends in one of: {', '.join(_SUFFIXES)}"
+
+
+def read_columns(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """The columns of a CSV (with a header), Parquet or NPZ file, by name.
+
+    Raises:
+        ValueError: for another ending, a file that is not of its kind, an empty one, a value that is no number.
+        OSError: for a file that cannot be read.
+    """
+    readers = {".csv": _csv, ".npz": _npz, ".parquet": _parquet}
+    if path.suffix not in readers:
+        raise ValueError(f"file ({path.name!r}) must end in one of: {', '.join(readers)}")
+    path.stat()  # a missing file says so itself
+    return readers[path.suffix](path)
+
+
+def _csv(path: Path) -> dict[str, npt.NDArray[Any]]:
+    with path.open(newline="", encoding="utf-8") as stream:
+        names = [name.strip() for name in next(csv.reader(stream), [])]
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"{path.name}: the first line must name the columns, each once")
+        try:
+            body = np.loadtxt(stream, delimiter=",", ndmin=2, dtype=np.float64)
+        except (ValueError, UserWarning) as error:
+            raise ValueError(f"{path.name}: {error}") from error
+    if body.shape[0] == 0 or body.shape[1] != len(names):
+        raise ValueError(
+            f"{path.name}: rows (shape {body.shape}) must be of {len(names)} numbers, at least one"
+        )
+    return {name: _narrowed(body[:, place]) for place, name in enumerate(names)}
+
+
+def _narrowed(column: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+    """The column as integers, where it holds nothing else."""
+    whole = np.isfinite(column) & (np.abs(column) < 2**53) & (column == np.trunc(column))
+    return column.astype(np.int64) if whole.all() else column
+
+
+def _npz(path: Path) -> dict[str, npt.NDArray[Any]]:
+    if not zipfile.is_zipfile(path):
+        raise ValueError(f"{path.name}: the file is not an NPZ archive")
+    with np.load(path, allow_pickle=False) as stored:
+        return {name: stored[name] for name in stored.files}
+
+
+def _parquet(path: Path) -> dict[str, npt.NDArray[Any]]:
+    try:
+        import pyarrow
+        import pyarrow.parquet as parquet
+    except ImportError as error:
+        raise ValueError(f"{path.name}: reading Parquet needs the extra dpproof[parquet]") from error
+    try:
+        table = parquet.read_table(path)
+    except pyarrow.ArrowInvalid as error:
+        raise ValueError(f"{path.name}: the file is not Parquet") from error
+    return {name: table.column(name).to_numpy() for name in table.column_names}
+
+
+def read_visits(path: Path) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Visits (N,) and weights (N,) of a file.
+
+    Raises:
+        ValueError: for a missing or unknown column, columns of unequal lengths, states out of order, visits
+            that are no integers at least 0, or weights that are not finite and at least 0.
+    """
+    columns = read_columns(path)
+    if "visits" not in columns or not columns.keys() <= {"state", "visits", "weight"}:
+        raise ValueError(
+            f"{path.name}: columns ({', '.join(columns)}) must be visits, and maybe state, weight"
+        )
+    visits = columns["visits"]
+    if visits.ndim != 1 or visits.size == 0 or visits.dtype.kind not in "iu" or int(visits.min()) < 0:
+        raise ValueError(f"{path.name}: visits must be integers at least 0, one a state")
+    if "state" in columns and not np.array_equal(columns["state"], np.arange(len(visits))):
+        raise ValueError(f"{path.name}: state must count 0, 1, ..., {len(visits) - 1}")
+    weights = np.asarray(columns.get("weight", np.full(len(visits), 1 / len(visits))), dtype=np.float64)
+    if weights.shape != visits.shape or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError(f"{path.name}: weight must be a number at least 0, one a state")
+    return visits.astype(np.int64), weights
