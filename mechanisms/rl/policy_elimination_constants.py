@@ -1,0 +1,121 @@
+"""The constants policy elimination is run with: the printed ones, those of the proof, and tuned ones by name.
+
+A policy is dropped when its estimated value is at least
+
+    2 (root sqrt(XAH^3 iota/L) + noise X^3AH^5 E iota/L)
+
+below the best active one; a tuple (h, x, a, x') is infrequent when its crude count is at most
+frequent E H^2 iota. The paper has root = noise = C, an unnamed constant, frequent = C_1 = 6 and iota =
+log(2HAK/delta).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Final
+
+__all__ = ["LITERAL", "REPAIRED", "TUNED", "EliminationConstants", "Problem"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The sizes the constants depend on: X, A, H, K, and how many policies are compared."""
+
+    states: int
+    actions: int
+    horizon: int
+    episodes: int
+    policies: int
+
+
+@dataclass(frozen=True)
+class EliminationConstants:
+    """Scales of the algorithm's constants; with every default they are the printed ones, with C = 1.
+
+    Attributes:
+        delta: failure probability, in (0, 1).
+        root: multiplies the threshold's first term.
+        noise: multiplies its second term.
+        frequent: C_1.
+        unions: iota counts the policies, as the proof of Lemma 9 needs: log(4HX^2AKM/delta).
+        clip: estimated rewards are clipped to [0, 1].
+        least_level: E is taken to be at least this; without privacy it is all there is.
+        margin: what of the E/2 that the privatizer adds to the counts is left there before a quotient is
+            taken: 1 all of it, as printed, 0 none.
+        settled: a pair whose fine count is at most this many E has no estimated reward and next state.
+        scored: ties between policies that visit a pair equally often go to the last estimates; else to the
+            first policy.
+        first: episodes of the first stage's parts, L_1, at least 1; every stage doubles them.
+
+    Raises:
+        ValueError: delta outside (0, 1), a scale that is negative, infinite or NaN, `first` below 1.
+    """
+
+    delta: float = 0.05
+    root: float = 1.0
+    noise: float = 1.0
+    frequent: float = 6.0
+    unions: bool = False
+    clip: bool = False
+    least_level: float = 1.0
+    margin: float = 1.0
+    settled: float = 0.0
+    scored: bool = False
+    first: int = 2
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        if not 0 < self.delta < 1:
+            raise ValueError(f"delta ({self.delta!r}) must be in (0, 1)")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type == "float" and not (value >= 0 and math.isfinite(value)):
+                raise ValueError(f"{field.name} ({value!r}) must be a finite number at least 0")
+        if self.first < 1:
+            raise ValueError(f"first ({self.first!r}) must be an integer at least 1")
+
+    def iota(self, problem: Problem) -> float:
+        """The logarithm that all bounds share.
+
+        >>> round(LITERAL.iota(Problem(4, 2, 6, 20_000, 2**18)), 3)
+        16.077
+        """
+        H, A, K = problem.horizon, problem.actions, problem.episodes
+        if not self.unions:
+            return math.log(2 * H * A * K / self.delta)
+        return math.log(4 * H * problem.states**2 * A * K * problem.policies / self.delta)
+
+    def infrequent(self, problem: Problem, level: float) -> float:
+        """The crude count up to which a tuple is infrequent; `level` is E."""
+        return self.frequent * max(level, self.least_level) * problem.horizon**2 * self.iota(problem)
+
+    def threshold(self, problem: Problem, level: float, length: int) -> float:
+        """How far below the best a policy is dropped after a stage with L = `length`.
+
+        >>> round(LITERAL.threshold(Problem(4, 2, 6, 20_000, 2**18), 0.0, 2048), 2)
+        15643...
+        """
+        X, A, H = float(problem.states), float(problem.actions), float(problem.horizon)
+        iota = self.iota(problem)
+        root = self.root * math.sqrt(X * A * H**3 * iota / length)
+        return 2 * (root + self.noise * X**3 * A * H**5 * max(level, self.least_level) * iota / length)
+
+
+LITERAL: Final = EliminationConstants()
+"""The printed algorithm with C = 1."""
+REPAIRED: Final = EliminationConstants(
+    root=68.0, noise=8000.0, frequent=32.0, unions=True, clip=True, least_level=3.0
+)
+"""The constants of the regret bound that is proved (docs/notes/sdp_learning.md, section 3)."""
+TUNED: Final = EliminationConstants(
+    root=0.02,
+    noise=1e-7,
+    frequent=1e-4,
+    clip=True,
+    least_level=0.0,
+    margin=0.0,
+    scored=True,
+    first=32,
+)
+"""Scaled down for experiments; no regret guarantee."""
