@@ -118,6 +118,40 @@ def test_thresholds_keep_their_mass_over_a_million_samples():
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
+@pytest.mark.filterwarnings("error")
+def test_infinite_outputs_are_outputs(side):
+    """More than half are infinite, so the thresholds are; a claim that holds stands, another one falls."""
+
+    def burst(value, n, rng):
+        return np.where(rng.random(n) < 0.6 + 0.2 * value, side * np.inf, rng.normal(size=n))
+
+    def audited(epsilon):
+        return audit("infinite", PureDP(epsilon), burst, BITS, seed=0, budget=20_000).verdict
+
+    assert audited(math.log(0.4 / 0.2)) is not Verdict.VIOLATION
+    assert audited(0.3) is Verdict.VIOLATION
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("atoms", [(0.0, 1.0, np.inf), (-np.inf, 0.0, np.inf), (-np.inf, -np.inf, 2.0)])
+def test_tails_count_what_lies_in_them(atoms, many):
+    """Held against sums over all samples; blocks of few and of many samples are counted differently."""
+    rng, tails = np.random.default_rng(3), TailCounts(oriented=True)
+    past, fresh = (rng.choice(np.array([*atoms, *rng.normal(size=5)]), n) for n in (500, 300 + 4700 * many))
+    labels = rng.integers(0, 2, fresh.size)
+    tails.learn(past, rng.integers(0, 2, past.size))
+    tails.bet(fresh, labels)
+    highest = float(tails.describe(0, 0)["at_least"])
+    for level in range(LEVELS.size):
+        upper = fresh >= float(tails.describe(level, 0)["at_least"])
+        lower = (fresh <= float(tails.describe(level, 1)["at_most"])) & (fresh < highest)
+        for kind, inside, label in ((0, upper, 1), (1, lower, 0)):
+            won, lost = (inside & (labels == b) for b in (label, 1 - label))
+            expected = [won.sum(), lost.sum(), (~inside).sum()]
+            assert tails.counts[level, kind].tolist() == expected
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
 def test_a_rare_leak_is_seen_on_either_side(side):
     def leak(value, n, rng):
         return np.where(rng.random(n) < 0.02 * value, side * 100, rng.normal(size=n))
