@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 __all__ = ["block_sizes"]
 
-FIRST, SMALLEST = 10, 2
+FIRST, SMALLEST = 10, 1
 """The first block sets thresholds only; later ones hold at least the smallest number."""
-FINE, COARSE, MANY = 0.025, 0.16, 500
+FINE, COARSE, MANY = 0.018, 0.16, 250
 """A block is the fine share of the few samples before it; the share grows with the root of their number, in
 units of `MANY`, up to the coarse one. Looks cost time, and late ones save few samples for each."""
 
@@ -20,7 +20,7 @@ def block_sizes(budget: int, largest: int | None = None) -> Iterator[int]:
     ``largest`` keeps the blocks of mechanisms with long outputs small; it never cuts below `FIRST`.
 
     >>> list(block_sizes(100))[:3], sum(block_sizes(100))
-    ([10, 2, 2], 100)
+    ([10, 1, 1], 100)
     """
     seen = 0
     while seen < budget:

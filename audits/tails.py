@@ -24,9 +24,9 @@ KINDS = ("upper", "lower", "both")
 UPPER, LOWER, BOTH = range(3)
 MEMORY = 1 << 15
 """The thresholds are quantiles of the first scores, about so many."""
-REFRESH, LATER, FEW = 1.25, 2.0, 1 << 12
-"""They are set anew whenever the scores have grown by this factor, until so many are kept: often while the
-scores are few. Only of so few are those in the new tails counted again, to choose directions."""
+REFRESH, FEW = 1.25, 1 << 12
+"""They are set anew whenever the scores have grown by this factor, until so many are kept. Only of few scores
+are those in the new tails counted again, to choose directions."""
 COMPARED = 2000
 """More scores than this are compared with each threshold; fewer are looked up among the thresholds."""
 CLEARLY = 2.0
@@ -57,6 +57,7 @@ class TailCounts:
         self._past: list[tuple[Floats, Ints]] = []
         self._seen = 0
         self._next = 0.0
+        self._placed: Floats = np.empty(0)
         self._inside: Ints = np.zeros((2, 2, LEVELS.size), np.int64)
         self._flips = np.zeros(2, bool)
 
@@ -73,13 +74,15 @@ class TailCounts:
         if self._seen - scores.size < MEMORY:
             self._past.append((scores, labels))
             if self._seen >= self._next:
-                self._next = (REFRESH if self._seen < FEW else LATER) * self._seen
+                self._next = REFRESH * self._seen
                 self._set_thresholds()
         self._turn()
 
     def _set_thresholds(self) -> None:
         scores, labels = (np.concatenate(parts) for parts in zip(*self._past, strict=True))
-        placed = np.sort(scores)
+        fresh = np.sort(scores[self._placed.size :])
+        placed = np.sort(np.concatenate([self._placed, fresh]), kind="stable")  # merges two sorted runs
+        self._placed, self._past = placed, [(scores, labels)]
         reach = np.maximum(np.rint(LEVELS * scores.size).astype(np.int64), 1) - 1
         cut = _cut(placed)
         self._high = np.maximum(placed[::-1][reach], cut)
