@@ -130,7 +130,7 @@ def test_a_tool_refutes_with_a_size_only_if_it_does_with_all_larger_ones():
     claim = peers.CLAIMS[2]
     sizes = {100: (True, True), 200: (True, False), 400: (True, True)}
     found = [
-        {"samples": size, "refutes": refutes, "epsilon_lower": 1.2, "seconds": 0.1}
+        {"samples": size, "refutes": refutes, "epsilon_lower": 1.2, "cpu": 0.1}
         for size, several in sizes.items()
         for refutes in several
     ]

@@ -47,8 +47,8 @@ def _head(version: str) -> list[str]:
         "# The audits, measured",
         "",
         f"""Written by `python -m benchmarks.audits` (engine {version}, a hash of what `audits.runner`
-loads) on {machine}. Counts of samples and of alarms depend on the seeds only. The machine was shared
-with other work: times in seconds of the wall clock are noisy, processor times less so.""",
+loads) on {machine}. Counts of samples and of alarms depend on the seeds only. Times are
+processor seconds on a machine that was shared with other work; there they vary by a third or so.""",
         "",
     ]
 
@@ -64,7 +64,7 @@ def _alarms(rows: Sequence[Row]) -> list[str]:
         f"""Sound mechanisms exactly on their claims: the truth, computed by the accountant or by
 enumeration, equals the claim, so nothing but the test's level keeps the audit from calling a violation.
 Each run is a whole audit (`audits.audit`: the checks of the generator, the bets, the interval) with
-{alarms.BUDGET:,} samples and a seed of its own, {alarms.SEEDS} seeds a mechanism. The test is
+a seed of its own, {alarms.SEEDS} seeds a mechanism (fewer in the table: not finished). The test is
 anytime-valid: the wealth is looked at after every block, some hundred times a run, and an alarm at any
 of them counts. So the counts are over the whole stream and there is no correction for looking.
 "Allowed" is the 99.9 % quantile of the number of alarms that a test of level exactly alpha would raise
@@ -149,7 +149,7 @@ def _peers(rows: Sequence[Row], own: Sequence[Row], alarm_rows: Sequence[Row]) -
 others take a number of samples fixed beforehand, so each was tried with several: "refutes with" is the fewest
 samples, of both inputs together, from which on at least nine of ten runs refuted the claim; for
 dpproof, which stops by itself, the mean and what nine of ten runs kept within. "Bound" is the median
-lower bound on epsilon. Times are medians of wall-clock seconds.""",
+lower bound on epsilon. Times are medians of processor seconds of one run.""",
         "",
         """- jax-privacy: `CanaryScoreAuditor.epsilon_clopper_pearson` over all thresholds. It is given
   the output as the score, which is the optimal one here; the others have to find theirs.

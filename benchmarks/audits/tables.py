@@ -41,7 +41,7 @@ def alarm_table(rows: Sequence[Row]) -> list[str]:
     """False alarms per mechanism, beside what the level allows."""
     grouped = by(rows, "case")
     lines = [_alarms(name, case, grouped[name]) for name, case in alarms.cases().items() if name in grouped]
-    heads = ["mechanism", "claim", "runs", "refused"]
+    heads = ["mechanism", "claim", "samples", "runs", "refused"]
     for alpha in alarms.ALPHAS:
         heads += [f"alarms at {alpha:g}", "allowed"]
     return table(heads, lines)
@@ -49,7 +49,8 @@ def alarm_table(rows: Sequence[Row]) -> list[str]:
 
 def _alarms(name: str, case: Any, rows: Sequence[Row]) -> list[str]:
     valid = [row for row in rows if row["refused"] is None]
-    cells = [name, _claim(case), f"{len(valid)}", f"{len(rows) - len(valid)}"]
+    samples = f"{alarms.DEAR.get(name, alarms.BUDGET):,}"
+    cells = [name, _claim(case), samples, f"{len(valid)}", f"{len(rows) - len(valid)}"]
     for alpha in alarms.ALPHAS:
         found = sum(row["violations"][str(alpha)] for row in valid)
         cells += [f"{found}", f"{alarms.allowed(len(valid), alpha)}"]
@@ -136,8 +137,10 @@ def peer_table(rows: Sequence[Row], own: Sequence[Row], alarm_rows: Sequence[Row
 
 
 def _of(claim: peers.Claim, rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
-    grouped = by((row for row in rows if row["claim"] == claim.name), "peer")
-    return [(name, grouped[name]) for name in peers.PEERS if name in grouped]
+    sizes = {name: peer.sizes for name, peer in peers.PEERS.items()}
+    mine = (row for row in rows if row["claim"] == claim.name and row["per_side"] in sizes[row["peer"]])
+    grouped = by(mine, "peer")
+    return [(name, grouped[name]) for name in sizes if name in grouped]
 
 
 def _own(claim: peers.Claim, own: Sequence[Row], alarm_rows: Sequence[Row]) -> list[str]:
@@ -161,9 +164,7 @@ def _peer(claim: peers.Claim, name: str, rows: Sequence[Row]) -> list[str]:
     sizes = by(rows, "samples")
     enough = [size for size, runs in sorted(sizes.items()) if _always(sizes, size)]
     most = max(sizes)
-    first = (
-        [f"{enough[0]:,}", _median(row["seconds"] for row in sizes[enough[0]])] if enough else ["none", ""]
-    )
+    first = [f"{enough[0]:,}", _median(row["cpu"] for row in sizes[enough[0]])] if enough else ["none", ""]
     refuted = f"{sum(row['refutes'] for row in sizes[most])} of {len(sizes[most])}"
     bounds = [row["epsilon_lower"] for row in sizes[most]]
     bound = "" if None in bounds else f"{statistics.median(bounds):.3f}"
@@ -174,7 +175,7 @@ def _peer(claim: peers.Claim, name: str, rows: Sequence[Row]) -> list[str]:
         f"{most:,}",
         refuted,
         bound,
-        _median(row["seconds"] for row in sizes[most]),
+        _median(row["cpu"] for row in sizes[most]),
     ]
 
 
