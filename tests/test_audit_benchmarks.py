@@ -148,3 +148,9 @@ def test_a_target_that_was_missed_is_called_so():
     trial = power.TRIALS["Laplace 1 -> 2"]
     spent = [{"trial": trial.name, "samples": 1000 + seed, "refuted": True} for seed in range(4)]
     assert tables.power_table(spent)[-1].endswith("180: missed |")
+
+
+def test_words_do_not_change_the_engine_and_code_does():
+    text = 'def f():\n    """Once."""\n    return 1  # said\n'
+    assert rows.code(text) == rows.code(text.replace("Once", "Twice").replace("said", "unsaid"))
+    assert rows.code(text) != rows.code(text.replace("return 1", "return 2"))

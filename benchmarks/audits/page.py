@@ -46,8 +46,8 @@ def _head(version: str) -> list[str]:
     return [
         "# The audits, measured",
         "",
-        f"""Written by `python -m benchmarks.audits` (engine {version}, a hash of what `audits.runner`
-loads) on {machine}. Counts of samples and of alarms depend on the seeds only. Times are
+        f"""Written by `python -m benchmarks.audits` (engine {version}, a hash of the code that
+`audits.runner` loads) on {machine}. Counts of samples and of alarms depend on the seeds only. Times are
 processor seconds on a machine that was shared with other work; there they vary by a third or so.""",
         "",
     ]

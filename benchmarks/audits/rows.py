@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import json
@@ -28,13 +29,37 @@ print(*(module.__file__ for name, module in sys.modules.items() if name.split(".
 
 @functools.cache
 def engine() -> str:
-    """A hash of the files of `audits` that `audits.runner` loads: rows of another engine do not count."""
+    """A hash of the code, without its comments, that `audits.runner` loads of `audits`.
+
+    Rows of another engine do not count.
+    """
     root = Path(__file__).resolve().parents[2]
     listed = subprocess.run(
         [sys.executable, "-c", LOADED], cwd=root, capture_output=True, text=True, check=True
     )
-    files = sorted(set(listed.stdout.split()))
-    return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()[:12]
+    texts = (Path(file).read_text(encoding="utf-8") for file in sorted(set(listed.stdout.split())))
+    return hashlib.sha256("\0".join(map(code, texts)).encode()).hexdigest()[:12]
+
+
+def code(text: str) -> str:
+    """The program without comments and strings that stand alone.
+
+    >>> code("# why" + chr(10) + "x = 1  # because")
+    'x = 1'
+    """
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = [part for part in node.body if not _is_text(part)] or [ast.Pass()]
+    return ast.unparse(tree)
+
+
+def _is_text(part: ast.stmt) -> bool:
+    return (
+        isinstance(part, ast.Expr)
+        and isinstance(part.value, ast.Constant)
+        and isinstance(part.value.value, str)
+    )
 
 
 def read(path: Path, **wanted: Any) -> list[Row]:
