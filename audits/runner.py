@@ -64,7 +64,7 @@ def audit(
         alpha: the level, in (0, 1).
         budget: the most samples to draw, of both inputs together.
         sharpen: spend the whole budget also after a violation, for a larger ``epsilon_lower``.
-        executor: draws chunks of samples; with processes, sampler and pair must pickle.
+        executor: draws blocks of samples; with processes, sampler and pair must pickle.
         replay: JSON data that `audits.replay` rebuilds this audit from.
 
     Raises:
