@@ -2,7 +2,8 @@
 
 Variables: ``d`` the number of features, ``epsilon`` and ``delta`` the privacy parameters, ``s`` what a unit
 of sensitivity is worth in the released parameters (the bound on a return times an operator norm), ``x`` the
-smooth bound psi on the squared sensitivity. ``alpha`` and ``beta`` are Lemma 1's: ``beta`` smooths the variance. Logarithms are natural.
+smooth bound psi on the squared sensitivity. ``alpha`` and ``beta`` are Lemma 1's: ``beta`` smooths the
+variance. Logarithms are natural.
 """
 
 from __future__ import annotations

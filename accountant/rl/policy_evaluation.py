@@ -30,9 +30,9 @@ __all__ = ["ACCOUNTANT", "PolicyEvaluationParameters", "guarantee"]
 
 _STATEMENTS = {"lsw": "eval.theorem6.corrected", "lsl": "eval.theorem10.corrected"}
 _NOTES = (
-    "the sensitivity is bounded by eval.corollary3 (DP-LSW) or eval.corollary8 (DP-LSL), smoothed by eval.lemma4",
-    "beta, the weights, the features and the bound on returns must not depend on the private data; visits used "
-    "to choose beta must be planned or public",
+    "sensitivity by eval.corollary3 (DP-LSW) or eval.corollary8 (DP-LSL), smoothed by eval.lemma4",
+    "beta, the weights, the features and the bound on returns must not depend on the private data; visits "
+    "used to choose beta must be planned or public",
     "the printed constants are proved for epsilon up to 15 only; beyond, what is printed is refuted",
 )
 
@@ -40,8 +40,8 @@ _NOTES = (
 def guarantee(parameters: PolicyEvaluationParameters, adjacency: Adjacency) -> Accounted:
     """The exact guarantee of the released parameter vector when one trajectory is replaced.
 
-    >>> found = guarantee(PolicyEvaluationParameters(40, printed_epsilon=0.1, printed_delta=0.1), Adjacency.REPLACE)
-    >>> found.guarantee.delta("0.1").upper
+    >>> theirs = PolicyEvaluationParameters(40, printed_epsilon=0.1, printed_delta=0.1)
+    >>> guarantee(theirs, Adjacency.REPLACE).guarantee.delta("0.1").upper
     1.531875e-22
 
     Raises:
@@ -88,7 +88,7 @@ def _printed_epsilon(noise: Noise, dimension: int, delta: Any) -> Bound:
 def _calibrate(
     parameters: PolicyEvaluationParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[PolicyEvaluationParameters, PolicyEvaluationParameters]:
-    """The least noise, at the smoothing given, or chosen for the visits, or with room for one where neither is."""
+    """The least noise at the smoothing given, else one chosen for the visits, else one with room for it."""
     guarantee(replace(parameters, noise=None, beta=None), adjacency)
     bound = parameters.bound()
     if parameters.beta is not None:

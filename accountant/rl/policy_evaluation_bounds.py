@@ -28,7 +28,7 @@ class SmoothBound(Protocol):
     """A smooth bound on a squared sensitivity, as a function of the smoothing."""
 
     def squared(self, beta: float) -> float:
-        """psi at ``beta`` > 0, rounded up."""
+        """Psi at ``beta`` > 0, rounded up."""
         ...
 
     def local(self) -> float:
@@ -78,7 +78,7 @@ class WeightedBound:
     """DP-LSW: phi(k) = sum_s w_s/max(v_s - k, 1)^2, v_s the number of trajectories that visit s.
 
     >>> WeightedBound([100, 40], [0.5, 0.5]).squared(0.01)
-    0.067...
+    0.37157...
 
     Args:
         visits: integers (N,), at least 0.
@@ -131,7 +131,7 @@ class WeightedBound:
             if bounds[start] * (1 + slack) < best:
                 break
             best = max(best, float(self._at(offsets[start : start + rows], rate).max()))
-        return best * (1 + 2 * slack)
+        return float(best * (1 + 2 * slack))
 
     def _at(self, offsets: Counts, rate: float) -> Reals:
         """exp(-k rate) phi(k) at each k."""
@@ -154,13 +154,15 @@ class WeightedBound:
 
 @dataclass(frozen=True, eq=False)
 class RidgeBound:
-    """DP-LSL: phi(k) = (c sqrt(sum_s rho_s min(v_s + k, m)) + ||rho||_2)^2, c = ||Phi|| ||rho||_inf/sqrt(2 lambda).
+    """DP-LSL: phi(k) = (c sqrt(sum_s rho_s min(v_s + k, m)) + ||rho||_2)^2.
+
+    c = ||Phi|| ||rho||_inf/sqrt(2 lambda).
 
     The paper's Lemma 9 prints max for min; with max there is no smooth bound (eval.lemma9.constant, refuted).
     The minimum is the algorithm's own, and what is proved (eval.lemma9.corrected).
 
     >>> RidgeBound([30, 40], [1.0, 1.0], 50, 0.1).squared(0.01)
-    6.2...
+    5.071...
 
     Args:
         visits: integers (N,), in [0, trajectories].
@@ -198,7 +200,7 @@ class RidgeBound:
         return math.exp(2 * self._log(0))
 
     def squared(self, beta: float) -> float:
-        """See ``SmoothBound.squared``; the first k from which on the concave logarithm falls, by bisection."""
+        """See ``SmoothBound.squared``; where the concave logarithm begins to fall, by bisection."""
         slack = _slack(len(self.visits))
         rate = _reduced(beta, slack)
 
@@ -212,6 +214,6 @@ class RidgeBound:
         return math.exp(gain(low)) * (1 + 2 * slack)
 
     def _log(self, k: int) -> float:
-        """log of sqrt(phi(k))."""
+        """Log of sqrt(phi(k))."""
         total = float((self.weights * np.minimum(self.visits + k, self.trajectories)).sum())
         return math.log(self.share * math.sqrt(total) + self._norm)

@@ -41,7 +41,7 @@ class Noise:
     beta: float
 
     def deviation(self, bound: SmoothBound) -> float:
-        """alpha sqrt(psi): the noise on given visits, for a unit of sensitivity."""
+        """Alpha sqrt(psi): the noise on given visits, for a unit of sensitivity."""
         return self.alpha * math.sqrt(bound.squared(self.beta))
 
 
@@ -83,7 +83,7 @@ def printed(epsilon: Number, delta: Number, dimension: int) -> Noise:
 
 
 def least(epsilon: Number, delta: Number, dimension: int, beta: float) -> tuple[Noise, Noise]:
-    """The least noise that is certified to meet the target at that smoothing, and a little less that misses it.
+    """The least noise certified to meet the target at that smoothing, and a little less that misses it.
 
     >>> least(1, "1e-6", 40, printed(1, "1e-6", 40).beta)[0].alpha
     4.417...
@@ -138,7 +138,7 @@ def with_room(epsilon: Number, delta: Number, dimension: int, room: float = ROOM
 
     >>> found = with_room("0.1", "0.1", 40)
     >>> found.alpha, found.beta
-    (3.131..., 0.018...)
+    (3.131..., 0.0318...)
 
     Raises:
         ValueError: for a bad target, or a ``room`` not above 1.

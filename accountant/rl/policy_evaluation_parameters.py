@@ -59,7 +59,7 @@ class PolicyEvaluationParameters(Parameters):
 
     @property
     def constants(self) -> Noise:
-        """alpha and beta: those given, or the paper's.
+        """Alpha and beta: those given, or the paper's.
 
         Raises:
             ValueError: for noise without a smoothing.

@@ -50,7 +50,8 @@ def read_columns(path: Path) -> dict[str, npt.NDArray[Any]]:
     """The columns of a CSV (with a header), Parquet or NPZ file, by name.
 
     Raises:
-        ValueError: for another ending, a file that is not of its kind, an empty one, a value that is no number.
+        ValueError: for another ending, a file that is not of its kind, an empty one, or a value that is no
+            number.
         OSError: for a file that cannot be read.
     """
     readers = {".csv": _csv, ".npz": _npz, ".parquet": _parquet}

@@ -45,7 +45,7 @@ class Coordinates:
         """The proved zCDP of scale ``noise`` times a ``smoothing``-smooth bound.
 
         >>> student(3).guarantee(20, "0.001", 40).epsilon("1e-6").upper
-        0.333...
+        0.32437...
         """
         scale, beta = positive(noise, "noise"), exact(smoothing, "smoothing")
         if beta < 0 or dimension < 1:
@@ -93,7 +93,7 @@ def least_coordinates(
     """The scale certified to meet a target by the family's zCDP, about the least that does.
 
     >>> least_coordinates(student(3), 1, "1e-6", 1, "0.001")
-    6.8...
+    5.30389...
 
     Raises:
         UnreachableTargetError: if the smoothing alone costs more than the target.

@@ -1,0 +1,109 @@
+"""First-visit statistics of a batch: how many trajectories visit each state, and the sum of their returns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.episodes import Episodes
+from mechanisms import _checks
+from mechanisms.rl._policy_evaluation_kernels import first_visit_sums
+
+__all__ = ["FirstVisits", "first_visits"]
+
+
+@dataclass(frozen=True, eq=False)
+class FirstVisits:
+    """What DP-LSW and DP-LSL need of a batch of trajectories; batches of other trajectories can be added.
+
+    Attributes:
+        visits: |X_s|, int64 (N,): trajectories that visit each state.
+        sums: float64 (N,): their returns from the first visit on, added up.
+        trajectories: m, how many there are.
+        bound: Fmax: each return is in [0, Fmax].
+    """
+
+    visits: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    trajectories: int
+    bound: float
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """F_X (N,): the average return of each state, 0 where nobody was."""
+        return self.sums / np.maximum(self.visits, 1)
+
+    @property
+    def states(self) -> int:
+        """Number N of states."""
+        return len(self.visits)
+
+    def __add__(self, other: FirstVisits) -> FirstVisits:
+        """The statistics of both batches together.
+
+        Raises:
+            ValueError: for other states or another bound.
+        """
+        if (self.states, self.bound) != (other.states, other.bound):
+            raise ValueError(
+                f"batches {(self.states, self.bound)} and {(other.states, other.bound)} must agree"
+            )
+        visits, sums = self.visits + other.visits, self.sums + other.sums
+        return FirstVisits(visits, sums, self.trajectories + other.trajectories, self.bound)
+
+
+def first_visits(
+    episodes: Episodes,
+    states: int,
+    discount: float,
+    *,
+    reward_bound: float = 1.0,
+    return_bound: float | None = None,
+) -> FirstVisits:
+    """The first-visit statistics of `episodes`, compiled; the same numbers for any number of threads.
+
+    Args:
+        episodes: of users with one trajectory each, as replacing a user is to replace one trajectory.
+        states: N; every state in the batch is one of 0, ..., N - 1.
+        discount: gamma, in (0, 1).
+        reward_bound: Rmax, above 0: every reward is in [0, Rmax].
+        return_bound: a public Fmax, above 0, to which returns are clipped; Rmax/(1 - gamma) without it.
+
+    Raises:
+        ValueError: naming what is outside its domain; a user with two trajectories.
+
+    >>> batch = Episodes.rectangular([[0, 1, 0], [1, 1, 1]], [[0] * 3] * 2, [[0, 0, 1.0], [1.0, 0, 0]])
+    >>> found = first_visits(batch, 3, 0.5)
+    >>> found.visits.tolist(), found.means.tolist()
+    ([1, 2, 0], [0.25, 0.75, 0.0])
+    """
+    top = checked_bound(discount, reward_bound, return_bound)
+    count = _checks.at_least("states", states, 1)
+    if int(episodes.states.max()) >= count:
+        raise ValueError(f"states ({int(episodes.states.max())}) must be one of 0, ..., {count - 1}")
+    if reward_bound < 1 and float(episodes.rewards.max()) > reward_bound:
+        raise ValueError(f"rewards ({float(episodes.rewards.max())!r}) must be in [0, {reward_bound!r}]")
+    sorted_users = bool((np.diff(episodes.user) > 0).all())  # the usual case, at a fraction of the time
+    if not sorted_users and len(np.unique(episodes.user)) < episodes.count:
+        raise ValueError("user must differ between trajectories: the guarantee is about one trajectory each")
+    starts = np.append(0, np.cumsum(episodes.lengths))
+    visits, sums = first_visit_sums(episodes.states, episodes.rewards, starts, count, float(discount), top)
+    return FirstVisits(visits.sum(axis=0), sums.sum(axis=0), episodes.count, top)
+
+
+def checked_bound(discount: float, reward_bound: float, return_bound: float | None) -> float:
+    """Fmax: the one given, or Rmax/(1 - gamma).
+
+    Raises:
+        ValueError: for a discount outside (0, 1), or a bound that is not above 0.
+    """
+    if not 0 < discount < 1:
+        raise ValueError(f"discount ({discount!r}) must be in (0, 1)")
+    for name, value in (("reward_bound", reward_bound), ("return_bound", return_bound)):
+        if value is not None and not 0 < value < math.inf:
+            raise ValueError(f"{name} ({value!r}) must be a number above 0")
+    most = reward_bound / (1 - discount)
+    return float(most if return_bound is None else min(return_bound, most))
