@@ -14,8 +14,8 @@
   raw: they may be negative or exceed the visits; clip estimates to [0, 1].
 - The level used in ``release`` is the one for the privatizer's own ``failure``.
 
-Privatizers: ``ShufflePrivatizer.printed``, ``ShufflePrivatizer.calibrated``, ``NoPrivacy``,
-``CentralLaplace`` (a trusted curator), ``LocalLaplace`` (``mechanisms.rl.shuffle_privatizer_kinds``).
+Privatizers: ``ShufflePrivatizer.printed`` and ``.calibrated`` (``shuffle_privatizer_noise``), ``NoPrivacy``
+and ``LaplaceCounts``, central or local (``shuffle_privatizer_kinds``).
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ Ints = NDArray[np.int64]
 class BatchCounts:
     """One batch's true counts; ``rewards`` sums rewards in {0, 1}, None where they are not released.
 
-    >>> BatchCounts(np.ones((6, 4, 2), int), np.ones((6, 4, 2, 4), int), None).shape
-    ReleaseShape(steps=6, states=4, actions=2, rewards=False)
+    >>> BatchCounts(np.ones((6, 4, 2), int), np.ones((6, 4, 2, 4), int), None).shape.counters
+    240
 
     Raises:
         ValueError: for arrays whose shapes do not belong together, or that are not of integers.

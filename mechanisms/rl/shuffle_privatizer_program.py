@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["nearest_consistent"]
+__all__ = ["made_consistent", "nearest_consistent"]
 
 Floats = NDArray[np.float64]
 
@@ -55,9 +55,24 @@ def nearest_consistent(transitions: Floats, visits: Floats, slack: float) -> tup
     return start + up * (high - start) - down * (start - low), t
 
 
+def made_consistent(visits: Floats, transitions: Floats, level: float) -> tuple[Floats, Floats]:
+    """Visits and transitions as Assumption 4 wants them, if the raw ones are within ``level / 4``.
+
+    The programme's minimiser with level/(2 S) more for each next state: sums agree, every transition is
+    positive, and a sum whose raw counts are that near the truth is between the truth and the truth + level.
+
+    >>> [x.tolist() for x in made_consistent(np.array([5.0]), np.array([[3.0, -1.0]]), 4.0)]
+    [[6.0], [[5.0, 1.0]]]
+    """
+    kept, _ = nearest_consistent(transitions, visits, level / 4)
+    kept = kept + level / (2 * transitions.shape[-1])
+    return kept.sum(axis=-1), kept
+
+
 def _share(needed: Floats, possible: Floats) -> Floats:
     """The part of the way that has to be gone; rounding may ask for a little more than there is."""
-    return np.clip(needed / np.where(possible > 0, possible, 1.0), 0.0, 1.0)
+    part: Floats = np.clip(needed / np.where(possible > 0, possible, 1.0), 0.0, 1.0)
+    return part
 
 
 def _lowering(values: Floats, total: Floats) -> Floats:
