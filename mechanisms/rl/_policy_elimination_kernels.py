@@ -15,7 +15,20 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Layout", "all_values", "best", "chances", "drop", "explore", "fit_weights", "greedy", "heads"]
+__all__ = [
+    "TIE",
+    "Layout",
+    "advance",
+    "all_values",
+    "best",
+    "chances",
+    "drop",
+    "explore",
+    "fit_weights",
+    "greedy",
+    "heads",
+    "pull",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -162,7 +175,7 @@ def heads(layout: Layout, active: NDArray[np.bool_], scores: Floats) -> list[Int
 @njit
 def advance(layout: Layout, h: int, passed: Floats, transitions: Floats) -> Floats:
     """Return the chances of the states of step h + 1 from those of step h, for every beginning."""
-    width, A = layout.configurations[h], layout.actions
+    width = layout.configurations[h]
     choice = np.zeros(layout.states.shape[1], np.int64)
     found = np.zeros((passed.shape[0] * width, layout.states.shape[1]))
     for c in range(width):
@@ -210,7 +223,7 @@ def explore(layout: Layout, h: int, passed: Floats, head: Ints, scores: Floats) 
 @njit
 def chances(layout: Layout, number: int, transitions: Floats, out: Floats) -> None:
     """Write the chance (H, n, A) of every state and action under one policy."""
-    H, A = layout.sizes.size, layout.actions
+    H = layout.sizes.size
     choice = np.zeros(layout.states.shape[1], np.int64)
     passed = np.zeros(layout.states.shape[1])
     passed[0] = 1.0
@@ -257,3 +270,22 @@ def fit_weights(rows: Floats, weights: Floats, slack: float, most: int) -> float
         for i in range(m):
             weights[i] /= total
     return top
+
+
+@njit
+def pull(
+    means: Floats, noise: NDArray[np.float32], root: float, counts: Floats, uniforms: Floats, regrets: Floats
+) -> None:
+    """Pull the arm of the largest index in every episode of a block; `counts` (2, A): visits, rewards."""
+    A = means.size
+    for k in range(regrets.size):
+        chosen, top = 0, -np.inf
+        for a in range(A):
+            n = max(1.0, counts[0, a] + noise[0, k, a])
+            index = (min(max(counts[1, a] + noise[1, k, a], 0.0), n) + root * np.sqrt(n)) / n
+            if index > top:
+                chosen, top = a, index
+        regrets[k] = means.max() - means[chosen]
+        counts[0, chosen] += 1
+        if uniforms[k] < means[chosen]:
+            counts[1, chosen] += 1

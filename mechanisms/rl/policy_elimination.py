@@ -10,7 +10,7 @@ the paper asks for the best single explorative policy, which does not exist, a m
 from __future__ import annotations
 
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from mechanisms.rl.policy_elimination_stages import (
     crude_exploration,
     fine_exploration,
 )
-from mechanisms.rl.shuffle_privatizer import BatchCounts, BatchPrivatizer, ReleasedCounts
+from mechanisms.rl.shuffle_privatizer import BatchCounts, BatchPrivatizer, ReleasedCounts, ReleaseShape
 
 __all__ = ["SDPPE", "EliminationRun", "StageReport"]
 
@@ -122,6 +122,9 @@ class SDPPE:
     privatizer: BatchPrivatizer
     episodes: int
     constants: EliminationConstants = field(default=TUNED)
+    _levels: dict[tuple[ReleaseShape, int], float] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def run(self, environment: TabularMDP, rng: np.random.Generator, *, keep: bool = False) -> EliminationRun:
         """Learn in `environment`, whose possible transitions are known and whose chances are not.
@@ -156,13 +159,11 @@ class SDPPE:
         self, counts: BatchCounts, users: int, rng: np.random.Generator
     ) -> tuple[ReleasedCounts, float]:
         """The private counts, with the level at the privatizer's own failure probability."""
-        failure = getattr(self.privatizer, "failure", self.constants.delta)
-        level = self.privatizer.level(counts.shape, users, failure)
-        return self.privatizer.release(counts, users, rng), level
-
-    def with_constants(self, **changes: float) -> SDPPE:
-        """The same with other constants."""
-        return replace(self, constants=replace(self.constants, **changes))
+        found = self._levels.get((counts.shape, users))
+        if found is None:
+            failure = getattr(self.privatizer, "failure", self.constants.delta)
+            found = self._levels[counts.shape, users] = self.privatizer.level(counts.shape, users, failure)
+        return self.privatizer.release(counts, users, rng), found
 
     def run_many(
         self, environment: TabularMDP, seed: int, runs: int, executor: Executor | None = None

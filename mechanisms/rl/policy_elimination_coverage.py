@@ -172,7 +172,7 @@ def printed_coverage(space: PolicySpace, transitions: ArrayLike, active: Bools) 
     """The minimum of equation (4) as printed, over single active policies; 0/0 counts as 0.
 
     A policy takes one action in each state: it misses the other one. So the minimum is infinite if active
-    policies visit two actions of some (step, state), and D if all active policies are alike wherever they come.
+    policies visit two actions of some (step, state), and D if all are alike wherever they come.
 
     >>> space = PolicySpace(np.array([[True]]), actions=2)
     >>> printed_coverage(space, np.zeros((1, 1, 2, 1)), np.array([True, True]))

@@ -101,7 +101,7 @@ def crude_exploration(
             layer = BatchCounts(counts.visits[h : h + 1], counts.transitions[h : h + 1])
             released, E = play.release(layer, users)
             level = max(level, E)
-            infrequent[h] = released.transitions[0] <= constants.infrequent(problem, E)
+            infrequent[h] = without_margin(released, E, constants)[0] <= constants.infrequent(problem, E)
             model[h] = quotients(released, E, constants, infrequent[h : h + 1])[0]
         if h + 1 < H:
             passed = kernels.advance(space.layout, h, passed, space.reduced(model))
@@ -139,23 +139,28 @@ def quotients(
     released: ReleasedCounts, level: float, constants: EliminationConstants, infrequent: Bools
 ) -> Floats:
     """P~: released transitions over visits, 0 for infrequent tuples; what is missing is absorbed."""
-    visits, least = _denominators(released, level, constants)
-    X = released.transitions.shape[-1]
-    counts = released.transitions - (1 - constants.margin) * level / (2 * X)
-    usable = (visits > least)[..., None] & ~infrequent
-    return np.where(usable, np.maximum(counts, 0.0) / np.where(visits > least, visits, 1.0)[..., None], 0.0)
+    visits = _visits(released, level, constants)
+    counts = without_margin(released, level, constants)
+    counts = np.where(infrequent, 0.0, counts)
+    return np.where(visits > 0, counts / np.where(visits > 0, visits, 1.0), 0.0)
 
 
 def rewards(released: ReleasedCounts, level: float, constants: EliminationConstants) -> Floats:
     """r~: released rewards over visits."""
     assert released.rewards is not None
-    visits, least = _denominators(released, level, constants)
-    found = np.where(visits > least, released.rewards / np.where(visits > least, visits, 1.0), 0.0)
+    visits = _visits(released, level, constants)[..., 0]
+    found = np.where(visits > 0, released.rewards / np.where(visits > 0, visits, 1.0), 0.0)
     return np.clip(found, 0.0, 1.0) if constants.clip else found
 
 
-def _denominators(
-    released: ReleasedCounts, level: float, constants: EliminationConstants
-) -> tuple[Floats, float]:
-    """Visits as quotients use them, and the count above which there is a quotient."""
-    return released.visits - (1 - constants.margin) * level / 2, constants.settled * level
+def without_margin(released: ReleasedCounts, level: float, constants: EliminationConstants) -> Floats:
+    """Released transitions less what the constants take back of the E/(2X) added to each."""
+    states = released.transitions.shape[-1]
+    found: Floats = np.maximum(released.transitions - (1 - constants.margin) * level / (2 * states), 0.0)
+    return found
+
+
+def _visits(released: ReleasedCounts, level: float, constants: EliminationConstants) -> Floats:
+    """Visits likewise, with an axis more."""
+    found: Floats = np.maximum(released.visits - (1 - constants.margin) * level / 2, 0.0)[..., None]
+    return found

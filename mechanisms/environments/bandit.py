@@ -1,0 +1,71 @@
+"""Bandits with bits as rewards, among them users who differ: a decision process of one state and one step.
+
+The bandit of Bai, Talebi, Zhao, Cheng and Chen (2026), section VI: arm a is good with chance r(a), drawn
+uniformly from [0, 0.99]; user k's own chance is r(a) + z, z normal with deviation 0.1 anew for every user
+and arm, clipped to [0, 1], and the reward is a bit. Each user plays once, so that rewards of one arm are
+independent bits of the mean chance: that of a clipped normal variable, in closed form.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
+
+from mechanisms import _checks
+from mechanisms.environments.tabular import TabularMDP
+
+__all__ = ["HIGHEST_MEAN", "bandit", "clipped_mean", "heterogeneous_bandit"]
+
+HIGHEST_MEAN: Final = 0.99
+"""Arms' common means are drawn from [0, this]."""
+
+
+def bandit(means: ArrayLike) -> TabularMDP:
+    """Return the bandit whose arms are good with these chances (A,), each in [0, 1].
+
+    >>> bandit([0.25, 0.5]).optimal_values()[0, 0]
+    np.float64(0.5)
+    """
+    given = _checks.unit_interval("means", means)
+    if given.ndim != 1 or given.size == 0:
+        raise ValueError(f"the shape of means {given.shape} must be (A,), A at least 1")
+    return TabularMDP(np.ones((1, given.size, 1)), given[None, :], horizon=1)
+
+
+def heterogeneous_bandit(rng: np.random.Generator, arms: int = 20, deviation: float = 0.1) -> TabularMDP:
+    """Draw the paper's bandit: `arms` arms, users' own chances of this standard deviation.
+
+    >>> heterogeneous_bandit(np.random.default_rng(0)).actions
+    20
+    """
+    means = rng.uniform(0, HIGHEST_MEAN, _checks.at_least("arms", arms, 1))
+    return bandit(clipped_mean(means, deviation))
+
+
+def clipped_mean(means: ArrayLike, deviation: float) -> NDArray[np.float64]:
+    """The mean of a normal variable clipped to [0, 1].
+
+    >>> clipped_mean([0.5, 0.0], 0.1).round(4).tolist()
+    [0.5, 0.0399]
+
+    Raises:
+        ValueError: for a deviation that is negative, infinite or NaN.
+    """
+    if not 0 <= deviation < math.inf:
+        raise ValueError(f"deviation ({deviation!r}) must be a finite number at least 0")
+    m = np.asarray(means, dtype=np.float64)
+    if deviation == 0:
+        return np.clip(m, 0.0, 1.0)
+    low, high = -m / deviation, (1 - m) / deviation
+    inside = m * (ndtr(high) - ndtr(low)) - deviation * (_density(high) - _density(low))
+    found: NDArray[np.float64] = np.clip(inside + ndtr(-high), 0.0, 1.0)
+    return found
+
+
+def _density(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    return found
