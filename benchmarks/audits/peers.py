@@ -4,10 +4,10 @@ What such a Python needs (3.11 does for all):
 
 - jax-privacy: ``pip install jax-privacy==2.0.0``.
 - dp-sniper: its source on the path, with torch, scikit-learn, tensorboard and mmh3.
-- dp_auditorium: its source (the folder ``python/dp_auditorium`` of google/differential-privacy) on the path, with
-  tensorflow 2.15.0, tensorflow-probability 0.23.0, google-vizier 0.1.6, etils 1.5.2, pipeline-dp, protobuf 4.23.4,
-  grpcio and grpcio-tools 1.60.0, googleapis-common-protos 1.56.4, google-api-core 2.15.0, numpy 1.26.3: later
-  releases of these do not fit each other.
+- dp_auditorium: its source (python/dp_auditorium of google/differential-privacy) on the path, with
+  tensorflow 2.15.0, tensorflow-probability 0.23.0, google-vizier 0.1.6, etils 1.5.2, pipeline-dp, protobuf
+  4.23.4, grpcio and grpcio-tools 1.60.0, googleapis-common-protos 1.56.4, google-api-core 2.15.0 and numpy
+  1.26.3: later releases of these do not fit each other.
 """
 
 from __future__ import annotations

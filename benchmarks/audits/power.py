@@ -88,13 +88,13 @@ _ALL = (
     _laplace(1, 1.1, 15_000),
     _laplace(1, 1.5, 600),
     _laplace(1, 2, 180),
-    _gaussian("curve", 0.9),
     _gaussian("curve", 0.5, 1_000),
-    _gaussian("curve", 0.25),
     _gaussian("point", 0.5, 20_000),
+    _gaussian("curve", 0.25),
     _gaussian("point", 0.25),
     *(_response(true) for true in (1.05, 1.1, 1.5, 2)),
     *(_laplace(0.1, true) for true in (0.11, 0.15, 0.2)),
+    _gaussian("curve", 0.9),
     _gaussian("point", 0.9, runs=20),
 )
 TRIALS = {trial.name: trial for trial in _ALL}
