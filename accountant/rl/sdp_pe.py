@@ -173,11 +173,11 @@ def _published(parameters: ShuffledCountParameters, own: Guarantee, statement: s
 def _calibrate(
     parameters: ShuffledCountParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[ShuffledCountParameters, ShuffledCountParameters]:
-    """A tau that meets the target, and one next to it that misses; behind the former no miss is found.
+    """A tau that meets the target, as every larger one does, and one next to it that misses.
 
     Delta rises and falls in tau below n (peaks in either direction): what is returned lies behind the last
-    peak found above the target (``accountant.shuffling.peaks``, which looks at some, not at all). For the
-    printed sums it falls in tau. From tau = n on it falls with every further fair bit.
+    peak above the target, all later ones being certified below it (``accountant.shuffling.peak_heights``).
+    For the printed sums it falls in tau. From tau = n on it falls with every further fair bit.
     """
     guarantee(parameters, adjacency)
     target, failure = exact(epsilon, "epsilon"), exact(delta, "delta")

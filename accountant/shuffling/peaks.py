@@ -17,6 +17,7 @@ import flint
 
 from accountant.enclosures import arb_of
 from accountant.inversion import refined
+from accountant.shuffling.peak_heights import first_peak_above
 from accountant.shuffling.view import BinomialView, hockey_stick
 
 __all__ = ["last_crossing", "peak"]
@@ -44,18 +45,26 @@ def _scale(epsilon: Fraction) -> float:
 
 
 def last_crossing(users: int, below: Fraction, above: Fraction, target: Fraction) -> tuple[float, float]:
-    """Thresholds tau = 2 n p next to each other: missed at the first, met at the second.
+    """Thresholds tau = 2 n p next to each other: missed at the first, met at the second and from there on.
 
-    For a target below 1 that tau = n meets. Behind the second, none of the peaks that were looked at is above
-    the target: in each direction the next 64, and others up to the last one, each 1.5 times as far. That
-    there is none at all is observed, not proved.
+    For a target below 1 that tau = n meets. A search over some peaks proposes; then all peaks behind the
+    second threshold are certified to be below the target, or the first that is not moves it.
+
+    Raises:
+        UndecidedError: too many peaks are too near the target.
     """
     counts = (_last_peak(users, below), _last_peak(users, below, mirrored=True))
     lefts = [
         _last_above(partial(peak, users, below, mirrored=mirrored), count, target)
         for mirrored, count in zip((False, True), counts, strict=True)
     ]
-    return _bisect(users, below, above, target, min(2 * users * float(max(lefts)), float(users)))
+    left = max(lefts)
+    while True:
+        missed, met = _bisect(users, below, above, target, min(2 * users * float(left), float(users)))
+        later = first_peak_above(users, below, target, Fraction(met) / (2 * users))
+        if later is None or later <= left:
+            return missed, met
+        left = later
 
 
 def _last_above(

@@ -1,7 +1,7 @@
 """The shuffle privatizer: every counter with the noise bits of a batch's users, then the linear programme.
 
 Messages are single bits: what is released and its law are those of ``mechanisms.shuffling``, here drawn as
-one binomial a counter. ``ShufflePrivatizer.printed`` has the paper's noise, ``.calibrated`` the least that keeps
+one binomial a counter. ``ShufflePrivatizer.printed`` has the paper's noise, ``.calibrated`` the least for
 the same guarantee.
 """
 

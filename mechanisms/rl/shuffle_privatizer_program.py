@@ -81,4 +81,5 @@ def _lowering(values: Floats, total: Floats) -> Floats:
     ranks = np.arange(1, values.shape[-1] + 1)
     shifts = (np.cumsum(falling, axis=-1) - total[..., None]) / ranks
     # with j counts above t the sum is (sum of the j largest) - j t: the largest of these lines is the sum
-    return np.maximum(shifts.max(axis=-1), 0.0)
+    least: Floats = np.maximum(shifts.max(axis=-1), 0.0)
+    return least

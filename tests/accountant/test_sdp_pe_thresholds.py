@@ -1,0 +1,91 @@
+"""From which threshold on: heights of peaks against their integral, certificates against fine grids."""
+
+import math
+import random
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+from accountant.adjacency import Adjacency
+from accountant.rl.sdp_pe import ACCOUNTANT, ShuffledCountParameters, view
+from accountant.shuffling import peak_heights
+from accountant.shuffling.peak_heights import UndecidedError, height, meets_from
+from accountant.shuffling.view import BinomialView
+
+HEIGHTS = [(20, 1, 3), (100, "0.5", 40), (100, "0.5", 90), (7, 2, 1), (50, 1, 49), (300, "0.1", 120)]
+
+
+@pytest.mark.parametrize(("n", "epsilon", "last"), HEIGHTS)
+def test_a_height_is_its_integral(n, epsilon, last):
+    with mpmath.workdps(30):
+        s, share = mpmath.exp(mpmath.mpf(str(epsilon))), mpmath.mpf(last) / n
+        mass = mpmath.binomial(n, last) * share**last * (1 - share) ** (n - last)
+
+        def integrand(r):
+            away = mpmath.log(1 + (r - 1) * share) - share * mpmath.log(r)
+            return (s - 1) / (r - 1) ** 2 * mpmath.exp(-n * away)
+
+        truth = mass * mpmath.quad(integrand, [s, s * 1.1, s * 1.5, s * 3, s * 10, s * 100, mpmath.inf])
+    assert float(height(n, Fraction(epsilon), last)) == pytest.approx(float(truth), rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 3, 8, 30])
+@pytest.mark.parametrize("epsilon", ["0", "0.05", "1", "2.5"])
+def test_certificates_agree_with_a_fine_grid(n, epsilon):
+    """What is certified has no larger delta on the grid; 1% above the grid's largest it is certified."""
+    taus = [n * i / 200 for i in range(1, 201)]
+    deltas = [BinomialView(n, Fraction(tau) / (2 * n)).delta(epsilon) for tau in taus]
+    for i in random.Random(n).sample(range(200), 12):
+        worst = max(found.upper for found in deltas[i:])
+        assert not meets_from(n, Fraction(epsilon), Fraction(worst * 0.999), taus[i])
+        assert worst * 1.01 >= 1 or meets_from(n, Fraction(epsilon), Fraction(worst * 1.01), taus[i])
+
+
+@pytest.mark.parametrize(
+    ("users", "epsilon", "printed", "least"),
+    [(278566, "0.1", 139283, 2829.7), (11142, "0.5", 5571, 180.5)],
+)
+def test_the_smallest_threshold_holds_from_there_on_and_not_a_thousandth_below(
+    users, epsilon, printed, least
+):
+    start = ShuffledCountParameters(users, 1.0, "bits")
+    meets, misses = ACCOUNTANT.calibrate(start, Adjacency.REPLACE, epsilon, "1e-6")
+    target, point = Fraction(1, 10**6), Fraction(epsilon)
+    assert meets.threshold == pytest.approx(least, abs=0.05)
+    assert printed / meets.threshold > 30
+    assert meets_from(users, point, target, meets.threshold)
+    below = ShuffledCountParameters(users, 0.999 * meets.threshold, "bits")
+    for lower in (misses, below):
+        assert view(lower).delta(epsilon).lower > 1e-6
+        assert not meets_from(users, point, target, lower.threshold)
+
+
+def test_known_bad_a_threshold_that_meets_but_not_from_there_on():
+    """A trough: the target is met there, and a later peak misses it."""
+    n, epsilon = 50, Fraction(1, 2)
+    taus = [n * i / 2000 for i in range(200, 2000)]
+    deltas = [BinomialView(n, Fraction(tau) / (2 * n)).delta(epsilon) for tau in taus]
+    trough = next(i for i in range(1, 1500) if deltas[i].upper < deltas[i + 40].lower)
+    target = Fraction((deltas[trough].upper + deltas[trough + 40].lower) / 2)
+    assert deltas[trough].upper <= target
+    assert not meets_from(n, epsilon, target, taus[trough])
+
+
+@pytest.mark.parametrize(
+    ("users", "epsilon", "least"), [(10**9, "0.001", 1.19528e7), (10**12, "0.1", 2817.33)]
+)
+def test_huge_batches(users, epsilon, least):
+    start = ShuffledCountParameters(users, 1.0, "bits")
+    meets = ACCOUNTANT.calibrate(start, Adjacency.REPLACE, epsilon, "1e-6")[0]
+    assert meets.threshold == pytest.approx(least, rel=1e-4)
+    assert meets_from(users, Fraction(epsilon), Fraction(1, 10**6), meets.threshold)
+
+
+def test_refusals(monkeypatch):
+    for bad in (0.0, -1.0, 11.0, math.inf):
+        with pytest.raises(ValueError, match="threshold"):
+            meets_from(10, Fraction(1), Fraction(1, 2), bad)
+    monkeypatch.setattr(peak_heights, "_MOST", 0)
+    with pytest.raises(UndecidedError, match="too near"):
+        meets_from(278566, Fraction(1, 10), Fraction(1, 10**6), 2829.68)
