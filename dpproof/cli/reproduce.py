@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -11,6 +11,9 @@ from rich.console import Console
 from dpproof import answers
 from dpproof.cli import show
 from dpproof.cli.options import JSON, check_folder
+
+if TYPE_CHECKING:
+    from dpproof.reproduction.experiments import Experiment
 
 __all__ = ["reproduce"]
 
@@ -32,23 +35,27 @@ def reproduce(
     out.mkdir(parents=True, exist_ok=True)
     found = experiment.run(out, quick=quick, seed=seed)
     show.either(
-        answers.envelope(found), json, lambda answer, console: _print(experiment.title, answer, console)
+        answers.envelope(found),
+        json,
+        lambda answer, console: _print(experiment, answer, console),
     )
 
 
-def _print(title: str, answer: Any, console: Console) -> None:
-    headings = ("algorithm", "counts", "group", "epsilon", "certified", "regret", "deviation")
-    table = show.table(*headings, title=title)
-    for row in answer["rows"]:
-        table.add_row(
-            row["algorithm"],
-            row["counts"],
-            row["group"],
-            show.figure(row["epsilon"]),
-            show.at_most(row["certified_epsilon"]),
-            f"{row['regret']:.0f}",
-            f"{row['deviation']:.0f}",
-        )
+def _print(experiment: Experiment, answer: Any, console: Console) -> None:
+    table = show.table(*experiment.columns, title=experiment.title)
+    for row in answer[experiment.table]:
+        table.add_row(*(_cell(name, row[name]) for name in experiment.columns))
     console.print(table)
-    console.print(f"never learning: {answer['never_learning']:.0f}; {answer['seconds']:.1f} s")
-    console.print(f"written to {answer['folder']}", markup=False, soft_wrap=True)
+    for name in ("never_learning", "error", "runs"):
+        if name in answer:
+            console.print(f"{name.replace('_', ' ')}: {show.figure(answer[name])}")
+    console.print(f"{answer['seconds']:.1f} s, written to {answer['folder']}", markup=False, soft_wrap=True)
+
+
+def _cell(name: str, value: Any) -> str:
+    """A word as it is; a certified number rounded up, any other to four digits."""
+    if isinstance(value, str):
+        return value
+    if name.startswith("certified"):
+        return show.at_most(value)
+    return show.figure(value) if value is None or isinstance(value, int) else f"{value:.4g}"

@@ -20,6 +20,10 @@ class Experiment:
 
     title: str
     module: str
+    columns: tuple[str, ...]
+    """The keys of a row that are printed."""
+    table: str = "rows"
+    """The key of the answer whose rows are printed as a table."""
 
     def run(self, folder: Path, *, quick: bool, seed: int) -> Mapping[str, Any]:
         """Run it, write its files into `folder`, which exists, and return what was found."""
@@ -31,6 +35,13 @@ EXPERIMENTS: Final = {
     "private-ucb": Experiment(
         "Figure 2 of Chowdhury and Zhou (AAAI 2022): PRIVATE-UCB on RiverSwim",
         "dpproof.reproduction.private_ucb.figure",
+        ("algorithm", "counts", "group", "epsilon", "certified_epsilon", "regret", "deviation"),
+    ),
+    "policy-evaluation": Experiment(
+        "Figure 1 of Balle, Gomrokchi and Precup (ICML 2016): DP-LSW and DP-LSL on the chain",
+        "dpproof.reproduction.policy_evaluation.figure",
+        ("features", "kind", "trajectories"),
+        "needed",
     ),
 }
 
