@@ -232,7 +232,7 @@ def project(model: Model, visits: float, rule: Rule) -> float:
     return total + rule.margin / 2
 
 
-@njit
+@inlined
 def estimate(model: Model, rule: Rule, noise: Noise, r: int, g: int, c: int) -> None:
     """Read the counters of cell c with the noise of row r; write its n, 1/sqrt(n), mean and chances."""
     S = model.row.size
@@ -263,24 +263,22 @@ def estimate(model: Model, rule: Rule, noise: Noise, r: int, g: int, c: int) -> 
             model.chances[g, t, c] = model.row[t] / n
 
 
-@njit
+@inlined
 def read(model: Model, rule: Rule, noise: Noise, k: int, learner: Learner) -> bool:
     """Read the counts released before episode k, if any are; without noise only what has changed."""
     if k == 0 or not noise.reads[k]:
         return False
     G, cells = model.visits.shape
-    r, path, met = k - noise.first, learner.path, learner.met
+    path, met = learner.path, learner.met
     columns = noise.visits.shape[1] + noise.payoffs.shape[1] + noise.transitions.shape[1]
-    if columns == 0 and (k == 1 or noise.reads[k - 1]):
-        for h in range(path.shape[0]):
-            if met[path[h, 0], path[h, 1]] == 0:
-                met[path[h, 0], path[h, 1]] = 1
-                estimate(model, rule, noise, r, path[h, 0], path[h, 1])
+    changed = columns == 0 and (k == 1 or noise.reads[k - 1])
+    for i in range(path.shape[0] if changed else G * cells):
+        g, c = (path[i, 0], path[i, 1]) if changed else (i // cells, i % cells)
+        if met[g, c] == 0:
+            met[g, c] = 1 if changed else 0
+            estimate(model, rule, noise, k - noise.first, g, c)
+    if changed:
         forget(met, path)
-    else:
-        for g in range(G):
-            for c in range(cells):
-                estimate(model, rule, noise, r, g, c)
     return True
 
 
@@ -305,7 +303,7 @@ def step(law: Law, s: int, a: int, rng: np.random.Generator) -> int:
     return law.next_states[s, a, place]  # type: ignore[no-any-return] # an array entry
 
 
-@njit
+@inlined
 def choose(chances: NDArray[np.float64], rng: np.random.Generator) -> int:
     """Return an action drawn from `chances` (A,) with one uniform."""
     u = rng.random()
@@ -359,7 +357,7 @@ def optimistic(model: Model, rule: Rule, h: int, H: int, q: NDArray[np.float64])
         q[c] = min(most, max(0.0, q[c] - (width * roots[c] + error * inverses[c])))
 
 
-@njit
+@inlined
 def greedy_value(law: Law, policy: NDArray[np.int64], values: NDArray[np.float64]) -> float:
     """Return the exact reward of `policy` (H, S) from the start; `values` (H+1, S) is overwritten."""
     for h in range(policy.shape[0] - 1, -1, -1):
@@ -377,7 +375,7 @@ def action_value(law: Law, s: int, a: int, following: NDArray[np.float64]) -> fl
     return total  # type: ignore[no-any-return] # an array entry
 
 
-@njit
+@inlined
 def mixed_value(law: Law, policy: NDArray[np.float64], values: NDArray[np.float64]) -> float:
     """Return the exact reward of a randomised `policy` (H, S, A); `values` (H+1, S) is overwritten."""
     H, S, A = policy.shape
@@ -385,12 +383,13 @@ def mixed_value(law: Law, policy: NDArray[np.float64], values: NDArray[np.float6
         for s in range(S):
             total = 0.0
             for a in range(A):
-                total += policy[h, s, a] * action_value(law, s, a, values[h + 1])
+                if policy[h, s, a] > 0.0:
+                    total += policy[h, s, a] * action_value(law, s, a, values[h + 1])
             values[h, s] = total
     return values[0, law.start]  # type: ignore[no-any-return] # an array entry
 
 
-@njit
+@inlined
 def walk(
     law: Law,
     payoffs: NDArray[np.float64],
@@ -416,7 +415,7 @@ def walk(
     forget(learner.met, path)
 
 
-@njit
+@inlined
 def improve_greedily(model: Model, rule: Rule, learner: Learner) -> bool:
     """Write the policy of least optimistic cost, of equal ones the first; return whether it changed."""
     policy, values, q, table = learner.policy, learner.values, learner.q, learner.table
@@ -471,7 +470,7 @@ def value_loop(
         walk(law, costs, model, rule, learner, rng, states[i * keep], actions[i * keep])
 
 
-@njit
+@inlined
 def mirror_step(model: Model, rule: Rule, rate: float, learner: Learner) -> None:
     """Evaluate the randomised policy optimistically and subtract rate Q from its logarithms.
 
@@ -491,7 +490,7 @@ def mirror_step(model: Model, rule: Rule, rate: float, learner: Learner) -> None
             learner.values[h, s] = total
 
 
-@njit
+@inlined
 def normalise(logs: NDArray[np.float64], policy: NDArray[np.float64]) -> None:
     """Write exp(logs) over its sum, per (h, s), into `policy`; shift `logs` so that the largest is 0."""
     H, S, A = policy.shape
@@ -501,7 +500,7 @@ def normalise(logs: NDArray[np.float64], policy: NDArray[np.float64]) -> None:
             total = 0.0
             for a in range(A):
                 logs[h, s, a] -= top
-                policy[h, s, a] = math.exp(logs[h, s, a])
+                policy[h, s, a] = math.exp(logs[h, s, a]) if logs[h, s, a] < 0.0 else 1.0
                 total += policy[h, s, a]
             for a in range(A):
                 policy[h, s, a] /= total
