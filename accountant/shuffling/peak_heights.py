@@ -97,7 +97,7 @@ def first_peak_above(users: int, epsilon: Fraction, target: Fraction, place: Fra
 
 
 def _first(users: int, place: Fraction, scale: Fraction) -> int:
-    """The first K whose peak K scale/(n - K + K scale) is behind a place, or so near that rounding matters."""
+    """The first K whose peak K scale/(n - K + K scale) is behind a place, or so near that it may be."""
     near = place * (1 - Fraction(1, 10**12))
     return max(1, math.ceil(users * near / (scale * (1 - near) + near)))
 

@@ -12,21 +12,19 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from accountant.enclosures import Number
 from accountant.notions import Guarantee
-from accountant.rl.sdp_pe import ShuffledCountParameters, view
 from accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss, printed_threshold
 from accountant.rl.sdp_pe_levels import precision_level, printed_level
 from accountant.rl.sdp_pe_thresholds import batch_threshold
 from mechanisms import _checks
 from mechanisms.rl.shuffle_privatizer import BatchCounts, ReleasedCounts
 from mechanisms.rl.shuffle_privatizer_program import made_consistent
+from mechanisms.shuffling import BitEncoder
 
 __all__ = ["ShufflePrivatizer"]
 
-Floats = NDArray[np.float64]
 Thresholds = Callable[[ReleaseShape, int], float]
 """From what is released and the number of users to tau."""
 
@@ -84,22 +82,15 @@ class ShufflePrivatizer:
         """See ``BatchPrivatizer.release``; the programme's slack is a quarter of the level at ``failure``.
 
         Raises:
-            ValueError: for no users, or more visits of a cell than users.
+            ValueError: for no users, or a count above their number.
         """
         _checks.at_least("users", users, 1)
-        if counts.visits.size and int(counts.visits.max()) > users:
-            raise ValueError(f"visits ({int(counts.visits.max())}) must be at most the users, {users}")
         shape = self._shape(counts.shape)
         tau, level = self._noise(shape, users)
-        noise = view(ShuffledCountParameters(users, tau, "bits"))
-        trials, p = noise.trials, float(noise.probability)
-
-        def noisy(true: NDArray[np.int64]) -> Floats:
-            return (true + rng.binomial(trials, p, true.shape) - trials * p).astype(np.float64)
-
-        transitions = noisy(counts.transitions)
-        visits = noisy(counts.visits) if self.own_visits else transitions.sum(axis=-1)
-        rewards = None if counts.rewards is None else noisy(counts.rewards)
+        encoder = BitEncoder(users, tau)
+        transitions = encoder.counts(counts.transitions, rng)
+        visits = encoder.counts(counts.visits, rng) if self.own_visits else transitions.sum(axis=-1)
+        rewards = None if counts.rewards is None else encoder.counts(counts.rewards, rng)
         return ReleasedCounts(*made_consistent(visits, transitions, level), rewards)
 
     def threshold(self, shape: ReleaseShape, users: int) -> float:
