@@ -8,9 +8,14 @@ from .environments.river_swim import river_swim
 from .environments.tabular import TabularMDP
 from .protocols import HasGuarantee, Samples
 from .rl.consistent_counts import consistent, onto_simplex
+from .rl.dp_ucbvi import DPUCBVI, VarianceConstants
 from .rl.learning_run import LearningRun
 from .rl.likelihood import log_likelihood_ratio
 from .rl.noise_rule import NoiseRule
+from .rl.optimistic import PrivateUCBPO, PrivateUCBVI
+from .rl.optimistic_batches import BatchedCounts
+from .rl.optimistic_constants import Constants, Projection
+from .rl.optimistic_exact import ExactCounts
 from .rl.private_counts import Counts, PrivateCounts, SimulatedNoise, local_report, user_counts
 from .rl.privatizers import CountNoise, Levels, Privatizer
 from .rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
@@ -20,10 +25,14 @@ from .rl.users import Users, differ_only_in_rewards_of_one_user
 from .rl.worst_trajectories import central_log_ratio, local_log_ratio, worst_pair
 
 __all__ = [
+    "DPUCBVI",
     "RLSVI",
+    "BatchedCounts",
     "CentralPrivatizer",
+    "Constants",
     "CountNoise",
     "Counts",
+    "ExactCounts",
     "FactorisedPaths",
     "HasGuarantee",
     "HonakerPaths",
@@ -33,7 +42,10 @@ __all__ = [
     "NoisePaths",
     "NoiseRule",
     "PrivateCounts",
+    "PrivateUCBPO",
+    "PrivateUCBVI",
     "Privatizer",
+    "Projection",
     "Samples",
     "SecureNoise",
     "SimulatedNoise",
@@ -42,6 +54,7 @@ __all__ = [
     "Trajectories",
     "TreePaths",
     "Users",
+    "VarianceConstants",
     "WalkPaths",
     "central_log_ratio",
     "chain",
