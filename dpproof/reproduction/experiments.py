@@ -43,6 +43,10 @@ EXPERIMENTS: Final = {
         ("features", "kind", "trajectories"),
         "needed",
     ),
+    "sdp-pe": Experiment(
+        "Figures 6 to 8 of Bai et al. (2026): SDP-PE on RiverSwim and a bandit",
+        "dpproof.reproduction.sdp_pe.figure",
+    ),
 }
 
 

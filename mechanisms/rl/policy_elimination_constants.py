@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
-__all__ = ["LITERAL", "LONG", "REPAIRED", "TUNED", "EliminationConstants", "Problem"]
+__all__ = ["BANDIT", "LITERAL", "LONG", "REPAIRED", "TUNED", "EliminationConstants", "Problem"]
 
 
 @dataclass(frozen=True)
@@ -112,3 +112,5 @@ TUNED: Final = EliminationConstants(
 """The paper's schedule with its orders, scaled down for experiments; no regret guarantee."""
 LONG: Final = replace(TUNED, noise=2e-8, first=512)
 """Tuned likewise, without the stages too short to drop anything. No regret guarantee."""
+BANDIT: Final = replace(TUNED, root=0.12, noise=1e-3)
+"""Tuned for bandits of twenty arms, X = H = 1. No regret guarantee."""

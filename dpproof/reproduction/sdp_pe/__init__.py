@@ -1,0 +1,1 @@
+"""The experiments of SDP-PE: arms, runs, tables, plots and a page."""

@@ -1,0 +1,127 @@
+"""Runs of the arms, in processes: every arm's i-th run has the i-th child of the seed, whoever runs it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.rl.sdp_pe import ShuffledCountParameters, view
+from accountant.shuffling.view import BinomialView
+from dpproof.reproduction.sdp_pe.arms import BETA, Arm, Kind, environment_of, learner_of
+from mechanisms.rl.policy_elimination import StageReport
+from mechanisms.rl.policy_elimination_batches import schedule
+from mechanisms.rl.shuffle_privatizer import ReleaseShape
+from mechanisms.rl.shuffle_privatizer_noise import ShufflePrivatizer
+
+__all__ = ["POINTS", "Found", "points", "run_arms"]
+
+POINTS = 200
+"""At how many episodes a curve is kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The runs of one arm.
+
+    Attributes:
+        curves: cumulative regret (seeds, points).
+        switches: for each seed, how often the policy changed; of an optimist, how often its regret did, which
+            is no more.
+        stages: each seed's reports; empty for an optimist.
+        noise: standard deviation of a counter of the longest fine release; None without shuffling.
+        certified: an epsilon that all releases keep at beta; None without shuffling.
+    """
+
+    curves: NDArray[np.float64]
+    switches: tuple[int, ...]
+    stages: tuple[tuple[StageReport, ...], ...]
+    noise: float | None
+    certified: float | None
+
+
+def run_arms(chosen: Sequence[Arm], seeds: int, seed: int, executor: Executor | None) -> dict[str, Found]:
+    """All runs of all arms, by the arm's name; arms of one problem and epsilon share a process's noise."""
+    groups: dict[tuple[str, float], list[Arm]] = {}
+    for arm in chosen:
+        groups.setdefault((arm.problem, arm.epsilon or 0.0), []).append(arm)
+    # the least noise of rare bits takes longest to find, and it is needed where epsilon is large
+    order = sorted(groups, key=lambda key: -key[1])
+    tasks = [(groups[key], seeds, seed) for key in order]
+    parts = map(_run_group, tasks) if executor is None else executor.map(_run_group, tasks)
+    found = {
+        arm.name: result
+        for key, part in zip(order, parts, strict=True)
+        for arm, result in zip(groups[key], part, strict=True)
+    }
+    return {arm.name: found[arm.name] for arm in chosen}
+
+
+def _run_group(task: tuple[Sequence[Arm], int, int]) -> list[Found]:
+    return [_run_arm(arm, *task[1:]) for arm in task[0]]
+
+
+def points(episodes: int) -> NDArray[np.int64]:
+    """After how many episodes a curve is kept.
+
+    >>> points(1000)[[0, -1]].tolist()
+    [5, 1000]
+    """
+    return np.unique(np.linspace(0, episodes, POINTS + 1).astype(np.int64)[1:])
+
+
+def _run_arm(arm: Arm, seeds: int, seed: int) -> Found:
+    learner = learner_of(arm)
+    runs = []
+    for child in np.random.SeedSequence(seed).spawn(seeds):
+        problem, play = child.spawn(2)
+        environment = environment_of(arm, np.random.default_rng(problem))
+        runs.append(learner.run(environment, np.random.default_rng(play)))
+    curves = np.array([run.regrets.cumsum()[points(len(run.regrets)) - 1] for run in runs])
+    switches = tuple(getattr(run, "switches", _changes(run.regrets)) for run in runs)
+    stages = tuple(getattr(run, "stages", ()) for run in runs)
+    return Found(curves, switches, stages, *_promised(arm, learner))
+
+
+def _changes(regrets: NDArray[np.float64]) -> int:
+    return int((np.diff(regrets) != 0).sum())
+
+
+def _promised(arm: Arm, learner: Any) -> tuple[float | None, float | None]:
+    """The noise of the longest fine release, and an epsilon that all releases of a run keep."""
+    if arm.epsilon is None or not arm.kind.value.startswith("SDP-PE"):
+        return None, None
+    environment = environment_of(arm, np.random.default_rng(0))
+    H, X, A = environment.horizon, environment.states, environment.actions
+    stages = schedule(arm.episodes, H, learner.constants.first)
+    fine, crude = ReleaseShape(H, X, A), ReleaseShape(1, X, A, rewards=False)
+    users = {fine: {stage.fine + stage.auxiliary for stage in stages}}
+    users[crude] = {n for stage in stages for n in stage.layers if n > 0}
+    privatizer = learner.privatizer
+    last = _noise(privatizer, fine, max(users[fine]))
+    chance = float(last.probability)
+    deviation = math.sqrt(last.trials * chance * (1 - chance))
+    if arm.kind is not Kind.PRINTED:
+        return deviation, arm.epsilon
+    weakest = [pair for shape, sizes in users.items() for pair in _weakest(privatizer, shape, sizes)]
+    return deviation, max(privatizer.guarantee(*pair).epsilon(BETA).upper for pair in weakest)
+
+
+def _noise(privatizer: ShufflePrivatizer, shape: ReleaseShape, users: int) -> BinomialView:
+    return view(ShuffledCountParameters(users, privatizer.threshold(shape, users), "bits"))
+
+
+def _weakest(
+    privatizer: ShufflePrivatizer, shape: ReleaseShape, sizes: set[int]
+) -> list[tuple[ReleaseShape, int]]:
+    """The releases that may promise least: of those with fair bits the one of fewest bits, all others."""
+    noise = {users: _noise(privatizer, shape, users) for users in sizes}
+    fair = [users for users in sizes if noise[users].probability == Fraction(1, 2)]
+    least = sorted(fair, key=lambda users: noise[users].trials)[:1]
+    return [(shape, users) for users in [*least, *sorted(sizes - set(fair))]]
