@@ -46,6 +46,7 @@ EXPERIMENTS: Final = {
     "sdp-pe": Experiment(
         "Figures 6 to 8 of Bai et al. (2026): SDP-PE on RiverSwim and a bandit",
         "dpproof.reproduction.sdp_pe.figure",
+        ("problem", "algorithm", "epsilon", "certified_epsilon", "noise", "regret", "deviation", "switches"),
     ),
 }
 

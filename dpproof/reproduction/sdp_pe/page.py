@@ -17,7 +17,7 @@ def page(
     size: Size, seed: int, never: float, table: Sequence[Row], stages: Sequence[Row], files: Sequence[Path]
 ) -> str:
     """The page as Markdown."""
-    swim = [row for row in table if row["counts"] == "RiverSwim"]
+    swim = [row for row in table if row["problem"] == "RiverSwim"]
     lines = [
         "# SDP-PE on RiverSwim and a bandit: Figures 6 to 8 again",
         "",
@@ -39,7 +39,7 @@ def page(
         "",
         "Twenty arms, a new bandit each seed; users differ. Optimism here sees bits too.",
         "",
-        *_table([row for row in table if row["counts"] == "bandit"]),
+        *_table([row for row in table if row["problem"] == "bandit"]),
         "",
         "## What it shows",
         "",

@@ -94,7 +94,7 @@ def _curves(arms: Sequence[Arm], found: Mapping[str, Found], title: str) -> Figu
 def _switches(table: Sequence[Mapping[str, Any]]) -> Figure:
     figure, axes = _figure()
     for row in table:
-        if row["counts"] == "RiverSwim" and row["epsilon"] in (None, 1.0):
+        if row["problem"] == "RiverSwim" and row["epsilon"] in (None, 1.0):
             kind = Kind(row["algorithm"])
             axes.plot(max(row["switches"], 1), row["regret"], "o", color=_SHADES[kind], label=kind.value)
     axes.set(xscale="log", xlabel="policy switches", ylabel="final regret", ylim=(0, None))

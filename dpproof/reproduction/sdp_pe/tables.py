@@ -24,9 +24,8 @@ def _row(arm: Arm, runs: Found) -> dict[str, Any]:
     totals = runs.curves[:, -1]
     kept = [stages[-1].optimal_stays for stages in runs.stages if stages]
     return {
+        "problem": arm.problem,
         "algorithm": arm.kind.value,
-        "counts": arm.problem,
-        "group": "without privacy" if arm.epsilon is None else "private",
         "epsilon": arm.epsilon,
         "certified_epsilon": arm.epsilon if runs.certified is None else runs.certified,
         "delta": None if arm.epsilon is None else float(BETA),
@@ -45,8 +44,8 @@ def stage_rows(arms: Sequence[Arm], found: Mapping[str, Found]) -> list[dict[str
     """One row for each stage of each arm that eliminates: means over the seeds."""
     return [
         {
-            "algorithm": arm.kind.value,
             "problem": arm.problem,
+            "algorithm": arm.kind.value,
             "epsilon": arm.epsilon,
             "stage": number + 1,
             "length": reports[0].length,
