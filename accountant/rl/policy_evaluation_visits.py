@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import zipfile
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -66,14 +67,15 @@ def _csv(path: Path) -> dict[str, npt.NDArray[Any]]:
         names = [name.strip() for name in next(csv.reader(stream), [])]
         if not names or len(set(names)) < len(names):
             raise ValueError(f"{path.name}: the first line must name the columns, each once")
+        first = stream.readline()
+        if not first.strip():
+            raise ValueError(f"{path.name}: rows (none) must be at least one")
         try:
-            body = np.loadtxt(stream, delimiter=",", ndmin=2, dtype=np.float64)
-        except (ValueError, UserWarning) as error:
+            body = np.loadtxt(chain([first], stream), delimiter=",", ndmin=2, dtype=np.float64)
+        except ValueError as error:
             raise ValueError(f"{path.name}: {error}") from error
-    if body.shape[0] == 0 or body.shape[1] != len(names):
-        raise ValueError(
-            f"{path.name}: rows (shape {body.shape}) must be of {len(names)} numbers, at least one"
-        )
+    if body.shape[1] != len(names):
+        raise ValueError(f"{path.name}: rows (of {body.shape[1]}) must be of {len(names)} numbers")
     return {name: _narrowed(body[:, place]) for place, name in enumerate(names)}
 
 
