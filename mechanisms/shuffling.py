@@ -82,7 +82,8 @@ class _Encoder:
         """
         if users != self.users:
             raise ValueError(f"users ({users!r}) must be {self.users}, for whom the noise is set")
-        return (shown.sum(axis=0) - self.mean).astype(np.float64)
+        sums: Floats = shown.sum(axis=0).astype(np.float64)
+        return sums - self.mean
 
     def _checked(self, bits: ArrayLike, each: int) -> Ints:
         """The users' bits, one row a user.

@@ -10,6 +10,7 @@ from audits.corpus import (
     response_cases,
     rlsvi,
     robustness_cases,
+    shuffle_cases,
     threshold_cases,
 )
 from audits.corpus.case import CorpusCase
@@ -26,6 +27,7 @@ ALL_CASES: tuple[CorpusCase, ...] = (
     *robustness_cases.CASES,
     *reinforcement_cases.CASES,
     *rlsvi.CASES,
+    *shuffle_cases.CASES,
     *cases.CASES,
 )
 
