@@ -121,9 +121,9 @@ def _paying(never: float, pays: Sequence[Row]) -> list[str]:
         lines.append(f"| {row['algorithm']} | {row['counts']} | {row['group']} | {epsilon} |")
     lines += [
         "",
-        "It pays earlier with fewer counters (pooled over the steps), with correlated Gaussian noise instead of "
-        "a tree of Laplace noise, without counts that are sums of others and, where the noise is what hinders, "
-        "with less of a user counted (the cap) and fewer releases (batches). Batches make the learner wait: "
-        "where noise is small they cost regret.",
+        "It pays earlier with fewer counters (pooled over the steps), with correlated Gaussian noise instead "
+        "of a tree of Laplace noise, without counts that are sums of others and, where the noise is what "
+        "hinders, with less of a user counted (the cap) and fewer releases (batches). Batches make the learner "
+        "wait: where noise is small they cost regret.",
     ]
     return lines
