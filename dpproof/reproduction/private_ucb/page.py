@@ -123,7 +123,7 @@ def _paying(never: float, pays: Sequence[Row]) -> list[str]:
         "",
         "It pays earlier with fewer counters (pooled over the steps), with correlated Gaussian noise instead "
         "of a tree of Laplace noise, without counts that are sums of others and, where the noise is what "
-        "hinders, with less of a user counted (the cap) and fewer releases (batches). Batches make the learner "
-        "wait: where noise is small they cost regret.",
+        "hinders, with less of a user counted (the cap) and fewer releases (batches). Batches make the "
+        "learner wait: where noise is small they cost regret.",
     ]
     return lines
