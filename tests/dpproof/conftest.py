@@ -147,5 +147,6 @@ def another_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the record say that equation 2 was once refuted."""
     known = recorded.recorded()
     path = tmp_path / "record.json"
-    path.write_text(json.dumps({**known, "rlsvi.eq2": {**known["rlsvi.eq2"], "verdict": "REFUTED"}}), encoding="utf-8")
+    other = {**known, "rlsvi.eq2": {**known["rlsvi.eq2"], "verdict": "REFUTED"}}
+    path.write_text(json.dumps(other), encoding="utf-8")
     monkeypatch.setattr(recorded, "RECORD", path)
