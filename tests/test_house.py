@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("accountant", "mechanisms", "proofs_check", "audits", "dpproof")
 LONGEST_FUNCTION, LONGEST_FILE = 60, 400
 COMPILED = {"mechanisms/rl/_optimistic_kernels.py": 650}
-"""Compiled functions that call each other stay in one file: a cache of one does not see a change in another."""
+"""Compiled functions that call each other share a file: the cache of one does not see a change elsewhere."""
 RLSVI = (
     "definition3", "definition4", "lemma6", "lemma7", "lemma8", "lemma9", "remark10", "eq2", "lemma11",
     "lemma12", "theorem13", "corollary14",
