@@ -110,7 +110,7 @@ TUNED: Final = EliminationConstants(
     root=0.004, noise=3e-8, frequent=0.0, clip=True, least_level=0.0, margin=0.0, scored=True
 )
 """The paper's schedule with its orders, scaled down for experiments; no regret guarantee."""
-LONG: Final = replace(TUNED, noise=2e-8, first=512)
-"""Tuned likewise, without the stages too short to drop anything. No regret guarantee."""
+LONG: Final = replace(TUNED, noise=1e-8, first=512)
+"""Tuned likewise for visits that are sums, without the stages too short to drop anything. No regret guarantee."""
 BANDIT: Final = replace(TUNED, root=0.12, noise=1e-3)
 """Tuned for bandits of twenty arms, X = H = 1. No regret guarantee."""

@@ -40,7 +40,7 @@ class Kind(enum.Enum):
     LDP = "UCB-VI, LDP"
     PRINTED = "SDP-PE, printed noise"
     CALIBRATED = "SDP-PE, calibrated noise"
-    LONGER = "SDP-PE, calibrated noise, long stages"
+    SUMMED = "SDP-PE, calibrated noise, visits summed, long stages"
     LITERAL = "SDP-PE, calibrated noise, literal constants"
 
 
@@ -78,7 +78,7 @@ def arms(size: Size) -> Iterator[Arm]:
     for kind in (*_FREE, Kind.PE_LITERAL):
         yield Arm("RiverSwim", kind, None, size.episodes)
     for epsilon in size.epsilons:
-        for kind in (*_PRIVATE, Kind.LONGER, Kind.LITERAL):
+        for kind in (*_PRIVATE, Kind.SUMMED, Kind.LITERAL):
             yield Arm("RiverSwim", kind, epsilon, size.episodes)
     for kind in (*_FREE, *_PRIVATE):
         yield Arm("bandit", kind, None if kind in _FREE else size.bandit_epsilon, size.episodes)
@@ -101,7 +101,8 @@ def shuffled(arm: Arm) -> ShufflePrivatizer:
     if arm.kind is Kind.PRINTED:
         states, actions, horizon, _ = _sizes(arm)
         return ShufflePrivatizer.printed(horizon, states, actions, str(arm.epsilon), BETA, beyond_proof=True)
-    return ShufflePrivatizer.calibrated(str(arm.epsilon), BETA)
+    own_visits = arm.kind is not Kind.SUMMED
+    return ShufflePrivatizer.calibrated(str(arm.epsilon), BETA, own_visits=own_visits)
 
 
 def _sizes(arm: Arm) -> tuple[int, int, int, int]:
@@ -142,6 +143,6 @@ ARMS: Final[dict[Kind, Callable[[Arm], Any]]] = {
     Kind.LDP: lambda arm: _optimist(arm, _local(_sizes(arm), arm.epsilon or 0.0)),
     Kind.PRINTED: lambda arm: SDPPE(shuffled(arm), arm.episodes, _tuned(arm)),
     Kind.CALIBRATED: lambda arm: SDPPE(shuffled(arm), arm.episodes, _tuned(arm)),
-    Kind.LONGER: lambda arm: SDPPE(shuffled(arm), arm.episodes, LONG),
+    Kind.SUMMED: lambda arm: SDPPE(shuffled(arm), arm.episodes, LONG),
     Kind.LITERAL: lambda arm: SDPPE(shuffled(arm), arm.episodes, LITERAL),
 }
