@@ -111,6 +111,6 @@ TUNED: Final = EliminationConstants(
 )
 """The paper's schedule with its orders, scaled down for experiments; no regret guarantee."""
 LONG: Final = replace(TUNED, noise=1e-8, first=512)
-"""Tuned likewise for visits that are sums, without the stages too short to drop anything. No regret guarantee."""
+"""Tuned for visits that are sums, without stages too short to drop anything. No regret guarantee."""
 BANDIT: Final = replace(TUNED, root=0.12, noise=1e-3)
 """Tuned for bandits of twenty arms, X = H = 1. No regret guarantee."""

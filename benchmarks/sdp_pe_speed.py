@@ -1,0 +1,108 @@
+"""How long SDP-PE takes: a run of 20,000 episodes, all policies evaluated once, a covering mixture.
+
+    python -m benchmarks.sdp_pe_speed
+
+All times are CPU seconds of one process, on RiverSwim with X = 4, A = 2, H = 6, where 262,144 policies differ.
+A first private run finds the noise of each batch; further runs of the same privatizer have it. Compiling is
+timed by itself, in a fresh process with an empty cache.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mechanisms.environments.river_swim import river_swim
+from mechanisms.rl import _policy_elimination_kernels as kernels
+from mechanisms.rl.policy_elimination import SDPPE
+from mechanisms.rl.policy_elimination_coverage import cover
+from mechanisms.rl.policy_elimination_policies import PolicySpace
+from mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
+from mechanisms.rl.shuffle_privatizer_noise import ShufflePrivatizer
+
+__all__ = ["main", "rows"]
+
+STATES, HORIZON, EPISODES, REPEATS = 4, 6, 20_000, 5
+TARGET = 5.0
+_FIRST_CALL = "from benchmarks.sdp_pe_speed import run_seconds; print(run_seconds(60, 0))"
+
+
+def run_seconds(episodes: int, seed: int, learner: SDPPE | None = None) -> float:
+    """CPU seconds of one run, without privacy where no learner is given."""
+    learner = learner or SDPPE(NoPrivacy(), episodes)
+    swim = river_swim(STATES, HORIZON)
+    return _seconds(lambda: learner.run(swim, np.random.default_rng(seed)))
+
+
+def compile_seconds() -> float:
+    """CPU seconds that a run's first call takes where nothing has been compiled before."""
+    root = str(Path(__file__).resolve().parent.parent)
+    with tempfile.TemporaryDirectory() as empty:
+        environment = os.environ | {"NUMBA_CACHE_DIR": empty, "PYTHONPATH": root}
+        command = [sys.executable, "-c", _FIRST_CALL]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def rows() -> list[dict[str, Any]]:
+    """One row per measurement: its name, the seconds, and how they were come by."""
+    table = [{"name": "SDP-PE compiling", "seconds": compile_seconds(), "note": "first call, empty cache"}]
+    run_seconds(60, 0)
+    table += [*_parts(), _row("PE, one run", SDPPE(NoPrivacy(), EPISODES))]
+    for epsilon in ("0.1", "1"):
+        learner = SDPPE(ShufflePrivatizer.calibrated(epsilon, "1e-6"), EPISODES)
+        name = f"SDP-PE, epsilon {epsilon}, one run"
+        first = run_seconds(EPISODES, 0, learner)
+        table.append({"name": f"{name}, noise sought", "seconds": first, "note": "the first run"})
+        table.append(_row(name, learner))
+    return table
+
+
+def _parts() -> list[dict[str, Any]]:
+    """All policies evaluated, and the covering mixture of all of them."""
+    swim = river_swim(STATES, HORIZON)
+    space = PolicySpace.of(swim)
+    law = space.reduced(np.broadcast_to(swim.transitions, (HORIZON, STATES, swim.actions, STATES)))
+    rewards = space.reduced(np.broadcast_to(swim.rewards, (HORIZON, STATES, swim.actions)))
+    tables, active = np.empty(int(space.layout.offsets[-1])), np.ones(space.count, np.bool_)
+    parts: list[tuple[str, Callable[[], object]]] = [
+        ("values of all policies", lambda: kernels.all_values(space.layout, law, rewards, tables)),
+        ("covering mixture", lambda: cover(space, law, active)),
+    ]
+    found = []
+    for name, work in parts:
+        work()
+        seconds = statistics.median(_seconds(work) for _ in range(21))
+        found.append({"name": name, "seconds": seconds, "note": f"{space.count} policies, median of 21"})
+    return found
+
+
+def _row(name: str, learner: SDPPE) -> dict[str, Any]:
+    ours = statistics.median(run_seconds(EPISODES, i, learner) for i in range(REPEATS))
+    note = f"{EPISODES} episodes, median of {REPEATS}, target {TARGET:g} s"
+    return {"name": name, "seconds": ours, "note": note}
+
+
+def main() -> None:
+    """Print the rows."""
+    for row in rows():
+        print(f"{row['name']:<36} {row['seconds']:>9.4f} s   {row['note']}")
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    begin = time.process_time()
+    work()
+    return time.process_time() - begin
+
+
+if __name__ == "__main__":
+    main()
