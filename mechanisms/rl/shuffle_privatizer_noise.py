@@ -30,6 +30,27 @@ Thresholds = Callable[[ReleaseShape, int], float]
 
 
 @dataclass(frozen=True)
+class _Same:
+    """One tau for every release."""
+
+    tau: float
+
+    def __call__(self, shape: ReleaseShape, users: int) -> float:
+        return self.tau
+
+
+@dataclass(frozen=True)
+class _Least:
+    """The least tau of each release."""
+
+    epsilon: Number
+    beta: Number
+
+    def __call__(self, shape: ReleaseShape, users: int) -> float:
+        return batch_threshold(shape, users, self.epsilon, self.beta)[0]
+
+
+@dataclass(frozen=True)
 class ShufflePrivatizer:
     """Private counts of a batch in the shuffle model.
 
@@ -66,7 +87,7 @@ class ShufflePrivatizer:
     ) -> Self:
         """The paper's tau, the same for every release; epsilon below 1 unless ``beyond_proof``."""
         tau = printed_threshold(horizon, states, actions, epsilon, beta, beyond_proof=beyond_proof)
-        return cls(lambda shape, users: tau, failure)
+        return cls(_Same(tau), failure)
 
     @classmethod
     def calibrated(
@@ -76,7 +97,7 @@ class ShufflePrivatizer:
 
         Each user being in one batch, all batches together keep it.
         """
-        return cls(lambda shape, users: batch_threshold(shape, users, epsilon, beta)[0], failure, own_visits)
+        return cls(_Least(epsilon, beta), failure, own_visits)
 
     def release(self, counts: BatchCounts, users: int, rng: np.random.Generator) -> ReleasedCounts:
         """See ``BatchPrivatizer.release``; the programme's slack is a quarter of the level at ``failure``.
