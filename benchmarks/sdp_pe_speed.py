@@ -2,7 +2,7 @@
 
     python -m benchmarks.sdp_pe_speed
 
-All times are CPU seconds of one process, on RiverSwim with X = 4, A = 2, H = 6, where 262,144 policies differ.
+All times are CPU seconds of one process, on RiverSwim with X = 4, A = 2, H = 6: 262,144 policies differ.
 A first private run finds the noise of each batch; further runs of the same privatizer have it. Compiling is
 timed by itself, in a fresh process with an empty cache.
 """
