@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from audits.corpus import (
+    evaluation_cases,
     floating_cases,
     gaussian_cases,
     laplace_cases,
@@ -28,6 +29,7 @@ ALL_CASES: tuple[CorpusCase, ...] = (
     *reinforcement_cases.CASES,
     *rlsvi.CASES,
     *shuffle_cases.CASES,
+    *evaluation_cases.CASES,
     *cases.CASES,
 )
 
