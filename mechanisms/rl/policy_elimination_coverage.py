@@ -8,6 +8,8 @@ the weights of those held. The worst coverage over D, less 1, is a duality gap: 
 
 Equation (4) of the paper minimises over single policies instead. As soon as two active policies differ at a
 pair that one of them reaches, every single policy misses a pair, and the minimum is infinite.
+
+Proofs: docs/notes/sdp_elimination.md.
 """
 
 from __future__ import annotations
