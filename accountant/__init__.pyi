@@ -79,6 +79,8 @@ from .renyi.closed_forms import (
 )
 from .renyi.subsampled_gaussian import subsampled_gaussian_renyi
 from .rl.odometer import RewardsFilter, rewards_odometer
+from .rl.policy_evaluation import PolicyEvaluationParameters
+from .rl.policy_evaluation_bounds import RidgeBound, WeightedBound
 from .rl.private_ucb_levels import CountLevels, central_levels, local_levels, printed_levels
 from .rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
 from .rl.rlsvi import RLSVIParameters
@@ -143,6 +145,7 @@ __all__ = [
     "NoNoiseNeededError",
     "Orders",
     "Parameters",
+    "PolicyEvaluationParameters",
     "PrivacyLoss",
     "PublishedFormula",
     "PublishedGuarantee",
@@ -153,6 +156,7 @@ __all__ = [
     "RenyiFilter",
     "ReplacedGaussian",
     "RewardsFilter",
+    "RidgeBound",
     "ShiftedBinomial",
     "ShuffledBinary",
     "ShuffledCountParameters",
@@ -171,6 +175,7 @@ __all__ = [
     "UnequalGaussians",
     "UnprovedAdjacencyError",
     "UnreachableTargetError",
+    "WeightedBound",
     "ZCDPFilter",
     "accountant_for",
     "advanced_corollary_holds",

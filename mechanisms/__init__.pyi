@@ -16,6 +16,11 @@ from .rl.optimistic import PrivateUCBPO, PrivateUCBVI
 from .rl.optimistic_batches import BatchedCounts
 from .rl.optimistic_constants import Constants, Projection
 from .rl.optimistic_exact import ExactCounts
+from .rl.policy_evaluation_chain import chain_episodes, chain_visits
+from .rl.policy_evaluation_data import FirstVisits, first_visits
+from .rl.policy_evaluation_estimator import DPLSL, DPLSW, LSL, LSW
+from .rl.policy_evaluation_features import aggregation, ridge, tabular
+from .rl.policy_evaluation_files import read_episodes, write_episodes
 from .rl.private_counts import Counts, PrivateCounts, SimulatedNoise, local_report, user_counts
 from .rl.privatizers import CountNoise, Levels, Privatizer
 from .rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
@@ -25,7 +30,11 @@ from .rl.users import Users, differ_only_in_rewards_of_one_user
 from .rl.worst_trajectories import central_log_ratio, local_log_ratio, worst_pair
 
 __all__ = [
+    "DPLSL",
+    "DPLSW",
     "DPUCBVI",
+    "LSL",
+    "LSW",
     "RLSVI",
     "BatchedCounts",
     "CentralPrivatizer",
@@ -34,6 +43,7 @@ __all__ = [
     "Counts",
     "ExactCounts",
     "FactorisedPaths",
+    "FirstVisits",
     "HasGuarantee",
     "HonakerPaths",
     "LearningRun",
@@ -56,19 +66,27 @@ __all__ = [
     "Users",
     "VarianceConstants",
     "WalkPaths",
+    "aggregation",
     "central_log_ratio",
     "chain",
+    "chain_episodes",
     "chain_values",
+    "chain_visits",
     "consistent",
     "differ_in_one_trajectory",
     "differ_only_in_rewards_of_one_user",
+    "first_visits",
     "local_log_ratio",
     "local_report",
     "log_likelihood_ratio",
     "onto_simplex",
+    "read_episodes",
+    "ridge",
     "river_swim",
     "secure_noise",
+    "tabular",
     "tree_noise",
     "user_counts",
     "worst_pair",
+    "write_episodes",
 ]
