@@ -47,7 +47,8 @@ class Coverage:
         numbers: int64 array (m,) of policies, in order.
         weights: float64 array (m,), positive, with sum 1.
         worst: the largest coverage of an active policy.
-        pairs: D, the number of pairs that active policies visit: the least worst coverage there is.
+        pairs: D, the number of pairs that active policies visit, with a chance above 1e-12 (`kernels.TIE`):
+            the least worst coverage there is.
     """
 
     numbers: Ints
