@@ -6,6 +6,10 @@ coordinates are independent, so that their rho add up; by the triangle inequalit
 
     rho <= (shift a + sqrt(d) dilation beta)^2 / 2,   a the L2 shift, beta the smoothing.
 
+Student's t is also purely private: its costs bound the loss itself, and add up to at most
+
+    epsilon <= sqrt(d) shift a + d dilation beta.
+
 docs/notes/policy_evaluation.md, section 4. Compare: Gaussian noise of the same variance, which is tight.
 """
 
@@ -14,11 +18,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import flint
 
 from accountant.enclosures import Number, arb_of, bound_of, exact, precision, round_up
-from accountant.notions import ZCDP
+from accountant.notions import ZCDP, PureDP
 from accountant.smooth_sensitivity.notion import positive
 from accountant.targets import Target, UnreachableTargetError
 
@@ -34,12 +39,14 @@ class Coordinates:
         shift: cost of a shift by one scale.
         dilation: cost of a dilation by a factor e.
         deviation: standard deviation at scale 1.
+        bounded: whether the two costs bound the loss of a coordinate itself.
     """
 
     name: str
     shift: Callable[[], flint.arb]
     dilation: Callable[[], flint.arb]
     deviation: float
+    bounded: bool = False
 
     def guarantee(self, noise: Number, smoothing: Number, dimension: int) -> ZCDP:
         """The proved zCDP of scale ``noise`` times a ``smoothing``-smooth bound.
@@ -55,6 +62,23 @@ class Coordinates:
             scaled = flint.arb(dimension).sqrt() * self.dilation() * arb_of(beta)
             return ZCDP(bound_of((moved + scaled) ** 2 / 2))
 
+    def pure(self, noise: Number, smoothing: Number, dimension: int) -> PureDP:
+        """The proved epsilon at delta 0 of ``noise`` times a ``smoothing``-smooth bound.
+
+        >>> student(3).pure(2, "0.01", 1).epsilon(0).upper
+        0.60735...
+
+        Raises:
+            ValueError: for a family whose loss is not bounded.
+        """
+        if not self.bounded:
+            raise ValueError(f"noise ({self.name}) must be purely private")
+        with precision(128):
+            moved = flint.arb(dimension).sqrt() * self.shift() / arb_of(positive(noise, "noise"))
+            return PureDP(
+                bound_of(moved + dimension * self.dilation() * arb_of(exact(smoothing, "smoothing")))
+            )
+
 
 def student(degrees: int) -> Coordinates:
     """Student's t: the logarithm of its density has slope at most (n+1)/(2 sqrt n), and dilation max(1, n).
@@ -69,6 +93,7 @@ def student(degrees: int) -> Coordinates:
         lambda: (flint.arb(degrees) + 1) / (2 * flint.arb(degrees).sqrt()),
         lambda: flint.arb(degrees),
         math.sqrt(degrees / (degrees - 2)),
+        bounded=True,
     )
 
 
@@ -87,32 +112,59 @@ def laplace_log_normal(spread: float) -> Coordinates:
     )
 
 
+@lru_cache(maxsize=64)
+def _most_rho(target: Target) -> float:
+    """A rho that is certified to meet the target, about the largest."""
+    low, high = 2.0**-40, 2.0**20
+    if not _within(ZCDP(low), target):
+        raise UnreachableTargetError(f"{target} is met by no rho that was tried")
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if _within(ZCDP(middle), target) else (low, middle)
+    return low
+
+
 def least_coordinates(
     family: Coordinates, epsilon: Number, delta: Number, dimension: int, smoothing: Number
 ) -> float:
-    """The scale certified to meet a target by the family's zCDP, about the least that does.
+    """The scale certified to meet a target by zCDP or by pure privacy, about the least that does.
 
-    >>> least_coordinates(student(3), 1, "1e-6", 1, "0.001")
-    5.30389...
+    >>> least_coordinates(student(3), 1, "1e-6", 1, "0.001"), least_coordinates(student(3), 1, "1e-6", 40, 0)
+    (1.15817..., 5.2318...)
 
     Raises:
         UnreachableTargetError: if the smoothing alone costs more than the target.
     """
     target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
-    low, high = 2.0**-40, 2.0**20
-    if ZCDP(low).delta(target.below).upper > target.delta:
-        raise UnreachableTargetError(f"{target} is met by no rho that was tried")
-    for _ in range(60):
-        middle = math.sqrt(low * high)
-        low, high = (
-            (middle, high) if ZCDP(middle).delta(target.below).upper <= target.delta else (low, middle)
-        )
+    scales = [_concentrated(family, target, dimension, smoothing)]
+    if family.bounded:
+        scales.append(_purely(family, target, dimension, smoothing))
+    if math.isinf(min(scales)):
+        raise UnreachableTargetError(f"smoothing ({smoothing!r}) alone costs more than {target}")
+    return min(scales)
+
+
+def _concentrated(family: Coordinates, target: Target, dimension: int, smoothing: Number) -> float:
+    """By zCDP; infinite where no scale does."""
     with precision(128):
-        left = (2 * flint.arb(low)).sqrt()
+        left = (2 * flint.arb(_most_rho(target))).sqrt()
         left -= flint.arb(dimension).sqrt() * family.dilation() * arb_of(exact(smoothing, "smoothing"))
-        if not left > 0:
-            raise UnreachableTargetError(f"smoothing ({smoothing!r}) alone costs more than {target}")
-        scale = round_up(family.shift() / left)
-    while family.guarantee(scale, smoothing, dimension).delta(target.below).upper > target.delta:
+        scale = round_up(family.shift() / left) if left > 0 else math.inf
+    while scale < math.inf and not _within(family.guarantee(scale, smoothing, dimension), target):
         scale *= 1 + 2.0**-40
     return scale
+
+
+def _purely(family: Coordinates, target: Target, dimension: int, smoothing: Number) -> float:
+    """By pure privacy; infinite where no scale does."""
+    with precision(128):
+        left = arb_of(exact(target.below))
+        left -= dimension * family.dilation() * arb_of(exact(smoothing, "smoothing"))
+        scale = round_up(flint.arb(dimension).sqrt() * family.shift() / left) if left > 0 else math.inf
+    while scale < math.inf and family.pure(scale, smoothing, dimension).epsilon(0).upper > target.below:
+        scale *= 1 + 2.0**-40
+    return scale
+
+
+def _within(found: ZCDP, target: Target) -> bool:
+    return found.delta(target.below).upper <= target.delta

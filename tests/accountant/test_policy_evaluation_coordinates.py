@@ -35,12 +35,30 @@ def test_a_rho_without_the_shift_would_be_too_small():
     assert divergence(2.0, 1.0, 0.05) > 2 * rho
 
 
+def meets(family, scale, dimension):
+    pure = family.bounded and family.pure(scale, "1e-4", dimension).epsilon(0).upper <= 1
+    return pure or family.guarantee(scale, "1e-4", dimension).delta(1).upper <= 1e-6
+
+
+def test_the_pure_bound_covers_the_largest_loss_of_two_coordinates():
+    noise, smoothing = 2.0, 0.05
+    bound = student(3).pure(noise, smoothing, 2).epsilon(0).upper
+    moved = [
+        stats.t.logpdf(GRID, 3, 1 / noise / math.sqrt(2)),
+        stats.t.logpdf(GRID, 3, 0, math.exp(smoothing)),
+    ]
+    worst = 2 * np.abs(moved[0] - moved[1]).max()
+    assert 0.5 * bound < worst <= bound
+    with pytest.raises(ValueError, match="purely private"):
+        laplace_log_normal(0.2).pure(1, 0, 1)
+
+
 @pytest.mark.parametrize("family", [student(3), student(10), laplace_log_normal(0.2)])
 @pytest.mark.parametrize("dimension", [1, 40])
 def test_the_least_scale_meets_the_target_and_less_does_not(family, dimension):
     scale = least_coordinates(family, 1, "1e-6", dimension, "1e-4")
-    assert family.guarantee(scale, "1e-4", dimension).delta(1).upper <= 1e-6
-    assert family.guarantee(0.99 * scale, "1e-4", dimension).delta(1).lower > 1e-6
+    assert meets(family, scale, dimension)
+    assert not meets(family, 0.99 * scale, dimension)
 
 
 def test_what_cannot_be_is_refused():
