@@ -156,12 +156,11 @@ def _divergence(ratio: Fraction, share: Fraction) -> flint.arb:
 
 
 def _mirrored(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:
-    """Of upper events, K = n - low, ...: heights fall up to the middle, behind it both ends bound them."""
-    first = height(users, epsilon, users - low)
+    """Of upper events, K = n - low, ...: heights fall up to the middle, behind it the ends bound them."""
     if low == high or 2 * high <= users:
-        return first
+        return height(users, epsilon, users - low)
     if 2 * low < users:
         return flint.arb(1)
     last = height(users, epsilon, users - high)
-    masses = [refined(partial(mass, users, Fraction(k, users), k)) for k in (low, high)]
-    return masses[1] * (first / masses[0] + last / masses[1])
+    weight = refined(partial(mass, users, Fraction(high, users), high))
+    return last + weight * refined(partial(_rest, users, epsilon, users - high, users - low))

@@ -141,6 +141,8 @@ def _lower_event(
         return mass(trials, p, 0) * stay
     if last == trials:
         return mass(trials, p, trials) * move - more
+    if more.is_zero():
+        return mass(trials, p, last) * move
     return mass(trials, p, last) * (move - more * tail_ratio(trials, p, last))
 
 

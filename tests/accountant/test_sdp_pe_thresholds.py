@@ -1,5 +1,6 @@
 """From which threshold on: heights of peaks against their integral, certificates against fine grids."""
 
+import itertools
 import math
 import random
 from fractions import Fraction
@@ -89,3 +90,18 @@ def test_refusals(monkeypatch):
     monkeypatch.setattr(peak_heights, "_MOST", 0)
     with pytest.raises(UndecidedError, match="too near"):
         meets_from(278566, Fraction(1, 10), Fraction(1, 10**6), 2829.68)
+
+
+@pytest.mark.parametrize("n", [7, 24, 61])
+@pytest.mark.parametrize("epsilon", ["0.02", "0.5", "2"])
+def test_bounds_over_ranges_hold_for_every_peak_in_them(n, epsilon):
+    point, scale = Fraction(epsilon), math.exp(float(epsilon))
+    falling, mirrored = math.floor(n / (1 + scale)), min(math.floor(n * scale / (1 + scale)), n - 1)
+    for bound, most, place in (
+        (peak_heights._falling, falling, lambda k: k),
+        (peak_heights._mirrored, mirrored, lambda k: n - k),
+    ):
+        heights = {k: height(n, point, place(k)) for k in range(1, most + 1)}
+        for low, high in itertools.combinations(range(1, most + 1), 2):
+            top = max(float(heights[k]) for k in range(low, high + 1))
+            assert float(bound(n, point, low, high)) >= top * (1 - 1e-12)
