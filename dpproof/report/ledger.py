@@ -49,6 +49,8 @@ class Paper:
 _SIZES = {"states": 6, "actions": 2, "horizon": 20, "episodes": 1000}
 # The printed threshold at epsilon' = 1/2 and beta' = 1e-6, with twice as many users.
 _COUNTER = {"users": 11142, "threshold": 5571.0, "encoding": "bits"}
+# The chain, tabular, at a delta that can be defended.
+_CHAIN = {"dimension": 40, "printed_epsilon": 0.1, "printed_delta": 1e-6}
 PAPERS = (
     Paper(
         "rlsvi",
@@ -72,6 +74,7 @@ PAPERS = (
         "policy-evaluation",
         "Differentially private policy evaluation",
         "Balle, Gomrokchi and Precup, ICML 2016, arXiv:1603.02010v1",
+        Deployment("policy-evaluation", _CHAIN, Adjacency.REPLACE, "1e-6"),
     ),
     Paper(
         "expert",
