@@ -105,7 +105,8 @@ def _order(swim: Sequence[Row]) -> list[str]:
     kinds = (Kind.LDP, Kind.JDP, Kind.PRINTED, Kind.CALIBRATED, Kind.SUMMED)
     found = []
     for epsilon in _pick(swim, Kind.JDP):
-        rows = sorted((_pick(swim, kind)[epsilon] for kind in kinds), key=lambda row: float(row["regret"]))
+        chosen = [_pick(swim, kind)[epsilon] for kind in kinds if epsilon in _pick(swim, kind)]
+        rows = sorted(chosen, key=lambda row: float(row["regret"]))
         names = " < ".join(f"{row['algorithm']} ({row['regret']:.0f})" for row in rows)
         found.append(f"Epsilon {epsilon:g}: {names}.")
     return found
