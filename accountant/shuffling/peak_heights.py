@@ -157,10 +157,13 @@ def _divergence(ratio: Fraction, share: Fraction) -> flint.arb:
 
 def _mirrored(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:
     """Of upper events, K = n - low, ...: heights fall up to the middle, behind it the ends bound them."""
+    first = height(users, epsilon, users - low)
     if low == high or 2 * high <= users:
-        return height(users, epsilon, users - low)
+        return first
     if 2 * low < users:
         return flint.arb(1)
     last = height(users, epsilon, users - high)
-    weight = refined(partial(mass, users, Fraction(high, users), high))
-    return last + weight * refined(partial(_rest, users, epsilon, users - high, users - low))
+    before, behind = (refined(partial(mass, users, Fraction(k, users), k)) for k in (low, high))
+    rest = refined(partial(_rest, users, epsilon, users - high, users - low))
+    bounds = first * behind / before + last, last + behind * rest
+    return bounds[0] if bounds[0] <= bounds[1] else bounds[1]

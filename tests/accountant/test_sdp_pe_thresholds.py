@@ -83,6 +83,21 @@ def test_huge_batches(users, epsilon, least):
     assert meets_from(users, Fraction(epsilon), Fraction(1, 10**6), meets.threshold)
 
 
+@pytest.mark.parametrize(
+    ("users", "epsilon", "delta"),
+    [
+        (767_896, 0.243, 7.7e-11),
+        (419_161_561, 4.57, 1e-12),
+        (665_626_295, 0.0153, 7.5e-12),
+        (400_000, 0.01, 1e-6),
+    ],
+)
+def test_many_peaks_near_the_middle_are_decided_by_few_ranges(users, epsilon, delta):
+    start = ShuffledCountParameters(users, 1.0, "bits")
+    meets = ACCOUNTANT.calibrate(start, Adjacency.REPLACE, epsilon, delta)[0]
+    assert meets_from(users, Fraction(epsilon), Fraction(delta), meets.threshold)
+
+
 def test_refusals(monkeypatch):
     for bad in (0.0, -1.0, 11.0, math.inf):
         with pytest.raises(ValueError, match="threshold"):
