@@ -149,7 +149,8 @@ class WeightedBound:
             further = sums[np.searchsorted(self._levels, offsets + edge * ratio)]
             found += (further - below) / (edge * edge)
             edge, below = edge * ratio, further
-        return np.exp(-rate * offsets) * found
+        bounds: Reals = np.exp(-rate * offsets) * found
+        return bounds
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from functools import lru_cache
 import flint
 
 from accountant.enclosures import Number, arb_of, bound_of, exact, precision, round_up
-from accountant.notions import ZCDP, PureDP
+from accountant.notions import ZCDP, ApproxDP, PureDP
 from accountant.smooth_sensitivity.notion import positive
 from accountant.targets import Target, UnreachableTargetError
 
@@ -62,7 +62,7 @@ class Coordinates:
             scaled = flint.arb(dimension).sqrt() * self.dilation() * arb_of(beta)
             return ZCDP(bound_of((moved + scaled) ** 2 / 2))
 
-    def pure(self, noise: Number, smoothing: Number, dimension: int) -> PureDP:
+    def pure(self, noise: Number, smoothing: Number, dimension: int) -> ApproxDP:
         """The proved epsilon at delta 0 of ``noise`` times a ``smoothing``-smooth bound.
 
         >>> student(3).pure(2, "0.01", 1).epsilon(0).upper

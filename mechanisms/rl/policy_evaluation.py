@@ -51,8 +51,8 @@ class WeightedSquares:
     def solve(self, data: FirstVisits) -> Floats:
         """Theta without noise, (d,): LSW."""
         root = np.sqrt(self.weights)
-        found: Floats = np.linalg.lstsq(root[:, None] * self.features, root * data.means, rcond=None)[0]
-        return found
+        found = np.linalg.lstsq(root[:, None] * self.features, root * data.means, rcond=None)[0]
+        return found.astype(np.float64)
 
     def bound(self, data: FirstVisits) -> SmoothBound:
         """psi, as a function of the smoothing."""
@@ -109,10 +109,10 @@ class RidgeSquares:
         """Theta without noise, (d,): LSL."""
         scaled = self.weights * data.visits  # Gamma_X times m
         square = self.features.T @ (scaled[:, None] * self.features)
-        found: Floats = np.linalg.solve(
+        found = np.linalg.solve(
             square + self.ridge / 2 * np.eye(len(square)), self.features.T @ (self.weights * data.sums)
         )
-        return found
+        return found.astype(np.float64)
 
     def bound(self, data: FirstVisits) -> SmoothBound:
         """psi, as a function of the smoothing."""

@@ -72,7 +72,7 @@ def checked_weights(name: str, weights: ArrayLike | None, states: int, default: 
 
 def _singular(matrix: Floats) -> tuple[Floats, float]:
     """Singular values, and how far rounding may have moved one."""
-    values = np.linalg.svd(matrix, compute_uv=False)
+    values = np.linalg.svd(matrix, compute_uv=False).astype(np.float64)
     return values, 8 * max(matrix.shape) * 2.0**-52 * float(values[0])
 
 
@@ -118,4 +118,4 @@ def ridge(
         raise ValueError(f"power ({power!r}) must be in [0, 1]")
     if not 1 < factor < math.inf:
         raise ValueError(f"factor ({factor!r}) must be a number above 1")
-    return factor * norm(features) ** 2 * float(weights.max()) * float(trajectories) ** power
+    return float(factor * norm(features) ** 2 * float(weights.max()) * trajectories**power)

@@ -57,7 +57,7 @@ def _loose(delta: str, none: bool = True) -> Callable[[Row], bool]:
 
 
 def _tight(row: Row) -> bool:
-    return row["kind"] == _NONE or row["kind"].endswith("delta 1e-6, Fmax 1")
+    return bool(row["kind"] == _NONE or row["kind"].endswith("delta 1e-6, Fmax 1"))
 
 
 def _pair(
