@@ -29,8 +29,8 @@ def page(
         "longest batch, messages sent as bits. Rewards of elimination are bits, 1 with the chance paid; "
         "optimism (UCB-VI is DP-UCBVI of Qiao and Wang, Gaussian noise through the square root of the "
         "running count, and of each user's own counts) counts their means. Constants are tuned ones, "
-        "without a regret guarantee, but where literal ones are named. With *visits summed* N(h, x, a) has no "
-        "counters: it is the sum of the released N(h, x, a, x'), so that a replaced user changes fewer.",
+        "without a regret guarantee, but where literal ones are named. With *visits summed* N(h, x, a) has "
+        "no counters: it is the sum of the released N(h, x, a, x'), so that a replaced user changes fewer.",
         "",
         "## RiverSwim",
         "",
