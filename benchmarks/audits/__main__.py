@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.audits", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, "page"])
+    parser.add_argument("parts", nargs="*", type=_part, metavar="PART")
     parser.add_argument("--seeds", type=int, default=alarms.SEEDS, help="valid runs per sound mechanism")
     parser.add_argument("--runs", type=int, help="at most so many runs per false claim")
     parser.add_argument(
@@ -61,6 +61,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "audits")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     return parser
+
+
+def _part(name: str) -> str:
+    """One of the parts; argparse would hold an empty list against a list of choices."""
+    if name not in (*PARTS, "page"):
+        raise argparse.ArgumentTypeError(f"part ({name!r}) must be one of: {', '.join(PARTS)}, page")
+    return name
 
 
 def _overhead(path: Path, version: str) -> None:
