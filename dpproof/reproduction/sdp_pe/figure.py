@@ -19,7 +19,7 @@ from mechanisms.environments.river_swim import river_swim
 __all__ = ["FULL", "QUICK", "run"]
 
 FULL: Final = Size(episodes=20_000, seeds=20, epsilons=(0.1, 0.3, 1.0, 3.0, 10.0))
-QUICK: Final = Size(episodes=20_000, seeds=3, epsilons=(0.1, 1.0))
+QUICK: Final = Size(episodes=20_000, seeds=2, epsilons=(0.1, 1.0))
 
 
 def run(

@@ -47,10 +47,10 @@ class Found:
 
 
 def run_arms(chosen: Sequence[Arm], seeds: int, seed: int, executor: Executor | None) -> dict[str, Found]:
-    """All runs of all arms, by the arm's name; arms of one problem and epsilon share a process's noise."""
-    groups: dict[tuple[str, float], list[Arm]] = {}
+    """All runs of all arms, by the arm's name; arms whose noise is the same share a process."""
+    groups: dict[tuple[str, float, bool], list[Arm]] = {}
     for arm in chosen:
-        groups.setdefault((arm.problem, arm.epsilon or 0.0), []).append(arm)
+        groups.setdefault((arm.problem, arm.epsilon or 0.0, arm.kind is Kind.SUMMED), []).append(arm)
     # the least noise of rare bits takes longest to find, and it is needed where epsilon is large
     order = sorted(groups, key=lambda key: -key[1])
     tasks = [(groups[key], seeds, seed) for key in order]
