@@ -13,7 +13,7 @@ CHUNKS = 32
 """Parts that are added up each on its own: the same for any number of threads, and so is the result."""
 
 
-@numba.njit(cache=True, parallel=True, nogil=True)
+@numba.njit(cache=True, parallel=True, nogil=True)  # type: ignore[untyped-decorator] # numba has no types
 def first_visit_sums(
     states: Any, rewards: Any, starts: Any, count: int, discount: float, top: float
 ) -> tuple[Any, Any]:  # pragma: no cover - compiled
