@@ -150,7 +150,7 @@ def audit_primitive(
     >>> from accountant.noise.laplace import LaplaceParameters
     >>> once = LaplaceParameters(scale=1.0)
     >>> audit_primitive("laplace", once, Adjacency.BY_SENSITIVITY, seed=0, budget=300).verdict.value
-    'inconclusive'
+    'consistent'
     """
     setting, mechanism = setting_of(name, parameters), Primitive(name, parameters)
     claimed = mechanism.guarantee(adjacency).guarantee if curve is None else curve

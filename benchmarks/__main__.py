@@ -39,7 +39,7 @@ PROCESSES = (
         5,
         None,
     ),
-    ("dpproof verify papers", [DPPROOF, "verify", "papers"], 3, None),
+    ("dpproof verify papers", [DPPROOF, "verify", "papers"], 3, 10.0),
     ("dpproof check papers", [DPPROOF, "check", "papers"], 1, 60.0),
 )
 
