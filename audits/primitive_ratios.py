@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp, xlog1py, xlogy
 
-from mechanisms.counting.running_counts import convolved, strategy_coefficients, tree_nodes
+from accountant.counting.matrix_counting import strategy_of
+from mechanisms.counting.factorised import column_coefficients
+from mechanisms.counting.running_counts import convolved, tree_nodes
 
 __all__ = [
     "binomial",
@@ -62,7 +64,7 @@ def laplace_tree(outputs: Floats, parameters: Any, first: Floats, second: Floats
 
 def matrix(outputs: Floats, parameters: Any, first: Floats, second: Floats) -> Floats:
     """Of running counts by a factorised matrix: C times the differences of the counts has plain noise."""
-    column, _ = strategy_coefficients(parameters)
+    column = column_coefficients(strategy_of(parameters))
     noisy = convolved(np.diff(outputs, axis=-1, prepend=0.0), column)
     return gaussian(noisy, parameters, convolved(first, column), convolved(second, column))
 

@@ -18,7 +18,7 @@ from accountant.enclosures import precision
 from mechanisms._checks import at_least
 from mechanisms.counting.draws import Draw, Floats
 
-__all__ = ["FactorisedPaths", "row_coefficients"]
+__all__ = ["FactorisedPaths", "column_coefficients", "row_coefficients"]
 
 _GROUP = 32
 """Counters whose transforms are held at a time."""
@@ -31,13 +31,18 @@ def row_coefficients(strategy: Strategy) -> NDArray[np.float64]:
     >>> row_coefficients(SquareRoot(3)).tolist()
     [1.0, 0.5, 0.375]
     """
-    return _coefficients(strategy)  # type: ignore[arg-type] # strategies are frozen, and so hashable
+    return _coefficients(strategy, "row")  # type: ignore[arg-type] # strategies are frozen, and so hashable
+
+
+def column_coefficients(strategy: Strategy) -> NDArray[np.float64]:
+    """C's coefficients, one for each leaf: how a change of the first leaf enters C x."""
+    return _coefficients(strategy, "column")  # type: ignore[arg-type] # strategies are frozen, and so hashable
 
 
 @lru_cache(maxsize=8)
-def _coefficients(strategy: Strategy) -> NDArray[np.float64]:
+def _coefficients(strategy: Strategy, factor: str) -> NDArray[np.float64]:
     with precision(80):
-        found = [float(value.mid()) for value in strategy.row().coeffs()]
+        found = [float(value.mid()) for value in getattr(strategy, factor)().coeffs()]
     coefficients = np.zeros(strategy.leaves)
     coefficients[: len(found)] = found
     coefficients.setflags(write=False)

@@ -14,6 +14,7 @@ import numpy as np
 
 from mechanisms._checks import at_least
 from mechanisms.counting.draws import Draw, Floats
+from mechanisms.counting.tree import add_up_nodes
 
 __all__ = ["HonakerPaths", "NoisePaths", "TreePaths", "WalkPaths", "power_of_two"]
 
@@ -62,19 +63,10 @@ class TreePaths:
             else:
                 here[0] = 0
                 self.draw(rng, here[1:])
-            _accumulate(here)
+            add_up_nodes(here)
             prefixes[first] = here[0].copy()
             prefixes = {time: prefixes[time] for time in _prefixes(first + size)}
             yield here
-
-
-def _accumulate(rows: Floats) -> None:
-    """From fresh nodes to sums: row r gets the row without r's lowest binary one, higher digits first."""
-    step = 1 << (len(rows) - 1).bit_length() >> 1
-    while step:
-        ends = rows[step :: 2 * step]
-        ends += rows[:: 2 * step][: len(ends)]
-        step >>= 1
 
 
 def _prefixes(time: int) -> list[int]:

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.signal import fftconvolve
 
+from accountant.counting.matrix_counting import strategy_of
+from mechanisms.counting.factorised import row_coefficients
 from mechanisms.counting.tree import tree_noise
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from accountant.counting.laplace_tree import LaplaceTreeParameters
     from accountant.counting.matrix_counting import MatrixCountingParameters
 
-__all__ = ["factorised", "gaussian_tree", "laplace_tree", "strategy_coefficients", "tree_nodes"]
+__all__ = ["factorised", "gaussian_tree", "laplace_tree", "tree_nodes"]
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +52,7 @@ def factorised(
 ) -> Floats:
     """Running counts A x + B z, z Gaussian noise on every entry of C x, where A = B C."""
     true = _streams(streams, parameters.restarts + 1, parameters.leaves)
-    _, row = strategy_coefficients(parameters)
+    row = row_coefficients(strategy_of(parameters))
     noise = rng.normal(0, parameters.sigma, (n, *true.shape))
     return true.cumsum(axis=1) + convolved(noise, row)
 
@@ -66,18 +68,6 @@ def tree_nodes(counts: Floats) -> Floats:
     padded = np.concatenate([np.zeros((*counts.shape[:-1], 1)), counts], axis=-1)
     times = np.arange(1, padded.shape[-1])
     return np.asarray(counts - padded[..., times - (times & -times)])
-
-
-def strategy_coefficients(parameters: MatrixCountingParameters) -> tuple[Floats, Floats]:
-    """The first columns of C and of B, as doubles: ``(leaves,)`` each."""
-    from accountant.counting.matrix_counting import strategy_of
-    from accountant.enclosures import precision
-
-    strategy = strategy_of(parameters)
-    with precision(128):
-        both = [[float(c.mid()) for c in poly.coeffs()] for poly in (strategy.column(), strategy.row())]
-    first, second = (np.pad(c, (0, parameters.leaves - len(c))) for c in both)
-    return first, second
 
 
 def convolved(values: Floats, coefficients: Floats) -> Floats:

@@ -7,11 +7,12 @@ Which nodes a release adds up, and how many of them hold a leaf: `accountant.cou
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["tree_noise"]
+__all__ = ["add_up_nodes", "tree_noise"]
 
 Floats = NDArray[np.float64]
 
@@ -25,7 +26,7 @@ def tree_noise(leaves: int, shape: tuple[int, ...], draw: Callable[[tuple[int, .
     Args:
         leaves: the length of the stream, at least 1.
         shape: how many independent paths.
-        draw: independent noise, an array of the shape asked for.
+        draw: independent noise of the nodes, an array of the shape asked for.
 
     Raises:
         ValueError: for fewer than one leaf.
@@ -35,9 +36,20 @@ def tree_noise(leaves: int, shape: tuple[int, ...], draw: Callable[[tuple[int, .
     """
     if leaves < 1:
         raise ValueError(f"leaves ({leaves!r}) must be an integer at least 1")
-    times = np.arange(1, leaves + 1)
-    path = np.zeros((*shape, leaves))
-    for level in range(leaves.bit_length()):
-        nodes = draw((*shape, (leaves >> (level + 1)) + 1))
-        path += np.where((times >> level) & 1, nodes[..., times >> (level + 1)], 0.0)
-    return path
+    nodes = np.moveaxis(draw((*shape, leaves)), -1, 0)
+    path = np.concatenate([np.zeros_like(nodes[:1]), nodes])
+    add_up_nodes(path)
+    return np.moveaxis(path[1:], 0, -1)
+
+
+def add_up_nodes(rows: NDArray[np.floating[Any]]) -> None:
+    """Turn fresh nodes into releases, in place: row t becomes the sum of the nodes that release t adds up.
+
+    Release t is release t without its lowest binary one, plus one node that no earlier release used: row t.
+    Row 0 is what all have in common. Along the first axis, of any length.
+    """
+    step = 1 << (len(rows) - 1).bit_length() >> 1
+    while step:
+        ends = rows[step :: 2 * step]
+        ends += rows[:: 2 * step][: len(ends)]
+        step >>= 1

@@ -12,12 +12,14 @@ from scipy import stats
 
 from accountant.accounted import CATALOGUE, accountant_for
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from accountant.counting.matrix_counting import strategy_of
 from accountant.notions import PureDP
 from audits.pairs import InvalidPairError, Pair
 from audits.primitives import SETTINGS, audit_primitive, audit_primitive_again
 from audits.replaying import replay
 from audits.unaudited import NoAuditError
-from mechanisms.counting.running_counts import strategy_coefficients, tree_nodes
+from mechanisms.counting.factorised import column_coefficients, row_coefficients
+from mechanisms.counting.running_counts import tree_nodes
 from mechanisms.discrete_noise import discrete_gaussian_noise, exponential_coins, geometric_noise
 from mechanisms.primitives import SAMPLERS, Primitive
 
@@ -152,7 +154,8 @@ def test_the_pair_of_a_tree_has_the_norm_that_the_accountant_proves():
 
 def test_the_factors_of_a_running_count_multiply_to_it():
     parameters = parameters_of("matrix-counting", leaves=9, bands=3)
-    first, second = strategy_coefficients(parameters)
+    strategy = strategy_of(parameters)
+    first, second = column_coefficients(strategy), row_coefficients(strategy)
     assert np.convolve(first, second)[:9] == pytest.approx(np.ones(9))
 
 

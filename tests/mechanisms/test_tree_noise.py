@@ -21,18 +21,7 @@ def test_a_release_adds_up_one_node_for_each_binary_digit(leaves):
 @given(st.integers(1, 40))
 def test_neighbouring_streams_differ_in_the_nodes_that_hold_the_leaf(leaves):
     """Releases are a one-to-one image of the nodes used; a leaf moves as many as the accountant counts."""
-    columns = []
-
-    def draw(shape):
-        """Noise with one coordinate for each node."""
-        columns.append(shape[-1])
-        return np.zeros(shape)
-
-    tree_noise(leaves, (), draw)
-    basis = np.eye(sum(columns))
-    cuts = np.cumsum(columns)[:-1]
-    per_level = iter(np.split(basis, cuts, axis=1))
-    matrix = tree_noise(leaves, (sum(columns),), lambda _: next(per_level)).T
+    matrix = tree_noise(leaves, (leaves,), lambda shape: np.eye(leaves)).T
     nodes = matrix[:, np.abs(matrix).sum(axis=0) > 0]
     assert nodes.shape == (leaves, leaves)
     for leaf in range(1, leaves + 1):
