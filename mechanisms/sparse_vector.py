@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 if TYPE_CHECKING:
     from accountant.sparse_vector import SparseVectorParameters
 
-__all__ = ["ABOVE", "BELOW", "HALTED", "sparse_vector"]
+__all__ = ["ABOVE", "BELOW", "HALTED", "compare_noisily", "sparse_vector"]
 
 Floats = NDArray[np.float64]
 
@@ -36,16 +36,57 @@ def sparse_vector(
     given = np.asarray(queries, dtype=np.float64)
     if given.ndim != 1 or not np.isfinite(given).all():
         raise ValueError(f"queries (shape {given.shape}) must be finite numbers in one row")
-    threshold = rng.laplace(0, parameters.threshold, n)
-    left = np.full(n, parameters.positives)
-    codes, values = np.full((n, given.size), HALTED), np.zeros((n, given.size))
-    for place, query in enumerate(given):
-        noisy = query + rng.laplace(0, parameters.query_scale, n)
+    return compare_noisily(
+        given,
+        n,
+        rng,
+        threshold_scale=parameters.threshold,
+        query_scale=parameters.query_scale,
+        positives=parameters.positives,
+        redraw=parameters.redraw,
+        answer_scale=parameters.answer_scale,
+    )
+
+
+def compare_noisily(
+    queries: Floats,
+    n: int,
+    rng: np.random.Generator,
+    *,
+    threshold_scale: float,
+    query_scale: float,
+    positives: int | None,
+    redraw: bool = False,
+    answer_scale: float | None = None,
+    release_compared: bool = False,
+) -> Floats:
+    """The comparisons of `sparse_vector` with whatever scales are given: private for some of them only.
+
+    Args:
+        queries: ``(m,)``, the threshold subtracted.
+        n: how many runs.
+        rng: the generator.
+        threshold_scale: of the noise on the threshold.
+        query_scale: of the noise on each query.
+        positives: stop after so many answers above; ``None`` for never.
+        redraw: draw the threshold's noise afresh after every answer above.
+        answer_scale: release the queries that are above with fresh noise of this scale.
+        release_compared: release the very number that was compared, where it is above.
+
+    Returns:
+        Codes ``(n, m)``, or ``(n, m, 2)`` with the values released, 0 where there is none.
+    """
+    threshold = rng.laplace(0, threshold_scale, n)
+    left = np.full(n, queries.size if positives is None else positives)
+    codes, values = np.full((n, queries.size), HALTED), np.zeros((n, queries.size))
+    for place, query in enumerate(queries):
+        noisy = query + rng.laplace(0, query_scale, n)
         above = (left > 0) & (noisy >= threshold)
         codes[:, place] = np.where(left > 0, np.where(above, ABOVE, BELOW), HALTED)
-        if parameters.answer_scale is not None:
-            values[:, place] = np.where(above, query + rng.laplace(0, parameters.answer_scale, n), 0.0)
-        if parameters.redraw:
-            threshold = np.where(above, rng.laplace(0, parameters.threshold, n), threshold)
+        answer = noisy if answer_scale is None else query + rng.laplace(0, answer_scale, n)
+        values[:, place] = np.where(above, answer, 0.0)
+        if redraw:
+            threshold = np.where(above, rng.laplace(0, threshold_scale, n), threshold)
         left -= above
-    return codes if parameters.answer_scale is None else np.stack([codes, values], axis=-1)
+    with_values = release_compared or answer_scale is not None
+    return np.stack([codes, values], axis=-1) if with_values else codes

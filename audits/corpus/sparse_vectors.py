@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ABOVE", "BELOW", "STOPPED", "SparseVector"]
+from mechanisms.sparse_vector import compare_noisily
+
+__all__ = ["SparseVector"]
 
 Floats = NDArray[np.float64]
-
-STOPPED, BELOW, ABOVE = -1.0, 0.0, 1.0
 
 
 @dataclass(frozen=True)
@@ -41,27 +41,15 @@ class SparseVector:
     value_scale: float | None = None
 
     def __call__(self, queries: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-        """The answers ``(n, queries)``; with values released ``(n, queries, 2)``, 0 where there is none."""
-        q = np.asarray(queries, dtype=np.float64)
-        answers, values = np.full((2, n, q.size), STOPPED)
-        values[:] = 0.0
-        rho = rng.laplace(0, self.threshold_scale, n)
-        left = np.full(n, q.size if self.cutoff is None else self.cutoff)
-        for i, query in enumerate(q):
-            noisy = query + self._noise(self.query_scale, n, rng)
-            running = left > 0
-            above = running & (noisy >= self.threshold + rho)
-            answers[:, i] = np.where(above, ABOVE, np.where(running, BELOW, STOPPED))
-            values[:, i] = np.where(above, self._value(query, noisy, n, rng), 0.0)
-            left -= above
-            if self.resampled:
-                rho = np.where(above, rng.laplace(0, self.threshold_scale, n), rho)
-        with_values = self.released or self.value_scale is not None
-        return np.stack([answers, values], axis=-1) if with_values else answers
-
-    def _value(self, query: float, noisy: Floats, n: int, rng: np.random.Generator) -> Floats:
-        return noisy if self.value_scale is None else query + self._noise(self.value_scale, n, rng)
-
-    @staticmethod
-    def _noise(scale: float, n: int, rng: np.random.Generator) -> Floats:
-        return rng.laplace(0, scale, n) if scale > 0 else np.zeros(n)
+        """The codes ``(n, queries)``; with values released, less the threshold, ``(n, queries, 2)``."""
+        return compare_noisily(
+            np.asarray(queries, dtype=np.float64) - self.threshold,
+            n,
+            rng,
+            threshold_scale=self.threshold_scale,
+            query_scale=self.query_scale,
+            positives=self.cutoff,
+            redraw=self.resampled,
+            answer_scale=self.value_scale,
+            release_compared=self.released,
+        )

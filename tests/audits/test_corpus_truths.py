@@ -9,7 +9,8 @@ from scipy.integrate import quad
 
 from accountant.enclosures import precision
 from audits.corpus import floating_point, sparse_vectors, truths, vectors
-from audits.corpus.sparse_vectors import ABOVE, STOPPED, SparseVector
+from audits.corpus.sparse_vectors import SparseVector
+from mechanisms.sparse_vector import ABOVE, HALTED
 
 ONES = [1] * 10
 HALVES = [2] * 5 + [0] * 5
@@ -74,8 +75,8 @@ def test_the_argmax_has_the_law_that_was_integrated(one_sided):
 def test_a_run_that_stopped_answers_no_more():
     answers = SparseVector(0.0, 1.0, 1.0, cutoff=2)(ONES, 500, np.random.default_rng(3))
     above = (answers == ABOVE).cumsum(axis=1)
-    assert (answers[:, 1:][above[:, :-1] == 2] == STOPPED).all()
-    assert (answers[:, 1:][above[:, :-1] < 2] != STOPPED).all()
+    assert (answers[:, 1:][above[:, :-1] == 2] == HALTED).all()
+    assert (answers[:, 1:][above[:, :-1] < 2] != HALTED).all()
 
 
 def test_snapped_values_lie_on_the_grid_and_lose_no_more_than_the_scale_says():
