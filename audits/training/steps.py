@@ -9,22 +9,20 @@ Source: Nasr et al., arXiv:2302.07956 (canary gradients, white box), there with 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from audits import runner
 from audits.callables import MechanismError
+from audits.conclusion import check_request, conclude
 from audits.curves import PrivacyCurve, curve_points
-from audits.eprocess import epsilon_lower
 from audits.evidence import Evidence
 from audits.sampling import BLOCKS, generator
 from audits.schedule import block_sizes
 from audits.scores import Identity, Score
-from audits.trial import VERDICT, run_trial
+from audits.trial import run_trial
 
 __all__ = ["STEPS", "Training", "audit_steps", "labelled_steps"]
 
@@ -80,29 +78,12 @@ def audit_steps(
     >>> audit_steps("half the noise", GaussianDP(1.0), noisy, seed=0, delta=1e-5, budget=500).verdict.value
     'violation'
     """
-    runner._check(alpha, budget, delta, scores, seed)
+    check_request(alpha, budget, delta, scores, seed)
     claimed = curve.epsilon(delta).upper
     points = curve_points(curve, delta, claimed)
     trial = run_trial(points, labelled_steps(start, seed, budget), scores, alpha, sharpen=sharpen)
-    least = epsilon_lower(trial.counts, delta, (1 - VERDICT) * alpha)
-    refuted = trial.refuted or least > claimed
-    seen = None if refuted else runner._would_have_seen(trial, claimed, delta, alpha, seed)
-    return Evidence(
-        claim=claim,
-        verdict=runner._verdict(refuted, seen, claimed),
-        claimed_epsilon=claimed,
-        epsilon_lower=least,
-        delta=delta,
-        confidence=1 - alpha,
-        samples=trial.samples,
-        would_have_seen=seen,
-        e_value=math.exp(min(trial.log_wealth, 700.0)),
-        alpha=alpha,
-        seed=seed,
-        pair=pair,
-        **runner._finding(trial),
-        replay={"method": "steps", "budget": budget, "sharpen": sharpen, **(replay or {})},
-    )
+    how = {"method": "steps", "budget": budget, "sharpen": sharpen, **(replay or {})}
+    return conclude(trial, claim, claimed, delta, alpha, seed, pair, how)
 
 
 def labelled_steps(

@@ -1,0 +1,116 @@
+"""From a trial to evidence: the bound, the verdict, and the event that earned most.
+
+What an audit concludes does not depend on how its samples came: drawn in blocks, or step by step from one
+training run. Most of alpha goes to the verdict (betting against the claimed curve), the rest to the interval
+for epsilon: the first saves samples, the second hardly notices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+from audits import power
+from audits.eprocess import epsilon_lower
+from audits.evidence import Evidence, Verdict
+from audits.scores import Score
+from audits.trial import VERDICT, Trial, tails_share
+
+__all__ = ["check_request", "conclude"]
+
+
+def conclude(
+    trial: Trial,
+    claim: str,
+    claimed: float,
+    delta: float,
+    alpha: float,
+    seed: int,
+    pair: str,
+    replay: Mapping[str, Any],
+) -> Evidence:
+    """The evidence of a trial against a claim.
+
+    Args:
+        trial: bets placed and settled at level ``alpha``.
+        claim: its name.
+        claimed: the epsilon that it allows at ``delta``.
+        delta, alpha, seed: as for `audits.audit`.
+        pair: what the two inputs are.
+        replay: what else a replay needs.
+    """
+    least = epsilon_lower(trial.counts, delta, (1 - VERDICT) * alpha)
+    refuted = trial.refuted or least > claimed
+    seen = None if refuted else _would_have_seen(trial, claimed, delta, alpha, seed)
+    return Evidence(
+        claim=claim,
+        verdict=_verdict(refuted, seen, claimed),
+        claimed_epsilon=claimed,
+        epsilon_lower=least,
+        delta=delta,
+        confidence=1 - alpha,
+        samples=trial.samples,
+        would_have_seen=seen,
+        e_value=math.exp(min(trial.log_wealth, 700.0)),
+        alpha=alpha,
+        seed=seed,
+        pair=pair,
+        **_finding(trial),
+        replay=replay,
+    )
+
+
+def check_request(alpha: float, budget: int, delta: float, scores: Sequence[Score] | None, seed: int) -> None:
+    """Refuse, before any work, what no audit can be asked.
+
+    Raises:
+        ValueError: naming the value and the rule.
+    """
+    if not 1e-300 <= alpha < 1:
+        raise ValueError(f"alpha ({alpha!r}) must be in [1e-300, 1)")
+    if not 0 <= delta < 1:
+        raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+    for name, value, least in (("budget", budget, 1), ("seed", seed, 0)):
+        if not isinstance(value, Integral) or value < least:
+            raise ValueError(f"{name} ({value!r}) must be an integer at least {least}")
+    if scores is not None and not scores:
+        raise ValueError("scores: there must be at least one")
+
+
+def _would_have_seen(trial: Trial, claimed: float, delta: float, alpha: float, seed: int) -> float:
+    """Let the reference pair face the same bets, with the share and the start of the earliest score."""
+    return power.would_have_seen(
+        trial.bets,
+        claimed,
+        delta,
+        log_hurdle=math.log(len(trial.streams) / tails_share(trial.streams) / (VERDICT * alpha)),
+        start=min(stream.score.training for stream in trial.streams),
+        samples=trial.samples,
+        seed=seed,
+    )
+
+
+def _verdict(refuted: bool, seen: float | None, claimed: float) -> Verdict:
+    if refuted:
+        return Verdict.VIOLATION
+    return Verdict.CONSISTENT if seen is not None and seen <= 2 * claimed else Verdict.INCONCLUSIVE
+
+
+def _finding(trial: Trial) -> dict[str, Any]:
+    """The bet that earned most, over all scores; the learned posterior, if it earned more than all tails."""
+    learned = max(trial.streams, key=lambda s: -math.inf if s.posterior is None else s.posterior.log_wealth)
+    if learned.posterior is not None and learned.posterior.log_wealth > trial.bets(trial.counts).max():
+        return {**learned.posterior.describe(), "score": learned.score.name}
+    stream = max(trial.streams, key=lambda s: float(trial.bets.components(s.tails.counts).max()))
+    level, kind, point, staked = trial.bets.best(stream.tails.counts)
+    won, lost, passed = (int(c) for c in stream.tails.counts[level, kind])
+    if won + lost + passed == 0:
+        return {"event": None, "counts": None, "score": None}
+    curve = {"epsilon": point.epsilon, "delta": point.delta, "staked": staked}
+    return {
+        "event": {**stream.tails.describe(level, kind), **curve},
+        "counts": {"won": won, "lost": lost, "passed": passed},
+        "score": stream.score.name,
+    }
