@@ -10,19 +10,11 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from dpproof.reproduction.policy_evaluation.kinds import FEATURES
+from dpproof.reproduction.style import STYLE, save
 
 __all__ = ["write_figures"]
 
 Row = Mapping[str, Any]
-_STYLE = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "dpproof",
-    "font.size": 8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.25,
-}
 _COLOURS = {"no privacy": "#444444", "printed": "#c0392b", "room": "#2471a3", "planned": "#1e8449"}
 _NONE = "no privacy"
 
@@ -40,12 +32,11 @@ def write_figures(folder: Path, table: Sequence[Row], swept: Sequence[Row]) -> l
         "public_bound": lambda f: _pair(f, table, _tight, "rmse", batches),
     }
     files = []
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         for name, draw in plots.items():
             figure = Figure(figsize=(9, 3.6), layout="constrained")
             draw(figure)
-            files.append(folder / f"{name}.svg")
-            figure.savefig(files[-1], format="svg", metadata={"Date": None, "Creator": None})
+            files.append(save(figure, folder / f"{name}.svg"))
     return files
 
 

@@ -12,18 +12,10 @@ from numpy.typing import NDArray
 
 from dpproof.reproduction.private_ucb.arms import Arm, Group
 from dpproof.reproduction.private_ucb.runs import points
+from dpproof.reproduction.style import STYLE, save
 
 __all__ = ["write_figures"]
 
-_STYLE = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "dpproof",
-    "font.size": 8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.25,
-}
 _PANELS = {
     "code": (Group.CODE, Group.EXACT),
     "printed": (Group.PRINTED, Group.EXACT),
@@ -39,15 +31,14 @@ def write_figures(
 ) -> list[Path]:
     """One SVG a group of counters, value iteration left and policy optimisation right; their paths."""
     files = []
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         for name, groups in _PANELS.items():
             figure = Figure(figsize=(10, 4), layout="constrained")
             for axes, algorithm in zip(figure.subplots(1, 2, sharey=True), ("VI", "PO"), strict=True):
                 chosen = [arm for arm in arms if arm.algorithm == algorithm and arm.group in groups]
                 _draw(axes, [arm for arm in chosen if _shown(arm, name)], curves, episodes, never)
                 axes.set_title(f"PRIVATE-UCB-{algorithm}, {groups[0].value}")
-            files.append(folder / f"{name}.svg")
-            figure.savefig(files[-1], format="svg", metadata={"Date": None, "Creator": None})
+            files.append(save(figure, folder / f"{name}.svg"))
     return files
 
 

@@ -11,18 +11,10 @@ from matplotlib.figure import Figure
 
 from dpproof.reproduction.sdp_pe.arms import Arm, Kind
 from dpproof.reproduction.sdp_pe.runs import Found, points
+from dpproof.reproduction.style import STYLE, save
 
 __all__ = ["write_figures"]
 
-_STYLE = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "dpproof",
-    "font.size": 8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.25,
-}
 _SHADES = {kind: f"C{place}" for place, kind in enumerate(Kind)}
 _HIDDEN = (Kind.PE_LITERAL, Kind.LITERAL)
 
@@ -37,21 +29,16 @@ def write_figures(
     """Write all figures and return their paths."""
     swim = [arm for arm in arms if arm.problem == "RiverSwim"]
     epsilons = sorted({arm.epsilon for arm in swim if arm.epsilon is not None})
-    with mpl.rc_context(_STYLE):
-        files = [_save(folder / "epsilon.svg", _against_epsilon(swim, found, never))]
+    with mpl.rc_context(STYLE):
+        files = [save(_against_epsilon(swim, found, never), folder / "epsilon.svg")]
         for epsilon in epsilons:
             chosen = [a for a in swim if a.epsilon in (None, epsilon) and a.kind not in _HIDDEN]
             title = f"RiverSwim, epsilon {epsilon:g}"
-            files.append(_save(folder / f"curves_{epsilon:g}.svg", _curves(chosen, found, title)))
+            files.append(save(_curves(chosen, found, title), folder / f"curves_{epsilon:g}.svg"))
         bandit = [arm for arm in arms if arm.problem == "bandit"]
-        files.append(_save(folder / "bandit.svg", _curves(bandit, found, "bandit of 20 arms")))
-        files.append(_save(folder / "switches.svg", _switches(table)))
+        files.append(save(_curves(bandit, found, "bandit of 20 arms"), folder / "bandit.svg"))
+        files.append(save(_switches(table), folder / "switches.svg"))
     return files
-
-
-def _save(file: Path, figure: Figure) -> Path:
-    figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    return file
 
 
 def _figure() -> tuple[Figure, Any]:
