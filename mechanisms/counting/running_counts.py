@@ -7,6 +7,8 @@ point. A release adds up nodes of its tree; the differences between releases are
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,22 +31,24 @@ Floats = NDArray[np.float64]
 
 def gaussian_tree(parameters: TreeParameters, streams: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
     """Running counts with Gaussian noise on every node of the tree."""
-    true = _streams(streams, parameters.restarts + 1, parameters.leaves)
-    noise = tree_noise(
-        parameters.leaves, (n, len(true)), lambda shape: rng.normal(0, parameters.sigma, shape)
-    )
-    return true.cumsum(axis=1) + noise
+    return _tree(parameters, streams, n, partial(rng.normal, 0, parameters.sigma))
 
 
 def laplace_tree(
     parameters: LaplaceTreeParameters, streams: ArrayLike, n: int, rng: np.random.Generator
 ) -> Floats:
     """Running counts with Laplace noise on every node of the tree."""
+    return _tree(parameters, streams, n, partial(rng.laplace, 0, parameters.scale))
+
+
+def _tree(
+    parameters: TreeParameters | LaplaceTreeParameters,
+    streams: ArrayLike,
+    n: int,
+    draw: Callable[[tuple[int, ...]], Floats],
+) -> Floats:
     true = _streams(streams, parameters.restarts + 1, parameters.leaves)
-    noise = tree_noise(
-        parameters.leaves, (n, len(true)), lambda shape: rng.laplace(0, parameters.scale, shape)
-    )
-    return true.cumsum(axis=1) + noise
+    return true.cumsum(axis=1) + tree_noise(parameters.leaves, (n, len(true)), draw)
 
 
 def factorised(

@@ -14,7 +14,6 @@ and Q never grows from one episode to the next.
 from __future__ import annotations
 
 import math
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -24,7 +23,7 @@ from mechanisms.environments.tabular import TabularMDP
 from mechanisms.rl import _optimistic_kernels as kernels
 from mechanisms.rl._optimistic_blocks import Outputs, State, rule_of, run_blocks
 from mechanisms.rl._rlsvi_inputs import law_of
-from mechanisms.rl.learning_run import LearningRun, run_many
+from mechanisms.rl.learning_run import LearningRun, RunsMany
 from mechanisms.rl.optimistic_constants import Constants, Projection
 from mechanisms.rl.privatizers import Privatizer
 
@@ -85,7 +84,7 @@ QIAO_WANG_TUNED: Final = VarianceConstants(width=0.02, around=0.0, error=0.0, ma
 
 
 @dataclass(frozen=True)
-class DPUCBVI:
+class DPUCBVI(RunsMany):
     """DP-UCBVI with any privatizer.
 
     Attributes:
@@ -120,15 +119,3 @@ class DPUCBVI:
             kernels.bernstein_loop(law, *state, rule, bonus, noise, draws, out[0], out[1], out[2])
 
         return run_blocks(environment, self.privatizer, rule, block, float(p.horizon), rng, keep=keep)
-
-    def run_many(
-        self,
-        environment: TabularMDP,
-        seed: int,
-        runs: int,
-        executor: Executor | None = None,
-        *,
-        keep: bool = False,
-    ) -> tuple[LearningRun, ...]:
-        """Return independent runs, one per child of the seed; see `learning_run.run_many`."""
-        return run_many(self, environment, seed, runs, executor, keep=keep)

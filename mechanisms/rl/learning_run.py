@@ -14,7 +14,7 @@ from accountant.episodes import Episodes
 from mechanisms import _checks
 from mechanisms.environments.tabular import TabularMDP
 
-__all__ = ["Learner", "LearningRun", "run_many"]
+__all__ = ["Learner", "LearningRun", "RunsMany", "run_many"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +86,22 @@ def run_many(
     )
     task = partial(_run_seeded, learner, environment, keep)
     return tuple(map(task, children) if executor is None else executor.map(task, children))
+
+
+class RunsMany:
+    """What a learner gets besides its `run`."""
+
+    def run_many(
+        self: Learner,
+        environment: TabularMDP,
+        seed: int,
+        runs: int,
+        executor: Executor | None = None,
+        *,
+        keep: bool = False,
+    ) -> tuple[LearningRun, ...]:
+        """Return independent runs, one per child of the seed; see `learning_run.run_many`."""
+        return run_many(self, environment, seed, runs, executor, keep=keep)
 
 
 def _run_seeded(

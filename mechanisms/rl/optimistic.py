@@ -8,7 +8,6 @@ regret is the same.
 from __future__ import annotations
 
 import math
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +16,7 @@ from mechanisms.environments.tabular import TabularMDP
 from mechanisms.rl import _optimistic_kernels as kernels
 from mechanisms.rl._optimistic_blocks import Outputs, State, payoffs_of, rule_of, run_blocks
 from mechanisms.rl._rlsvi_inputs import law_of
-from mechanisms.rl.learning_run import LearningRun, run_many
+from mechanisms.rl.learning_run import LearningRun, RunsMany
 from mechanisms.rl.optimistic_constants import THEORY, Constants
 from mechanisms.rl.privatizers import Privatizer
 
@@ -25,7 +24,7 @@ __all__ = ["PrivateUCBPO", "PrivateUCBVI"]
 
 
 @dataclass(frozen=True)
-class PrivateUCBVI:
+class PrivateUCBVI(RunsMany):
     """PRIVATE-UCB-VI, Algorithm 2: optimistic value iteration with private counts.
 
     Q = min(H-h+1, max(0, c~ + P~ V - beta)) with beta = beta_c + beta_pv; the policy takes the first action
@@ -67,21 +66,9 @@ class PrivateUCBVI:
 
         return run_blocks(environment, self.privatizer, rule, block, 0.0, rng, keep=keep)
 
-    def run_many(
-        self,
-        environment: TabularMDP,
-        seed: int,
-        runs: int,
-        executor: Executor | None = None,
-        *,
-        keep: bool = False,
-    ) -> tuple[LearningRun, ...]:
-        """Return independent runs, one per child of the seed; see `learning_run.run_many`."""
-        return run_many(self, environment, seed, runs, executor, keep=keep)
-
 
 @dataclass(frozen=True)
-class PrivateUCBPO:
+class PrivateUCBPO(RunsMany):
     """PRIVATE-UCB-PO, Algorithm 1: optimistic policy evaluation, then a step of mirror descent.
 
     pi^{k+1} is proportional to pi^k exp(-eta Q), kept as logarithms so that no action is ever lost to
@@ -120,15 +107,3 @@ class PrivateUCBPO:
             kernels.policy_loop(law, costs, *state, rule, rate, noise, draws, out[0], out[1], out[2])
 
         return run_blocks(environment, self.privatizer, rule, block, 0.0, rng, keep=keep)
-
-    def run_many(
-        self,
-        environment: TabularMDP,
-        seed: int,
-        runs: int,
-        executor: Executor | None = None,
-        *,
-        keep: bool = False,
-    ) -> tuple[LearningRun, ...]:
-        """Return independent runs, one per child of the seed; see `learning_run.run_many`."""
-        return run_many(self, environment, seed, runs, executor, keep=keep)

@@ -7,7 +7,6 @@ greedy policy of the perturbed table is rolled out by the next user. Source: arX
 from __future__ import annotations
 
 import math
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from mechanisms import _checks
 from mechanisms.environments.tabular import TabularMDP
 from mechanisms.rl import _rlsvi_kernels as kernels
 from mechanisms.rl._rlsvi_inputs import check_sizes, check_users, law_of, scale_of
-from mechanisms.rl.learning_run import LearningRun, run_many
+from mechanisms.rl.learning_run import LearningRun, RunsMany
 from mechanisms.rl.noise_rule import NoiseRule
 from mechanisms.rl.users import Users
 
@@ -32,7 +31,7 @@ __all__ = ["RLSVI"]
 
 
 @dataclass(frozen=True)
-class RLSVI:
+class RLSVI(RunsMany):
     """RLSVI for S states, A actions, H steps and K episodes, one user each.
 
     Q_h = Rhat_h + Phat_h V_{h+1} + w with w ~ N(0, beta_scale beta_k / (N_h + 1)), independent over cells,
@@ -92,18 +91,6 @@ class RLSVI:
         if not keep:
             return LearningRun(regrets, released)
         return LearningRun(regrets, released, states, actions, environment.rewards[states[:, :-1], actions])
-
-    def run_many(
-        self,
-        environment: TabularMDP,
-        seed: int,
-        runs: int,
-        executor: Executor | None = None,
-        *,
-        keep: bool = False,
-    ) -> tuple[LearningRun, ...]:
-        """Return independent runs, one per child of the seed; see `learning_run.run_many`."""
-        return run_many(self, environment, seed, runs, executor, keep=keep)
 
     def release(self, users: Users, rng: np.random.Generator, runs: int = 1) -> NDArray[np.float64]:
         """Return the perturbed Q tables of `runs` independent runs on the same users: (runs, K, H, S, A).
