@@ -21,6 +21,7 @@ from accountant.accounted import accountant_for
 from accountant.adjacency import Adjacency
 from audits import primitive_pairs as pairs
 from audits import primitive_ratios as ratios
+from audits import private_counts as counts
 from audits.callables import Mechanism
 from audits.curves import PrivacyCurve
 from audits.evidence import Evidence
@@ -45,6 +46,10 @@ ABSENT = {
 """Parameters that leave nothing to audit where they are 0, and why."""
 
 
+def _always(_parameters: Any) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Setting:
     """How a primitive is audited.
@@ -54,15 +59,17 @@ class Setting:
         ratio: the log-likelihood ratio of the stated law, ``ratio(outputs, parameters, first, second)``.
         learned: scores besides it, for outputs of more than one number; where there is no ratio, all of
             them, and ``None`` for those of the engine.
+        has_ratio: whether the law of outputs with these parameters is the ratio's; else scores are learned.
     """
 
     pair: Callable[[Any, Adjacency], Pair]
     ratio: Callable[..., Any] | None = None
     learned: tuple[Score, ...] | None = (LinearDiscriminant(ridge=None),)
+    has_ratio: Callable[[Any], bool] = _always
 
     def scores(self, parameters: Any, pair: Pair, width: int) -> tuple[Score, ...] | None:
         """The scores for outputs of ``width`` numbers."""
-        if self.ratio is None:
+        if self.ratio is None or not self.has_ratio(parameters):
             return self.learned
         exact = partial(
             _applied, ratio=self.ratio, parameters=parameters, first=pair.first, second=pair.second
@@ -91,6 +98,8 @@ def _shuffled(outputs: Any, parameters: Any, first: int, second: int) -> Any:
     return -outputs[:, 0].astype(np.float64)
 
 
+_AT_NODES = (LinearDiscriminant(ridge=None, view=counts.node_ends),)
+
 SETTINGS: Mapping[str, Setting] = {
     "gaussian": Setting(pairs.answers, ratios.gaussian),
     "laplace": Setting(pairs.answers, ratios.laplace),
@@ -111,6 +120,8 @@ SETTINGS: Mapping[str, Setting] = {
     "smooth-student": _smooth(ratios.smooth_student),
     "smooth-log-normal": _smooth(ratios.smooth_log_normal),
     "shuffled-count": Setting(pairs.shuffled_bits, _shuffled),
+    "central-counts": Setting(counts.central_users, counts.central_ratio, _AT_NODES, counts.has_ratio),
+    "local-counts": Setting(counts.local_users, counts.local_ratio, _AT_NODES),
 }
 """Command-line name -> how it is audited."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -45,7 +46,9 @@ def audit(
     target: Annotated[str | None, typer.Argument(help=TARGET)] = None,
     adjacency: Annotated[str | None, typer.Option(help="neighbouring relation; not for a file")] = None,
     delta: Annotated[float | None, typer.Option(help=STATED)] = None,
-    epsilon: Annotated[float | None, typer.Option(help="the promise, for a callable")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="the promise; a mechanism's own guarantee without it")
+    ] = None,
     neighbours: Annotated[str | None, typer.Option(help="callable that gives the two inputs")] = None,
     alpha: Annotated[float, typer.Option(help="probability of a false alarm or a false bound")] = 0.01,
     budget: Annotated[int | None, typer.Option(help="the most samples to draw")] = None,
@@ -110,10 +113,11 @@ def _jobs(
 ) -> list[tuple[str, Callable[..., Evidence]]]:
     """What to run, by name; everything is checked before anything runs."""
     if target in CATALOGUE:
-        without = {name: promise[name] for name in ("epsilon", "neighbours")}
-        _refuse(without, [], f"for {target}: it is audited against its own guarantee")
+        _refuse({"neighbours": promise["neighbours"]}, [], f"for {target}: it has hard inputs of its own")
         values, relation = _values(target, flags), _relation(promise, target)
         stated = {} if promise["delta"] is None else {"delta": promise["delta"]}
+        if promise["epsilon"] is not None:
+            return [_promised(target, values, relation, {"epsilon": promise["epsilon"], **stated}, options)]
         return [(target, partial(auditing.audit_mechanism, target, values, relation, **stated, **options))]
     if flags:
         raise ValueError(f"option ({flags[0]!r}) is unknown")
@@ -128,6 +132,18 @@ def _jobs(
         rule = f"must be a claim file, package.module:callable, or one of: {known}"
         raise ValueError(f"target ({target!r}) {rule}")
     return [(claim.name, partial(auditing.audit_claim, claim, elsewhere=True, **options)) for claim in claims]
+
+
+def _promised(
+    name: str, values: dict[str, Any], relation: Adjacency, stated: dict[str, float], options: dict[str, Any]
+) -> tuple[str, Callable[..., Evidence]]:
+    """The audit of a mechanism against a promise: at delta 0 unless told, if its own guarantee is pure."""
+    accountant = accountant_for(name)
+    own = accountant.guarantee(accountant.parameters.read(values), relation).guarantee
+    delta = 0.0 if own.epsilon(0).upper < math.inf else auditing.DELTA
+    claim = Claim(name, name, values, relation, {"delta": delta, **stated})
+    auditing.check_auditable(claim)
+    return name, partial(auditing.audit_claim, claim, elsewhere=True, **options)
 
 
 def _relation(promise: Mapping[str, Any], name: str | None = None) -> Adjacency:

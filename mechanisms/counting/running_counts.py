@@ -8,7 +8,6 @@ point. A release adds up nodes of its tree; the differences between releases are
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,14 +30,14 @@ Floats = NDArray[np.float64]
 
 def gaussian_tree(parameters: TreeParameters, streams: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
     """Running counts with Gaussian noise on every node of the tree."""
-    return _tree(parameters, streams, n, partial(rng.normal, 0, parameters.sigma))
+    return _tree(parameters, streams, n, lambda shape: rng.normal(0, parameters.sigma, shape))
 
 
 def laplace_tree(
     parameters: LaplaceTreeParameters, streams: ArrayLike, n: int, rng: np.random.Generator
 ) -> Floats:
     """Running counts with Laplace noise on every node of the tree."""
-    return _tree(parameters, streams, n, partial(rng.laplace, 0, parameters.scale))
+    return _tree(parameters, streams, n, lambda shape: rng.laplace(0, parameters.scale, shape))
 
 
 def _tree(

@@ -28,12 +28,16 @@ from accountant.rl.private_ucb_parameters import (
 from mechanisms import _checks
 from mechanisms.counting.draws import DRAWS, Floats
 from mechanisms.counting.factorised import FactorisedPaths
-from mechanisms.counting.paths import HonakerPaths, NoisePaths, TreePaths, WalkPaths
+from mechanisms.counting.paths import HonakerPaths, NoisePaths, TreePaths, WalkPaths, power_of_two
 from mechanisms.counting.tree import tree_noise
 from mechanisms.rl.privatizers import CountNoise, Levels
 from mechanisms.rl.trajectories import Trajectories
 
-__all__ = ["CentralPrivatizer", "LocalPrivatizer", "noise_scales"]
+__all__ = ["ALL", "CentralPrivatizer", "Columns", "LocalPrivatizer", "noise_scales"]
+
+Columns = NDArray[np.int64] | slice
+ALL = slice(None)
+"""The index of all counters."""
 
 
 def _upper(levels: CountLevels) -> Levels:
@@ -126,21 +130,37 @@ class CentralPrivatizer:
         Raises:
             ValueError: for other than K trajectories of the parameters' sizes, or fewer than one run.
         """
-        p, runs = self.parameters, _checks.at_least("n", n, 1)
-        if data.count != p.episodes:
-            raise ValueError(f"users ({data.count}) must be as many as the episodes, {p.episodes}")
-        true = data.counts(p)[:-1].cumsum(axis=0)
-        factors = noise_scales(p)
-        noise = np.empty((runs, *true.shape))
+        if data.count != self.parameters.episodes:
+            raise ValueError(
+                f"users ({data.count}) must be as many as the episodes, {self.parameters.episodes}"
+            )
+        return self.release(data.counts(self.parameters)[:-1], n, rng)
+
+    def release(
+        self, leaves: NDArray[np.float64], n: int, rng: np.random.Generator, columns: Columns = ALL
+    ) -> NDArray[np.float64]:
+        """Return ``n`` runs' counts after each of the first users: (n, users, counters).
+
+        Args:
+            leaves: what every user adds to each counter, (users, counters), at most K - 1 users.
+            n: how many runs.
+            rng: where the noise comes from.
+            columns: which of the privatizer's counters these are, as an index of them; all unless given.
+        """
+        p, runs, factors = (
+            self.parameters,
+            _checks.at_least("n", n, 1),
+            noise_scales(self.parameters)[columns],
+        )
+        users, counters = leaves.shape
+        noise = np.empty((runs, users, counters))
         if p.counter == "tree":
             draw = {"laplace": rng.laplace, "gaussian": rng.normal}[p.noise]
-            noise[...] = tree_noise(p.leaves, (runs, p.counters), lambda shape: draw(size=shape)).swapaxes(
-                1, 2
-            )
+            noise[...] = tree_noise(users, (runs, counters), lambda shape: draw(size=shape)).swapaxes(1, 2)
         else:
-            (rows,) = self.paths().blocks(rng, p.episodes, runs * p.counters, p.episodes)
-            noise[...] = rows[1 : p.episodes].reshape(p.leaves, runs, p.counters).swapaxes(0, 1)
-        return true + noise * factors
+            (rows,) = self.paths().blocks(rng, users + 1, runs * counters, power_of_two(users + 1))
+            noise[...] = rows[1:].reshape(users, runs, counters).swapaxes(0, 1)
+        return leaves.cumsum(axis=0) + noise * factors
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
         """What all releases promise, in the central model: ``accountant.rl.private_ucb.guarantee``."""
@@ -187,10 +207,15 @@ class LocalPrivatizer:
         Raises:
             ValueError: for trajectories of other sizes than the parameters', or fewer than one run.
         """
-        true = data.counts(self.parameters)
+        return self.release(data.counts(self.parameters), n, rng)
+
+    def release(
+        self, leaves: NDArray[np.float64], n: int, rng: np.random.Generator, columns: Columns = ALL
+    ) -> NDArray[np.float64]:
+        """Return ``n`` runs of what users with these counts send; as ``CentralPrivatizer.release``."""
         draw = {"laplace": rng.laplace, "gaussian": rng.normal}[self.parameters.noise]
-        noise = draw(size=(_checks.at_least("n", n, 1), *true.shape))
-        return true + noise * noise_scales(self.parameters)
+        noise = draw(size=(_checks.at_least("n", n, 1), *leaves.shape))
+        return leaves + noise * noise_scales(self.parameters)[columns]
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
         """What one user's counts promise, in the local model: ``private_ucb_local.guarantee``."""

@@ -15,10 +15,16 @@ from accountant.rl.private_ucb_parameters import (
     LocalCountsParameters,
 )
 from mechanisms.counting.factorised import row_coefficients
-from mechanisms.rl.privatizers_paper import noise_scales
+from mechanisms.rl.privatizers_paper import ALL, Columns, noise_scales
 from mechanisms.rl.trajectories import Trajectories
 
-__all__ = ["central_log_ratio", "local_log_ratio", "worst_pair"]
+__all__ = [
+    "central_log_ratio",
+    "central_log_ratio_of_leaves",
+    "local_log_ratio",
+    "local_log_ratio_of_leaves",
+    "worst_pair",
+]
 
 Floats = NDArray[np.float64]
 
@@ -82,14 +88,26 @@ def central_log_ratio(
     Raises:
         ValueError: for averaged subtrees, whose releases tell less than their nodes.
     """
+    leaves = [data.counts(parameters)[:-1] for data in (first, second)]
+    return central_log_ratio_of_leaves(outputs, parameters, *leaves)
+
+
+def central_log_ratio_of_leaves(
+    outputs: ArrayLike,
+    parameters: CentralCountsParameters,
+    first: Floats,
+    second: Floats,
+    columns: Columns = ALL,
+) -> Floats:
+    """The same from what every user adds to the counters in ``columns``, as ``CentralPrivatizer.release``."""
     if parameters.counter == "honaker":
         raise ValueError(
             "counter ('honaker') must be tree or square-root: others' laws are not in closed form"
         )
     unmixed = _nodes if parameters.counter == "tree" else _entries
     released = np.asarray(outputs, dtype=np.float64)
-    means = [data.counts(parameters)[:-1].cumsum(axis=0) for data in (first, second)]
-    return _log_ratio(parameters, *(unmixed(parameters, x) for x in (released, *means)))
+    values = (unmixed(parameters, x) for x in (released, first.cumsum(axis=0), second.cumsum(axis=0)))
+    return _log_ratio(parameters, noise_scales(parameters)[columns], *values)
 
 
 def local_log_ratio(
@@ -104,7 +122,19 @@ def local_log_ratio(
     array([3.])
     """
     means = (data.counts(parameters) for data in (first, second))
-    return _log_ratio(parameters, np.asarray(outputs, dtype=np.float64), *means)
+    return local_log_ratio_of_leaves(outputs, parameters, *means)
+
+
+def local_log_ratio_of_leaves(
+    outputs: ArrayLike,
+    parameters: LocalCountsParameters,
+    first: Floats,
+    second: Floats,
+    columns: Columns = ALL,
+) -> Floats:
+    """The same from the users' counts in ``columns``, as ``LocalPrivatizer.release``."""
+    scales = noise_scales(parameters)[columns]
+    return _log_ratio(parameters, scales, np.asarray(outputs, dtype=np.float64), first, second)
 
 
 def _nodes(_parameters: CentralCountsParameters, running: Floats) -> Floats:
@@ -124,8 +154,9 @@ def _entries(parameters: CentralCountsParameters, running: Floats) -> Floats:
     return found
 
 
-def _log_ratio(parameters: CountsParameters, values: Floats, first: Floats, second: Floats) -> Floats:
-    scales = noise_scales(parameters)
+def _log_ratio(
+    parameters: CountsParameters, scales: Floats, values: Floats, first: Floats, second: Floats
+) -> Floats:
     if parameters.noise == "laplace":
         losses = (abs(values - second) - abs(values - first)) / scales
     else:

@@ -46,6 +46,8 @@ PARAMETERS = {
     "smooth-student": {"noise": 3.0, "smoothing": 0.1},
     "smooth-log-normal": {"noise": 3.0, "smoothing": 0.1, "spread": 0.5},
     "shuffled-count": {"users": 50, "threshold": 120.0, "encoding": "bits"},
+    "central-counts": {"states": 2, "actions": 1, "horizon": 1, "episodes": 2, "scale": 6.0},
+    "local-counts": {"states": 2, "actions": 1, "horizon": 1, "episodes": 2, "scale": 6.0},
 }
 
 

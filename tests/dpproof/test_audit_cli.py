@@ -365,7 +365,7 @@ SIZED = ["audit", "rlsvi", "--adjacency", "rewards-only"]
         ([*SIZED, *SIZES, "--alpha", 0], "alpha (0.0) must be in [1e-300, 1)"),
         ([*SIZED, *SIZES, "--budget", 0], "budget (0) must be an integer at least 1"),
         ([*SIZED, *SIZES, "--seed", -1], "seed (-1) must be an integer at least 0"),
-        ([*SIZED, *SIZES, "--epsilon", 3], "epsilon (3.0) must be left out for rlsvi"),
+        ([*SIZED, *SIZES, "--epsilon", -3], "epsilon (-3.0) must be"),
         ([*SIZED, *SIZES, "--neighbours", "a:b"], "neighbours ('a:b') must be left out for rlsvi"),
         (["audit", "rlsvi", *SIZES, "--adjacency", "users"], "adjacency ('users') must be one of"),
         (["audit", "rlsvi", *SIZES, "--adjacency", "replace"], "no guarantee of rlsvi is proved"),
