@@ -144,7 +144,7 @@ def replay(witness: Mapping[str, Any]) -> Evidence:
 
 def _claim_again(witness: Mapping[str, Any]) -> Evidence:
     how = witness["replay"]
-    claim = claim_from(how.get("claim"), "witness")
+    claim = claim_from(how.get("claim"))
     check_auditable(claim)
     options = {name: how[name] for name in ("budget", "sharpen")}
     return audit_claim(claim, seed=witness["seed"], alpha=witness["alpha"], **options)

@@ -1,0 +1,114 @@
+"""One ``[[claim]]``: data in, a claim out, and back again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from accountant.adjacency import Adjacency
+from accountant.claims import Claim
+from accountant.parameters import Choice, Flag, Integers, Reals, Values
+from accountant.trust import TrustModel
+
+__all__ = ["AUDIT", "KEYS", "PROMISE", "REQUIRED", "TEXT", "claim_from", "entry_of"]
+
+TEXT = ("name", "mechanism", "adjacency", "neighbours", "source", "trust")
+PROMISE = ("epsilon", "delta", "rho", "mu")
+REQUIRED = ("name", "adjacency")
+KEYS = (*TEXT, "command", "parameters", "audit", *PROMISE)
+AUDIT: Mapping[str, Values] = {
+    "budget": Integers(1),
+    "seeded": Flag(),
+    "failures": Choice("error", "token"),
+    "nan": Choice("error", "token"),
+    "timeout": Reals(0, lower_open=True),
+}
+"""What a claim may say of its audit: the most samples; of a callable or a command, whether all its
+randomness comes from the seed it is given, whether a failure or NaN is an error or an output; of a command,
+the seconds that one request may take."""
+
+
+def entry_of(claim: Claim) -> dict[str, Any]:
+    """The claim as an entry of a claim file; ``claim_from`` reads it back."""
+    runs = {"mechanism": claim.mechanism} if claim.command is None else {"command": list(claim.command)}
+    entry: dict[str, Any] = {
+        "name": claim.name,
+        **runs,
+        "parameters": dict(claim.parameters),
+        "adjacency": claim.adjacency.value,
+        "trust": claim.trust.value,
+        **claim.promise,
+    }
+    optional = {"neighbours": claim.neighbours, "source": claim.source, "audit": dict(claim.audit) or None}
+    return entry | {key: value for key, value in optional.items() if value is not None}
+
+
+def claim_from(entry: Any) -> Claim:
+    """The claim that one entry of a claim file makes.
+
+    Raises:
+        ValueError: naming the value and the rule.
+    """
+    if not isinstance(entry, Mapping):
+        raise ValueError("must be a table")
+    for key in entry:
+        if key not in KEYS:
+            raise ValueError(f"key ({key!r}) must be one of: {', '.join(KEYS)}")
+    for key in REQUIRED:
+        if key not in entry:
+            raise ValueError(f"{key} is missing; there is no default")
+    for key in TEXT:
+        _check_text(key, entry.get(key, ""))
+    command = _command(entry)
+    parameters = entry.get("parameters", {})
+    if not isinstance(parameters, Mapping):
+        raise ValueError(f"parameters ({parameters!r}) must be a table")
+    return Claim(
+        entry["name"],
+        entry["mechanism"] if command is None else f"command:{shlex.join(command)}",
+        dict(parameters),
+        Adjacency.of(entry["adjacency"]),
+        {key: entry[key] for key in PROMISE if key in entry},
+        entry.get("neighbours"),
+        entry.get("source"),
+        TrustModel.of(entry.get("trust", "central")),
+        command,
+        _audit(entry.get("audit", {})),
+    )
+
+
+def _check_text(label: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise ValueError(f"{label} ({value!r}) must be text")
+    if not value.isprintable():
+        raise ValueError(f"{label} ({value!r}) must be one line of printable text")
+
+
+def _command(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The command of an entry, which then names no mechanism; None where it names one."""
+    given = [key for key in ("mechanism", "command") if key in entry]
+    if not given:
+        raise ValueError("mechanism is missing; there is no default")
+    if len(given) > 1:
+        raise ValueError("command must be left out beside a mechanism")
+    if given == ["mechanism"]:
+        return None
+    command = entry["command"]
+    if not isinstance(command, list) or not command or command[0] == "":
+        raise ValueError(f"command ({command!r}) must be a list of texts that begins with a program")
+    for word in command:
+        _check_text("command", word)
+    return tuple(command)
+
+
+def _audit(table: Any) -> dict[str, Any]:
+    """How the claim is to be audited, each value in its domain."""
+    if not isinstance(table, Mapping):
+        raise ValueError(f"audit ({table!r}) must be a table")
+    for key, value in table.items():
+        if key not in AUDIT:
+            raise ValueError(f"audit: key ({key!r}) must be one of: {', '.join(AUDIT)}")
+        if not AUDIT[key].admits(value):
+            raise ValueError(f"audit: {key} ({value!r}) must be {AUDIT[key]}")
+    return dict(table)
