@@ -1,0 +1,9 @@
+"""Claim files: ``dpproof.toml`` in, claims out. Unknown keys and wrong types are refused by name and line.
+
+Nothing in a claim file is evaluated; callables are named as ``package.module:callable``.
+"""
+
+from dpproof.claim_file.entry import claim_from, entry_of
+from dpproof.claim_file.reading import Budget, Reading, read_all, read_claims
+
+__all__ = ["Budget", "Reading", "claim_from", "entry_of", "read_all", "read_claims"]

@@ -1,0 +1,138 @@
+"""A claim file as a whole: its claims, its budget, and what is wrong with it, by file and line."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from accountant.claims import Claim
+from accountant.parameters import Reals, Values
+from dpproof.claim_file.entry import claim_from
+from dpproof.claim_file.lines import line_of
+
+__all__ = ["BUDGET", "Budget", "Reading", "Refusal", "read_all", "read_claims"]
+
+BUDGET: Mapping[str, Values] = {
+    "seconds": Reals(0, lower_open=True),
+    "alpha": Reals(1e-300, 1, upper_open=True),
+}
+"""What ``[budget]`` may hold."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What checking a file may cost.
+
+    Attributes:
+        seconds: for all audits together; what has not begun by then is not audited, and an audit that is
+            running ends without a finding.
+        alpha: the probability that any claim of the file which is kept is called broken.
+    """
+
+    seconds: float | None = None
+    alpha: float = 0.01
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What is wrong with one claim; as text, one line that names the file, the line, the value, the rule."""
+
+    path: Path
+    line: int | None
+    place: int
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{self.path}" if self.line is None else f"{self.path}:{self.line}"
+        return f"{where}: claim {self.place}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The claims of a file that can be checked, the others' refusals, and the budget."""
+
+    claims: tuple[Claim, ...]
+    refusals: tuple[Refusal, ...]
+    budget: Budget
+    lines: tuple[int | None, ...]
+    """The line of each claim that can be checked."""
+
+
+Ready = Callable[[Claim], None]
+
+
+def _nothing_more(_claim: Claim) -> None:
+    """The check of a claim that asks for nothing beyond its types."""
+
+
+def read_claims(path: Path, ready: Ready = _nothing_more) -> tuple[Claim, ...]:
+    """All claims of a file, each checked before any work starts; ``ready`` may refuse one, too.
+
+    Raises:
+        ValueError: naming the file, the line, the value and the rule.
+        FileNotFoundError: if there is no such file.
+    """
+    reading = read_all(path, ready)
+    if reading.refusals:
+        raise ValueError(str(reading.refusals[0]))
+    return reading.claims
+
+
+def read_all(path: Path, ready: Ready = _nothing_more) -> Reading:
+    """What a file holds; a claim that is refused leaves the others as they are.
+
+    Raises:
+        ValueError: the file is none of claims: no TOML, an unknown table, no claim, a bad budget.
+        FileNotFoundError: if there is no such file.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        document = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{path}: not a TOML file: {error}") from error
+    unknown = sorted(set(document) - {"claim", "budget"})
+    if unknown:
+        raise ValueError(f"{path}: key ({unknown[0]!r}) must be one of: claim, budget")
+    entries = document.get("claim", [])
+    if not isinstance(entries, list) or not entries:
+        raise ValueError(f"{path}: there must be at least one [[claim]]")
+    budget = _budget(document.get("budget", {}), path)
+    found = list(_each(entries, ready))
+    refused = [(place, claim) for place, claim in enumerate(found, 1) if isinstance(claim, str)]
+    kept = [(place, claim) for place, claim in enumerate(found, 1) if isinstance(claim, Claim)]
+    return Reading(
+        tuple(claim for _, claim in kept),
+        tuple(Refusal(path, line_of(text, place, why), place, why) for place, why in refused),
+        budget,
+        tuple(line_of(text, place) for place, _ in kept),
+    )
+
+
+def _each(entries: list[Any], ready: Ready) -> Iterator[Claim | str]:
+    """The claim of each entry, or why it is refused; a name that stands twice is refused the second time."""
+    names: set[str] = set()
+    for entry in entries:
+        try:
+            claim = claim_from(entry)
+            if claim.name in names:
+                raise ValueError(f"name ({claim.name!r}) must be unique")
+            names.add(claim.name)
+            ready(claim)
+        except ValueError as error:
+            yield str(error)
+        else:
+            yield claim
+
+
+def _budget(table: Any, path: Path) -> Budget:
+    if not isinstance(table, dict):
+        raise ValueError(f"{path}: budget ({table!r}) must be a table")
+    for key, value in table.items():
+        if key not in BUDGET:
+            raise ValueError(f"{path}: budget: key ({key!r}) must be one of: {', '.join(BUDGET)}")
+        if not BUDGET[key].admits(value):
+            raise ValueError(f"{path}: budget: {key} ({value!r}) must be {BUDGET[key]}")
+    return Budget(**table)

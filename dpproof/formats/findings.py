@@ -1,0 +1,110 @@
+"""One row for each thing that was checked: how it came out and where it stands."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpproof.claim_file import Refusal
+    from dpproof.report.ledger import ClaimLedger, PaperLedger
+
+__all__ = ["RULES", "Finding", "Level", "findings_of_claims", "findings_of_papers"]
+
+
+class Level(enum.Enum):
+    """How one thing came out: it passes, or it does not and why that matters."""
+
+    PASS = "pass"
+    FAILURE = "failure"
+    """A promise is refuted."""
+    ERROR = "error"
+    """It could not be checked, or not be certified."""
+
+
+RULES = {
+    "kept": (Level.PASS, "The promise is kept."),
+    "broken": (Level.FAILURE, "A promise must hold: no pair of neighbours and no audit may refute it."),
+    "inconclusive": (Level.FAILURE, "Under --strict an audit must be able to see twice the promise."),
+    "not certified": (Level.ERROR, "A promise must follow from a proved guarantee."),
+    "refused": (Level.ERROR, "A claim must be one that can be checked."),
+    "not as recorded": (Level.FAILURE, "The recorded verdicts must come out again."),
+}
+"""How something came out -> its level, and the rule behind it."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was checked.
+
+    Attributes:
+        name: the claim, or the paper.
+        rule: a key of ``RULES``: how it came out.
+        message: what there is to say, on as many lines as it needs.
+        file: where it is written, as the user named it; None for what this project brings along.
+        line: the line there, from 1; None where unknown.
+    """
+
+    name: str
+    rule: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+
+    @property
+    def level(self) -> Level:
+        """The level of its rule."""
+        return RULES[self.rule][0]
+
+
+def findings_of_claims(
+    ledgers: Sequence[ClaimLedger],
+    lines: Sequence[int | None],
+    refusals: Sequence[Refusal],
+    file: str,
+    *,
+    strict: bool,
+) -> list[Finding]:
+    """The claims of a file in the order of their lines, those that were refused among them."""
+    found = [
+        Finding(ledger.claim.name, _rule(ledger, strict), _message(ledger), file, line)
+        for ledger, line in zip(ledgers, lines, strict=True)
+    ]
+    found += [Finding(f"claim {x.place}", "refused", x.message, file, x.line) for x in refusals]
+    return sorted(found, key=lambda finding: finding.line or 0)
+
+
+def _rule(ledger: ClaimLedger, strict: bool) -> str:
+    vague = ledger.audit is not None and ledger.audit["verdict"] == "inconclusive"
+    return "inconclusive" if strict and vague and ledger.verdict != "broken" else ledger.verdict
+
+
+def _message(ledger: ClaimLedger) -> str:
+    claim = ledger.claim
+    promised = ", ".join(f"{name} = {value}" for name, value in claim.promise.items())
+    lines = [f"promised: {promised} ({claim.adjacency.value})", f"verdict: {ledger.verdict}"]
+    if ledger.account is not None:
+        epsilon = ledger.account["epsilon"]
+        lines.append(f"certified: epsilon at most {epsilon['upper']} at delta {claim.delta}")
+    if ledger.audit is not None:
+        seen = ledger.audit
+        lines.append(
+            f"audit: {seen['verdict']}; epsilon at least {seen['epsilon_lower']} at delta {seen['delta']}, "
+            f"confidence {seen['confidence']}, {seen['samples']} samples, seed {seen['witness']['seed']}"
+        )
+    return "\n".join([*lines, *ledger.remarks])
+
+
+def findings_of_papers(ledgers: Iterable[PaperLedger]) -> list[Finding]:
+    """One row for each paper, and one for each thing that departs from the record."""
+    return [finding for ledger in ledgers for finding in _of_paper(ledger)]
+
+
+def _of_paper(ledger: PaperLedger) -> Iterator[Finding]:
+    for text in ledger.departures:
+        yield Finding(ledger.paper.name, "not as recorded", text)
+    if not ledger.departures:
+        said = f"{len(ledger.statements)} statements and {len(ledger.audits)} audits as recorded"
+        yield Finding(ledger.paper.name, "kept", said)

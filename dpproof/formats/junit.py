@@ -1,0 +1,49 @@
+"""JUnit XML: what continuous integration shows as tests, one for each claim."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+from dpproof.formats.findings import Finding, Level
+
+__all__ = ["junit"]
+
+ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML 1.0 document may hold, escaped or not."""
+
+
+def junit(findings: Sequence[Finding]) -> str:
+    """The findings as one test suite; what cannot be checked or certified is an error, not a failure."""
+    count = [finding.level for finding in findings].count
+    totals = {
+        "tests": str(len(findings)),
+        "failures": str(count(Level.FAILURE)),
+        "errors": str(count(Level.ERROR)),
+        "skipped": "0",
+    }
+    suites = ElementTree.Element("testsuites", totals)
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": "dpproof", **totals})
+    for finding in findings:
+        _case(suite, finding)
+    ElementTree.indent(suites)
+    return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _case(suite: ElementTree.Element, finding: Finding) -> None:
+    where = finding.file or "dpproof"
+    case = ElementTree.SubElement(
+        suite, "testcase", {"classname": _legal(where), "name": _legal(finding.name)}
+    )
+    text = _legal(finding.message)
+    if finding.level is Level.PASS:
+        ElementTree.SubElement(case, "system-out").text = text
+        return
+    place = {} if finding.line is None else {"message": f"{where}:{finding.line}: {finding.rule}"}
+    said = {"type": finding.rule, "message": finding.rule, **place}
+    ElementTree.SubElement(case, finding.level.value, {k: _legal(v) for k, v in said.items()}).text = text
+
+
+def _legal(text: str) -> str:
+    return ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", text)

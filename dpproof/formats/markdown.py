@@ -1,0 +1,30 @@
+"""A summary in Markdown, for the page of a run or a comment on a change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from dpproof.formats.findings import Finding, Level
+
+__all__ = ["markdown"]
+
+MARKS = {Level.PASS: "\u2713", Level.FAILURE: "\u2717", Level.ERROR: "?"}
+SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@])")
+
+
+def markdown(findings: Sequence[Finding]) -> str:
+    """A table, what does not pass first in words; text from outside is escaped."""
+    failed = [finding for finding in findings if finding.level is not Level.PASS]
+    head = f"**dpproof**: {len(findings) - len(failed)} of {len(findings)} pass"
+    rows = ["| | claim | result | what was found |", "|---|---|---|---|"]
+    return "\n".join([head, "", *rows, *map(_row, [*failed, *(x for x in findings if x not in failed)]), ""])
+
+
+def _row(finding: Finding) -> str:
+    cells = (MARKS[finding.level], finding.name, finding.rule, finding.message)
+    return f"| {' | '.join(map(_escaped, cells))} |"
+
+
+def _escaped(text: str) -> str:
+    return "<br>".join(SPECIAL.sub(r"\\\1", line) for line in text.splitlines())

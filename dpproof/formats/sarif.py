@@ -1,0 +1,71 @@
+"""SARIF 2.1.0 (OASIS standard): what code-scanning pages show beside the lines of a claim file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+from dpproof import __version__
+from dpproof.formats.findings import RULES, Finding, Level
+
+__all__ = ["sarif"]
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+# "kind" says that something passes; only what fails has a level.
+LEVELS = {
+    Level.PASS: {"kind": "pass", "level": "none"},
+    Level.FAILURE: {"kind": "fail", "level": "error"},
+    Level.ERROR: {"kind": "fail", "level": "warning"},
+}
+
+
+def sarif(findings: Sequence[Finding]) -> str:
+    """The findings as one run of this tool, as JSON text."""
+    rules = list(RULES)
+    driver = {
+        "name": "dpproof",
+        "version": __version__,
+        "rules": [
+            {"id": _identity(name), "shortDescription": {"text": RULES[name][1]}, "name": _camel(name)}
+            for name in rules
+        ],
+    }
+    results = [_result(finding, rules.index(finding.rule)) for finding in findings]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, allow_nan=False)
+
+
+def _identity(rule: str) -> str:
+    return rule.replace(" ", "-")
+
+
+def _camel(rule: str) -> str:
+    return "".join(word.capitalize() for word in rule.split())
+
+
+def _result(finding: Finding, index: int) -> dict[str, Any]:
+    return {
+        "ruleId": _identity(finding.rule),
+        "ruleIndex": index,
+        **LEVELS[finding.level],
+        "message": {"text": f"{finding.name}: {finding.message}"},
+        "partialFingerprints": {"claim/v1": hashlib.sha256(finding.name.encode()).hexdigest()},
+        **_location(finding),
+    }
+
+
+def _location(finding: Finding) -> dict[str, Any]:
+    if finding.file is None:
+        return {}
+    region = {} if finding.line is None else {"region": {"startLine": finding.line}}
+    place = {"artifactLocation": {"uri": _uri(PurePath(finding.file))}, **region}
+    return {"locations": [{"physicalLocation": place}]}
+
+
+def _uri(path: PurePath) -> str:
+    """A file as a URI reference: relative ones stay relative, so that they resolve in any checkout."""
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
