@@ -1,53 +1,57 @@
-"""Models of the faults in published code for private reinforcement learning, one fault each.
+"""The privatizers of PRIVATE-UCB with the faults of published code put in, one each.
 
-A stream of users, one an episode; user t adds a vector of counts. The central model releases all running
-counts through a binary tree, the local one every user's own counts. Scales are what a claim needs
-under replacement of one user, or short of it in the way the code is.
+All but their noise is the code of `mechanisms.rl.privatizers_paper`. Faults of the scale alone need no code
+here: they are the real privatizers with that scale.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.counting.tree import tree_noise
+from mechanisms.rl.privatizers_paper import RELEASE_DRAWS, CentralPrivatizer, LocalPrivatizer
 
-__all__ = ["central", "fresh_noise", "local", "shared_denominators", "shared_noise", "short_levels"]
+__all__ = ["FreshNoise", "OneNoiseForTwoFamilies", "SharedNoise", "short_levels"]
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
-def central(users: Ints, n: int, rng: np.random.Generator, *, scale: float) -> Floats:
-    """Running counts plus tree noise: ``(n, counters, users)``."""
-    episodes, counters = users.shape
-    noise = tree_noise(episodes, (n, counters), lambda shape: rng.laplace(0, scale, shape))
-    return users.cumsum(axis=0).T + noise
-
-
-def fresh_noise(users: Ints, n: int, rng: np.random.Generator, *, scale: float) -> Floats:
+@dataclass(frozen=True)
+class FreshNoise(CentralPrivatizer):
     """Fault: no tree, but fresh noise on the same running counts at every episode: it averages out."""
-    running = users.cumsum(axis=0).T
-    return running + rng.laplace(0, scale, (n, *running.shape))
+
+    def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Floats:
+        """Independent noise of every release."""
+        return RELEASE_DRAWS[self.parameters.noise](rng, (runs, users, counters))
+
+
+@dataclass(frozen=True)
+class SharedNoise(LocalPrivatizer):
+    """Fault: one draw serves all counters of a user; their differences are exact."""
+
+    def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Floats:
+        """One noise a user, repeated."""
+        return np.repeat(super().release_noise(runs, users, 1, rng), counters, axis=2)
+
+
+@dataclass(frozen=True)
+class OneNoiseForTwoFamilies(LocalPrivatizer):
+    """Fault: costs get the noise of the visits, so that what a visit cost is exact.
+
+    The published code has one noise for the denominators of costs and of transitions.
+    """
+
+    def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Floats:
+        """The noise of the first family, which is that of visits, stands in the second, too."""
+        noise = super().release_noise(runs, users, counters, rng)
+        cells = self.parameters.tables * self.parameters.states * self.parameters.actions
+        noise[..., cells : 2 * cells] = noise[..., :cells]
+        return noise
 
 
 def short_levels(episodes: int) -> int:
     """Fault: the depth of the tree taken as floor(ln K) + 1, which is short of log2 K."""
     return math.floor(math.log(episodes)) + 1
-
-
-def local(counts: Ints, n: int, rng: np.random.Generator, *, scale: float) -> Floats:
-    """One user's counts with Laplace noise: ``(n, counters)``."""
-    return counts + rng.laplace(0, scale, (n, *counts.shape))
-
-
-def shared_noise(counts: Ints, n: int, rng: np.random.Generator, *, scale: float) -> Floats:
-    """Fault: one draw serves all counters of a user; their differences are exact."""
-    return counts + rng.laplace(0, scale, (n, 1))
-
-
-def shared_denominators(visits: Ints, n: int, rng: np.random.Generator, *, scale: float) -> Floats:
-    """Fault: visits and visits that went on, ``(n, 2)``, with the same noise; how many ended is exact."""
-    return shared_noise(visits, n, rng, scale=scale)

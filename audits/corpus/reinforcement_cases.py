@@ -1,10 +1,12 @@
-"""Faults found in published code for private reinforcement learning, beside their sound siblings.
+"""The paper's printed noise, and faults of published code, in the real privatizers of PRIVATE-UCB.
 
-K users, one an episode; each visits one of two cells. Replacing a user moves two counts by 1.
+The promise is epsilon 1 when one user is replaced. Problems are small: of many counters each gives away so
+little that no number of samples tells a pure guarantee from a smaller one.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,109 +14,156 @@ import numpy as np
 
 from accountant.adjacency import Adjacency
 from accountant.bounds import Bound
-from accountant.counting.laplace_tree import LaplaceTreeParameters, pure_epsilon
 from accountant.notions import PureDP
-from audits.corpus import private_counts
+from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
 from audits.corpus.case import Case
 from audits.corpus.laplace_cases import stated
+from audits.corpus.private_counts import FreshNoise, OneNoiseForTwoFamilies, SharedNoise, short_levels
 from audits.evidence import Verdict
 from audits.pairs import Pair
+from audits.primitives import SETTINGS
+from audits.private_counts import central_users, local_users
 from audits.scores import Projection
+from mechanisms.rl.counted_users import CountedUsers, differ_in_one_user, released
+from mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from mechanisms.rl.trajectories import Trajectories
 
 __all__ = ["CASES"]
 
 PASS, FAIL = Verdict.CONSISTENT, Verdict.VIOLATION
-EPISODES, LEVELS, HORIZON, MOVED = 64, 7, 20, 2
-SHORT = 2
-"""A stream of two episodes: a leaf lies in two nodes, and floor(ln 2) + 1 is 1."""
+REPLACE = Adjacency.REPLACE
 CLAIM = PureDP(1)
-
-
-def _one_user_replaced(first: Any, second: Any) -> None:
-    changed = np.flatnonzero((first != second).any(axis=1))
-    if changed.size > 1:
-        raise ValueError(f"users {changed[:5].tolist()} differ; only one may")
-
-
-def _streams(episodes: int) -> Pair:
-    """User 1, whose leaf lies in a node of every level, visits one cell or the other."""
-    first, second = np.zeros((2, episodes, MOVED), np.int64)
-    first[:, 0] = second[:, 0] = 1
-    second[0] = [0, 1]
-    return Pair(first, second, Adjacency.REPLACE, "user 1 visits cell 1 or cell 2", _one_user_replaced)
-
-
-def _any_two(_first: Any, _second: Any) -> None:
-    """Local privacy: any two trajectories are neighbours."""
-
-
-STREAMS = _streams(EPISODES)
-AVERAGE = Projection(tuple(np.repeat([-1.0, 1.0], EPISODES) / EPISODES))
-"""The attack on fresh noise: the mean release of one counter less that of the other."""
-VISITS = Pair(
-    np.array([HORIZON, 0]), np.array([0, HORIZON]), "any two users", "all steps in one cell", _any_two
-)
-ENDED = Pair(np.array([1, 1]), np.array([1, 0]), "any two users", "a visit that goes on or ends", _any_two)
+CELLS = CentralCountsParameters(2, 1, 1, 2)
+"""Two states, one step, two users, of whom the first is counted."""
+SENT = LocalCountsParameters(2, 1, 1, 1)
+ONE_CELL = CentralCountsParameters(1, 1, 1, 5, scale=3.0, visits="summed")
+"""One counter, the costs', and four releases; the first user lies in three nodes."""
+LONG = replace(ONE_CELL, episodes=65)
 
 
 def _case(
-    name: str, sampler: Any, pair: Pair, expected: Verdict, truth: Any, reason: str, **more: Any
+    name: str, privatizer: Any, pair: Pair, expected: Verdict, truth: Any, reason: str, **more: Any
 ) -> Case:
     options = {"pair": pair, "claim": CLAIM, "expected": expected, "budget": 20_000, **more}
+    sampler = _Released(privatizer)
     return Case(name=f"counts, {name}", mechanism=sampler, truth=truth, reason=reason, **options)
 
 
-def _tree(name: str, episodes: int, scale: float, expected: Verdict, reason: str, **more: Any) -> Case:
-    def truth() -> Bound:
-        tree = LaplaceTreeParameters(episodes, scale)
-        return stated(MOVED * pure_epsilon(tree, Adjacency.ADD_REMOVE))
-
-    sampler = partial(private_counts.central, scale=scale)
-    return _case(name, sampler, _streams(episodes), expected, truth, reason, **more)
+def _truth(privatizer: CentralPrivatizer | LocalPrivatizer, delta: float = 0.0) -> Bound:
+    """The exact epsilon of the privatizer, which its worst pair attains."""
+    return privatizer.guarantee(REPLACE).guarantee.epsilon(delta)
 
 
-def _local(name: str, scale: float, expected: Verdict, reason: str) -> Case:
-    truth = partial(stated, 2 * HORIZON / scale)
-    return _case(name, partial(private_counts.local, scale=scale), VISITS, expected, truth, reason)
+class _Released:
+    """A privatizer as a mechanism on `CountedUsers`."""
 
+    def __init__(self, privatizer: CentralPrivatizer | LocalPrivatizer) -> None:
+        self.privatizer = privatizer
+
+    def sample(self, data: CountedUsers, n: int, rng: np.random.Generator) -> Any:
+        """Released counts."""
+        return released(self.privatizer, data, n, rng)
+
+
+def _central(name: str, privatizer: CentralPrivatizer, expected: Verdict, reason: str, **more: Any) -> Case:
+    pair = central_users(privatizer.parameters, REPLACE)
+    options = {"scores": SETTINGS["central-counts"].scores(privatizer.parameters, pair, 2), **more}
+    truth = partial(_truth, privatizer, more.get("delta", 0.0))
+    return _case(name, privatizer, pair, expected, truth, reason, **options)
+
+
+def _local(name: str, privatizer: LocalPrivatizer, expected: Verdict, reason: str, **more: Any) -> Case:
+    pair = local_users(privatizer.parameters, REPLACE)
+    options = {"scores": SETTINGS["local-counts"].scores(privatizer.parameters, pair, 2), **more}
+    return _case(name, privatizer, pair, expected, partial(_truth, privatizer), reason, **options)
+
+
+def _paid() -> Pair:
+    """One user in one cell, who pays 1 or nothing; all counters are looked at."""
+    first, second = (
+        CountedUsers(
+            Trajectories(np.zeros((1, 2), np.int64), np.zeros((1, 1), np.int64), np.full((1, 1), cost)),
+            False,
+            np.arange(SENT.counters),
+        )
+        for cost in (1.0, 0.0)
+    )
+    return Pair(first, second, REPLACE, "one user in one cell, with cost 1 or 0", differ_in_one_user)
+
+
+FRESH = FreshNoise(LONG)
+AVERAGE = Projection(tuple(np.full(LONG.leaves, -1.0 / LONG.leaves)))
+"""The attack on fresh noise: the mean of all releases."""
+ANY_GAUSSIAN = CentralCountsParameters(2, 1, 1, 8, scale=6.0, noise="gaussian", start="any")
+ROOT = CentralPrivatizer(replace(ANY_GAUSSIAN, counter="square-root"))
 
 CASES: tuple[Case, ...] = (
-    _tree("tree", EPISODES, float(MOVED * LEVELS), PASS, "two counters, seven levels"),
-    _tree("tree, noise for one node", EPISODES, 1.0, FAIL, "scale 1/epsilon on fourteen nodes"),
-    _tree(
-        "tree, depth by the natural logarithm",
-        SHORT,
-        float(MOVED * private_counts.short_levels(SHORT)),
+    _central("tree", CentralPrivatizer.meeting(CELLS, REPLACE, 1, 0), PASS, "the least noise for epsilon 1"),
+    _central(
+        "tree of three levels", CentralPrivatizer(ONE_CELL), PASS, "one counter, noise for three nodes"
+    ),
+    _central(
+        "printed noise",
+        CentralPrivatizer(CELLS),
         FAIL,
-        "floor(ln 2) + 1 = 1 level counted, two there",
-        budget=200_000,
+        "3H ln K: the log of 2 is below the one node there is",
+    ),
+    _central(
+        "printed noise, binary logarithm",
+        CentralPrivatizer(replace(CELLS, log_base="binary", start="any")),
+        FAIL,
+        "3H changes counted, replacement makes 6H",
+    ),
+    _central(
+        "tree, noise for one node",
+        CentralPrivatizer(ONE_CELL.with_scale(1.0)),
+        FAIL,
+        "scale 1/epsilon on three nodes",
+    ),
+    _central(
+        "tree, depth by the natural logarithm",
+        CentralPrivatizer(ONE_CELL.with_scale(float(short_levels(ONE_CELL.episodes)))),
+        FAIL,
+        "floor(ln 5) + 1 = 2 levels counted, three there",
+        budget=50_000,
+    ),
+    _central(
+        "square root, one-sided count",
+        ROOT,
+        FAIL,
+        "Gaussian noise for a user left out; replacement moves twice the squares",
+        claim=ROOT.guarantee(Adjacency.ADD_REMOVE).guarantee,
+        delta=1e-3,
+        budget=50_000,
     ),
     _case(
         "fresh noise every episode",
-        partial(private_counts.fresh_noise, scale=float(MOVED * LEVELS)),
-        STREAMS,
+        FRESH,
+        central_users(LONG, REPLACE),
         FAIL,
-        partial(stated, f"{EPISODES}/{LEVELS}"),
+        partial(stated, f"{LONG.leaves}/3"),
         "the same running count released 64 times",
         scores=(AVERAGE,),
     ),
-    _local("local", 2.0 * HORIZON, PASS, "a trajectory moves 2H visits"),
-    _local("local, scale 1/epsilon", 1.0, FAIL, "as if a trajectory were one visit"),
-    _local("local, one-sided count", float(HORIZON), FAIL, "H visits counted, replacement moves 2H"),
-    _case(
-        "local, shared noise",
-        partial(private_counts.shared_noise, scale=2.0 * HORIZON),
-        VISITS,
-        FAIL,
-        None,
-        "differences of cells are exact: no finite epsilon",
+    _local("local", LocalPrivatizer.meeting(SENT, REPLACE, 1, 0), PASS, "the least noise for epsilon 1"),
+    _local("local, printed noise", LocalPrivatizer(SENT), FAIL, "3H changes counted, two users differ in 6H"),
+    _local(
+        "local, scale 1/epsilon", LocalPrivatizer(SENT.with_scale(1.0)), FAIL, "as if a user were one count"
     ),
     _case(
-        "one noise in both denominators",
-        partial(private_counts.shared_denominators, scale=2.0),
-        ENDED,
+        "local, shared noise",
+        SharedNoise(SENT.with_scale(6.0)),
+        local_users(SENT, REPLACE),
         FAIL,
         None,
-        "how many visits ended is exact: no finite epsilon",
+        "differences of counters are exact: no finite epsilon",
+    ),
+    _case(
+        "local, one noise for two families",
+        OneNoiseForTwoFamilies(SENT.with_scale(6.0)),
+        _paid(),
+        FAIL,
+        None,
+        "costs less visits are exact: no finite epsilon",
     ),
 )  # fmt: skip

@@ -20,7 +20,14 @@ from mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 from mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
 from mechanisms.rl.worst_trajectories import worst_pair
 
-__all__ = ["CountedUsers", "central_counts", "differ_in_one_user", "local_counts", "worst_users"]
+__all__ = [
+    "CountedUsers",
+    "central_counts",
+    "differ_in_one_user",
+    "local_counts",
+    "released",
+    "worst_users",
+]
 
 Floats = NDArray[np.float64]
 
@@ -91,15 +98,22 @@ def differ_in_none(one: Trajectories, other: Trajectories) -> bool:
     )
 
 
+def released(
+    privatizer: CentralPrivatizer | LocalPrivatizer, data: CountedUsers, n: int, rng: np.random.Generator
+) -> Floats:
+    """``n`` runs of a privatizer: the counts that it releases after each user, or that each user sends."""
+    return privatizer.release(data.leaves(privatizer.parameters), n, rng, data.columns)
+
+
 def central_counts(
     parameters: CentralCountsParameters, data: CountedUsers, n: int, rng: np.random.Generator
 ) -> Floats:
     """``n`` runs of the CENTRAL-PRIVATIZER: the counts after each of the users, (n, users, columns)."""
-    return CentralPrivatizer(parameters).release(data.leaves(parameters), n, rng, data.columns)
+    return released(CentralPrivatizer(parameters), data, n, rng)
 
 
 def local_counts(
     parameters: LocalCountsParameters, data: CountedUsers, n: int, rng: np.random.Generator
 ) -> Floats:
     """``n`` runs of the LOCAL-PRIVATIZER: what the users send, (n, users, columns)."""
-    return LocalPrivatizer(parameters).release(data.leaves(parameters), n, rng, data.columns)
+    return released(LocalPrivatizer(parameters), data, n, rng)

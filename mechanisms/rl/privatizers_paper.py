@@ -9,7 +9,7 @@ Source: Chowdhury and Zhou (AAAI 2022), Section 5.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -33,11 +33,27 @@ from mechanisms.counting.tree import tree_noise
 from mechanisms.rl.privatizers import CountNoise, Levels
 from mechanisms.rl.trajectories import Trajectories
 
-__all__ = ["ALL", "CentralPrivatizer", "Columns", "LocalPrivatizer", "noise_scales"]
+__all__ = ["ALL", "RELEASE_DRAWS", "CentralPrivatizer", "Columns", "LocalPrivatizer", "noise_scales"]
 
 Columns = NDArray[np.int64] | slice
 ALL = slice(None)
 """The index of all counters."""
+Doubles = NDArray[np.float64]
+
+
+def _laplace(rng: np.random.Generator, shape: tuple[int, ...]) -> Doubles:
+    return rng.laplace(size=shape)
+
+
+def _gaussian(rng: np.random.Generator, shape: tuple[int, ...]) -> Doubles:
+    return rng.normal(size=shape)
+
+
+RELEASE_DRAWS: Mapping[str, Callable[[np.random.Generator, tuple[int, ...]], Doubles]] = {
+    "laplace": _laplace,
+    "gaussian": _gaussian,
+}
+"""Noise of scale 1 in double precision, by the accountants' words."""
 
 
 def _upper(levels: CountLevels) -> Levels:
@@ -147,20 +163,18 @@ class CentralPrivatizer:
             rng: where the noise comes from.
             columns: which of the privatizer's counters these are, as an index of them; all unless given.
         """
-        p, runs, factors = (
-            self.parameters,
-            _checks.at_least("n", n, 1),
-            noise_scales(self.parameters)[columns],
-        )
-        users, counters = leaves.shape
-        noise = np.empty((runs, users, counters))
-        if p.counter == "tree":
-            draw = {"laplace": rng.laplace, "gaussian": rng.normal}[p.noise]
-            noise[...] = tree_noise(users, (runs, counters), lambda shape: draw(size=shape)).swapaxes(1, 2)
-        else:
-            (rows,) = self.paths().blocks(rng, users + 1, runs * counters, power_of_two(users + 1))
-            noise[...] = rows[1:].reshape(users, runs, counters).swapaxes(0, 1)
+        factors = noise_scales(self.parameters)[columns]
+        noise = self.release_noise(_checks.at_least("n", n, 1), *leaves.shape, rng)
         return leaves.cumsum(axis=0) + noise * factors
+
+    def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Doubles:
+        """Noise of scale 1 of the counts after each user: (runs, users, counters)."""
+        if self.parameters.counter == "tree":
+            draw = RELEASE_DRAWS[self.parameters.noise]
+            paths = tree_noise(users, (runs, counters), lambda shape: draw(rng, shape))
+            return np.ascontiguousarray(paths.swapaxes(1, 2))
+        (rows,) = self.paths().blocks(rng, users + 1, runs * counters, power_of_two(users + 1))
+        return rows[1:].reshape(users, runs, counters).swapaxes(0, 1).astype(np.float64)
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
         """What all releases promise, in the central model: ``accountant.rl.private_ucb.guarantee``."""
@@ -213,9 +227,12 @@ class LocalPrivatizer:
         self, leaves: NDArray[np.float64], n: int, rng: np.random.Generator, columns: Columns = ALL
     ) -> NDArray[np.float64]:
         """Return ``n`` runs of what users with these counts send; as ``CentralPrivatizer.release``."""
-        draw = {"laplace": rng.laplace, "gaussian": rng.normal}[self.parameters.noise]
-        noise = draw(size=(_checks.at_least("n", n, 1), *leaves.shape))
-        return leaves + noise * noise_scales(self.parameters)[columns]
+        factors = noise_scales(self.parameters)[columns]
+        return leaves + self.release_noise(_checks.at_least("n", n, 1), *leaves.shape, rng) * factors
+
+    def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Doubles:
+        """Noise of scale 1 of what each user sends: (runs, users, counters)."""
+        return RELEASE_DRAWS[self.parameters.noise](rng, (runs, users, counters))
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
         """What one user's counts promise, in the local model: ``private_ucb_local.guarantee``."""
