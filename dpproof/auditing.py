@@ -18,6 +18,7 @@ from accountant.claims import Claim
 from accountant.trust import TrustModel
 from audits.unaudited import NoAuditError
 from dpproof.claim_file import claim_from, entry_of
+from dpproof.events import guarantee_of_event, kind_of
 
 if TYPE_CHECKING:
     from audits.corpus.rlsvi import Case
@@ -36,6 +37,7 @@ __all__ = [
 
 DELTA = 1e-6
 """Where epsilon is stated unless somebody asks elsewhere, or the guarantee is pure."""
+EVENT = ": it says what is run, not how; nothing here runs it"
 SEES_ALL = (TrustModel.CENTRAL, TrustModel.LOCAL, TrustModel.SHUFFLE)
 """The models whose adversary sees everything that is released, as an audit does."""
 
@@ -90,6 +92,8 @@ def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Any) -> Evi
         options: as for `audits.audit`; they go before what the claim itself says of its audit.
     """
     _check_promise(claim)
+    if kind_of(claim):
+        raise NoAuditError(f"{kind_of(claim)}{EVENT}")
     chosen = {**claim.audit, **options}
     if claim.outside:
         executor = chosen.pop("executor", None)
@@ -156,6 +160,9 @@ def check_ready(claim: Claim) -> None:
     Raises:
         ValueError: naming the value and the rule.
     """
+    if kind_of(claim):
+        _check_event(claim)
+        return
     if not claim.outside:
         accountant = accountant_for(claim.mechanism)
         accountant.guarantee(accountant.parameters.read(claim.parameters), claim.adjacency)
@@ -173,6 +180,13 @@ def check_ready(claim: Claim) -> None:
     elif shutil.which(claim.command[0]) is None:
         raise ValueError(f"command ({claim.command[0]!r}) must be a program that can be started from here")
     _check_callable(claim.neighbours)
+
+
+def _check_event(claim: Claim) -> None:
+    """Refuse an event that is none, and what would say nothing beside it."""
+    if claim.parameters or claim.audit or claim.neighbours:
+        raise ValueError(f"parameters, neighbours and audit must be left out for {kind_of(claim)}")
+    guarantee_of_event(claim)
 
 
 def _refuse_audit_keys(claim: Claim, keys: Iterable[str], where: str) -> None:
@@ -208,6 +222,8 @@ def check_auditable(claim: Claim) -> None:
     """
     check_ready(claim)
     _check_promise(claim)
+    if kind_of(claim):
+        raise NoAuditError(f"{kind_of(claim)}{EVENT}")
     if not claim.outside:
         parameters = accountant_for(claim.mechanism).parameters.read(claim.parameters)
         _audit_of(claim.mechanism, parameters, claim.adjacency)

@@ -13,7 +13,9 @@ from accountant.trust import TrustModel
 
 __all__ = ["AUDIT", "KEYS", "PROMISE", "REQUIRED", "TEXT", "claim_from", "entry_of"]
 
-TEXT = ("name", "mechanism", "adjacency", "neighbours", "source", "trust")
+NAMED = ("mechanism", "command", "event", "training")
+"""What a claim is about, exactly one of them."""
+TEXT = ("name", "mechanism", "event", "training", "adjacency", "neighbours", "source", "trust")
 PROMISE = ("epsilon", "delta", "rho", "mu")
 REQUIRED = ("name", "adjacency")
 KEYS = (*TEXT, "command", "parameters", "audit", *PROMISE)
@@ -31,10 +33,9 @@ the seconds that one request may take."""
 
 def entry_of(claim: Claim) -> dict[str, Any]:
     """The claim as an entry of a claim file; ``claim_from`` reads it back."""
-    runs = {"mechanism": claim.mechanism} if claim.command is None else {"command": list(claim.command)}
     entry: dict[str, Any] = {
         "name": claim.name,
-        **runs,
+        **_names(claim),
         "parameters": dict(claim.parameters),
         "adjacency": claim.adjacency.value,
         "trust": claim.trust.value,
@@ -42,6 +43,14 @@ def entry_of(claim: Claim) -> dict[str, Any]:
     }
     optional = {"neighbours": claim.neighbours, "source": claim.source, "audit": dict(claim.audit) or None}
     return entry | {key: value for key, value in optional.items() if value is not None}
+
+
+def _names(claim: Claim) -> dict[str, Any]:
+    """The key that says what the claim is about."""
+    if claim.command is not None:
+        return {"command": list(claim.command)}
+    kind, _, target = claim.mechanism.partition(":")
+    return {kind: target} if kind in NAMED and ":" in target else {"mechanism": claim.mechanism}
 
 
 def claim_from(entry: Any) -> Claim:
@@ -60,13 +69,13 @@ def claim_from(entry: Any) -> Claim:
             raise ValueError(f"{key} is missing; there is no default")
     for key in TEXT:
         _check_text(key, entry.get(key, ""))
-    command = _command(entry)
+    mechanism, command = _named(entry)
     parameters = entry.get("parameters", {})
     if not isinstance(parameters, Mapping):
         raise ValueError(f"parameters ({parameters!r}) must be a table")
     return Claim(
         entry["name"],
-        entry["mechanism"] if command is None else f"command:{shlex.join(command)}",
+        mechanism,
         dict(parameters),
         Adjacency.of(entry["adjacency"]),
         {key: entry[key] for key in PROMISE if key in entry},
@@ -85,21 +94,24 @@ def _check_text(label: str, value: Any) -> None:
         raise ValueError(f"{label} ({value!r}) must be one line of printable text")
 
 
-def _command(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """The command of an entry, which then names no mechanism; None where it names one."""
-    given = [key for key in ("mechanism", "command") if key in entry]
+def _named(entry: Mapping[str, Any]) -> tuple[str, tuple[str, ...] | None]:
+    """What the claim is about, by name; of a command also its words."""
+    given = [key for key in NAMED if key in entry]
     if not given:
         raise ValueError("mechanism is missing; there is no default")
     if len(given) > 1:
-        raise ValueError("command must be left out beside a mechanism")
-    if given == ["mechanism"]:
-        return None
+        raise ValueError(
+            f"{given[1]} must be left out beside {'a ' if given[0] == 'mechanism' else ''}{given[0]}"
+        )
+    (kind,) = given
+    if kind != "command":
+        return entry[kind] if kind == "mechanism" else f"{kind}:{entry[kind]}", None
     command = entry["command"]
     if not isinstance(command, list) or not command or command[0] == "":
         raise ValueError(f"command ({command!r}) must be a list of texts that begins with a program")
     for word in command:
         _check_text("command", word)
-    return tuple(command)
+    return f"command:{shlex.join(command)}", tuple(command)
 
 
 def _audit(table: Any) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,19 +16,26 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from dpproof import answers
 from dpproof.auditing import check_ready
-from dpproof.claim_file import read_claims
+from dpproof.claim_file import Reading, read_all
 from dpproof.cli import show
-from dpproof.cli.options import JSON, check_folder
-from dpproof.report.ledger import PAPERS, ClaimLedger, PaperLedger, check_claim, check_paper
+from dpproof.cli.options import CLUSTER, JSON, check_file, check_folder
+from dpproof.executors import executor_for
+from dpproof.formats import FORMATS, findings_of_claims, findings_of_papers, write_findings
+from dpproof.report.claims import ClaimLedger, check_claims
+from dpproof.report.ledger import PAPERS, PaperLedger, check_paper
 
 __all__ = ["check"]
 
-_EXIT = {"kept": 0, "broken": 1, "not certified": 3}
+_EXIT = {"kept": 0, "broken": 1, "refused": 2, "not certified": 3}
 
 
 def check(
     target: Annotated[str, typer.Argument(help="papers, or a claim file")],
     html: Annotated[Path | None, typer.Option(help="folder to write the report to")] = None,
+    sarif: Annotated[Path | None, typer.Option(help="file to write SARIF 2.1.0 to")] = None,
+    junit: Annotated[Path | None, typer.Option(help="file to write JUnit XML to")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="file to write a summary in Markdown to")] = None,
+    cluster: Annotated[str | None, typer.Option(help=CLUSTER)] = None,
     seed: Annotated[int, typer.Option(help="everything random derives from it")] = 0,
     strict: Annotated[bool, typer.Option(help="an inconclusive audit counts as a violation")] = False,
     json: JSON = False,
@@ -36,48 +44,79 @@ def check(
     if target != "papers" and not Path(target).is_file():
         raise ValueError(f"target ({target!r}) must be papers, or an existing claim file")
     check_folder("html", html)
+    files = {"sarif": sarif, "junit": junit, "markdown": markdown}
+    for name, path in files.items():
+        check_file(name, path, FORMATS[name][0])
+    where = _workers(cluster)
     if target == "papers":
-        _check_papers(html, seed, json)
-    _check_file(Path(target), html, seed, strict, json)
+        _check_papers(html, files, where, seed, json)
+    _check_file(Path(target), html, files, where, seed, strict, json)
 
 
-def _check_papers(html: Path | None, seed: int, json: bool) -> None:
-    with ProcessPoolExecutor(os.cpu_count()) as executor:
+Workers = AbstractContextManager[Executor | None]
+Files = Mapping[str, Path | None]
+
+
+def _workers(cluster: str | None) -> Workers:
+    return executor_for(1 if cluster is not None else os.cpu_count() or 1, cluster)
+
+
+def _check_papers(html: Path | None, files: Files, workers: Workers, seed: int, json: bool) -> None:
+    with workers as executor:
         ledgers = _staged(lambda stage: [_paper(paper, stage, seed, executor) for paper in PAPERS])
     if html is not None:
         from dpproof.report.html import write_report
 
         write_report(html, papers=ledgers)
+    write_findings(findings_of_papers(ledgers), files)
     body = {"papers": [ledger.as_json() for ledger in ledgers], "report": _page(html)}
     show.either(answers.envelope(body), json, lambda _answer, console: _print_papers(ledgers, html, console))
     raise typer.Exit(1 if any(ledger.departures for ledger in ledgers) else 0)
 
 
-def _paper(paper: Any, stage: Callable[[str], None], seed: int, executor: Executor) -> PaperLedger:
+def _paper(paper: Any, stage: Callable[[str], None], seed: int, executor: Executor | None) -> PaperLedger:
     return check_paper(paper, stage, seed=seed, executor=executor)
 
 
-def _check_file(path: Path, html: Path | None, seed: int, strict: bool, json: bool) -> None:
-    claims = read_claims(path, check_ready)
-    with ProcessPoolExecutor(os.cpu_count()) as executor:
-        options = {"seed": seed, "executor": executor}
-        ledgers = _staged(lambda stage: [check_claim(claim, stage, **options) for claim in claims])
+def _check_file(
+    path: Path, html: Path | None, files: Files, workers: Workers, seed: int, strict: bool, json: bool
+) -> None:
+    """Check the claims that can be; those that are refused get a line each, and exit code 2."""
+    reading = read_all(path, check_ready)
+    for refusal in reading.refusals:
+        typer.echo(f"dpproof: {refusal}", err=True)
+    if not reading.claims:
+        raise typer.Exit(2)
+    with workers as executor:
+        ledgers = _staged(
+            lambda stage: check_claims(reading.claims, reading.budget, stage, seed=seed, executor=executor)
+        )
     if html is not None:
         from dpproof.report.html import write_report
 
         write_report(html, claims=ledgers)
-    body = {"claims": [ledger.as_json() for ledger in ledgers], "report": _page(html)}
-    show.either(answers.envelope(body), json, lambda _answer, console: _print_claims(ledgers, console))
-    raise typer.Exit(_exit_code(ledgers, strict))
+    found = findings_of_claims(ledgers, reading.lines, reading.refusals, str(path), strict=strict)
+    write_findings(found, files)
+    show.either(
+        answers.envelope(_body(ledgers, reading, html)),
+        json,
+        lambda _answer, console: _print_claims(ledgers, console),
+    )
+    raise typer.Exit(2 if reading.refusals else _exit_code(ledgers, strict))
+
+
+def _body(ledgers: Sequence[ClaimLedger], reading: Reading, html: Path | None) -> dict[str, Any]:
+    refused = [{"place": x.place, "line": x.line, "message": x.message} for x in reading.refusals]
+    return {"claims": [ledger.as_json() for ledger in ledgers], "refused": refused, "report": _page(html)}
 
 
 def _exit_code(ledgers: Sequence[ClaimLedger], strict: bool) -> int:
-    """The worst of all claims: broken before not certified before kept."""
+    """The worst of all claims: refused before broken before not certified before kept."""
     codes = {_EXIT[ledger.verdict] for ledger in ledgers}
     vague = any(ledger.audit is not None and ledger.audit["verdict"] == "inconclusive" for ledger in ledgers)
     if strict and vague:
         codes.add(1)
-    return 1 if 1 in codes else max(codes)
+    return next(code for code in (2, 1, 3, 0) if code in codes)
 
 
 def _staged(work: Callable[[Callable[[str], None]], list[Any]]) -> list[Any]:

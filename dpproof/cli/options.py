@@ -15,12 +15,22 @@ import typer
 from accountant.accounted import Accountant
 from accountant.adjacency import Adjacency
 
-__all__ = ["ADJACENCY", "JSON", "check_file", "check_folder", "command_for", "parameters_from", "read_text"]
+__all__ = [
+    "ADJACENCY",
+    "CLUSTER",
+    "JSON",
+    "check_file",
+    "check_folder",
+    "command_for",
+    "parameters_from",
+    "read_text",
+]
 
 ADJACENCY = Annotated[
     str | None,
     typer.Option("--adjacency", help=f"Neighbouring relation: {', '.join(x.value for x in Adjacency)}."),
 ]
+CLUSTER = "address of a Dask scheduler that shares the work, such as tcp://127.0.0.1:8786"
 JSON = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
 

@@ -1,16 +1,27 @@
 """What a check found, in the formats that other tools read: SARIF, JUnit, a Markdown summary."""
 
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
 from dpproof.formats.findings import Finding, Level, findings_of_claims, findings_of_papers
 from dpproof.formats.junit import junit
 from dpproof.formats.markdown import markdown
 from dpproof.formats.sarif import sarif
 
-__all__ = [
-    "Finding",
-    "Level",
-    "findings_of_claims",
-    "findings_of_papers",
-    "junit",
-    "markdown",
-    "sarif",
-]
+__all__ = ["FORMATS", "Finding", "Level", "findings_of_claims", "findings_of_papers", "write_findings"]
+
+FORMATS: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Finding]], str]]] = {
+    "sarif": ((".sarif", ".json"), sarif),
+    "junit": ((".xml",), junit),
+    "markdown": ((".md",), markdown),
+}
+"""A format -> how its files end, and its text."""
+
+
+def write_findings(findings: Sequence[Finding], files: Mapping[str, Path | None]) -> None:
+    """Write the findings in every format that has a file, each whole or not at all."""
+    for name, path in files.items():
+        if path is not None:
+            partial = path.with_name(f"{path.name}.partial")
+            partial.write_text(FORMATS[name][1](findings), encoding="utf-8")
+            partial.replace(path)

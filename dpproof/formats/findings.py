@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpproof.claim_file import Refusal
-    from dpproof.report.ledger import ClaimLedger, PaperLedger
+    from dpproof.report.claims import ClaimLedger
+    from dpproof.report.ledger import PaperLedger
 
 __all__ = ["RULES", "Finding", "Level", "findings_of_claims", "findings_of_papers"]
 

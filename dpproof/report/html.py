@@ -15,8 +15,9 @@ from accountant.adjacency import Adjacency
 from dpproof import __version__
 from dpproof.cli.show import COLOURS, at_least, at_most, figure, own_remarks
 from dpproof.report import coverage, graph, plots
+from dpproof.report.claims import ClaimLedger
 from dpproof.report.formal import claim_text
-from dpproof.report.ledger import ClaimLedger, Deployment, PaperLedger
+from dpproof.report.ledger import Deployment, PaperLedger
 from dpproof.report.notes import notes_of
 from dpproof.report.recorded import recorded
 

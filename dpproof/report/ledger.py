@@ -1,22 +1,18 @@
-"""The ledger: the one place that joins bounds, verdicts and evidence by id."""
+"""The ledger of the papers: bounds, verdicts and evidence joined by id; that of claims is `report.claims`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import Any
 
-from accountant.accounted import Accounted, accountant_for
+from accountant.accounted import accountant_for
 from accountant.adjacency import Adjacency
-from accountant.claims import Claim
-from accountant.implications import gaussian_to_zcdp
-from accountant.notions import ZCDP, GaussianDP, Guarantee, ends_of
 from dpproof import answers, auditing
 from dpproof.report.recorded import departures
 
-__all__ = ["PAPERS", "ClaimLedger", "Deployment", "Paper", "PaperLedger", "check_claim", "check_paper"]
+__all__ = ["PAPERS", "Deployment", "Paper", "PaperLedger", "check_paper"]
 
 Answer = Mapping[str, Any]
 Stage = Callable[[str], None]
@@ -144,80 +140,3 @@ def _account(deployment: Deployment) -> Answer:
     accountant = accountant_for(deployment.mechanism)
     parameters = accountant.parameters.read(deployment.parameters)
     return answers.account(accountant, parameters, deployment.adjacency, delta=deployment.delta)
-
-
-@dataclass(frozen=True)
-class ClaimLedger:
-    """Everything known about one claim of a claim file."""
-
-    claim: Claim
-    verdict: str
-    """kept: the guarantee proves it; broken: a pair or an audit refutes it; or not certified."""
-    account: Answer | None
-    audit: Answer | None
-    remarks: Sequence[str] = field(default=())
-
-    def as_json(self) -> dict[str, Any]:
-        """The ledger as data."""
-        return {
-            "claim": self.claim.name,
-            "mechanism": self.claim.mechanism,
-            "adjacency": self.claim.adjacency.value,
-            "promise": dict(self.claim.promise),
-            "verdict": self.verdict,
-            "account": self.account,
-            "audit": self.audit,
-            "remarks": list(self.remarks),
-        }
-
-
-def check_claim(claim: Claim, stage: Stage = lambda _text: None, **options: Any) -> ClaimLedger:
-    """Account for a claim's mechanism if we know it, then audit it.
-
-    Raises:
-        ValueError: for parameters or an adjacency that the mechanism refuses.
-    """
-    account, proved, refuted = None, False, False
-    if ":" not in claim.mechanism:
-        stage(f"{claim.name}: accounting")
-        accountant = accountant_for(claim.mechanism)
-        parameters = accountant.parameters.read(claim.parameters)
-        account = answers.account(accountant, parameters, claim.adjacency, delta=claim.delta)
-        proved, refuted = _settled(claim, accountant.guarantee(parameters, claim.adjacency))
-    audit, remarks = None, []
-    try:
-        stage(f"{claim.name}: auditing")
-        audit = auditing.audit_claim(claim, **options).as_json()
-    except auditing.NoAuditError as error:
-        remarks.append(f"not audited: {error}")
-    violated = audit is not None and audit["verdict"] == "violation"
-    verdict = "broken" if refuted or violated else "kept" if proved else "not certified"
-    if refuted:
-        remarks.append(f"a pair of neighbours exceeds it: {account['mechanism']['attained_by']}")  # type: ignore[index] # refuted implies an account
-    return ClaimLedger(claim, verdict, account, audit, remarks)
-
-
-def _settled(claim: Claim, found: Accounted) -> tuple[bool, bool]:
-    """Whether the proved guarantee implies the promise, and whether an attained pair breaks it.
-
-    A promised curve is compared in its own unit: one point of it would not prove the others.
-    """
-    kind = next(name for name in ("epsilon", "rho", "mu") if name in claim.promise)
-    promised = Fraction(claim.promise[kind])
-    attained = found.attained if claim.trust is found.trust else None
-    least = None if attained is None else _cost(attained.guarantee, kind, claim.delta)
-    most = _cost(found.guarantee, kind, claim.delta)
-    proved = most is not None and most[1] <= promised
-    return proved, least is not None and least[0] > promised
-
-
-def _cost(guarantee: Guarantee, kind: str, delta: float) -> tuple[float | Fraction, float | Fraction] | None:
-    """The least epsilon at ``delta``, rho or mu that the guarantee implies, enclosed; None for none."""
-    if kind == "epsilon":
-        bound = guarantee.epsilon(delta)
-        return bound.lower, bound.upper
-    if kind == "rho" and isinstance(guarantee, GaussianDP):
-        guarantee = gaussian_to_zcdp(guarantee)
-    if kind == "rho" and isinstance(guarantee, ZCDP):
-        return ends_of(guarantee.rho, kind)
-    return ends_of(guarantee.mu, kind) if kind == "mu" and isinstance(guarantee, GaussianDP) else None

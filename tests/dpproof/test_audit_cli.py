@@ -170,7 +170,7 @@ def test_a_claim_on_a_program_is_written_as_it_is_read(survey):
     (claim,) = read_claims(survey(0.5, "audit = { failures = 'token', timeout = 5 }\n"))
     assert claim.command[-1] == "0.5"
     assert claim.outside
-    assert claim_from(entry_of(claim), "here") == claim
+    assert claim_from(entry_of(claim)) == claim
 
 
 @pytest.mark.parametrize(
@@ -433,3 +433,21 @@ def test_people_see_the_verdict(run, claim_file):
     assert ran.code == 0
     assert "[/b] kept" in ran.out
     assert "inconclusive" in ran.out
+
+
+COUNTS = ["--states", 2, "--actions", 1, "--horizon", 1, "--episodes", 2, "--adjacency", "replace"]
+
+
+@pytest.mark.parametrize("name", ["central-counts", "local-counts"])
+def test_printed_noise_breaks_the_promise_that_is_given_and_the_witness_replays(run, name, tmp_path):
+    few = ["--budget", 20_000, "--json"]
+    ran = run("audit", name, *COUNTS, "--printed-epsilon", 1, "--epsilon", 1, *few, "--witnesses", tmp_path)
+    (found,) = ran.json["audits"]
+    assert (ran.code, found["claim"], found["verdict"], found["delta"]) == (1, name, "violation", 0.0)
+    again = run("audit", "--replay", tmp_path / f"{name}.json", "--json")
+    assert (again.code, again.json["audits"]) == (1, [found])
+
+
+def test_a_promise_is_kept_where_the_noise_is_its(run):
+    found = run("audit", "local-counts", *COUNTS, "--scale", 6, "--epsilon", 1, "--budget", 20_000, "--json")
+    assert found.json["audits"][0]["verdict"] == "consistent"

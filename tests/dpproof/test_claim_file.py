@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from accountant.adjacency import Adjacency
 from dpproof.auditing import check_auditable, check_ready
-from dpproof.claim_file import read_claims
+from dpproof.claim_file import Budget, read_all, read_claims
+from dpproof.claim_file.lines import line_of
 
 VALID = {
     "name": '"ward"',
@@ -148,9 +149,63 @@ def test_a_claim_that_nothing_audits_is_refused_before_an_audit(tmp_path):
 @pytest.mark.parametrize(("changes", "says"), REFUSALS[::4])
 def test_the_command_line_refuses_it_before_any_work(refused, tmp_path, verb, changes, says):
     path = tmp_path / "claims.toml"
-    path.write_text(text_of(name='"first"') + text_of(**changes), encoding="utf-8")
+    path.write_text(text_of(**changes), encoding="utf-8")
     option = ["--html", tmp_path / "page"] if verb == "check" else ["--witnesses", tmp_path / "found"]
     assert says in refused(verb, path, "--json", *option)
+
+
+def test_one_malformed_claim_leaves_the_others_to_check_but_not_to_audit(run, tmp_path):
+    path = tmp_path / "claims.toml"
+    few = "{ budget = 10 }"
+    path.write_text(text_of(audit=few) + text_of(name='"other"', epsilon="-1"), encoding="utf-8")
+    ran = run("check", path, "--json", "--sarif", tmp_path / "found.sarif")
+    assert (ran.code, [claim["claim"] for claim in ran.json["claims"]]) == (2, ["ward"])
+    assert ran.err == f"dpproof: {path}:14: claim 2: epsilon (-1) must be at least 0\n"
+    assert ran.json["refused"] == [
+        {"place": 2, "line": 14, "message": "epsilon (-1) must be at least 0"},
+    ]
+    assert "claim 2" in (tmp_path / "found.sarif").read_text(encoding="utf-8")
+    ran = run("audit", path, "--json")
+    assert (ran.code, ran.out) == (2, "")
+
+
+LINES_OF = [
+    ("[[claim]]\nname = 'a'\n", 1, "adjacency is missing", 1),
+    ("# [[claim]]\n[[claim]]\n\n# why\nepsilon = [\n1,\n]\n", 1, "epsilon ([1]) must be", 5),
+    ("[[claim]]\n[claim.parameters]\nstates = 0\n[[claim]]\nx=1", 1, "states (0) must be", 3),
+    ("[[claim]]\na=1\n[[claim]]\nx=1", 2, "key ('x') must be", 4),
+    ("[[claim]]\naudit = { budget = 0 }", 1, "audit: budget (0) must be", 2),
+    ("title = '''\n[[claim]]\n'''\n[[claim]]\nx=1", 1, "x", None),  # a header within a text is none
+    ("claim = [{x=1}]", 1, "x", None),
+]
+
+
+@pytest.mark.parametrize(("text", "place", "refusal", "line"), LINES_OF)
+def test_a_refusal_has_the_line_of_its_key(text, place, refusal, line):
+    assert line_of(text, place, refusal) == line
+
+
+BUDGETS = [
+    ("3", "budget (3) must be a table"),
+    ("{ seconds = 0 }", "budget: seconds (0) must be a number above 0"),
+    ("{ seconds = '1 h' }", "budget: seconds ('1 h') must be"),
+    ("{ alpha = 1 }", "budget: alpha (1) must be a number in [1e-300, 1)"),
+    ("{ minutes = 1 }", "budget: key ('minutes') must be one of: seconds, alpha"),
+]
+
+
+@pytest.mark.parametrize(("budget", "says"), BUDGETS)
+def test_a_bad_budget_is_refused(tmp_path, budget, says):
+    with pytest.raises(ValueError, match=r"claims\.toml: budget") as caught:
+        read(tmp_path, f"budget = {budget}\n" + text_of())
+    assert says in str(caught.value)
+
+
+def test_a_budget_is_read(tmp_path):
+    path = tmp_path / "claims.toml"
+    path.write_text("[budget]\nseconds = 60\nalpha = 0.001\n" + text_of(), encoding="utf-8")
+    reading = read_all(path, check_ready)
+    assert (reading.budget, reading.lines, reading.refusals) == (Budget(60, 0.001), (4,), ())
 
 
 SCALARS = st.one_of(

@@ -11,8 +11,9 @@ from jinja2 import UndefinedError
 from accountant.adjacency import Adjacency
 from accountant.claims import Claim
 from dpproof.report import html, ledger
+from dpproof.report.claims import ClaimLedger
 from dpproof.report.html import render, write_report
-from dpproof.report.ledger import PAPERS, ClaimLedger, check_paper
+from dpproof.report.ledger import PAPERS, check_paper
 from proofs_check.registry import BOOKS, statement_ids
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}

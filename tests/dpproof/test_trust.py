@@ -12,7 +12,7 @@ from accountant.trust import TrustModel
 from dpproof.auditing import NoAuditError, audit_claim
 from dpproof.claim_file import claim_from, entry_of
 from dpproof.report import recorded
-from dpproof.report.ledger import check_claim
+from dpproof.report.claims import check_claim
 
 ONE_ACTION = {"states": 2, "actions": 1, "horizon": 5, "episodes": 10_000}
 
@@ -63,7 +63,7 @@ def test_the_claim_file_names_the_trust_model(run, claim_file):
 
 def test_an_entry_and_its_claim_are_each_other():
     claim = one_action(TrustModel.JOINT)
-    assert claim_from(entry_of(claim), "here") == claim
+    assert claim_from(entry_of(claim)) == claim
 
 
 def test_a_witness_of_a_claim_replays(run, claims_with_a_violation, tmp_path):

@@ -1,0 +1,84 @@
+"""What a training or a composition of another library costs: dp-accounting's events, Opacus's histories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from accountant.claims import Claim
+from accountant.notions import Guarantee
+from dpproof import answers
+
+__all__ = ["PREFIXES", "account_event", "guarantee_of_event", "kind_of"]
+
+
+def _event(given: Any) -> Any:
+    """A DpEvent, or what a callable gives."""
+    from dp_accounting.dp_event import DpEvent
+
+    made = given if isinstance(given, DpEvent) or not callable(given) else given()
+    if not isinstance(made, DpEvent):
+        raise ValueError(f"event ({type(made).__name__}) must be a DpEvent of dp-accounting, or give one")
+    return made
+
+
+def _training(given: Any) -> Any:
+    """The steps of an Opacus accountant or engine, or (noise multiplier, sampling rate, steps) themselves."""
+    from dp_accounting.dp_event import ComposedDpEvent
+
+    from accountant.interop.dp_events import event_of_training
+
+    made = given() if callable(given) else given
+    kept = getattr(made, "accountant", made)
+    history = getattr(kept, "history", kept)
+    try:
+        steps = [(float(rate), float(noise), int(count)) for noise, rate, count in history]
+    except (TypeError, ValueError) as error:
+        rule = "must be an Opacus engine or accountant, or a list of (noise multiplier, sampling rate, steps)"
+        raise ValueError(f"training ({type(made).__name__}) {rule}") from error
+    return ComposedDpEvent([event_of_training(*step) for step in steps])
+
+
+PREFIXES: Mapping[str, Callable[[Any], Any]] = {"event": _event, "training": _training}
+"""The keys of a claim that name an object of another library -> what makes it an event."""
+
+
+def kind_of(claim: Claim) -> str | None:
+    """``event`` or ``training`` where the claim is about one."""
+    prefix = claim.mechanism.partition(":")[0]
+    return prefix if prefix in PREFIXES and claim.mechanism.count(":") > 1 else None
+
+
+def guarantee_of_event(claim: Claim) -> Guarantee:
+    """The certified guarantee of what the claim names.
+
+    Raises:
+        ValueError: it cannot be loaded, fails, is none of these, or has no accounting under the adjacency.
+    """
+    from accountant.interop.dp_events import privacy_loss_of
+    from audits.named import load
+
+    kind, _, target = claim.mechanism.partition(":")
+    try:
+        event = PREFIXES[kind](load(target))
+    except ValueError:
+        raise
+    except (Exception, SystemExit) as error:  # whatever a user's callable does
+        raise ValueError(f"{kind} ({target!r}) failed: {type(error).__name__}: {error}") from error
+    return privacy_loss_of(event, claim.adjacency)
+
+
+def account_event(claim: Claim, guarantee: Guarantee) -> dict[str, Any]:
+    """The answer of ``dpproof account``, as far as there is one for an event."""
+    bound = guarantee.epsilon(claim.delta)
+    return answers.envelope(
+        {
+            "name": kind_of(claim),
+            "parameters": {kind_of(claim): claim.mechanism.partition(":")[2]},
+            "adjacency": claim.adjacency.value,
+            "delta": claim.delta,
+            "epsilon": bound.as_json(),
+            "mechanism": None,
+            "published": None,
+        }
+    )

@@ -1,0 +1,150 @@
+"""The ledger of a claim file: of each promise what is proved and what an audit found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from accountant.accounted import accountant_for
+from accountant.claims import Claim
+from accountant.implications import gaussian_to_zcdp
+from accountant.notions import ZCDP, GaussianDP, Guarantee, ends_of
+from dpproof import answers, auditing, events
+from dpproof.claim_file import Budget
+
+__all__ = ["ClaimLedger", "check_claim", "check_claims"]
+
+Answer = Mapping[str, Any]
+Stage = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ClaimLedger:
+    """Everything known about one claim of a claim file."""
+
+    claim: Claim
+    verdict: str
+    """kept: the guarantee proves it; broken: a pair or an audit refutes it; refused: what it names fails;
+    or not certified."""
+    account: Answer | None
+    audit: Answer | None
+    remarks: Sequence[str] = field(default=())
+
+    def as_json(self) -> dict[str, Any]:
+        """The ledger as data."""
+        return {
+            "claim": self.claim.name,
+            "mechanism": self.claim.mechanism,
+            "adjacency": self.claim.adjacency.value,
+            "promise": dict(self.claim.promise),
+            "verdict": self.verdict,
+            "account": self.account,
+            "audit": self.audit,
+            "remarks": list(self.remarks),
+        }
+
+
+def check_claims(
+    claims: Sequence[Claim], budget: Budget, stage: Stage = lambda _text: None, **options: Any
+) -> list[ClaimLedger]:
+    """Check one claim after the other; the budget's alpha is split evenly, its seconds go to who comes first.
+
+    The probability that any claim which holds is called broken is at most ``budget.alpha``, by the union
+    bound: an audit errs with probability at most its own alpha.
+    """
+    until = None if budget.seconds is None else time.monotonic() + budget.seconds
+    share = budget.alpha / len(claims)
+    return [check_claim(claim, stage, until=until, alpha=share, **options) for claim in claims]
+
+
+def check_claim(
+    claim: Claim, stage: Stage = lambda _text: None, *, until: float | None = None, **options: Any
+) -> ClaimLedger:
+    """Account for what a claim names if we know it, then audit it.
+
+    Args:
+        claim: one that ``auditing.check_ready`` lets pass.
+        stage: is told what is going on.
+        until: when no audit is begun any more, on the clock of ``time.monotonic``.
+        options: of the audit.
+
+    Raises:
+        ValueError: for parameters or an adjacency that the mechanism refuses.
+    """
+    stage(f"{claim.name}: accounting")
+    remarks = []
+    try:
+        account, proved, refuted = _accounted(claim)
+    except ArithmeticError as error:
+        account, proved, refuted = None, False, False
+        remarks.append(f"not certified: {error}")
+    stage(f"{claim.name}: auditing")
+    audit, failed, said = _audited(claim, until, options)
+    remarks += said
+    violated = audit is not None and audit["verdict"] == "violation"
+    if refuted and account is not None:
+        remarks.append(f"a pair of neighbours exceeds it: {account['mechanism']['attained_by']}")
+    return ClaimLedger(claim, _verdict(refuted or violated, failed, proved), account, audit, remarks)
+
+
+def _verdict(broken: bool, failed: bool, proved: bool) -> str:
+    if broken:
+        return "broken"
+    return "refused" if failed else "kept" if proved else "not certified"
+
+
+def _accounted(claim: Claim) -> tuple[Answer | None, bool, bool]:
+    """The account, whether it proves the promise, and whether an attained pair breaks it."""
+    if events.kind_of(claim):
+        guarantee = events.guarantee_of_event(claim)
+        return events.account_event(claim, guarantee), *_settled(claim, guarantee, None)
+    if claim.outside:
+        return None, False, False
+    accountant = accountant_for(claim.mechanism)
+    parameters = accountant.parameters.read(claim.parameters)
+    account = answers.account(accountant, parameters, claim.adjacency, delta=claim.delta)
+    found = accountant.guarantee(parameters, claim.adjacency)
+    attained = found.attained.guarantee if found.attained and claim.trust is found.trust else None
+    return account, *_settled(claim, found.guarantee, attained)
+
+
+def _audited(
+    claim: Claim, until: float | None, options: Mapping[str, Any]
+) -> tuple[Answer | None, bool, list[str]]:
+    """What an audit found, whether what is audited fails, and remarks."""
+    if until is not None and time.monotonic() >= until:
+        return None, False, ["not audited: the time budget is spent"]
+    try:
+        return auditing.audit_claim(claim, **options).as_json(), False, []
+    except auditing.NoAuditError as error:
+        return None, False, [f"not audited: {error}"]
+    except ValueError as error:
+        return None, True, [f"not audited: {error}"]
+
+
+def _settled(claim: Claim, guarantee: Guarantee, attained: Guarantee | None) -> tuple[bool, bool]:
+    """Whether the proved guarantee implies the promise, and whether an attained pair breaks it.
+
+    A promised curve is compared in its own unit: one point of it would not prove the others.
+    """
+    kind = next(name for name in ("epsilon", "rho", "mu") if name in claim.promise)
+    promised = Fraction(claim.promise[kind])
+    least = None if attained is None else _cost(attained, kind, claim.delta)
+    most = _cost(guarantee, kind, claim.delta)
+    proved = most is not None and most[1] <= promised
+    return proved, least is not None and least[0] > promised
+
+
+def _cost(guarantee: Guarantee, kind: str, delta: float) -> tuple[float | Fraction, float | Fraction] | None:
+    """The least epsilon at ``delta``, rho or mu that the guarantee implies, enclosed; None for none."""
+    if kind == "epsilon":
+        bound = guarantee.epsilon(delta)
+        return bound.lower, bound.upper
+    if kind == "rho" and isinstance(guarantee, GaussianDP):
+        guarantee = gaussian_to_zcdp(guarantee)
+    if kind == "rho" and isinstance(guarantee, ZCDP):
+        return ends_of(guarantee.rho, kind)
+    return ends_of(guarantee.mu, kind) if kind == "mu" and isinstance(guarantee, GaussianDP) else None
