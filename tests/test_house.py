@@ -52,6 +52,12 @@ PARAMETERS = {
     "central-counts": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4},
     "local-counts": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4},
     "policy-evaluation": {"dimension": 40},
+    "selective-dpsgd": {
+        "sampling_rate": 0.1,
+        "branch_probability": 0.5,
+        "noise_multiplier": 1.0,
+        "steps": 10,
+    },
 }
 """One set of parameters for each mechanism of the catalogue, under which all its relations are proved."""
 
