@@ -20,4 +20,4 @@ if ! "$PYTHON" -c 'import venv, ensurepip' 2>/dev/null; then
 fi
 [ -x "$VENV/bin/python" ] || "$PYTHON" -m venv "$VENV"
 "$VENV/bin/python" -m pip install --quiet --upgrade "pip>=25.1"
-"$VENV/bin/python" -m pip install --quiet --editable ".[cluster,environments,parquet,release]" --group dev --group peers
+"$VENV/bin/python" -m pip install --quiet --editable ".[cluster,environments,offline-rl,parquet,release]" --group dev --group peers

@@ -1,0 +1,87 @@
+"""Acrobot as Gymnasium's Acrobot-v1 defines it, in batches: swing a two-link arm up by its elbow.
+
+Source: Sutton and Barto, Reinforcement Learning (2018), example 11.3, by one step of the classical Runge-
+Kutta method with the constants of Gymnasium 1.x; a test compares every step with Gymnasium's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.environments.batched import Batch, DynamicsBatch, Floats, Integers, Observations
+
+__all__ = ["Acrobot"]
+
+_SECONDS, _GRAVITY, _CENTRE, _INERTIA = 0.2, 9.8, 0.5, 1.0
+_FASTEST = np.array([4 * np.pi, 9 * np.pi])
+
+
+@dataclass(frozen=True)
+class Acrobot:
+    """The environment; a policy sees cosine and sine of both angles, and both angular speeds.
+
+    Attributes:
+        length, first_mass, second_mass: of the links (m, kg); both have the same length. The length of the
+            second is in no equation.
+        horizon: steps after which an episode is cut.
+    """
+
+    length: float = 1.0
+    first_mass: float = 1.0
+    second_mass: float = 1.0
+    horizon: int = 200
+
+    actions = 3
+    observation_size = 6
+
+    def begin(self, count: int, rng: np.random.Generator) -> Batch:
+        """Begin this many episodes."""
+        return DynamicsBatch(self, count, rng)
+
+    def start(self, count: int, rng: np.random.Generator) -> Floats:
+        """First states: four numbers in [-0.1, 0.1], of single precision as Gymnasium's."""
+        return rng.uniform(-0.1, 0.1, (count, 4)).astype(np.float32).astype(np.float64)
+
+    def observe(self, state: Floats) -> Observations:
+        """Cosines, sines and speeds."""
+        one, two, fast, faster = state.T
+        seen = [np.cos(one), np.sin(one), np.cos(two), np.sin(two), fast, faster]
+        return np.column_stack(seen).astype(np.float32)
+
+    def move(
+        self, state: Floats, actions: Integers, rng: np.random.Generator
+    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Torque -1, 0 or 1; every step costs 1 until the tip is one link above the hinge."""
+        after = self._advance(state.T, actions.astype(np.float64) - 1.0)
+        after[:2] -= 2 * np.pi * np.round(after[:2] / (2 * np.pi))
+        after[2:] = np.clip(after[2:], -_FASTEST[:, None], _FASTEST[:, None])
+        over = -np.cos(after[0]) - np.cos(after[1] + after[0]) > 1.0
+        return after.T, np.where(over, 0.0, -1.0), over
+
+    def _advance(self, y: Floats, torque: Floats) -> Floats:
+        half = _SECONDS / 2
+        k1 = self._rates(y, torque)
+        k2 = self._rates(y + half * k1, torque)
+        k3 = self._rates(y + half * k2, torque)
+        k4 = self._rates(y + _SECONDS * k3, torque)
+        return y + _SECONDS / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+    def _rates(self, y: Floats, torque: Floats) -> Floats:
+        """Angular speeds and accelerations, by the equations of the book."""
+        one, two, fast, faster = y
+        m1, m2, l1 = self.first_mass, self.second_mass, self.length
+        cosine, sine = np.cos(two), np.sin(two)
+        d1 = m1 * _CENTRE**2 + m2 * (l1**2 + _CENTRE**2 + 2 * l1 * _CENTRE * cosine) + 2 * _INERTIA
+        d2 = m2 * (_CENTRE**2 + l1 * _CENTRE * cosine) + _INERTIA
+        weight = m2 * _CENTRE * _GRAVITY * np.cos(one + two - np.pi / 2)
+        swing = (
+            -m2 * l1 * _CENTRE * faster * (faster + 2 * fast) * sine
+            + (m1 * _CENTRE + m2 * l1) * _GRAVITY * np.cos(one - np.pi / 2)
+            + weight
+        )
+        inner = torque + d2 / d1 * swing - m2 * l1 * _CENTRE * fast**2 * sine - weight
+        second = inner / (m2 * _CENTRE**2 + _INERTIA - d2**2 / d1)
+        return np.array([fast, faster, -(d2 * second + swing) / d1, second])

@@ -1,0 +1,162 @@
+"""Many episodes of one environment at once: a batch of states, and policies that see all of them.
+
+A batch begins all its episodes together and drops those that are over, so that no step is spent on them.
+Continuous states and discrete actions; episodes are cut after `horizon` steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms import _checks
+
+__all__ = ["Batch", "BatchedEnvironment", "Dynamics", "Steps", "roll_out"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Observations = NDArray[np.float32]
+Policy = Callable[[Observations, Integers], Integers]
+"""(observations (n, d), rows (n,)) -> actions (n,); a row is the number of an episode in its batch."""
+
+
+class Dynamics(Protocol):
+    """A law of motion, applied to rows of states at once."""
+
+    def start(self, count: int, rng: np.random.Generator) -> Floats:
+        """First states (count, k)."""
+        ...
+
+    def observe(self, state: Floats) -> Observations:
+        """What a policy sees of states (n, k): (n, d)."""
+        ...
+
+    def move(
+        self, state: Floats, actions: Integers, rng: np.random.Generator
+    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """The next states, the rewards (n,), and whether the episode is over (n,)."""
+        ...
+
+
+class Batch(Protocol):
+    """Episodes under way."""
+
+    def observations(self) -> Observations:
+        """What the policies see."""
+        ...
+
+    def step(self, actions: Integers) -> tuple[Observations, Floats, NDArray[np.bool_]]:
+        """Take actions; what is seen next, rewards, and which episodes are over by themselves."""
+        ...
+
+    def keep(self, rows: NDArray[np.bool_]) -> None:
+        """Go on with these rows only."""
+        ...
+
+
+class BatchedEnvironment(Protocol):
+    """An environment that episodes can be begun in."""
+
+    @property
+    def actions(self) -> int:
+        """How many actions there are."""
+        ...
+
+    @property
+    def observation_size(self) -> int:
+        """Numbers d in an observation."""
+        ...
+
+    @property
+    def horizon(self) -> int:
+        """Steps after which an episode is cut."""
+        ...
+
+    def begin(self, count: int, rng: np.random.Generator) -> Batch:
+        """Begin this many episodes."""
+        ...
+
+
+class DynamicsBatch:
+    """A batch of a law of motion; all its randomness is the generator's."""
+
+    def __init__(self, dynamics: Dynamics, count: int, rng: np.random.Generator) -> None:
+        self._dynamics, self._rng = dynamics, rng
+        self._state = dynamics.start(_checks.at_least("count", count, 1), rng)
+
+    def observations(self) -> Observations:
+        """What the policies see."""
+        return self._dynamics.observe(self._state)
+
+    def step(self, actions: Integers) -> tuple[Observations, Floats, NDArray[np.bool_]]:
+        """Take actions; see `Batch.step`."""
+        self._state, rewards, over = self._dynamics.move(self._state, actions, self._rng)
+        return self.observations(), rewards, over
+
+    def keep(self, rows: NDArray[np.bool_]) -> None:
+        """Go on with these rows only."""
+        self._state = self._state[rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Steps of many episodes, one after another in each episode, episodes in the order of their rows.
+
+    Attributes:
+        observations, following: float32 (steps, d), before and after the action.
+        actions: int64 (steps,).
+        rewards: float64 (steps,), as the environment pays them.
+        terminal: bool (steps,), the episode is over by itself (not cut).
+        lengths: int64 (episodes,), at least 1.
+    """
+
+    observations: Observations
+    following: Observations
+    actions: Integers
+    rewards: Floats
+    terminal: NDArray[np.bool_]
+    lengths: Integers
+
+    def returns(self) -> Floats:
+        """The sum of rewards of each episode."""
+        ends = np.cumsum(self.lengths)
+        return np.diff(np.concatenate([[0.0], np.cumsum(self.rewards)])[np.append(0, ends)])
+
+
+def roll_out(
+    environment: BatchedEnvironment,
+    policy: Policy,
+    count: int,
+    rng: np.random.Generator,
+    horizon: int | None = None,
+) -> Steps:
+    """Play `count` episodes; each is over by itself or cut after `horizon` steps (the environment's own).
+
+    >>> from mechanisms.environments.cart_pole import CartPole
+    >>> push = lambda seen, rows: np.ones(len(rows), np.int64)
+    >>> roll_out(CartPole(), push, 3, np.random.default_rng(0)).lengths
+    array([ 8, 10, 10])
+    """
+    batch, alive = environment.begin(count, rng), np.arange(count)
+    seen, blocks = batch.observations(), []
+    for _ in range(_checks.at_least("horizon", environment.horizon if horizon is None else horizon, 1)):
+        actions = policy(seen, alive)
+        after, rewards, over = batch.step(actions)
+        blocks.append((alive, seen, after, actions, rewards, over))
+        alive, seen = alive[~over], after[~over]
+        if not len(alive):
+            break
+        batch.keep(~over)
+    return _by_episode(blocks, count)
+
+
+def _by_episode(blocks: list[tuple[Any, ...]], count: int) -> Steps:
+    """Sort blocks of simultaneous steps by episode; a stable sort keeps each episode's own order."""
+    rows, *columns = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    order = np.argsort(rows, kind="stable")
+    seen, after, actions, rewards, over = (column[order] for column in columns)
+    return Steps(seen, after, actions, rewards, over, np.bincount(rows, minlength=count))

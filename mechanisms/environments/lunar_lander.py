@@ -1,0 +1,95 @@
+"""LunarLander-v3 of Gymnasium in batches: one simulation an episode, stepped in turn. Needs `box2d`.
+
+Box2D has no batches; a batch here is a list of simulations behind the interface of the others.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.environments.batched import Batch, Floats, Integers, Observations
+
+__all__ = ["LunarLander", "has_box2d"]
+
+
+def has_box2d() -> bool:
+    """Whether Gymnasium's Box2D environments can be made here.
+
+    Its wrapper warns while it is imported, and crashes where warnings are errors: they are put aside.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            import Box2D  # noqa: F401
+            import gymnasium.envs.box2d.lunar_lander  # noqa: F401
+        except ImportError:
+            return False
+    return True
+
+
+@dataclass(frozen=True)
+class LunarLander:
+    """The environment; the paper's experts are trained in others than the default's.
+
+    Attributes:
+        gravity: downwards, in (0, 12).
+        wind, turbulence: powers, 0 for none.
+        horizon: steps after which an episode is cut.
+    """
+
+    gravity: float = 9.8
+    wind: float = 0.0
+    turbulence: float = 0.0
+    horizon: int = 200
+
+    actions = 4
+    observation_size = 8
+
+    def begin(self, count: int, rng: np.random.Generator) -> Batch:
+        """Begin this many episodes.
+
+        Raises:
+            ModuleNotFoundError: Box2D is not installed.
+        """
+        if not has_box2d():
+            raise ModuleNotFoundError("LunarLander needs Box2D: pip install 'dpproof[offline-rl]'")
+        return _Simulations([self._one(int(seed)) for seed in rng.integers(2**31, size=count)])
+
+    def _one(self, seed: int) -> tuple[Any, Any]:
+        from gymnasium.envs.box2d.lunar_lander import LunarLander as Simulation
+
+        made = Simulation(
+            gravity=-self.gravity,
+            enable_wind=self.wind > 0 or self.turbulence > 0,
+            wind_power=self.wind,
+            turbulence_power=self.turbulence,
+        )
+        return made, made.reset(seed=seed)[0]
+
+
+class _Simulations:
+    """A batch: the simulations that go on, and what was seen last of each."""
+
+    def __init__(self, begun: list[tuple[Any, Any]]) -> None:
+        self._running = [made for made, _ in begun]
+        self._seen: Observations = np.array([seen for _, seen in begun], np.float32)
+
+    def observations(self) -> Observations:
+        """What the policies see."""
+        return self._seen
+
+    def step(self, actions: Integers) -> tuple[Observations, Floats, NDArray[np.bool_]]:
+        """Take actions; see `Batch.step`."""
+        each = [made.step(int(a)) for made, a in zip(self._running, actions, strict=True)]
+        self._seen = np.array([found[0] for found in each], np.float32)
+        return self._seen, np.array([float(found[1]) for found in each]), np.array([x[2] for x in each], bool)
+
+    def keep(self, rows: NDArray[np.bool_]) -> None:
+        """Go on with these rows only."""
+        self._running = [made for made, kept in zip(self._running, rows, strict=True) if kept]
+        self._seen = self._seen[rows]

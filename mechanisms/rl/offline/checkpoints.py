@@ -1,0 +1,143 @@
+"""A training run on disk: interrupted and resumed, it spends the same budget, neither twice nor forgotten.
+
+Steps are written down before they are taken (`spent.json`), the model after. A run resumed from an older
+model takes the steps in between again with the same data and the same randomness: they are the same steps,
+and reveal nothing new. Whatever could make them others - settings, data, seed, versions of torch and numpy,
+the machine - is part of the configuration, and a folder of another one is refused.
+
+The folder knows the seed, from which the noise can be computed: it stays with those who hold the data.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from mechanisms import _checks
+from mechanisms.rl.offline.training import Training
+
+__all__ = ["configuration", "steps_begun", "train"]
+
+_FORMAT = 1
+Progress = Callable[[int, int], None]
+"""(steps done, all steps), called after each part."""
+
+
+def configuration(training: Training) -> dict[str, Any]:
+    """Everything that a step depends on, as JSON data."""
+    return {
+        "format": _FORMAT,
+        "settings": repr(training.settings),
+        "seed": str(training.seed),
+        "private": "none" if training.private is None else training.private.digest,
+        "released": "none" if training.released is None else training.released.digest,
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "threads": torch.get_num_threads(),
+        "machine": f"{platform.machine()} {platform.processor()}",
+    }
+
+
+def steps_begun(folder: Path) -> int:
+    """How many steps a run in this folder has begun: what its budget must be taken to have paid for.
+
+    Raises:
+        ValueError: nothing is written down there, or it cannot be read.
+    """
+    try:
+        found = json.loads((folder / "spent.json").read_text(encoding="utf-8"))["steps"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{folder.name}: spent.json must say how many steps were begun") from error
+    return _checks.at_least("steps in spent.json", found, 0)
+
+
+def train(training: Training, folder: Path, every: int = 1000, progress: Progress | None = None) -> Training:
+    """Train to the end of the budget, or go on where a run in `folder` was interrupted.
+
+    Args:
+        training: a run at its beginning.
+        folder: where its state is kept; made if missing.
+        every: steps between two states.
+        progress: told how far it is.
+
+    Returns:
+        `training`, all steps done.
+
+    Raises:
+        ValueError: the folder is of another configuration, or has a model but no record of what was spent.
+
+    """
+    _checks.at_least("every", every, 1)
+    folder.mkdir(parents=True, exist_ok=True)
+    steps = training.settings.budget.steps
+    _claim(folder, configuration(training))
+    _restore(folder, training)
+    while training.step < steps:
+        end = min(training.step + every, steps)
+        _write(folder / "spent.json", {"steps": max(end, steps_begun(folder))})
+        training.advance(end - training.step)
+        _save(folder, training)
+        if progress is not None:
+            progress(training.step, steps)
+    return training
+
+
+def _claim(folder: Path, wanted: dict[str, Any]) -> None:
+    """Make an empty folder this configuration's; refuse another's."""
+    path, record, model = (folder / name for name in ("configuration.json", "spent.json", "model.npz"))
+    if not path.exists():
+        if record.exists() or model.exists():
+            raise ValueError(f"{folder.name}: configuration.json must stand beside what is there")
+        _write(path, wanted)
+    if not record.exists() and not model.exists():
+        _write(record, {"steps": 0})
+    found = json.loads(path.read_text(encoding="utf-8"))
+    for name in {**wanted, **found}:
+        if found.get(name) != wanted.get(name):
+            said = "another" if name == "seed" else f"({found.get(name)!r}) must be {wanted.get(name)!r}"
+            raise ValueError(f"{folder.name}: a checkpoint of another configuration: {name} {said}")
+
+
+def _restore(folder: Path, training: Training) -> None:
+    begun, path = steps_begun(folder), folder / "model.npz"
+    if not path.exists():
+        return
+    with np.load(path, allow_pickle=False) as stored:
+        step = int(stored["step"])
+        if step > begun:
+            raise ValueError(
+                f"{folder.name}: steps in spent.json ({begun}) must be at least the model's ({step})"
+            )
+        for name in ("theta", "target", "slots"):
+            setattr(training, name, torch.from_numpy(stored[name]))
+        training.step = step
+
+
+def _save(folder: Path, training: Training) -> None:
+    partial = folder / "model.npz.partial"
+    arrays = {name: getattr(training, name).numpy() for name in ("theta", "target", "slots")}
+    with partial.open("wb") as stream:
+        np.savez(stream, step=training.step, **arrays)
+        _settle(stream)
+    partial.replace(folder / "model.npz")
+
+
+def _write(path: Path, data: dict[str, Any]) -> None:
+    """Replace a file as a whole, and be sure that it is on the disk."""
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("w", encoding="utf-8") as stream:
+        json.dump(data, stream)
+        _settle(stream)
+    partial.replace(path)
+
+
+def _settle(stream: Any) -> None:
+    stream.flush()
+    os.fsync(stream.fileno())

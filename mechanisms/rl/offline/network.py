@@ -1,0 +1,127 @@
+"""Networks of linear layers and ReLU, and sums of clipped per-example gradients without the gradients.
+
+The gradient of one example is, layer by layer, the outer product of its back-propagated signal d and the
+layer's input a, and d itself for the bias. Its square norm is therefore the sum over the layers of |d|^2
+(|a|^2 + 1), and a weighted sum over the batch is one product of matrices a layer: no example's gradient is
+ever formed.
+
+Source: Goodfellow, arXiv:1510.01799v2 (square norms of the gradients of linear layers).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+
+from mechanisms import _checks
+
+__all__ = ["Layers", "Pass"]
+
+
+@dataclass(frozen=True)
+class Layers:
+    """The form of a network; its parameters are one flat tensor, each layer's weights before its biases.
+
+    Attributes:
+        sizes: inputs, units of each hidden layer, outputs.
+
+    >>> Layers((4, 64, 2)).count
+    450
+
+    Raises:
+        ValueError: fewer than two sizes, or one that is no positive integer.
+    """
+
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Check the sizes."""
+        if len(self.sizes) < 2:
+            raise ValueError(f"sizes {self.sizes!r} must name at least inputs and outputs")
+        for size in self.sizes:
+            _checks.at_least("a size", size, 1)
+
+    @property
+    def count(self) -> int:
+        """How many parameters there are."""
+        return sum((rows + 1) * columns for rows, columns in pairwise(self.sizes))
+
+    def views(self, theta: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """Weights (outputs, inputs) and biases (outputs,) of each layer, as views of the flat tensor."""
+        found, at = [], 0
+        for inputs, outputs in pairwise(self.sizes):
+            end = at + inputs * outputs
+            found.append((theta[at:end].view(outputs, inputs), theta[end : end + outputs]))
+            at = end + outputs
+        return found
+
+    def initial(self, rng: np.random.Generator, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """First parameters: uniform within 1/sqrt(inputs) of 0, weights and biases alike."""
+        parts = [
+            rng.uniform(-1, 1, (inputs + 1) * outputs) / math.sqrt(inputs)
+            for inputs, outputs in pairwise(self.sizes)
+        ]
+        return torch.as_tensor(np.concatenate(parts), dtype=dtype)
+
+    def outputs(self, theta: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
+        """What the network says of inputs (n, sizes[0]): (n, sizes[-1])."""
+        return self.forward(theta, inputs).outputs
+
+    def forward(self, theta: torch.Tensor, inputs: torch.Tensor) -> Pass:
+        """The outputs, with what a backward pass needs."""
+        layers, activations = self.views(theta), [inputs]
+        for weights, biases in layers[:-1]:
+            activations.append(torch.addmm(biases, activations[-1], weights.T).clamp_min_(0))
+        weights, biases = layers[-1]
+        return Pass(layers, activations, torch.addmm(biases, activations[-1], weights.T))
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """One forward pass: each layer's weights and input, and the outputs."""
+
+    layers: list[tuple[torch.Tensor, torch.Tensor]]
+    activations: list[torch.Tensor]
+    outputs: torch.Tensor
+
+    def signals(self, last: torch.Tensor) -> list[torch.Tensor]:
+        """Each loss's derivative by each layer's result before ReLU, from that by the outputs."""
+        found = [last]
+        for (weights, _), activation in zip(self.layers[:0:-1], self.activations[:0:-1], strict=True):
+            found.append((found[-1] @ weights) * (activation > 0))
+        return found[::-1]
+
+    def square_norms(self, signals: list[torch.Tensor]) -> torch.Tensor:
+        """The square norm of each example's gradient (n,)."""
+        found = torch.zeros(len(self.outputs), dtype=self.outputs.dtype)
+        for activation, signal in zip(self.activations, signals, strict=True):
+            found += signal.square().sum(1) * (activation.square().sum(1) + 1)
+        return found
+
+    def weighted_sum(self, signals: list[torch.Tensor], factors: torch.Tensor) -> torch.Tensor:
+        """The sum of the examples' gradients, each times its factor (n,), flat."""
+        parts = []
+        for activation, signal in zip(self.activations, signals, strict=True):
+            scaled = signal * factors[:, None]
+            parts += [(scaled.T @ activation).reshape(-1), scaled.sum(0)]
+        return torch.cat(parts)
+
+    def clipped_sum(self, last: torch.Tensor, clip: float) -> torch.Tensor:
+        """The sum of the examples' gradients, each scaled down to norm at most `clip`, flat.
+
+        Equal, but for rounding, to clipping gradients one by one. In single precision a scaled gradient may
+        be longer than `clip` by a few units in the last place.
+
+        >>> layers = Layers((2, 3, 1))
+        >>> theta = layers.initial(np.random.default_rng(0), torch.float64)
+        >>> one = layers.forward(theta, torch.ones(1, 2, dtype=torch.float64))
+        >>> float(one.clipped_sum(torch.full((1, 1), 50.0, dtype=torch.float64), 2.0).norm())
+        2.0
+        """
+        signals = self.signals(last)
+        norms = self.square_norms(signals).sqrt_()
+        return self.weighted_sum(signals, clip / norms.clamp_min_(clip))

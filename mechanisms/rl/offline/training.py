@@ -1,0 +1,180 @@
+"""Selective DP-SGD on conservative Q-learning: Algorithm 3, and with p = 1 expert-level DP-SGD (Algorithm 4).
+
+What is accounted for is what is run: one `SelectiveDPSGDParameters` gives the rate, the coin, the noise and
+the number of steps, and `accountant.rl.selective_dpsgd.guarantee` says what they reveal. All randomness of a
+step derives from the seed and the step's number, so that a step that is run again is the same step.
+
+Trust base: numpy's and torch's generators, and floating-point sums; attacks on rounding are not covered.
+
+Source: Sharma et al. (2024), Algorithms 3 and 4.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
+from mechanisms import _checks
+from mechanisms.rl.offline.coins import COINS, Branch, noisy_steps_begun
+from mechanisms.rl.offline.cql import CQL
+from mechanisms.rl.offline.network import Layers
+from mechanisms.rl.offline.optimizers import SGD, Optimizer
+from mechanisms.rl.offline.transitions import BATCHES, Transitions, check_one_each
+
+__all__ = ["Training", "TrainingSettings", "fresh_seed"]
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """What is trained, and how.
+
+    Attributes:
+        budget: rate b/m, p, noise multiplier, steps, coin and kind of batch: what is accounted for.
+        layers: the Q-network; its outputs are the actions.
+        loss: conservative Q-learning.
+        clip: the norm C that a transition's gradient is cut to.
+        optimizer: what is done with a gradient.
+        target_every: steps between copies of the network into the target network.
+        plain_batch: released transitions in a plain step.
+
+    Raises:
+        ValueError: a number outside its range.
+    """
+
+    budget: SelectiveDPSGDParameters
+    layers: Layers
+    loss: CQL = field(default_factory=CQL)
+    clip: float = 1.0
+    optimizer: Optimizer = field(default_factory=lambda: SGD(0.005))
+    target_every: int = 100
+    plain_batch: int = 256
+
+    def __post_init__(self) -> None:
+        """Check the numbers that no field's own type checks."""
+        if not 0 < self.clip < math.inf:
+            raise ValueError(f"clip ({self.clip!r}) must be a finite number above 0")
+        for name in ("target_every", "plain_batch"):
+            _checks.at_least(name, getattr(self, name), 1)
+
+    def spent(self, begun: int) -> SelectiveDPSGDParameters:
+        """What the first `begun` steps reveal, as parameters of the accountant.
+
+        >>> half = SelectiveDPSGDParameters(0.1, 0.5, 1.0, 10, coin="fixed")
+        >>> TrainingSettings(half, Layers((1, 2))).spent(3).steps
+        1
+        """
+        if self.budget.coin == "fixed":
+            done = noisy_steps_begun(self.budget, begun)
+            return replace(self.budget, branch_probability=1.0, steps=done)
+        return replace(self.budget, steps=begun)
+
+
+def fresh_seed() -> int:
+    """A seed that nobody knows. Whoever learns it can take the noise away again."""
+    return secrets.randbits(128)
+
+
+class Training:
+    """One training run in progress.
+
+    Args:
+        settings: what is trained, and how.
+        private: transitions that a private step reads; None only if p is 0.
+        released: transitions that a plain step reads; None only if p is 1.
+        seed: all randomness derives from it; to be kept secret (see `fresh_seed`).
+
+    Raises:
+        ValueError: data are missing, an observation or action does not fit the network, b is below 1.
+
+    Attributes:
+        theta, target: the parameters of the network and of the target network.
+        slots: what the optimizer keeps.
+        step: steps done.
+    """
+
+    def __init__(
+        self, settings: TrainingSettings, private: Transitions | None, released: Transitions | None, seed: int
+    ) -> None:
+        self.settings, self.seed = settings, _checks.at_least("seed", seed, 0)
+        self.private, self.released = private, released
+        self._check()
+        self.theta = settings.layers.initial(self._rng(0))
+        self.target = self.theta.clone()
+        self.slots = torch.zeros(settings.optimizer.slots, settings.layers.count)
+        self.step = 0
+
+    def _check(self) -> None:
+        p = self.settings.budget.branch_probability
+        needed = {"private": (self.private, p > 0), "released": (self.released, p < 1)}
+        for name, (data, wanted) in needed.items():
+            if data is None and wanted:
+                raise ValueError(f"{name} transitions (none) must be given where branch_probability is {p}")
+            if data is not None:
+                _check_fits(name, data, self.settings.layers.sizes)
+        rate = self.settings.budget.sampling_rate
+        if self.private is not None and rate * self.private.experts < 1:
+            raise ValueError(
+                f"sampling_rate ({rate}) must choose at least 1 of {self.private.experts} experts"
+            )
+
+    def _rng(self, number: int) -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(number,)))
+
+    def advance(self, steps: int) -> None:
+        """Take so many steps more, but none beyond the budget's."""
+        for _ in range(min(steps, self.settings.budget.steps - self.step)):
+            self._take(self._rng(self.step + 1))
+            self.step += 1
+            if self.step % self.settings.target_every == 0:
+                self.target = self.theta.clone()
+
+    def _take(self, rng: np.random.Generator) -> None:
+        budget = self.settings.budget
+        gradient = self._gradient(COINS[budget.coin](budget, self.step, rng), rng)
+        self.settings.optimizer.update(self.theta, gradient, self.slots, self.step + 1)
+
+    def _gradient(self, branch: Branch, rng: np.random.Generator) -> torch.Tensor:
+        """What a step follows: see `mechanisms.rl.offline.coins`."""
+        budget = self.settings.budget
+        found = torch.zeros_like(self.theta)
+        if branch.private and self.private is not None:
+            rows = BATCHES[budget.batch](self.private, branch.rate * budget.sampling_rate, rng)
+            check_one_each(self.private.expert[rows])
+            found += self._sum(self.private, rows, self.settings.clip)
+        if branch.noisy and self.private is not None:
+            noise = torch.Generator().manual_seed(int(rng.integers(2**63)))
+            deviation = budget.noise_multiplier * self.settings.clip
+            found += deviation * torch.randn(len(found), generator=noise)
+            found /= budget.sampling_rate * self.private.experts
+        if branch.plain and self.released is not None:
+            rows = self.released.uniform(self.settings.plain_batch, rng)
+            found.add_(self._sum(self.released, rows, math.inf), alpha=branch.plain / len(rows))
+        return found
+
+    def _sum(self, data: Transitions, rows: NDArray[np.int64], clip: float) -> torch.Tensor:
+        """The sum of the transitions' gradients, each of norm at most `clip`."""
+        layers, loss = self.settings.layers, self.settings.loss
+        at = torch.from_numpy(rows)
+        following = data.following[at]
+        online, slow = layers.outputs(self.theta, following), layers.outputs(self.target, following)
+        targets = loss.targets(data.rewards[at], data.terminal[at], online, slow)
+        here = layers.forward(self.theta, data.observations[at])
+        signal = loss.signal(here.outputs, data.actions[at], targets)
+        if clip == math.inf:
+            return here.weighted_sum(here.signals(signal), torch.ones(len(rows)))
+        return here.clipped_sum(signal, clip)
+
+
+def _check_fits(name: str, data: Transitions, sizes: tuple[int, ...]) -> None:
+    """Refuse data that are not the network's."""
+    width, most = data.observations.shape[1], int(data.actions.max())
+    if width != sizes[0]:
+        raise ValueError(f"{name}: numbers in an observation ({width}) must be {sizes[0]}")
+    if most >= sizes[-1]:
+        raise ValueError(f"{name}: action ({most}) must be one of 0, ..., {sizes[-1] - 1}")

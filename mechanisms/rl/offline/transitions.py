@@ -1,0 +1,157 @@
+"""Transitions grouped by expert, and batches of them: at most one transition of an expert in a batch."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from mechanisms import _checks
+
+__all__ = ["BATCHES", "Transitions", "batch_rate", "check_one_each"]
+
+Integers = NDArray[np.int64]
+
+
+class Transitions:
+    """Transitions (s, a, r, s'), stored by expert; experts may have none.
+
+    Args:
+        observations, following: (n, d) what is seen before and after.
+        actions: (n,) integers from 0 on.
+        rewards: (n,) as the learner is to see them.
+        terminal: (n,) whether the episode is over by itself after the step.
+        expert: (n,) whose step it is, one of 0, ..., experts - 1.
+        experts: how many experts there are.
+
+    Raises:
+        ValueError: shapes that do not fit, no transition, a number that is not finite, an expert or action
+            outside its range.
+
+    >>> one = Transitions([[0.0], [1.0]], [[1.0], [2.0]], [0, 1], [1.0, 0.0], [False, True], [2, 0], 3)
+    >>> one.counts
+    array([1, 0, 1])
+    """
+
+    def __init__(
+        self, observations: Any, following: Any, actions: Any, rewards: Any, terminal: Any, expert: Any,
+        experts: int,
+    ) -> None:  # fmt: skip
+        self.experts = _checks.at_least("experts", experts, 1)
+        owner = _checks.indices("expert", expert, self.experts)
+        order = np.argsort(owner, kind="stable")
+        self.expert: Integers = owner[order]
+        given: dict[str, NDArray[Any]] = {
+            "observations": _finite("observations", observations),
+            "following": _finite("following", following),
+            "actions": _checks.indices("actions", actions, np.iinfo(np.int64).max),
+            "rewards": _finite("rewards", rewards),
+            "terminal": np.asarray(terminal, bool),
+        }
+        self._check_shapes(given)
+        sorted_arrays = {name: np.ascontiguousarray(array[order]) for name, array in given.items()}
+        self.digest = _digest([*sorted_arrays.values(), self.expert])
+        tensors = {name: torch.from_numpy(array) for name, array in sorted_arrays.items()}
+        self.observations, self.following = tensors["observations"], tensors["following"]
+        self.actions, self.rewards = tensors["actions"], tensors["rewards"]
+        self.terminal = tensors["terminal"]
+        self.counts: Integers = np.bincount(self.expert, minlength=self.experts)
+        self._starts = np.cumsum(self.counts) - self.counts
+
+    def __len__(self) -> int:
+        return len(self.expert)
+
+    def _check_shapes(self, given: Mapping[str, NDArray[Any]]) -> None:
+        steps = len(self.expert)
+        if steps == 0:
+            raise ValueError("transitions (none) must be at least one")
+        wide = given["observations"].shape
+        if len(wide) != 2:
+            raise ValueError(f"the shape of observations {wide} must be (n, d)")
+        for name, array in given.items():
+            shape = (
+                wide if name == "following" else (steps, *wide[1:]) if name == "observations" else (steps,)
+            )
+            if array.shape != shape:
+                raise ValueError(f"the shape of {name} {array.shape} must be {shape}")
+
+    def one_each(self, chosen: Integers, rng: np.random.Generator) -> Integers:
+        """Indices of one transition, uniformly its own, of each chosen expert that has any."""
+        held = chosen[self.counts[chosen] > 0]
+        return self._starts[held] + (rng.random(len(held)) * self.counts[held]).astype(np.int64)
+
+    def uniform(self, size: int, rng: np.random.Generator) -> Integers:
+        """Indices of so many transitions, uniform and independent, whoever's they are."""
+        return rng.integers(len(self), size=size)
+
+
+def _poisson(data: Transitions, rate: float, rng: np.random.Generator) -> Integers:
+    """Each expert by a coin of its own."""
+    return data.one_each(np.flatnonzero(rng.random(data.experts) < rate), rng)
+
+
+def _exact(data: Transitions, rate: float, rng: np.random.Generator) -> Integers:
+    """As many experts as rate times their number, rounded down, without replacement; see `batch_rate`."""
+    size = math.floor(Fraction(rate) * data.experts)
+    return data.one_each(rng.choice(data.experts, size, replace=False), rng)
+
+
+BATCHES: Final[Mapping[str, Callable[[Transitions, float, np.random.Generator], Integers]]] = {
+    "poisson": _poisson,
+    "exact": _exact,
+}
+"""How a private batch is drawn, by the accountant's word for it: (data, b/m, generator) -> indices."""
+
+
+def batch_rate(size: int, experts: int) -> float:
+    """The rate b/m, rounded up to a double: what is accounted for is never less than what is drawn.
+
+    >>> batch_rate(256, 3000)
+    0.08533333333333334
+
+    Raises:
+        ValueError: unless 1 <= size <= experts.
+    """
+    if not 1 <= size <= experts:
+        raise ValueError(f"size ({size!r}) must be in [1, {experts}], the number of experts")
+    near = size / experts
+    return near if Fraction(near) * experts >= size else math.nextafter(near, 1.0)
+
+
+def check_one_each(experts: Integers) -> None:
+    """Refuse a batch in which an expert has two transitions: no accounting here would cover it.
+
+    >>> check_one_each(np.array([3, 1, 3]))
+    Traceback (most recent call last):
+    ValueError: expert (3) has 2 transitions in a batch; at most 1 is accounted for
+
+    Raises:
+        ValueError: naming the expert.
+    """
+    found, counts = np.unique(experts, return_counts=True)
+    if len(found) < len(experts):
+        worst = counts.argmax()
+        raise ValueError(
+            f"expert ({found[worst]}) has {counts[worst]} transitions in a batch; at most 1 is accounted for"
+        )
+
+
+def _finite(name: str, values: Any) -> NDArray[np.float32]:
+    array = np.asarray(values, np.float32)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite numbers")
+    return array
+
+
+def _digest(arrays: list[NDArray[Any]]) -> str:
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(str(array.shape).encode())
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()
