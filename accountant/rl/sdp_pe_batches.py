@@ -13,14 +13,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from accountant.enclosures import Number, arb_of, exact, precision, round_up
 from accountant.published import published
 from accountant.rl.sdp_pe import ShuffledCountParameters, view
-
-if TYPE_CHECKING:
-    from accountant.privacy_loss.notion import PrivacyLoss
+from accountant.rl.sdp_pe_loss import BatchLoss
 
 __all__ = ["ReleaseShape", "batch_loss", "printed_budget", "printed_threshold"]
 
@@ -110,7 +107,7 @@ def printed_threshold(
         return round_up(published("sdp.threshold").formula.arb(**values))
 
 
-def batch_loss(shape: ReleaseShape, users: int, threshold: float) -> PrivacyLoss:
+def batch_loss(shape: ReleaseShape, users: int, threshold: float) -> BatchLoss:
     """The guarantee of one batch's release, bits as messages, when one user is replaced.
 
     Both directions stand equally often, so that exchanging the two users changes nothing.
@@ -121,13 +118,5 @@ def batch_loss(shape: ReleaseShape, users: int, threshold: float) -> PrivacyLoss
     Raises:
         ValueError: see ``ShuffledCountParameters``.
     """
-    from accountant.pairs.binomial import ShiftedBinomial
-    from accountant.pairs.shuffled_binary import ShuffledBinary
-    from accountant.privacy_loss.notion import PrivacyLoss
-
     noise = view(ShuffledCountParameters(users, threshold, "bits"))
-    # Fair bits have two equal directions. As two kinds of pair they stay apart, and the engine uses one grid
-    # for both: split by rare jumps they would take ten times as long for the same few digits.
-    falls = ShiftedBinomial(noise.trials, noise.probability)
-    rises = ShuffledBinary(noise.trials, 1 - exact(noise.probability))
-    return PrivacyLoss([[(falls, shape.changes), (rises, shape.changes)]])
+    return BatchLoss(shape.changes, noise.trials, exact(noise.probability))

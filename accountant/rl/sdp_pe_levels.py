@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 
 import flint
 
 from accountant.binomial import lower_tail
-from accountant.enclosures import Number, arb_of, exact, precision, round_up
+from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.rl.sdp_pe import ShuffledCountParameters, view
 from accountant.rl.sdp_pe_batches import ReleaseShape
 
@@ -42,30 +43,51 @@ def precision_level(shape: ReleaseShape, users: int, threshold: float, failure: 
         summed = trials * shape.states
         laws[summed] = laws.get(summed, 0) + shape.cells
 
-    def misses(away: Fraction) -> bool:
+    @cache
+    def beyond(least: tuple[tuple[int, int], ...]) -> float:
+        """From above, the chance that some counter's noise leaves its range, each range by its ends."""
         with precision(_BITS):
-            total = sum((count * _outside(n, p, away) for n, count in laws.items()), flint.arb(0))
-            return not total <= arb_of(chance)
+            each = zip(laws.items(), least, strict=True)
+            return round_up(sum((count * _outside(n, p, *ends) for (n, count), ends in each), flint.arb(0)))
 
-    return 4 * float(_least(misses, trials * shape.states))
+    def chance_at(quarters: int) -> float:
+        """As a function of E; it falls in steps, where a range takes in a further whole number."""
+        return beyond(tuple(_ends(n, p, Fraction(quarters, 4)) for n in laws))
+
+    goal = round_down(arb_of(chance))
+    spread = float(max(laws) * p * (1 - p))
+    start = math.sqrt(-2 * spread * math.log(goal / (2 * shape.counters)))
+    return float(_least(chance_at, goal, math.ceil(4 * start), 4 * trials * shape.states))
 
 
-def _outside(trials: int, p: Fraction, away: Fraction) -> flint.arb:
-    """The chance that a binomial sum is more than ``away`` from its mean."""
+def _ends(trials: int, p: Fraction, away: Fraction) -> tuple[int, int]:
+    """How many low and how many high numbers of ones are more than ``away`` from the mean."""
     mean = trials * p
-    below = lower_tail(trials, p, math.ceil(mean - away) - 1)
-    return below + lower_tail(trials, 1 - p, math.ceil(trials - mean - away) - 1)
+    return max(math.ceil(mean - away), 0), max(math.ceil(trials - mean - away), 0)
 
 
-def _least(misses: Callable[[Fraction], bool], most: int) -> Fraction:
-    """The least quarter of a whole number at which nothing is missed; misses get fewer as it grows."""
-    low, high = 0, 4
-    while misses(Fraction(high, 4)) and high < 4 * most:
-        low, high = high, 2 * high
+def _outside(trials: int, p: Fraction, low: int, high: int) -> flint.arb:
+    """The chance of the ``low`` least and the ``high`` largest numbers of ones."""
+    return lower_tail(trials, p, low - 1) + lower_tail(trials, 1 - p, high - 1)
+
+
+def _least(chance_at: Callable[[int], float], goal: float, start: int, most: int) -> int:
+    """The least whole number in [1, most] with a chance of at most ``goal``; chances fall, to 0 at ``most``.
+
+    The root of minus the chance's logarithm is about linear: each place leads next to the one wanted.
+    """
+    low, high, place, step = 0, most, min(max(start, 1), most - 1), 1
+    wanted = math.sqrt(-math.log(goal))
     while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if misses(Fraction(middle, 4)) else (low, middle)
-    return Fraction(high, 4)
+        found = chance_at(place)
+        low, high = (low, place) if found <= goal else (place, high)
+        reached = math.sqrt(-math.log(found)) if 0 < found < 1 else math.inf
+        near = round(place * wanted / reached)
+        if not low < near < high:  # the guess says no more than the last one: steps that grow
+            near = high - step if found <= goal else low + step
+            step *= 4
+        place = near if low < near < high else (low + high) // 2
+    return high
 
 
 def printed_level(shape: ReleaseShape, threshold: float, failure: Number) -> float:

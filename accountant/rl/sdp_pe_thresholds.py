@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
+from accountant.bounds import Bound
 from accountant.enclosures import Number, exact
 from accountant.gaussian import gaussian_mu
-from accountant.notions import Guarantee
 from accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss
-from accountant.targets import Judge, Target, UnreachableTargetError
+from accountant.targets import UnreachableTargetError
 
 __all__ = ["batch_threshold"]
 
-_MOST = 1 << 40
+_MOST = 10**15
 """Fair bits of one counter that are tried at most."""
 _NEAR = 1e-3
+_STEPS = 60
+"""Amounts of noise that are tried."""
 
 
 @lru_cache(maxsize=4096)
@@ -38,7 +41,7 @@ def batch_threshold(shape: ReleaseShape, users: int, epsilon: Number, delta: Num
 
     Raises:
         ValueError: for no users, an epsilon that is not positive, or a delta outside (0, 1).
-        UnreachableTargetError: 2^40 fair bits are not enough.
+        UnreachableTargetError: 10^15 fair bits are not enough.
     """
     target, failure = exact(epsilon, "epsilon"), exact(delta, "delta")
     if isinstance(users, bool) or not isinstance(users, int) or users < 1:
@@ -52,8 +55,9 @@ def batch_threshold(shape: ReleaseShape, users: int, epsilon: Number, delta: Num
         return float(users * -(-fair // users)), float(users * (fewer // users) or min(users, fewer))
     spread = _variance(shape.changes, target, failure)
     start = users * (1 - math.sqrt(max(1 - 4 * spread / users, 0.0)))
-    judge = Judge(lambda tau: batch_loss(shape, users, tau), Target(target, failure))
-    return _bracket(judge, start, float(users))
+    return _bracket(
+        lambda tau: batch_loss(shape, users, tau).delta(target), float(failure), start, float(users)
+    )
 
 
 @lru_cache(maxsize=256)
@@ -61,55 +65,90 @@ def _fair_bits(changes: int, epsilon: Fraction, delta: Fraction) -> tuple[int, i
     """How many fair bits are enough for a counter in all, and a number that is not."""
     shape = ReleaseShape(changes, 1, 1, rewards=False, own_visits=False)
 
-    def loss(bits: float) -> Guarantee:
-        return batch_loss(shape, round(bits), float(round(bits)))
+    def found(bits: float) -> Bound:
+        return batch_loss(shape, round(bits), float(round(bits))).delta(epsilon)
 
-    judge = Judge(loss, Target(epsilon, delta))
-    meets, misses = _bracket(judge, 4 * _variance(changes, epsilon, delta), _MOST, whole=True)
+    spread = _variance(changes, epsilon, delta)
+    meets, misses = _bracket(found, float(delta), 4 * spread, _MOST, whole=True)
     return round(meets), round(misses)
 
 
-def _bracket(judge: Judge, start: float, most: float, *, whole: bool = False) -> tuple[float, float]:
-    """Amounts of noise near each other, the first certified to meet the target, the second to miss it."""
+def _bracket(
+    delta_at: Callable[[float], Bound], target: float, start: float, most: float, *, whole: bool = False
+) -> tuple[float, float]:
+    """Amounts of noise near each other, the first certified to meet the target, the second to miss it.
+
+    One evaluation says whether an amount meets, whether it misses, and how far it is off.
+    """
 
     def rounded(value: float) -> float:
         value = min(max(value, 1.0 if whole else 1e-9 * start), most)
         return float(round(value)) if whole else value
 
-    middle = rounded(_crossing(judge, rounded(start), rounded))
-    high = _first(judge.meets, middle, 1, rounded)
-    return high, _first(judge.misses, high, -1, rounded)
+    search = _Search(target)
+    place = rounded(start)
+    for _ in range(_STEPS):
+        search.add(place, delta_at(place))
+        if search.near(whole):
+            return search.meets, search.misses
+        place = search.next(rounded)
+    if search.misses < search.meets < math.inf and search.misses > 0:
+        return search.meets, search.misses
+    raise UnreachableTargetError(f"no noise near {start:.3g} is certified on both sides of the target")
 
 
-def _crossing(judge: Judge, noise: float, rounded: Callable[[float], float]) -> float:
-    """Where the gap is about 0: the secant rule over logarithms of the noise."""
-    slope = -math.sqrt(-2 * math.log(float(judge.target.delta))) / 2
-    for _ in range(8):
-        gap = judge.gap(noise)[0]
-        move = min(max(-gap / slope, -0.7), 0.7)
-        if abs(move) < _NEAR / 4:
-            break
-        moved = rounded(noise * math.exp(move))
-        if moved == noise:
-            break
-        change = judge.gap(moved)[0] - gap
-        slope = min(change / math.log(moved / noise), slope / 4)
-        noise = moved
-    return noise
+@dataclass
+class _Search:
+    """Amounts that were tried, and the next one: the secant rule over logarithms of the noise.
 
+    Distances are differences of sqrt(-2 log delta), which is about linear in the logarithm. It aims a little
+    to the side that is still open, farther where the two ends of delta are too wide to decide.
+    """
 
-def _first(
-    holds: Callable[[float], bool], start: float, sign: int, rounded: Callable[[float], float]
-) -> float:
-    """The first of ``start`` and points ever farther from it, up or down, where a judgement holds."""
-    step, place = _NEAR / 2, start
-    while step < 8:
-        if (place != start or sign > 0) and holds(place):
+    target: float
+    meets: float = math.inf
+    misses: float = 0.0
+    aside: float = _NEAR / 3
+    tried: list[tuple[float, float]] = field(default_factory=list)
+
+    def add(self, noise: float, found: Bound) -> None:
+        """Take in what is known at an amount of noise."""
+        self.tried.append((math.log(noise), self._gap(found)))
+        if found.upper <= self.target:
+            self.meets = min(self.meets, noise)
+        elif found.lower > self.target:
+            self.misses = max(self.misses, noise)
+        elif abs(self.tried[-1][1] / self._slope()) < 2 * self.aside:
+            self.aside *= 2
+
+    def near(self, whole: bool) -> bool:
+        """Whether both amounts are as near as they have to be."""
+        if whole and self.meets <= self.misses + 1:
+            return True
+        wide = max(_NEAR, 4 * self.aside) if self.aside > _NEAR else _NEAR
+        return 0 < self.misses < self.meets <= self.misses * math.exp(wide)
+
+    def next(self, rounded: Callable[[float], float]) -> float:
+        """The amount to try next."""
+        last, gap = self.tried[-1]
+        crossing = last + min(max(-gap / self._slope(), -0.7), 0.7)
+        up = self.meets > math.exp(min(crossing, 700) + 2 * self.aside)
+        place = rounded(math.exp(crossing + (self.aside if up else -self.aside)))
+        if self.misses < place < self.meets:
             return place
-        moved = rounded(start * math.exp(sign * step))
-        place = rounded(start + sign) if moved == start else moved
-        step *= 2
-    raise UnreachableTargetError(f"no noise near {start:.3g} is certified on that side of the target")
+        if self.misses == 0 or self.meets == math.inf:
+            return rounded(math.exp(last + (0.7 if self.meets == math.inf else -0.7)))
+        return rounded(math.sqrt(self.misses * self.meets))
+
+    def _slope(self) -> float:
+        """Of the distance over the logarithm, below 0."""
+        usual = -math.sqrt(-2 * math.log(self.target)) / 2
+        (x, low), (y, high) = ([*self.tried, *self.tried] if len(self.tried) == 1 else self.tried)[-2:]
+        return min((high - low) / (y - x), usual / 4) if x != y else usual
+
+    def _gap(self, found: Bound) -> float:
+        middle = min(max((found.lower + found.upper) / 2, 1e-320), 1.0)
+        return math.sqrt(-2 * math.log(self.target)) - math.sqrt(-2 * math.log(middle))
 
 
 def _variance(changes: int, epsilon: Fraction, delta: Fraction) -> float:

@@ -147,7 +147,7 @@ def _batch(
 
 def _claim(users: int, tau: float, changes: int) -> PrivacyLoss:
     """Rises and falls as they come, half of the changes each where both are meant."""
-    ((falls, _), (rises, _)) = batch_loss(SHAPE, users, tau).alternatives[0]
+    ((falls, _), (rises, _)) = batch_loss(SHAPE, users, tau).composed.alternatives[0]
     return PrivacyLoss([[(falls, -(-changes // 2)), (rises, changes // 2)]])
 
 
