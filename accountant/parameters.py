@@ -46,6 +46,10 @@ class Values(Protocol):
         """One of the values."""
         ...
 
+    def schema(self) -> dict[str, Any]:
+        """The values as JSON Schema; the names of files have the format ``path``."""
+        ...
+
 
 @dataclass(frozen=True)
 class Domain:
@@ -82,9 +86,21 @@ class Domain:
         >>> Reals(0, lower_open=True).some(), Integers(3).some(), Reals(0, 1, upper_open=True).some()
         (1.0, 3, 0.5)
         """
-        tried = (1, (self.lower + self.upper) / 2, self.upper, self.lower)
+        tried = (1, (self.lower + self.upper) / 2, self.upper, self.lower, self.lower + 1)
         numbers = (self.kind(value) for value in tried if math.isfinite(value))
         return next(value for value in numbers if self.admits(value))
+
+    def schema(self) -> dict[str, Any]:
+        """The interval.
+
+        >>> Reals(0, 1, upper_open=True).schema()
+        {'type': 'number', 'minimum': 0, 'exclusiveMaximum': 1}
+        """
+        least = "exclusiveMinimum" if self.lower_open else "minimum"
+        most = "exclusiveMaximum" if self.upper_open else "maximum"
+        ends = {least: self.lower, most: self.upper}
+        kind = "integer" if self.kind is int else "number"
+        return {"type": kind, **{name: end for name, end in ends.items() if math.isfinite(end)}}
 
     def __str__(self) -> str:
         noun = "an integer" if self.kind is int else "a number"
@@ -132,6 +148,10 @@ class Choice:
         """The first word."""
         return self.words[0]
 
+    def schema(self) -> dict[str, Any]:
+        """The words."""
+        return {"enum": list(self.words)}
+
     def __str__(self) -> str:
         return f"one of: {', '.join(self.words)}"
 
@@ -159,6 +179,10 @@ class Flag:
     def some(self) -> bool:
         """No."""
         return False
+
+    def schema(self) -> dict[str, Any]:
+        """A truth value."""
+        return {"type": "boolean"}
 
     def __str__(self) -> str:
         return "true or false"

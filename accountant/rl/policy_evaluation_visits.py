@@ -43,6 +43,11 @@ class VisitsFile:
         """A name."""
         return "visits.csv"
 
+    def schema(self) -> dict[str, Any]:
+        """A path with one of the endings."""
+        endings = "|".join(suffix.lstrip(".") for suffix in _SUFFIXES)
+        return {"type": "string", "format": "path", "pattern": rf"\.({endings})$"}
+
     def __str__(self) -> str:
         return f"the name of a file that ends in one of: {', '.join(_SUFFIXES)}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from accountant.claims import Claim
 from accountant.parameters import Reals, Values
 from dpproof.claim_file.entry import claim_from
 from dpproof.claim_file.lines import line_of
+from dpproof.claim_file.paths import check_inside
 
 __all__ = ["BUDGET", "Budget", "Reading", "Refusal", "read_all", "read_claims"]
 
@@ -81,8 +83,13 @@ def read_claims(path: Path, ready: Ready = _nothing_more) -> tuple[Claim, ...]:
     return reading.claims
 
 
-def read_all(path: Path, ready: Ready = _nothing_more) -> Reading:
+def read_all(path: Path, ready: Ready = _nothing_more, *, outside: bool = False) -> Reading:
     """What a file holds; a claim that is refused leaves the others as they are.
+
+    Args:
+        path: the file.
+        ready: may refuse a claim.
+        outside: whether claims may name files outside the project; see `claim_file.paths`.
 
     Raises:
         ValueError: the file is none of claims: no TOML, an unknown table, no claim, a bad budget.
@@ -100,7 +107,8 @@ def read_all(path: Path, ready: Ready = _nothing_more) -> Reading:
     if not isinstance(entries, list) or not entries:
         raise ValueError(f"{path}: there must be at least one [[claim]]")
     budget = _budget(document.get("budget", {}), path)
-    found = list(_each(entries, ready))
+    checks = (ready,) if outside else (partial(check_inside, file=path), ready)
+    found = list(_each(entries, checks))
     refused = [(place, claim) for place, claim in enumerate(found, 1) if isinstance(claim, str)]
     kept = [(place, claim) for place, claim in enumerate(found, 1) if isinstance(claim, Claim)]
     return Reading(
@@ -111,7 +119,7 @@ def read_all(path: Path, ready: Ready = _nothing_more) -> Reading:
     )
 
 
-def _each(entries: list[Any], ready: Ready) -> Iterator[Claim | str]:
+def _each(entries: list[Any], checks: tuple[Ready, ...]) -> Iterator[Claim | str]:
     """The claim of each entry, or why it is refused; a name that stands twice is refused the second time."""
     names: set[str] = set()
     for entry in entries:
@@ -120,7 +128,8 @@ def _each(entries: list[Any], ready: Ready) -> Iterator[Claim | str]:
             if claim.name in names:
                 raise ValueError(f"name ({claim.name!r}) must be unique")
             names.add(claim.name)
-            ready(claim)
+            for check in checks:
+                check(claim)
         except ValueError as error:
             yield str(error)
         else:

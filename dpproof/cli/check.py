@@ -36,6 +36,7 @@ def check(
     junit: Annotated[Path | None, typer.Option(help="file to write JUnit XML to")] = None,
     markdown: Annotated[Path | None, typer.Option(help="file to write a summary in Markdown to")] = None,
     cluster: Annotated[str | None, typer.Option(help=CLUSTER)] = None,
+    allow_outside: Annotated[bool, typer.Option(help="claims may name files outside the project")] = False,
     seed: Annotated[int, typer.Option(help="everything random derives from it")] = 0,
     strict: Annotated[bool, typer.Option(help="an inconclusive audit counts as a violation")] = False,
     json: JSON = False,
@@ -50,7 +51,8 @@ def check(
     where = _workers(cluster)
     if target == "papers":
         _check_papers(html, files, where, seed, json)
-    _check_file(Path(target), html, files, where, seed, strict, json)
+    reading = read_all(Path(target), check_ready, outside=allow_outside)
+    _check_file(Path(target), reading, html, files, where, seed, strict, json)
 
 
 Workers = AbstractContextManager[Executor | None]
@@ -79,10 +81,16 @@ def _paper(paper: Any, stage: Callable[[str], None], seed: int, executor: Execut
 
 
 def _check_file(
-    path: Path, html: Path | None, files: Files, workers: Workers, seed: int, strict: bool, json: bool
+    path: Path,
+    reading: Reading,
+    html: Path | None,
+    files: Files,
+    workers: Workers,
+    seed: int,
+    strict: bool,
+    json: bool,
 ) -> None:
     """Check the claims that can be; those that are refused get a line each, and exit code 2."""
-    reading = read_all(path, check_ready)
     for refusal in reading.refusals:
         typer.echo(f"dpproof: {refusal}", err=True)
     if not reading.claims:

@@ -14,20 +14,39 @@ from rich.console import Console
 from rich.markup import escape
 
 from accountant.accounted import CATALOGUE, Accountant, accountant_for
+from accountant.adjacency import Adjacency
+from dpproof.claim_file.schema import SCHEMA_NAME, schema_text
 from dpproof.cli import show
+from dpproof.cli.options import check_file
 
 __all__ = ["explain", "init"]
 
-STARTER = """\
-# Claims that `dpproof check dpproof.toml` holds the implementation to.
-# adjacency: add-remove | replace | rewards-only | expert (or by-sensitivity for noise alone); no default.
+STARTER = f"""\
+#:schema {SCHEMA_NAME}
+# Claims that `dpproof check dpproof.toml` holds the implementation to: one [[claim]] for each promise.
+
+[budget]
+alpha = 0.01      # probability of a false alarm in the whole file
+# seconds = 300   # no audit begins after that
+
 [[claim]]
-name = "ward policy"
-mechanism = "rlsvi"
-parameters = { states = 6, actions = 2, horizon = 20, episodes = 1000 }
-adjacency = "rewards-only"
-epsilon = 2.0
+name = "ward policy"                # free text, unique
+mechanism = "rlsvi"                 # `dpproof account --help` lists them, `dpproof explain rlsvi` says more
+parameters = {{ states = 6, actions = 2, horizon = 20, episodes = 1000 }}
+adjacency = "rewards-only"          # {" | ".join(x.value for x in Adjacency)}; no default
+epsilon = 2.0                       # the promise: epsilon with delta, or rho (zCDP), or mu (Gaussian DP)
 delta = 1e-6
+
+# A function of yours, called as f(data, n, rng) for n outputs or as f(data, rng) for one:
+# [[claim]]
+# name = "our counter"
+# mechanism = "package.module:function"
+# neighbours = "package.module:pair"  # called without arguments, returns two neighbouring inputs
+# adjacency = "add-remove"
+# epsilon = 1.0
+
+# A program, which is sent neighbouring inputs: command = ["./run"] in place of mechanism.
+# A training: training = "package.module:engine" (Opacus) or event = "package.module:event" (dp-accounting).
 """
 
 
@@ -111,8 +130,12 @@ def _statement(identity: str, console: Console) -> None:
 def init(
     file: Annotated[Path, typer.Argument(help="where to write it")] = Path("dpproof.toml"),
 ) -> None:
-    """Write a commented claim file to begin with; an existing file is left alone."""
-    if file.exists():
-        raise ValueError(f"file ({file}) must not exist yet: it is left as it is")
+    """Write a commented claim file, and its schema for editors; existing files are left alone."""
+    check_file("file", file, (".toml",))
+    beside = file.with_name(SCHEMA_NAME)
+    for path in (file, beside):
+        if path.exists():
+            raise ValueError(f"file ({path}) must not exist yet: it is left as it is")
+    beside.write_text(schema_text(), encoding="utf-8")
     file.write_text(STARTER, encoding="utf-8")
-    typer.echo(f"wrote {file}; next: dpproof check {file}")
+    typer.echo(f"wrote {file} and {beside}; next: dpproof check {file}")

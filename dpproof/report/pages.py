@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from accountant.accounted import CATALOGUE, accountant_for
+from dpproof.claim_file.schema import schema_text
 from dpproof.cli.show import own_remarks
 from dpproof.report import coverage, graph
 from dpproof.report.formal import claim_text
@@ -174,7 +175,11 @@ def pages() -> dict[str, str]:
 
     found = _verified()
     verdicts = {name: entry["verdict"] for name, entry in found.items()}
-    made = {"ledger.md": ledger(found), "parameters.md": parameters()}
+    made = {
+        "ledger.md": ledger(found),
+        "parameters.md": parameters(),
+        "claim-file.schema.json": schema_text(),
+    }
     for paper in PAPERS:
         prefix = BOOKS[paper.name].prefix
         made[f"ledger/{paper.name}.md"] = _page(paper.name, paper.title, paper.citation, prefix, found)

@@ -253,3 +253,24 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory, data):
     path.write_bytes(data)
     with pytest.raises(ValueError, match=r"any_bytes\.toml"):
         read_claims(path)
+
+
+def test_a_file_outside_the_project_is_refused_unless_allowed(tmp_path, monkeypatch):
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    (tmp_path / "run").write_text("#!/bin/sh\n", encoding="utf-8")
+    (tmp_path / "run").chmod(0o755)
+    changes = {"parameters": None, "mechanism": None, "neighbours": '"math:sin"'}
+    path = project / "claims.toml"
+    for program in ("../run", str(tmp_path / "run")):
+        path.write_text(text_of(command=f'["{program}"]', **changes), encoding="utf-8")
+        (refusal,) = read_all(path, check_ready).refusals
+        assert "must be inside the project; --allow-outside lets it pass" in str(refusal)
+        assert read_all(path, check_ready, outside=True).refusals == ()
+    visits = '{ dimension = 2, printed_epsilon = 0.1, printed_delta = 0.1, visits = "../visits.csv" }'
+    path.write_text(
+        text_of(mechanism='"policy-evaluation"', adjacency='"replace"', parameters=visits), encoding="utf-8"
+    )
+    (refusal,) = read_all(path).refusals
+    assert "visits ('../visits.csv') must be inside the project" in str(refusal)

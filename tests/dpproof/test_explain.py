@@ -64,7 +64,11 @@ def test_an_existing_file_is_left_alone(refused, tmp_path):
     path.write_text("mine", encoding="utf-8")
     assert "must not exist yet" in refused("init", path)
     assert path.read_text(encoding="utf-8") == "mine"
+    (tmp_path / "dpproof.schema.json").write_text("mine", encoding="utf-8")
+    assert "dpproof.schema.json) must not exist yet" in refused("init", tmp_path / "other.toml")
 
 
 def test_a_missing_folder_is_refused(refused, tmp_path):
-    assert "dpproof.toml" in refused("init", tmp_path / "nowhere" / "dpproof.toml")
+    assert "must be a file in a folder that can be written to" in refused(
+        "init", tmp_path / "nowhere" / "dpproof.toml"
+    )
