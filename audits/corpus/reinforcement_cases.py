@@ -146,10 +146,10 @@ CASES: tuple[Case, ...] = (
         scores=(AVERAGE,),
     ),
     _local("local", LocalPrivatizer.meeting(SENT, REPLACE, 1, 0), PASS, "the least noise for epsilon 1"),
-    _local("local, printed noise", LocalPrivatizer(SENT), FAIL, "3H changes counted, two users differ in 6H"),
     _local(
         "local, scale 1/epsilon", LocalPrivatizer(SENT.with_scale(1.0)), FAIL, "as if a user were one count"
     ),
+    _local("local, printed noise", LocalPrivatizer(SENT), FAIL, "3H changes counted, two users differ in 6H"),
     _case(
         "local, shared noise",
         SharedNoise(SENT.with_scale(6.0)),

@@ -1,0 +1,124 @@
+"""PRIVATE-UCB's privatizers, audited: printed noise refuted, honest noise not, pairs that are neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from accountant.adjacency import Adjacency
+from accountant.notions import PureDP
+from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from audits.corpus.private_counts import FreshNoise, OneNoiseForTwoFamilies, SharedNoise, short_levels
+from audits.corpus.reinforcement_cases import CASES
+from audits.pairs import InvalidPairError, Pair
+from audits.primitives import SETTINGS, audit_primitive
+from audits.private_counts import EARLY, central_users, local_users, node_ends
+from mechanisms.counting.running_counts import tree_nodes
+from mechanisms.rl.counted_users import differ_in_one_user, released, worst_users
+from mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+
+REPLACE, ADD_REMOVE = Adjacency.REPLACE, Adjacency.ADD_REMOVE
+CENTRAL = CentralCountsParameters(2, 1, 1, 2, printed_epsilon=1.0)
+LOCAL = LocalCountsParameters(2, 1, 1, 1, printed_epsilon=1.0)
+PRIVATIZERS = [("central-counts", CENTRAL, CentralPrivatizer), ("local-counts", LOCAL, LocalPrivatizer)]
+SIZES = [
+    CentralCountsParameters(2, 2, 3, 9, scale=50.0),
+    CentralCountsParameters(3, 1, 2, 5, scale=50.0, pooled=True, visits="summed", cost_factor=2.0),
+    CentralCountsParameters(1, 1, 2, 6, scale=50.0, start="any"),
+    LocalCountsParameters(2, 2, 3, 1, scale=50.0),
+    LocalCountsParameters(1, 2, 2, 1, scale=50.0, start="same"),
+]
+
+
+@pytest.mark.parametrize(("name", "printed", "privatizer"), PRIVATIZERS)
+def test_the_printed_noise_breaks_its_epsilon_and_the_calibrated_keeps_it(name, printed, privatizer):
+    broken = audit_primitive(name, printed, REPLACE, seed=0, curve=PureDP(1), budget=20_000)
+    assert (broken.verdict.value, broken.claimed_epsilon) == ("violation", 1.0)
+    honest = privatizer.meeting(printed, REPLACE, 1, 0).parameters
+    kept = audit_primitive(name, honest, REPLACE, seed=0, curve=PureDP(1), budget=20_000)
+    assert kept.verdict.value == "consistent"
+
+
+@pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE])
+@pytest.mark.parametrize("parameters", SIZES, ids=str)
+def test_the_pair_pays_the_certified_epsilon(parameters, relation):
+    """Far out in the direction of the change every counter looked at pays in full: nothing is lost."""
+    central = isinstance(parameters, CentralCountsParameters)
+    name, users = ("central-counts", central_users) if central else ("local-counts", local_users)
+    pair = users(parameters, relation)
+    change = 1e3 * np.sign(pair.second.leaves(parameters) - pair.first.leaves(parameters))[0]
+    adds = np.array([t.bit_count() for t in range(1, parameters.leaves + 1)]) if central else np.ones(1)
+    found = SETTINGS[name].ratio((adds[:, None] * change)[None], parameters, pair.first, pair.second)
+    privatizer = (CentralPrivatizer if central else LocalPrivatizer)(parameters)
+    assert found[0] == pytest.approx(privatizer.guarantee(relation).guarantee.epsilon(0).upper, rel=1e-9)
+
+
+def test_a_part_of_the_counters_has_the_law_of_that_part():
+    """Means and spreads of 4,000 runs in the moved columns, against those of whole runs: six errors."""
+    parameters = CentralCountsParameters(2, 2, 2, 6, scale=1.0)
+    privatizer, (first, _) = CentralPrivatizer(parameters), worst_users(parameters, 5, replaced=True)
+    part = released(privatizer, first, 4000, np.random.default_rng(1))
+    leaves = first.users.counts(parameters)
+    whole = privatizer.release(leaves, 4000, np.random.default_rng(2))[..., first.columns]
+    errors = np.sqrt((part.var(axis=0) + whole.var(axis=0)) / 4000)
+    assert (abs(part.mean(axis=0) - whole.mean(axis=0)) < 6 * errors).all()
+    assert (abs(part.mean(axis=0) + 1 - whole.mean(axis=0)) > 6 * errors).all()
+    assert np.allclose(part.std(axis=0) / whole.std(axis=0), 1, atol=0.15)
+
+
+def test_of_a_long_stream_the_first_users_are_looked_at():
+    parameters = CentralCountsParameters(6, 2, 20, 20_000)
+    pair = central_users(parameters, REPLACE)
+    assert pair.first.users.count == EARLY
+    assert pair.first.columns.size == 6 * 20 - 3
+    assert f"the first {EARLY} users" in pair.description
+
+
+def test_the_counts_after_powers_of_two_are_nodes():
+    counts = np.random.default_rng(0).normal(size=(3, 6, 2))
+    nodes = tree_nodes(counts.swapaxes(1, 2)).swapaxes(1, 2)
+    assert np.array_equal(node_ends(counts), nodes[:, [0, 1, 3]])
+
+
+def test_users_further_apart_are_refused():
+    parameters = CentralCountsParameters(2, 1, 2, 4)
+    first, second = worst_users(parameters, 3, replaced=True)
+    absent = replace(worst_users(parameters, 3, replaced=False)[1], columns=second.columns)
+    both = replace(second, users=replace(second.users, costs=1 - second.users.costs))
+    few = replace(second, columns=second.columns[:2])
+    for one, other, says in (
+        (first, both, "more than one user"),
+        (first, few, "counters"),
+        (second, absent, "left out"),
+    ):
+        with pytest.raises(InvalidPairError, match=says):
+            Pair(one, other, REPLACE, "further apart", differ_in_one_user)
+
+
+def test_faults_stand_in_the_real_privatizers():
+    """Each fault changes the noise alone: fresh noise has the spread of one draw, exact parts show."""
+    rng = np.random.default_rng(3)
+    long = CentralCountsParameters(1, 1, 1, 9, scale=3.0, visits="summed")
+    fresh = FreshNoise(long).release(np.zeros((8, 2)), 20_000, rng)
+    assert np.allclose(fresh.std(axis=0), 3 * np.sqrt(2), rtol=0.05)
+    tree = CentralPrivatizer(long).release(np.zeros((8, 2)), 20_000, rng)
+    assert not np.allclose(tree.std(axis=0), 3 * np.sqrt(2), rtol=0.05)
+    shared = SharedNoise(LOCAL).release(np.zeros((1, LOCAL.counters)), 10, rng)
+    assert (np.ptp(shared, axis=-1) == 0).all()
+    one = OneNoiseForTwoFamilies(LOCAL).release(np.zeros((1, LOCAL.counters)), 10, rng)
+    assert np.array_equal(one[..., :2], one[..., 2:4])
+    assert not np.array_equal(one[..., :2], one[..., 4:6])
+    assert short_levels(5) < CentralCountsParameters(1, 1, 1, 5).levels
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_case_comes_out_as_expected(case):
+    found = case.audit(seed=7)
+    assert found.verdict is case.expected
+    truth = None if case.truth is None else case.truth()
+    assert truth is None or (truth.upper > found.claimed_epsilon * (1 + 1e-9)) is (
+        case.expected.value == "violation"
+    )
+    assert truth is None or found.epsilon_lower <= truth.upper
