@@ -81,6 +81,7 @@ from .renyi.subsampled_gaussian import subsampled_gaussian_renyi
 from .rl.odometer import RewardsFilter, rewards_odometer
 from .rl.policy_evaluation import PolicyEvaluationParameters
 from .rl.policy_evaluation_bounds import RidgeBound, WeightedBound
+from .rl.private_ucb_batches import BatchedCountsParameters
 from .rl.private_ucb_levels import CountLevels, central_levels, local_levels, printed_levels
 from .rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
 from .rl.rlsvi import RLSVIParameters
@@ -117,6 +118,7 @@ __all__ = [
     "BestOf",
     "BinomialGaussianMixture",
     "BinomialView",
+    "BatchedCountsParameters",
     "Bound",
     "BoundedRange",
     "BudgetExceededError",

@@ -146,6 +146,7 @@ CATALOGUE: Mapping[str, str] = {
     "central-counts": "accountant.rl.private_ucb",
     "local-counts": "accountant.rl.private_ucb_local",
     "policy-evaluation": "accountant.rl.policy_evaluation",
+    "batched-counts": "accountant.rl.private_ucb_batches",
     "selective-dpsgd": "accountant.rl.selective_dpsgd",
 }
 """Command-line name -> module whose ``ACCOUNTANT`` serves it."""

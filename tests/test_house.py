@@ -52,6 +52,7 @@ PARAMETERS = {
     "central-counts": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4},
     "local-counts": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4},
     "policy-evaluation": {"dimension": 40},
+    "batched-counts": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4, "sigma": 5.0},
     "selective-dpsgd": {
         "sampling_rate": 0.1,
         "branch_probability": 0.5,

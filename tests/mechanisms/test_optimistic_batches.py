@@ -5,10 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
+from accountant.accounted import accountant_for
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from accountant.rl.private_ucb_batches import squared_counts
 from mechanisms import river_swim
 from mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
-from mechanisms.rl.optimistic_batches import BatchedCounts, squared_counts
+from mechanisms.rl.optimistic_batches import BatchedCounts
 from mechanisms.rl.optimistic_constants import SPARSE
 
 UNIT = BatchedCounts(6, 2, 20, 20_000, sigma=1.0, cost_factor=2.0, cap=7, every=100, until=10_000)
@@ -97,3 +99,15 @@ def test_bad_input_is_refused_by_name():
             )
     with pytest.raises(UnprovedAdjacencyError):
         UNIT.guarantee(Adjacency.REWARDS_ONLY)
+
+
+def test_the_catalogue_accounts_for_it_and_calibration_is_tight():
+    accountant = accountant_for("batched-counts")
+    sizes = {"states": 6, "actions": 2, "horizon": 20, "episodes": 20_000, "cap": 7, "every": 100}
+    unit = accountant.parameters.read({**sizes, "sigma": 1.0, "cost_factor": 2.0, "until": 10_000})
+    meets, misses = accountant.least_noise(unit, Adjacency.REPLACE, 1, "1e-6")
+    assert meets.sigma == UNIT.meeting(Adjacency.REPLACE, 1, "1e-6").sigma
+    assert accountant.guarantee(meets, Adjacency.REPLACE).guarantee.epsilon("1e-6").upper <= 1
+    assert accountant.guarantee(misses, Adjacency.REPLACE).guarantee.epsilon("1e-6").lower > 1
+    assert accountant.guarantee(meets, Adjacency.REPLACE).attained is None
+    assert meets.batches == len(UNIT.releases)
