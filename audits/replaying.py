@@ -13,6 +13,7 @@ __all__ = ["ReplayError", "replay"]
 
 _AUDITS = {
     "rlsvi": ("audits.rlsvi", "audit_rlsvi_again"),
+    "policy-evaluation": ("audits.policy_evaluation", "audit_policy_evaluation_again"),
     "corpus": ("audits.named", "audit_case_again"),
     "named": ("audits.named", "audit_named_again"),
     "reward canaries": ("audits.training.reward_canaries", "audit_reward_canaries_again"),

@@ -62,7 +62,17 @@ def _rlsvi(parameters: Any, **options: Any) -> Evidence:
     return audit_rlsvi(parameters, **{"delta": DELTA, **options})
 
 
-_AUDITS: Mapping[tuple[str, Adjacency], Callable[..., Evidence]] = {("rlsvi", Adjacency.REWARDS_ONLY): _rlsvi}
+def _policy_evaluation(adjacency: Adjacency, parameters: Any, **options: Any) -> Evidence:
+    from audits.policy_evaluation import audit_policy_evaluation
+
+    return audit_policy_evaluation(parameters, adjacency, **{"delta": DELTA, **options})
+
+
+_AUDITS: Mapping[tuple[str, Adjacency], Callable[..., Evidence]] = {
+    ("rlsvi", Adjacency.REWARDS_ONLY): _rlsvi,
+    ("policy-evaluation", Adjacency.REPLACE): partial(_policy_evaluation, Adjacency.REPLACE),
+    ("policy-evaluation", Adjacency.REWARDS_ONLY): partial(_policy_evaluation, Adjacency.REWARDS_ONLY),
+}
 """The audits of algorithms; those of noise primitives are in the table of `audits.primitives`."""
 
 

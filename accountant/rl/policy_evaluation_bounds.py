@@ -11,16 +11,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from accountant.rl.policy_evaluation_shares import inverse_square_sums
+
 __all__ = ["RidgeBound", "SmoothBound", "WeightedBound"]
 
 Reals = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
-_BLOCK = 2**20
+_LEAST, _MOST = 2.0**-500, 2.0**500
 _EPS = 2.0**-52
 
 
@@ -56,12 +59,14 @@ def _weights(name: str, weights: npt.ArrayLike, states: int) -> Reals:
         raise ValueError(f"{name} ({float(found[wrong][0])!r}) must be finite and at least 0")
     if not found.any():
         raise ValueError(f"{name} (all 0) must be above 0 somewhere")
+    if not _LEAST <= float(found.max()) <= _MOST:
+        raise ValueError(f"{name} (largest {float(found.max())!r}) must be in [2^-500, 2^500]")
     return found
 
 
 def _slack(states: int) -> float:
-    """What relative error psi may have: sums of ``states`` terms, and an exponential of at most 745."""
-    return (states + 2048) * _EPS
+    """What relative error psi may have: sums over ``states``, and an exponential of at most 745."""
+    return (2 * states + 2048) * _EPS
 
 
 def _reduced(beta: float, slack: float) -> float:
@@ -115,42 +120,15 @@ class WeightedBound:
     def squared(self, beta: float) -> float:
         """See ``SmoothBound.squared``."""
         slack = _slack(len(self.visits))
-        rate = _reduced(beta, slack)
-        offsets = np.unique(np.append(self._levels - 1, 0))
-        best, bounds = 0.0, np.full(len(offsets), np.inf)
-        best = max(best, *self._at(offsets[[0, -1]], rate))
-        for ratio in (2.0, 2.0**0.125):
-            if len(offsets) * len(self._levels) <= _BLOCK:
-                break
-            bounds = self._above(offsets, rate, ratio)
-            kept = bounds * (1 + slack) >= best
-            order = np.argsort(-bounds[kept], kind="stable")
-            offsets, bounds = offsets[kept][order], bounds[kept][order]
-        rows = max(1, _BLOCK // len(self._levels))
-        for start in range(0, len(offsets), rows):
-            if bounds[start] * (1 + slack) < best:
-                break
-            best = max(best, float(self._at(offsets[start : start + rows], rate).max()))
+        offsets, shares = self._envelope
+        best = (np.exp(-_reduced(beta, slack) * offsets) * shares).max()
         return float(best * (1 + 2 * slack))
 
-    def _at(self, offsets: Counts, rate: float) -> Reals:
-        """exp(-k rate) phi(k) at each k."""
-        gaps = np.maximum(self._levels[None, :] - offsets[:, None], 1).astype(np.float64)
-        found: Reals = np.exp(-rate * offsets) * (self._masses / np.square(gaps)).sum(axis=1)
-        return found
-
-    def _above(self, offsets: Counts, rate: float, ratio: float) -> Reals:
-        """The same with every gap rounded down to a power of ``ratio``: upper bounds, in log time each."""
-        sums = np.append(0.0, np.cumsum(self._masses))
-        edge, found = ratio, np.zeros(len(offsets))
-        below = sums[np.searchsorted(self._levels, offsets + ratio)]
-        found += below
-        while edge <= float(self._levels[-1]):
-            further = sums[np.searchsorted(self._levels, offsets + edge * ratio)]
-            found += (further - below) / (edge * edge)
-            edge, below = edge * ratio, further
-        bounds: Reals = np.exp(-rate * offsets) * found
-        return bounds
+    @cached_property
+    def _envelope(self) -> tuple[Counts, Reals]:
+        """Every k at which the maximum may stand, and phi(k): the same for each smoothing."""
+        offsets = np.unique(np.append(self._levels - 1, 0))
+        return offsets, inverse_square_sums(self._levels, self._masses, offsets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +179,7 @@ class RidgeBound:
         return math.exp(2 * self._log(0))
 
     def squared(self, beta: float) -> float:
-        """See ``SmoothBound.squared``; where the concave logarithm begins to fall, by bisection."""
+        """See ``SmoothBound.squared``; beside the place where the concave logarithm turns, by bisection."""
         slack = _slack(len(self.visits))
         rate = _reduced(beta, slack)
 
@@ -209,12 +187,24 @@ class RidgeBound:
             return 2 * self._log(k) - k * rate
 
         low, high = 0, self.trajectories - int(self.visits.min())
-        while low < high:
+        while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle + 1, high) if gain(middle + 1) > gain(middle) else (low, middle)
-        return math.exp(gain(low)) * (1 + 2 * slack)
+            low, high = (middle, high) if self._slope(middle) > rate else (low, middle)
+        return math.exp(max(gain(low), gain(high))) * (1 + 2 * slack)
+
+    def _slope(self, k: int) -> float:
+        """The right-hand derivative of log phi at k, whose sums have no negative terms.
+
+        A difference of two values of the logarithm would lose a slow rise in its rounding.
+        """
+        root = math.sqrt(self._total(k))
+        rise = self.share * float(self.weights[self.visits + k < self.trajectories].sum())
+        return rise / (root * (self.share * root + self._norm)) if rise else 0.0
 
     def _log(self, k: int) -> float:
         """Log of sqrt(phi(k))."""
-        total = float((self.weights * np.minimum(self.visits + k, self.trajectories)).sum())
-        return math.log(self.share * math.sqrt(total) + self._norm)
+        return math.log(self.share * math.sqrt(self._total(k)) + self._norm)
+
+    def _total(self, k: int) -> float:
+        """sum_s rho_s min(v_s + k, m)."""
+        return float((self.weights * np.minimum(self.visits + k, self.trajectories)).sum())

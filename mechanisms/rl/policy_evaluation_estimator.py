@@ -154,13 +154,14 @@ class LSL(_Evaluation):
 
 
 class _Private(_Evaluation):
-    """Noise calibrated to a target; `calibration` says how."""
+    """Noise calibrated to a target, `calibration` says how; or `noise` itself."""
 
     epsilon: float | None
     delta: float | None
     calibration: str
     planned_visits: ArrayLike | None
     random_state: Any
+    noise: Noise | None
     _algorithm: str
 
     def _planned(self, squares: Squares, visits: NDArray[np.int64]) -> WeightedBound | RidgeBound:
@@ -170,9 +171,15 @@ class _Private(_Evaluation):
         """Alpha and beta; they depend on no data.
 
         Raises:
-            ValueError: for a missing target, an unknown calibration, planned visits missing or given in vain,
-                or printed constants beyond epsilon 15, where they are not proved.
+            ValueError: for a target that is missing or beside noise, an unknown calibration, planned visits
+                missing or given in vain, or printed constants beyond epsilon 15, where they are not proved.
         """
+        if self.noise is not None:
+            if (self.epsilon, self.delta, self.planned_visits) != (None, None, None):
+                raise ValueError(
+                    f"noise ({self.noise!r}) must be left out where a target or visits are given"
+                )
+            return self.noise
         if self.epsilon is None or self.delta is None:
             raise ValueError(f"epsilon ({self.epsilon!r}) and delta ({self.delta!r}) must be given")
         if self.calibration not in CALIBRATIONS:
@@ -199,14 +206,21 @@ class _Private(_Evaluation):
         chosen = PolicyEvaluationParameters(size, noise.alpha, noise.beta, algorithm=self._algorithm)
         return guarantee(chosen, adjacency)
 
+    def law(self, data: Episodes | FirstVisits) -> tuple[Floats, float]:
+        """Mean (d,) and standard deviation of the normal law of `coef_`: private data, for audits."""
+        squares, found = self._squares(), self.statistics(data)
+        return squares.solve(found), self._deviation(squares, found)
+
     def sample(self, data: Episodes | FirstVisits, n: int, rng: np.random.Generator) -> Floats:
         """Draw `coef_` n times anew on the same data, (n, d): for audits."""
-        squares, noise, found = self._squares(), self.constants(), self.statistics(data)
-        theta, deviation = squares.solve(found), squares.deviation(found, noise)
+        theta, deviation = self.law(data)
         return theta + deviation * rng.standard_normal((n, len(theta)))
 
+    def _deviation(self, squares: Squares, data: FirstVisits) -> float:
+        return squares.deviation(data, self.constants())
+
     def _released(self, squares: Squares, data: FirstVisits) -> Floats:
-        theta, deviation = squares.solve(data), squares.deviation(data, self.constants())
+        theta, deviation = squares.solve(data), self._deviation(squares, data)
         drawn: Floats = np.random.default_rng(self.random_state).standard_normal(len(theta))
         return theta + deviation * drawn
 
@@ -220,6 +234,7 @@ class DPLSW(_Private, LSW):
         calibration: "room" (looks at no data), "planned" (smoothing for `planned_visits`) or "printed".
         planned_visits: visits (N,) that are planned or public; never those of the batch itself.
         random_state: what `numpy.random.default_rng` takes.
+        noise: alpha and beta themselves, as `dpproof calibrate policy-evaluation` gives them, for a target.
 
     >>> batch = Episodes.rectangular([[0, 1]] * 9, [[0, 0]] * 9, [[0, 1.0]] * 9)
     >>> model = DPLSW(states=2, discount=0.5, epsilon=1.0, delta=1e-6, random_state=0)
@@ -242,10 +257,11 @@ class DPLSW(_Private, LSW):
         calibration: str = "room",
         planned_visits: ArrayLike | None = None,
         random_state: Any = None,
+        noise: Noise | None = None,
     ) -> None:
         LSW.__init__(self, states, features, weights, discount, reward_bound, return_bound)
         self.epsilon, self.delta, self.calibration = epsilon, delta, calibration
-        self.planned_visits, self.random_state = planned_visits, random_state
+        self.planned_visits, self.random_state, self.noise = planned_visits, random_state, noise
 
     def _planned(self, squares: Squares, visits: NDArray[np.int64]) -> WeightedBound:
         return WeightedBound(visits, squares.weights)
@@ -275,11 +291,12 @@ class DPLSL(_Private, LSL):
         planned_visits: ArrayLike | None = None,
         planned_trajectories: int | None = None,
         random_state: Any = None,
+        noise: Noise | None = None,
     ) -> None:
         LSL.__init__(self, states, features, weights, ridge, discount, reward_bound, return_bound)
         self.epsilon, self.delta, self.calibration = epsilon, delta, calibration
         self.planned_visits, self.planned_trajectories = planned_visits, planned_trajectories
-        self.random_state = random_state
+        self.random_state, self.noise = random_state, noise
 
     def _planned(self, squares: Squares, visits: NDArray[np.int64]) -> RidgeBound:
         if self.planned_trajectories is None:

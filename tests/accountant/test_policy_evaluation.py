@@ -66,14 +66,6 @@ def test_psi_is_the_maximum_over_all_k(case):
     assert exact <= ridged.squared(beta) * (1 + 1e-13) <= exact * (1 + 1e-9)
 
 
-def test_psi_is_the_same_where_candidates_are_set_aside():
-    rng = np.random.default_rng(SEED)
-    visits, weights = rng.permutation(6000)[:3000], rng.random(3000)
-    for beta in (1e-4, 3e-3, 0.1):
-        found = WeightedBound(visits, weights).squared(beta)
-        assert found == pytest.approx(weighted_plainly(visits, weights, beta), rel=1e-6)
-
-
 def changed(rng, visits, most):
     """The signature of a neighbour: every entry moves by at most 1."""
     return np.clip(visits + rng.integers(-1, 2, len(visits)), 0, most)
