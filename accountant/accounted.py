@@ -143,10 +143,11 @@ CATALOGUE: Mapping[str, str] = {
     "smooth-student": "accountant.smooth_sensitivity.student",
     "smooth-log-normal": "accountant.smooth_sensitivity.log_normal",
     "shuffled-count": "accountant.rl.sdp_pe",
+    "shuffled-batch": "accountant.rl.sdp_pe_release",
     "central-counts": "accountant.rl.private_ucb",
     "local-counts": "accountant.rl.private_ucb_local",
-    "policy-evaluation": "accountant.rl.policy_evaluation",
     "batched-counts": "accountant.rl.private_ucb_batches",
+    "policy-evaluation": "accountant.rl.policy_evaluation",
     "selective-dpsgd": "accountant.rl.selective_dpsgd",
 }
 """Command-line name -> module whose ``ACCOUNTANT`` serves it."""

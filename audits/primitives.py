@@ -22,6 +22,7 @@ from accountant.adjacency import Adjacency
 from audits import primitive_pairs as pairs
 from audits import primitive_ratios as ratios
 from audits import private_counts as counts
+from audits import shuffled_batches as batches
 from audits.callables import Mechanism
 from audits.curves import PrivacyCurve
 from audits.evidence import Evidence
@@ -120,6 +121,7 @@ SETTINGS: Mapping[str, Setting] = {
     "smooth-student": _smooth(ratios.smooth_student),
     "smooth-log-normal": _smooth(ratios.smooth_log_normal),
     "shuffled-count": Setting(pairs.shuffled_bits, _shuffled),
+    "shuffled-batch": Setting(batches.batch_users, batches.batch_ratio),
     "central-counts": Setting(counts.central_users, counts.central_ratio, _AT_NODES, counts.has_ratio),
     "local-counts": Setting(counts.local_users, counts.local_ratio, _AT_NODES),
 }

@@ -49,10 +49,11 @@ PARAMETERS = {
     "smooth-student": {"noise": 10.0, "smoothing": 0.01},
     "smooth-log-normal": {"noise": 10.0, "smoothing": 0.01, "spread": 1.0},
     "shuffled-count": {"users": 1000, "threshold": 20, "encoding": "bits"},
+    "shuffled-batch": {"users": 1000, "threshold": 20.0, "states": 2, "actions": 2, "horizon": 2},
     "central-counts": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4},
     "local-counts": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4},
-    "policy-evaluation": {"dimension": 40},
     "batched-counts": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4, "sigma": 5.0},
+    "policy-evaluation": {"dimension": 40},
     "selective-dpsgd": {
         "sampling_rate": 0.1,
         "branch_probability": 0.5,

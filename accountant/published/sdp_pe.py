@@ -1,6 +1,7 @@
 """The formulas of "Near-Optimal Reinforcement Learning with Shuffle Differential Privacy" (SDP-PE).
 
-Variables: tau threshold, epsilon and beta the privacy of one counter (the paper's primed ones), n users.
+Variables: tau threshold, epsilon and beta the privacy of one counter (the paper's primed ones), n users;
+of a release H steps, X states, A actions, and epsilon and beta the privacy of all its counters.
 """
 
 from __future__ import annotations
@@ -23,4 +24,11 @@ def _entry(formula: str, name: str, text: str) -> PublishedFormula:
 PUBLISHED = (
     _entry("sdp.threshold", "tau", "96*log(2/beta)/epsilon**2"),
     _entry("sdp.counter_epsilon", "epsilon", "sqrt(96*log(2/beta)/tau)"),
+    PublishedFormula(
+        "sdp.release_epsilon",
+        "epsilon",
+        Formula("3*H*sqrt(96*log(2*H*X*A/beta)/tau)"),
+        {"tau": "(0, inf)", "beta": "(0, 1)"} | dict.fromkeys("HXA", "[1, inf)"),
+        Source(PAPER, VERSION, "Lemma 10 (proof, steps 1 and 2)", "sdp.lemma10.privacy"),
+    ),
 )

@@ -20,7 +20,7 @@ from accountant.bounds import Bound
 from accountant.enclosures import Number, exact
 from accountant.privacy_loss.crossing import LEAST_DELTA, crossing
 from accountant.shuffling.fair_counters import fair_counters
-from accountant.shuffling.rare_counters import rare_counters
+from accountant.shuffling.rare_counters import certain_mass, rare_counters
 
 if TYPE_CHECKING:
     from accountant.privacy_loss.notion import PrivacyLoss
@@ -79,13 +79,13 @@ class BatchLoss:
         target = exact(delta, "delta")
         if not 0 <= target < 1:
             raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
-        if target == 0:
+        if certain_mass(self.changes, self.trials, self.probability)[0] > target or target == 0:
             return Bound(math.inf, math.inf)
         if target < LEAST_DELTA:
             raise ValueError(f"delta ({delta!r}) must be 0 or at least {LEAST_DELTA}")
         ends = [lambda e, side=side: self._quick(Fraction(e))[side] for side in (0, 1)]
         low, high = crossing(ends[0], ends[1], target)
-        if not high - low <= _WIDE * high and (found := self._by_grid(lambda loss: loss.epsilon(target))):
+        if high > (1 + _WIDE) * low and (found := self._by_grid(lambda loss: loss.epsilon(target))):
             low, high = max(low, found.lower), min(high, found.upper)
         return Bound(low, high)
 

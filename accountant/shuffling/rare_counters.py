@@ -19,7 +19,7 @@ from accountant.binomial import log_masses
 from accountant.enclosures import arb_of, precision, round_down, round_up
 from accountant.shuffling.view import BinomialView
 
-__all__ = ["rare_counters"]
+__all__ = ["certain_mass", "rare_counters"]
 
 Floats = NDArray[np.float64]
 _BITS, _MOST = 192, 1 << 21
@@ -38,7 +38,7 @@ def rare_counters(changes: int, trials: int, p: Fraction, epsilon: Fraction) -> 
     >>> 0 < high - low < 1e-3 * high
     True
     """
-    certain = _certain(changes, trials, p)
+    certain = certain_mass(changes, trials, p)
     low = max(certain[0], BinomialView(trials, p).delta(epsilon).lower)
     laws = [law for law in (_law(trials, p), _law(trials, 1 - p)) if law is not None]
     if len(laws) < 2:
@@ -52,8 +52,12 @@ def rare_counters(changes: int, trials: int, p: Fraction, epsilon: Fraction) -> 
     return low, min(high * (1 + _CHARGE), 1.0)
 
 
-def _certain(changes: int, trials: int, p: Fraction) -> tuple[float, float]:
-    """1 - (1 - (1-p)^N)^changes (1 - p^N)^changes, from both sides."""
+def certain_mass(changes: int, trials: int, p: Fraction) -> tuple[float, float]:
+    """The chance that some counter reveals the user: 1 - (1 - (1-p)^N)^changes (1 - p^N)^changes, enclosed.
+
+    >>> certain_mass(1, 1, Fraction(1, 2))
+    (0.75, 0.75)
+    """
     with precision(_BITS):
         kept = [1 - (trials * arb_of(1 - q).log()).exp() for q in (p, 1 - p)]
         found = -(changes * (kept[0].log() + kept[1].log())).expm1()

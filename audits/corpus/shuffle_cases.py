@@ -17,24 +17,24 @@ from accountant.adjacency import Adjacency
 from accountant.bounds import Bound
 from accountant.notions import ApproxDP
 from accountant.privacy_loss.notion import PrivacyLoss
-from accountant.rl.private_ucb_parameters import LocalCountsParameters
 from accountant.rl.sdp_pe import ShuffledCountParameters, view
 from accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss
+from accountant.rl.sdp_pe_release import ShuffledBatchParameters
 from audits.corpus.case import Case
 from audits.evidence import Verdict
 from audits.pairs import Pair
 from audits.scores import Identity, LogLikelihoodRatio, Projection
-from mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
+from audits.shuffled_batches import batch_ratio, batch_users
+from mechanisms.rl.shuffle_privatizer_release import shuffled_batch
 from mechanisms.shuffled_count import shuffled_count
-from mechanisms.shuffling import BitEncoder
 
-__all__ = ["CASES", "raw_release"]
+__all__ = ["CASES"]
 
 Floats = NDArray[np.float64]
 PASS, FAIL = Verdict.CONSISTENT, Verdict.VIOLATION
 USERS, PRINTED, LEAST = 278566, 139283.0, 2829.674
 """Twice the paper's tau for epsilon' = 0.1, beta' = 1e-6; the smallest tau that keeps these."""
-SIZES = LocalCountsParameters(2, 2, 3, 1)
+SIZES: dict[str, Any] = {"states": 2, "actions": 2, "horizon": 3}
 SHAPE = ReleaseShape(3, 2, 2)
 """Two states, two actions, three steps, all three families."""
 
@@ -77,77 +77,37 @@ class _Known:
         return Bound(found.lower, found.upper, "mechanism", "the pair of the case")
 
 
-def _others(users: int) -> Trajectories:
-    """Users who stay in state 0 and earn nothing, but for the first, who is to be replaced."""
-    H = SIZES.horizon
-    return Trajectories(
-        np.zeros((users, H + 1), np.int64), np.zeros((users, H), np.int64), _rewards(users, first=1.0)
-    )
-
-
-def _rewards(users: int, first: float) -> Floats:
-    found = np.zeros((users, SIZES.horizon))
-    found[0] = first
-    return found
-
-
-def _replaced(data: Trajectories) -> Trajectories:
-    """The first user elsewhere at every step: other state, other action, as many rewards."""
-    states, actions = data.states.copy(), data.actions.copy()
-    states[0], actions[0] = 1 - states[0], 1 - actions[0]
-    return Trajectories(states, actions, data.costs)
-
-
-def raw_release(data: Trajectories, n: int, rng: np.random.Generator, *, threshold: float) -> Floats:
-    """All counters of one batch as the analyser sees them, ``(n, counters)``: bits as messages."""
-    true = data.counts(SIZES).sum(axis=0).astype(np.int64)
-    return BitEncoder(data.count, threshold).counts(np.broadcast_to(true, (n, true.size)), rng)
-
-
-def _log_ratio(pair: Pair, threshold: float, outputs: Floats) -> Floats:
-    """The log of p1/p0 for raw releases; counters that only one input can have stand as a thousand."""
-    from scipy.stats import binom
-
-    encoder = BitEncoder(pair.first.count, threshold)
-    trials, chance = encoder.users * encoder.noise_bits, float(encoder.parameters.noise_chance)
-    true = [data.counts(SIZES).sum(axis=0) for data in (pair.first, pair.second)]
-    moved = np.flatnonzero(true[0] != true[1])
-    logs = [
-        binom.logpmf(np.rint(outputs[:, moved] + encoder.mean - held[moved]), trials, chance) for held in true
-    ]
-    found: Floats = np.clip(logs[1] - logs[0], -1e3, 1e3).sum(axis=1)
-    return found
-
-
-def _alike_but_one(first: Trajectories, second: Trajectories) -> None:
-    if not differ_in_one_trajectory(first, second):
-        raise ValueError("more than one user's trajectory differs")
-
-
 def _batch(
     name: str, users: int, tau: float, changes: int, expected: Verdict, reason: str, **more: Any
 ) -> Case:
-    """A release with noise tau, claimed as if a replaced user moved ``changes`` counters each way."""
-    data = _others(users)
-    pair = Pair(data, _replaced(data), Adjacency.REPLACE, "one user elsewhere at every step", _alike_but_one)
+    """A release with noise tau, claimed as if a replaced user moved ``changes`` counters."""
+    parameters = ShuffledBatchParameters(users, tau, **SIZES)
+    pair = batch_users(parameters, Adjacency.REPLACE)
     delta = more.pop("delta", 1e-3)
+    ratio = partial(_ratio, parameters=parameters, first=pair.first, second=pair.second)
     return Case(
         name=f"shuffled batch, {name}",
-        mechanism=partial(raw_release, threshold=tau),
+        mechanism=partial(shuffled_batch, parameters),
         pair=pair,
-        claim=more.pop("claim", None) or _claim(users, tau, changes),
+        claim=more.pop("claim", None) or _claim(parameters, changes),
         delta=delta,
         expected=expected,
         truth=_Known(batch_loss(SHAPE, users, tau), delta),
         reason=reason,
-        scores=(LogLikelihoodRatio(partial(_log_ratio, pair, tau)),),
+        scores=(LogLikelihoodRatio(ratio),),
         **more,
     )
 
 
-def _claim(users: int, tau: float, changes: int) -> PrivacyLoss:
+def _ratio(outputs: Floats, *, parameters: ShuffledBatchParameters, first: Any, second: Any) -> Floats:
+    found: Floats = batch_ratio(outputs, parameters, first, second)
+    return found
+
+
+def _claim(parameters: ShuffledBatchParameters, changes: int) -> PrivacyLoss:
     """Rises and falls as they come, half of the changes each where both are meant."""
-    ((falls, _), (rises, _)) = batch_loss(SHAPE, users, tau).composed.alternatives[0]
+    loss = batch_loss(SHAPE, parameters.users, parameters.threshold)
+    ((falls, _), (rises, _)) = loss.composed.alternatives[0]
     return PrivacyLoss([[(falls, -(-changes // 2)), (rises, changes // 2)]])
 
 

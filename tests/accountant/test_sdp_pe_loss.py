@@ -114,3 +114,9 @@ def test_epsilon_and_delta_agree(changes, trials, p):
             loss.epsilon(bad)
     with pytest.raises(ValueError, match="epsilon"):
         loss.delta(-1)
+
+
+def test_no_epsilon_below_the_chance_of_a_counter_without_noise():
+    loss = BatchLoss(1, 4096, Fraction(15, 4096))
+    assert loss.epsilon("1e-8").lower == math.inf
+    assert loss.epsilon("1e-6").upper < 3

@@ -46,6 +46,7 @@ PARAMETERS = {
     "smooth-student": {"noise": 3.0, "smoothing": 0.1},
     "smooth-log-normal": {"noise": 3.0, "smoothing": 0.1, "spread": 0.5},
     "shuffled-count": {"users": 50, "threshold": 120.0, "encoding": "bits"},
+    "shuffled-batch": {"users": 50, "threshold": 120.0, "states": 2, "actions": 2, "horizon": 2},
     "central-counts": {"states": 2, "actions": 1, "horizon": 1, "episodes": 2, "scale": 6.0},
     "local-counts": {"states": 2, "actions": 1, "horizon": 1, "episodes": 2, "scale": 6.0},
 }
@@ -134,8 +135,8 @@ def test_a_name_without_an_audit_is_refused():
         audit_primitive("rlsvi", None, Adjacency.REPLACE, seed=0)
 
 
-ELSEWHERE = ("randomised-response", "central-counts", "local-counts")
-"""Any two answers are neighbours; users of counts: tests/audits/test_private_counts.py."""
+ELSEWHERE = ("randomised-response", "central-counts", "local-counts", "shuffled-batch")
+"""Any two answers are neighbours; counts: test_private_counts.py, a batch: test_shuffle_cases.py."""
 
 
 @pytest.mark.parametrize(("name", "relation"), [one for one in ALL if one[0] not in ELSEWHERE])

@@ -3,9 +3,16 @@
 import numpy as np
 import pytest
 
-from audits.corpus.shuffle_cases import CASES, SHAPE, SIZES, raw_release
+from accountant.adjacency import Adjacency
+from accountant.rl.sdp_pe_release import ShuffledBatchParameters
+from audits.corpus.shuffle_cases import CASES, SHAPE, SIZES
 from audits.evidence import Verdict
+from audits.pairs import InvalidPairError, Pair
 from audits.replaying import replay
+from audits.shuffled_batches import batch_users
+from audits.unaudited import NoAuditError
+from mechanisms.rl.shuffle_privatizer_release import shuffled_batch, true_counts
+from mechanisms.rl.trajectories import Trajectories
 
 FAST = [case for case in CASES if case.expected is Verdict.VIOLATION]
 
@@ -28,15 +35,42 @@ def test_the_truth_is_on_the_side_of_the_verdict(case):
 
 
 def test_a_replaced_user_changes_what_the_shape_says():
-    case = next(case for case in CASES if "all changes" in case.name)
-    one, other = (data.counts(SIZES).sum(axis=0) for data in (case.pair.first, case.pair.second))
+    chosen = ShuffledBatchParameters(400, 60.0, **SIZES)
+    pair = batch_users(chosen, Adjacency.REPLACE)
+    one, other = (true_counts(chosen, data) for data in (pair.first, pair.second))
     assert ((other - one) == 1).sum() == ((other - one) == -1).sum() == SHAPE.changes
     assert len(one) == SHAPE.counters
 
 
-def test_a_release_is_unbiased():
-    """500 releases of 42 counters: the mean within 6 standard errors."""
-    data = next(case for case in CASES if "all changes" in case.name).pair.first
-    drawn = raw_release(data, 500, np.random.default_rng(0), threshold=60.0)
-    off = drawn.mean(axis=0) - data.counts(SIZES).sum(axis=0)
-    assert (abs(off) < 6 * np.sqrt(30 / 500)).all()
+@pytest.mark.parametrize("release", ["fine", "crude"])
+@pytest.mark.parametrize("visits", ["released", "summed"])
+def test_every_release_has_its_shape_and_is_unbiased(release, visits):
+    """500 releases of all counters: each mean within 6 standard errors."""
+    chosen = ShuffledBatchParameters(400, 60.0, **SIZES, release=release, visits=visits)
+    pair = batch_users(chosen, Adjacency.REPLACE)
+    one, other = (true_counts(chosen, data) for data in (pair.first, pair.second))
+    assert ((other - one) == 1).sum() == ((other - one) == -1).sum() == chosen.shape.changes
+    drawn = shuffled_batch(chosen, pair.first, 500, np.random.default_rng(0))
+    assert drawn.shape == (500, chosen.shape.counters)
+    assert (abs(drawn.mean(axis=0) - one) < 6 * np.sqrt(30 / 500)).all()
+
+
+def test_refusals_of_a_batch():
+    chosen = ShuffledBatchParameters(9, 4.0, states=2, actions=1, horizon=1)
+    fewer = Trajectories(np.zeros((3, 2), int), np.zeros((3, 1), int), np.ones((3, 1)))
+    with pytest.raises(ValueError, match="must have 9 users"):
+        true_counts(chosen, fewer)
+    halves = Trajectories(np.zeros((9, 2), int), np.zeros((9, 1), int), np.full((9, 1), 0.5))
+    with pytest.raises(ValueError, match="rewards must be 0 or 1"):
+        true_counts(chosen, halves)
+    for few in ({"users": 9, "states": 1}, {"users": 10**8, "states": 2}):
+        with pytest.raises(NoAuditError, match=r"states \(1\)|users \(100000000\)"):
+            batch_users(
+                ShuffledBatchParameters(threshold=4.0, actions=1, horizon=1, **few), Adjacency.REPLACE
+            )
+    pair = batch_users(chosen, Adjacency.REPLACE)
+    two = pair.second.states.copy()
+    two[1] = 1
+    further = Trajectories(two, pair.second.actions, pair.second.costs)
+    with pytest.raises(InvalidPairError, match="more than one user"):
+        Pair(pair.first, further, Adjacency.REPLACE, "two users", pair.validator)
