@@ -1,0 +1,66 @@
+"""Privacy tests in pytest: the marker ``privacy``, the fixture ``privacy``, one error budget for the session.
+
+    @pytest.mark.privacy(epsilon=1.0, adjacency="add-remove")
+    def test_counter(privacy):
+        privacy.audit(counter, 41, 42)
+
+A session raises a false alarm with probability at most ``privacy_alpha`` (ini option, 0.001), whatever is
+audited in it: each test that uses the fixture gets an equal share, the k-th audit of a test 2^-k of it, and
+an audit errs with probability at most its own alpha (docs/notes/audit_betting.md). Seeds derive from
+``privacy_seed`` and the test's name, so that code which does not change comes out as before.
+
+Nothing of this project is imported until a test asks for the fixture.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from dpproof.privacy_tests import Privacy
+
+__all__ = ["privacy", "pytest_addoption", "pytest_collection_modifyitems", "pytest_configure"]
+
+MARKER = (
+    "privacy(epsilon=..., delta=0, rho=..., mu=..., adjacency=..., budget=..., strict=False): the promise "
+    "that the fixture `privacy` holds implementations to"
+)
+USERS = pytest.StashKey[int]()
+"""The number of tests of the session that use the fixture."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the ini options."""
+    parser.addini("privacy_alpha", "probability of any false alarm in a session", default="0.001")
+    parser.addini("privacy_seed", "everything random of privacy tests derives from it", default="0")
+    parser.addini("privacy_witnesses", "folder for witnesses of violations", default="")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker."""
+    config.addinivalue_line("markers", MARKER)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Count the tests that share the budget, before any is deselected: fewer would only spend less."""
+    config.stash[USERS] = sum("privacy" in getattr(item, "fixturenames", ()) for item in items)
+
+
+@pytest.fixture
+def privacy(request: pytest.FixtureRequest) -> Privacy:
+    """What a privacy test calls: `audit` and `certify`, against the promise of the marker."""
+    from dpproof.privacy_tests import privacy_of
+
+    return privacy_of(request, request.config.stash[USERS])
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say how many audits there were, if any."""
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, ())]
+    found = [value for report in reports for key, value in report.user_properties if key == "privacy"]
+    if found:
+        violations = sum(value.startswith("violation") for value in found)
+        terminalreporter.write_line(f"privacy: {len(found)} checks, {violations} violations")

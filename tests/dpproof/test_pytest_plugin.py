@@ -1,0 +1,143 @@
+"""The pytest plugin, run by pytest itself: what passes, what fails and what it says, what is refused."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+# Before pytester remembers what is loaded, to unload the rest: numpy cannot be loaded twice.
+for name in ("dpproof.privacy_tests", "dpproof.report.claims"):
+    importlib.import_module(name)
+
+pytest_plugins = ["pytester"]
+
+MODULE = """
+import pytest
+
+def good(value, n, rng):
+    return value + rng.laplace(0, 1.0, n)
+
+def bad(value, n, rng):
+    return value + rng.laplace(0, 0.4, n)
+"""
+
+
+@pytest.fixture
+def session(pytester):
+    """Run pytest on a module that holds the two mechanisms and these tests."""
+
+    def _session(tests, *arguments, ini="", apart=False):
+        pytester.makeini(f"[pytest]\nfilterwarnings = error\n{ini}")
+        pytester.makepyfile(test_it=MODULE + tests)
+        run = pytester.runpytest_subprocess if apart else pytester.runpytest_inprocess
+        return run("-p", "dpproof.pytest_plugin", "-p", "no:cacheprovider", *arguments)
+
+    return _session
+
+
+ONE = """
+@pytest.mark.privacy(epsilon=1.0, adjacency="add-remove")
+def test_{name}(privacy):
+    privacy.audit({name}, 41.0, 42.0)
+"""
+
+
+def test_a_sound_mechanism_passes_and_a_broken_one_fails_with_its_witness(session, pytester):
+    result = session(
+        ONE.format(name="good") + ONE.format(name="bad"),
+        "--junitxml=junit.xml",
+        ini="privacy_witnesses = found",
+    )
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "privacy: violation",
+            "  promised   epsilon = 1.0 (add-remove)",
+            "  found      epsilon at least *, confidence 0.999*",
+            "  pair       41.0 and 42.0, taken on trust to be neighbours",
+            "  witness    *found*.json",
+            "privacy: 2 checks, 1 violations",
+        ]
+    )
+    (witness,) = (pytester.path / "found").glob("*.json")
+    found = json.loads(witness.read_text(encoding="utf-8"))
+    assert (found["verdict"], found["claim"]) == ("violation", "test_it.py::test_bad")
+    assert found["alpha"] == 0.001 / 2 / 2  # two tests, the first audit of each
+    properties = ElementTree.parse(pytester.path / "junit.xml").iter("property")
+    assert [entry.get("name") for entry in properties] == ["privacy", "privacy"]
+
+
+def test_equal_sessions_come_out_equal(session):
+    def figures():
+        text = session(ONE.format(name="bad")).stdout.str()
+        return re.findall(r"epsilon at least .*|counts .*", text)
+
+    assert figures() == figures() != []
+
+
+def test_the_shares_of_a_session_add_up_to_less_than_its_alpha(session, pytester):
+    tests = """
+@pytest.mark.parametrize("k", range(3))
+@pytest.mark.privacy(epsilon=1.0, adjacency="add-remove", budget=100)
+def test_it(privacy, k, record_testsuite_property):
+    for _ in range(4):
+        with open("alphas", "a") as file:
+            file.write(f"{privacy.audit(good, 0.0, 1.0).alpha}\\n")
+"""
+    session(tests, ini="privacy_alpha = 0.03").assert_outcomes(passed=3)
+    alphas = [float(line) for line in (pytester.path / "alphas").read_text(encoding="utf-8").split()]
+    assert alphas == [0.01 / 2, 0.01 / 4, 0.01 / 8, 0.01 / 16] * 3
+    assert sum(alphas) < 0.03
+
+
+CERTIFY = """
+@pytest.mark.privacy(mu={mu}, adjacency="by-sensitivity")
+def test_it(privacy):
+    privacy.certify("gaussian", sigma=1.0, compositions=4)
+"""
+
+
+def test_a_promise_is_certified_or_not(session):
+    session(CERTIFY.format(mu=2.0)).assert_outcomes(passed=1)
+    result = session(CERTIFY.format(mu=1.9))
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["promise not certified: gaussian", "  promised   mu = 1.9 (by-sensitivity)"])
+
+
+def test_strict_wants_an_audit_that_could_have_seen_something(session):
+    few = '@pytest.mark.privacy(epsilon=1.0, adjacency="replace", budget=20{})\n'
+    test = "def test_it(privacy):\n    privacy.audit(good, 0.0, 1.0)\n"
+    session(few.format("") + test).assert_outcomes(passed=1)
+    session(few.format(", strict=True") + test).assert_outcomes(failed=1)
+
+
+SLIPS = [
+    ("", "", "the fixture `privacy` needs the marker `privacy(...)`"),
+    ("@pytest.mark.privacy(1.0)", "", "value (1.0) must be given by name"),
+    ("@pytest.mark.privacy(epsilon=1.0)", "", "adjacency is missing; there is no default"),
+    ("@pytest.mark.privacy(adjacency='replace')", "", "promise (nothing) must be epsilon with delta"),
+    ("@pytest.mark.privacy(epsilon=1.0, adjacency='users')", "", "adjacency ('users') must be one of"),
+    ("@pytest.mark.privacy(epsilon=1.0, adjacency='replace', frobs=1)", "", "key ('frobs') must be one of"),
+    (
+        "@pytest.mark.privacy(epsilon=1.0, adjacency='replace')",
+        "privacy_alpha = 2",
+        "privacy_alpha ('2') must",
+    ),
+    ("@pytest.mark.privacy(epsilon=1.0, adjacency='replace')", "privacy_seed = x", "privacy_seed ('x') must"),
+]
+
+
+@pytest.mark.parametrize(("marker", "ini", "says"), SLIPS)
+def test_a_slip_is_an_error_that_says_so(session, marker, ini, says):
+    result = session(f"{marker}\ndef test_it(privacy):\n    pass\n", ini=ini)
+    result.assert_outcomes(errors=1)
+    assert says in result.stdout.str()
+
+
+def test_without_the_fixture_nothing_is_imported(session):
+    test = "def test_it():\n    import sys\n    assert not {'numpy', 'accountant'} & set(sys.modules)\n"
+    session(test, apart=True).assert_outcomes(passed=1)
