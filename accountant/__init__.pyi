@@ -86,8 +86,15 @@ from .rl.private_ucb_levels import CountLevels, central_levels, local_levels, pr
 from .rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
 from .rl.rlsvi import RLSVIParameters
 from .rl.sdp_pe import ShuffledCountParameters
+from .rl.sdp_pe_batches import ReleaseShape, batch_loss
+from .rl.sdp_pe_levels import precision_level
+from .rl.sdp_pe_loss import BatchLoss
+from .rl.sdp_pe_release import ShuffledBatchParameters
+from .rl.sdp_pe_thresholds import batch_threshold
 from .shuffling.clones import CloneView, general_randomiser
 from .shuffling.closed_form import closed_form_epsilon
+from .shuffling.compared import amplification_bounds
+from .shuffling.peak_heights import meets_from
 from .shuffling.response import ShuffledResponse
 from .shuffling.view import BinomialView
 from .smooth_sensitivity.choice import best_smoothing, smooth_bound
@@ -115,10 +122,11 @@ __all__ = [
     "Atoms",
     "Attained",
     "Banded",
+    "BatchLoss",
+    "BatchedCountsParameters",
     "BestOf",
     "BinomialGaussianMixture",
     "BinomialView",
-    "BatchedCountsParameters",
     "Bound",
     "BoundedRange",
     "BudgetExceededError",
@@ -154,12 +162,14 @@ __all__ = [
     "PureDP",
     "RLSVIParameters",
     "RandomisedResponse",
+    "ReleaseShape",
     "RenyiDP",
     "RenyiFilter",
     "ReplacedGaussian",
     "RewardsFilter",
     "RidgeBound",
     "ShiftedBinomial",
+    "ShuffledBatchParameters",
     "ShuffledBinary",
     "ShuffledCountParameters",
     "ShuffledResponse",
@@ -183,9 +193,12 @@ __all__ = [
     "advanced_corollary_holds",
     "advanced_part_epsilon",
     "advantage",
+    "amplification_bounds",
     "approx_to_gaussian",
     "attack_success",
     "banded_square_root",
+    "batch_loss",
+    "batch_threshold",
     "best_smoothing",
     "best_spread",
     "billboard",
@@ -219,10 +232,12 @@ __all__ = [
     "log_normal_rho",
     "maximum_error_bound",
     "maximum_error_probability",
+    "meets_from",
     "optimised_bands",
     "permute_and_flip",
     "poisson_replaced",
     "power",
+    "precision_level",
     "printed_levels",
     "published",
     "published_error",

@@ -16,6 +16,7 @@ from .rl.optimistic import PrivateUCBPO, PrivateUCBVI
 from .rl.optimistic_batches import BatchedCounts
 from .rl.optimistic_constants import Constants, Projection
 from .rl.optimistic_exact import ExactCounts
+from .rl.policy_elimination import SDPPE
 from .rl.policy_evaluation_chain import chain_episodes, chain_visits
 from .rl.policy_evaluation_data import FirstVisits, first_visits
 from .rl.policy_evaluation_estimator import DPLSL, DPLSW, LSL, LSW
@@ -25,9 +26,13 @@ from .rl.private_counts import Counts, PrivateCounts, SimulatedNoise, local_repo
 from .rl.privatizers import CountNoise, Levels, Privatizer
 from .rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 from .rl.rlsvi import RLSVI
+from .rl.shuffle_privatizer import BatchCounts, BatchPrivatizer, ReleasedCounts
+from .rl.shuffle_privatizer_kinds import LaplaceCounts, NoPrivacy
+from .rl.shuffle_privatizer_noise import ShufflePrivatizer
 from .rl.trajectories import Trajectories, differ_in_one_trajectory
 from .rl.users import Users, differ_only_in_rewards_of_one_user
 from .rl.worst_trajectories import central_log_ratio, local_log_ratio, worst_pair
+from .shuffling import BitEncoder, SumEncoder
 
 __all__ = [
     "DPLSL",
@@ -36,7 +41,11 @@ __all__ = [
     "LSL",
     "LSW",
     "RLSVI",
+    "SDPPE",
+    "BatchCounts",
+    "BatchPrivatizer",
     "BatchedCounts",
+    "BitEncoder",
     "CentralPrivatizer",
     "Constants",
     "CountNoise",
@@ -46,9 +55,11 @@ __all__ = [
     "FirstVisits",
     "HasGuarantee",
     "HonakerPaths",
+    "LaplaceCounts",
     "LearningRun",
     "Levels",
     "LocalPrivatizer",
+    "NoPrivacy",
     "NoisePaths",
     "NoiseRule",
     "PrivateCounts",
@@ -56,10 +67,13 @@ __all__ = [
     "PrivateUCBVI",
     "Privatizer",
     "Projection",
+    "ReleasedCounts",
     "Samples",
     "SecureNoise",
+    "ShufflePrivatizer",
     "SimulatedNoise",
     "StreamingTree",
+    "SumEncoder",
     "TabularMDP",
     "Trajectories",
     "TreePaths",
