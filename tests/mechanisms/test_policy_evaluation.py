@@ -13,6 +13,7 @@ from sklearn.utils import estimator_checks
 from accountant.adjacency import Adjacency
 from accountant.episodes import Episodes
 from mechanisms.environments.chain import chain_values
+from mechanisms.rl import _policy_evaluation_kernels
 from mechanisms.rl.policy_evaluation import RidgeSquares, WeightedSquares
 from mechanisms.rl.policy_evaluation_chain import chain_episodes, chain_visits
 from mechanisms.rl.policy_evaluation_data import FirstVisits, first_visits
@@ -59,15 +60,17 @@ def test_statistics_are_those_of_a_plain_transcription(case):
     assert found.means[STATES] == 0
 
 
-def test_threads_do_not_change_the_result():
+def test_threads_do_not_change_the_result(monkeypatch):
     batch = ragged(np.random.default_rng(SEED), count=500)
+    few = first_visits(batch, STATES, GAMMA)
+    monkeypatch.setattr(_policy_evaluation_kernels, "FEW", 0)
     threads = numba.get_num_threads()
     try:
         numba.set_num_threads(1)
         one = first_visits(batch, STATES, GAMMA)
     finally:
         numba.set_num_threads(threads)
-    assert one.sums.tobytes() == first_visits(batch, STATES, GAMMA).sums.tobytes()
+    assert one.sums.tobytes() == first_visits(batch, STATES, GAMMA).sums.tobytes() == few.sums.tobytes()
 
 
 def test_batches_add_up():
