@@ -1,0 +1,104 @@
+"""What other tools read: SARIF against its schema, JUnit and Markdown against what could break them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpproof.formats import FORMATS, Finding, Level, write_findings
+from dpproof.formats.findings import RULES
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = ROOT / "build" / "npm" / "@microsoft" / "jest-sarif" / "lib" / "schemas" / "sarif-2.1.0-rtm.5.json"
+EVIL = "<script>alert(1)</script> | `x` ]]> & \x00\x1b[31m\nsecond line"
+FINDINGS = [
+    Finding("ward", "kept", "promised: epsilon = 3.0", "claims.toml", 1),
+    Finding(EVIL, "broken", EVIL, "a folder/claims.toml", 9),
+    Finding("claim 3", "refused", "epsilon (-1) must be at least 0", "claims.toml", None),
+    Finding("rlsvi", "not as recorded", "rlsvi.eq2: expected PROVED, found REFUTED"),
+    *(Finding(f"one {rule}", rule, "so it is", "/at/the/root.toml", 3) for rule in RULES),
+]
+NAMES = st.text(max_size=20)
+ANY = st.lists(
+    st.builds(
+        Finding,
+        NAMES,
+        st.sampled_from(list(RULES)),
+        NAMES,
+        st.one_of(st.none(), st.text("ab/ %#?é", min_size=1)),
+        st.one_of(st.none(), st.integers(1, 9)),
+    ),
+    max_size=3,
+)
+
+
+def text_of(name, findings):
+    return FORMATS[name][1](findings)
+
+
+@pytest.fixture(scope="module")
+def sarif_schema():
+    if not SCHEMA.is_file():
+        pytest.skip("the schema of SARIF is not here: sh tools/peers_of_npm.sh build/npm")
+    return jsonschema.Draft7Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+
+
+def test_sarif_keeps_to_its_schema(sarif_schema):
+    document = json.loads(text_of("sarif", FINDINGS))
+    assert list(sarif_schema.iter_errors(document)) == []
+    document["runs"][0]["results"][0]["frobs"] = 1
+    assert not sarif_schema.is_valid(document)
+
+
+@given(ANY)
+def test_sarif_keeps_to_its_schema_whatever_the_names(sarif_schema, findings):
+    assert list(sarif_schema.iter_errors(json.loads(text_of("sarif", findings)))) == []
+
+
+def test_sarif_says_where_and_how_bad():
+    (run,) = json.loads(text_of("sarif", FINDINGS))["runs"]
+    kept, broken, refused, paper, *_ = run["results"]
+    assert (kept["kind"], kept["level"]) == ("pass", "none")
+    assert (broken["kind"], broken["level"], broken["ruleId"]) == ("fail", "error", "broken")
+    (place,) = broken["locations"]
+    assert place["physicalLocation"] == {
+        "artifactLocation": {"uri": "a%20folder/claims.toml"},
+        "region": {"startLine": 9},
+    }
+    assert "region" not in refused["locations"][0]["physicalLocation"]
+    assert "locations" not in paper
+    for result in run["results"]:
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+
+
+@given(ANY)
+def test_junit_is_xml_with_a_case_for_each_finding(findings):
+    suites = ElementTree.fromstring(text_of("junit", findings))
+    cases = list(suites.iter("testcase"))
+    assert len(cases) == len(findings) == int(suites.get("tests"))
+    for case, finding in zip(cases, findings, strict=True):
+        (child,) = case
+        assert child.tag == {Level.PASS: "system-out"}.get(finding.level, finding.level.value)
+    assert int(suites.get("failures")) == len(list(suites.iter("failure")))
+    assert int(suites.get("errors")) == len(list(suites.iter("error")))
+
+
+def test_markdown_shows_what_fails_first_and_escapes_the_rest():
+    head, _, _, _, first, *_ = text_of("markdown", FINDINGS).splitlines()
+    assert head == f"**dpproof**: 2 of {len(FINDINGS)} pass"
+    assert first.startswith("| \N{BALLOT X} | \\<script\\>alert\\(1\\)\\</script\\> \\|")
+    assert text_of("markdown", FINDINGS).count("\n| ") == len(FINDINGS) + 1
+
+
+def test_files_are_written_whole(tmp_path):
+    files = {name: tmp_path / f"found{FORMATS[name][0][0]}" for name in FORMATS}
+    write_findings(FINDINGS, {**files, "sarif": None})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["found.md", "found.xml"]
+    for name in ("junit", "markdown"):
+        assert files[name].read_text(encoding="utf-8") == text_of(name, FINDINGS)
