@@ -26,10 +26,12 @@ class Level(enum.Enum):
 
 
 RULES = {
-    "kept": (Level.PASS, "The promise is kept."),
+    "kept": (Level.PASS, "A proved guarantee implies the promise."),
+    "consistent": (Level.PASS, "An audit that would have seen twice the promise found nothing against it."),
+    "inconclusive": (Level.PASS, "An audit found nothing; it might not have seen twice the promise."),
     "broken": (Level.FAILURE, "A promise must hold: no pair of neighbours and no audit may refute it."),
-    "inconclusive": (Level.FAILURE, "Under --strict an audit must be able to see twice the promise."),
-    "not certified": (Level.ERROR, "A promise must follow from a proved guarantee."),
+    "too weak": (Level.FAILURE, "Under --strict an audit must be able to see twice the promise."),
+    "not certified": (Level.ERROR, "A promise about a mechanism of this project must follow from its proved guarantee."),
     "refused": (Level.ERROR, "A claim must be one that can be checked."),
     "not as recorded": (Level.FAILURE, "The recorded verdicts must come out again."),
 }
@@ -79,7 +81,7 @@ def findings_of_claims(
 
 def _rule(ledger: ClaimLedger, strict: bool) -> str:
     vague = ledger.audit is not None and ledger.audit["verdict"] == "inconclusive"
-    return "inconclusive" if strict and vague and ledger.verdict != "broken" else ledger.verdict
+    return "too weak" if strict and vague and ledger.verdict in ("kept", "inconclusive") else ledger.verdict
 
 
 def _message(ledger: ClaimLedger) -> str:

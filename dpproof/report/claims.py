@@ -27,8 +27,8 @@ class ClaimLedger:
 
     claim: Claim
     verdict: str
-    """kept: the guarantee proves it; broken: a pair or an audit refutes it; refused: what it names fails;
-    or not certified."""
+    """kept: the guarantee proves it; broken: a pair or an audit refutes it; consistent or inconclusive: only
+    an audit speaks for it; refused: what it names fails; or not certified."""
     account: Answer | None
     audit: Answer | None
     remarks: Sequence[str] = field(default=())
@@ -90,16 +90,18 @@ def check_claim(
     stage(f"{claim.name}: auditing")
     audit, failed, said = _audited(claim, until, options) if audited else (None, False, [])
     remarks += said
-    violated = audit is not None and audit["verdict"] == "violation"
     if refuted and account is not None:
         remarks.append(f"a pair of neighbours exceeds it: {account['mechanism']['attained_by']}")
-    return ClaimLedger(claim, _verdict(refuted or violated, failed, proved), account, audit, remarks)
-
-
-def _verdict(broken: bool, failed: bool, proved: bool) -> str:
-    if broken:
-        return "broken"
-    return "refused" if failed else "kept" if proved else "not certified"
+    heard = None if audit is None else str(audit["verdict"])
+    if refuted or heard == "violation":
+        verdict = "broken"
+    elif failed:
+        verdict = "refused"
+    elif proved:
+        verdict = "kept"
+    else:  # what we have an account of can be certified; of somebody's code only an audit can speak
+        verdict = heard if account is None and heard is not None else "not certified"
+    return ClaimLedger(claim, verdict, account, audit, remarks)
 
 
 def _accounted(claim: Claim) -> tuple[Answer | None, bool, bool]:

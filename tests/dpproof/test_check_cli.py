@@ -64,7 +64,7 @@ def test_a_claim_file_gets_its_verdicts_and_its_report(run, claims_of_all_kinds,
     assert broken["verdict"] == "broken"
     assert broken["account"]["mechanism"]["lower"] > 2
     assert broken["account"]["mechanism"]["attained_by"] in broken["remarks"][0]
-    assert (good["verdict"], good["audit"]["verdict"]) == ("not certified", "consistent")
+    assert (good["verdict"], good["audit"]["verdict"]) == ("consistent", "consistent")
     assert (bad["verdict"], bad["audit"]["verdict"]) == ("broken", "violation")
     assert good["account"] is None
     assert answer["report"] == (folder / "index.html").as_posix()
@@ -196,21 +196,26 @@ def test_nothing_is_written_when_the_work_fails(run, claim_file, tmp_path, monke
 
 def test_the_papers_come_out_as_recorded(run, tmp_path):
     ran = run("check", "papers", "--json", "--html", tmp_path)
-    paper, *others = ran.json["papers"]
+    paper, counts, *_ = found = ran.json["papers"]
     assert (ran.code, ran.err) == (0, "")
     assert [found["departures"] for found in ran.json["papers"]] == [[] for _ in PAPERS]
-    assert {found["paper"]: (found["account"] is None, found["audits"]) for found in others} == {
-        other.name: (other.deployment is None, []) for other in PAPERS[1:]
+    assert {one["paper"]: one["account"] is None for one in found} == {
+        one.name: one.deployment is None for one in PAPERS
     }
+    assert all(audit["verdict"] == audit["expected"] for one in found for audit in one["audits"])
+    assert len(counts["audits"]) == len(ledger.auditing.corpus_cases("private-ucb")) > 10
+    assert counts["account"]["epsilon"]["upper"] == pytest.approx(2.953505)
+    assert counts["experiment"]["figures"] == [f"private_ucb/{x}.svg" for x in ("printed", "honest", "best")]
     assert f"{paper['account']['epsilon']['upper']:.6f}" == "1.633810"
     assert [found["verdict"] for found in paper["audits"]] == [case.expected.value for case in CASES]
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert page.count('src="data:image/svg+xml;base64,') == 3 + 2 + 2
     assert all(f'id="{entry["id"]}"' in page for found in ran.json["papers"] for entry in found["statements"])
 
 
 @pytest.mark.usefixtures("another_record")
 def test_papers_that_depart_from_the_record_are_an_error(run, monkeypatch):
-    monkeypatch.setattr(ledger.auditing, "corpus_cases", lambda: ())
+    monkeypatch.setattr(ledger.auditing, "corpus_cases", lambda _paper: ())
     ran = run("check", "papers", "--json")
     assert ran.code == 1
     assert ran.json["papers"][0]["departures"] == ["rlsvi.eq2: recorded REFUTED, found PROVED"]
@@ -224,7 +229,7 @@ def test_a_case_of_the_corpus_that_is_missed_is_an_error(run, monkeypatch):
         def audit(self, **options):
             return CASES[0].audit(**options, budget=10)
 
-    monkeypatch.setattr(ledger.auditing, "corpus_cases", lambda: (Wrong(),))
+    monkeypatch.setattr(ledger.auditing, "corpus_cases", lambda paper: (Wrong(),) * (paper == "rlsvi"))
     ran = run("check", "papers", "--json")
     assert ran.code == 1
     assert ran.json["papers"][0]["departures"] == ["sound: expected violation, found inconclusive"]
