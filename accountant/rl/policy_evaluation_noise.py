@@ -12,20 +12,21 @@ from fractions import Fraction
 from functools import lru_cache
 
 import flint
+import numpy as np
 
 from accountant.calibration import UnreachableTargetError, calibrate_noise
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.gaussian import gaussian_mu
 from accountant.published import published
-from accountant.rl.policy_evaluation_bounds import SmoothBound
+from accountant.rl.policy_evaluation_bounds import SmoothBound, WeightedBound
 from accountant.smooth_sensitivity.gaussian import SmoothGaussian, SmoothGaussianParameters
 from accountant.targets import Target
 
-__all__ = ["ROOM", "Noise", "guarantee_of", "jointly", "least", "printed", "with_room"]
+__all__ = ["ROOM", "Noise", "data_needed", "guarantee_of", "jointly", "least", "printed", "with_room"]
 
 ROOM = 1.1
 """Where no data may be looked at: the noise over that of constant scale, spent on the most smoothing."""
-_STEPS, _LEAST_BETA = 40, 1e-9
+_STEPS, _LEAST_BETA, _MOST_DATA = 40, 1e-9, 2.0**30
 
 
 @dataclass(frozen=True)
@@ -181,3 +182,33 @@ def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) 
     if math.isinf(at(best)):
         raise UnreachableTargetError(f"{target} is met by no smoothing that was tried")
     return noise(best)
+
+
+def data_needed(noise: Noise, bound: WeightedBound, deviation: float) -> float:
+    """How many times the data ``noise`` needs, for at most that ``deviation``; to 0.1%, rounded up.
+
+    The visits of every state are multiplied alike; infinite where 2^30 times the data are not enough, as
+    with a state that nobody visits.
+
+    >>> from accountant.rl.policy_evaluation_bounds import WeightedBound
+    >>> visits, theirs = WeightedBound([5000] * 40, [1 / 40] * 40), printed("0.1", "0.1", 40)
+    >>> data_needed(theirs, visits, with_room("0.1", "0.1", 40).deviation(visits))
+    39.0...
+    """
+
+    def meets(factor: float) -> bool:
+        more = np.rint(bound.visits * factor).astype(np.int64)
+        return noise.deviation(WeightedBound(more, bound.weights)) <= deviation
+
+    most = min(_MOST_DATA, 2.0**52 / max(int(bound.visits.max()), 1))
+    low, high = 1.0, 2.0
+    if meets(low):
+        return low
+    while not meets(high):
+        low, high = high, 2 * high
+        if high > most:
+            return math.inf
+    while high > 1.001 * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if meets(middle) else (middle, high)
+    return high

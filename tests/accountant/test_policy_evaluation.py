@@ -1,6 +1,7 @@
 """Policy evaluation's noise: exact where printed is loose, psi against all k, bad files refused by name."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,15 @@ from accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from accountant.calibration import UnreachableTargetError
 from accountant.rl.policy_evaluation import ACCOUNTANT, PolicyEvaluationParameters, guarantee
 from accountant.rl.policy_evaluation_bounds import RidgeBound, WeightedBound
-from accountant.rl.policy_evaluation_noise import Noise, guarantee_of, jointly, least, printed, with_room
+from accountant.rl.policy_evaluation_noise import (
+    Noise,
+    data_needed,
+    guarantee_of,
+    jointly,
+    least,
+    printed,
+    with_room,
+)
 from accountant.rl.policy_evaluation_visits import read_visits
 
 TARGETS = [(1, "1e-6", 1), (1, "1e-6", 40), ("0.1", "0.1", 40), (5, "1e-6", 1000)]
@@ -157,6 +166,27 @@ def test_calibration_on_a_file_says_what_is_printed(visits_file, more):
     assert found["noise"]["ratio"] > 20
     assert found["deviation"]["ratio"] > 20
     assert found["deviation"]["exact"] == meets.constants.deviation(meets.bound())
+    assert ("data_needed" in found) == (asked.algorithm == "lsw")
+
+
+def test_the_data_needed_are_enough_and_hardly_more(visits_file):
+    asked = PolicyEvaluationParameters(40, visits=str(visits_file))
+    meets, _ = ACCOUNTANT.least_noise(asked, Adjacency.REPLACE, "0.1", "0.1")
+    found = ACCOUNTANT.compare(meets, "0.1", "0.1")
+    more = found["data_needed"]["ratio"]
+    plenty, short = (
+        replace(meets.bound(), visits=np.rint(x * meets.bound().visits).astype(int))
+        for x in (more, 0.99 * more)
+    )
+    theirs = printed("0.1", "0.1", asked.dimension)
+    assert theirs.deviation(plenty) <= found["deviation"]["exact"] < theirs.deviation(short)
+    assert more > 1
+
+
+def test_no_amount_of_data_is_enough_where_nobody_goes():
+    visits = WeightedBound([5000, 0], [0.5, 0.5])
+    assert data_needed(printed(1, "1e-6", 2), visits, with_room(1, "1e-6", 2).deviation(visits)) == math.inf
+    assert data_needed(with_room(1, "1e-6", 2), visits, 1e9) == 1
 
 
 def test_columns_of_a_visits_file(tmp_path):

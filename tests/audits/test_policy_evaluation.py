@@ -1,0 +1,64 @@
+"""The audit of policy evaluation by name. Alpha 0.01 an audit, 20,000 samples at most, fixed seeds."""
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from accountant.adjacency import Adjacency
+from accountant.notions import ApproxDP
+from accountant.rl.policy_evaluation import PolicyEvaluationParameters
+from accountant.rl.policy_evaluation_noise import printed, with_room
+from audits.evidence import Verdict
+from audits.policy_evaluation import audit_policy_evaluation, estimator, evaluation_pairs, pair_epsilon
+from audits.replaying import replay
+from audits.unaudited import NoAuditError
+from dpproof.auditing import audit_mechanism
+
+ALLOWED = (Adjacency.REPLACE, Adjacency.REWARDS_ONLY)
+FEW = {"seed": 1, "budget": 20_000}
+
+
+def chosen(noise, dimension=4, **more):
+    return PolicyEvaluationParameters(dimension, noise=noise.alpha, beta=noise.beta, **more)
+
+
+@pytest.mark.parametrize("adjacency", [Adjacency.REPLACE, Adjacency.REWARDS_ONLY])
+@pytest.mark.parametrize("calibrate", [with_room, printed])
+def test_both_calibrations_are_consistent_and_a_violation_would_have_been_seen(calibrate, adjacency):
+    found = audit_policy_evaluation(chosen(calibrate(2, "1e-3", 4)), adjacency, delta=1e-3, **FEW)
+    assert found.verdict is Verdict.CONSISTENT
+    assert found.claimed_epsilon < found.would_have_seen < 2 * found.claimed_epsilon
+
+
+@pytest.mark.parametrize(("algorithm", "epsilon"), [("lsw", 1), ("lsl", 20)])
+def test_a_promise_that_the_pair_breaks_is_refuted_and_one_that_holds_is_not(algorithm, epsilon):
+    """The stability bound of DP-LSL is loose: only little noise shows there."""
+    parameters = chosen(with_room(epsilon, "1e-3", 4), algorithm=algorithm)
+    model = estimator(parameters)
+    pairs = list(evaluation_pairs(4, Adjacency.REPLACE))[:24]
+    true = max(pair_epsilon(model, pair, Fraction(1, 1000)).upper for pair in pairs)
+    few = {"delta": 1e-3, "replay": {}, **FEW}
+    broken, kept = (
+        audit_policy_evaluation(parameters, Adjacency.REPLACE, curve=ApproxDP(share * true, 1e-3), **few)
+        for share in (0.4, 1.5)
+    )
+    assert broken.verdict is Verdict.VIOLATION
+    assert kept.verdict is not Verdict.VIOLATION
+
+
+def test_the_catalogue_leads_there_and_the_witness_replays():
+    given = {"dimension": 3, "noise": 3.0, "beta": 0.01}
+    found = audit_mechanism("policy-evaluation", given, Adjacency.REPLACE, seed=0, budget=4000)
+    assert replay(found.witness()) == found
+    assert "users" in found.pair
+
+
+def test_pairs_stay_one_user_apart_and_under_rewards_only_in_rewards():
+    states = {len({len(p.first.lengths) for p in evaluation_pairs(7, a)}) for a in ALLOWED}
+    assert states == {math.floor(math.log2(200_000 / 7))}
+
+
+def test_many_features_are_refused_by_name():
+    with pytest.raises(NoAuditError, match=r"dimension \(201\) must be at most 200"):
+        audit_policy_evaluation(chosen(with_room(1, "1e-6", 4), 201), Adjacency.REPLACE, **FEW)
