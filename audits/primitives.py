@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.accounted import accountant_for
+from accountant.accounted import Accounted, accountant_for
 from accountant.adjacency import Adjacency
+from accountant.notions import ApproxDP
 from audits import primitive_pairs as pairs
 from audits import primitive_ratios as ratios
 from audits import private_counts as counts
@@ -61,12 +62,14 @@ class Setting:
         learned: scores besides it, for outputs of more than one number; where there is no ratio, all of
             them, and ``None`` for those of the engine.
         has_ratio: whether the law of outputs with these parameters is the ratio's; else scores are learned.
+        samples: the default budget, at most.
     """
 
     pair: Callable[[Any, Adjacency], Pair]
     ratio: Callable[..., Any] | None = None
     learned: tuple[Score, ...] | None = (LinearDiscriminant(ridge=None),)
     has_ratio: Callable[[Any], bool] = _always
+    samples: int = BUDGET
 
     def scores(self, parameters: Any, pair: Pair, width: int) -> tuple[Score, ...] | None:
         """The scores for outputs of ``width`` numbers."""
@@ -120,7 +123,7 @@ SETTINGS: Mapping[str, Setting] = {
     "smooth-cauchy": _smooth(ratios.smooth_cauchy),
     "smooth-student": _smooth(ratios.smooth_student),
     "smooth-log-normal": _smooth(ratios.smooth_log_normal),
-    "shuffled-count": Setting(pairs.shuffled_bits, _shuffled),
+    "shuffled-count": Setting(pairs.shuffled_bits, _shuffled, samples=5_000_000),
     "shuffled-batch": Setting(batches.batch_users, batches.batch_ratio),
     "central-counts": Setting(counts.central_users, counts.central_ratio, _AT_NODES, counts.has_ratio),
     "local-counts": Setting(counts.local_users, counts.local_ratio, _AT_NODES),
@@ -145,13 +148,15 @@ def audit_primitive(
 ) -> Evidence:
     """Audit a primitive of this project against its accountant's guarantee, or against ``curve``.
 
+    Where the guarantee has no finite epsilon at ``delta`` but a paper prints one, that is the claim.
+
     Args:
         name: one of `SETTINGS`.
         parameters: of its accountant.
         adjacency: the relation that the claim speaks of.
         seed, alpha, sharpen, executor: as for `audit`.
         delta: where epsilon is stated; unless given, 0 for a pure guarantee and 1e-6 for any other.
-        budget: the most samples; by default 100 000, or fewer where an output has more than 500 numbers.
+        budget: the most samples; by default the setting's, or fewer where an output has many numbers.
         claim: the name in the evidence; that of the primitive unless given.
         curve: the claim, if it is not the accountant's guarantee; then ``replay`` must say what it is.
         replay: JSON data that the witness carries instead of what `audits.replay` would need.
@@ -166,7 +171,7 @@ def audit_primitive(
     'consistent'
     """
     setting, mechanism = setting_of(name, parameters), Primitive(name, parameters)
-    claimed = mechanism.guarantee(adjacency).guarantee if curve is None else curve
+    claimed = _claimed(mechanism.guarantee(adjacency), delta) if curve is None else curve
     pair = setting.pair(parameters, adjacency)
     width = mechanism.sample(pair.first, 1, np.random.default_rng(0)).size
     again = {
@@ -184,11 +189,20 @@ def audit_primitive(
         seed=seed,
         delta=_stated(claimed) if delta is None else delta,
         alpha=alpha,
-        budget=max(FEWEST, min(BUDGET, NUMBERS // width)) if budget is None else budget,
+        budget=max(FEWEST, min(setting.samples, NUMBERS // width)) if budget is None else budget,
         sharpen=sharpen,
         executor=executor,
         replay=again if curve is None else replay,
     )
+
+
+def _claimed(found: Accounted, delta: float | None) -> PrivacyCurve:
+    """The guarantee; the printed claim where only that promises anything at delta."""
+    stated = _stated(found.guarantee) if delta is None else delta
+    if found.published is None or math.isfinite(found.guarantee.epsilon(stated).upper):
+        return found.guarantee
+    printed = found.published.epsilon(stated).upper
+    return ApproxDP(printed, stated) if math.isfinite(printed) else found.guarantee
 
 
 def _stated(claimed: PrivacyCurve) -> float:

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from accountant.adjacency import Adjacency
+from accountant.notions import ApproxDP
+from accountant.rl.sdp_pe import ShuffledCountParameters
 from accountant.rl.sdp_pe_release import ShuffledBatchParameters
-from audits.corpus.shuffle_cases import CASES, SHAPE, SIZES
+from audits.corpus.shuffle_cases import CASES, LEAST, PRINTED, SHAPE, SIZES, USERS
 from audits.evidence import Verdict
 from audits.pairs import InvalidPairError, Pair
+from audits.primitives import audit_primitive, audit_primitive_again
 from audits.replaying import replay
 from audits.shuffled_batches import batch_users
 from audits.unaudited import NoAuditError
@@ -74,3 +77,22 @@ def test_refusals_of_a_batch():
     further = Trajectories(two, pair.second.actions, pair.second.costs)
     with pytest.raises(InvalidPairError, match="more than one user"):
         Pair(pair.first, further, Adjacency.REPLACE, "two users", pair.validator)
+
+
+def test_the_printed_encoding_is_audited_against_the_printed_claim_and_violates_it():
+    """By default: the guarantee of the sums has no finite epsilon at 1e-6, the paper prints 0.1."""
+    parameters = ShuffledCountParameters(USERS, PRINTED, "sum")
+    found = audit_primitive("shuffled-count", parameters, Adjacency.REPLACE, seed=0)
+    assert found.verdict is Verdict.VIOLATION
+    assert found.samples < 1000
+    assert replay(found.witness(), audit_primitive_again) == found
+
+
+def test_bits_are_consistent_with_the_same_claim():
+    """At the printed threshold, and at the smallest one that keeps the claim. Budget 5 000 000."""
+    for tau in (PRINTED, LEAST):
+        parameters = ShuffledCountParameters(USERS, tau, "bits")
+        found = audit_primitive(
+            "shuffled-count", parameters, Adjacency.REPLACE, seed=0, delta=1e-6, curve=ApproxDP(0.1, 1e-6)
+        )
+        assert found.verdict is Verdict.CONSISTENT
