@@ -64,6 +64,8 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         count = len(self._features())
         found = X
         if not isinstance(found, FirstVisits):
+            if not isinstance(found, Episodes):
+                raise ValueError(f"X ({type(found).__name__}) must be Episodes or FirstVisits")
             rewards, returns = self.reward_bound, self.return_bound
             found = first_visits(found, count, self.discount, reward_bound=rewards, return_bound=returns)
         if found.states != count:

@@ -2,16 +2,20 @@
 
 import importlib.util
 import math
+import pickle
+import warnings
 
 import numba
 import numpy as np
 import pytest
 from scipy import stats
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_checks
 
 from accountant.adjacency import Adjacency
 from accountant.episodes import Episodes
+from accountant.rl.policy_evaluation_noise import Noise
 from mechanisms.environments.chain import chain_values
 from mechanisms.rl import _policy_evaluation_kernels
 from mechanisms.rl.policy_evaluation import RidgeSquares, WeightedSquares
@@ -200,6 +204,52 @@ def test_an_estimator_is_one_of_scikit_learn(name):
     assert not any("dev" in key or "sigma" in key for key in vars(first))
 
 
+MATRICES = {
+    "check_fit_score_takes_y", "check_estimators_overwrite_params", "check_dont_overwrite_parameters",
+    "check_estimators_fit_returns_self", "check_readonly_memmap_input", "check_n_features_in_after_fitting",
+    "check_positive_only_tag_during_fit", "check_estimators_dtypes", "check_complex_data",
+    "check_dtype_object",
+    "check_estimators_empty_data_messages", "check_pipeline_consistency", "check_estimators_nan_inf",
+    "check_estimator_sparse_tag", "check_estimator_sparse_array", "check_estimator_sparse_matrix",
+    "check_estimators_pickle", "check_f_contiguous_array_estimator", "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance", "check_fit2d_1sample", "check_fit2d_1feature", "check_dict_unchanged",
+    "check_fit_idempotent", "check_fit_check_is_fitted", "check_n_features_in", "check_fit1d",
+    "check_fit2d_predict1d",
+}  # fmt: skip
+"""Checks of scikit-learn that fit a matrix of samples by features; ours are fitted to trajectories."""
+
+
+@pytest.mark.parametrize("name", [LSW, LSL, DPLSW, DPLSL])
+def test_all_other_checks_of_scikit_learn_pass(name):
+    private = TARGET if name in (DPLSW, DPLSL) else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what was skipped, and what failed below
+        ran = estimator_checks.check_estimator(name(states=3, **private), on_fail=None, on_skip=None)
+    failed = [check for check in ran if check["status"] == "failed"]
+    assert {check["check_name"] for check in failed} <= MATRICES
+    assert sum(check["status"] == "passed" for check in ran) >= 10
+    with pytest.raises(ValueError, match=r"X \(ndarray\) must be Episodes or FirstVisits"):
+        name(states=3, **private).fit(np.zeros((4, 3)))
+
+
+@pytest.mark.parametrize("name", [LSW, LSL, DPLSW, DPLSL])
+def test_what_those_checks_ask_for_holds_with_trajectories(name):
+    private = {**TARGET, "random_state": 1} if name in (DPLSW, DPLSL) else {}
+    model, batch = name(states=STATES, discount=GAMMA, **private), ragged(np.random.default_rng(SEED))
+    with pytest.raises(NotFittedError):
+        model.predict([0])
+    given = model.get_params()
+    assert model.fit(batch) is model  # returns itself, keeps its parameters, knows how many features it has
+    assert model.get_params() == given
+    assert model.n_features_in_ == STATES
+    held = dict(vars(model))
+    values = model.predict(np.arange(STATES))
+    assert vars(model) == held  # predicting changes nothing
+    np.testing.assert_array_equal(model.predict(np.arange(STATES)[::-1]), values[::-1])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(np.arange(STATES)), values)
+    np.testing.assert_array_equal(model.fit(batch).predict(np.arange(STATES)), values)
+
+
 def test_the_chain_is_evaluated():
     data = chain_visits(10, 30_000, 0.9, np.random.default_rng(SEED))
     values = LSW(states=10, discount=0.9).fit(data).predict(np.arange(10))
@@ -263,6 +313,7 @@ TWICE = Episodes(BATCH.states, BATCH.actions, BATCH.rewards, BATCH.lengths, np.z
         (BATCH, {"calibration": "best"}, "calibration"),
         (BATCH, {"calibration": "planned"}, "planned_visits"),
         (BATCH, {"planned_visits": [1, 1]}, "planned_visits"),
+        (BATCH, {"noise": Noise(3.0, 0.1)}, r"noise \(Noise\(alpha=3.0, beta=0.1\)\) must be left out"),
     ],
 )
 def test_bad_input_is_refused_before_noise_is_drawn(batch, given, rule):
@@ -275,9 +326,28 @@ def test_bad_input_is_refused_before_noise_is_drawn(batch, given, rule):
 
 
 @pytest.mark.parametrize("value", [1.0, 0.5, math.nan, math.inf])
-def test_a_ridge_too_small_is_refused(value):
+def test_a_ridge_too_small_is_refused_before_noise_is_drawn(value):
+    untouched = np.random.default_rng(0)
+    before = untouched.bit_generator.state
     with pytest.raises(ValueError, match=r"ridge .* must be above"):
-        DPLSL(states=2, discount=0.5, ridge=value, **TARGET).fit(BATCH)
+        DPLSL(states=2, discount=0.5, ridge=value, random_state=untouched, **TARGET).fit(BATCH)
+    assert untouched.bit_generator.state == before
+
+
+def test_the_same_estimator_draws_where_the_input_is_good():
+    """Otherwise nothing would follow from a generator that is untouched."""
+    drawn = np.random.default_rng(0)
+    before = drawn.bit_generator.state
+    for model in (DPLSW, DPLSL):
+        model(states=2, discount=0.5, random_state=drawn, **TARGET).fit(BATCH)
+        assert drawn.bit_generator.state != before
+        before = drawn.bit_generator.state
+
+
+@pytest.mark.parametrize(("reward", "state"), [(-0.5, 0), (1.5, 0), (math.nan, 0), (0.5, -1)])
+def test_rewards_and_states_that_no_batch_may_hold_are_refused(reward, state):
+    with pytest.raises(ValueError, match=r"rewards|states"):
+        Episodes.rectangular([[0, state]], [[0, 0]], [[0.0, reward]])
 
 
 def test_an_empty_batch_is_refused():
