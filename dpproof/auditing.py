@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import pickle
 import re
@@ -21,7 +22,7 @@ from dpproof.claim_file import claim_from, entry_of
 from dpproof.events import guarantee_of_event, kind_of
 
 if TYPE_CHECKING:
-    from audits.corpus.rlsvi import Case
+    from audits.corpus.case import CorpusCase
     from audits.evidence import Evidence
 
 __all__ = [
@@ -239,11 +240,33 @@ def check_auditable(claim: Claim) -> None:
         _audit_of(claim.mechanism, parameters, claim.adjacency)
 
 
-def corpus_cases() -> tuple[Case, ...]:
-    """The cases on the papers' own algorithms, which ``dpproof check papers`` audits."""
-    from audits.corpus.rlsvi import CASES
+_CASES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "rlsvi": ("rlsvi", ()),
+    "private-ucb": ("reinforcement_cases", ()),
+    "sdp-pe": (
+        "shuffle_cases",
+        (
+            "shuffled count, as printed",
+            "shuffled count, as printed, even at delta 1/4",
+            "shuffled count, bits, the smallest threshold",
+            "shuffled count, bits, a hundredth of the smallest threshold",
+        ),
+    ),
+    "policy-evaluation": (
+        "evaluation_cases",
+        ("policy evaluation, ridge", "policy evaluation, local sensitivity"),
+    ),
+}
+"""Paper -> module of the corpus, and the names of the cases that take seconds (none: all do)."""
 
-    return CASES
+
+def corpus_cases(paper: str) -> tuple[CorpusCase, ...]:
+    """The cases on a paper's own mechanisms that ``dpproof check papers`` audits; the corpus has more."""
+    if paper not in _CASES:
+        return ()
+    module, names = _CASES[paper]
+    cases: tuple[CorpusCase, ...] = importlib.import_module(f"audits.corpus.{module}").CASES
+    return tuple(case for case in cases if case.name in names or not names)
 
 
 def _file_name(claim: str) -> str:

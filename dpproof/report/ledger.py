@@ -10,6 +10,7 @@ from typing import Any
 from accountant.accounted import accountant_for
 from accountant.adjacency import Adjacency
 from dpproof import answers, auditing
+from dpproof.report.experiments import Shown, experiment_of
 from dpproof.report.recorded import departures
 
 __all__ = ["PAPERS", "Deployment", "Paper", "PaperLedger", "check_paper"]
@@ -38,11 +39,11 @@ class Paper:
     title: str
     citation: str
     deployment: Deployment | None = None
-    audited: bool = False
-    """Whether the cases of the audit corpus are about it."""
 
 
 _SIZES = {"states": 6, "actions": 2, "horizon": 20, "episodes": 1000}
+# The paper's experiment, with the noise that it prints for epsilon 1.
+_FIGURE = {"states": 6, "actions": 2, "horizon": 20, "episodes": 20_000, "printed_epsilon": 1.0}
 # The printed threshold at epsilon' = 1/2 and beta' = 1e-6, with twice as many users.
 _COUNTER = {"users": 11142, "threshold": 5571.0, "encoding": "bits"}
 # The chain, tabular, at a delta that can be defended.
@@ -53,12 +54,12 @@ PAPERS = (
         "Randomized Least Squares Value Iteration itself is Joint Differentially Private",
         "Lu, Gajane, Bai and Talebi, arXiv:2606.01952v1",
         Deployment("rlsvi", _SIZES, Adjacency.REWARDS_ONLY, "1e-6", "episodes"),
-        audited=True,
     ),
     Paper(
         "private-ucb",
         "Differentially private regret minimization in episodic Markov decision processes",
         "Chowdhury and Zhou, AAAI 2022",
+        Deployment("central-counts", _FIGURE, Adjacency.REPLACE, "0"),
     ),
     Paper(
         "sdp-pe",
@@ -95,6 +96,8 @@ class PaperLedger:
     """None if the paper's mechanism has no accountant here."""
     audits: Sequence[Answer]
     departures: Sequence[str]
+    experiment: Shown | None = None
+    """None if the paper has no experiment here."""
 
     def as_json(self) -> dict[str, Any]:
         """The ledger as data."""
@@ -104,13 +107,14 @@ class PaperLedger:
             "account": None if self.account is None else dict(self.account),
             "audits": list(self.audits),
             "departures": list(self.departures),
+            "experiment": None if self.experiment is None else self.experiment.as_json(),
         }
 
 
 def check_paper(
     paper: Paper, stage: Stage = lambda _text: None, *, seed: int = 0, executor: Executor | None = None
 ) -> PaperLedger:
-    """Verify every statement of a paper; account for its mechanism and audit its cases, if it has any.
+    """Verify every statement of a paper; account for its mechanism, audit its cases, show its experiment.
 
     ``departures`` says what did not come out as recorded: a verdict, or a case of the corpus.
     """
@@ -124,16 +128,16 @@ def check_paper(
         stage(f"{paper.name}: accounting")
         account = _account(paper.deployment)
     audits, missed = [], []
-    for case in auditing.corpus_cases() if paper.audited else ():
+    for case in auditing.corpus_cases(paper.name):
         stage(f"{paper.name}: auditing {case.name}")
+        assert not isinstance(case.expected, type)  # no case of a paper ends in an error
         evidence = case.audit(seed=seed, executor=executor)
         expected = {"expected": case.expected.value, "reason": case.reason}
         audits.append({**evidence.as_json(), **expected})
         if evidence.verdict is not case.expected:
             missed.append(f"{case.name}: expected {case.expected.value}, found {evidence.verdict.value}")
-    return PaperLedger(
-        paper, statements, account, audits, [*departures(statements, f"{BOOKS[paper.name].prefix}."), *missed]
-    )
+    departed = [*departures(statements, f"{BOOKS[paper.name].prefix}."), *missed]
+    return PaperLedger(paper, statements, account, audits, departed, experiment_of(paper.name))
 
 
 def _account(deployment: Deployment) -> Answer:

@@ -24,6 +24,8 @@ class Experiment:
     """The keys of a row that are printed."""
     table: str = "rows"
     """The key of the answer whose rows are printed as a table."""
+    figures: tuple[str, ...] = ()
+    """The figures that the report of all papers shows."""
 
     def run(self, folder: Path, *, quick: bool, seed: int) -> Mapping[str, Any]:
         """Run it, write its files into `folder`, which exists, and return what was found."""
@@ -36,17 +38,20 @@ EXPERIMENTS: Final = {
         "Figure 2 of Chowdhury and Zhou (AAAI 2022): PRIVATE-UCB on RiverSwim",
         "dpproof.reproduction.private_ucb.figure",
         ("algorithm", "counts", "group", "epsilon", "certified_epsilon", "regret", "deviation"),
+        figures=("printed", "honest", "best"),
     ),
     "policy-evaluation": Experiment(
         "Figure 1 of Balle, Gomrokchi and Precup (ICML 2016): DP-LSW and DP-LSL on the chain",
         "dpproof.reproduction.policy_evaluation.figure",
         ("features", "kind", "trajectories"),
         "needed",
+        ("tabular", "small_delta"),
     ),
     "sdp-pe": Experiment(
         "Figures 6 to 8 of Bai et al. (2026): SDP-PE on RiverSwim and a bandit",
         "dpproof.reproduction.sdp_pe.figure",
         ("problem", "algorithm", "epsilon", "certified_epsilon", "noise", "regret", "deviation", "switches"),
+        figures=("epsilon", "bandit"),
     ),
 }
 

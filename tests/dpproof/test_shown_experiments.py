@@ -1,0 +1,41 @@
+"""Experiments in the report: what is kept of each is found, and what is not there is not made up."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from dpproof.report.experiments import FOLDER, experiment_of
+from dpproof.report.ledger import PAPERS, PaperLedger
+from dpproof.reproduction.experiments import EXPERIMENTS
+
+
+@pytest.mark.parametrize("paper", EXPERIMENTS)
+def test_every_figure_that_the_report_names_is_kept(paper):
+    shown = experiment_of(paper)
+    assert shown.page == FOLDER / f"{paper.replace('-', '_')}.md"
+    assert tuple(path.stem for path in shown.figures) == EXPERIMENTS[paper].figures != ()
+    for path, (name, address) in zip(shown.figures, shown.pictures(), strict=True):
+        assert name == path.stem
+        assert base64.b64decode(address.partition(",")[2]) == path.read_bytes()
+
+
+def test_the_findings_are_the_page_s_own_lines():
+    shown = experiment_of("private-ucb")
+    text = shown.page.read_text(encoding="utf-8")
+    assert len(shown.findings) > 3
+    assert all(f"- {line}\n" in text for line in shown.findings)
+
+
+def test_without_the_documents_only_the_command_is_left(tmp_path):
+    shown = experiment_of("private-ucb", tmp_path)
+    assert (shown.page, shown.figures, shown.findings, shown.pictures()) == (None, (), (), [])
+    assert shown.as_json()["command"] == "dpproof reproduce private-ucb"
+
+
+def test_the_ledger_carries_the_experiment_as_data():
+    paper = next(paper for paper in PAPERS if paper.name == "private-ucb")
+    found = PaperLedger(paper, [], None, [], [], experiment_of("private-ucb")).as_json()
+    assert found["experiment"]["page"] == "private_ucb.md"
+    assert PaperLedger(PAPERS[0], [], None, [], []).as_json()["experiment"] is None
