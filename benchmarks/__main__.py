@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import accounting, rlsvi_speed
+from benchmarks import accounting, policy_evaluation_speed, rlsvi_speed
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -101,7 +101,11 @@ def page() -> str:
         f"| {row['tight']:.6f} | {row['attained']:.6f} | {row['width']:.1e} |"
         for row in epsilon_rows()
     ]
-    for title, rows in (("Whole processes, wall clock", process_rows()), ("RLSVI, CPU", rlsvi_speed.rows())):
+    for title, rows in (
+        ("Whole processes, wall clock", process_rows()),
+        ("RLSVI, CPU", rlsvi_speed.rows()),
+        ("Policy evaluation, wall clock", policy_evaluation_speed.rows()),
+    ):
         lines += ["", f"## {title}", "", "| what | seconds | note |", "|---|---|---|"]
         lines += [f"| {row['name']} | {row['seconds']:.3f} | {row['note']} |" for row in rows]
     lines += ["", "## The accountant beside its peers", "", accounting.ABOUT, "", *accounting.table()]
