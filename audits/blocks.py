@@ -18,6 +18,7 @@ from audits.outputs import digest
 from audits.pairs import Pair
 from audits.sampling import PROBES, draw, generator, outputs
 from audits.schedule import block_sizes
+from audits.watching import watcher
 
 __all__ = ["Drawn", "Record", "check_repeats", "draw_blocks"]
 
@@ -85,12 +86,16 @@ def draw_blocks(
         layout: what outputs look like; blocks hold at most about `NUMBERS` numbers of that width.
         record: is given every block, for `check_repeats`.
     """
-    width = 1 if layout is None else layout.width
-    sizes = list(block_sizes(budget, min(LARGEST, NUMBERS // width)))
-    drawn = _drawn(enumerate(sizes), as_mechanism(sampler), pair, seed, executor, layout)
+    width, made = 1 if layout is None else layout.width, as_mechanism(sampler)
+    sizes = list(block_sizes(budget, min(LARGEST, NUMBERS // width), made.together))
+    drawn = _drawn(enumerate(sizes), made, pair, seed, executor, layout)
+    tell, spent = watcher(), 0
     for block, (outputs_, labels) in enumerate(drawn):
         if record is not None:
             record.note(Drawn(block, len(labels), outputs_))
+        spent += len(labels)
+        if tell is not None:
+            tell(spent, budget)
         yield outputs_, labels
 
 

@@ -38,17 +38,21 @@ class Mechanism:
         nan: an output that holds NaN is an ``"error"``, or a ``"token"``: an output like any other.
         seeded: all randomness comes from the generator passed in. Otherwise the outputs must be independent
             for another reason (the caller answers for it), and a replay compares verdicts, not counts.
+        together: a call costs so much that at least so many samples are drawn before the next look.
 
     Raises:
-        ValueError: ``failures`` or ``nan`` is neither of the two.
+        ValueError: ``failures`` or ``nan`` is neither of the two, or ``together`` is less than 1.
     """
 
     function: Sampler
     failures: str = "error"
     nan: str = "error"
     seeded: bool = True
+    together: int = 1
 
     def __post_init__(self) -> None:
+        if self.together < 1:
+            raise ValueError(f"together ({self.together!r}) must be at least 1")
         for name in ("failures", "nan"):
             if getattr(self, name) not in CHOICES:
                 raise ValueError(f"{name} ({getattr(self, name)!r}) must be one of: {', '.join(CHOICES)}")

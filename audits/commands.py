@@ -33,6 +33,8 @@ from audits.callables import Mechanism, MechanismError
 __all__ = ["TIMEOUT", "Command", "CommandError", "command"]
 
 TIMEOUT = 60.0
+TOGETHER = 64
+"""Starting a program takes longer than its answers: so many are asked for at once, of both inputs."""
 SHOWN = 500
 """Of standard error, and of a line that cannot be read, so many characters are shown."""
 
@@ -157,4 +159,5 @@ def command(
     [1, [2, None]]
     """
     made = Command((argv,) if isinstance(argv, str) else tuple(argv), timeout, seeded)
-    return Mechanism(made, failures=failures, nan=nan, seeded=seeded)
+    together = TOGETHER if failures == "error" else 1
+    return Mechanism(made, failures=failures, nan=nan, seeded=seeded, together=together)

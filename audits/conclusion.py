@@ -13,7 +13,7 @@ from numbers import Integral
 from typing import Any
 
 from audits import power
-from audits.eprocess import epsilon_lower
+from audits.eprocess import SLACK, epsilon_lower
 from audits.evidence import Evidence, Verdict
 from audits.scores import Score
 from audits.trial import VERDICT, Trial, tails_share
@@ -101,8 +101,9 @@ def _verdict(refuted: bool, seen: float | None, claimed: float) -> Verdict:
 def _finding(trial: Trial) -> dict[str, Any]:
     """The bet that earned most, over all scores; the learned posterior, if it earned more than all tails."""
     learned = max(trial.streams, key=lambda s: -math.inf if s.posterior is None else s.posterior.log_wealth)
-    if learned.posterior is not None and learned.posterior.log_wealth > trial.bets(trial.counts).max():
-        return {**learned.posterior.describe(), "score": learned.score.name}
+    posterior = learned.posterior
+    if posterior is not None and posterior.log_wealth > max(0.0, trial.bets(trial.counts).max()) + SLACK:
+        return {**posterior.describe(), "score": learned.score.name}
     stream = max(trial.streams, key=lambda s: float(trial.bets.components(s.tails.counts).max()))
     level, kind, point, staked = trial.bets.best(stream.tails.counts)
     won, lost, passed = (int(c) for c in stream.tails.counts[level, kind])

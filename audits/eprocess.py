@@ -17,12 +17,11 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from audits import portfolio
 from audits.curves import CurvePoint
 
-__all__ = ["EPSILON_LIMIT", "LogWealth", "epsilon_lower", "rejects"]
+__all__ = ["EPSILON_LIMIT", "SLACK", "LogWealth", "epsilon_lower", "log_sums", "rejects"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,6 +42,8 @@ SLACK = 4e-3
 SINGLY = 0.15
 """The prior weight of the single bets together; the portfolios have the rest."""
 EPSILON_LIMIT = 40.0
+VOID = -1e300
+"""The log wealth of a bet that might lose more than all."""
 
 
 def rejects(log_wealth: float, alpha: float) -> bool:
@@ -91,11 +92,22 @@ class LogWealth:
 
     def __call__(self, counts: Ints) -> Floats:
         """Log of the average wealth for counts (..., levels, kinds, 3); see `audits.tails.TailCounts`."""
+        return log_sums(self.parts(counts))
+
+    def parts(self, counts: Ints) -> Floats:
+        """Log of prior weight times wealth of every bet, single ones first: (..., bets)."""
         numbers = counts.astype(np.float64)
         singly = np.moveaxis(numbers, -2, -3) @ self._by_kind + self._log_prior.T[..., None]
-        together = numbers.reshape(*counts.shape[:-3], -1) @ self._portfolios + self._log_shares
-        rows = [bets.reshape(*counts.shape[:-3], -1) for bets in (singly, together)]
-        return _log_sum(np.concatenate(rows, axis=-1))
+        rows = [singly.reshape(*counts.shape[:-3], -1), self._together(numbers)]
+        return np.concatenate(rows, axis=-1)
+
+    def of_portfolios(self, counts: Ints) -> Floats:
+        """Of that, what the portfolios have: a lower bound, and much the larger part."""
+        return log_sums(self._together(counts.astype(np.float64)))
+
+    def _together(self, numbers: Floats) -> Floats:
+        """Log of prior weight times wealth of every portfolio: (..., portfolios)."""
+        return np.asarray(numbers.reshape(*numbers.shape[:-3], -1) @ self._portfolios + self._log_shares)
 
     def best(self, counts: Ints) -> tuple[int, int, CurvePoint, float]:
         """The bet that earned most: its level, its kind, the curve point and the share staked."""
@@ -137,14 +149,14 @@ def _log_wealth_against(counts: Ints, epsilon: float, delta: float) -> float:
     left = 1 - STAKES * (math.exp(epsilon) * ROUND_UP + paid)
     won, passed = np.log1p(STAKES * (1 - paid)), np.log1p(-STAKES * paid)
     lost = np.log(np.where(left > 0, left, 1.0))
-    gained = _gained(counts, np.stack([won, lost, passed])[..., None])[..., 0]
-    prior = (LEVEL_PRIOR[:, None] * KIND_PRIOR)[..., None] / STAKES.size
-    prior = prior / (LEVEL_PRIOR.sum() * KIND_PRIOR.sum() * counts.shape[0])
-    return float(logsumexp(np.where(left > 0, gained, -np.inf), b=np.broadcast_to(prior, gained.shape)))
+    gained = _gained(counts, np.array([won, lost, passed])[..., None])[..., 0]
+    prior = LEVEL_PRIOR[:, None] * KIND_PRIOR / (LEVEL_PRIOR.sum() * KIND_PRIOR.sum())
+    shares = np.log(prior / (STAKES.size * counts.shape[0]))[..., None]
+    return float(log_sums(np.where(left > 0, gained + shares, VOID).ravel()))
 
 
-def _log_sum(logs: Floats) -> Floats:
-    """Log of the sum of exponentials along the last axis."""
+def log_sums(logs: Floats) -> Floats:
+    """Log of the sum of exponentials of finite numbers along the last axis."""
     largest = logs.max(axis=-1, keepdims=True)
     return np.asarray(np.log(np.exp(logs - largest).sum(axis=-1)) + largest[..., 0])
 

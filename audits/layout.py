@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.encoding import cells, features, tokens
+from audits.canonical import tokens
+from audits.encoding import cells, features
 from audits.outputs import Block, is_numeric
 from audits.scores import Atoms, Identity, LinearDiscriminant, Score, View, whole
 
@@ -30,6 +31,8 @@ class Layout:
         shape: of a plain output; ``()`` for a single number.
         odd: the number that fills a plain output in the place of one that is not of that shape.
         cells: how many cells of any other output are laid out.
+        ordered: the samples of a block stay in the order of their labels. Only for scores that do not see a
+            sample's place, not even in the last bit (docs/notes/audit_pairs.md, Lemma 2).
 
     >>> layout = Layout.of([np.array([1.0, 2.0])])
     >>> layout.settled(np.array([0.5, None], dtype=object))
@@ -40,6 +43,7 @@ class Layout:
     shape: tuple[int, ...]
     odd: float
     cells: int
+    ordered: bool = False
 
     @classmethod
     def of(cls, blocks: Sequence[Block], *, nan: bool = False) -> Layout:
@@ -55,6 +59,10 @@ class Layout:
     def width(self) -> int:
         """How many numbers the scores see of one output."""
         return int(np.prod(self.shape)) if self.plain else 1 + 5 * self.cells
+
+    def under(self, scores: Sequence[Score]) -> Layout:
+        """The same, where the outputs are scored so: a number that is its own score may stand anywhere."""
+        return replace(self, ordered=tuple(scores) == (Identity(),))
 
     def settled(self, block: Block) -> Block:
         """A block of plain outputs as an array of numbers; any other block as it is.

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.encoding import canonical_text, cells
+from audits.canonical import canonical_text
+from audits.encoding import cells
 
 __all__ = ["as_block", "digest", "is_numeric", "joined", "nan_count", "of_objects", "same"]
 

@@ -73,7 +73,11 @@ class PosteriorBets:
     @property
     def log_wealth(self) -> float:
         """Log of the average wealth over resolutions and stakes."""
-        return float(np.logaddexp.reduce(self._logs, axis=None)) - math.log(self._logs.size)
+        return float(np.logaddexp.reduce(self.parts()))
+
+    def parts(self) -> Floats:
+        """Log of prior weight times wealth of every bet: (resolutions times stakes,)."""
+        return self._logs.ravel() - math.log(self._logs.size)
 
     def bet(self, scores: Floats, labels: Ints) -> None:
         """Settle bets on a block of fresh samples, under the guesses made before."""
@@ -99,6 +103,10 @@ class PosteriorBets:
             with np.errstate(over="ignore"):
                 self._edges = np.unique(np.concatenate([values, np.nextafter(values, np.inf)]))
             self._counts = self._counted(scores, labels)
+            groups = [np.arange(len(self._counts)) // (1 if group == 1 else 2 * group) for group in GROUPS]
+            self._alike = np.array([group[:, None] == group for group in groups]) * 1
+            """Which cells are one at each resolution. An edge and the value just above it lie next to each
+            other, so a group is of twice as many cells."""
             self._guess()
 
     def _counted(self, scores: Floats, labels: Ints) -> Ints:
@@ -107,15 +115,9 @@ class PosteriorBets:
         return np.bincount(codes, minlength=2 * self._edges.size + 2).reshape(-1, 2)
 
     def _guess(self) -> None:
-        """Guess the posterior from all counts: what a sample earns, and its sign, by cell and label.
-
-        An edge and the value just above it lie next to each other, so a group is of twice as many cells.
-        """
+        """Guess the posterior from all counts: what a sample earns, and its sign, by cell and label."""
         self._next_guess = GUESSED * self._spent
-        starts = [np.arange(0, len(self._counts), 1 if group == 1 else 2 * group) for group in GROUPS]
-        merged = [np.add.reduceat(self._counts, start) for start in starts]
-        spread = [np.diff(start, append=len(self._counts)) for start in starts]
-        past = np.stack([np.repeat(m, times, axis=0) for m, times in zip(merged, spread, strict=True)])
+        past = self._alike @ self._counts
         guess = (past[..., 1] + DOUBT) / (past.sum(axis=-1) + 2 * DOUBT)
         logs = np.moveaxis(log_factors(guess[..., None], np.arange(2), self.epsilon), 0, -1)
         rows = logs.reshape(-1, len(GROUPS), 1)  # (cells and labels, resolutions, 1)

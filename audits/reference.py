@@ -20,6 +20,9 @@ __all__ = ["gaussian_mu", "reference_tails"]
 
 Floats = NDArray[np.float64]
 
+STEPS = 40
+"""Halvings of the thresholds' brackets: to 1e-10."""
+
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
     """The distance of two unit Gaussians that are exactly (epsilon, delta)-indistinguishable.
@@ -58,7 +61,7 @@ def _upper_tails(cdf: Callable[[Floats], Floats], shift: float) -> Floats:
         return np.stack([cdf(x), cdf(x - shift)])
 
     left, right = np.full(LEVELS.size, -60.0), np.full(LEVELS.size, shift / 2)
-    for _ in range(60):
+    for _ in range(STEPS):
         middle = (left + right) / 2
         below = lower(middle).mean(axis=0) < LEVELS
         left, right = np.where(below, middle, left), np.where(below, right, middle)

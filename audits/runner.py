@@ -48,7 +48,7 @@ def audit(
         curve: the claimed guarantee; the upper ends of its ``delta(epsilon)`` are bet against.
         sampler: ``f(data, n, rng)`` returns ``n`` independent outputs, one per row; or ``f(data, rng)``
             returns one; or an object with a method ``sample(data, n, rng)``; or a `Mechanism`, which has
-            options, such as `command` makes. Outputs are anything that `audits.encoding` can write down.
+            options, such as `command` makes. Outputs are anything that `audits.canonical` can write down.
         pair: the two inputs.
         scores: tails of these are the events; the bets are shared out equally. By default an output of one
             number is its own score, and for longer ones scores are learned.
@@ -77,8 +77,10 @@ def audit(
     points = curve_points(curve, delta, claimed)
     made, record = as_mechanism(sampler), Record()
     layout = check_randomness(made, pair, seed)
+    scores = layout.scores() if scores is None else scores
+    layout = layout.under(scores)
     blocks = draw_blocks(made, pair, seed, budget, executor, layout, record)
-    trial = run_trial(points, blocks, layout.scores() if scores is None else scores, alpha, sharpen=sharpen)
+    trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen)
     how = {"budget": budget, "sharpen": sharpen, **_own_randomness(made), **(replay or {})}
     found = conclude(trial, claim, claimed, delta, alpha, seed, pair.description, how)
     if found.verdict is Verdict.VIOLATION:

@@ -2,7 +2,8 @@
 
 One stream: a fair coin picks the input of each sample. The samples of one label are drawn together, then put
 where the coins say. So the place of a sample in a block tells nothing of its label. That matters: a score
-is a sum in floating point, whose last bit may depend on the place of a row in a matrix.
+is a sum in floating point, whose last bit may depend on the place of a row in a matrix. Where outputs are
+their own scores they stay as they are drawn, which saves half of the time.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from audits.callables import HINT, Auditable, Mechanism, MechanismError, Sampler, as_mechanism
 from audits.layout import Layout
-from audits.outputs import Block, as_block, is_numeric, nan_count, of_objects
+from audits.outputs import Block, as_block, is_numeric, joined, nan_count, of_objects
 from audits.pairs import Pair
 
 __all__ = ["BLOCKS", "POWER", "PROBES", "SEARCH", "MechanismError", "Sampler", "draw", "generator", "outputs"]
@@ -33,14 +34,19 @@ def draw(
 ) -> tuple[Block, NDArray[np.int64]]:
     """Draw ``size`` labelled samples: outputs ``(size, ...)`` and labels ``(size,)``, fair and independent.
 
+    In an `ordered` layout those with label 0 come first; how many there are is up to as many coins.
+
     Raises:
         MechanismError: the mechanism raises, or returns NaN or the wrong number of outputs.
     """
     rng = generator(seed, BLOCKS, block)
     coins = np.unpackbits(np.frombuffer(rng.bytes((size + 7) // 8), np.uint8), count=size)
-    places = [np.flatnonzero(coins == label) for label in (0, 1)]
-    drawn = [outputs(sampler, pair, b, at.size, rng) for b, at in enumerate(places) if at.size]
-    placed = _placed(drawn, [at for at in places if at.size], size)
+    ones = int(np.count_nonzero(coins))
+    drawn = [outputs(sampler, pair, b, n, rng) for b, n in enumerate((size - ones, ones)) if n]
+    if layout is not None and layout.ordered:
+        return layout.settled(joined(drawn)), np.repeat(np.arange(2), (size - ones, ones))
+    places = [at for at in (np.flatnonzero(coins == label) for label in (0, 1)) if at.size]
+    placed = _placed(drawn, places, size)
     return placed if layout is None else layout.settled(placed), coins.astype(np.int64)
 
 

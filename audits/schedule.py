@@ -14,17 +14,18 @@ FINE, COARSE, MANY = 0.018, 0.16, 250
 units of `MANY`, up to the coarse one. Looks cost time, and late ones save few samples for each."""
 
 
-def block_sizes(budget: int, largest: int | None = None) -> Iterator[int]:
+def block_sizes(budget: int, largest: int | None = None, smallest: int = SMALLEST) -> Iterator[int]:
     """The sizes of the blocks of a stream of ``budget`` samples; they do not depend on the samples.
 
     ``largest`` keeps the blocks of mechanisms with long outputs small; it never cuts below `FIRST`.
+    ``smallest`` spares mechanisms that are dear to call.
 
     >>> list(block_sizes(100))[:3], sum(block_sizes(100))
     ([10, 1, 1], 100)
     """
     seen = 0
     while seen < budget:
-        size = FIRST if seen == 0 else max(SMALLEST, math.ceil(_share(seen) * seen))
+        size = max(smallest, math.ceil(_share(seen) * seen) if seen else FIRST)
         if largest is not None:
             size = min(size, max(largest, FIRST))
         size = min(size, budget - seen)

@@ -27,7 +27,7 @@ MEMORY = 1 << 15
 REFRESH, FEW = 1.25, 1 << 12
 """They are set anew whenever the scores have grown by this factor, until so many are kept. Only of few scores
 are those in the new tails counted again, to choose directions."""
-COMPARED = 2000
+COMPARED = 12000
 """More scores than this are compared with each threshold; fewer are looked up among the thresholds."""
 CLEARLY = 2.0
 """In standard deviations, by how much both sides must speak for one label to be believed."""
@@ -46,7 +46,9 @@ class TailCounts:
     """
 
     def __init__(self, *, oriented: bool) -> None:
-        self.counts: Ints = np.zeros((LEVELS.size, 3, 3), np.int64)
+        self._counts: Ints = np.zeros((LEVELS.size, 3, 3), np.int64)
+        self._flips = np.zeros(2, bool)
+        self._begin()
         self._oriented = oriented
         self._high = self._low = np.zeros(LEVELS.size)
         self._edges = _edges(self._high, self._low)
@@ -59,14 +61,32 @@ class TailCounts:
         self._next = 0.0
         self._placed: Floats = np.empty(0)
         self._inside: Ints = np.zeros((2, 2, LEVELS.size), np.int64)
-        self._flips = np.zeros(2, bool)
+        self._speak(np.zeros(2, bool))
+
+    @property
+    def counts(self) -> Ints:
+        """Samples won, lost and passed: int64 array (levels, kinds, 3)."""
+        return self._counts + tally(self._fresh, self._flips, self._fresh_size)
+
+    def _begin(self) -> None:
+        """From here on samples are only counted by side and label; `counts` adds them up when asked."""
+        self._fresh: Ints = np.zeros((2, 2, LEVELS.size), np.int64)
+        self._fresh_size = 0
+
+    def _speak(self, flips: NDArray[np.bool_]) -> None:
+        """Set the directions; what was bet in others is settled first."""
+        if not np.array_equal(flips, self._flips):
+            self._counts = self.counts
+            self._begin()
+            self._flips = flips
 
     def bet(self, scores: Floats, labels: Ints) -> None:
         """Add a block of fresh samples to the counts, under the thresholds fixed before."""
         if self._past:
             inside = _inside(scores, labels, self._edges)
             self._inside += inside
-            self.counts += tally(inside, self._flips, scores.size)
+            self._fresh += inside
+            self._fresh_size += scores.size
 
     def learn(self, scores: Floats, labels: Ints) -> None:
         """Set thresholds and directions for the blocks to come; afterwards these samples are the past."""
@@ -102,9 +122,9 @@ class TailCounts:
         gap = (self._inside[:, 1] - self._inside[:, 0]) / np.sqrt(self._inside.sum(axis=1) + 1)
         apart, alike = _most(gap[0] - gap[1]), _most(gap[0] + gap[1])
         if abs(alike) > abs(apart) + CLEARLY:
-            self._flips = np.array([_most(gap[0]) < 0, _most(gap[1]) > 0])
+            self._speak(np.array([_most(gap[0]) < 0, _most(gap[1]) > 0]))
         else:
-            self._flips = np.full(2, apart < 0)
+            self._speak(np.full(2, apart < 0))
 
     def describe(self, level: int, kind: int) -> dict[str, object]:
         """The event as JSON data: which tail, of which mass, and its latest thresholds and directions."""
@@ -154,7 +174,7 @@ def _inside(scores: Floats, labels: Ints, edges: Floats) -> Ints:
     """
     reached = (_compared if scores.size > COMPARED else _looked_up)(scores, labels, edges)
     sizes, below, above = reached[:, :1], reached[:, LEVELS.size : 0 : -1], reached[:, LEVELS.size + 1 :]
-    return np.stack([above, sizes - np.maximum(below, above[:, :1])])
+    return np.array([above, sizes - np.maximum(below, above[:, :1])])
 
 
 def _looked_up(scores: Floats, labels: Ints, edges: Floats) -> Ints:
@@ -167,12 +187,19 @@ def _looked_up(scores: Floats, labels: Ints, edges: Floats) -> Ints:
 def _compared(scores: Floats, labels: Ints, edges: Floats) -> Ints:
     """As `_looked_up`; faster for many scores."""
     counts = np.empty((2, 1 + edges.size), np.int64)
-    for label in (0, 1):
-        part = scores[np.flatnonzero(labels == label)]
+    for label, part in enumerate(_by_label(scores, labels)):
         reached, counts[label, 0] = np.empty(part.size, bool), part.size
         for place, edge in enumerate(edges, 1):
             counts[label, place] = np.count_nonzero(np.greater_equal(part, edge, out=reached))
     return counts
+
+
+def _by_label(scores: Floats, labels: Ints) -> tuple[Floats, Floats]:
+    """The scores of each label; no copies where they are in the order of the labels."""
+    zeros = labels.size - np.count_nonzero(labels)
+    if not labels[:zeros].any():
+        return scores[:zeros], scores[zeros:]
+    return scores[np.flatnonzero(labels == 0)], scores[np.flatnonzero(labels)]
 
 
 def _most(gaps: Floats) -> float:

@@ -11,17 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.curves import CurvePoint
-from audits.eprocess import LogWealth, rejects
+from audits.eprocess import LogWealth, log_sums, rejects
+from audits.outputs import joined
 from audits.scores import Score
 from audits.stream import ScoreStream
 
 __all__ = ["VERDICT", "Trial", "run_trial", "tails_share"]
+
+Labelled = tuple[NDArray[Any], NDArray[np.int64]]
 
 VERDICT = 0.95
 """The share of alpha that the verdict has; the interval for epsilon has the rest."""
 
 POSTERIOR = 0.1
 """Against a pure claim, the prior weight of betting on a learned posterior."""
+TOGETHER = 0.1
+"""Blocks that no look is due in are bet on together, up to this share of the samples before them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +55,7 @@ class Trial:
 
 def run_trial(
     points: tuple[CurvePoint, ...],
-    blocks: Iterable[tuple[NDArray[Any], NDArray[np.int64]]],
+    blocks: Iterable[Labelled],
     scores: Sequence[Score],
     alpha: float,
     *,
@@ -59,15 +64,18 @@ def run_trial(
     """Bet against the points of a curve on blocks of labelled samples, until refuted or out of blocks.
 
     The wealth is computed only where it can have reached what refutes: no sample multiplies it by more than
-    a known factor.
+    a known factor. What is bet on together, and where, follows from earlier blocks alone.
     """
     pure = points[-1].epsilon if points[-1].delta == 0 else None
     bets, streams = LogWealth(points), tuple(ScoreStream(score, pure) for score in scores)
-    samples, best, due = 0, -math.inf, 0.0
-    for outputs, labels in blocks:
-        for stream in streams:
-            stream.feed(outputs, labels)
-        samples += len(labels)
+    samples, settled, best, due = 0, 0, -math.inf, 0.0
+    waiting: list[Labelled] = []
+    for block in blocks:
+        waiting.append(block)
+        samples += len(block[1])
+        if samples < due and samples - settled < TOGETHER * settled:
+            continue
+        settled = _feed(streams, waiting, samples)
         if samples < due:
             continue
         reached = _log_wealth(bets, streams)
@@ -75,9 +83,21 @@ def run_trial(
         if rejects(best, VERDICT * alpha) and not sharpen:
             break
         due = samples + (-math.log(VERDICT * alpha) - reached) / bets.fastest
+    _feed(streams, waiting, samples)
     best = max(best, _log_wealth(bets, streams))
-    refuted = rejects(best, VERDICT * alpha)
-    return Trial(bets, streams, samples, best, refuted)
+    return Trial(bets, streams, samples, best, rejects(best, VERDICT * alpha))
+
+
+def _feed(streams: Sequence[ScoreStream], waiting: list[Labelled], samples: int) -> int:
+    """Bet on the blocks that wait, as one; how many samples have then been bet on."""
+    if waiting:
+        outputs, labels = waiting[0]
+        if len(waiting) > 1:
+            outputs, labels = joined([block[0] for block in waiting]), np.concatenate([b[1] for b in waiting])
+        for stream in streams:
+            stream.feed(outputs, labels)
+        waiting.clear()
+    return samples
 
 
 def tails_share(streams: Sequence[ScoreStream]) -> float:
@@ -87,6 +107,7 @@ def tails_share(streams: Sequence[ScoreStream]) -> float:
 
 def _log_wealth(bets: LogWealth, streams: Sequence[ScoreStream]) -> float:
     """Log of the average wealth over scores, of their bets on tails and on their posterior."""
-    parts = bets(np.stack([stream.tails.counts for stream in streams])) + math.log(tails_share(streams))
-    learned = [s.posterior.log_wealth + math.log(POSTERIOR) for s in streams if s.posterior is not None]
-    return float(np.logaddexp.reduce(np.append(parts, learned))) - math.log(len(streams))
+    counts = np.array([stream.tails.counts for stream in streams])
+    parts = [bets.parts(counts).ravel() + math.log(tails_share(streams))]
+    parts += [s.posterior.parts() + math.log(POSTERIOR) for s in streams if s.posterior is not None]
+    return float(log_sums(np.concatenate(parts))) - math.log(len(streams))

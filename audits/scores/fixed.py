@@ -65,4 +65,4 @@ class LogLikelihoodRatio:
 def _only_number(outputs: NDArray[Any]) -> Floats:
     if outputs.size != len(outputs):
         raise ValueError(f"score (identity): the outputs' shape {outputs.shape} must hold one number each")
-    return outputs.reshape(-1).astype(np.float64)
+    return outputs.reshape(-1).astype(np.float64, copy=False)

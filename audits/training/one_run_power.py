@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from audits.power import LARGEST, NEEDED, RUNS
+from audits.power import RUNS, smallest_seen
 from audits.reference import gaussian_mu
 from audits.sampling import POWER, generator
 from audits.training.guesses import Guesses
@@ -45,20 +45,9 @@ def one_run_would_have_seen(
         delta: in [0, 1).
         seed: the audit's.
     """
-    base = max(claimed, 0.05)
-
-    def seen(multiple: float) -> bool:
-        return _seen(canaries, needed, multiple * base, delta, generator(seed, POWER)) >= NEEDED
-
-    low, high = 1.0, 2.0
-    while not seen(high):
-        low, high = high, 2 * high
-        if high > LARGEST:
-            return math.inf
-    while high / low > 1.03:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if seen(middle) else (middle, high)
-    return high * base
+    return smallest_seen(
+        lambda epsilon: _seen(canaries, needed, epsilon, delta, generator(seed, POWER)), claimed
+    )
 
 
 def _seen(
