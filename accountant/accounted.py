@@ -148,7 +148,9 @@ CATALOGUE: Mapping[str, str] = {
     "local-counts": "accountant.rl.private_ucb_local",
     "batched-counts": "accountant.rl.private_ucb_batches",
     "policy-evaluation": "accountant.rl.policy_evaluation",
+    "thompson": "accountant.rl.thompson",
     "selective-dpsgd": "accountant.rl.selective_dpsgd",
+    "expert-release": "accountant.rl.expert_release",
 }
 """Command-line name -> module whose ``ACCOUNTANT`` serves it."""
 

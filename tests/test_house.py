@@ -54,6 +54,13 @@ PARAMETERS = {
     "local-counts": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4},
     "batched-counts": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4, "sigma": 5.0},
     "policy-evaluation": {"dimension": 40},
+    "expert-release": {
+        "trajectories": 5,
+        "length": 20,
+        "least_probability": 0.1,
+        "experts": 100,
+        "per_expert": 5,
+    },
     "selective-dpsgd": {
         "sampling_rate": 0.1,
         "branch_probability": 0.5,
