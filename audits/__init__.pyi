@@ -4,6 +4,7 @@ from .evidence import Evidence, Verdict
 from .intervals import fixed_sample_epsilon_lower
 from .named import audit_named
 from .pairs import InvalidPairError, Pair, rlsvi_pair
+from .policy_evaluation import audit_policy_evaluation
 from .replaying import replay
 from .rlsvi import audit_rlsvi
 from .runner import audit
@@ -36,6 +37,7 @@ __all__ = [
     "audit_each",
     "audit_named",
     "audit_one_run",
+    "audit_policy_evaluation",
     "audit_reward_canaries",
     "audit_rlsvi",
     "audit_steps",
