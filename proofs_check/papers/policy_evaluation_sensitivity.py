@@ -9,7 +9,7 @@ that only strengthens a proof.
 
 from __future__ import annotations
 
-from proofs_check.hints import POSITIVE, enumerated, expect, positive
+from proofs_check.hints import IDENTITY, POSITIVE, enumerated, expect, mono, positive, split
 from proofs_check.papers.policy_evaluation_noise import source
 from proofs_check.statement import Obligation, Statement, make_claim
 
@@ -155,4 +155,23 @@ RANGE_K = Statement(
     rests_on=("eval.lemma5",),
 )  # fmt: skip
 
-STATEMENTS = (LEMMA2, COROLLARY3, LEMMA4, UPPER, SMOOTH, SMALLEST, LEMMA5, RANGE_K)
+_ENDS = {"M": HALF, "A": HALF, "B": HALF, "f": HALF, "s": REAL, "h": POS, "j": POS}
+_ABOVE = ("A >= f - s*h", "B >= f + s*j", "M >= A", "M >= B")
+CANDIDATES = Statement(
+    "eval.lemma5.candidates", "project", "Where the maximum over k can stand for DP-LSW", source("Algorithm 1", "eval.lemma5"),
+    "The maximum over k of exp(-k beta) times the sum of w_s/max(v_s - k, 1)^2 stands at k = 0 or at some k = v_s - 1: between two of these numbers the function of real k lies above its "
+    "tangents, so that it is largest at an end.",
+    r"\max_{k\ge0}e^{-k\beta}\varphi_k=\max_{k\in\{0\}\cup\{v_s-1\}}e^{-k\beta}\varphi_k",
+    (
+        Obligation("exponential", make_claim({"t": REAL}, "exp(t) >= 1 + t"), "for t = -u, hence 1/(1-u) >= exp(u) for u < 1; for t = (2 - c) u; and for t = -b h, a constant share",
+                   split("t", "0", mono("t", -1, IDENTITY), mono("t", 1, IDENTITY)), {"t": "0"}),
+        Obligation("square", make_claim({"g": HALF, "p": HALF, "z": HALF}, "g**2*z >= p**2*z", "g >= p"), "g = 1/(1-u), p = exp(u), z = exp(-c u): with x = v - k, u = h/x and c = b x, "
+                   "exp(-b h) x^2/(x-h)^2 >= exp((2-c) u) >= 1 + (2-c) u, a tangent in h", positive(("z*(g + p)", 0)), {"g": "1", "p": "1", "z": "1"}),
+        Obligation("ends", make_claim(_ENDS, "M >= f", *_ABOVE), "f at k, A and B at the ends k - h and k + j, s the slope of the tangent at k, M the larger of A and B",
+                   positive(("j/(h + j)", 0), ("h/(h + j)", 1), ("j/(h + j)", 2), ("h/(h + j)", 3)), {"M": "1", "A": "1", "B": "1", "f": "1", "s": "0", "h": "1", "j": "1"}),
+    ),
+    rests_on=("eval.lemma5.range",),
+    reading=("tangents of the states' terms, with weights w_s >= 0, add up to one of the sum; between two of the numbers a term is w_s exp(-b k)/(v_s - k)^2 or w_s exp(-b k) throughout",),
+)  # fmt: skip
+
+STATEMENTS = (LEMMA2, COROLLARY3, LEMMA4, UPPER, SMOOTH, SMALLEST, LEMMA5, RANGE_K, CANDIDATES)
