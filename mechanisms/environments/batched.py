@@ -57,6 +57,10 @@ class Batch(Protocol):
         """Go on with these rows only."""
         ...
 
+    def renew(self, rows: NDArray[np.bool_]) -> None:
+        """Begin the episodes of these rows again."""
+        ...
+
 
 class BatchedEnvironment(Protocol):
     """An environment that episodes can be begun in."""
@@ -100,6 +104,11 @@ class DynamicsBatch:
     def keep(self, rows: NDArray[np.bool_]) -> None:
         """Go on with these rows only."""
         self._state = self._state[rows]
+
+    def renew(self, rows: NDArray[np.bool_]) -> None:
+        """Begin the episodes of these rows again."""
+        if rows.any():
+            self._state[rows] = self._dynamics.start(int(rows.sum()), self._rng)
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,12 +37,12 @@ class LunarLander:
     """The environment; the paper's experts are trained in others than the default's.
 
     Attributes:
-        gravity: downwards, in (0, 12).
+        gravity: downwards, in (0, 12); Gymnasium's is 10 (the paper says 9.8).
         wind, turbulence: powers, 0 for none.
         horizon: steps after which an episode is cut.
     """
 
-    gravity: float = 9.8
+    gravity: float = 10.0
     wind: float = 0.0
     turbulence: float = 0.0
     horizon: int = 200
@@ -58,7 +58,7 @@ class LunarLander:
         """
         if not has_box2d():
             raise ModuleNotFoundError("LunarLander needs Box2D: pip install 'dpproof[offline-rl]'")
-        return _Simulations([self._one(int(seed)) for seed in rng.integers(2**31, size=count)])
+        return _Simulations([self._one(int(seed)) for seed in rng.integers(2**31, size=count)], rng)
 
     def _one(self, seed: int) -> tuple[Any, Any]:
         from gymnasium.envs.box2d.lunar_lander import LunarLander as Simulation
@@ -75,7 +75,8 @@ class LunarLander:
 class _Simulations:
     """A batch: the simulations that go on, and what was seen last of each."""
 
-    def __init__(self, begun: list[tuple[Any, Any]]) -> None:
+    def __init__(self, begun: list[tuple[Any, Any]], rng: np.random.Generator) -> None:
+        self._rng = rng
         self._running = [made for made, _ in begun]
         self._seen: Observations = np.array([seen for _, seen in begun], np.float32)
 
@@ -93,3 +94,8 @@ class _Simulations:
         """Go on with these rows only."""
         self._running = [made for made, kept in zip(self._running, rows, strict=True) if kept]
         self._seen = self._seen[rows]
+
+    def renew(self, rows: NDArray[np.bool_]) -> None:
+        """Begin the episodes of these rows again."""
+        for row in np.flatnonzero(rows):
+            self._seen[row] = self._running[row].reset(seed=int(self._rng.integers(2**31)))[0]

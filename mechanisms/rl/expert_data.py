@@ -1,0 +1,169 @@
+"""What experts logged: episodes with continuous observations, by expert, in one NPZ file.
+
+The episodes are an `accountant.episodes.Episodes`: `user` is the expert, and a state is the number of its
+step, where `observations` says what was seen. Rewards lie in [0, 1] there; `lowest` and `range` give them
+back.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.episodes import Episodes
+from mechanisms import _checks
+from mechanisms.environments.batched import Steps, roll_out
+from mechanisms.rl.expert_population import Population
+from mechanisms.rl.expert_problems import Problem
+
+if TYPE_CHECKING:
+    from mechanisms.rl.offline.transitions import Transitions
+
+__all__ = ["ExpertData", "demonstrations"]
+
+_FORMAT = 1
+Integers = NDArray[np.int64]
+_STEPS = ("states", "actions", "rewards", "lengths", "user")
+_OWN = ("observations", "last", "over", "scale", "experts")
+
+
+@dataclass(frozen=True, eq=False)
+class ExpertData:
+    """Logged trajectories.
+
+    Attributes:
+        episodes: the steps; see the module.
+        observations: float32 (steps, d), before each action.
+        last: float32 (episodes, d), after the last action.
+        over: bool (episodes,), the episode was over by itself, not cut.
+        scale: float64 (2,): a reward is scale[0] + scale[1] times that of `episodes`.
+        experts: how many experts there are, numbered from 0; each has at least one episode.
+
+    Raises:
+        ValueError: shapes that do not fit, an expert outside the range or without an episode.
+
+    """
+
+    episodes: Episodes
+    observations: NDArray[np.float32]
+    last: NDArray[np.float32]
+    over: NDArray[np.bool_]
+    scale: NDArray[np.float64]
+    experts: int
+
+    def __post_init__(self) -> None:
+        """Check what concerns more than the steps."""
+        steps, count = len(self.episodes.states), self.episodes.count
+        if self.observations.ndim != 2 or len(self.observations) != steps:
+            raise ValueError(f"the shape of observations {self.observations.shape} must be ({steps}, d)")
+        if self.last.shape != (count, self.observations.shape[1]) or self.over.shape != (count,):
+            raise ValueError(f"last and over {self.last.shape}, {self.over.shape} must have {count} rows")
+        users = _checks.indices("user", self.episodes.user, self.experts)
+        without = np.flatnonzero(np.bincount(users, minlength=self.experts) == 0)
+        if len(without):
+            raise ValueError(f"expert ({without[0]}) must have at least one trajectory")
+
+    @classmethod
+    def of(cls, steps: Steps, user: Integers, experts: int) -> ExpertData:
+        """From steps that were played, and whose each episode is."""
+        ends = np.cumsum(steps.lengths)
+        low, high = float(steps.rewards.min()), float(steps.rewards.max())
+        width = (high - low) or 1.0
+        episodes = Episodes(
+            np.arange(len(steps.actions), dtype=np.int64),
+            steps.actions.astype(np.int64),
+            np.clip((steps.rewards - low) / width, 0.0, 1.0),
+            steps.lengths.astype(np.int64),
+            user.astype(np.int64),
+        )
+        last, over = steps.following[ends - 1], steps.terminal[ends - 1]
+        return cls(episodes, steps.observations, last, over, np.array([low, width]), experts)
+
+    @property
+    def rewards(self) -> NDArray[np.float64]:
+        """Rewards as the environment paid them (steps,)."""
+        found: NDArray[np.float64] = self.scale[0] + self.scale[1] * self.episodes.rewards
+        return found
+
+    def returns(self) -> NDArray[np.float64]:
+        """The sum of rewards of each episode."""
+        found: NDArray[np.float64] = np.add.reduceat(self.rewards, self.starts())
+        return found
+
+    def starts(self) -> Integers:
+        """Where each episode's steps begin."""
+        return np.cumsum(self.episodes.lengths) - self.episodes.lengths
+
+    def transitions(self, problem: Problem, chosen: NDArray[np.bool_] | None = None) -> Transitions:
+        """The transitions of the chosen steps (all of them), as a learner sees them. Needs torch.
+
+        Raises:
+            ValueError: no step is chosen.
+        """
+        from mechanisms.rl.offline.transitions import Transitions
+
+        rows = np.arange(len(self.observations)) if chosen is None else np.flatnonzero(chosen)
+        ends = self.starts() + self.episodes.lengths - 1
+        after = np.concatenate([self.observations[1:], self.last[-1:]])
+        after[ends] = self.last
+        over = np.zeros(len(self.observations), bool)
+        over[ends] = self.over
+        owner = np.repeat(self.episodes.user, self.episodes.lengths)
+        return Transitions(
+            problem.scaled(self.observations[rows]),
+            problem.scaled(after[rows]),
+            self.episodes.actions[rows],
+            problem.reward_scale * self.rewards[rows],
+            over[rows],
+            owner[rows],
+            self.experts,
+        )
+
+    def save(self, path: Path) -> None:
+        """Write it as NPZ, whole or not at all."""
+        partial = path.with_name(path.name + ".partial")
+        held = {name: getattr(self.episodes, name) for name in _STEPS}
+        try:
+            with partial.open("wb") as stream:
+                own = {name: getattr(self, name) for name in _OWN}
+                np.savez_compressed(stream, format=_FORMAT, **held, **own)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: Path) -> ExpertData:
+        """Read what `save` wrote.
+
+        Raises:
+            ValueError: for a file that is no such archive, or has another format.
+        """
+        if not zipfile.is_zipfile(path):
+            path.stat()  # a missing file says so itself
+            raise ValueError(f"{path.name}: the file is not an NPZ archive")
+        with np.load(path, allow_pickle=False) as stored:
+            names = {"format", *_STEPS, *_OWN}
+            if set(stored.files) != names or int(stored["format"]) != _FORMAT:
+                raise ValueError(f"{path.name}: must be expert data of format {_FORMAT}")
+            own = {name: stored[name] for name in _OWN}
+            return cls(
+                Episodes(*(stored[name] for name in _STEPS)), **(own | {"experts": int(own["experts"])})
+            )
+
+
+def demonstrations(experts: Population, each: int, rng: np.random.Generator) -> ExpertData:
+    """Let every expert play `each` episodes of the default problem.
+
+    Raises:
+        ValueError: `each` is no positive integer.
+    """
+    _checks.at_least("each", each, 1)
+    owner = np.repeat(np.arange(experts.count), each)
+    environment = experts.problem.make()
+    steps = roll_out(environment, lambda seen, rows: experts.play(seen, owner[rows], rng), len(owner), rng)
+    return ExpertData.of(steps, owner, experts.count)

@@ -1,0 +1,124 @@
+"""The four problems of the expert-level experiments: environments, the variations experts learn in, scales.
+
+Experts learn in variations of a problem and act in the default one. Scales are public constants: they make
+observations and scaled rewards numbers of order one for a network, and depend on no data.
+
+Source: Sharma et al. (2024), section 6.1 and Appendix B.1: what is varied, within which bounds, pmin = 0.02.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.environments.acrobot import Acrobot
+from mechanisms.environments.batched import BatchedEnvironment
+from mechanisms.environments.cart_pole import CartPole
+from mechanisms.environments.hiv import HIVTreatment
+from mechanisms.environments.lunar_lander import LunarLander
+
+__all__ = ["PMIN", "PROBLEMS", "Problem", "problem_for"]
+
+PMIN: Final = 0.02
+"""The least probability of an action, under every expert."""
+Make = Callable[..., BatchedEnvironment]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One problem.
+
+    Attributes:
+        name: as in files and tables.
+        make: the environment, by parameters; without any the default.
+        varied: parameter -> its least and largest value among the experts' variations.
+        centre, spread: of observations (d,).
+        reward_scale: a reward times this is what a learner sees.
+        discount: gamma.
+        evaluation_horizon: steps after which an episode of a learned policy is cut.
+        unit: returns are shown in multiples of this.
+    """
+
+    name: str
+    make: Make
+    varied: Mapping[str, tuple[float, float]]
+    centre: tuple[float, ...]
+    spread: tuple[float, ...]
+    reward_scale: float
+    discount: float = 0.99
+    evaluation_horizon: int = 200
+    unit: float = 1.0
+
+    def variation(self, rng: np.random.Generator) -> BatchedEnvironment:
+        """An environment with parameters uniform between their bounds."""
+        return self.make(**{name: float(rng.uniform(*ends)) for name, ends in self.varied.items()})
+
+    def scaled(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Observations (n, d) as networks see them."""
+        centre, spread = (np.array(each, np.float32) for each in (self.centre, self.spread))
+        found: NDArray[np.float32] = (observations - centre) / spread
+        return found
+
+
+_ALL = (
+    Problem(
+        "cartpole",
+        CartPole,
+        {"gravity": (8.75, 11.0), "force": (9.0, 11.25), "cart_mass": (0.8, 1.25)},
+        centre=(0.0,) * 4,
+        spread=(1.0, 1.0, 0.1, 1.0),
+        reward_scale=0.05,
+        evaluation_horizon=1000,
+    ),
+    Problem(
+        "acrobot",
+        Acrobot,
+        {"length": (0.8, 1.2), "first_mass": (0.9, 1.1), "second_mass": (0.9, 1.1)},
+        centre=(0.0,) * 6,
+        spread=(1.0, 1.0, 1.0, 1.0, 3.0, 5.0),
+        reward_scale=0.3,
+    ),
+    Problem(
+        "lunarlander",
+        LunarLander,
+        {"gravity": (9.0, 11.0), "wind": (0.0, 5.0), "turbulence": (0.0, 0.5)},
+        centre=(0.0, 0.5, 0.0, -0.5, 0.0, 0.0, 0.0, 0.0),
+        spread=(0.5, 0.5, 0.5, 0.5, 0.3, 0.3, 1.0, 1.0),
+        reward_scale=0.02,
+    ),
+    Problem(
+        "hiv",
+        HIVTreatment,
+        {
+            "first_penalty": (18_750.0, 21_250.0),
+            "second_penalty": (1850.0, 2150.0),
+            "efficacy_noise": (0.0, 0.01),
+        },
+        centre=(5.5, 1.5, 3.0, 1.0, 4.0, 2.5),
+        spread=(0.5, 1.0, 1.0, 1.0, 1.0, 1.5),
+        reward_scale=1e-8,
+        discount=0.98,
+        evaluation_horizon=50,
+        unit=1e6,
+    ),
+)
+PROBLEMS: Final = {problem.name: problem for problem in _ALL}
+"""The problems by name."""
+
+
+def problem_for(name: str) -> Problem:
+    """The problem of that name.
+
+    >>> problem_for("hiv").make().observation_size
+    6
+
+    Raises:
+        ValueError: for an unknown name, listing the known ones.
+    """
+    if name not in PROBLEMS:
+        raise ValueError(f"problem ({name!r}) must be one of: {', '.join(PROBLEMS)}")
+    return PROBLEMS[name]

@@ -1,0 +1,370 @@
+"""Offline training at expert level.
+
+References: torch.func.vmap of the gradient by autograd, one example at a time (clipping, the loss); counts
+and moments with stated alphas (batches, coins, noise); a run that was never interrupted (checkpoints).
+"""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+torch = pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
+
+from accountant.adjacency import Adjacency  # noqa: E402 (after the skip)
+from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee  # noqa: E402
+from mechanisms.rl.offline.checkpoints import steps_begun, train  # noqa: E402
+from mechanisms.rl.offline.coins import COINS, noisy_steps_begun  # noqa: E402
+from mechanisms.rl.offline.cql import CQL  # noqa: E402
+from mechanisms.rl.offline.network import Layers  # noqa: E402
+from mechanisms.rl.offline.optimizers import SGD, Adam  # noqa: E402
+from mechanisms.rl.offline.training import Training, TrainingSettings, fresh_seed  # noqa: E402
+from mechanisms.rl.offline.transitions import (  # noqa: E402
+    BATCHES,
+    Transitions,
+    batch_rate,
+    check_one_each,
+)
+
+ALPHA = 1e-6
+"""False alarms of each statistical test here, per run; seeds are fixed."""
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def _batch(sizes, count, dtype, seed=0):
+    made = torch.Generator().manual_seed(seed)
+    x = torch.randn(count, sizes[0], dtype=dtype, generator=made)
+    actions = torch.randint(sizes[-1], (count,), generator=made)
+    return x, actions, 3 * torch.randn(count, dtype=dtype, generator=made)
+
+
+def _each_gradient(layers, theta, loss, x, actions, targets):
+    """Every example's gradient (n, parameters), by autograd on the flat parameters."""
+
+    def one(theta, x, action, target):
+        values = x
+        views, at = [], 0
+        for inputs, outputs in zip(layers.sizes, layers.sizes[1:], strict=False):
+            end = at + inputs * outputs
+            views.append((theta[at:end].view(outputs, inputs), theta[end : end + outputs]))
+            at = end + outputs
+        for number, (weights, biases) in enumerate(views):
+            values = weights @ values + biases
+            values = torch.relu(values) if number < len(views) - 1 else values
+        return loss.losses(values[None], action[None], target[None])[0]
+
+    return torch.func.vmap(torch.func.grad(one), (None, 0, 0, 0))(theta, x, actions, targets)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])
+@pytest.mark.parametrize("sizes", [(3, 2), (4, 16, 3), (8, 64, 64, 4), (6, 5, 7, 9, 2)])
+@pytest.mark.parametrize("clip", [0.05, 1.0, 1e6])
+def test_the_clipped_sum_is_that_of_clipped_gradients(sizes, dtype, tolerance, clip):
+    layers, loss = Layers(sizes), CQL(0.9, 0.7)
+    theta = layers.initial(np.random.default_rng(1), dtype)
+    x, actions, targets = _batch(sizes, 32, dtype)
+    each = _each_gradient(layers, theta, loss, x, actions, targets)
+    norms = each.norm(dim=1)
+    expected = (each * (clip / norms.clamp_min(clip))[:, None]).sum(0)
+    here = layers.forward(theta, x)
+    signal = loss.signal(here.outputs, actions, targets)
+    found = here.clipped_sum(signal, clip)
+    assert float((found - expected).norm()) <= tolerance * float(expected.norm())
+    square = here.square_norms(here.signals(signal))
+    torch.testing.assert_close(square.sqrt(), norms, rtol=10 * tolerance, atol=0)
+
+
+def test_an_example_alone_is_never_longer_than_the_clip():
+    layers, loss = Layers((8, 256, 256, 4)), CQL()
+    theta = 3 * layers.initial(np.random.default_rng(1))
+    x, actions, targets = _batch(layers.sizes, 64, torch.float32)
+    for i in range(64):
+        here = layers.forward(theta, 100 * x[i : i + 1])
+        signal = loss.signal(here.outputs, actions[i : i + 1], targets[i : i + 1])
+        assert float(here.clipped_sum(signal, 0.5).double().norm()) <= 0.5 * (1 + 1e-5)
+
+
+def test_a_gradient_of_zero_stays_zero():
+    layers = Layers((2, 3, 2))
+    here = layers.forward(torch.zeros(layers.count), torch.zeros(4, 2))
+    assert not here.clipped_sum(torch.zeros(4, 2), 1.0).isnan().any()
+
+
+def test_the_signal_is_the_losss_derivative_and_targets_are_double_dqns():
+    loss = CQL(0.9, 0.3)
+    values, actions, targets = torch.randn(50, 4, dtype=torch.float64), torch.arange(50) % 4, torch.randn(50)
+    values.requires_grad_()
+    (expected,) = torch.autograd.grad(loss.losses(values, actions, targets.double()).sum(), values)
+    torch.testing.assert_close(loss.signal(values.detach(), actions, targets.double()), expected)
+    online, slow = torch.tensor([[1.0, 2.0], [5.0, 0.0]]), torch.tensor([[10.0, 20.0], [30.0, 40.0]])
+    found = loss.targets(torch.tensor([1.0, 1.0]), torch.tensor([False, True]), online, slow)
+    torch.testing.assert_close(found, torch.tensor([1 + 0.9 * 20.0, 1.0]))
+
+
+def test_adam_is_torchs():
+    theta, slots = torch.randn(7, dtype=torch.float64), torch.zeros(2, 7, dtype=torch.float64)
+    peer = torch.nn.Parameter(theta.clone())
+    optimizer = torch.optim.Adam([peer], lr=0.01)
+    for step in range(1, 6):
+        gradient = torch.randn(7, dtype=torch.float64)
+        peer.grad = gradient.clone()
+        optimizer.step()
+        Adam(0.01).update(theta, gradient, slots, step)
+    torch.testing.assert_close(theta, peer.detach(), rtol=1e-10, atol=0)
+
+
+def _data(experts=40, each=5, width=3, actions=2, seed=0, without=()):
+    rng = np.random.default_rng(seed)
+    owner = np.repeat([i for i in range(experts) if i not in without], each)
+    n = len(owner)
+    return Transitions(
+        rng.normal(size=(n, width)), rng.normal(size=(n, width)), rng.integers(actions, size=n),
+        rng.normal(size=n), rng.random(n) < 0.1, rng.permutation(owner), experts,
+    )  # fmt: skip
+
+
+def test_a_batch_has_at_most_one_transition_of_an_expert_each_as_likely():
+    data, rng = _data(without=(7,)), np.random.default_rng(1)
+    taken, times, rounds = np.zeros(len(data)), np.zeros(data.experts), 4000
+    for _ in range(rounds):
+        rows = BATCHES["poisson"](data, 0.3, rng)
+        check_one_each(data.expert[rows])
+        taken[rows] += 1
+        times[data.expert[rows]] += 1
+    assert times[7] == 0
+    others = np.delete(times, 7)
+    assert stats.binomtest(int(others.sum()), rounds * 39, 0.3).pvalue > ALPHA
+    assert stats.chisquare(taken).pvalue > ALPHA
+    spread = others.var() / (rounds * 0.3 * 0.7)
+    assert 0.3 < spread < 2.5
+
+
+def test_an_exact_batch_has_exactly_so_many_experts():
+    data, rng = _data(), np.random.default_rng(1)
+    rate = batch_rate(13, 40)
+    sizes = {len(BATCHES["exact"](data, rate, rng)) for _ in range(50)}
+    assert sizes == {13}
+    for size in range(1, 3001, 7):
+        assert math.floor(batch_rate(size, 3000) * 3000 + 0.5) == size
+
+
+def test_two_transitions_of_an_expert_in_a_batch_are_refused(monkeypatch):
+    data = _data()
+    twice = {"poisson": lambda data, rate, rng: np.array([0, 1, 2])}
+    monkeypatch.setattr("mechanisms.rl.offline.training.BATCHES", twice)
+    settings = TrainingSettings(SelectiveDPSGDParameters(0.3, 1.0, 1.0, 5), Layers((3, 4, 2)))
+    with pytest.raises(ValueError, match=r"expert \(0\) has 3 transitions in a batch; at most 1"):
+        Training(settings, data, None, 0).advance(1)
+
+
+@pytest.mark.parametrize("coin", COINS)
+def test_the_coin_falls_as_often_as_is_accounted_for(coin):
+    budget = SelectiveDPSGDParameters(0.2, 0.3, 1.0, 2000, coin=coin)
+    rng = np.random.default_rng(0)
+    branches = [COINS[coin](budget, step, rng) for step in range(2000)]
+    private = sum(branch.private for branch in branches)
+    assert all(branch.noisy for branch in branches if branch.private)
+    if coin == "independent":
+        assert {(b.private, b.rate, b.noisy) for b in branches} == {(True, 0.3, True)}
+    elif coin == "fixed":
+        assert private == budget.noisy_steps == 600
+        assert max(np.diff([noisy_steps_begun(budget, n) for n in range(2001)])) == 1
+    else:
+        assert stats.binomtest(private, 2000, 0.3).pvalue > ALPHA
+        assert all(branch.noisy for branch in branches) == (coin == "hidden")
+
+
+def test_the_noise_of_a_step_is_what_is_accounted_for_and_not_a_percent_less():
+    """What a step moved, times b, less the clipped sum of the same batch computed beside it."""
+    data = _data()
+    layers = Layers((3, 64, 64, 2))
+    budget = SelectiveDPSGDParameters(0.25, 1.0, 7.0, 4)
+    settings = TrainingSettings(budget, layers, clip=2.0, optimizer=SGD(1.0))
+    training, noise = Training(settings, data, None, 5), []
+    for step in range(4):
+        before, quiet = training.theta.clone(), Training(settings, data, None, 5)
+        quiet.theta, quiet.target, quiet.step = before.clone(), training.target, step
+        rows = BATCHES["poisson"](data, 0.25, _after_coin(training, budget, step))
+        clipped = quiet._sum(data, rows, 2.0)
+        training.advance(1)
+        noise.append(((before - training.theta) * 0.25 * 40 - clipped).double().numpy())
+    flat = np.concatenate(noise)
+    variance = stats.chi2(len(flat))
+    assert ALPHA < variance.cdf((flat**2).sum() / 14.0**2) < 1 - ALPHA
+    assert variance.cdf((flat**2).sum() / (0.97 * 14.0) ** 2) > 1 - ALPHA
+    assert stats.kstest(flat / 14.0, "norm").pvalue > ALPHA
+
+
+def _after_coin(training, budget, step):
+    rng = training._rng(step + 1)
+    COINS[budget.coin](budget, step, rng)
+    return rng
+
+
+def test_a_plain_step_reads_released_data_only_and_adds_no_noise():
+    private, released = _data(seed=1), _data(seed=2)
+    settings = TrainingSettings(SelectiveDPSGDParameters(0.3, 0.0, 1.0, 20), Layers((3, 8, 2)))
+    one = Training(settings, private, released, 3)
+    other = Training(settings, _data(seed=9), released, 3)
+    one.advance(20)
+    other.advance(20)
+    assert torch.equal(one.theta, other.theta)
+
+
+@pytest.mark.parametrize("coin", COINS)
+@pytest.mark.parametrize("batch", ["poisson", "exact"])
+def test_every_variant_trains_and_names_its_budget(coin, batch):
+    if (coin, batch) == ("independent", "exact"):
+        pytest.skip("nothing is proved of it, and its parameters are refused")
+    budget = SelectiveDPSGDParameters(batch_rate(10, 40), 0.5, 2.0, 30, coin=coin, batch=batch)
+    settings = TrainingSettings(budget, Layers((3, 8, 2)))
+    training = Training(settings, _data(), _data(seed=1), 0)
+    start = training.theta.clone()
+    training.advance(100)
+    assert training.step == 30
+    assert not torch.equal(start, training.theta)
+    whole = guarantee(settings.spent(30), Adjacency.EXPERT).guarantee.epsilon("1e-3").upper
+    half = guarantee(settings.spent(15), Adjacency.EXPERT).guarantee.epsilon("1e-3").upper
+    assert 0 < half < whole
+    assert whole == pytest.approx(
+        guarantee(budget, Adjacency.EXPERT).guarantee.epsilon("1e-3").upper, rel=1e-6
+    )
+
+
+def test_it_learns_what_to_do():
+    """Action 1 pays where the first number is positive, action 0 elsewhere; 9 in 10 are right."""
+    rng = np.random.default_rng(0)
+    seen = rng.normal(size=(4000, 2))
+    right = (seen[:, 0] > 0).astype(int)
+    actions = np.where(rng.random(4000) < 0.9, right, 1 - right)
+    paid, over, owner = 1.0 * (actions == right), np.ones(4000, bool), np.arange(4000) % 200
+    data = Transitions(seen, seen, actions, paid, over, owner, 200)
+    budget = SelectiveDPSGDParameters(0.5, 1.0, 1.0, 300)
+    settings = TrainingSettings(budget, Layers((2, 16, 2)), optimizer=SGD(0.3))
+    training = Training(settings, data, None, 0)
+    training.advance(300)
+    best = settings.layers.outputs(training.theta, data.observations).argmax(1).numpy()
+    assert (best == (data.observations[:, 0] > 0).numpy()).mean() > 0.95
+
+
+def _settings(**changes):
+    budget = SelectiveDPSGDParameters(0.3, 0.5, 1.0, 60)
+    return TrainingSettings(
+        budget, Layers((3, 8, 2)), **({"optimizer": Adam(0.01), "target_every": 7} | changes)
+    )
+
+
+def test_an_interrupted_run_is_the_same_run_and_spends_once(tmp_path):
+    whole = Training(_settings(), _data(), _data(seed=1), 11)
+    whole.advance(60)
+
+    class Stop(Exception):
+        pass
+
+    def stop_at(limit):
+        def progress(done, _):
+            if done >= limit:
+                raise Stop
+
+        return progress
+
+    for limit in (10, 20, 30):
+        with pytest.raises(Stop):
+            train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 10, stop_at(limit))
+        assert steps_begun(tmp_path) == limit
+    seen = []
+    done = train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 10, lambda *x: seen.append(x))
+    assert seen == [(40, 60), (50, 60), (60, 60)]
+    assert torch.equal(done.theta, whole.theta)
+    assert steps_begun(tmp_path) == 60
+    again = train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 10)
+    assert torch.equal(again.theta, whole.theta)
+    assert steps_begun(tmp_path) == 60
+
+
+def test_what_was_begun_counts_even_if_the_model_was_lost(tmp_path, monkeypatch):
+    def broken(self, steps):
+        raise RuntimeError("power cut")
+
+    monkeypatch.setattr(Training, "advance", broken)
+    with pytest.raises(RuntimeError, match="power cut"):
+        train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 25)
+    assert steps_begun(tmp_path) == 25
+    assert not (tmp_path / "model.npz").exists()
+    monkeypatch.undo()
+    train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 10)
+    assert steps_begun(tmp_path) == 60
+
+
+@pytest.mark.parametrize(
+    ("training", "name"),
+    [
+        (lambda: Training(_settings(clip=2.0), _data(), _data(seed=1), 11), "settings"),
+        (lambda: Training(_settings(), _data(seed=5), _data(seed=1), 11), "private"),
+        (lambda: Training(_settings(), _data(), _data(seed=6), 11), "released"),
+        (lambda: Training(_settings(), _data(), _data(seed=1), 12), "seed another"),
+    ],
+)
+def test_a_checkpoint_of_another_configuration_is_refused(tmp_path, training, name):
+    train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 30)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(ValueError, match=f"a checkpoint of another configuration: {name}"):
+        train(training(), tmp_path, 30)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_record_that_says_less_than_the_model_is_refused(tmp_path):
+    train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 30)
+    (tmp_path / "spent.json").write_text(json.dumps({"steps": 5}))
+    with pytest.raises(ValueError, match=r"steps in spent.json \(5\) must be at least the model's \(60\)"):
+        train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 30)
+    (tmp_path / "spent.json").unlink()
+    with pytest.raises(ValueError, match="must say how many steps were begun"):
+        train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 30)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"observations": [[np.nan]]}, "observations must be finite"),
+        ({"observations": [[0.0], [1.0]]}, r"the shape of observations \(2, 1\) must be \(1, 1\)"),
+        ({"expert": [2]}, r"expert at \(0,\) \(2\) must be one of 0, ..., 1"),
+        ({"actions": [-1]}, "actions at"),
+        ({"actions": [0.5]}, "the dtype of actions"),
+    ],
+)
+def test_malformed_transitions_are_refused(change, message):
+    sound = {
+        "observations": [[0.0]], "following": [[0.0]], "actions": [0], "rewards": [0.0],
+        "terminal": [False], "expert": [0], "experts": 2,
+    }  # fmt: skip
+    with pytest.raises(ValueError, match=message):
+        Transitions(**(sound | change))
+
+
+def test_a_training_refuses_what_has_no_meaning():
+    budget = SelectiveDPSGDParameters(0.3, 0.5, 1.0, 10)
+    with pytest.raises(ValueError, match=r"released transitions \(none\) must be given"):
+        Training(TrainingSettings(budget, Layers((3, 2))), _data(), None, 0)
+    with pytest.raises(ValueError, match=r"private transitions \(none\) must be given"):
+        Training(TrainingSettings(budget, Layers((3, 2))), None, _data(), 0)
+    with pytest.raises(ValueError, match=r"numbers in an observation \(3\) must be 4"):
+        Training(TrainingSettings(budget, Layers((4, 2))), _data(), _data(), 0)
+    with pytest.raises(ValueError, match=r"action \(1\) must be one of 0, ..., 0"):
+        Training(TrainingSettings(budget, Layers((3, 1))), _data(), _data(), 0)
+    with pytest.raises(ValueError, match=r"clip \(0\) must be"):
+        TrainingSettings(budget, Layers((3, 2)), clip=0)
+    with pytest.raises(ValueError, match="must choose at least 1 of 40 experts"):
+        Training(
+            TrainingSettings(SelectiveDPSGDParameters(0.01, 1.0, 1.0, 1), Layers((3, 2))), _data(), None, 0
+        )
+    assert fresh_seed() != fresh_seed()
