@@ -30,8 +30,10 @@ from audits.evidence import Evidence
 from audits.pairs import Pair
 from audits.runner import BUDGET, audit
 from audits.scores import LinearDiscriminant, LogLikelihoodRatio, Score, logistic, tokens, trees
+from audits.thompson import first_user
 from audits.unaudited import NoAuditError
 from mechanisms.primitives import Primitive
+from mechanisms.rl.thompson import log_likelihood_ratio
 
 __all__ = ["SETTINGS", "Setting", "audit_primitive", "audit_primitive_again", "setting_of"]
 
@@ -127,6 +129,7 @@ SETTINGS: Mapping[str, Setting] = {
     "shuffled-batch": Setting(batches.batch_users, batches.batch_ratio),
     "central-counts": Setting(counts.central_users, counts.central_ratio, _AT_NODES, counts.has_ratio),
     "local-counts": Setting(counts.local_users, counts.local_ratio, _AT_NODES),
+    "thompson": Setting(first_user, log_likelihood_ratio),
 }
 """Command-line name -> how it is audited."""
 

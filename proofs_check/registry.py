@@ -86,6 +86,7 @@ BOOKS = {
             "classics_smooth",
             "classics_shuffling",
             "classics_probability",
+            "classics_bandits",
         ),
     ),
 }

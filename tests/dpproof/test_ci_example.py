@@ -61,3 +61,41 @@ def test_the_broken_branch_fails(project):
     ran = run("pytest", "-q")
     assert (ran.returncode, "2 failed, 1 passed" in ran.stdout) == (1, True), ran.stdout
     assert ran.stdout.count("  witness    ") == 2
+
+
+@pytest.mark.parametrize(
+    ("schema", "file"),
+    [
+        ("vendor.github-actions", "action.yml"),
+        ("vendor.github-workflows", "examples/ci/.github/workflows/privacy.yml"),
+    ],
+)
+def test_the_action_and_the_workflow_keep_to_their_schemas(schema, file, tmp_path):
+    def valid(path):
+        command = [BIN / "check-jsonschema", "--builtin-schema", schema, path]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+    assert valid(ROOT / file)
+    broken = tmp_path / "broken.yml"
+    broken.write_text(f"frobs: 1\n{(ROOT / file).read_text(encoding='utf-8')}", encoding="utf-8")
+    assert not valid(broken)
+
+
+def test_the_action_runs_what_it_says(project):
+    """The shell of the action's second step, with the variables that GitHub sets."""
+    import yaml
+
+    folder, run = project
+    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    script = next(step["run"] for step in action["runs"]["steps"] if step["name"] == "Check the claims")
+    assert run("patch", "-p1", "-i", "broken.patch").returncode == 0
+    ran = run("bash", "-euo", "pipefail", "-c", script, FILE="dpproof.toml", REPORT="report", STRICT="true",
+              GITHUB_STEP_SUMMARY=str(folder / "summary"))  # fmt: skip
+    assert ran.returncode == 1, ran.stderr
+    assert sorted(path.name for path in (folder / "report").iterdir()) == [
+        "found.md",
+        "found.sarif",
+        "found.xml",
+        "index.html",
+    ]
+    assert "number of users" in (folder / "summary").read_text(encoding="utf-8")
