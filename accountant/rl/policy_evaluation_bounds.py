@@ -92,7 +92,7 @@ class WeightedBound:
     Raises:
         ValueError: naming the argument and the rule it breaks.
 
-    Source: this project's statements eval.lemma5 and eval.lemma4.
+    Source: this project's statements eval.lemma5, eval.lemma5.candidates and eval.lemma4.
     """
 
     visits: Counts
