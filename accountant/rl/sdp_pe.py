@@ -26,6 +26,7 @@ from accountant.notions import Guarantee
 from accountant.parameters import Choice, Integers, Parameters, Reals, parameter
 from accountant.published.sdp_pe import PUBLISHED
 from accountant.shuffling.peaks import last_crossing
+from accountant.shuffling.printed_sums import AlikeSums, PrintedSums
 from accountant.shuffling.view import BinomialView
 from accountant.trust import TrustModel
 
@@ -114,25 +115,34 @@ def _bits(parameters: ShuffledCountParameters) -> Accounted:
 
 
 def _sum(parameters: ShuffledCountParameters) -> Accounted:
-    """One user's message alone bounds it from above; a message 0 among users who hold 1, from below."""
-    alone = view(parameters)
-    leak = Fraction(1, 2**parameters.noise_bits) if parameters.noise_bits else 1 - parameters.noise_chance
+    """With n > tau exactly that of one message by itself; else at least that of users who are alike."""
+    found, among, note = _named(parameters) if parameters.noise_bits == 0 else _few(parameters)
     return Accounted(
-        alone,
+        found,
         Adjacency.REPLACE,
         TrustModel.SHUFFLE,
         "the shuffled printed sums of one counter",
         "classic.shuffled_sums",
-        published=_published(parameters, alone, "classic.shuffled_sums"),
-        attained=Attained(
-            _Leak(leak), "one user's bit 0 against 1 among users who all hold 1: the message 0"
-        ),
-        notes=(_ONE_COUNTER, _ALONE if parameters.noise_bits else _NAMED),
+        published=_published(parameters, found, "classic.shuffled_sums"),
+        attained=Attained(among, "one user's bit 0 against 1 among users who all hold 1"),
+        notes=(_ONE_COUNTER, note),
     )
 
 
+def _named(parameters: ShuffledCountParameters) -> tuple[Guarantee, Guarantee, str]:
+    return view(parameters), _Leak(1 - parameters.noise_chance), _NAMED
+
+
+def _few(parameters: ShuffledCountParameters) -> tuple[Guarantee, Guarantee, str]:
+    sizes = parameters.users, parameters.noise_bits
+    return PrintedSums(*sizes), AlikeSums(*sizes), _HALF
+
+
 _NAMED = "the printed encoding hides no more than sending each message with its sender's name"
-_ALONE = "the upper end is that of one message with its sender's name; shuffling may hide a little more"
+_HALF = (
+    "the upper end is that among half as many users who hold the same bit, or of one message with its "
+    "sender's name, whichever is less; that data where all others are alike are the worst is not proved"
+)
 _ONE_COUNTER = "one counter in one batch; a replaced user may change several counters"
 _READINGS: dict[str, Callable[[ShuffledCountParameters], Accounted]] = {"bits": _bits, "sum": _sum}
 
@@ -199,7 +209,11 @@ def _calibrate(
     if parameters.encoding == "sum" and failure >= Fraction(1, 2):
         pair = _single_bits(2 * users * (1 - failure), float(users), meets, misses)
         return replace(parameters, threshold=pair[0]), replace(parameters, threshold=pair[1])
-    if parameters.encoding == "bits" and meets(float(users)):
+    if parameters.encoding == "sum":
+        meets_at, misses_at = _few_bits(users, (below, above), failure)
+        found = float(math.nextafter(users * (meets_at - 1), math.inf)), float(users * misses_at)
+        return replace(parameters, threshold=found[0]), replace(parameters, threshold=found[1])
+    if meets(float(users)):
         pair = last_crossing(users, below, above, failure)[::-1]
     else:
         bits = _least_bits(lambda m: meets(float(users * m)), _MOST // users)
@@ -224,6 +238,19 @@ def _single_bits(
     while low > _LEAST and not misses(low):
         low, step = max(low - step, _LEAST), 2 * step
     return high, max(low, _LEAST)
+
+
+def _few_bits(users: int, around: tuple[Fraction, Fraction], failure: Fraction) -> tuple[int, int]:
+    """Fair bits each with which printed sums certainly meet the target, and a number with which they miss."""
+
+    def meets(bits: int) -> bool:
+        return PrintedSums(users, bits).delta(around[0]).upper <= failure
+
+    def undecided(bits: int) -> bool:
+        return not PrintedSums(users, bits).delta(around[1]).lower > failure
+
+    enough = _least_bits(meets, _MOST // users)
+    return enough, _least_bits(undecided, enough) - 1
 
 
 _LEAST = math.ulp(0.0)
