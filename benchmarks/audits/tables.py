@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from audits.corpus.case import Case
-from benchmarks.audits import alarms, peers, power
+from benchmarks.audits import alarms, peers, power, seen
 from benchmarks.audits.rows import Row
 
-__all__ = ["alarm_table", "overhead_table", "peer_table", "power_table"]
+__all__ = ["alarm_table", "overhead_table", "peer_table", "power_table", "seen_table"]
 
 NEEDED = 0.9
 """A tool is said to refute with so many samples if so large a share of its runs did."""
@@ -104,14 +104,38 @@ def _power(trial: power.Measure, rows: Sequence[Row]) -> list[str]:
     ]
 
 
+def seen_table(rows: Sequence[Row]) -> list[str]:
+    """Violations found at twice the claim, within the budget at which a true claim is "consistent"."""
+    grouped = by(rows, "case")
+    heads = ["claim", "consistent from", "would have seen", "runs at twice the claim", "refuted", "share"]
+    return table(heads, [_seen(name, grouped[name]) for name in seen.CASES if name in grouped])
+
+
+def _seen(name: str, rows: Sequence[Row]) -> list[str]:
+    refuted = sum(row["refuted"] for row in rows)
+    return [
+        name,
+        f"{rows[0]['budget']:,}",
+        f"{rows[0]['would_have_seen']:.3g}",
+        f"{len(rows)}",
+        f"{refuted}",
+        f"{refuted / len(rows):.1%}",
+    ]
+
+
 def overhead_table(rows: Sequence[Row]) -> list[str]:
     """The last measurement of every claim."""
     found = {row["claim"]: row for row in rows}
-    heads = ["claim, true", "numpy draws, s", "the audit, s", "audit / numpy"]
+    heads = ["claim, true", "numpy draws, s", "the audit, s", "overhead"]
     return table(
         heads,
         [
-            [name, f"{row['drawn']:.3f}", f"{row['audited']:.3f}", f"{row['audited'] / row['drawn']:.1f}"]
+            [
+                name,
+                f"{row['drawn']:.3f}",
+                f"{row['audited']:.3f}",
+                f"{row['audited'] / row['drawn'] - 1:.1f}",
+            ]
             for name, row in found.items()
         ],
     )
