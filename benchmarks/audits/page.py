@@ -126,10 +126,10 @@ def _seen(rows: Sequence[Row]) -> list[str]:
         '## What "consistent" is worth',
         "",
         f"""\"Consistent\" says that twice the claimed epsilon would have been seen with power 0.9. An audit
-says so of itself, by simulating its bets on a reference pair with thresholds at the exact quantiles. Here whole
-audits are run, with thresholds that they learn, on mechanisms with exactly twice the claimed epsilon at the
-stated delta, within the smallest budget (to 10 %) at which an audit of the true claim comes out consistent:
-where the word says least. Alpha = {power.ALPHA}.""",
+says so of itself, by simulating its bets on a reference pair with thresholds at the exact quantiles. Here
+whole audits are run, with thresholds that they learn, on mechanisms with exactly twice the claimed epsilon
+at the stated delta, within the smallest budget (to 10 %) at which an audit of the true claim comes out
+consistent: where the word says least. Alpha = {power.ALPHA}.""",
         "",
         *_or_missing(rows, [*seen_table(rows), ""], "seen"),
     ]

@@ -183,10 +183,19 @@ def _run(
     jobs: list[tuple[str, Callable[..., Evidence]]], executor: Any, witnesses: Path | None
 ) -> Iterator[Evidence]:
     """Run one job after the other; witnesses are written as violations come."""
+    from audits.watching import watched
+
     with _progress("auditing", len(jobs)) as progress:
+        samples = progress.add_task("samples", total=None)
+
+        def tell(drawn: int, budget: int) -> None:
+            progress.update(samples, completed=drawn, total=budget)
+
         for name, job in jobs:
             progress.update(progress.task_ids[0], description=f"auditing {escape(name)}")
-            yield from _kept([job(executor=executor)], witnesses)
+            with watched(tell):
+                found = job(executor=executor)
+            yield from _kept([found], witnesses)
             progress.advance(progress.task_ids[0])
 
 
