@@ -144,17 +144,18 @@ class Population:
                 found[part] = np.matmul(hidden, self.last[part]).argmax(axis=2)
         return found
 
-    def probabilities(self, observations: Singles, actions: Integers) -> NDArray[np.float64]:
-        """The probability of each state's action under every expert: (m, n).
+    def probabilities(self, states: Singles) -> NDArray[np.float64]:
+        """The chances of all actions under every expert in every state: (m, n, A).
 
         >>> from mechanisms.rl.expert_problems import problem_for
         >>> few = population(problem_for("cartpole"), 5, np.random.default_rng(0))
-        >>> some = few.probabilities(np.zeros((1, 4), np.float32), np.array([0]))
-        >>> sorted({float(chance) for chance in some[:, 0]} | {0.02, 0.98})
+        >>> sorted({float(chance) for chance in few.probabilities(np.zeros((1, 4), np.float32)).ravel()})
         [0.02, 0.98]
         """
-        agrees = self.likes(observations) == np.asarray(actions)[None, :]
-        return np.where(agrees, 1 - (self.actions - 1) * self.pmin, self.pmin)
+        found = np.full((self.count, len(states), self.actions), self.pmin)
+        best = 1 - (self.actions - 1) * self.pmin
+        np.put_along_axis(found, self.likes(states)[:, :, None].astype(np.int64), best, axis=2)
+        return found
 
 
 def _parts(rows: Integers, each: int) -> Iterator[Integers]:

@@ -267,18 +267,15 @@ def test_an_interrupted_run_is_the_same_run_and_spends_once(tmp_path):
     whole = Training(_settings(), _data(), _data(seed=1), 11)
     whole.advance(60)
 
-    class Stop(Exception):
-        pass
-
     def stop_at(limit):
         def progress(done, _):
             if done >= limit:
-                raise Stop
+                raise KeyboardInterrupt
 
         return progress
 
     for limit in (10, 20, 30):
-        with pytest.raises(Stop):
+        with pytest.raises(KeyboardInterrupt):
             train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 10, stop_at(limit))
         assert steps_begun(tmp_path) == limit
     seen = []
