@@ -78,6 +78,7 @@ from .renyi.closed_forms import (
     unequal_gaussians_renyi,
 )
 from .renyi.subsampled_gaussian import subsampled_gaussian_renyi
+from .rl.expert_release import ExpertReleaseParameters
 from .rl.odometer import RewardsFilter, rewards_odometer
 from .rl.policy_evaluation import PolicyEvaluationParameters
 from .rl.policy_evaluation_bounds import RidgeBound, WeightedBound
@@ -91,6 +92,7 @@ from .rl.sdp_pe_levels import precision_level
 from .rl.sdp_pe_loss import BatchLoss
 from .rl.sdp_pe_release import ShuffledBatchParameters
 from .rl.sdp_pe_thresholds import batch_threshold
+from .rl.selective_dpsgd import SelectiveDPSGDParameters
 from .shuffling.clones import CloneView, general_randomiser
 from .shuffling.closed_form import closed_form_epsilon
 from .shuffling.compared import amplification_bounds
@@ -139,6 +141,7 @@ __all__ = [
     "Derivation",
     "DiscreteGaussian",
     "Episodes",
+    "ExpertReleaseParameters",
     "FixedSize",
     "Formula",
     "GaussianDP",
@@ -168,6 +171,7 @@ __all__ = [
     "ReplacedGaussian",
     "RewardsFilter",
     "RidgeBound",
+    "SelectiveDPSGDParameters",
     "ShiftedBinomial",
     "ShuffledBatchParameters",
     "ShuffledBinary",

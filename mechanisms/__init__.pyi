@@ -9,6 +9,8 @@ from .environments.tabular import TabularMDP
 from .protocols import HasGuarantee, Samples
 from .rl.consistent_counts import consistent, onto_simplex
 from .rl.dp_ucbvi import DPUCBVI, VarianceConstants
+from .rl.expert_policies import CallableExperts, Experts, TabularExperts, prefix_counts
+from .rl.expert_release import DataRelease, Release
 from .rl.learning_run import LearningRun
 from .rl.likelihood import log_likelihood_ratio
 from .rl.noise_rule import NoiseRule
@@ -46,11 +48,14 @@ __all__ = [
     "BatchPrivatizer",
     "BatchedCounts",
     "BitEncoder",
+    "CallableExperts",
     "CentralPrivatizer",
     "Constants",
     "CountNoise",
     "Counts",
+    "DataRelease",
     "ExactCounts",
+    "Experts",
     "FactorisedPaths",
     "FirstVisits",
     "HasGuarantee",
@@ -67,6 +72,7 @@ __all__ = [
     "PrivateUCBVI",
     "Privatizer",
     "Projection",
+    "Release",
     "ReleasedCounts",
     "Samples",
     "SecureNoise",
@@ -74,6 +80,7 @@ __all__ = [
     "SimulatedNoise",
     "StreamingTree",
     "SumEncoder",
+    "TabularExperts",
     "TabularMDP",
     "Trajectories",
     "TreePaths",
@@ -94,6 +101,7 @@ __all__ = [
     "local_report",
     "log_likelihood_ratio",
     "onto_simplex",
+    "prefix_counts",
     "read_episodes",
     "ridge",
     "river_swim",

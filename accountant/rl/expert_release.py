@@ -41,9 +41,9 @@ _BITS = 256
 class ExpertReleaseParameters(Parameters):
     """What is logged, how many rounds, and the noise: printed for a budget, or of a given scale and shape.
 
-    >>> ExpertReleaseParameters(25, 200, 0.5, 2999, 20)
+    >>> ExpertReleaseParameters(25, 200, 0.3, 2999, 20, actions=4)
     Traceback (most recent call last):
-    ValueError: least_probability (0.5) must be below 1/actions (1/2)
+    ValueError: least_probability (0.3) must be below 1/actions (1/4)
 
     Raises:
         ValueError: for a value outside its domain; a least probability of 1/actions or more; more rounds than
@@ -53,7 +53,7 @@ class ExpertReleaseParameters(Parameters):
     trajectories: int = parameter(Integers(1, 10**6), "rounds", "number T of trajectories drawn")
     length: int = parameter(Integers(1, 10**9), "steps", "steps L of the longest trajectory")
     least_probability: float = parameter(
-        Reals(0, 1, lower_open=True, upper_open=True),
+        Reals(0, 0.5, lower_open=True, upper_open=True),
         "1",
         "pmin: every expert plays every action at least so often",
     )

@@ -211,7 +211,7 @@ GIVEN = {"trajectories": 5, "length": 20, "least_probability": 0.1, "experts": 1
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"least_probability": 0.5}, "least_probability (0.5) must be below 1/actions (1/2)"),
+        ({"least_probability": 0.5}, "least_probability (0.5) must be a number in (0, 0.5)"),
         ({"least_probability": 0.3, "actions": 4}, "least_probability (0.3) must be below 1/actions (1/4)"),
         ({"trajectories": 501}, "trajectories (501) must be at most experts times per_expert (500)"),
         ({"printed_epsilon": 1.0}, "must be given together"),

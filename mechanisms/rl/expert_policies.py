@@ -1,0 +1,135 @@
+"""Policies of many experts, as arrays or callables, and how many of them would play a prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["CallableExperts", "Experts", "TabularExperts", "prefix_counts"]
+
+Floats = NDArray[np.float64]
+
+
+class Experts(Protocol):
+    """The policies of ``count`` experts with ``actions`` actions."""
+
+    @property
+    def count(self) -> int:
+        """How many experts there are."""
+        ...
+
+    @property
+    def actions(self) -> int:
+        """How many actions there are."""
+        ...
+
+    def probabilities(self, states: NDArray[Any]) -> Floats:
+        """The chances of all actions, ``(experts, states, actions)``."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class TabularExperts:
+    """Policies in finitely many states, ``table`` of shape (experts, states, actions).
+
+    >>> TabularExperts(np.full((3, 2, 4), 0.25)).probabilities(np.array([1])).shape
+    (3, 1, 4)
+
+    Raises:
+        ValueError: for another shape, or rows that are no probabilities.
+    """
+
+    table: Floats
+
+    def __post_init__(self) -> None:
+        if self.table.ndim != 3 or 0 in self.table.shape:
+            raise ValueError(f"table (shape {self.table.shape}) must have shape (experts, states, actions)")
+        _check_rows(self.table)
+
+    @property
+    def count(self) -> int:
+        """See ``Experts``."""
+        return self.table.shape[0]
+
+    @property
+    def actions(self) -> int:
+        """See ``Experts``."""
+        return self.table.shape[2]
+
+    def probabilities(self, states: NDArray[Any]) -> Floats:
+        """See ``Experts``; states are the numbers of rows."""
+        return self.table[:, states]
+
+
+@dataclass(frozen=True, eq=False)
+class CallableExperts:
+    """A callable for each expert, from states ``(k, ...)`` to the chances of actions ``(k, actions)``.
+
+    >>> coin = CallableExperts([lambda states: np.full((len(states), 2), 0.5)] * 3, 2)
+    >>> coin.probabilities(np.zeros((5, 4))).shape
+    (3, 5, 2)
+
+    Raises:
+        ValueError: without an expert, or fewer than two actions.
+    """
+
+    policies: Sequence[Callable[[NDArray[Any]], Floats]]
+    actions: int
+
+    def __post_init__(self) -> None:
+        if not self.policies:
+            raise ValueError("policies ([]) must hold at least one expert")
+        if self.actions < 2:
+            raise ValueError(f"actions ({self.actions!r}) must be at least 2")
+
+    @property
+    def count(self) -> int:
+        """See ``Experts``."""
+        return len(self.policies)
+
+    def probabilities(self, states: NDArray[Any]) -> Floats:
+        """See ``Experts``."""
+        found = np.stack([np.asarray(policy(states), dtype=np.float64) for policy in self.policies])
+        if found.shape != (self.count, len(states), self.actions):
+            shape = (self.count, len(states), self.actions)
+            raise ValueError(f"the policies' answer (shape {found.shape}) must have shape {shape}")
+        _check_rows(found)
+        return found
+
+
+def _check_rows(table: Floats) -> None:
+    wrong = ~((table >= 0).all(axis=-1) & (np.abs(table.sum(axis=-1) - 1) <= 1e-6))
+    if wrong.any():
+        expert, row = np.argwhere(wrong)[0]
+        raise ValueError(f"expert {expert}: chances {table[expert, row]} must be at least 0 and add up to 1")
+
+
+def prefix_counts(
+    experts: Experts, states: NDArray[Any], actions: NDArray[np.int64], least_probability: float = 0.0
+) -> Floats:
+    """count_tau of all prefixes of one trajectory, ``(steps,)``: how many experts would play it so.
+
+    Source: Sharma et al. (2024), Algorithm 1, line 3: the sum over experts of the product of pi_i(a_j|s_j).
+
+    >>> everybody = TabularExperts(np.full((10, 1, 2), 0.5))
+    >>> prefix_counts(everybody, np.array([0, 0]), np.array([1, 0])).tolist()
+    [5.0, 2.5]
+
+    Raises:
+        ValueError: for an expert who plays some action with less than ``least_probability``.
+    """
+    chances = experts.probabilities(states)
+    low = chances < least_probability
+    if low.any():
+        expert, place, action = np.argwhere(low)[0]
+        given = float(chances[expert, place, action])
+        raise ValueError(
+            f"expert {expert}: chance of action {action} ({given!r}) must be at least {least_probability!r}"
+        )
+    played = np.take_along_axis(chances, actions[None, :, None], axis=2)[:, :, 0]
+    counts: Floats = np.cumprod(played, axis=1).sum(axis=0)
+    return counts
