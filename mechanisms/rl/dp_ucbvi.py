@@ -1,14 +1,22 @@
 """DP-UCBVI: optimistic value iteration whose bonus follows the variance of the values to come.
 
-Source: Qiao and Wang, "Near-optimal differentially private reinforcement learning" (AISTATS 2023), Algorithm
-1 and section 4. Counts are made consistent first (`Projection.BAND`); then, with n = N~_h(s, a), m =
-N~_{h+1}(s') and iota = ln(30 HSAT/beta), the bonus is
+Source: Qiao and Wang, "Near-optimal differentially private reinforcement learning" (AISTATS 2023, arXiv
+2212.04680), Algorithm 1 and section 4. Counts are made consistent first (`Projection.BAND`); then, with n =
+N~_h(s, a), m = N~_{h+1}(s') and iota = ln(30 HSAT/beta), the bonus is
 
     2 sqrt(Var_{P~}(V) iota/n) + sqrt(2 iota/n) + 20 H S E iota/n
     + 4 sqrt(iota sum_{s'} P~(s') min(B(m), H^2)/n),
     B(m) = 1000^2 H^3 S A iota^2/m + 1000^2 H^4 S^4 A^2 iota^4 (E^2 + H^2)/m^2,
 
 and Q never grows from one episode to the next.
+
+What is certain of this and what is not. The paper itself was not at hand. The authors' later paper on
+self-play ("Differentially private reinforcement learning with self-play", sections 3 and 5.3) was, and says
+that it generalises this one: from it come Assumption 3.1, the consistent counts with E/4 and E/(2S), that E
+is four times what a noisy count may be off, a bonus of order sqrt(Var iota/n) + H S E iota/n, and the 30 in
+iota. The numbers 2, sqrt 2, 20, 4 and 1000^2, the last term (its shape is that of Azar et al. 2017) and
+that Q never grows are quoted from memory. `QIAO_WANG_TUNED` drops the last two terms and scales the first two
+together: of the numbers, the experiments rest on the ratio of 2 to sqrt 2 and on iota alone.
 """
 
 from __future__ import annotations
@@ -32,7 +40,7 @@ __all__ = ["DPUCBVI", "QIAO_WANG", "QIAO_WANG_TUNED", "VarianceConstants"]
 
 @dataclass(frozen=True)
 class VarianceConstants:
-    """Scales of the bonus's terms; with every default they are the paper's.
+    """Scales of the bonus's terms; with every default they are the paper's, as recalled (see the module).
 
     Attributes:
         beta: failure probability, in (0, 1).
@@ -78,7 +86,7 @@ class VarianceConstants:
 
 
 QIAO_WANG: Final = VarianceConstants()
-"""The constants of the regret theorem."""
+"""The constants of the regret theorem, as recalled: the module says which of them were compared."""
 QIAO_WANG_TUNED: Final = VarianceConstants(width=0.02, around=0.0, error=0.0, margin=0.0)
 """Scaled down for experiments; no regret guarantee."""
 

@@ -17,7 +17,7 @@ import math
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
-__all__ = ["CONSISTENT", "SPARSE", "THEORY", "TUNED", "Constants", "Projection"]
+__all__ = ["CONSISTENT", "OPPO", "SPARSE", "THEORY", "TUNED", "Constants", "Projection", "ucb_vi"]
 
 
 class Projection(enum.IntEnum):
@@ -89,6 +89,10 @@ class Constants:
 
 THEORY: Final = Constants()
 """The constants of Theorems 3.2 and 4.2; the levels are the privatizer's."""
+OPPO: Final = THEORY
+"""The theory of policy optimisation on exact counts, where both levels are 0: the bonus is Lc/sqrt(n) + H
+Lp/sqrt(n) and eta is the printed one. These are this paper's constants (Lemma A.1, Algorithm 1) for what
+Efroni et al. (2020, arXiv:2002.08243) do; their own text has not been compared."""
 TUNED: Final = Constants(width=0.02, error=0.0, shift=0.0, remaining=True, learning_rate=100.0)
 """As the paper's experiment has them: the same orders, learning rate and scale tuned. No regret guarantee."""
 CONSISTENT: Final = replace(TUNED, projection=Projection.SIMPLEX)
@@ -102,3 +106,23 @@ SPARSE: Final = replace(
     rewards=True,
 )
 """Tuned; counts that noise alone could make are 0, costs come from counted rewards. No regret guarantee."""
+
+
+def ucb_vi(states: int, actions: int, horizon: int, episodes: int, delta: float = 0.05) -> Constants:
+    """The constants of UCB-VI with the Chernoff-Hoeffding bonus, for value iteration on exact counts.
+
+    Its bonus is 7 H ln(5SAT/delta)/sqrt(n); the width makes the whole bonus of Algorithm 2, cost and
+    transitions, that number. Source: Azar, Osband and Munos (ICML 2017), Algorithm 3, quoted from memory: its
+    text has not been compared. There one table serves all steps, so it is meant for pooled counts.
+
+    Args:
+        states, actions, horizon, episodes: the sizes S, A, H, K; T = KH.
+        delta: failure probability, in (0, 1).
+
+    >>> round(ucb_vi(6, 2, 20, 20_000).width, 1)
+    21.2
+    """
+    steps = horizon * episodes
+    unit = Constants(delta=delta)
+    bonus = 7 * horizon * math.log(5 * states * actions * steps / delta)
+    return replace(unit, width=bonus / ((1 + horizon) * unit.cost_width(states, actions, steps)))

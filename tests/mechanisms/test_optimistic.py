@@ -8,9 +8,19 @@ import pytest
 from accountant.adjacency import Adjacency
 from accountant.rl.private_ucb_parameters import CentralCountsParameters
 from mechanisms import TabularMDP, river_swim
+from mechanisms.rl._optimistic_blocks import rule_of
 from mechanisms.rl.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED, VarianceConstants
 from mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
-from mechanisms.rl.optimistic_constants import CONSISTENT, SPARSE, THEORY, TUNED, Constants, Projection
+from mechanisms.rl.optimistic_constants import (
+    CONSISTENT,
+    OPPO,
+    SPARSE,
+    THEORY,
+    TUNED,
+    Constants,
+    Projection,
+    ucb_vi,
+)
 from mechanisms.rl.optimistic_exact import ExactCounts
 from mechanisms.rl.privatizers import CountNoise, Levels
 
@@ -195,3 +205,23 @@ def test_bad_input_is_refused_by_name():
         VarianceConstants(beta=2)
     with pytest.raises(ValueError, match="private under none"):
         exact.guarantee(Adjacency.REPLACE)
+
+
+def test_named_constants_of_the_theory_give_the_bonuses_they_are_named_for():
+    """7 H ln(5SAT/delta) for UCB-VI, Lc + H Lp for OPPO, nothing for noise that is not there; seed 4."""
+    S, A, H, K = 6, 2, 20, 300
+    counts = ExactCounts(S, A, H, K, pooled=True)
+    named = ucb_vi(S, A, H, K, 0.1)
+    wide = named.cost_width(S, A, H * K)
+    rule = rule_of(counts, named, wide, wide)
+    assert rule.widths == pytest.approx(np.full(H, 7 * H * np.log(5 * S * A * H * K / 0.1)))
+    assert not rule.errors.any()
+    rule = rule_of(counts, OPPO, OPPO.cost_width(S, A, H * K), OPPO.transition_width(S, A, H * K))
+    paper = np.sqrt(2 * np.log(4 * S * A * H * K / 0.05)) + H * np.sqrt(
+        4 * S * np.log(6 * S * A * H * K / 0.05)
+    )
+    assert rule.widths == pytest.approx(np.full(H, paper))
+    run = PrivateUCBVI(counts, named).run(river_swim(), np.random.default_rng(4))
+    assert run.total_regret > 0.9 * K * river_swim().optimal_values()[0, 0]
+    with pytest.raises(ValueError, match=r"delta \(2\)"):
+        ucb_vi(S, A, H, K, 2)

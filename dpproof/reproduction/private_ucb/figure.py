@@ -18,7 +18,7 @@ from mechanisms.environments.river_swim import river_swim
 __all__ = ["FULL", "QUICK", "run"]
 
 FULL: Final = Size(episodes=20_000, seeds=20, epsilons=(1.0, 10.0, 100.0, 1000.0))
-QUICK: Final = Size(episodes=10_000, seeds=2, epsilons=(1.0, 100.0))
+QUICK: Final = Size(episodes=9_000, seeds=2, epsilons=(1.0, 100.0))
 
 
 def run(folder: Path, quick: bool, seed: int, size: Size | None = None) -> Mapping[str, Any]:

@@ -13,7 +13,11 @@ __all__ = ["page"]
 Row = Mapping[str, Any]
 
 _WHAT = {
-    Group.EXACT: "UCB-VI and OPPO: the same algorithms on exact counts, and DP-UCBVI on exact counts.",
+    Group.EXACT: (
+        "UCB-VI and OPPO: the same algorithms on exact counts, and DP-UCBVI (Qiao and Wang 2023) on exact "
+        "counts. Its bonus has the form that its authors' later paper describes; which numbers in it are "
+        "quoted from memory is said in `mechanisms/rl/dp_ucbvi.py`. All bonuses here are scaled."
+    ),
     Group.CODE: (
         "Laplace noise of scale 1/epsilon, which is what the published code draws, here on real trees and on "
         "one table for all steps. It learns; its certified epsilon is in the column beside."
