@@ -31,6 +31,7 @@ from .rl.rlsvi import RLSVI
 from .rl.shuffle_privatizer import BatchCounts, BatchPrivatizer, ReleasedCounts
 from .rl.shuffle_privatizer_kinds import LaplaceCounts, NoPrivacy
 from .rl.shuffle_privatizer_noise import ShufflePrivatizer
+from .rl.thompson import Thompson, ThompsonRun
 from .rl.trajectories import Trajectories, differ_in_one_trajectory
 from .rl.users import Users, differ_only_in_rewards_of_one_user
 from .rl.worst_trajectories import central_log_ratio, local_log_ratio, worst_pair
@@ -82,6 +83,8 @@ __all__ = [
     "SumEncoder",
     "TabularExperts",
     "TabularMDP",
+    "Thompson",
+    "ThompsonRun",
     "Trajectories",
     "TreePaths",
     "Users",
