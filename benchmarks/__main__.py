@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import accounting, policy_evaluation_speed, rlsvi_speed
+from benchmarks import accounting, policy_evaluation_speed, private_ucb_speed, rlsvi_speed
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -108,6 +108,7 @@ def page() -> str:
     ):
         lines += ["", f"## {title}", "", "| what | seconds | note |", "|---|---|---|"]
         lines += [f"| {row['name']} | {row['seconds']:.3f} | {row['note']} |" for row in rows]
+    lines += ["", *private_ucb_speed.section()]
     lines += ["", "## The accountant beside its peers", "", accounting.ABOUT, "", *accounting.table()]
     return "\n".join([*lines, ""])
 

@@ -20,20 +20,23 @@ import subprocess
 import sys
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from accountant.adjacency import Adjacency
 from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
 from mechanisms import river_swim
+from mechanisms.counting.streaming import StreamingTree
 from mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
 from mechanisms.rl.optimistic_constants import TUNED
 from mechanisms.rl.optimistic_exact import ExactCounts
 from mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 
-__all__ = ["main", "rows"]
+__all__ = ["epsilon_rows", "main", "memory_rows", "rows", "section"]
 
 STATES, ACTIONS, HORIZON, EPISODES = 6, 2, 20, 20_000
 REPEATS = 5
@@ -121,6 +124,64 @@ def _row(algorithm: str, privacy: str, pooled: bool, theirs: float | None) -> di
     if theirs is not None:
         notes.append(f"ratio {theirs / ours:.0f}" + (f", target {target}" if target else ""))
     return {"name": f"PRIVATE-UCB-{algorithm} {privacy}", "seconds": ours, "note": "; ".join(notes)}
+
+
+def memory_rows() -> list[dict[str, Any]]:
+    """What the streaming trees of all counters of RiverSwim hold near the end of K users, in kibibytes."""
+    table = []
+    for users in (20_000, 10**9):
+        parameters = CentralCountsParameters(STATES, ACTIONS, HORIZON, users, printed_epsilon=1.0)
+        draws = np.random.default_rng(0)
+        tracemalloc.start()
+        tree = StreamingTree(parameters.leaves, parameters.counters, lambda n, r=draws: r.laplace(size=n))
+        tree.skip(parameters.leaves - 1)
+        tree.update(np.ones(parameters.counters))
+        tree.release()
+        held, peak = (size / 1024 for size in tracemalloc.get_traced_memory())
+        tracemalloc.stop()
+        each = tree.numbers_held / parameters.counters
+        table.append(
+            {"users": users, "counters": parameters.counters, "each": each, "held": held, "peak": peak}
+        )
+    return table
+
+
+def epsilon_rows() -> list[dict[str, Any]]:
+    """The epsilon that the printed noise gives at printed epsilon 1, with the CPU seconds it takes to say."""
+    sizes = (STATES, ACTIONS, HORIZON, EPISODES)
+    privatizers: dict[str, Any] = {
+        f"CENTRAL, {base} log": CentralPrivatizer(CentralCountsParameters(*sizes, log_base=base))
+        for base in ("natural", "binary")
+    }
+    privatizers["LOCAL"] = LocalPrivatizer(LocalCountsParameters(*sizes))
+    table = []
+    for adjacency in (Adjacency.ADD_REMOVE, Adjacency.REPLACE):
+        for name, privatizer in privatizers.items():
+            begin = time.process_time()
+            found = privatizer.guarantee(adjacency).guarantee.epsilon(0)
+            seconds = time.process_time() - begin
+            named = f"{name}, {adjacency.value}"
+            table.append({"name": named, "lower": found.lower, "upper": found.upper, "seconds": seconds})
+    return table
+
+
+def section() -> list[str]:
+    """The lines of the benchmarks' page."""
+    lines = ["## PRIVATE-UCB, CPU", "", "| what | seconds | note |", "|---|---|---|"]
+    lines += [f"| {row['name']} | {row['seconds']:.3f} | {row['note']} |" for row in rows()]
+    lines += ["", "## Printed noise of PRIVATE-UCB at printed epsilon 1, S=6, A=2, H=20, K=20000", ""]
+    lines += ["| noise | certified epsilon, from | to | seconds |", "|---|---|---|---|"]
+    lines += [
+        f"| {row['name']} | {row['lower']:.9f} | {row['upper']:.9f} | {row['seconds']:.3f} |"
+        for row in epsilon_rows()
+    ]
+    lines += ["", "## Memory of the streaming tree", ""]
+    lines += ["| users K | counters | numbers a counter | KiB held | KiB at most |", "|---|---|---|---|---|"]
+    lines += [
+        f"| {row['users']} | {row['counters']} | {row['each']:.0f} | {row['held']:.0f} | {row['peak']:.0f} |"
+        for row in memory_rows()
+    ]
+    return lines
 
 
 def main() -> None:
