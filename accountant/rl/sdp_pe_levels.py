@@ -56,8 +56,9 @@ def precision_level(shape: ReleaseShape, users: int, threshold: float, failure: 
 
     goal = round_down(arb_of(chance))
     spread = float(max(laws) * p * (1 - p))
-    start = math.sqrt(-2 * spread * math.log(goal / (2 * shape.counters)))
-    return float(_least(chance_at, goal, math.ceil(4 * start), 4 * trials * shape.states))
+    sides = 2.0 * shape.counters
+    start = math.sqrt(-2 * spread * math.log(goal / sides))
+    return float(_least(chance_at, goal, sides, math.ceil(4 * start), 4 * trials * shape.states))
 
 
 def _ends(trials: int, p: Fraction, away: Fraction) -> tuple[int, int]:
@@ -71,17 +72,18 @@ def _outside(trials: int, p: Fraction, low: int, high: int) -> flint.arb:
     return lower_tail(trials, p, low - 1) + lower_tail(trials, 1 - p, high - 1)
 
 
-def _least(chance_at: Callable[[int], float], goal: float, start: int, most: int) -> int:
+def _least(chance_at: Callable[[int], float], goal: float, sides: float, start: int, most: int) -> int:
     """The least whole number in [1, most] with a chance of at most ``goal``; chances fall, to 0 at ``most``.
 
-    The root of minus the chance's logarithm is about linear: each place leads next to the one wanted.
+    The root of minus the logarithm of one side's chance is about linear: each place leads next to the one
+    wanted.
     """
     low, high, place, step = 0, most, min(max(start, 1), most - 1), 1
-    wanted = math.sqrt(-math.log(goal))
+    wanted = math.sqrt(-math.log(goal / sides))
     while high - low > 1:
         found = chance_at(place)
         low, high = (low, place) if found <= goal else (place, high)
-        reached = math.sqrt(-math.log(found)) if 0 < found < 1 else math.inf
+        reached = math.sqrt(-math.log(found / sides)) if 0 < found < sides else math.inf
         near = round(place * wanted / reached)
         if not low < near < high:  # the guess says no more than the last one: steps that grow
             near = high - step if found <= goal else low + step
