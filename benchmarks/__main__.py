@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import accounting, policy_evaluation_speed, private_ucb_speed, rlsvi_speed
+from benchmarks import accounting, policy_evaluation_speed, private_ucb_speed, rlsvi_speed, sdp_pe_speed
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -105,6 +105,7 @@ def page() -> str:
         ("Whole processes, wall clock", process_rows()),
         ("RLSVI, CPU", rlsvi_speed.rows()),
         ("Policy evaluation, wall clock", policy_evaluation_speed.rows()),
+        ("SDP-PE, CPU", sdp_pe_speed.rows()),
     ):
         lines += ["", f"## {title}", "", "| what | seconds | note |", "|---|---|---|"]
         lines += [f"| {row['name']} | {row['seconds']:.3f} | {row['note']} |" for row in rows]

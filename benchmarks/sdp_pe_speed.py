@@ -1,4 +1,4 @@
-"""How long SDP-PE takes: a run of 20,000 episodes, all policies evaluated once, a covering mixture.
+"""How long SDP-PE takes: a run of 20,000 episodes, its parts, and the accountant of its noise.
 
     python -m benchmarks.sdp_pe_speed
 
@@ -16,11 +16,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from accountant.adjacency import Adjacency
+from accountant.rl.sdp_pe import ACCOUNTANT, ShuffledCountParameters
+from accountant.rl.sdp_pe_batches import ReleaseShape
+from accountant.rl.sdp_pe_thresholds import batch_threshold
+from accountant.shuffling.view import BinomialView
 from mechanisms.environments.river_swim import river_swim
 from mechanisms.rl import _policy_elimination_kernels as kernels
 from mechanisms.rl.policy_elimination import SDPPE
@@ -55,7 +61,10 @@ def compile_seconds() -> float:
 
 def rows() -> list[dict[str, Any]]:
     """One row per measurement: its name, the seconds, and how they were come by."""
-    table = [{"name": "SDP-PE compiling", "seconds": compile_seconds(), "note": "first call, empty cache"}]
+    table = [
+        *accounting_rows(),
+        {"name": "SDP-PE compiling", "seconds": compile_seconds(), "note": "first call, empty cache"},
+    ]
     run_seconds(60, 0)
     table += [*_parts(), _row("PE, one run", SDPPE(NoPrivacy(), EPISODES))]
     for epsilon in ("0.1", "1"):
@@ -65,6 +74,31 @@ def rows() -> list[dict[str, Any]]:
         table.append({"name": f"{name}, noise sought", "seconds": first, "note": "the first run"})
         table.append(_row(name, learner))
     return table
+
+
+def accounting_rows() -> list[dict[str, Any]]:
+    """The exact hockey-stick of 10^9 users, the least thresholds of a counter and of a batch."""
+    chance = Fraction(283, 10**8)
+    shape, start = ReleaseShape(HORIZON, STATES, 2), ShuffledCountParameters(278_566, 1.0, "bits")
+    parts: list[tuple[str, Callable[[], object], str]] = [
+        ("exact hockey-stick, 10^9 users", lambda: BinomialView(10**9, chance).delta("0.1"), "target 0.1 s"),
+        ("least threshold of a counter", lambda: _least(start), "278566 users, epsilon 0.1, delta 1e-6"),
+        (
+            "least threshold of a batch",
+            lambda: batch_threshold.__wrapped__(shape, 5000, "1", "1e-6"),
+            "5000 users, epsilon 1, 36 changed counters",
+        ),
+    ]
+    found = []
+    for name, work, note in parts:
+        work()
+        seconds = statistics.median(_seconds(work) for _ in range(REPEATS))
+        found.append({"name": name, "seconds": seconds, "note": f"{note}, median of {REPEATS}"})
+    return found
+
+
+def _least(start: ShuffledCountParameters) -> object:
+    return ACCOUNTANT.least_noise(start, Adjacency.REPLACE, "0.1", "1e-6")
 
 
 def _parts() -> list[dict[str, Any]]:
