@@ -88,8 +88,8 @@ def central_log_ratio(
     Raises:
         ValueError: for averaged subtrees, whose releases tell less than their nodes.
     """
-    leaves = [data.counts(parameters)[:-1] for data in (first, second)]
-    return central_log_ratio_of_leaves(outputs, parameters, *leaves)
+    leaves, others = (data.counts(parameters)[:-1] for data in (first, second))
+    return central_log_ratio_of_leaves(outputs, parameters, leaves, others)
 
 
 def central_log_ratio_of_leaves(
@@ -121,8 +121,8 @@ def local_log_ratio(
     >>> local_log_ratio(far, parameters, one, other)
     array([3.])
     """
-    means = (data.counts(parameters) for data in (first, second))
-    return local_log_ratio_of_leaves(outputs, parameters, *means)
+    one, other = (data.counts(parameters) for data in (first, second))
+    return local_log_ratio_of_leaves(outputs, parameters, one, other)
 
 
 def local_log_ratio_of_leaves(
