@@ -6,34 +6,25 @@ all of alpha. Proofs: docs/notes/audit_pairs.md.
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from audits.blocks import draw_blocks
-from audits.callables import Auditable, Mechanism, MechanismError, as_mechanism
-from audits.curves import CurvePoint, PrivacyCurve, curve_points
+from audits.callables import Auditable, as_mechanism
+from audits.curves import PrivacyCurve, curve_points
 from audits.evidence import Evidence, Verdict
+from audits.pair_search import Hunt, child_seed
 from audits.pairs import Pair
-from audits.probing import look
 from audits.runner import BUDGET, audit
-from audits.sampling import PAIRS, SEARCH
+from audits.sampling import PAIRS
 from audits.scores import Score
-from audits.tails import LEVELS
-from audits.trial import run_trial
 
 __all__ = ["audit_each", "audit_worst"]
 
 SHARE = 0.2
 """The share of the budget that a search spends."""
-FEWEST = 64
-"""A round draws at least so many samples on each pair left, besides those that scores learn from."""
 
 
 def audit_worst(
@@ -54,9 +45,8 @@ def audit_worst(
 ) -> Evidence:
     """Find the pair that gives most away, then audit it with fresh samples at the full level.
 
-    The search is by successive halving: each round spends an equal part of ``share * budget`` on the pairs
-    left, and the half with the larger estimated evidence stays. A bad search costs power, never soundness.
-    A claim that is not refuted is not refuted on the chosen pair; of the others nothing is said.
+    Each round of the search spends an equal part of ``share * budget`` on the pairs left, and the half with
+    the larger estimated evidence stays. "Consistent" speaks of the chosen pair, not of the others.
 
     Args:
         claim, curve, sampler, scores, seed, delta, alpha, sharpen, executor, replay: as for `audit`.
@@ -79,7 +69,7 @@ def audit_worst(
     True
     """
     _check(pairs, share)
-    hunt = _Hunt(as_mechanism(sampler), tuple(scores) if scores is not None else None, seed, executor)
+    hunt = Hunt(as_mechanism(sampler), tuple(scores) if scores is not None else None, seed, executor)
     points = curve_points(curve, delta, curve.epsilon(delta).upper)
     winner, spent = hunt.best(pairs, points, int(share * budget))
     found = audit(
@@ -123,16 +113,14 @@ def audit_each(
     The claim is violated if it is on one pair, and consistent only if it is on all of them.
 
     Args:
-        claim, curve, sampler, scores, seed, delta, alpha, sharpen, executor, replay: as for `audit`.
-        pairs: at least one.
-        budget: the most samples on all pairs together.
+        pairs, budget: as for `audit_worst`, as are all others: those of `audit`.
 
     Returns:
         The evidence on the pair that speaks loudest, with ``epsilon_lower`` the largest of all,
         ``would_have_seen`` the largest of all, ``samples`` those of all, and the e-value of all together.
 
     Raises:
-        MechanismError, ValueError: as for `audit`; no pairs, or a budget of less than one sample for each.
+        MechanismError, ValueError: as for `audit_worst`; the budget must hold a sample for each pair.
     """
     _check(pairs, SHARE)
     found: list[Evidence] = []
@@ -144,7 +132,7 @@ def audit_each(
                 sampler,
                 pair,
                 scores,
-                seed=_child(seed, PAIRS, place),
+                seed=child_seed(seed, PAIRS, place),
                 delta=delta,
                 alpha=alpha / len(pairs),
                 budget=budget // len(pairs),
@@ -181,82 +169,3 @@ def _check(pairs: Sequence[Pair], share: float) -> None:
         raise ValueError("pairs: there must be at least one")
     if not 0 < share < 1:
         raise ValueError(f"share ({share!r}) must be in (0, 1)")
-
-
-def _child(seed: int, *place: int) -> int:
-    """A seed of 128 bits for a place in the tree of the audit's seed."""
-    state = np.random.SeedSequence(seed, spawn_key=place).generate_state(2, np.uint64)
-    return (int(state[0]) << 64) | int(state[1])
-
-
-@dataclass(frozen=True)
-class _Hunt:
-    """What all rounds of a search share."""
-
-    made: Mechanism
-    scores: tuple[Score, ...] | None
-    seed: int
-    executor: Executor | None
-
-    def best(self, pairs: Sequence[Pair], points: tuple[CurvePoint, ...], budget: int) -> tuple[int, int]:
-        """The place of the pair that is left in the end, and how many samples that took."""
-        left = list(range(len(pairs)))
-        rounds, spent = math.ceil(math.log2(len(pairs))), 0
-        if not rounds:
-            return 0, 0
-        streams = [_Stream(self, pair, points, _child(self.seed, SEARCH, i)) for i, pair in enumerate(pairs)]
-        needed = rounds * len(pairs) * (FEWEST + max(stream.training for stream in streams))
-        if budget < needed:
-            raise ValueError(
-                f"budget: the search's share ({budget}) must be at least {needed} for {len(pairs)} pairs"
-            )
-        for step in range(rounds):
-            size = budget // (rounds * len(left))
-            for place in left:
-                streams[place].extend(step, size)
-                spent += size
-            ranked = sorted(left, key=lambda place: -_evidence(streams[place].counts, points))
-            left = ranked[: (len(left) + 1) // 2]
-        return left[0], spent
-
-
-class _Stream:
-    """The samples that a search has spent on one pair."""
-
-    def __init__(self, hunt: _Hunt, pair: Pair, points: tuple[CurvePoint, ...], seed: int) -> None:
-        self._hunt, self._pair, self._points, self._seed = hunt, pair, points, seed
-        with self._naming():
-            self._layout = look(hunt.made, pair, seed)
-        self._scores = hunt.scores or self._layout.scores()
-        self.training = max(score.training for score in self._scores)
-        self.counts: NDArray[np.int64] = np.zeros((len(self._scores), LEVELS.size, 3, 3), np.int64)
-
-    def extend(self, step: int, size: int) -> None:
-        """Bet on ``size`` fresh samples and add up the counts."""
-        hunt, seed = self._hunt, _child(self._seed, step)
-        blocks = draw_blocks(hunt.made, self._pair, seed, size, hunt.executor, self._layout)
-        with self._naming():
-            self.counts += run_trial(self._points, blocks, self._scores, 0.5, sharpen=True).counts
-
-    @contextlib.contextmanager
-    def _naming(self) -> Iterator[None]:
-        try:
-            yield
-        except MechanismError as failure:
-            raise MechanismError(f"{failure} (pair: {self._pair.description})") from failure
-
-
-def _evidence(counts: NDArray[np.int64], points: tuple[CurvePoint, ...]) -> float:
-    """The largest excess of any tail over what the claim allows, in estimated standard deviations.
-
-    Scores may differ in number between pairs, not in meaning: the largest over all of them is taken.
-    """
-    won, lost = counts[..., 0].astype(float), counts[..., 1].astype(float)
-    sampled = counts.sum(axis=-1)
-    paid = np.array([0.5, 0.5, 1.0]) * sampled
-    excess = [
-        (won - math.exp(p.epsilon) * lost - p.delta * paid)
-        / np.sqrt(won + math.exp(2 * p.epsilon) * lost + 1)
-        for p in points
-    ]
-    return float(np.max(excess))
