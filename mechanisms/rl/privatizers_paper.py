@@ -163,8 +163,8 @@ class CentralPrivatizer:
             rng: where the noise comes from.
             columns: which of the privatizer's counters these are, as an index of them; all unless given.
         """
-        factors = noise_scales(self.parameters)[columns]
-        noise = self.release_noise(_checks.at_least("n", n, 1), *leaves.shape, rng)
+        factors, (users, counters) = noise_scales(self.parameters)[columns], leaves.shape
+        noise = self.release_noise(_checks.at_least("n", n, 1), users, counters, rng)
         return leaves.cumsum(axis=0) + noise * factors
 
     def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Doubles:
@@ -227,8 +227,9 @@ class LocalPrivatizer:
         self, leaves: NDArray[np.float64], n: int, rng: np.random.Generator, columns: Columns = ALL
     ) -> NDArray[np.float64]:
         """Return ``n`` runs of what users with these counts send; as ``CentralPrivatizer.release``."""
-        factors = noise_scales(self.parameters)[columns]
-        return leaves + self.release_noise(_checks.at_least("n", n, 1), *leaves.shape, rng) * factors
+        factors, (users, counters) = noise_scales(self.parameters)[columns], leaves.shape
+        noise = self.release_noise(_checks.at_least("n", n, 1), users, counters, rng)
+        return leaves + noise * factors
 
     def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Doubles:
         """Noise of scale 1 of what each user sends: (runs, users, counters)."""
