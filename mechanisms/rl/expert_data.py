@@ -156,14 +156,21 @@ class ExpertData:
             )
 
 
-def demonstrations(experts: Population, each: int, rng: np.random.Generator) -> ExpertData:
-    """Let every expert play `each` episodes of the default problem.
+def demonstrations(
+    experts: Population, each: int, rng: np.random.Generator, horizon: int | None = None
+) -> ExpertData:
+    """Let every expert play `each` episodes of the default problem, cut after `horizon` steps (its own).
 
     Raises:
         ValueError: `each` is no positive integer.
     """
     _checks.at_least("each", each, 1)
     owner = np.repeat(np.arange(experts.count), each)
-    environment = experts.problem.make()
-    steps = roll_out(environment, lambda seen, rows: experts.play(seen, owner[rows], rng), len(owner), rng)
+    steps = roll_out(
+        experts.problem.make(),
+        lambda seen, rows: experts.play(seen, owner[rows], rng),
+        len(owner),
+        rng,
+        horizon,
+    )
     return ExpertData.of(steps, owner, experts.count)

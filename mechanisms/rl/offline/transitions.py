@@ -67,6 +67,19 @@ class Transitions:
     def __len__(self) -> int:
         return len(self.expert)
 
+    @classmethod
+    def joined(cls, first: Transitions, second: Transitions) -> Transitions:
+        """The transitions of both, of the same experts.
+
+        Raises:
+            ValueError: another number of experts, or of numbers in an observation.
+        """
+        if first.experts != second.experts:
+            raise ValueError(f"experts ({second.experts}) must be {first.experts}, as in the first")
+        names = ("observations", "following", "actions", "rewards", "terminal")
+        parts = [np.concatenate([getattr(first, n).numpy(), getattr(second, n).numpy()]) for n in names]
+        return cls(*parts, np.concatenate([first.expert, second.expert]), first.experts)
+
     def _check_shapes(self, given: Mapping[str, NDArray[Any]]) -> None:
         steps = len(self.expert)
         if steps == 0:
