@@ -39,8 +39,10 @@ campaign: setup
 coq: setup
 	$(BIN)/python -m proofs_check.coq $(ARGS)
 
+# The generated pages, then the site in build/site, warnings being errors; its code blocks run in the tests.
 docs: setup
 	$(BIN)/python -m dpproof.report.pages
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 docs-check: setup
 	$(BIN)/python -m dpproof.report.pages --check

@@ -21,6 +21,8 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
+import flint
+
 from accountant.accounted import Accountant, Accounted
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from accountant.bounds import Bound
@@ -104,7 +106,8 @@ def _calibrate(
         raise ValueError(f"epsilon ({epsilon!r}) must be one that noise within double precision can meet")
     with precision(_BITS):
         enough, short = (arb_of(unit / exact(mu) ** 2) for mu in (meets, misses))
-        chosen = (round_up(enough), round_down(short))
+        margin = 1 + flint.arb(2) ** -50  # what rounding mu to a double takes back
+        chosen = (round_up(enough * margin), round_down(short / margin))
     if not (chosen[1] > 0 and chosen[0] < inf):
         raise ValueError(f"epsilon ({epsilon!r}) must be one that noise within double precision can meet")
     least, below = (replace(parameters, variance=value) for value in chosen)

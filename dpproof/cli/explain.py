@@ -32,7 +32,7 @@ alpha = 0.01      # probability of a false alarm in the whole file
 [[claim]]
 name = "ward policy"                # free text, unique
 mechanism = "rlsvi"                 # `dpproof account --help` lists them, `dpproof explain rlsvi` says more
-parameters = {{ states = 6, actions = 2, horizon = 20, episodes = 1000 }}
+parameters = {{ states = 6, actions = 2, horizon = 5, episodes = 50 }}
 adjacency = "rewards-only"          # {" | ".join(x.value for x in Adjacency)}; no default
 epsilon = 2.0                       # the promise: epsilon with delta, or rho (zCDP), or mu (Gaussian DP)
 delta = 1e-6

@@ -17,6 +17,7 @@ from accountant.rl.thompson import ThompsonParameters, guarantee, mu_of_run
 from audits.primitives import audit_primitive
 from audits.thompson import first_user
 from audits.unaudited import NoAuditError
+from dpproof import answers
 from mechanisms.rl.thompson import Thompson, log_likelihood_ratio, release
 
 SMALL = ThompsonParameters(arms=2, rounds=6, pulls=1, variance=0.5)
@@ -92,10 +93,16 @@ def test_the_guarantee_is_the_closed_form():
         guarantee(SMALL, Adjacency.REPLACE)
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.01", "0.1"), ("8", "1e-12")])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [("1", "1e-6"), ("2", "1e-6"), ("0.01", "0.1"), ("8", "1e-12")]
+)
 def test_calibrated_noise_meets_its_target_and_less_does_not(epsilon, delta):
     thompson = accountant_for("thompson")
-    meets, misses = thompson.least_noise(SMALL, Adjacency.REWARDS_ONLY, epsilon, delta)
+    sizes = ThompsonParameters(arms=5, rounds=1000, pulls=20)
+    meets, misses = thompson.least_noise(sizes, Adjacency.REWARDS_ONLY, epsilon, delta)
+    answer = answers.calibrate(thompson, sizes, Adjacency.REWARDS_ONLY, epsilon, delta)
+    assert answer["noise"]["value"] == meets.variance
+    assert answer["minimal"]["epsilon_lower"] > float(epsilon) >= answer["epsilon"]["upper"]
     assert misses.variance < meets.variance < misses.variance * (1 + 1e-9)
     assert guarantee(meets, Adjacency.REWARDS_ONLY).guarantee.delta(epsilon).upper <= Fraction(delta)
     assert guarantee(misses, Adjacency.REWARDS_ONLY).guarantee.delta(epsilon).lower > Fraction(delta)

@@ -1,0 +1,127 @@
+"""Every code block of the documentation runs, page by page, in a folder of its own.
+
+Python blocks of a page share their names; a block with a title is a file instead; of console blocks the lines
+after ``$`` run. ``<!-- exit: N -->`` before a console block is the exit code of its last command, and
+``<!-- not run: why -->`` leaves a block out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+BIN = Path(sys.executable).parent
+COMMENT = re.compile(r"<!-- (exit|not run): (.*) -->")
+TITLE = re.compile(r'title="([^"]+)"')
+LANGUAGES = {"console", "python", "toml", "yaml", "ini", "json", "text", "bash"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block."""
+
+    language: str
+    title: str | None
+    text: str
+    exit_code: int
+    runs: bool
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """The fenced blocks of a page, each with the comment that stands right before it."""
+    comment: dict[str, str] = {}
+    for token in MarkdownIt().parse(page.read_text(encoding="utf-8")):
+        if token.type == "html_block":
+            comment = dict(COMMENT.findall(token.content))
+        elif token.type == "fence":
+            language, _, rest = token.info.partition(" ")
+            title = TITLE.search(rest)
+            yield Block(
+                language,
+                None if title is None else title.group(1),
+                token.content,
+                int(comment.get("exit", 0)),
+                "not run" not in comment,
+            )
+            comment = {}
+
+
+PAGES = sorted(
+    page
+    for page in (
+        ROOT / "README.md",
+        *DOCS.glob("*.md"),
+        *DOCS.glob("how-to/*.md"),
+        *DOCS.glob("explanation/*.md"),
+    )
+    if any(block.runs and (block.title or block.language in ("console", "python")) for block in blocks(page))
+)
+SLOW = {"tutorial.md", "ci.md", "your-mechanism.md"}
+
+
+def marked(page: Path) -> object:
+    return pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in SLOW else [])
+
+
+@pytest.mark.parametrize("page", [marked(page) for page in PAGES])
+def test_every_block_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    names: dict[str, object] = {}
+    for block in filter(lambda block: block.runs, blocks(page)):
+        assert block.language in LANGUAGES, f"{page.name}: a block of {block.language or 'no language'}"
+        if block.title is not None:
+            Path(block.title).parent.mkdir(parents=True, exist_ok=True)
+            Path(block.title).write_text(block.text, encoding="utf-8")
+        elif block.language == "python" and not block.text.startswith(">>>"):  # those are doctests
+            exec(compile(block.text, f"{page.name}", "exec"), names)
+        elif block.language == "console":
+            console(block)
+
+
+def console(block: Block) -> None:
+    """Run the commands of a block; the last one ends with the code that is announced."""
+    text = block.text.replace("\\\n", " ")
+    commands = [line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ ")]
+    assert commands, f"a console block without a command:\n{block.text}"
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    for place, command in enumerate(commands, 1):
+        ran = subprocess.run(
+            ["bash", "-c", command],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PATH": path},
+        )
+        expected = {block.exit_code} if place == len(commands) else {0, block.exit_code}
+        assert ran.returncode in expected, f"{command}\n{ran.stdout}\n{ran.stderr}"
+
+
+def test_the_runner_sees_a_block_that_fails():
+    failing = Block("console", None, "$ true\n$ exit 3\n", 0, True)
+    with pytest.raises(AssertionError, match="exit 3"):
+        console(failing)
+
+
+def test_the_site_is_built_with_warnings_as_errors(tmp_path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path]
+    ran = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "tutorial" / "index.html").is_file()
