@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from audits.corpus import (
     evaluation_cases,
+    expert_cases,
     floating_cases,
     gaussian_cases,
     laplace_cases,
@@ -30,6 +31,7 @@ ALL_CASES: tuple[CorpusCase, ...] = (
     *rlsvi.CASES,
     *shuffle_cases.CASES,
     *evaluation_cases.CASES,
+    *expert_cases.CASES,
     *cases.CASES,
 )
 

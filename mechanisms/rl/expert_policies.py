@@ -53,12 +53,12 @@ class TabularExperts:
     @property
     def count(self) -> int:
         """See ``Experts``."""
-        return self.table.shape[0]
+        return int(self.table.shape[0])
 
     @property
     def actions(self) -> int:
         """See ``Experts``."""
-        return self.table.shape[2]
+        return int(self.table.shape[2])
 
     def probabilities(self, states: NDArray[Any]) -> Floats:
         """See ``Experts``; states are the numbers of rows."""

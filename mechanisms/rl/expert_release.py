@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from accountant.accounted import Accounted
 from accountant.adjacency import Adjacency
 from accountant.episodes import Episodes
+from accountant.rl.expert_design import Design
 from accountant.rl.expert_release import ExpertReleaseParameters, guarantee
 from mechanisms.rl.expert_policies import Experts, prefix_counts
 from mechanisms.sparse_vector import BELOW, compare_noisily
@@ -104,14 +105,14 @@ class DataRelease:
         self._check(episodes, experts, seen)
         drawn = _DRAWS[self.parameters.draws](self.parameters.trajectories, episodes.user, rng)
         starts = np.cumsum(episodes.lengths) - episodes.lengths
-        lengths = np.zeros(len(drawn), dtype=np.int64)
+        lengths, design = np.zeros(len(drawn), dtype=np.int64), self.parameters.design
         for place, episode in enumerate(drawn):
             if episode >= 0:
                 rows = slice(starts[episode], starts[episode] + episodes.lengths[episode])
                 counts = prefix_counts(
                     experts, seen[rows], episodes.actions[rows], self.parameters.least_probability
                 )
-                lengths[place] = stable_lengths(self.parameters, counts, 1, rng)[0]
+                lengths[place] = stable_lengths(design, counts, 1, rng)[0]
         return Release(drawn, lengths, starts)
 
     def _check(self, episodes: Episodes, experts: Experts, states: NDArray[Any]) -> None:
@@ -158,19 +159,16 @@ def _afresh(rounds: int, owner: Integers, rng: np.random.Generator) -> Integers:
 _DRAWS = {"walk": _walk, "fresh": _afresh}
 
 
-def stable_lengths(
-    parameters: ExpertReleaseParameters, counts: NDArray[np.float64], n: int, rng: np.random.Generator
-) -> Integers:
+def stable_lengths(design: Design, counts: NDArray[np.float64], n: int, rng: np.random.Generator) -> Integers:
     """How long the stable prefix is in ``n`` rounds on a trajectory with these prefix counts, ``(n,)``.
 
     A noisy count at or below the noisy threshold ends it. The sparse vector halts at its first answer
     "above", so that counts and threshold go in with their signs changed: Laplace noise is symmetric.
 
-    >>> parameters = ExpertReleaseParameters(1, 3, 0.1, 99, 1, scale=1.0)
-    >>> stable_lengths(parameters, np.array([90.0, 80.0, 1.0]), 2, np.random.default_rng(0)).tolist()
+    >>> design = Design(threshold_scale=1.0, count_scale=1.0, least_count=2.0, cutoff=40.0)
+    >>> stable_lengths(design, np.array([90.0, 80.0, 1.0]), 2, np.random.default_rng(0)).tolist()
     [2, 2]
     """
-    design = parameters.design
     answers = compare_noisily(
         design.cutoff - counts,
         n,

@@ -64,10 +64,10 @@ def test_the_law_of_the_stable_length():
         expected.append((passed * (1 - top)).sum())
         passed = passed * top
     expected.append(passed.sum())
-    found = np.bincount(stable_lengths(chosen, counts, n, np.random.default_rng(SEED)), minlength=5) / n
+    found = np.bincount(stable_lengths(design, counts, n, np.random.default_rng(SEED)), minlength=5) / n
     band = math.sqrt(math.log(2 * 5 / 1e-6) / (2 * n))
     assert np.abs(found - expected).max() < band
-    wrong = np.bincount(stable_lengths(chosen, counts + 2, n, np.random.default_rng(SEED)), minlength=5) / n
+    wrong = np.bincount(stable_lengths(design, counts + 2, n, np.random.default_rng(SEED)), minlength=5) / n
     assert np.abs(wrong - expected).max() > band
 
 

@@ -1,0 +1,178 @@
+"""Expert-level offline learning: the release and a training step as proved, and faults in what they count.
+
+The pairs: experts who all play alike, and one more; gradients of 0 or of the opposite sign, and one of the
+clipping norm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from accountant.adjacency import Adjacency
+from accountant.notions import ApproxDP, Guarantee, PureDP
+from accountant.published import published
+from accountant.rl.expert_design import Design, printed_design
+from accountant.rl.expert_rounds import Rounds, round_losses
+from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from audits.corpus.case import Case
+from audits.corpus.expert import Batch, PrefixRound, TrainingStep, one_expert_more
+from audits.evidence import Verdict
+from audits.pairs import Pair
+from audits.scores import Projection, tokens
+from mechanisms.rl.expert_release import stable_lengths
+
+__all__ = ["CASES", "COUNTED", "PREFIXES", "claimed_of"]
+
+PASS, FAIL = Verdict.CONSISTENT, Verdict.VIOLATION
+LEAST, STEPS = 0.002, 6
+DESIGN = Design(threshold_scale=4.0, count_scale=1.0, least_count=5.0, cutoff=2556.0)
+"""c_min/pmin = 2500, a margin of 14 thresholds' scales; the counts of four steps are at the cutoff."""
+
+
+def _alike(experts: int, least: float = LEAST, steps: int = STEPS) -> Any:
+    return np.tile(np.array([1 - least, least]), (experts, steps, 1))
+
+
+def _agreeing(experts: int, least: float = LEAST, steps: int = STEPS) -> Pair:
+    table = _alike(experts, least, steps)
+    described = f"{experts} experts who play alike, and one less"
+    return Pair(table, table[:-1], Adjacency.EXPERT, described, one_expert_more)
+
+
+PREFIXES = _agreeing(2577)
+
+
+def claimed_of(design: Design, least: float, experts: int) -> Rounds:
+    """What one round with this design guarantees."""
+    return Rounds(1, *(Fraction(bound.upper) for bound in round_losses(design, least, experts)))
+
+
+def _release(name: str, design: Design, pair: Pair, claim: Guarantee, delta: float, reason: str) -> Case:
+    return Case(
+        name=f"expert release, {name}",
+        mechanism=PrefixRound(design),
+        pair=pair,
+        claim=claim,
+        delta=delta,
+        expected=PASS,
+        truth=None,
+        reason=reason,
+        scores=(tokens(),),
+        budget=100_000,
+    )
+
+
+_EPSILON, _DELTA, _ROUNDS = 8.0, 1e-3, 4
+PRINTED = printed_design(_EPSILON, _DELTA, _ROUNDS, STEPS, LEAST)
+
+
+def _once() -> ApproxDP:
+    """One iteration as Theorem 5.3 has it: (2 epsilon', delta_1/(2T))."""
+    each = published("expert.each_epsilon").formula.float(E=_EPSILON, delta=_DELTA, T=float(_ROUNDS))
+    return ApproxDP(2 * each, _DELTA / (2 * _ROUNDS))
+
+
+def _releases() -> tuple[Case, ...]:
+    claim = claimed_of(DESIGN, LEAST, 2576)
+    edge = _agreeing(round(PRINTED.cutoff * 1.005))
+    return (
+        _release("least noise", DESIGN, PREFIXES, claim, 1e-5, "at most its claim"),
+        _release("printed", PRINTED, edge, _once(), _DELTA / (2 * _ROUNDS), "its claim has room"),
+    )
+
+
+COUNTED = Design(threshold_scale=4.0, count_scale=2.0, least_count=2.0, cutoff=100.0)
+"""Noise that is private for counts that all move one way."""
+
+
+def _lengths(counts: Any, n: int, rng: np.random.Generator, *, design: Design) -> Any:
+    return stable_lengths(design, counts, n, rng).astype(np.float64)[:, None]
+
+
+def _moved_by_one(first: Any, second: Any) -> None:
+    if first.shape != second.shape or not np.abs(first - second).max() <= 1:
+        raise ValueError("counts must differ by at most 1")
+
+
+def _counts(name: str, last: float, expected: Verdict, reason: str, design: Design = COUNTED) -> Case:
+    base = np.full(11, COUNTED.cutoff + 1.0)
+    moved = base + 1.0
+    moved[-1] = base[-1] + last
+    return Case(
+        name=f"expert release, {name}",
+        mechanism=partial(_lengths, design=design),
+        pair=Pair(moved, base, "counts that differ by at most 1", "ten counts up, and one", _moved_by_one),
+        claim=PureDP(Fraction(3, 4)),
+        expected=expected,
+        truth=None,
+        reason=reason,
+        scores=(tokens(),),
+        budget=400_000 if expected is FAIL else 100_000,
+    )
+
+
+ONE, OPPOSITE = np.array([0.0, 1.0]), np.array([-1.0, 1.0])
+RATE, COIN, NOISE = 0.5, 0.5, 1.0
+
+
+def _training(coin: str = "visible", batch: str = "poisson", probability: float = COIN) -> Guarantee:
+    parameters = SelectiveDPSGDParameters(RATE, probability, NOISE, 1, coin, batch)
+    return guarantee(parameters, Adjacency.EXPERT).guarantee
+
+
+def _step(
+    name: str, step: TrainingStep, claim: Guarantee, expected: Verdict, reason: str, gradients: Any = ONE
+) -> Case:
+    return Case(
+        name=f"selective DP-SGD, {name}",
+        mechanism=step,
+        pair=Pair(
+            gradients, gradients[:-1], Adjacency.EXPERT, "an expert of gradient 1, or none", one_expert_more
+        ),
+        claim=claim,
+        delta=0.02,
+        expected=expected,
+        truth=None,
+        reason=reason,
+        scores=(Projection((0.0, 1.0)),),
+        budget=1_000_000 if expected is FAIL else 100_000,
+    )
+
+
+def _steps() -> tuple[Case, ...]:
+    right = TrainingStep(RATE, COIN, NOISE)
+    fixed = replace(right, batch=Batch.EXACT)
+    four = replace(right, clip=4.0)
+    doubled = "the sum moves by 2: another expert gives way"
+    return (
+        _step("coin seen", right, _training(), PASS, "attains its claim"),
+        _step("coin not accounted", right, _training("independent"), FAIL, "the printed rate p b/m"),
+        _step("batch of one", fixed, _training(batch="exact"), PASS, "attains its claim", OPPOSITE),
+        _step("batch of one, as if Poisson", fixed, _training(), FAIL, doubled, OPPOSITE),
+        _step("two transitions of an expert", replace(right, transitions=2), _training(), FAIL, "moves by 2"),
+        _step("clip 4", four, _training(), PASS, "attains its claim", 4 * ONE),
+        _step(
+            "noise without the clip",
+            replace(four, noise_unit=1.0),
+            _training(),
+            FAIL,
+            "a quarter of it",
+            4 * ONE,
+        ),
+    )
+
+
+CASES: tuple[Case, ...] = (
+    *_releases(),
+    _counts("counts that move one way", 1.0, PASS, "at most its claim"),
+    _counts("counts that move both ways", -1.0, FAIL, "the noise is that of monotone counts"),
+    _counts(
+        "threshold without noise", 1.0, FAIL, "every answer costs", replace(COUNTED, threshold_scale=1e-9)
+    ),
+    *_steps(),
+)
