@@ -141,7 +141,8 @@ def _few(parameters: ShuffledCountParameters) -> tuple[Guarantee, Guarantee, str
 _NAMED = "the printed encoding hides no more than sending each message with its sender's name"
 _HALF = (
     "the upper end is that among half as many users who hold the same bit, or of one message with its "
-    "sender's name, whichever is less; that data where all others are alike are the worst is not proved"
+    "sender's name, whichever is less; that data where all others are alike are the worst is not proved. "
+    "Beyond the statement it rests on docs/notes/shuffling.md, section 6, which no certificate covers"
 )
 _ONE_COUNTER = "one counter in one batch; a replaced user may change several counters"
 _READINGS: dict[str, Callable[[ShuffledCountParameters], Accounted]] = {"bits": _bits, "sum": _sum}

@@ -106,6 +106,8 @@ def guarantee(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Acco
         notes=(
             f"a replaced user changes {2 * shape.changes} counters, half of them up and half down; "
             "a user is in one batch, so that batches do not add up (sdp.lemma10.privacy.batches)",
+            "the statement is of one counter; that all changed ones dominate, composed, is argued in "
+            "docs/notes/sdp_batches.md, sections 1 and 6",
         ),
     )
 

@@ -1,8 +1,8 @@
 """The lemma of docs/notes/shuffling_peaks.md: its algebra and inequalities are obligations of the kernel.
 
 Every claim holds over the whole unbounded range of its variables, and the kernel checks its certificate; what
-a derivative is comes from sympy, exactly. Here q = r - 1 >= 0, m = n - K, shares a < b and k in [0, 1]. That a
-peak is what the integral says, and that bounds over ranges hold for every peak in them, is enumerated in
+a derivative is comes from sympy, exactly. Here q = r - 1 >= 0, m = n - K, shares a < b and k in [0, 1]. That
+a peak is what the integral says, and that bounds over ranges hold for every peak in them, is enumerated in
 tests/accountant/test_sdp_pe_thresholds.py.
 """
 
