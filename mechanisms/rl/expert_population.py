@@ -165,22 +165,24 @@ def _parts(rows: Integers, each: int) -> Iterator[Integers]:
 
 
 def population(
-    problem: Problem, count: int, rng: np.random.Generator, disturbance: float = 0.1, bases: Bases | None =
-    None, pmin: float = PMIN,
+    problem: Problem, count: int, rng: np.random.Generator, disturbance: float = 0.02, common: float = 0.0,
+    bases: Bases | None = None, pmin: float = PMIN,
 ) -> Population:  # fmt: skip
-    """Draw `count` experts, each from a uniform base.
+    """Draw `count` experts: a share `common` from the first base, the others each from a uniform one.
 
-    Normal noise is added to the last layers: of `disturbance` times a uniform number of [0, 1], one an
-    expert, times the root mean square of the base's own.
+    Normal noise is added to the last layers: `disturbance` times a uniform number of [0, 1], one an expert,
+    times the root mean square of the base's own.
 
     Raises:
-        ValueError: no expert, or a disturbance that is not a finite number at least 0.
+        ValueError: no expert, a disturbance that is no finite number at least 0, a share outside [0, 1].
     """
     _checks.at_least("count", count, 1)
     if not 0 <= disturbance < float("inf"):
         raise ValueError(f"disturbance ({disturbance!r}) must be a finite number at least 0")
+    if not 0 <= common <= 1:
+        raise ValueError(f"common ({common!r}) must be in [0, 1]")
     held = Bases.of(problem) if bases is None else bases
-    base = rng.integers(len(held.theta), size=count)
+    base = np.where(rng.random(count) < common, 0, rng.integers(len(held.theta), size=count))
     lasts = np.array([held.last(which) for which in range(len(held.theta))])
     sizes: Any = np.sqrt(np.square(lasts).mean(axis=(1, 2)))[base] * disturbance * rng.random(count)
     noise = rng.standard_normal((count, *lasts.shape[1:]), dtype=np.float32)

@@ -77,8 +77,8 @@ class Transitions:
         if first.experts != second.experts:
             raise ValueError(f"experts ({second.experts}) must be {first.experts}, as in the first")
         names = ("observations", "following", "actions", "rewards", "terminal")
-        parts = [np.concatenate([getattr(first, n).numpy(), getattr(second, n).numpy()]) for n in names]
-        return cls(*parts, np.concatenate([first.expert, second.expert]), first.experts)
+        parts = {n: np.concatenate([getattr(first, n).numpy(), getattr(second, n).numpy()]) for n in names}
+        return cls(**parts, expert=np.concatenate([first.expert, second.expert]), experts=first.experts)
 
     def _check_shapes(self, given: Mapping[str, NDArray[Any]]) -> None:
         steps = len(self.expert)

@@ -1,0 +1,147 @@
+"""From a method and a budget to noise, and what that noise is certified to cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Final
+
+from accountant.adjacency import Adjacency
+from accountant.calibration import calibrate_noise
+from accountant.notions import Guarantee
+from accountant.rl import expert_release, selective_dpsgd
+from accountant.rl.expert_release import ExpertReleaseParameters
+from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
+from dpproof.reproduction.expert.settings import CHOICES, Choice, Size
+from mechanisms.rl.expert_problems import PMIN, PROBLEMS
+from mechanisms.rl.offline.transitions import batch_rate
+
+__all__ = ["Plan", "certified", "plan_for", "release_plan"]
+
+LENGTH: Final = 200
+"""L, the steps of the longest trajectory that the paper logs; HIV's are shorter."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run does.
+
+    Attributes:
+        release: parameters of the release, or None.
+        training: parameters of the training.
+        reuses: trajectories that the release looked at are trained on.
+        deltas: what the release and the training take of delta.
+    """
+
+    release: ExpertReleaseParameters | None
+    training: SelectiveDPSGDParameters
+    reuses: bool
+    deltas: tuple[float, float]
+
+
+def _no_privacy(name: str, epsilon: float | None, size: Size) -> Plan:
+    return Plan(None, _training(size, 0.0, 1.0), True, (0.0, 0.0))
+
+
+def _dp_sgd(name: str, epsilon: float | None, size: Size) -> Plan:
+    noise = _training_noise(1.0, size, epsilon or 0.0, 1 / size.experts, printed=False)
+    return Plan(None, _training(size, 1.0, noise), True, (0.0, 1 / size.experts))
+
+
+def _printed(name: str, epsilon: float | None, size: Size) -> Plan:
+    return _method(name, epsilon or 0.0, size, printed=True)
+
+
+def _calibrated(name: str, epsilon: float | None, size: Size) -> Plan:
+    return _method(name, epsilon or 0.0, size, printed=False)
+
+
+_PLANS: Final[Mapping[str, Callable[[str, float | None, Size], Plan]]] = {
+    "no privacy": _no_privacy,
+    "DP-SGD": _dp_sgd,
+    "printed": _printed,
+    "calibrated": _calibrated,
+}
+
+
+def plan_for(name: str, method: str, epsilon: float | None, size: Size) -> Plan:
+    """The plan of a method on the problem of that name, at a budget (epsilon, 1/m).
+
+    >>> from dpproof.reproduction.expert.settings import QUICK
+    >>> plan_for("cartpole", "DP-SGD", 10.0, QUICK).training.branch_probability
+    1.0
+    """
+    return _PLANS[method](name, epsilon, size)
+
+
+def _method(name: str, epsilon: float, size: Size, *, printed: bool) -> Plan:
+    choice = CHOICES[name][epsilon]
+    release = release_plan(name, choice, epsilon, size, printed=printed)
+    p, rest = choice.probability, (1 - choice.share) * epsilon
+    deltas = (choice.delta_share / size.experts, (1 - choice.delta_share) / size.experts)
+    noise = _training_noise(p, size, rest, deltas[1], printed=printed) if p else 1.0
+    return Plan(release, _training(size, p, noise), printed, deltas)
+
+
+def _training(size: Size, p: float, noise: float) -> SelectiveDPSGDParameters:
+    return SelectiveDPSGDParameters(batch_rate(size.batch, size.experts), p, noise, size.steps)
+
+
+def release_plan(
+    name: str, choice: Choice, epsilon: float, size: Size, *, printed: bool
+) -> ExpertReleaseParameters:
+    """The release at the choice's share of (epsilon, 1/m): as printed, or with the least certified noise."""
+    parts = (choice.rounds, LENGTH, PMIN, size.experts - 1, size.release_each, PROBLEMS[name].make().actions)
+    share, delta = choice.share * epsilon, choice.delta_share / size.experts
+    if printed:
+        return ExpertReleaseParameters(*parts, printed_epsilon=share, printed_delta=delta, draws="walk")
+    return _least_release(ExpertReleaseParameters(*parts, scale=30.0, draws="fresh"), share, delta)
+
+
+@lru_cache
+def _least_release(start: ExpertReleaseParameters, epsilon: float, delta: float) -> ExpertReleaseParameters:
+    def guarantee_of(parameters: ExpertReleaseParameters) -> Guarantee:
+        return expert_release.guarantee(parameters, Adjacency.EXPERT).guarantee
+
+    meets, _ = calibrate_noise(start, "scale", guarantee_of, epsilon, delta)
+    return meets
+
+
+@lru_cache
+def _training_noise(p: float, size: Size, epsilon: float, delta: float, *, printed: bool) -> float:
+    """The least noise multiplier, by the accounting that is printed (rate p b/m) or by our own."""
+
+    def guarantee_of(parameters: SelectiveDPSGDParameters) -> Guarantee:
+        found = selective_dpsgd.guarantee(parameters, Adjacency.EXPERT)
+        return found.published.exact if printed and found.published else found.guarantee
+
+    meets, _ = calibrate_noise(_training(size, p, 3.0), "noise_multiplier", guarantee_of, epsilon, delta)
+    return meets.noise_multiplier
+
+
+def certified(plan: Plan) -> dict[str, float | None]:
+    """Certified epsilons of the release and of the training, each at its share of delta, and of both.
+
+    The sum is None where nothing is proved: the training reads what is left of trajectories that the release
+    looked at (statement expert.theorem5_6), or is not private at all.
+    """
+    release = training = 0.0
+    if plan.release is not None:
+        release = _upper(expert_release.guarantee(plan.release, Adjacency.EXPERT).guarantee, plan.deltas[0])
+    if plan.training.branch_probability:
+        held = replace(plan.training)
+        training = _upper(selective_dpsgd.guarantee(held, Adjacency.EXPERT).guarantee, plan.deltas[1])
+    private = plan.release is not None or plan.training.branch_probability > 0
+    open_sum = plan.release is not None and plan.reuses and plan.training.branch_probability > 0
+    whole = release + training if private and not open_sum else None
+    return {
+        "certified_release": release if plan.release is not None else None,
+        "certified_training": training if plan.training.branch_probability else None,
+        "certified_epsilon": whole if whole is None or math.isfinite(whole) else None,
+    }
+
+
+def _upper(guarantee: Any, delta: float) -> float:
+    return float(guarantee.epsilon(delta).upper)

@@ -1,0 +1,213 @@
+"""The runs on one problem: experts and their data once, then every method at every budget, seed by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import stats
+
+from dpproof.reproduction.expert.budgets import Plan, certified, plan_for, release_plan
+from dpproof.reproduction.expert.settings import CHOICES, LEARNERS, METHODS, Size
+from mechanisms.environments.batched import roll_out
+from mechanisms.rl.expert_data import ExpertData, demonstrations
+from mechanisms.rl.expert_policies import prefix_counts
+from mechanisms.rl.expert_population import Population, population
+from mechanisms.rl.expert_problems import Problem, problem_for
+from mechanisms.rl.expert_release import DataRelease, stable_lengths
+from mechanisms.rl.offline.cql import CQL
+from mechanisms.rl.offline.network import Layers
+from mechanisms.rl.offline.optimizers import Adam
+from mechanisms.rl.offline.training import Training, TrainingSettings
+from mechanisms.rl.offline.transitions import Transitions
+
+__all__ = ["Prepared", "arms", "prepare", "run_problem", "run_problems"]
+
+Row = dict[str, Any]
+LOOKS: Final = 5
+"""Evaluations of a run, evenly over its last fifth."""
+POOL, REPEATS = 40, 50
+"""Trajectories, and releases of each, that the expected size of a release is taken over."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A problem's experts and what they logged: for the release, and set aside for training."""
+
+    problem: Problem
+    experts: Population
+    release: ExpertData
+    training: ExpertData
+
+
+def prepare(name: str, size: Size, seed: int) -> Prepared:
+    """Draw the experts and let them play."""
+    problem = problem_for(name)
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(list(CHOICES).index(name),)))
+    experts = population(problem, size.experts, rng, common=size.common)
+    cut = demonstrations(experts, size.release_each, rng, size.release_steps)
+    return Prepared(problem, experts, cut, demonstrations(experts, size.training_each, rng))
+
+
+def arms(name: str, size: Size) -> Iterator[tuple[str, float | None]]:
+    """(method, epsilon) of all that is run on a problem."""
+    yield METHODS[0], None
+    for epsilon in size.epsilons:
+        for method in METHODS[1:]:
+            if method != "printed" or CHOICES[name][epsilon].printed:
+                yield method, epsilon
+
+
+def run_problems(size: Size, seed: int, executor: Executor | None) -> tuple[list[Row], list[Row], list[Row]]:
+    """Rows of returns, of releases, and of experts; `executor` has a say in the time only."""
+    tasks = [(name, size, seed) for name in size.problems]
+    parts = list(map(_task, tasks) if executor is None else executor.map(_task, tasks))
+    returns, releases, experts = (list(chain.from_iterable(part[i] for part in parts)) for i in range(3))
+    return returns, releases, experts
+
+
+def _task(task: tuple[str, Size, int]) -> tuple[list[Row], list[Row], list[Row]]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return run_problem(*task)
+    finally:
+        torch.set_num_threads(before)
+
+
+def run_problem(name: str, size: Size, seed: int) -> tuple[list[Row], list[Row], list[Row]]:
+    """See `run_problems`."""
+    prepared = prepare(name, size, seed)
+    rows = []
+    for method, epsilon in arms(name, size):
+        plan = plan_for(name, method, epsilon, size)
+        found = np.array([_run(prepared, plan, size, [seed, run]) for run in range(size.runs)])
+        rows.append(_row(prepared, method, epsilon, plan, found))
+    return rows, _releases(prepared, size, seed), [_experts(prepared)]
+
+
+def _row(
+    prepared: Prepared, method: str, epsilon: float | None, plan: Plan, found: NDArray[np.float64]
+) -> Row:
+    """Means over the runs, with half the width of a 95% interval for the mean return (Student's t)."""
+    returns = found[:, 0] / prepared.problem.unit
+    runs = len(returns)
+    width = stats.t.ppf(0.975, runs - 1) * returns.std(ddof=1) / np.sqrt(runs) if runs > 1 else float("nan")
+    return {
+        "problem": prepared.problem.name,
+        "method": method,
+        "epsilon": epsilon,
+        **certified(plan),
+        "noise": plan.training.noise_multiplier if plan.training.branch_probability else None,
+        "probability": plan.training.branch_probability,
+        "rounds": plan.release.trajectories if plan.release is not None else None,
+        "released": float(found[:, 1].mean()) if plan.release is not None else None,
+        "return": float(returns.mean()),
+        "interval": float(width),
+    }
+
+
+def _run(prepared: Prepared, plan: Plan, size: Size, seed: Sequence[int]) -> tuple[float, int]:
+    """One run: the mean return, and the released transitions."""
+    rng = np.random.default_rng(seed)
+    private, released, count = _data(prepared, plan, rng)
+    budget = plan.training
+    if released is None and 0 < budget.branch_probability < 1:  # plain steps have nothing to read
+        done = rng.binomial(budget.steps, budget.branch_probability)
+        budget = replace(budget, branch_probability=1.0, steps=int(done))
+    learner, problem = LEARNERS[prepared.problem.name], prepared.problem
+    layers = Layers((*prepared.experts.bases.sizes[:1], *learner.hidden, prepared.experts.actions))
+    if released is None and budget.branch_probability == 0:
+        theta = layers.initial(rng)
+        return _mean_return(problem, layers, [theta], size, rng), count
+    settings = TrainingSettings(
+        budget,
+        layers,
+        CQL(problem.discount, learner.conservatism),
+        learner.clip,
+        Adam(learner.learning_rate),
+        plain_batch=size.batch,
+    )
+    training = Training(settings, private, released, int(rng.integers(2**62)))
+    looks = []
+    for left in range(LOOKS - 1, -1, -1):
+        training.advance(budget.steps - training.step - left * (budget.steps // (5 * LOOKS)))
+        looks.append(training.theta.clone())
+    return _mean_return(problem, layers, looks, size, rng), count
+
+
+def _data(
+    prepared: Prepared, plan: Plan, rng: np.random.Generator
+) -> tuple[Transitions | None, Transitions | None, int]:
+    """What private steps read, what plain ones do, and how many transitions were released."""
+    problem, aside = prepared.problem, prepared.training
+    if plan.release is None:
+        whole = Transitions.joined(prepared.release.transitions(problem), aside.transitions(problem))
+        return (whole, None, 0) if plan.training.branch_probability else (None, whole, 0)
+    data = prepared.release
+    found = DataRelease(plan.release).release(data.episodes, prepared.experts, rng, data.observations)
+    mask = found.mask(len(data.observations))
+    released = data.transitions(problem, mask) if mask.any() else None
+    if not plan.training.branch_probability:
+        return None, released, int(mask.sum())
+    private = aside.transitions(problem)
+    if plan.reuses:
+        private = Transitions.joined(private, data.transitions(problem, ~mask))
+    return private, released, int(mask.sum())
+
+
+def _mean_return(
+    problem: Problem, layers: Layers, looks: Sequence[torch.Tensor], size: Size, rng: np.random.Generator
+) -> float:
+    """The mean return of greedy play, over episodes and parameters."""
+    found = []
+    for theta in looks:
+
+        def greedy(seen: NDArray[np.float32], rows: object, theta: torch.Tensor = theta) -> Any:
+            return layers.outputs(theta, torch.from_numpy(problem.scaled(seen))).argmax(1).numpy()
+
+        steps = roll_out(problem.make(), greedy, size.episodes, rng, problem.evaluation_horizon)
+        found.append(steps.returns().mean())
+    return float(np.mean(found))
+
+
+def _releases(prepared: Prepared, size: Size, seed: int) -> list[Row]:
+    """Expected released transitions at each budget: printed and calibrated noise on the same trajectories."""
+    rng, data, name = np.random.default_rng([seed, 1]), prepared.release, prepared.problem.name
+    starts, counts = data.starts(), []
+    for episode in rng.choice(data.episodes.count, min(POOL, data.episodes.count), replace=False):
+        rows = slice(starts[episode], starts[episode] + data.episodes.lengths[episode])
+        counts.append(prefix_counts(prepared.experts, data.observations[rows], data.episodes.actions[rows]))
+    table = []
+    for epsilon in size.epsilons:
+        choice = CHOICES[name][epsilon]
+        row: Row = {"problem": name, "epsilon": epsilon, "release_epsilon": choice.share * epsilon}
+        row["rounds"] = choice.rounds
+        for kind in ("printed", "calibrated"):
+            plan = release_plan(name, choice, epsilon, size, printed=kind == "printed")
+            lengths = [stable_lengths(plan.design, each, REPEATS, rng).mean() for each in counts]
+            row[f"{kind}_cutoff"] = plan.design.cutoff
+            row[f"{kind}_released"] = float(np.mean(lengths) * choice.rounds)
+        table.append(row)
+    return table
+
+
+def _experts(prepared: Prepared) -> Row:
+    """What the experts are like: returns of the trajectories set aside, and steps logged."""
+    returns = prepared.training.returns() / prepared.problem.unit
+    low, middle, high = np.quantile(returns, [0.1, 0.5, 0.9])
+    return {
+        "problem": prepared.problem.name,
+        "mean": float(returns.mean()),
+        "low": float(low),
+        "middle": float(middle),
+        "high": float(high),
+        "release_steps": len(prepared.release.observations),
+        "training_steps": len(prepared.training.observations),
+    }

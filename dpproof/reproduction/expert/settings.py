@@ -1,0 +1,117 @@
+"""What is run: the sizes, the paper's choices for each problem and budget, and what a learner is like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["CHOICES", "FULL", "LEARNERS", "METHODS", "PAPER", "QUICK", "Choice", "Learner", "Size"]
+
+METHODS: Final = ("no privacy", "DP-SGD", "printed", "calibrated")
+"""Conservative Q-learning; expert-level DP-SGD; the method as printed; the same with certified accounting."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is run.
+
+    Attributes:
+        problems: their names.
+        experts: m; delta is 1/m.
+        common: the share of experts that come from one network; the others come from all, evenly.
+        release_each, release_steps: trajectories an expert logs for the release, and where they are cut.
+        training_each: trajectories an expert logs that are set aside for training, cut by the problem.
+        steps: gradient steps of every run.
+        batch: experts in a private batch, on average; transitions in a plain one.
+        epsilons: the budgets, rising.
+        runs: seeds; one population of experts and one data set serve all.
+        episodes: episodes of each of the evaluations.
+    """
+
+    problems: tuple[str, ...]
+    experts: int
+    common: float
+    release_each: int
+    release_steps: int
+    training_each: int
+    steps: int
+    batch: int
+    epsilons: tuple[float, ...]
+    runs: int
+    episodes: int
+
+
+COMMON: Final = 0.6
+_ALL: Final = ("lunarlander", "hiv", "acrobot", "cartpole")
+QUICK: Final = Size(_ALL, 3000, COMMON, 5, 40, 1, 500, 256, (2.5, 5.0, 10.0), 3, 10)
+FULL: Final = Size(_ALL, 3000, COMMON, 5, 100, 2, 3000, 256, (2.5, 5.0, 7.5, 10.0), 3, 20)
+PAPER: Final = Size(_ALL, 3000, COMMON, 19, 200, 1, 150_000, 256, (2.5, 5.0, 7.5, 10.0), 3, 10)
+"""The paper's size, for whoever has the days: 20 trajectories an expert, as many steps as for CartPole."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the paper takes at a budget.
+
+    Attributes:
+        rounds: T, trajectories that the release looks at.
+        probability: p, of a private step.
+        share, delta_share: of epsilon and of delta, for the release.
+        printed: whether the paper uses its method here at all, or DP-SGD alone.
+    """
+
+    rounds: int
+    probability: float
+    share: float = 0.75
+    delta_share: float = 0.9
+    printed: bool = True
+
+
+CHOICES: Final[Mapping[str, Mapping[float, Choice]]] = {
+    "cartpole": {
+        10.0: Choice(25, 0.9),
+        7.5: Choice(20, 0.8),
+        5.0: Choice(20, 0.8, printed=False),
+        2.5: Choice(20, 0.8, printed=False),
+    },
+    "lunarlander": {
+        10.0: Choice(100, 0.8),
+        7.5: Choice(62, 0.5),
+        5.0: Choice(62, 0.5, printed=False),
+        2.5: Choice(62, 0.5, printed=False),
+    },
+    "acrobot": {
+        10.0: Choice(25, 0.0, 1.0, 1.0),
+        7.5: Choice(20, 0.0, 1.0, 1.0),
+        5.0: Choice(20, 0.0, 1.0, 1.0),
+        2.5: Choice(20, 0.0, 1.0, 1.0, printed=False),
+    },
+    "hiv": {epsilon: Choice(50, 0.0) for epsilon in (10.0, 7.5, 5.0, 2.5)},
+}
+"""Sharma et al. (2024), Appendix B.3; where the paper leaves its method, the choice of the next budget up."""
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A network and how it learns: the same for all methods on a problem.
+
+    Attributes:
+        hidden: units of the hidden layers.
+        learning_rate: of Adam.
+        conservatism: alpha of the loss.
+        clip: C.
+    """
+
+    hidden: tuple[int, ...] = (64, 64)
+    learning_rate: float = 1e-3
+    conservatism: float = 1.0
+    clip: float = 1.0
+
+
+LEARNERS: Final[Mapping[str, Learner]] = {
+    "cartpole": Learner(),
+    "lunarlander": Learner(),
+    "acrobot": Learner(),
+    "hiv": Learner(),
+}
