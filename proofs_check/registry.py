@@ -72,7 +72,14 @@ BOOKS = {
     ),
     "expert": Book(
         "expert",
-        ("expert_release", "expert_iteration", "expert_composition", "expert_walk", "expert_training"),
+        (
+            "expert_release",
+            "expert_iteration",
+            "expert_composition",
+            "expert_walk",
+            "expert_training",
+            "expert_accounting",
+        ),
     ),
     "classic": Book(
         "classic",

@@ -188,7 +188,7 @@ def guarantee(parameters: ExpertReleaseParameters, adjacency: Adjacency) -> Acco
     )
 
 
-_STATEMENT = "expert.iteration_monotone"
+_STATEMENT = "expert.release_rounds"
 _POLICIES = "about the experts' policies, over what their trajectories might have been (expert.fixed_data)"
 
 

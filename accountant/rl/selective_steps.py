@@ -42,7 +42,6 @@ class Kind:
     """A noisy step: its pairs at a rate and a noise multiplier, and which neighbours attain them."""
 
     pairs: Callable[[float, float], tuple[Pair, ...]]
-    statement: str
     attained: str | None
     notes: tuple[str, ...] = ()
 
@@ -90,25 +89,21 @@ def _exact_replaced(rate: float, noise: float) -> tuple[Pair, ...]:
 _SAME = "an expert whose gradients all equal one of the clipping norm"
 _LARGER = "the rate is b/m for the larger of the two sets of experts"
 STEPS: Mapping[tuple[str, Adjacency], Kind] = {
-    ("poisson", Adjacency.EXPERT): Kind(
-        _poisson, "classic.dp_sgd", f"{_SAME}, all others' being zero, against no such expert"
-    ),
+    ("poisson", Adjacency.EXPERT): Kind(_poisson, f"{_SAME}, all others' being zero, against no such expert"),
     ("poisson", Adjacency.REPLACE): Kind(
         _poisson_replaced,
-        "classic.poisson_replaced_gaussian",
         f"{_SAME}, or its opposite, all others' being zero",
     ),
     ("exact", Adjacency.EXPERT): Kind(
         _exact,
-        "expert.fixed_batches_doubled",
         f"{_SAME}, all others' being its opposite, against no such expert",
         (_LARGER,),
     ),
-    ("exact", Adjacency.REPLACE): Kind(_exact_replaced, "classic.fixed_size_pair", None),
+    ("exact", Adjacency.REPLACE): Kind(_exact_replaced, None),
 }
 """How a batch is drawn, relation -> what one noisy step reveals."""
 
-_SEEN = "expert.amplification_visible"
+_PROVED = "expert.training"
 
 
 def _visible(training: _Training, kind: Kind) -> Composed:
@@ -117,13 +112,13 @@ def _visible(training: _Training, kind: Kind) -> Composed:
 
     pairs = kind.pairs(training.sampling_rate, training.noise_multiplier)
     steps = tuple(coined_step(pair, training.branch_probability) for pair in pairs)
-    return Composed(composed(training.steps, *steps), _SEEN, kind.attained, kind.notes)
+    return Composed(composed(training.steps, *steps), _PROVED, kind.attained, kind.notes)
 
 
 def _hidden(training: _Training, kind: Kind) -> Composed:
     """A coin that is not shown is a shown one that is forgotten: never more than with the coin visible."""
     seen = _visible(training, kind)
-    return Composed(seen.guarantee, _SEEN, None, (*kind.notes, _AS_VISIBLE))
+    return Composed(seen.guarantee, _PROVED, None, (*kind.notes, _AS_VISIBLE))
 
 
 _AS_VISIBLE = (
@@ -134,9 +129,7 @@ _AS_VISIBLE = (
 def _scheduled(training: _Training, kind: Kind) -> Composed:
     pairs = kind.pairs(training.sampling_rate, training.noise_multiplier)
     count = f"a public schedule with exactly {training.noisy_steps} noisy steps"
-    return Composed(
-        composed(training.noisy_steps, *pairs), kind.statement, kind.attained, (*kind.notes, count)
-    )
+    return Composed(composed(training.noisy_steps, *pairs), _PROVED, kind.attained, (*kind.notes, count))
 
 
 def printed_rate(probability: float, rate: float) -> tuple[float, float]:
@@ -156,7 +149,7 @@ def _independent(training: _Training, kind: Kind) -> Composed:
     ends = printed_rate(training.branch_probability, training.sampling_rate)
     less, more = (composed(training.steps, *kind.pairs(rate, training.noise_multiplier)) for rate in ends)
     found = more if ends[0] == ends[1] else Enclosed(less, more)
-    return Composed(found, kind.statement, kind.attained, kind.notes)
+    return Composed(found, _PROVED, kind.attained, kind.notes)
 
 
 COINS: Mapping[str, Callable[[_Training, Kind], Composed]] = {
@@ -177,7 +170,5 @@ def composed_steps(training: _Training, kind: Kind) -> Composed:
     ('a public schedule with exactly 50 noisy steps',)
     """
     if training.sampling_rate * training.branch_probability * training.steps == 0:
-        return Composed(
-            PureDP(0), kind.statement, kind.attained, (*kind.notes, "no step reads experts' data")
-        )
+        return Composed(PureDP(0), _PROVED, kind.attained, (*kind.notes, "no step reads experts' data"))
     return COINS[training.coin](training, kind)
