@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
 import flint
 
@@ -24,6 +24,7 @@ __all__ = ["precision_level", "printed_level"]
 _BITS = 128
 
 
+@lru_cache(maxsize=4096)
 def precision_level(shape: ReleaseShape, users: int, threshold: float, failure: Number) -> float:
     """The least E, up to rounding, for which exact tails certify one release but for chance ``failure``.
 

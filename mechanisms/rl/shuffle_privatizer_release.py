@@ -31,7 +31,7 @@ def true_counts(parameters: ShuffledBatchParameters, data: Trajectories) -> NDAr
         raise ValueError(f"data must have {parameters.users} users, one trajectory each; it has {data.count}")
     shape = parameters.shape
     sizes = LocalCountsParameters(shape.states, shape.actions, shape.steps, 1, visits=parameters.visits)
-    counts = data.counts(sizes).sum(axis=0).astype(np.int64)
+    counts: NDArray[np.int64] = data.counts(sizes).sum(axis=0).astype(np.int64)
     if not np.isin(data.costs, (0.0, 1.0)).all():
         raise ValueError("rewards must be 0 or 1: a counter sums bits")
     if shape.rewards:
@@ -39,7 +39,8 @@ def true_counts(parameters: ShuffledBatchParameters, data: Trajectories) -> NDAr
     kept = np.ones(len(counts), np.bool_)
     start = sizes.families.index("costs") * shape.cells
     kept[start : start + shape.cells] = False
-    return counts[kept]
+    found: NDArray[np.int64] = counts[kept]
+    return found
 
 
 def shuffled_batch(

@@ -29,7 +29,7 @@ BETA: Final = "1e-6"
 """The beta of (epsilon, beta) in all arms, the baselines' delta with it."""
 STATES, ACTIONS, HORIZON, BANDIT_ARMS = 4, 2, 6, 20
 MOST_SUMMED: Final = 3.0
-"""Beyond this epsilon the noise of a single changed counter is too rare for the accountant's grid."""
+"""The largest epsilon for which the figure has the arm whose visits are summed."""
 
 
 class Kind(enum.Enum):
