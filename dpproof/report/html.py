@@ -11,6 +11,7 @@ import jinja2
 from latex2mathml.converter import convert as to_mathml
 from markupsafe import Markup
 
+from accountant.accounted import CATALOGUE
 from accountant.adjacency import Adjacency
 from dpproof import __version__
 from dpproof.cli.show import COLOURS, at_least, at_most, figure, own_remarks
@@ -64,7 +65,7 @@ def render(*, papers: Sequence[PaperLedger] = (), claims: Sequence[ClaimLedger] 
         papers=shown,
         places=places,
         total=coverage.line(total) if len(papers) > 1 else None,
-        claims=list(claims),
+        claims=[_claim(ledger) for ledger in claims],
     )
 
 
@@ -89,29 +90,53 @@ def _paper(ledger: PaperLedger) -> dict[str, Any]:
         "paper": paper,
         "share": coverage.line(share) if share.statements else None,
         "undecided": share.undecided,
+        "decided": f"{len(share.decided)} of {share.statements}" if share.statements else "-",
+        "refuted": sum(entry["verdict"] == "REFUTED" for entry in ledger.statements),
+        "as_expected": sum(audit["verdict"] == audit["expected"] for audit in ledger.audits),
         "statements": [(entry, lookup(entry["id"])) for entry in ledger.statements],
         "corrects": _corrects(ledger),
         "graph": _graph(ledger, prefix),
-        **_plots(paper.deployment),
+        "plots": _plots(paper.deployment),
         "derivation": [_formula(step) for step in _derivation(paper.name)],
     }
 
 
-def _plots(deployment: Deployment | None) -> dict[str, Markup]:
-    if deployment is None or deployment.along is None:
-        return {}
+def _claim(ledger: ClaimLedger) -> dict[str, Any]:
+    """What the template needs of one claim."""
+    claim = ledger.claim
+    known = ledger.account is not None and claim.mechanism in CATALOGUE
+    drawn = _drawn(claim.mechanism, tuple(claim.parameters.items()), claim.adjacency) if known else []
+    return {"ledger": ledger, "plots": drawn}
+
+
+def _plots(deployment: Deployment | None) -> list[tuple[Markup, str]]:
+    """The plots of a paper's mechanism, each with its caption."""
+    if deployment is None:
+        return []
     d = deployment
-    growth, profile = _drawn(d.mechanism, tuple(d.parameters.items()), d.adjacency, d.delta, d.along)
-    return {"growth": growth, "profile": profile}
+    return _drawn(d.mechanism, tuple(d.parameters.items()), d.adjacency, d.delta, d.along)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _drawn(
-    mechanism: str, parameters: tuple[tuple[str, Any], ...], adjacency: Adjacency, delta: str, along: str
-) -> tuple[Markup, Markup]:
-    """The two plots, which take seconds."""
+    mechanism: str,
+    parameters: tuple[tuple[str, Any], ...],
+    adjacency: Adjacency,
+    delta: str = "0",
+    along: str | None = None,
+) -> list[tuple[Markup, str]]:
+    """The plots, which take seconds."""
     where = (mechanism, dict(parameters), adjacency)
-    return _svg(plots.growth(*where, delta, along)), _svg(plots.profile(*where))
+    drawn = [
+        (_svg(plots.profile(*where)), "The privacy profile: delta against epsilon."),
+        (
+            _svg(plots.trade_off(*where)),
+            "The trade-off function: what the best test between neighbours misses.",
+        ),
+    ]
+    if along is None:
+        return drawn
+    return [(_svg(plots.growth(*where, delta, along)), f"Epsilon against the number of {along}."), *drawn]
 
 
 def _graph(ledger: PaperLedger, prefix: str) -> Markup:

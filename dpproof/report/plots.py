@@ -18,7 +18,7 @@ from accountant.notions import Guarantee
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["growth", "profile", "write_plot"]
+__all__ = ["growth", "profile", "trade_off", "write_plot"]
 
 Curve = tuple[str, str, Sequence[float], Sequence[float]]
 """Label, colour, abscissae, ordinates."""
@@ -58,6 +58,28 @@ def growth(name: str, parameters: Mapping[str, Any], adjacency: Adjacency, delta
 
 def profile(name: str, parameters: Mapping[str, Any], adjacency: Adjacency) -> str:
     """The privacy profile: delta against epsilon, published and tight."""
+    curves = [
+        (label, _COLOURS[label], [x for x, _ in points], [_above_floor(y) for _, y in points])
+        for label, points in _profiles(name, parameters, adjacency).items()
+    ]
+    return _draw(curves, "epsilon", "delta", ("linear", "log"))
+
+
+def trade_off(name: str, parameters: Mapping[str, Any], adjacency: Adjacency) -> str:
+    """What the profiles leave to the best test between neighbours: misses against false alarms."""
+    places = [i / 100 for i in range(101)]
+    curves = [
+        (label, _COLOURS[label], places, [_least_missed(points, x) for x in places])
+        for label, points in _profiles(name, parameters, adjacency).items()
+        if label != "attained"  # its profile is a lower end, which bounds no misses from below
+    ]
+    return _draw(curves, "false alarms", "misses, at least", ("linear", "linear"))
+
+
+def _profiles(
+    name: str, parameters: Mapping[str, Any], adjacency: Adjacency
+) -> dict[str, list[tuple[float, float]]]:
+    """Points of the privacy profile of every guarantee that is known."""
     accountant = accountant_for(name)
     found = accountant.guarantee(accountant.parameters.read(parameters), adjacency)
     notions = {"tight": found.guarantee}
@@ -65,13 +87,7 @@ def profile(name: str, parameters: Mapping[str, Any], adjacency: Adjacency) -> s
         notions["published, as Gaussians"] = found.published.exact
     if found.attained is not None:
         notions["attained"] = found.attained.guarantee
-    reach = max(notion.epsilon(_FLOOR).upper for notion in notions.values())
-    places = [reach * i / 120 for i in range(121)]
-    curves = [
-        (label, _COLOURS[label], places, [_above_floor(notion.delta(x).upper) for x in places])
-        for label, notion in notions.items()
-    ]
-    return _draw(curves, "epsilon", "delta", ("linear", "log"))
+    return {label: _profile_points(notion) for label, notion in notions.items()}
 
 
 _FLOOR = "1e-12"
@@ -154,10 +170,11 @@ def _rendered(figure: Figure, suffix: str, title: str) -> bytes:
 
 
 def _draw(curves: Sequence[Curve], x: str, y: str, scales: tuple[str, str]) -> str:
-    """One set of axes as SVG text, the same bytes for the same curves."""
+    """One set of axes as SVG text, the same bytes for the same curves; hovered points say their values."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
+    tips: list[str] = []
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(6.4, 3.8), layout="constrained")
         FigureCanvasSVG(figure)
@@ -165,8 +182,32 @@ def _draw(curves: Sequence[Curve], x: str, y: str, scales: tuple[str, str]) -> s
         for label, colour, places, values in curves:
             if not all(math.isnan(value) for value in values):
                 axes.plot(places, values, label=label, color=colour, linewidth=1.8)
+                for place, value in _thinned(places, values):
+                    (point,) = axes.plot(place, value, marker="o", markersize=4, color=colour)
+                    point.set_gid(f"{_TIP}{len(tips)}")
+                    tips.append(f"{label}: {x} {place:.6g}, {y} {value:.6g}")
         axes.set(xlabel=x, ylabel=y, xscale=scales[0], yscale=scales[1])
         axes.legend(frameon=False)
         stream = io.StringIO()
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
-    return stream.getvalue()[stream.getvalue().index("<svg") :]
+    drawing = stream.getvalue()[stream.getvalue().index("<svg") :]
+    return _with_tips(drawing, tips, f"{y} against {x}: {', '.join(label for label, *_ in curves)}")
+
+
+_TIP = "tip-"
+_TIPS = 16
+
+
+def _thinned(places: Sequence[float], values: Sequence[float]) -> list[tuple[float, float]]:
+    """Some points of a curve, evenly spread, those that can be drawn."""
+    points = [(x, y) for x, y in zip(places, values, strict=True) if math.isfinite(y)]
+    return points[:: max(1, len(points) // _TIPS)]
+
+
+def _with_tips(drawing: str, tips: Sequence[str], name: str) -> str:
+    """The drawing with a name for those who do not see it, and a title for each point."""
+    titled = drawing.replace("<svg ", f'<svg role="img" aria-label="{html.escape(name)}" ', 1)
+    for number, tip in enumerate(tips):
+        opened = f'<g id="{_TIP}{number}">'
+        titled = titled.replace(opened, f'<g class="tip"><title>{html.escape(tip)}</title>', 1)
+    return titled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -204,8 +205,9 @@ def test_the_page_is_written_whole(tmp_path):
 
 
 def test_a_page_that_fails_leaves_nothing_behind(tmp_path):
+    (ledger,) = _claims("ward")
     with pytest.raises(UndefinedError):
-        write_report(tmp_path / "new", claims=[object()])
+        write_report(tmp_path / "new", claims=[replace(ledger, audit={"frobs": 1})])
     assert not (tmp_path / "new").exists()
 
 
