@@ -14,6 +14,8 @@ __all__ = ["ReplayError", "replay"]
 _AUDITS = {
     "rlsvi": ("audits.rlsvi", "audit_rlsvi_again"),
     "policy-evaluation": ("audits.policy_evaluation", "audit_policy_evaluation_again"),
+    "expert-release": ("audits.experts", "audit_release_again"),
+    "selective-dpsgd": ("audits.experts", "audit_training_again"),
     "corpus": ("audits.named", "audit_case_again"),
     "named": ("audits.named", "audit_named_again"),
     "reward canaries": ("audits.training.reward_canaries", "audit_reward_canaries_again"),

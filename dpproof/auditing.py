@@ -69,7 +69,21 @@ def _policy_evaluation(adjacency: Adjacency, parameters: Any, **options: Any) ->
     return audit_policy_evaluation(parameters, adjacency, **{"delta": DELTA, **options})
 
 
+def _expert_release(parameters: Any, **options: Any) -> Evidence:
+    from audits.experts import audit_release
+
+    return audit_release(parameters, **{"delta": DELTA, **options})
+
+
+def _selective_dpsgd(parameters: Any, **options: Any) -> Evidence:
+    from audits.experts import audit_training
+
+    return audit_training(parameters, **{"delta": DELTA, **options})
+
+
 _AUDITS: Mapping[tuple[str, Adjacency], Callable[..., Evidence]] = {
+    ("expert-release", Adjacency.EXPERT): _expert_release,
+    ("selective-dpsgd", Adjacency.EXPERT): _selective_dpsgd,
     ("rlsvi", Adjacency.REWARDS_ONLY): _rlsvi,
     ("policy-evaluation", Adjacency.REPLACE): partial(_policy_evaluation, Adjacency.REPLACE),
     ("policy-evaluation", Adjacency.REWARDS_ONLY): partial(_policy_evaluation, Adjacency.REWARDS_ONLY),

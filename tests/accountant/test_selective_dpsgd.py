@@ -17,7 +17,7 @@ from accountant.rl.selective_dpsgd import ACCOUNTANT, SelectiveDPSGDParameters, 
 
 EXPERT, DELTA = Adjacency.EXPERT, "3.3333e-5"
 SHEET = SelectiveDPSGDParameters(0.0853333, 0.5, 10.0, 100_000)
-SMALL = SelectiveDPSGDParameters(0.3, 0.4, 1.5, 12)
+SMALL = SelectiveDPSGDParameters(0.3, 0.4, 1.5, 4)
 RATE = 256 / 3000
 
 
@@ -62,10 +62,10 @@ def sum_over_coins(steps, epsilon, adjacency_pairs, probability):
     ]
 
 
-@pytest.mark.parametrize("epsilon", [0.05, 0.5, 1.5])
+@pytest.mark.parametrize("epsilon", [0.05, 0.4])
 def test_a_visible_coin_is_the_mean_over_schedules(epsilon):
     step = SubsampledGaussian(0.3, 1.5)
-    expected = max(sum_over_coins(12, epsilon, (step, step.reversed()), 0.4))
+    expected = max(sum_over_coins(4, epsilon, (step, step.reversed()), 0.4))
     found = guarantee(SMALL, EXPERT).guarantee.delta(epsilon)
     assert found.lower <= expected * (1 + 1e-6)
     assert found.upper >= expected * (1 - 1e-6)
@@ -106,7 +106,6 @@ def test_the_order_of_the_readings():
 @pytest.mark.parametrize(
     ("probability", "noise", "epsilon", "printed", "honest"),
     [
-        (0.8, 60.0, 2.5, 281_867, 263_990),
         (0.5, 80.0, 1.875, 768_432, 452_590),
     ],
 )

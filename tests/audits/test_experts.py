@@ -1,0 +1,58 @@
+"""Audits by name of the release and of selective DP-SGD. Alpha 0.01 an audit, fixed seeds, few samples."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from accountant.adjacency import Adjacency
+from accountant.rl.expert_release import ExpertReleaseParameters
+from accountant.rl.expert_rounds import Rounds
+from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from audits.evidence import Verdict
+from audits.experts import audit_release, audit_training
+from audits.replaying import replay
+from audits.unaudited import NoAuditError
+from dpproof.auditing import audit_mechanism
+
+TRAINING = SelectiveDPSGDParameters(0.1, 0.5, 1.0, 100)
+RELEASE = ExpertReleaseParameters(5, 20, 0.05, 100, 5, scale=3.0, draws="fresh")
+FEW = {"seed": 1, "budget": 20_000}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"coin": "hidden"}, {"coin": "independent"}, {"coin": "fixed"}, {"batch": "exact"}],
+    ids=str,
+)
+def test_training_keeps_its_guarantee(changes):
+    found = audit_training(replace(TRAINING, **changes), **FEW)
+    assert found.verdict is Verdict.CONSISTENT
+    assert found.epsilon_lower > 0.5
+
+
+def test_the_printed_rate_is_refuted():
+    printed = guarantee(replace(TRAINING, coin="independent"), Adjacency.EXPERT).guarantee
+    assert audit_training(TRAINING, curve=printed, replay={}, **FEW).verdict is Verdict.VIOLATION
+
+
+def test_the_release_keeps_its_guarantee_and_not_much_less():
+    found = audit_release(RELEASE, **FEW)
+    assert found.verdict is Verdict.CONSISTENT
+    less = Rounds(5, Fraction(1, 20), Fraction(1, 20), Fraction(0))
+    assert audit_release(RELEASE, curve=less, replay={}, **FEW).verdict is Verdict.VIOLATION
+
+
+@pytest.mark.parametrize(("name", "parameters"), [("selective-dpsgd", TRAINING), ("expert-release", RELEASE)])
+def test_the_catalogue_leads_there_and_the_witness_replays(name, parameters):
+    found = audit_mechanism(name, parameters.as_json(), Adjacency.EXPERT, seed=0, budget=3000)
+    assert replay(found.witness()) == found
+
+
+def test_what_is_not_audited_is_named():
+    with pytest.raises(NoAuditError, match="draws"):
+        audit_release(replace(RELEASE, draws="walk"), **FEW)
+    with pytest.raises(NoAuditError, match="experts"):
+        audit_release(replace(RELEASE, experts=10**6), **FEW)
+    with pytest.raises(NoAuditError, match="steps"):
+        audit_training(replace(TRAINING, steps=0), **FEW)
