@@ -122,7 +122,8 @@ def _hidden(training: _Training, kind: Kind) -> Composed:
 
 
 _AS_VISIBLE = (
-    "the upper end is that of a visible coin; noise hides a coin only as far as both kinds of step move alike"
+    "the upper end is that of a visible coin: where the others' gradients agree, their sum shows which kind of "
+    "step it was"
 )
 
 

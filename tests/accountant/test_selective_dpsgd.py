@@ -178,3 +178,23 @@ def test_fixed_batches_attain_twice_the_move():
         exact = flint.arb("0.5") * (low.erfc() - odds * high.erfc()) / 2
     assert found.lower - 1e-12 <= float(exact) <= found.upper + 1e-12
     assert float(exact) == pytest.approx(0.308, abs=1e-3)
+
+
+def test_noise_in_every_step_hides_no_coin_where_the_others_agree():
+    """Two parameters, 60 others along the second one, plain steps with noise and the mean of an empty batch.
+
+    The event: along the second more than 8, along the first where the divergence at e^epsilon = 5/4 is.
+    """
+    rate, others, level = 0.5, 60, math.log(1.25)
+    far = sum(
+        math.comb(others, j) * rate**j * (1 - rate) ** (others - j) * math.erfc((8 - j) / math.sqrt(2)) / 2
+        for j in range(others + 1)
+    )
+    mistaken = math.erfc(8 / math.sqrt(2)) / 2
+    noisy = guarantee(SelectiveDPSGDParameters(rate, 1.0, 1.0, 1), EXPERT).guarantee.delta(level).lower
+    seen = 0.5 * far * noisy - math.exp(level) * 0.5 * mistaken
+    hidden = guarantee(SelectiveDPSGDParameters(rate, 0.5, 1.0, 1, "hidden"), EXPERT).guarantee.delta(level)
+    printed = guarantee(SelectiveDPSGDParameters(rate, 0.5, 1.0, 1, "independent"), EXPERT).guarantee.delta(
+        level
+    )
+    assert printed.upper < 0.0478 < 0.0659 < seen <= hidden.upper < 0.066
