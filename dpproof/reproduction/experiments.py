@@ -53,6 +53,12 @@ EXPERIMENTS: Final = {
         ("problem", "algorithm", "epsilon", "certified_epsilon", "noise", "regret", "deviation", "switches"),
         figures=("epsilon", "bandit"),
     ),
+    "expert": Experiment(
+        "Figures 3 and 4 of Sharma et al. (2024): selective DP-SGD on four control problems",
+        "dpproof.reproduction.expert.figure",
+        ("problem", "method", "epsilon", "certified_epsilon", "released", "return", "interval"),
+        figures=("returns", "released"),
+    ),
 }
 
 

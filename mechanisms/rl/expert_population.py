@@ -165,7 +165,7 @@ def _parts(rows: Integers, each: int) -> Iterator[Integers]:
 
 
 def population(
-    problem: Problem, count: int, rng: np.random.Generator, disturbance: float = 0.02, common: float = 0.0,
+    problem: Problem, count: int, rng: np.random.Generator, disturbance: float = 0.005, common: float = 0.0,
     bases: Bases | None = None, pmin: float = PMIN,
 ) -> Population:  # fmt: skip
     """Draw `count` experts: a share `common` from the first base, the others each from a uniform one.

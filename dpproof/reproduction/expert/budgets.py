@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from accountant.adjacency import Adjacency
 from accountant.calibration import calibrate_noise
@@ -32,22 +32,23 @@ class Plan:
         release: parameters of the release, or None.
         training: parameters of the training.
         reuses: trajectories that the release looked at are trained on.
-        deltas: what the release and the training take of delta.
+        epsilons, deltas: what the release and the training are to take of epsilon and of delta.
     """
 
     release: ExpertReleaseParameters | None
     training: SelectiveDPSGDParameters
     reuses: bool
+    epsilons: tuple[float, float]
     deltas: tuple[float, float]
 
 
 def _no_privacy(name: str, epsilon: float | None, size: Size) -> Plan:
-    return Plan(None, _training(size, 0.0, 1.0), True, (0.0, 0.0))
+    return Plan(None, _training(size, 0.0, 1.0), True, (0.0, 0.0), (0.0, 0.0))
 
 
 def _dp_sgd(name: str, epsilon: float | None, size: Size) -> Plan:
     noise = _training_noise(1.0, size, epsilon or 0.0, 1 / size.experts, printed=False)
-    return Plan(None, _training(size, 1.0, noise), True, (0.0, 1 / size.experts))
+    return Plan(None, _training(size, 1.0, noise), True, (0.0, epsilon or 0.0), (0.0, 1 / size.experts))
 
 
 def _printed(name: str, epsilon: float | None, size: Size) -> Plan:
@@ -82,7 +83,7 @@ def _method(name: str, epsilon: float, size: Size, *, printed: bool) -> Plan:
     p, rest = choice.probability, (1 - choice.share) * epsilon
     deltas = (choice.delta_share / size.experts, (1 - choice.delta_share) / size.experts)
     noise = _training_noise(p, size, rest, deltas[1], printed=printed) if p else 1.0
-    return Plan(release, _training(size, p, noise), printed, deltas)
+    return Plan(release, _training(size, p, noise), printed, (choice.share * epsilon, rest), deltas)
 
 
 def _training(size: Size, p: float, noise: float) -> SelectiveDPSGDParameters:
@@ -127,21 +128,21 @@ def certified(plan: Plan) -> dict[str, float | None]:
     The sum is None where nothing is proved: the training reads what is left of trajectories that the release
     looked at (statement expert.theorem5_6), or is not private at all.
     """
-    release = training = 0.0
+    p, both = plan.training.branch_probability, None
+    release = training = None
     if plan.release is not None:
-        release = _upper(expert_release.guarantee(plan.release, Adjacency.EXPERT).guarantee, plan.deltas[0])
-    if plan.training.branch_probability:
-        held = replace(plan.training)
-        training = _upper(selective_dpsgd.guarantee(held, Adjacency.EXPERT).guarantee, plan.deltas[1])
-    private = plan.release is not None or plan.training.branch_probability > 0
-    open_sum = plan.release is not None and plan.reuses and plan.training.branch_probability > 0
-    whole = release + training if private and not open_sum else None
-    return {
-        "certified_release": release if plan.release is not None else None,
-        "certified_training": training if plan.training.branch_probability else None,
-        "certified_epsilon": whole if whole is None or math.isfinite(whole) else None,
-    }
+        found = expert_release.guarantee(plan.release, Adjacency.EXPERT).guarantee
+        release = _upper(found, plan.epsilons[0], plan.deltas[0])
+    if p:
+        found = selective_dpsgd.guarantee(plan.training, Adjacency.EXPERT).guarantee
+        training = _upper(found, plan.epsilons[1], plan.deltas[1])
+    if (release is not None or training is not None) and not (release is not None and p and plan.reuses):
+        both = (release or 0.0) + (training or 0.0)
+    named = {"certified_release": release, "certified_training": training, "certified_epsilon": both}
+    return {name: value if value is None or math.isfinite(value) else None for name, value in named.items()}
 
 
-def _upper(guarantee: Any, delta: float) -> float:
-    return float(guarantee.epsilon(delta).upper)
+def _upper(guarantee: Guarantee, aim: float, delta: float) -> float:
+    """What is certified at `delta`; where noise was calibrated to `aim`, that is `aim`."""
+    found = float(guarantee.epsilon(delta).upper)
+    return aim if found > aim and guarantee.delta(aim).upper <= delta else found

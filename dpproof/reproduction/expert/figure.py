@@ -1,0 +1,79 @@
+"""``dpproof reproduce expert``: the runs, their tables and plots, and the page."""
+
+from __future__ import annotations
+
+import csv
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from dpproof.executors import executor_for
+from dpproof.reproduction.expert.settings import FULL, QUICK, Size
+
+__all__ = ["check_installed", "run"]
+
+EXTRA = "pip install 'dpproof[offline-rl]'"
+
+
+def check_installed() -> None:
+    """Refuse to begin without what the experiment needs.
+
+    Raises:
+        ValueError: saying what to install.
+    """
+    missing = [name for name in ("torch", "gymnasium") if find_spec(name) is None]
+    if missing:
+        raise ValueError(f"the experiment expert needs {' and '.join(missing)}: {EXTRA}")
+
+
+def run(
+    folder: Path, quick: bool, seed: int, size: Size | None = None, workers: int | None = None
+) -> Mapping[str, Any]:
+    """Run the experiment; write `expert.md`, and tables and plots into a folder beside it.
+
+    LunarLander is left out, and the page says so, where Box2D is not installed. `size` stands for the full or
+    the quick size; `workers` is how many problems are run at once.
+    """
+    check_installed()
+    from dpproof.reproduction.expert.page import page
+    from dpproof.reproduction.expert.plots import write_figures
+    from dpproof.reproduction.expert.runs import run_problems
+    from mechanisms.environments.lunar_lander import has_box2d
+
+    size = size or (QUICK if quick else FULL)
+    skipped = [] if has_box2d() else [name for name in size.problems if name == "lunarlander"]
+    size = replace(size, problems=tuple(name for name in size.problems if name not in skipped))
+    begin = time.perf_counter()
+    with executor_for(workers or min(os.cpu_count() or 1, len(size.problems))) as executor:
+        returns, releases, experts = run_problems(size, seed, executor)
+    beside = folder / "expert"
+    beside.mkdir(parents=True, exist_ok=True)
+    for name, table in (("returns", returns), ("releases", releases), ("experts", experts)):
+        _write(beside / f"{name}.csv", table)
+    files = write_figures(beside, returns, releases, experts)
+    text = page(size, seed, returns, releases, experts, skipped, files)
+    (folder / "expert.md").write_text(text, encoding="utf-8")
+    return {
+        "experiment": "expert",
+        "experts": size.experts,
+        "runs": size.runs,
+        "seed": seed,
+        "skipped": skipped,
+        "rows": returns,
+        "releases": releases,
+        "logged": experts,
+        "seconds": time.perf_counter() - begin,
+        "folder": folder.as_posix(),
+    }
+
+
+def _write(file: Path, table: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows as CSV; nothing where there is no number."""
+    with file.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, list(table[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(table)
