@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
+from accountant.notions import ApproxDP
 from audits import power
+from audits.curves import PrivacyCurve
 from audits.eprocess import SLACK, epsilon_lower
 from audits.evidence import Evidence, Verdict
 from audits.scores import Score
@@ -24,7 +26,7 @@ __all__ = ["check_request", "conclude"]
 def conclude(
     trial: Trial,
     claim: str,
-    claimed: float,
+    curve: PrivacyCurve,
     delta: float,
     alpha: float,
     seed: int,
@@ -36,13 +38,16 @@ def conclude(
     Args:
         trial: bets placed and settled at level ``alpha``.
         claim: its name.
-        claimed: the epsilon that it allows at ``delta``.
+        curve: what is claimed.
         delta, alpha, seed: as for `audits.audit`.
         pair: what the two inputs are.
         replay: what else a replay needs.
     """
+    claimed = curve.epsilon(delta).upper
     least = epsilon_lower(trial.counts, delta, (1 - VERDICT) * alpha)
     refuted = trial.refuted or least > claimed
+    if trial.refuted and curve == ApproxDP(claimed, delta):
+        least = max(least, claimed)  # the claim says no more than this one point: it is what is refuted
     seen = None if refuted else _would_have_seen(trial, claimed, delta, alpha, seed)
     return Evidence(
         claim=claim,

@@ -82,7 +82,7 @@ def audit(
     blocks = draw_blocks(made, pair, seed, budget, executor, layout, record)
     trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen)
     how = {"budget": budget, "sharpen": sharpen, **_own_randomness(made), **(replay or {})}
-    found = conclude(trial, claim, claimed, delta, alpha, seed, pair.description, how)
+    found = conclude(trial, claim, curve, delta, alpha, seed, pair.description, how)
     if found.verdict is Verdict.VIOLATION:
         check_repeats(made, pair, seed, record, layout)
     return found

@@ -83,7 +83,7 @@ def audit_steps(
     points = curve_points(curve, delta, claimed)
     trial = run_trial(points, labelled_steps(start, seed, budget), scores, alpha, sharpen=sharpen)
     how = {"method": "steps", "budget": budget, "sharpen": sharpen, **(replay or {})}
-    return conclude(trial, claim, claimed, delta, alpha, seed, pair, how)
+    return conclude(trial, claim, curve, delta, alpha, seed, pair, how)
 
 
 def labelled_steps(
