@@ -122,8 +122,7 @@ def _hidden(training: _Training, kind: Kind) -> Composed:
 
 
 _AS_VISIBLE = (
-    "the upper end is that of a visible coin: where the others' gradients agree, their sum shows which kind of "
-    "step it was"
+    "the upper end is that of a visible coin: the others' sum, where they agree, shows the kind of step"
 )
 
 

@@ -48,6 +48,13 @@ _FIGURE = {"states": 6, "actions": 2, "horizon": 20, "episodes": 20_000, "printe
 _COUNTER = {"users": 11142, "threshold": 5571.0, "encoding": "bits"}
 # The chain, tabular, at a delta that can be defended.
 _CHAIN = {"dimension": 40, "printed_epsilon": 0.1, "printed_delta": 1e-6}
+# Batches of 256 of 3000 experts, half the steps noisy, delta a tenth of one over the number of experts.
+_SELECTIVE = {
+    "sampling_rate": 0.0853333,
+    "branch_probability": 0.5,
+    "noise_multiplier": 10.0,
+    "steps": 100_000,
+}
 PAPERS = (
     Paper(
         "rlsvi",
@@ -77,6 +84,7 @@ PAPERS = (
         "expert",
         "Preserving expert-level privacy in offline reinforcement learning",
         "Sharma, Vinod, Thakurta, Agarwal, Balle, Dann and Raghuveer, 2024",
+        Deployment("selective-dpsgd", _SELECTIVE, Adjacency.EXPERT, "3.3333e-5"),
     ),
     Paper(
         "classic",

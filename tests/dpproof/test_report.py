@@ -167,13 +167,13 @@ def test_a_departure_is_shown_first(papers):
 
 
 def test_a_paper_without_an_accountant_shows_its_statements():
-    (paper,) = (x for x in PAPERS if x.name == "expert")
+    (paper,) = (x for x in PAPERS if x.name == "classic")
     found = check_paper(paper)
     assert (found.account, found.audits) == (None, [])
     assert found.as_json()["account"] is None
     page = Outline(render(papers=[found]))
     places = {value for name, value in page.attributes if name == "id"}
-    assert set(statement_ids("expert.")) <= places
+    assert set(statement_ids("classic.")) <= places
     anchors = {value[1:] for name, value in page.attributes if name == "href"}
     assert anchors <= places
 
