@@ -14,9 +14,14 @@ from typing import Any
 from dpproof.executors import executor_for
 from dpproof.reproduction.expert.settings import FULL, QUICK, Size
 
-__all__ = ["check_installed", "run"]
+__all__ = ["check_installed", "missing", "run"]
 
 EXTRA = "pip install 'dpproof[offline-rl]'"
+
+
+def missing() -> list[str]:
+    """What the experiment needs and is not installed."""
+    return [name for name in ("torch", "gymnasium") if find_spec(name) is None]
 
 
 def check_installed() -> None:
@@ -25,9 +30,8 @@ def check_installed() -> None:
     Raises:
         ValueError: saying what to install.
     """
-    missing = [name for name in ("torch", "gymnasium") if find_spec(name) is None]
-    if missing:
-        raise ValueError(f"the experiment expert needs {' and '.join(missing)}: {EXTRA}")
+    if missing():
+        raise ValueError(f"the experiment expert needs {' and '.join(missing())}: {EXTRA}")
 
 
 def run(

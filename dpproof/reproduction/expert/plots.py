@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,11 @@ def write_figures(
     names = list(dict.fromkeys(row["problem"] for row in returns))
     files = []
     with mpl.rc_context(STYLE):
-        for name, draw in (
-            ("returns", lambda axes, p: _returns(axes, p, returns, experts)),
-            ("released", lambda axes, p: _released(axes, p, releases)),
-        ):
+        plots: dict[str, Callable[[Any, str], None]] = {
+            "returns": lambda axes, problem: _returns(axes, problem, returns, experts),
+            "released": lambda axes, problem: _released(axes, problem, releases),
+        }
+        for name, draw in plots.items():
             figure = Figure(figsize=(3 * len(names), 2.8), layout="constrained")
             for axes, problem in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
                 draw(axes, problem)

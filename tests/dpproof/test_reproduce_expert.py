@@ -1,0 +1,93 @@
+"""``dpproof reproduce expert``: a tiny run has every method, and certifies no more than is proved."""
+
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from dpproof.cli import app
+from dpproof.reproduction.expert import figure
+from dpproof.reproduction.expert.settings import CHOICES, FULL, PAPER, QUICK, Size
+
+needed = pytest.mark.skipif(
+    figure.missing() != [], reason="the extra `offline-rl` is not installed: no experiment"
+)
+TINY = Size(("cartpole", "hiv"), 3000, 0.9, 5, 6, 1, 20, 64, (2.5, 10.0), 2, 2)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
+    folder = tmp_path_factory.mktemp("expert")
+    return folder, figure.run(folder, True, 3, TINY, workers=1)
+
+
+def test_every_method_is_run_and_written(found):
+    folder, answer = found
+    named = {(row["problem"], row["method"], row["epsilon"]) for row in answer["rows"]}
+    assert len(named) == len(answer["rows"]) == 2 * (1 + 2 * 2) + 1 + 2
+    with (folder / "expert" / "returns.csv").open(encoding="utf-8") as stream:
+        assert [float(r["return"]) for r in csv.DictReader(stream)] == [r["return"] for r in answer["rows"]]
+    page = (folder / "expert.md").read_text(encoding="utf-8")
+    for name in ("returns", "released"):
+        assert (folder / "expert" / f"{name}.svg").stat().st_size > 1000
+        assert f"expert/{name}.svg" in page
+    assert "Scaled down" in page
+
+
+def test_what_is_certified_is_what_is_proved(found):
+    _, answer = found
+    for row in answer["rows"]:
+        if row["method"] == "no privacy" or (row["method"], row["probability"]) == ("printed", 0.9):
+            assert row["certified_epsilon"] is None
+        elif row["method"] == "printed":
+            assert row["certified_epsilon"] == row["certified_release"]
+        else:
+            assert row["certified_epsilon"] <= row["epsilon"]
+            assert row["certified_epsilon"] > 0.7 * row["epsilon"]
+    printed = next(r for r in answer["rows"] if (r["problem"], r["method"]) == ("cartpole", "printed"))
+    assert printed["certified_training"] > 2.5
+
+
+def test_less_noise_releases_more(found):
+    _, answer = found
+    assert len(answer["releases"]) == 2 * 2
+    for row in answer["releases"]:
+        assert row["calibrated_cutoff"] < row["printed_cutoff"] / 3
+        assert row["calibrated_released"] > row["printed_released"]
+
+
+def test_equal_seeds_give_equal_files(found, tmp_path):
+    folder, _ = found
+    figure.run(tmp_path, True, 3, TINY, workers=1)
+    for name in ("expert.md", "expert/returns.csv", "expert/releases.csv", "expert/returns.svg"):
+        assert (folder / name).read_bytes() == (tmp_path / name).read_bytes()
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setattr(figure, "find_spec", lambda name: None)
+    done = CliRunner().invoke(app, ["reproduce", "expert", "--quick", "--out", str(tmp_path)])
+    assert isinstance(done.exception, ValueError)
+    assert "needs torch and gymnasium: pip install 'dpproof[offline-rl]'" in str(done.exception)
+
+
+@needed
+def test_lunar_lander_is_left_out_visibly(monkeypatch, tmp_path):
+    monkeypatch.setattr("mechanisms.environments.lunar_lander.has_box2d", lambda: False)
+    size = replace(TINY, problems=("lunarlander", "cartpole"), steps=5, epsilons=(10.0,))
+    answer = figure.run(tmp_path, True, 0, size, workers=1)
+    assert answer["skipped"] == ["lunarlander"]
+    assert "Skipped, as Box2D is not installed: lunarlander" in (tmp_path / "expert.md").read_text()
+    assert {row["problem"] for row in json.loads(json.dumps(answer["rows"]))} == {"cartpole"}
+
+
+def test_every_size_has_the_papers_choices():
+    for size in (QUICK, FULL, PAPER):
+        for name in size.problems:
+            assert set(size.epsilons) <= set(CHOICES[name])
+    chosen = CHOICES["cartpole"][10.0]
+    assert (chosen.rounds, chosen.probability) == (25, 0.9)
+    assert np.isclose(chosen.share, 0.75)
