@@ -21,4 +21,4 @@ fi
 [ -x "$VENV/bin/python" ] || "$PYTHON" -m venv "$VENV"
 "$VENV/bin/python" -m pip install --quiet --upgrade "pip>=25.1"
 "$VENV/bin/python" -m pip install --quiet --editable ".[cluster,environments,offline-rl,parquet,release]" --group dev --group peers
-sh "$(dirname "$0")/peers_of_npm.sh" build/npm
+sh "$(dirname "$0")/peers_of_the_report.sh" build/npm

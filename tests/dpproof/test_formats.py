@@ -45,7 +45,7 @@ def text_of(name, findings):
 @pytest.fixture(scope="module")
 def sarif_schema():
     if not SCHEMA.is_file():
-        pytest.skip("the schema of SARIF is not here: sh tools/peers_of_npm.sh build/npm")
+        pytest.skip("the schema of SARIF is not here: sh tools/peers_of_the_report.sh build/npm")
     return jsonschema.Draft7Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 

@@ -1,8 +1,12 @@
 #!/bin/sh
-# Puts into $1 what two tests check against and no Python package carries: the schema of SARIF, and the
-# accessibility rules of axe. Without npm it says so, and those tests are skipped.
+# Puts into $1 what tests hold the report and its formats against and no Python package carries: a browser,
+# the accessibility rules of axe, the schema of SARIF. What cannot be had is said, and its tests are skipped.
 set -eu
 TARGET="${1:-build/npm}"
+if ! command -v chromium >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } >/dev/null 2>&1 ||
+        echo "chromium could not be installed: the report is not tested in a browser." >&2
+fi
 if ! command -v npm >/dev/null; then
     echo "npm is missing: the report's accessibility and SARIF's schema are not tested." >&2
     exit 0
