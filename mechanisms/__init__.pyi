@@ -3,13 +3,20 @@ from .counting.paths import HonakerPaths, NoisePaths, TreePaths, WalkPaths
 from .counting.release import SecureNoise, secure_noise
 from .counting.streaming import StreamingTree
 from .counting.tree import tree_noise
+from .environments.acrobot import Acrobot
+from .environments.batched import roll_out
+from .environments.cart_pole import CartPole
 from .environments.chain import chain, chain_values
+from .environments.hiv import HIVTreatment
+from .environments.lunar_lander import LunarLander
 from .environments.river_swim import river_swim
 from .environments.tabular import TabularMDP
 from .protocols import HasGuarantee, Samples
 from .rl.consistent_counts import consistent, onto_simplex
 from .rl.dp_ucbvi import DPUCBVI, VarianceConstants
+from .rl.expert_data import ExpertData, demonstrations
 from .rl.expert_policies import CallableExperts, Experts, TabularExperts, prefix_counts
+from .rl.expert_population import Population, population
 from .rl.expert_release import DataRelease, Release
 from .rl.learning_run import LearningRun
 from .rl.likelihood import log_likelihood_ratio
@@ -45,29 +52,35 @@ __all__ = [
     "LSW",
     "RLSVI",
     "SDPPE",
+    "Acrobot",
     "BatchCounts",
     "BatchPrivatizer",
     "BatchedCounts",
     "BitEncoder",
     "CallableExperts",
+    "CartPole",
     "CentralPrivatizer",
     "Constants",
     "CountNoise",
     "Counts",
     "DataRelease",
     "ExactCounts",
+    "ExpertData",
     "Experts",
     "FactorisedPaths",
     "FirstVisits",
+    "HIVTreatment",
     "HasGuarantee",
     "HonakerPaths",
     "LaplaceCounts",
     "LearningRun",
     "Levels",
     "LocalPrivatizer",
+    "LunarLander",
     "NoPrivacy",
     "NoisePaths",
     "NoiseRule",
+    "Population",
     "PrivateCounts",
     "PrivateUCBPO",
     "PrivateUCBVI",
@@ -97,6 +110,7 @@ __all__ = [
     "chain_values",
     "chain_visits",
     "consistent",
+    "demonstrations",
     "differ_in_one_trajectory",
     "differ_only_in_rewards_of_one_user",
     "first_visits",
@@ -104,10 +118,12 @@ __all__ = [
     "local_report",
     "log_likelihood_ratio",
     "onto_simplex",
+    "population",
     "prefix_counts",
     "read_episodes",
     "ridge",
     "river_swim",
+    "roll_out",
     "secure_noise",
     "tabular",
     "tree_noise",

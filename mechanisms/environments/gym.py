@@ -1,7 +1,8 @@
 """Gymnasium environments of the tabular decision processes; needs the extra `environments`.
 
 Importing this module registers them, and Gymnasium imports it itself when the id names it:
-`gymnasium.make("mechanisms.environments.gym:dpproof/RiverSwim-v0")`; likewise `dpproof/Chain-v0`. Gymnasium
+`gymnasium.make("mechanisms.environments.gym:dpproof/RiverSwim-v0")`; likewise `dpproof/Chain-v0`,
+`dpproof/HIVTreatment-v0`. Gymnasium
 from 1.0 on does not read the entry-point group `gymnasium.envs`; `register` serves whatever still does.
 """
 
@@ -14,13 +15,25 @@ import numpy as np
 from gymnasium.spaces import Discrete
 
 from mechanisms.environments.chain import chain
+from mechanisms.environments.hiv_gym import HIVTreatmentEnv, make_hiv_treatment
 from mechanisms.environments.river_swim import river_swim
 from mechanisms.environments.tabular import TabularMDP
 
-__all__ = ["TabularEnv", "make_chain", "make_river_swim", "register"]
+__all__ = [
+    "HIVTreatmentEnv",
+    "TabularEnv",
+    "make_chain",
+    "make_hiv_treatment",
+    "make_river_swim",
+    "register",
+]
 
 _NAMESPACE = "dpproof"
-_ENTRY_POINTS = {"RiverSwim-v0": "make_river_swim", "Chain-v0": "make_chain"}
+_ENTRY_POINTS = {
+    "RiverSwim-v0": "make_river_swim",
+    "Chain-v0": "make_chain",
+    "HIVTreatment-v0": "make_hiv_treatment",
+}
 
 
 class TabularEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasium ships no types here

@@ -169,3 +169,24 @@ def test_steps_stand_by_episode_and_in_their_order():
     np.testing.assert_array_equal(steps.observations, [[0, 0], [0, 1], [0, 2], [1, 0], [2, 0], [2, 1]])
     np.testing.assert_array_equal(steps.terminal, [False, False, True, True, False, True])
     np.testing.assert_array_equal(steps.returns(), lengths)
+
+
+def test_one_patient_under_gymnasiums_interface_is_a_batch_of_one():
+    gymnasium = pytest.importorskip("gymnasium", reason="the extra `environments` is not installed")
+    registered = pytest.importorskip("mechanisms.environments.gym")
+    env = gymnasium.make("dpproof/HIVTreatment-v0").unwrapped
+    actions = np.random.default_rng(1).integers(4, size=50)
+    times = iter(actions)
+    steps = roll_out(hiv.EXPERTS, lambda seen, rows: np.full(1, next(times)), 1, np.random.default_rng(0))
+    seen, _ = env.reset(seed=0)
+    for t, action in enumerate(actions):
+        np.testing.assert_array_equal(seen, steps.observations[t])
+        seen, reward, over, cut, _ = env.step(int(action))
+        assert (reward, over, cut) == (steps.rewards[t], False, t == 49)
+    with pytest.raises(RuntimeError, match="must begin with reset"):
+        env.step(0)
+    with pytest.raises(ValueError, match=r"action \(4\) must be one of"):
+        env.step(4)
+    assert gymnasium.make("dpproof/HIVTreatment-v0", setting="ernst-2006").unwrapped.treatment.days == 5
+    with pytest.raises(ValueError, match=r"setting \('none'\) must be one of: experts"):
+        registered.make_hiv_treatment("none")

@@ -19,7 +19,7 @@ ALPHA = 1e-9
 STEPS = 20_000
 
 
-@pytest.mark.parametrize("name", ["dpproof/RiverSwim-v0", "dpproof/Chain-v0"])
+@pytest.mark.parametrize("name", ["dpproof/RiverSwim-v0", "dpproof/Chain-v0", "dpproof/HIVTreatment-v0"])
 def test_the_checker_finds_nothing(name):
     checker.check_env(gymnasium.make(name).unwrapped, skip_render_check=True)
 
