@@ -22,10 +22,18 @@ from accountant.bounds import Bound
 from accountant.counting.factorisation import participation_norm
 from accountant.counting.gaussian_tree import finite_mu
 from accountant.enclosures import precision
-from accountant.notions import GaussianDP, PureDP
+from accountant.notions import GaussianDP, Guarantee, PureDP
 from accountant.rl.private_ucb_calibration import least_scale
 from accountant.rl.private_ucb_changes import Changes, added, replaced, same_start
-from accountant.rl.private_ucb_noise import Moved, gaussian, laplace, published_guarantee, pure_epsilon
+from accountant.rl.private_ucb_noise import (
+    Moved,
+    discrete_gaussian,
+    gaussian,
+    laplace,
+    law_notes,
+    published_guarantee,
+    pure_epsilon,
+)
 from accountant.rl.private_ucb_parameters import CentralCountsParameters
 from accountant.trust import TrustModel
 
@@ -91,15 +99,33 @@ def _laplace(parameters: CentralCountsParameters, user: Moved, adjacency: Adjace
         "ucb.central_privacy",
         published_guarantee(parameters, "ucb.lemma5_1.privacy"),
         None if attained is None else Attained(attained, _PAIRS[adjacency]),
-        _notes(parameters, adjacency) + _other_base(parameters, user),
+        (*_notes(parameters, adjacency), *_other_base(parameters, user), *law_notes(parameters, attained)),
     )
 
 
 def _gaussian(parameters: CentralCountsParameters, user: Moved, adjacency: Adjacency) -> Accounted:
-    with precision(_BITS):
-        mu = finite_mu(gaussian(user, _norm(parameters)), parameters.scale or 0.0)
-    found = GaussianDP(mu)
+    found = GaussianDP(_mu(parameters, user))
     statement = "classic.matrix_counting" if parameters.counter == "square-root" else "classic.tree_gaussian"
+    return _by_norm(parameters, adjacency, found, statement, Attained(found, _PAIRS[adjacency]))
+
+
+def _discrete_gaussian(parameters: CentralCountsParameters, user: Moved, adjacency: Adjacency) -> Accounted:
+    found = discrete_gaussian(_mu(parameters, user))
+    return _by_norm(parameters, adjacency, found, "classic.discrete_gaussian", None)
+
+
+def _mu(parameters: CentralCountsParameters, user: Moved) -> Bound:
+    with precision(_BITS):
+        return finite_mu(gaussian(user, _norm(parameters)), parameters.scale or 0.0)
+
+
+def _by_norm(
+    parameters: CentralCountsParameters,
+    adjacency: Adjacency,
+    found: Guarantee,
+    statement: str,
+    attained: Attained | None,
+) -> Accounted:
     return Accounted(
         found,
         adjacency,
@@ -107,12 +133,17 @@ def _gaussian(parameters: CentralCountsParameters, user: Moved, adjacency: Adjac
         _RELEASED,
         statement,
         "rlsvi.lemma9",
-        attained=Attained(found, _PAIRS[adjacency]),
-        notes=(_COUNTED, *_notes(parameters, adjacency)),
+        attained=attained,
+        notes=(_COUNTED, *_notes(parameters, adjacency), *law_notes(parameters, found)),
     )
 
 
-_NOISE = {"laplace": _laplace, "gaussian": _gaussian}
+_NOISE = {
+    "laplace": _laplace,
+    "gaussian": _gaussian,
+    "discrete-laplace": _laplace,
+    "discrete-gaussian": _discrete_gaussian,
+}
 
 
 def _norm(parameters: CentralCountsParameters) -> flint.arb:
@@ -144,7 +175,7 @@ def _notes(parameters: CentralCountsParameters, adjacency: Adjacency) -> tuple[s
     return (
         *shifted.get(adjacency, ()),
         *(unsaid if parameters.scale is None else ()),
-        *(borrowed if parameters.scale is None and parameters.noise == "gaussian" else ()),
+        *(borrowed if parameters.scale is None and parameters.noise.endswith("gaussian") else ()),
     )
 
 

@@ -70,6 +70,21 @@ def _laplace(
 ) -> Ends:
     if target.delta == 0:
         return _pure(moved.total(), target)
+    return _searched(unit, moved, mu, guarantee_of, target)
+
+
+def _discrete_gaussian(
+    unit: Chosen, moved: Moved, mu: flint.arb, guarantee_of: Callable[[Chosen], Guarantee], target: Target
+) -> Ends:
+    if target.delta == 0:
+        raise UnreachableTargetError(f"{target} cannot be met: Gaussian noise is never purely private")
+    return _searched(unit, moved, mu, guarantee_of, target)
+
+
+def _searched(
+    unit: Chosen, moved: Moved, mu: flint.arb, guarantee_of: Callable[[Chosen], Guarantee], target: Target
+) -> Ends:
+    """The general search, begun at the Gaussian's answer."""
     with precision(_BITS):
         start = float((mu / arb_of(Fraction(gaussian_mu(target.epsilon, target.delta)[0]))).mid())
     pair = calibrate_noise(unit.with_scale(start), "scale", guarantee_of, target.epsilon, target.delta)
@@ -87,4 +102,9 @@ def _pure(total: Fraction, target: Target) -> Ends:
     return short, enough
 
 
-_METHODS = {"laplace": _laplace, "gaussian": _gaussian}
+_METHODS = {
+    "laplace": _laplace,
+    "gaussian": _gaussian,
+    "discrete-laplace": _laplace,
+    "discrete-gaussian": _discrete_gaussian,
+}

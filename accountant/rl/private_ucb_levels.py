@@ -57,6 +57,8 @@ def _failure(delta: Number) -> Fraction:
 
 
 def _levels(parameters: CountsParameters, failure: Fraction, quantile: Quantile) -> CountLevels:
+    if parameters.integer:
+        raise ValueError(f"noise ({parameters.noise!r}) must be laplace or gaussian for certified levels")
     cells = parameters.tables * parameters.states * parameters.actions
     copies = {VISITS: parameters.states if parameters.visits == "summed" else 1}
     counters = {TRANSITIONS: cells * parameters.states}

@@ -16,12 +16,20 @@ import flint
 
 from accountant.accounted import Accountant, Accounted, Attained
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from accountant.bounds import Bound
 from accountant.counting.gaussian_tree import finite_mu
 from accountant.enclosures import precision
 from accountant.notions import GaussianDP, Guarantee
 from accountant.rl.private_ucb_calibration import least_scale
 from accountant.rl.private_ucb_changes import Changes, added, replaced, same_start
-from accountant.rl.private_ucb_noise import Moved, gaussian, laplace, published_guarantee
+from accountant.rl.private_ucb_noise import (
+    Moved,
+    discrete_gaussian,
+    gaussian,
+    laplace,
+    law_notes,
+    published_guarantee,
+)
 from accountant.rl.private_ucb_parameters import LocalCountsParameters
 from accountant.trust import TrustModel
 
@@ -72,25 +80,45 @@ def guarantee(parameters: LocalCountsParameters, adjacency: Adjacency) -> Accoun
         UnprovedAdjacencyError: for a relation without a proof.
     """
     user = moved(parameters, adjacency)
-    attained: Guarantee | None
-    if parameters.noise == "laplace":
-        found, attained = laplace(user)
-    else:
-        with precision(_BITS):
-            mu = finite_mu(gaussian(user, flint.arb(1)), parameters.scale or 0.0)
-        found = attained = GaussianDP(mu)
+    found, attained = _NOISE[parameters.noise](user)
     return Accounted(
         found,
         adjacency,
         TrustModel.LOCAL,
         "one user's noisy counts",
-        "ucb.local_privacy" if parameters.noise == "laplace" else "classic.gaussian",
+        _STATEMENTS[parameters.noise],
         published=published_guarantee(parameters, "ucb.lemma5_4.privacy"),
         attained=None if attained is None else Attained(attained, _PAIRS[adjacency]),
-        notes=_notes(parameters),
+        notes=(*_notes(parameters), *law_notes(parameters, attained)),
     )
 
 
+def _mu(user: Moved) -> Bound:
+    with precision(_BITS):
+        return finite_mu(gaussian(user, flint.arb(1)), user.parameters.scale or 0.0)
+
+
+def _gaussian(user: Moved) -> tuple[Guarantee, Guarantee | None]:
+    found = GaussianDP(_mu(user))
+    return found, found
+
+
+def _discrete_gaussian(user: Moved) -> tuple[Guarantee, Guarantee | None]:
+    return discrete_gaussian(_mu(user)), None
+
+
+_NOISE = {
+    "laplace": laplace,
+    "gaussian": _gaussian,
+    "discrete-laplace": laplace,
+    "discrete-gaussian": _discrete_gaussian,
+}
+_STATEMENTS = {
+    "laplace": "ucb.local_privacy",
+    "gaussian": "classic.gaussian",
+    "discrete-laplace": "ucb.local_privacy",
+    "discrete-gaussian": "classic.discrete_gaussian",
+}
 _PAIRS = {
     Adjacency.ADD_REMOVE: "a trajectory with costs 1 against none",
     Adjacency.REPLACE: "two trajectories in different cells where they can be, costs that tell them apart",
@@ -103,9 +131,9 @@ def _notes(parameters: LocalCountsParameters) -> tuple[str, ...]:
     unsaid = ("no scale was given: the noise is the paper's for the printed epsilon",)
     borrowed = ("the paper prints Laplace noise: its scale is taken as the standard deviation here",)
     return (
-        *(counted if parameters.noise == "gaussian" else ()),
+        *(counted if parameters.noise.endswith("gaussian") else ()),
         *(unsaid if parameters.scale is None else ()),
-        *(borrowed if parameters.scale is None and parameters.noise == "gaussian" else ()),
+        *(borrowed if parameters.scale is None and parameters.noise.endswith("gaussian") else ()),
     )
 
 

@@ -1,7 +1,8 @@
 """What noise on counts guarantees: the losses of all counters that one user moves, composed.
 
 A user moves some entries of the three families by known amounts, each of them in ``nodes`` noisy values: that
-many shifted Laplace pairs, or one Gaussian mechanism of known norm (docs/notes/ucb_counters_exact.md).
+many shifted pairs of the Laplace law that is drawn, or one Gaussian mechanism of known norm
+(docs/notes/ucb_counters_exact.md). Discrete laws are accounted as such: at delta above 0 they are worse.
 """
 
 from __future__ import annotations
@@ -15,18 +16,27 @@ import flint
 from accountant.accounted import PublishedGuarantee
 from accountant.bounds import Bound, exactly
 from accountant.enclosures import Number, arb_of, bound_of, exact, precision
-from accountant.noise.bounded_loss import Enclosed
-from accountant.notions import Guarantee, PureDP
+from accountant.notions import ZCDP, Guarantee, PureDP
 from accountant.parameters import check_probability
 from accountant.published import published
 from accountant.rl.capped_loss import CappedLoss
 from accountant.rl.private_ucb_changes import Change, Changes, Moves
+from accountant.rl.private_ucb_pairs import Step, composed
 from accountant.rl.private_ucb_parameters import CountsParameters
 
-__all__ = ["Moved", "gaussian", "laplace", "printed_value", "published_guarantee", "pure_epsilon"]
+__all__ = [
+    "Moved",
+    "discrete_gaussian",
+    "gaussian",
+    "laplace",
+    "law_notes",
+    "printed_value",
+    "published_guarantee",
+    "pure_epsilon",
+]
 
 _BITS = 192
-_LEAST_SCALE, _LARGEST_SCALE = 2e-3, 1e12  # of ``accountant.pairs.laplace``
+_NOT_COMPOSED = "the scale is out of the range that is composed: above delta 0 too, this is pure privacy's"
 
 
 @dataclass(frozen=True)
@@ -76,6 +86,21 @@ def laplace(moved: Moved) -> tuple[Guarantee, Guarantee | None]:
     return found, (found if attained == dominated else CappedLoss(most, attained))
 
 
+_LAWS = {
+    "discrete-laplace": "the noise is integer: its counts are composed as geometric pairs, classic.geometric",
+    "discrete-gaussian": "the noise is integer: it is taken as zCDP (arXiv:2004.00010, Theorem 4)",
+}
+
+
+def law_notes(parameters: CountsParameters, attained: Guarantee | None) -> tuple[str, ...]:
+    """What the guarantee takes the noise for, and where it is the pure one only."""
+    pure_only = attained is None and parameters.noise.endswith("laplace")
+    return (
+        *((_LAWS[parameters.noise],) if parameters.integer else ()),
+        *((_NOT_COMPOSED,) if pure_only else ()),
+    )
+
+
 def _dominating(change: Change) -> Moves:
     return change.dominating
 
@@ -85,30 +110,26 @@ def _attained(change: Change) -> Moves:
 
 
 def _composed(moved: Moved, side: Callable[[Change], Moves]) -> Guarantee | None:
-    """Shifted Laplace pairs of all changes; None where a scale is out of the pairs' range."""
+    """The pairs of all changes of the law that is drawn; None where one is out of the pairs' range."""
+    parameters = moved.parameters
     with precision(_BITS):
-        unit = moved.parameters.noise_scale()
-        scales = [
-            (bound_of(unit * arb_of(factor / size)), count * moved.nodes)
-            for change, factor in moved.families()
-            for size, count in side(change)
+        unit = parameters.noise_scale()
+        steps = [
+            Step(unit * arb_of(parameters.factor(name) * units), size * units, count * moved.nodes)
+            for name, units in ((name, parameters.units(name)) for name in parameters.families)
+            for size, count in side(moved.changes[name])
         ]
-    if not all(ends.lower > _LEAST_SCALE and ends.upper < _LARGEST_SCALE for ends, _ in scales):
-        return None
-    less = _loss((ends.lower, count) for ends, count in scales)
-    if all(ends.lower == ends.upper for ends, _ in scales):
-        return less
-    return Enclosed(_loss((ends.upper, count) for ends, count in scales), less)
+        return composed(parameters.noise, steps)
 
 
-def _loss(scales: Iterable[tuple[float, int]]) -> Guarantee:
-    from accountant.pairs.laplace import Laplace
-    from accountant.privacy_loss.notion import PrivacyLoss
+def discrete_gaussian(mu: Bound) -> ZCDP:
+    """What discrete Gaussian noise promises where Gaussian noise is mu-GDP: (mu^2/2)-zCDP.
 
-    counts: dict[float, int] = {}
-    for scale, count in scales:
-        counts[scale] = counts.get(scale, 0) + count
-    return PrivacyLoss([[(Laplace(scale), count) for scale, count in counts.items()]])
+    Source: Canonne, Kamath and Steinke, arXiv:2004.00010, Theorem 4; zCDP adds up (Bun and Steinke).
+    """
+    with precision(_BITS):
+        low, high = (bound_of(arb_of(exact(end)) ** 2 / 2) for end in (mu.lower, mu.upper))
+    return ZCDP(Bound(low.lower, high.upper))
 
 
 def gaussian(moved: Moved, norm: flint.arb) -> flint.arb:

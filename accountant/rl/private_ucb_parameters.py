@@ -37,10 +37,15 @@ class CountsParameters(Parameters):
     scale: float | None = parameter(
         Reals(0, lower_open=True),
         "count",
-        "scale of the Laplace noise, standard deviation of the Gaussian; instead of printed_epsilon",
+        "scale of the Laplace noise, deviation parameter of the Gaussian; instead of printed_epsilon",
         None,
     )
-    noise: str = parameter(Choice("laplace", "gaussian"), "1", "law of the noise", "laplace")
+    noise: str = parameter(
+        Choice("laplace", "gaussian", "discrete-laplace", "discrete-gaussian"),
+        "1",
+        "law of the noise; discrete laws are those of releases with secure integer noise",
+        "laplace",
+    )
     cost_factor: float = parameter(
         Reals(0, lower_open=True), "1", "noise of summed costs, in units of that of the other counts", 1.0
     )
@@ -51,14 +56,29 @@ class CountsParameters(Parameters):
         "released",
     )
     pooled: bool = parameter(Flag(), "1", "one table of counts for all steps instead of one a step", False)
+    grains: int | None = parameter(
+        Integers(1, _MOST),
+        "grains",
+        "whole grains that a cost of 1 is counted in; discrete noise needs it",
+        None,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.integer and self.grains is None:
+            raise ValueError("grains (None) must be given for discrete noise: costs are counted in grains")
+        if not self.integer and self.grains is not None:
+            raise ValueError(f"grains ({self.grains}) must be left out unless noise is discrete")
         if self.scale is not None and self.printed_epsilon is not None:
             given = f"printed_epsilon ({self.printed_epsilon!r})"
             raise ValueError(f"scale ({self.scale!r}) must be left out where {given} is given")
         if self.scale is None and self.printed_epsilon is None:
             object.__setattr__(self, "printed_epsilon", 1.0)
+
+    @property
+    def integer(self) -> bool:
+        """Whether the noise is integer, and so are the counts that it is added to."""
+        return self.noise.startswith("discrete-")
 
     @property
     def sizes(self) -> Sizes:
@@ -117,6 +137,10 @@ class CountsParameters(Parameters):
     def factor(self, family: str) -> Fraction:
         """The noise of a family in units of ``scale``."""
         return exact(self.cost_factor) if family == COSTS else Fraction(1)
+
+    def units(self, family: str) -> int:
+        """How many units a count of 1 is made of: for integer noise costs come in grains."""
+        return (self.grains or 1) if family == COSTS else 1
 
     def with_scale(self, scale: float) -> Self:
         """The same with noise of that scale.

@@ -1,10 +1,11 @@
 """Noise for releases to the world: discrete, exact, from a secure source, by OpenDP (the extra ``release``).
 
-Counts are integers and get integer noise, so that no floating-point sampler is attacked. Discrete Laplace
-noise of scale b gives the same pure guarantee as the continuous one: the ratio of its masses at distance d is
-at most exp(d/b). Discrete Gaussian noise is rho-zCDP with rho = D^2/(2 sigma^2), D the L2 sensitivity
-(Canonne, Kamath and Steinke, arXiv:2004.00010, Theorem 4), not Gaussian differential privacy. Real numbers,
-such as costs, are counted in whole grains first.
+Counts are integers and get integer noise, so that no floating-point sampler is attacked. The laws are named
+for what they are, as the continuous laws' guarantees are not theirs. Discrete Laplace noise of scale b has
+the same largest loss (the ratio of its masses at distance d is at most exp(d/b)), but at delta above 0 it is
+worse than continuous noise of that scale. Discrete Gaussian noise is rho-zCDP with rho = D^2/(2 sigma^2), D
+the L2 sensitivity (Canonne, Kamath and Steinke, arXiv:2004.00010, Theorem 4), not Gaussian
+differential privacy. Real numbers, such as costs, are counted in whole grains first.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from numpy.typing import NDArray
 
 __all__ = ["SecureNoise", "secure_noise"]
 
+_LAWS = "discrete-laplace", "discrete-gaussian"
+
 
 @dataclass(frozen=True)
 class SecureNoise:
     """Secure integer noise of any law and scale, for `mechanisms.rl.private_counts`.
 
-    >>> SecureNoise()("laplace", 10.0)(4).shape
+    >>> SecureNoise()("discrete-laplace", 10.0)(4).shape
     (4,)
     """
 
@@ -37,9 +40,11 @@ class SecureNoise:
 
 
 def secure_noise(law: str, scale: float) -> Callable[[int], NDArray[np.float64]]:
-    """A source of independent integer noise: ``laplace`` of that scale, or ``gaussian`` of that deviation.
+    """A source of independent noise: ``discrete-laplace`` of that scale, or ``discrete-gaussian``.
 
-    >>> noise = secure_noise("laplace", 10.0)(4)
+    Its masses are proportional to exp(-abs(x)/scale), or to exp(-x^2/(2 scale^2)).
+
+    >>> noise = secure_noise("discrete-laplace", 10.0)(4)
     >>> noise.shape, bool((noise == np.rint(noise)).all())
     ((4,), True)
 
@@ -47,8 +52,8 @@ def secure_noise(law: str, scale: float) -> Callable[[int], NDArray[np.float64]]
         ValueError: for another law, or a scale that is no finite number above 0.
         ModuleNotFoundError: without OpenDP, naming the extra.
     """
-    if law not in ("laplace", "gaussian"):
-        raise ValueError(f"law ({law!r}) must be one of: laplace, gaussian")
+    if law not in _LAWS:
+        raise ValueError(f"law ({law!r}) must be one of: {', '.join(_LAWS)}; drawn is integer noise")
     if isinstance(scale, bool) or not (math.isfinite(scale) and scale > 0):
         raise ValueError(f"scale ({scale!r}) must be a finite number above 0")
     measurement = _measurement(law, scale)
@@ -68,6 +73,6 @@ def _measurement(law: str, scale: float) -> Any:
         ) from error
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
-    if law == "laplace":
+    if law == "discrete-laplace":
         return dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)
     return dp.m.make_gaussian(domain, dp.l2_distance(T="i64"), scale=scale)

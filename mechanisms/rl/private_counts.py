@@ -1,8 +1,9 @@
 """Private counts of real users: the CENTRAL-PRIVATIZER as a stream, and what a user of the LOCAL one sends.
 
 Unlike the noise paths of `mechanisms.rl.privatizers`, which simulations add to true counts, this keeps O(log
-K) numbers a counter, takes trajectories, and refuses what it must not count. With `secure_noise` the counts
-are integers, costs in whole grains.
+K) numbers a counter, takes trajectories, and refuses what it must not count. With `SecureNoise` the counts
+are integers, costs in whole grains; the parameters must then name a discrete law, so that the guarantee is
+that of the noise that is drawn.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from accountant.accounted import Accounted
+from accountant.adjacency import Adjacency
+from accountant.enclosures import arb_of, exact, precision, round_up
+from accountant.rl import private_ucb
 from accountant.rl.private_ucb_parameters import (
     CentralCountsParameters,
     CountsParameters,
@@ -24,6 +29,7 @@ from mechanisms.counting.streaming import FreshNoise, StreamingTree
 __all__ = ["Counts", "NoiseSource", "PrivateCounts", "SimulatedNoise", "local_report", "user_counts"]
 
 Floats = NDArray[np.float64]
+_BITS = 192
 
 
 class NoiseSource(Protocol):
@@ -31,7 +37,7 @@ class NoiseSource(Protocol):
 
     @property
     def integer(self) -> bool:
-        """Whether noise is whole, so that values must be."""
+        """Whether noise is whole, so that values must be, and the law is a discrete one."""
         ...
 
     def __call__(self, law: str, scale: float) -> FreshNoise:
@@ -100,23 +106,25 @@ def user_counts(
     return found
 
 
-def _grain(parameters: CountsParameters, noise: NoiseSource, grains: int | None) -> dict[str, int]:
-    """How many units one count is made of: costs alone come in grains; 0 where they stay as they are."""
-    if grains is None and noise.integer:
-        raise ValueError("grains (None) must be given for integer noise: costs are counted in whole grains")
-    units = 0 if grains is None else _checks.at_least("grains", grains, 1)
-    return {name: units if name == "costs" else 1 for name in parameters.families}
+def _check(parameters: CountsParameters, noise: NoiseSource) -> None:
+    """Refuse noise of another kind than the parameters', whose guarantee would not be what is released."""
+    if noise.integer and not parameters.integer:
+        raise ValueError(f"noise ({parameters.noise!r}) must be discrete where integer noise is drawn")
+    if parameters.integer and not noise.integer:
+        raise ValueError(f"noise ({parameters.noise!r}) must be laplace or gaussian: what is drawn is real")
 
 
-def _units(counts: Counts, family: str, grain: int) -> Floats:
+def _units(counts: Counts, family: str, parameters: CountsParameters) -> Floats:
+    """The counts in units of the noise: those of integer noise are whole."""
     values: Floats = getattr(counts, family).reshape(-1)
-    return np.rint(values * grain) if grain else values
+    return np.rint(values * parameters.units(family)) if parameters.integer else values
 
 
-def _scale(parameters: CountsParameters, family: str, grain: int) -> float:
-    """The scale in units, rounded up where rounding is needed."""
-    exactly = parameters.used_scale() * float(parameters.factor(family)) * max(grain, 1)
-    return float(np.nextafter(exactly, np.inf))
+def _scale(parameters: CountsParameters, family: str) -> float:
+    """The scale in units, rounded up."""
+    in_counts = exact(parameters.used_scale()) * parameters.factor(family)
+    with precision(_BITS):
+        return round_up(arb_of(in_counts * parameters.units(family)))
 
 
 class PrivateCounts:
@@ -131,30 +139,32 @@ class PrivateCounts:
     (2, 2, 1, 2)
 
     Args:
-        parameters: sizes, noise and families; the counter must be the tree.
+        parameters: sizes, noise and families; the counter must be the tree. With a discrete law a user's
+            summed costs are rounded to multiples of 1/grains.
         noise: where noise comes from.
-        grains: a user's summed costs are rounded to multiples of 1/grains; integer noise needs it.
 
     Raises:
-        ValueError: for another counter, or integer noise without grains.
+        ValueError: for another counter, integer noise without a discrete law, or a discrete law without it.
     """
 
-    def __init__(
-        self, parameters: CentralCountsParameters, noise: NoiseSource, *, grains: int | None = None
-    ) -> None:
+    def __init__(self, parameters: CentralCountsParameters, noise: NoiseSource) -> None:
+        _check(parameters, noise)
         if parameters.counter != "tree":
             raise ValueError(f"counter ({parameters.counter!r}) must be tree for a stream of releases")
         self.parameters = parameters
-        self._grain = _grain(parameters, noise, grains)
         shapes = self._shapes()
         self._trees = {
             name: StreamingTree(
                 parameters.leaves,
                 int(np.prod(shapes[name])),
-                noise(parameters.noise, _scale(parameters, name, grain)),
+                noise(parameters.noise, _scale(parameters, name)),
             )
-            for name, grain in self._grain.items()
+            for name in parameters.families
         }
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """What all releases promise, in the central model: ``accountant.rl.private_ucb.guarantee``."""
+        return private_ucb.guarantee(self.parameters, adjacency)
 
     @property
     def episode(self) -> int:
@@ -183,7 +193,7 @@ class PrivateCounts:
                 f"episode ({asked}) must be below {self.parameters.leaves}: no release counts it"
             )
         counts = user_counts(self.parameters, states, actions, costs)
-        leaves = {name: _units(counts, name, grain) for name, grain in self._grain.items()}
+        leaves = {name: _units(counts, name, self.parameters) for name in self._trees}
         for name, tree in self._trees.items():
             tree.update(leaves[name])
 
@@ -194,7 +204,7 @@ class PrivateCounts:
             ValueError: for an episode that has not come, or has passed.
         """
         found = {
-            name: tree.release(episode).reshape(self._shapes()[name]) / max(self._grain[name], 1)
+            name: tree.release(episode).reshape(self._shapes()[name]) / self.parameters.units(name)
             for name, tree in self._trees.items()
         }
         visits = found["visits"] if "visits" in found else found["transitions"].sum(axis=-1)
@@ -212,10 +222,10 @@ def local_report(
     states: ArrayLike,
     actions: ArrayLike,
     costs: ArrayLike,
-    *,
-    grains: int | None = None,
 ) -> Counts:
     """What one user of the LOCAL-PRIVATIZER sends: own tables, each entry with noise.
+
+    It keeps ``accountant.rl.private_ucb_local.guarantee(parameters, ...)``.
 
     >>> parameters = LocalCountsParameters(2, 1, 2, 9, printed_epsilon=1.0)
     >>> noise = SimulatedNoise(np.random.default_rng(0))
@@ -223,13 +233,14 @@ def local_report(
     (2, 2, 1)
 
     Raises:
-        ValueError: as ``user_counts``.
+        ValueError: as ``user_counts``; as ``PrivateCounts`` for noise of another kind than the parameters'.
     """
+    _check(parameters, noise)
     counts = user_counts(parameters, states, actions, costs)
     found = {}
-    for name, grain in _grain(parameters, noise, grains).items():
-        true = _units(counts, name, grain)
-        noisy = true + noise(parameters.noise, _scale(parameters, name, grain))(true.size)
-        found[name] = (noisy / max(grain, 1)).reshape(getattr(counts, name).shape)
+    for name in parameters.families:
+        true = _units(counts, name, parameters)
+        noisy = true + noise(parameters.noise, _scale(parameters, name))(true.size)
+        found[name] = (noisy / parameters.units(name)).reshape(getattr(counts, name).shape)
     visits = found["visits"] if "visits" in found else found["transitions"].sum(axis=-1)
     return Counts(visits, found["costs"], found["transitions"])

@@ -56,6 +56,13 @@ RELEASE_DRAWS: Mapping[str, Callable[[np.random.Generator, tuple[int, ...]], Dou
 """Noise of scale 1 in double precision, by the accountants' words."""
 
 
+def _check_real(parameters: CountsParameters) -> None:
+    """Refuse discrete laws: paths of real noise would not have their guarantee."""
+    if parameters.integer:
+        rule = "laplace or gaussian for simulated noise; PrivateCounts and local_report draw integers"
+        raise ValueError(f"noise ({parameters.noise!r}) must be {rule}")
+
+
 def _upper(levels: CountLevels) -> Levels:
     return Levels(levels.visits.upper, levels.costs.upper, levels.transitions.upper)
 
@@ -106,6 +113,10 @@ class CentralPrivatizer:
     """
 
     parameters: CentralCountsParameters
+
+    def __post_init__(self) -> None:
+        """Check the law of the noise."""
+        _check_real(self.parameters)
 
     @classmethod
     def meeting(
@@ -191,6 +202,10 @@ class LocalPrivatizer:
     """
 
     parameters: LocalCountsParameters
+
+    def __post_init__(self) -> None:
+        """Check the law of the noise."""
+        _check_real(self.parameters)
 
     @classmethod
     def meeting(

@@ -214,14 +214,16 @@ def test_the_stream_ends_with_its_last_leaf():
         StreamingTree(0, 1, np.ones)
 
 
-@pytest.mark.parametrize(("law", "scale"), [("laplace", 3.0), ("gaussian", 3.0)])
+@pytest.mark.parametrize(("law", "scale"), [("discrete-laplace", 3.0), ("discrete-gaussian", 3.0)])
 def test_secure_noise_is_whole_and_of_its_law(law, scale):
     """20,000 samples each; alpha below 1e-6 (5 standard errors); noise of half the scale is refused."""
     pytest.importorskip("opendp")
     sample = SecureNoise()(law, scale)(20_000)
     assert np.array_equal(sample, np.rint(sample))
     points = np.arange(-400, 401)
-    weights = np.exp(-abs(points) / scale) if law == "laplace" else np.exp(-(points**2) / (2 * scale**2))
+    weights = (
+        np.exp(-abs(points) / scale) if law == "discrete-laplace" else np.exp(-(points**2) / (2 * scale**2))
+    )
     chance = weights[abs(points) > scale].sum() / weights.sum()
 
     def fits(values):
@@ -235,9 +237,10 @@ def test_secure_noise_is_whole_and_of_its_law(law, scale):
     ("law", "scale", "message"),
     [
         ("cauchy", 1.0, "law"),
-        ("laplace", 0.0, r"scale \(0.0\)"),
-        ("gaussian", math.nan, r"scale \(nan\)"),
-        ("laplace", -1.0, r"scale \(-1.0\)"),
+        ("laplace", 1.0, r"law \('laplace'\) must be one of: discrete-laplace"),
+        ("discrete-laplace", 0.0, r"scale \(0.0\)"),
+        ("discrete-gaussian", math.nan, r"scale \(nan\)"),
+        ("discrete-laplace", -1.0, r"scale \(-1.0\)"),
     ],
 )
 def test_bad_secure_noise_is_refused(law, scale, message):
@@ -248,7 +251,7 @@ def test_bad_secure_noise_is_refused(law, scale, message):
 def test_without_opendp_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     with pytest.raises(ModuleNotFoundError, match=r"dpproof\[release\]"):
-        secure_noise("laplace", 1.0)
+        secure_noise("discrete-laplace", 1.0)
 
 
 def test_a_node_s_weights_are_those_of_least_variance():

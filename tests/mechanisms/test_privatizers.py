@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from accountant.counting.error import union_bound
 from accountant.counting.honaker import from_below
 from accountant.counting.honaker_error import honaker_union_bound
 from accountant.counting.noise import LaplaceNoise
+from accountant.rl.private_ucb import guarantee as central_guarantee
 from accountant.rl.private_ucb_levels import central_levels, local_levels
 from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
 from mechanisms.counting.release import SecureNoise
@@ -243,16 +245,59 @@ def test_a_stream_with_noise_has_the_law_of_the_paths():
     assert abs(variance / (2 * 18) - 1) > 5 * math.sqrt(3.0 / 2000)
 
 
-def test_integer_noise_needs_grains_and_gives_whole_numbers_of_them():
-    parameters = CentralCountsParameters(**SIZES, scale=4.0)
-    with pytest.raises(ValueError, match=r"grains \(None\) must be given"):
-        PrivateCounts(parameters, Silent(integer=True))
+def test_integer_noise_gives_whole_numbers_of_grains():
     pytest.importorskip("opendp")
-    counts = PrivateCounts(parameters, SecureNoise(), grains=4)
+    parameters = CentralCountsParameters(**SIZES, scale=4.0, noise="discrete-laplace", grains=4)
+    counts = PrivateCounts(parameters, SecureNoise())
     counts.update(0, **USER)
     found = counts.release(1)
     assert np.array_equal(4 * found.costs, np.rint(4 * found.costs))
     assert np.array_equal(found.transitions, np.rint(found.transitions))
+    assert counts.guarantee(Adjacency.REPLACE) == central_guarantee(parameters, Adjacency.REPLACE)
+
+
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+def test_only_noise_of_the_accounted_kind_is_drawn(law):
+    """At delta above 0 the guarantee of a continuous law is not that of integer noise."""
+    plain = {"scale": 4.0, "noise": law}
+    whole = {"scale": 4.0, "noise": f"discrete-{law}", "grains": 4}
+    rules = r"must be discrete where integer noise", r"must be laplace or gaussian: what is drawn is real"
+    for words, integer, rule in ((plain, True, rules[0]), (whole, False, rules[1])):
+        with pytest.raises(ValueError, match=rule):
+            PrivateCounts(CentralCountsParameters(**SIZES, **words), Silent(integer))
+        with pytest.raises(ValueError, match=rule):
+            local_report(LocalCountsParameters(**SIZES, **words), Silent(integer), **USER)
+    for privatizer, made in (
+        (CentralPrivatizer, CentralCountsParameters),
+        (LocalPrivatizer, LocalCountsParameters),
+    ):
+        with pytest.raises(ValueError, match=r"must be laplace or gaussian for simulated noise"):
+            privatizer(made(**SIZES, **whole))
+
+
+class Asked(Silent):
+    """Noise of 0 that keeps what it was asked for."""
+
+    def __init__(self):
+        super().__init__(integer=True)
+        self.scales = []
+
+    def __call__(self, law, scale):
+        self.scales.append(scale)
+        return np.zeros
+
+
+@pytest.mark.parametrize("scale", [0.1, 1 / 3, 176.82482476438568, 1e6 / 7])
+@pytest.mark.parametrize("factor", [1.0, 1.3, 0.7])
+@pytest.mark.parametrize("grains", [1, 7, 1000])
+def test_what_is_drawn_has_no_less_noise_than_what_is_accounted(scale, factor, grains):
+    asked = Asked()
+    words = {"scale": scale, "noise": "discrete-laplace", "grains": grains, "cost_factor": factor}
+    parameters = CentralCountsParameters(**SIZES, **words)
+    PrivateCounts(parameters, asked)
+    for drawn, name in zip(asked.scales, parameters.families, strict=True):
+        exactly = Fraction(scale) * (Fraction(factor) * grains if name == "costs" else 1)
+        assert exactly <= Fraction(drawn) <= exactly * (1 + Fraction(1, 2**51))
 
 
 @pytest.mark.parametrize(
@@ -310,5 +355,6 @@ def test_a_local_report_is_one_user_s_counts_with_noise():
     noisy = local_report(parameters, SimulatedNoise(np.random.default_rng(0)), **USER)
     assert all((x != y).all() for x, y in zip(noisy, true, strict=True))
     pytest.importorskip("opendp")
-    whole = local_report(parameters, SecureNoise(), **USER, grains=2)
+    grained = LocalCountsParameters(**SIZES, scale=1.0, noise="discrete-laplace", grains=2)
+    whole = local_report(grained, SecureNoise(), **USER)
     assert np.array_equal(2 * whole.costs, np.rint(2 * whole.costs))
