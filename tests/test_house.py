@@ -67,6 +67,7 @@ PARAMETERS = {
         "noise_multiplier": 1.0,
         "steps": 10,
     },
+    "thompson": {"arms": 2, "rounds": 10},
 }
 """One set of parameters for each mechanism of the catalogue, under which all its relations are proved."""
 

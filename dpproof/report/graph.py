@@ -120,7 +120,8 @@ def svg(graph: Edges, verdicts: Mapping[str, str], prefix: str, linked: Iterable
     boxes = [_boxed(name, at, verdicts[name], prefix, name in anchors) for name, at in places.items()]
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" font-family="system-ui, sans-serif" font-size="11">',
+        f'height="{height}" role="group" aria-label="what rests on what" font-size="11" '
+        'font-family="system-ui, sans-serif">',
         "<title>What rests on what: each statement stands to the right of what it rests on</title>",
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         *lines, *boxes, "</svg>\n",

@@ -1,6 +1,6 @@
 """The report in a real browser: accessibility by axe, nothing asked of any network, room on a phone.
 
-Needs Chromium and axe-core (tools/setup.sh, tools/peers_of_the_report.sh); without them every test here is skipped.
+Needs Chromium and axe-core (tools/peers_of_the_report.sh); without them every test here is skipped.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def said(document):
 
 RUN_AXE = """
 axe.run(document, {resultTypes: ["violations"]}).then(found => {
-  const rows = found.violations.map(one => [one.id, one.nodes.slice(0, 5).map(node => node.target.join(" "))]);
+  const rows = found.violations.map(one => [one.id, one.nodes.slice(0, 5).map(node => node.target[0])]);
   document.body.setAttribute("data-said", JSON.stringify(rows));
 });
 """
