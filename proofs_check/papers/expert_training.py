@@ -120,7 +120,7 @@ VISIBLE = Statement(
     "expert.amplification_visible", "project", "The coin is seen", _source("Section 4 and Appendix B.2", "expert.amplification_visible"),
     "Let a DP-SGD step at the rate b/m have hockey-stick divergence D(eps) and, for an order a > 1, the moment R = exp((a-1) eps_{b/m}(a)). The pair of coin and step has exactly p D(eps) for eps >= 0 and the "
     "moment 1 - p + p R, N steps at most (1 - p + p R)^N: RDP of log(1 - p + p R)/(a-1) a step. Both are at least what the rate p b/m gives; the divergence is more by at least (1-p)(e^eps - 1) Pr(w), w the "
-    "event at which the rate p b/m has its divergence. The printed rate is right if the plain step, too, adds the noise and moves the mean by as much as an empty batch does.",
+    "event at which the rate p b/m has its divergence. The printed rate is right if every step adds the noise and every expert has a coin of its own: it then takes part with probability p b/m.",
     r"\delta(\varepsilon)=p\,D(\varepsilon),\qquad\frac{N}{a-1}\log\left(1-p+p\,e^{(a-1)\varepsilon_{b/m}(a)}\right)",
     (
         Obligation("divergence_most", _mixture("1"), "c is the coin, d the excess density of the noisy step; the plain step's is (1 - e^eps)_+ = 0", expect([], positive(("-E_d", 0))), mutation=_mixture("1/2")),
@@ -135,7 +135,7 @@ VISIBLE = Statement(
                    have("exp(w0) >= 1+w0", taylor("w0", "0", 2), have("exp(w1) >= 1+w1", taylor("w1", "0", 2), have("exp(-v0) >= 1-v0", taylor("v0", "0", 2), have("exp(-v1) >= 1-v1", taylor("v1", "0", 2),
                         positive(("(1-x)*y*exp(v0)", 4), ("x*y*exp(v1)", 5), ("(1-x)*y*exp(v0)", 2), ("x*y*exp(v1)", 3), ("k*(1-x)*y*exp(v0)", 6), ("k*x*y*exp(v1)", 7), ("(1+k)*y", 1)))))))],
                    positive(("1", 4), ("-(1-x)", 0))), mutation=_every_order("2")),
-        Obligation("hidden", make_claim({"x": UNIT, "q": UNIT}, "(1-x) + x*(1-q) == 1 - x*q"), "a plain step with the law of an empty batch: one mixture at rate p q", IDENTITY, {"x": "1/2", "q": "1/2"}),
+        Obligation("hidden", make_claim({"x": UNIT, "q": UNIT}, "(1-x) + x*(1-q) == 1 - x*q"), "an expert with a coin of its own stays out of a step with probability 1 - p q: one mixture at rate p q", IDENTITY, {"x": "1/2", "q": "1/2"}),
     ),
     reading=("the coin is independent of the data and of the step's noise; a plain step has the same law under both expert sets given the released prefixes",
              "the step at rate q is (1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2), its density ratio 1 - q + q r; 1 - p q + p q r = 1 - p + p (1 - q + q r); w is a half-line, so that Pr(w) > 0", HELD, f"written out in {NOTE}"),
