@@ -55,9 +55,13 @@ def bracket(profile: Profile, target: Fraction, start: float = 1.0) -> tuple[flo
 
 
 def _gap(profile: Profile, epsilon: float, target: Fraction) -> float:
-    """log(profile / target), roughly: its sign guides the search, nothing rests on it."""
+    """log(profile / target), roughly: its sign guides the search, nothing rests on it.
+
+    Where the profile is flat, as for a target near 1, doubles would not tell neighbouring epsilons apart.
+    """
     value = refined(lambda: profile(Fraction(epsilon)), 20)
-    ratio = (value.mid() / arb_of(target).mid()).log()
+    with precision(PRECISIONS[0]):
+        ratio = (value.mid() / arb_of(target).mid()).log()
     return float(ratio) if ratio.is_finite() else -1e6
 
 
