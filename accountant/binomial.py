@@ -20,6 +20,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from accountant.binomial_shift import shifted_ratio
 from accountant.enclosures import arb_of, precision
 
 __all__ = [
@@ -80,11 +81,19 @@ def tail_ratio(trials: int, probability: Fraction, count: int) -> flint.arb:
     """
     if not 0 <= count <= (trials + 1) * probability or count >= trials:
         raise ValueError(f"count ({count!r}) must be in [0, (trials + 1) probability] and below trials")
+    spread = math.sqrt(trials * probability * (1 - probability))
+    if spread > _WIDE and count > trials * probability - 2 * spread:
+        other = Fraction(count + math.ceil(3 * spread), trials)
+        return shifted_ratio(trials, probability, count, other, _refined_ratio(trials, other, count))
     start = _far_enough(trials, probability, count)
     odds, ratio = (1 - probability) / probability, _refined_ratio(trials, probability, start)
     for j in range(start + 1, count + 1):  # S_j = 1 + (mass(j - 1) / mass(j)) S_{j-1}
         ratio = 1 + ratio * (j * odds.numerator) / ((trials - j + 1) * odds.denominator)
     return ratio
+
+
+_WIDE = 2048
+"""Standard deviations from here on: next to the mean an integral takes less time than as many steps."""
 
 
 def _far_enough(trials: int, probability: Fraction, count: int) -> int:

@@ -23,7 +23,7 @@ from accountant.binomial import UNIT, log_masses, lower_tail
 from accountant.bounds import Bound
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.inversion import refined
-from accountant.shuffling.inverse import certified_inverse
+from accountant.privacy_loss.crossing import crossing
 from accountant.shuffling.view import fair_coins
 
 __all__ = ["CloneView", "general_randomiser"]
@@ -61,7 +61,7 @@ class CloneView:
         point = exact(epsilon, "epsilon")
         if point < 0:
             raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
-        return self._delta(point)
+        return Bound(self._lower(point), self._upper(point))
 
     def epsilon(self, delta: Number) -> Bound:
         """See ``Guarantee.epsilon``; at delta 0 the local epsilon, which no shuffling improves."""
@@ -72,23 +72,27 @@ class CloneView:
             local = arb_of(exact(self.local_epsilon))
         if target == 0:
             return Bound(round_down(local), round_up(local))
-        start = float(local) / math.sqrt(1 + self.users * self.clone.lower)
-        low, high = certified_inverse(self._profile, target, max(start, 1e-300), flint.arb(0))
-        return Bound(low, min(high, round_up(local)))
+        near = float(local) / math.sqrt(1 + self.users * self.clone.lower)
+        unit = 2.0 ** max(math.frexp(near)[1], -900)  # the search begins at 1, and a power of two moves it
+        low, high = crossing(
+            lambda units: self._lower(Fraction(units) * Fraction(unit)),
+            lambda units: self._upper(Fraction(units) * Fraction(unit)),
+            target,
+        )
+        return Bound(low * unit, min(high * unit, round_up(local)))
 
-    def _profile(self, point: Fraction) -> flint.arb:
-        found = self._delta(point)
-        return flint.arb(found.lower).union(flint.arb(found.upper))
-
-    def _delta(self, point: Fraction) -> Bound:
+    def _lower(self, point: Fraction) -> float:
+        """A lower end of delta: more clones are processing."""
         local = exact(self.local_epsilon)
-        low = _mean_delta(self.users - 1, local, Fraction(self.clone.upper), point)
-        high = low
-        if self.clone.lower < self.clone.upper:
-            high = _mean_delta(self.users - 1, local, Fraction(self.clone.lower), point)
+        low = _mean_delta(self.users - 1, local, Fraction(self.clone.upper), point)[0]
         with precision(_BITS):
-            ends = flint.arb(low[0]) * self.seen.lower, flint.arb(high[1]) * self.seen.upper
-            return Bound(max(round_down(ends[0]), 0.0), min(round_up(ends[1]), 1.0))
+            return max(round_down(flint.arb(low) * self.seen.lower), 0.0)
+
+    def _upper(self, point: Fraction) -> float:
+        local = exact(self.local_epsilon)
+        high = _mean_delta(self.users - 1, local, Fraction(self.clone.lower), point)[1]
+        with precision(_BITS):
+            return min(round_up(flint.arb(high) * self.seen.upper), 1.0)
 
 
 @lru_cache(maxsize=256)
@@ -173,12 +177,9 @@ def _steps(
     if first >= last:
         return 0.0, 0.0
     size, place = _size_and_place(local, epsilon)
-    counts = np.arange(first, last, dtype=np.int64)
-    weights = log_masses(others, clone, counts)
-    masses = np.exp(weights.values)
-    cumulated = np.cumsum(masses) + below
-    mass_error = float(np.max(weights.errors[masses > _TINY], initial=0.0)) + (len(counts) + 16) * UNIT
-    coins = counts + 1
+    cumulated, mass_error = _cumulated(first, last, others, clone)
+    cumulated = cumulated + below
+    coins = np.arange(first + 1, last + 1, dtype=np.int64)
     heads = np.floor((coins + 1) * place).astype(np.int64)
     chances = log_masses(coins, Fraction(1, 2), heads)
     flips = np.exp(chances.values)
@@ -186,11 +187,23 @@ def _steps(
     terms = flips * off * cumulated
     relative = mass_error + float(np.max(chances.errors[flips > _TINY], initial=0.0)) + 64 * UNIT
     slack = flips * cumulated * UNIT * np.where(_near_integer((coins + 1) * place), 16.0, 4 * place)
-    relative += (len(counts) + 16) * UNIT + relative**2
+    relative += (len(coins) + 16) * UNIT + relative**2
     total, loose = float(np.sum(terms)), float(np.sum(slack))
     plain = float(np.sum(flips * off))
-    error = total * relative + loose * (1 + relative) + (below + len(counts) * _TINY) * plain * 1.01
-    return size * total, size * error * (1 + 1e-9) + len(counts) * _TINY
+    error = total * relative + loose * (1 + relative) + (below + len(coins) * _TINY) * plain * 1.01
+    return size * total, size * error * (1 + 1e-9) + len(coins) * _TINY
+
+
+@lru_cache(maxsize=2)
+def _cumulated(
+    first: int, last: int, others: int, clone: Fraction
+) -> tuple[NDArray[np.floating[Any]], float]:
+    """P[first <= C <= c] for c in [first, last), the same at every epsilon, and a proved relative error."""
+    counts = np.arange(first, last, dtype=np.int64)
+    weights = log_masses(others, clone, counts)
+    masses = np.exp(weights.values)
+    error = float(np.max(weights.errors[masses > _TINY], initial=0.0)) + (len(counts) + 16) * UNIT
+    return np.cumsum(masses), error
 
 
 _TINY = 1e-307  # below, doubles lose their relative accuracy

@@ -98,9 +98,9 @@ def _behind(first: int, most: int) -> list[int]:
 
 
 def _last_peak(users: int, epsilon: Fraction, *, mirrored: bool = False) -> int:
-    """The last event whose peak lies at p <= 1/2."""
-    scale = _scale(epsilon)
-    return math.floor(users / (1 + 1 / scale) if mirrored else users / (1 + scale))
+    """The last event whose peak lies at p <= 1/2; exactly: n itself, at p = 1, is none at any epsilon."""
+    scale = Fraction(_scale(epsilon))
+    return math.floor(users * scale / (1 + scale) if mirrored else users / (1 + scale))
 
 
 def _bisect(

@@ -73,13 +73,16 @@ class ShuffledResponse:
             high = _from_below(self._blanket, self._attained, target, low, high)
         return Bound(low, high, "mechanism", self._pair())
 
-    def upper_bounds(self) -> tuple[CloneView, CloneView]:
-        """The two reductions: to clones of any randomiser, and to clones that send one of the two values."""
+    def upper_bounds(self) -> tuple[CloneView, ...]:
+        """The two reductions: to clones of any randomiser, and to clones that send one of the two values.
+
+        Of two categories the latter alone: it has more clones, 2/(E + 1) >= 1/E, and all of them are seen.
+        """
         with precision(_BITS):
             most = arb_of(exact(self.local_epsilon)).exp()
             clone, seen = (bound_of(x / (most + self.categories - 1)) for x in (2 + 0 * most, most + 1))
         own = CloneView(self.users, self.local_epsilon, _at_most_one(clone), _at_most_one(seen))
-        return general_randomiser(self.users, self.local_epsilon), own
+        return (own,) if self.categories == 2 else (general_randomiser(self.users, self.local_epsilon), own)
 
     def _attained(self, epsilon: Fraction) -> float:
         """What the named pair of data sets attains, at a local epsilon rounded down: that is processing."""

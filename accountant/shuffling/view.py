@@ -58,7 +58,7 @@ class BinomialView:
         if point < 0:
             raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
         point = min(point, _LARGEST)
-        values = [refined(partial(hockey_stick, *direction, point)) for direction in self.directions()]
+        values = [refined(partial(hockey_stick, *direction, point)) for direction in set(self.directions())]
         lower, upper = (max(end(value) for value in values) for end in (round_down, round_up))
         return Bound(max(lower, 0.0), min(upper, 1.0))
 
@@ -67,11 +67,14 @@ class BinomialView:
         target = exact(delta, "delta")
         if not 0 <= target < 1:
             raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
-        ends = [_inverse(d, target) for d in self.directions()]
+        ends = [_inverse(d, target) for d in set(self.directions())]
         return Bound(max(low for low, _ in ends), max(high for _, high in ends))
 
     def directions(self) -> tuple[Direction, Direction]:
-        """(trials, p, a, c) with a <= c, one for each direction; the second one is the sum's mirror image."""
+        """(trials, p, a, c) with a <= c, one for each direction; the second one is the sum's mirror image.
+
+        They are equal for fair coins and a user whose two chances add up to 1.
+        """
         p = exact(self.probability)
         a, c = sorted((exact(self.first), exact(self.second)))
         return (self.trials, p, a, c), (self.trials, 1 - p, 1 - c, 1 - a)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.binomial import _gauss, log_masses, lower_tail, mass, tail_ratio
+from accountant.binomial import _gauss, _refined_ratio, log_masses, lower_tail, mass, tail_ratio
 from accountant.enclosures import precision
 
 CHANCES = st.fractions(min_value=Fraction(1, 50), max_value=Fraction(49, 50), max_denominator=50)
@@ -110,3 +110,33 @@ def test_certain_laws_and_counts_outside():
         log_masses(5, Fraction(0), np.array([0]))
     with pytest.raises(ValueError, match="count"):
         tail_ratio(10, Fraction(1, 2), 9)
+
+
+NEAR = [(10**8, Fraction(1, 2), 0.0), (10**8, Fraction(1, 10), 0.3), (10**9, Fraction(1, 100), 1.4)]
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "away"), [*NEAR, (10**9, Fraction(99, 100), 0.2), (10**8, Fraction(2, 3), 1.9)]
+)
+@pytest.mark.parametrize("bits", [128, 256])
+def test_a_tail_moved_by_an_integral_is_the_fraction_carried_up_step_by_step(n, p, away, bits):
+    spread = math.sqrt(n * p * (1 - p))
+    k = math.floor(n * p - away * spread)
+    with precision(bits):
+        start = min(k, math.floor(n * p - 2 * spread))
+        ratio = _refined_ratio(n, p, start)
+        for j in range(start + 1, k + 1):
+            ratio = 1 + ratio * (j * (1 - p).numerator) / ((n - j + 1) * p.numerator)
+        found = tail_ratio(n, p, k)
+        assert found.overlaps(ratio)
+        assert min(found.rel_accuracy_bits(), ratio.rel_accuracy_bits()) > bits - 50
+        assert not (found * (1 + flint.arb(2) ** -60)).overlaps(ratio)
+
+
+def test_a_tail_of_the_most_trials_is_the_normal_one_to_the_order_of_edgeworth():
+    """P[X <= n/2] = 1/2 + b(n/2)/2 exactly, by symmetry: S = 1/(2 b) + 1/2."""
+    n = 10**15
+    with precision(256):
+        ratio = tail_ratio(n, Fraction(1, 2), n // 2)
+        assert ratio.overlaps((1 / mass(n, Fraction(1, 2), n // 2) + 1) / 2)
+        assert ratio.rel_accuracy_bits() > 200

@@ -4,7 +4,10 @@ import math
 
 import pytest
 
+from accountant.shuffling import clones
+from accountant.shuffling.clones import general_randomiser
 from accountant.shuffling.compared import amplification_bounds
+from accountant.shuffling.response import ShuffledResponse
 
 
 @pytest.mark.parametrize(("users", "local"), [(10_000, 1), (10_000, 2), (278_566, 4)])
@@ -38,3 +41,31 @@ def test_refusals():
             amplification_bounds(100, 1, delta)
     with pytest.raises(ValueError, match="users"):
         amplification_bounds(0, 1, "1e-6")
+
+
+def test_an_epsilon_takes_few_sums_over_the_number_of_clones(monkeypatch):
+    """These sums are what takes time; their epsilon is that of a search without them."""
+    asked = []
+
+    def counted(*arguments):
+        asked.append(arguments)
+        return steps(*arguments)
+
+    steps = clones._steps
+    monkeypatch.setattr(clones, "_steps", counted)
+    response = ShuffledResponse(3 * 10**6, 2, 1)
+    found = response.epsilon("1e-6")
+    assert 5 < len(asked) < 60
+    low, high = response.delta(found.upper * (1 - 1e-9)), response.delta(found.upper)
+    assert low.upper > 1e-6 >= high.upper
+
+
+def test_of_two_categories_the_own_clones_are_never_worse_than_those_of_any_randomiser():
+    for users, local, epsilon in [
+        (100, 1, "0.2"),
+        (1000, "0.01", "0.0001"),
+        (50, 5, "1.5"),
+        (3000, 3, "0.1"),
+    ]:
+        own = ShuffledResponse(users, 2, local).delta(epsilon).upper
+        assert own <= general_randomiser(users, local).delta(epsilon).upper * (1 + 1e-12)

@@ -120,3 +120,24 @@ def test_bounds_over_ranges_hold_for_every_peak_in_them(n, epsilon):
         for low, high in itertools.combinations(range(1, most + 1), 2):
             top = max(float(heights[k]) for k in range(low, high + 1))
             assert float(bound(n, point, low, high)) >= top * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("users", [1000, 10**9])
+@pytest.mark.parametrize("epsilon", ["36", "37", "40", "100", "700"])
+def test_large_epsilons_leave_the_outcome_that_one_input_alone_has(users, epsilon):
+    """From where exp(-epsilon) is below a double's unit on: (1 - tau/(2n))^n = delta."""
+    start = ShuffledCountParameters(users, 1.0, "bits")
+    meets, misses = ACCOUNTANT.calibrate(start, Adjacency.REPLACE, epsilon, "1e-6")
+    with mpmath.workdps(40):
+        truth = float(2 * users * -mpmath.expm1(mpmath.log(mpmath.mpf("1e-6")) / users))
+    assert meets.threshold == pytest.approx(truth, rel=1e-9)
+    assert meets_from(users, Fraction(epsilon), Fraction(1, 10**6), meets.threshold)
+    assert misses.threshold < meets.threshold
+
+
+@pytest.mark.parametrize(("users", "scale"), [(100_000, 6.359837e11), (1, 6.359837e11)])
+def test_tiny_epsilons_are_answered(users, scale):
+    start = ShuffledCountParameters(users, 1.0, "bits")
+    meets, misses = ACCOUNTANT.calibrate(start, Adjacency.REPLACE, "1e-9", "1e-6")
+    assert meets.threshold == pytest.approx(scale, rel=1e-6)
+    assert view(misses).delta("1e-9").lower > 1e-6 >= view(meets).delta("1e-9").upper
