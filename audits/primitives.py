@@ -129,6 +129,7 @@ SETTINGS: Mapping[str, Setting] = {
     "shuffled-batch": Setting(batches.batch_users, batches.batch_ratio),
     "central-counts": Setting(counts.central_users, counts.central_ratio, _AT_NODES, counts.has_ratio),
     "local-counts": Setting(counts.local_users, counts.local_ratio, _AT_NODES),
+    "batched-counts": Setting(counts.batched_users, counts.batched_ratio),
     "thompson": Setting(first_user, log_likelihood_ratio),
 }
 """Command-line name -> how it is audited."""

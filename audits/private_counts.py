@@ -12,12 +12,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.adjacency import Adjacency
+from accountant.rl.private_ucb_batches import BatchedCountsParameters
 from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
 from audits.pairs import Pair
+from mechanisms.rl.batched_users import (
+    BatchedUser,
+    differ_in_one_batched_user,
+    over_batches,
+    users_apart,
+)
 from mechanisms.rl.counted_users import CountedUsers, differ_in_one_user, worst_users
 from mechanisms.rl.worst_trajectories import central_log_ratio_of_leaves, local_log_ratio_of_leaves
 
-__all__ = ["central_ratio", "central_users", "has_ratio", "local_ratio", "local_users", "node_ends"]
+__all__ = [
+    "batched_ratio",
+    "batched_users",
+    "central_ratio",
+    "central_users",
+    "has_ratio",
+    "local_ratio",
+    "local_users",
+    "node_ends",
+]
 
 Floats = NDArray[np.float64]
 EARLY = 128
@@ -56,6 +72,24 @@ def local_ratio(outputs: Floats, parameters: Any, first: CountedUsers, second: C
     """The log of p1/p0 of what one user sends."""
     leaves = first.leaves(parameters), second.leaves(parameters)
     return -local_log_ratio_of_leaves(outputs, parameters, *leaves, first.columns)
+
+
+def batched_users(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Pair:
+    """Two users of the first batch in other cells each, or one who is left out."""
+    replaced = adjacency is Adjacency.REPLACE
+    first, second = users_apart(parameters, replaced=replaced)
+    change = "does so from the last cell on" if replaced else "is left out"
+    described = (
+        f"a user of the first batch meets cell after cell, at most {parameters.cap} visits counted, or"
+        f" {change}; {first.columns.size} counters, {len(first.leaves(parameters))} batches"
+    )
+    return Pair(first, second, adjacency, described, differ_in_one_batched_user)
+
+
+def batched_ratio(outputs: Floats, parameters: Any, first: BatchedUser, second: BatchedUser) -> Floats:
+    """The log of p1/p0 of the running counts after each batch."""
+    leaves = first.leaves(parameters), second.leaves(parameters)
+    return -central_log_ratio_of_leaves(outputs, over_batches(parameters), *leaves, first.columns)
 
 
 def has_ratio(parameters: Any) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from accountant.accounted import accountant_for
 from mechanisms import noise, noisy_sums, selection, shuffled_count, smooth_noise, sparse_vector
 from mechanisms.counting import running_counts
-from mechanisms.rl import counted_users, shuffle_privatizer_release, thompson
+from mechanisms.rl import batched_users, counted_users, shuffle_privatizer_release, thompson
 
 if TYPE_CHECKING:
     from accountant.accounted import Accounted
@@ -43,6 +43,7 @@ SAMPLERS: Mapping[str, Callable[..., NDArray[Any]]] = {
     "shuffled-batch": shuffle_privatizer_release.shuffled_batch,
     "central-counts": counted_users.central_counts,
     "local-counts": counted_users.local_counts,
+    "batched-counts": batched_users.batched_counts,
     "thompson": thompson.release,
 }
 """Command-line name -> sampler, called as ``sampler(parameters, data, n, rng)``."""

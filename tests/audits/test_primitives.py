@@ -49,6 +49,7 @@ PARAMETERS = {
     "shuffled-batch": {"users": 50, "threshold": 120.0, "states": 2, "actions": 2, "horizon": 2},
     "central-counts": {"states": 2, "actions": 1, "horizon": 1, "episodes": 2, "scale": 6.0},
     "local-counts": {"states": 2, "actions": 1, "horizon": 1, "episodes": 2, "scale": 6.0},
+    "batched-counts": {"states": 2, "actions": 2, "horizon": 4, "episodes": 20, "sigma": 9.0, "every": 4},
 }
 
 
@@ -95,7 +96,7 @@ NOISE = {
     "permute-and-flip": "scale", "tree": "sigma", "laplace-tree": "scale", "matrix-counting": "sigma",
     "smooth-gaussian": "noise", "smooth-laplace": "noise", "smooth-cauchy": "noise",
     "smooth-student": "noise", "smooth-log-normal": "noise", "central-counts": "scale",
-    "local-counts": "scale",
+    "local-counts": "scale", "batched-counts": "sigma",
 }  # fmt: skip
 
 
@@ -135,7 +136,7 @@ def test_a_name_without_an_audit_is_refused():
         audit_primitive("rlsvi", None, Adjacency.REPLACE, seed=0)
 
 
-ELSEWHERE = ("randomised-response", "central-counts", "local-counts", "shuffled-batch")
+ELSEWHERE = ("randomised-response", "central-counts", "local-counts", "batched-counts", "shuffled-batch")
 """Any two answers are neighbours; counts: test_private_counts.py, a batch: test_shuffle_cases.py."""
 
 

@@ -9,14 +9,19 @@ import pytest
 
 from accountant.adjacency import Adjacency
 from accountant.notions import PureDP
+from accountant.rl.private_ucb_batches import BatchedCountsParameters
+from accountant.rl.private_ucb_batches import guarantee as batched
 from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
 from audits.corpus.private_counts import FreshNoise, OneNoiseForTwoFamilies, SharedNoise, short_levels
 from audits.corpus.reinforcement_cases import CASES
 from audits.pairs import InvalidPairError, Pair
 from audits.primitives import SETTINGS, audit_primitive
-from audits.private_counts import EARLY, central_users, local_users, node_ends
+from audits.private_counts import EARLY, batched_users, central_users, local_users, node_ends
+from mechanisms.counting.factorised import column_coefficients
 from mechanisms.counting.running_counts import tree_nodes
+from mechanisms.rl.batched_users import over_batches, users_apart
 from mechanisms.rl.counted_users import differ_in_one_user, released, worst_users
+from mechanisms.rl.optimistic_batches import BatchedCounts
 from mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 
 REPLACE, ADD_REMOVE = Adjacency.REPLACE, Adjacency.ADD_REMOVE
@@ -122,3 +127,42 @@ def test_every_case_comes_out_as_expected(case):
         case.expected.value == "violation"
     )
     assert truth is None or found.epsilon_lower <= truth.upper
+
+
+@pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE])
+@pytest.mark.parametrize(
+    "sizes", [(6, 2, 20, 1000, 9.0, 2.0, 7), (2, 1, 5, 9, 9.0, 1.0, 5), (3, 2, 4, 9, 9.0)]
+)
+def test_batched_users_are_no_further_apart_than_the_guarantee(sizes, relation):
+    """The pair's mu, from column coefficients and the moved counts, is most of what is proved."""
+    parameters = BatchedCountsParameters(*sizes, every=3)
+    first, second = users_apart(parameters, replaced=relation is REPLACE)
+    moved = (first.leaves(parameters) - second.leaves(parameters))[0]
+    costs = first.columns < parameters.states * parameters.actions
+    units = np.where(costs, parameters.cost_factor, 1.0)
+    column = column_coefficients(over_batches(parameters).strategy)[: len(first.leaves(parameters))]
+    mu = np.linalg.norm(column) * np.linalg.norm(moved / units) / parameters.sigma
+    proved = batched(parameters, relation).guarantee.mu.upper
+    assert 0.5 * proved < mu <= proved * (1 + 1e-12)
+
+
+def test_the_audited_noise_of_batches_is_the_privatizer_s():
+    """Spreads of 400 runs of 30 counters each before every release, within 5%."""
+    batched_counts = BatchedCounts(2, 3, 4, 12, sigma=3.0, every=2, cost_factor=2.0)
+    central = CentralPrivatizer(over_batches(batched_counts))
+    rng = np.random.default_rng(5)
+    one, costs = [], []
+    for _ in range(400):
+        (block,) = batched_counts.noise(rng, 64)
+        one.append(block.transitions[batched_counts.releases].reshape(5, -1))
+        costs.append(block.costs[batched_counts.releases].reshape(5, -1))
+    other = central.release(np.zeros((5, 18)), 400, rng)
+    assert np.std(one, axis=(0, 2)) == pytest.approx(other[..., 6:].std(axis=(0, 2)), rel=0.07)
+    assert np.std(costs, axis=(0, 2)) == pytest.approx(other[..., :6].std(axis=(0, 2)), rel=0.07)
+
+
+def test_streams_of_batches_that_look_elsewhere_are_no_neighbours():
+    parameters = BatchedCountsParameters(2, 1, 2, 9, 1.0)
+    pair = batched_users(parameters, REPLACE)
+    with pytest.raises(InvalidPairError):
+        Pair(pair.first, replace(pair.second, columns=pair.second.columns[1:]), REPLACE, "", pair.validator)
