@@ -142,8 +142,6 @@ def _calibrate(
     if exact(delta, "delta") == 0:
         raise UnreachableTargetError("delta (0) cannot be met: some outcome is possible under one input only")
     meets, misses = batch_threshold(parameters.shape, parameters.users, epsilon, delta)
-    if misses <= 0:
-        raise UnreachableTargetError(f"delta ({delta!r}) is met with a single fair bit: nothing is the least")
     return replace(parameters, threshold=meets), replace(parameters, threshold=misses)
 
 

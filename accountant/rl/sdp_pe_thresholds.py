@@ -17,7 +17,8 @@ from accountant.bounds import Bound
 from accountant.enclosures import Number, exact
 from accountant.gaussian import gaussian_mu
 from accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss
-from accountant.targets import UnreachableTargetError
+from accountant.rl.sdp_pe_loss import BatchLoss
+from accountant.targets import NoNoiseNeededError, UnreachableTargetError
 
 __all__ = ["batch_threshold"]
 
@@ -26,6 +27,10 @@ _MOST = 10**15
 _NEAR = 1e-3
 _STEPS = 60
 """Amounts of noise that are tried."""
+_APART, _CLOSER = 1e-2, 5
+"""From which distance on, and how often, it is halved on either side of what the ends of delta leave open."""
+_NOTHING = 1 - Fraction(1, 10**9)
+"""A delta above it is met by noise that hides next to nothing."""
 
 
 @lru_cache(maxsize=4096)
@@ -40,41 +45,59 @@ def batch_threshold(shape: ReleaseShape, users: int, epsilon: Number, delta: Num
     True
 
     Raises:
-        ValueError: for no users, an epsilon that is not positive, or a delta outside (0, 1).
+        ValueError: for users outside 1 .. 10^12, an epsilon that is not positive, or a delta outside (0, 1).
         UnreachableTargetError: 10^15 fair bits are not enough.
+        NoNoiseNeededError: a delta next to 1, which noise meets that hides nothing.
     """
     target, failure = exact(epsilon, "epsilon"), exact(delta, "delta")
-    if isinstance(users, bool) or not isinstance(users, int) or users < 1:
-        raise ValueError(f"users ({users!r}) must be an integer at least 1")
+    if isinstance(users, bool) or not isinstance(users, int) or not 1 <= users <= 10**12:
+        raise ValueError(f"users ({users!r}) must be an integer in [1, 10^12]")
     if target <= 0:
         raise ValueError(f"epsilon ({epsilon!r}) must be positive")
     if not 0 < failure < 1:
         raise ValueError(f"delta ({delta!r}) must be in (0, 1)")
+    if failure > _NOTHING:
+        raise NoNoiseNeededError(f"delta ({delta!r}) is met with next to no noise: nothing is the least")
     fair, fewer = _fair_bits(shape.changes, target, failure)
-    if users <= fair:
-        return float(users * -(-fair // users)), float(users * (fewer // users) or min(users, fewer))
+    if users <= fewer:
+        return float(users * -(-fair // users)), float(users * (fewer // users))
+
+    def found(tau: float) -> Bound:
+        return batch_loss(shape, users, tau).delta(target)
+
+    if users < fair:  # a fair bit of each user is between what is enough and what is not
+        return float(2 * users), _missing(found, failure, float(users))
     spread = _variance(shape.changes, target, failure)
     start = users * (1 - math.sqrt(max(1 - 4 * spread / users, 0.0)))
-    return _bracket(
-        lambda tau: batch_loss(shape, users, tau).delta(target), float(failure), start, float(users)
-    )
+    return _bracket(found, failure, start, float(users))
+
+
+def _missing(delta_at: Callable[[float], Bound], target: Fraction, start: float) -> float:
+    """An amount of noise at or below ``start`` that certainly misses the target."""
+    noise, step = start, _NEAR / 4
+    while not delta_at(noise).lower > target:
+        noise, step = noise * (1 - step), min(2 * step, 0.5)
+    return noise
 
 
 @lru_cache(maxsize=256)
 def _fair_bits(changes: int, epsilon: Fraction, delta: Fraction) -> tuple[int, int]:
     """How many fair bits are enough for a counter in all, and a number that is not."""
-    shape = ReleaseShape(changes, 1, 1, rewards=False, own_visits=False)
 
     def found(bits: float) -> Bound:
-        return batch_loss(shape, round(bits), float(round(bits))).delta(epsilon)
+        return BatchLoss(changes, round(bits), Fraction(1, 2)).delta(epsilon)
 
+    if found(1).upper <= delta:
+        return 1, 0
     spread = _variance(changes, epsilon, delta)
-    meets, misses = _bracket(found, float(delta), 4 * spread, _MOST, whole=True)
+    if 4 * spread > _MOST / 2 and not found(_MOST).upper <= delta:
+        raise UnreachableTargetError("10^15 fair bits of a counter are not enough for the target")
+    meets, misses = _bracket(found, delta, 4 * spread, _MOST, whole=True)
     return round(meets), round(misses)
 
 
 def _bracket(
-    delta_at: Callable[[float], Bound], target: float, start: float, most: float, *, whole: bool = False
+    delta_at: Callable[[float], Bound], target: Fraction, start: float, most: float, *, whole: bool = False
 ) -> tuple[float, float]:
     """Amounts of noise near each other, the first certified to meet the target, the second to miss it.
 
@@ -90,11 +113,28 @@ def _bracket(
     for _ in range(_STEPS):
         search.add(place, delta_at(place))
         if search.near(whole):
-            return search.meets, search.misses
+            break
         place = search.next(rounded)
-    if search.misses < search.meets < math.inf and search.misses > 0:
-        return search.meets, search.misses
+    if 0 < search.misses < search.meets < math.inf:
+        return _closer(delta_at, target, search, rounded)
     raise UnreachableTargetError(f"no noise near {start:.3g} is certified on both sides of the target")
+
+
+def _closer(
+    delta_at: Callable[[float], Bound], target: Fraction, search: _Search, rounded: Callable[[float], float]
+) -> tuple[float, float]:
+    """Both amounts, moved towards what delta's ends leave open where they are more than 1% apart."""
+    meets, misses = search.meets, search.misses
+    if meets <= misses * math.exp(_APART):
+        return meets, misses
+    low, high = misses, meets
+    for _ in range(_CLOSER):
+        middle = rounded(math.sqrt(low * meets))
+        low, meets = (low, middle) if delta_at(middle).upper <= target else (middle, meets)
+    for _ in range(_CLOSER):
+        middle = rounded(math.sqrt(misses * high))
+        misses, high = (middle, high) if delta_at(middle).lower > target else (misses, middle)
+    return meets, misses
 
 
 @dataclass
@@ -105,7 +145,7 @@ class _Search:
     to the side that is still open, farther where the two ends of delta are too wide to decide.
     """
 
-    target: float
+    target: Fraction
     meets: float = math.inf
     misses: float = 0.0
     aside: float = _NEAR / 3
@@ -142,13 +182,17 @@ class _Search:
 
     def _slope(self) -> float:
         """Of the distance over the logarithm, below 0."""
-        usual = -math.sqrt(-2 * math.log(self.target)) / 2
+        usual = -math.sqrt(-2 * _log(self.target)) / 2
         (x, low), (y, high) = ([*self.tried, *self.tried] if len(self.tried) == 1 else self.tried)[-2:]
         return min((high - low) / (y - x), usual / 4) if x != y else usual
 
     def _gap(self, found: Bound) -> float:
         middle = min(max((found.lower + found.upper) / 2, 1e-320), 1.0)
-        return math.sqrt(-2 * math.log(self.target)) - math.sqrt(-2 * math.log(middle))
+        return math.sqrt(-2 * _log(self.target)) - math.sqrt(-2 * math.log(middle))
+
+
+def _log(value: Fraction) -> float:
+    return math.log(value.numerator) - math.log(value.denominator)
 
 
 def _variance(changes: int, epsilon: Fraction, delta: Fraction) -> float:
