@@ -12,6 +12,7 @@ from accountant.adjacency import Adjacency
 from accountant.calibration import calibrate_noise
 from accountant.notions import Guarantee
 from accountant.rl import expert_release, selective_dpsgd
+from accountant.rl.expert_design import shaped
 from accountant.rl.expert_release import ExpertReleaseParameters
 from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
 from dpproof.reproduction.expert.settings import CHOICES, Choice, Size
@@ -98,7 +99,15 @@ def release_plan(
     share, delta = choice.share * epsilon, choice.delta_share / size.experts
     if printed:
         return ExpertReleaseParameters(*parts, printed_epsilon=share, printed_delta=delta, draws="walk")
-    return _least_release(ExpertReleaseParameters(*parts, scale=30.0, draws="fresh"), share, delta)
+    ratio, cost = _shape()
+    start = ExpertReleaseParameters(*parts, scale=30.0, threshold_ratio=ratio, draw_cost=cost, draws="fresh")
+    return _least_release(start, share, delta)
+
+
+@lru_cache
+def _shape() -> tuple[float, float]:
+    """The best shape at the default chance of a round's failure: found once, not for every scale tried."""
+    return shaped(PMIN, 1e-8)
 
 
 @lru_cache

@@ -41,6 +41,7 @@ def run(
 
     LunarLander is left out, and the page says so, where Box2D is not installed. `size` stands for the full or
     the quick size; `workers` is how many problems are run at once.
+    Interrupted and begun again in the same folder, it goes on with the problems that were not finished.
     """
     check_installed()
     from dpproof.reproduction.expert.page import page
@@ -53,7 +54,7 @@ def run(
     size = replace(size, problems=tuple(name for name in size.problems if name not in skipped))
     begin = time.perf_counter()
     with executor_for(workers or min(os.cpu_count() or 1, len(size.problems))) as executor:
-        returns, releases, experts = run_problems(size, seed, executor)
+        returns, releases, experts = run_problems(size, seed, executor, folder / "expert" / "parts")
     beside = folder / "expert"
     beside.mkdir(parents=True, exist_ok=True)
     for name, table in (("returns", returns), ("releases", releases), ("experts", experts)):

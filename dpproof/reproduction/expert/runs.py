@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from scipy import stats
 
+from dpproof import __version__
 from dpproof.reproduction.expert.budgets import Plan, certified, plan_for, release_plan
 from dpproof.reproduction.expert.settings import CHOICES, LEARNERS, METHODS, Size
 from mechanisms.environments.batched import roll_out
@@ -64,21 +69,40 @@ def arms(name: str, size: Size) -> Iterator[tuple[str, float | None]]:
                 yield method, epsilon
 
 
-def run_problems(size: Size, seed: int, executor: Executor | None) -> tuple[list[Row], list[Row], list[Row]]:
-    """Rows of returns, of releases, and of experts; `executor` has a say in the time only."""
-    tasks = [(name, size, seed) for name in size.problems]
+def run_problems(
+    size: Size, seed: int, executor: Executor | None, kept: Path
+) -> tuple[list[Row], list[Row], list[Row]]:
+    """Rows of returns, of releases, and of experts; `executor` has a say in the time only.
+
+    A finished problem is kept in the folder `kept`, so that an interrupted run goes on where it was; when all
+    are finished the folder is removed.
+    """
+    kept.mkdir(parents=True, exist_ok=True)
+    tasks = [(name, size, seed, kept) for name in size.problems]
     parts = list(map(_task, tasks) if executor is None else executor.map(_task, tasks))
     returns, releases, experts = (list(chain.from_iterable(part[i] for part in parts)) for i in range(3))
+    shutil.rmtree(kept)
     return returns, releases, experts
 
 
-def _task(task: tuple[str, Size, int]) -> tuple[list[Row], list[Row], list[Row]]:
+def _task(task: tuple[str, Size, int, Path]) -> tuple[list[Row], list[Row], list[Row]]:
+    """Run a problem on one thread, or read what was kept of it."""
+    name, size, seed, kept = task
+    told = hashlib.sha256(repr((__version__, name, size, seed)).encode()).hexdigest()[:16]
+    path = kept / f"{name}-{told}.json"
+    if path.exists():
+        returns, releases, experts = json.loads(path.read_text(encoding="utf-8"))
+        return returns, releases, experts
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return run_problem(*task)
+        found = run_problem(name, size, seed)
     finally:
         torch.set_num_threads(before)
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(found), encoding="utf-8")
+    partial.replace(path)
+    return found
 
 
 def run_problem(name: str, size: Size, seed: int) -> tuple[list[Row], list[Row], list[Row]]:

@@ -45,7 +45,7 @@ class Size:
 COMMON: Final = 0.6
 _ALL: Final = ("lunarlander", "hiv", "acrobot", "cartpole")
 QUICK: Final = Size(_ALL, 3000, COMMON, 5, 40, 1, 1000, 256, (2.5, 5.0, 10.0), 3, 10)
-FULL: Final = Size(_ALL, 3000, COMMON, 5, 100, 2, 3000, 256, (2.5, 5.0, 7.5, 10.0), 3, 20)
+FULL: Final = Size(_ALL, 3000, COMMON, 5, 60, 1, 2000, 256, (2.5, 5.0, 7.5, 10.0), 3, 10)
 PAPER: Final = Size(_ALL, 3000, COMMON, 19, 200, 1, 150_000, 256, (2.5, 5.0, 7.5, 10.0), 3, 10)
 """The paper's size, for whoever has the days: 20 trajectories an expert, as many steps as for CartPole."""
 
