@@ -148,6 +148,24 @@ def test_a_batch_has_at_most_one_transition_of_an_expert_each_as_likely():
     assert 0.3 < spread < 2.5
 
 
+def test_a_missing_expert_moves_a_step_by_its_clipped_gradient_only():
+    """Of two neighbours one lacks expert 7; on a batch of everybody the sums differ by one clipped gradient."""
+    data = _data(each=1)
+    names = ("observations", "following", "actions", "rewards", "terminal")
+    kept = data.expert != 7
+    rest = [getattr(data, name).numpy()[kept] for name in names]
+    fewer = Transitions(*rest, data.expert[kept], data.experts)
+    budget = SelectiveDPSGDParameters(1.0, 1.0, 1e-3, 5)
+    settings = TrainingSettings(budget, Layers((3, 16, 2)), clip=0.01, optimizer=SGD(100.0))
+    one, other = (Training(settings, each, None, 3) for each in (data, fewer))
+    start = one.theta.clone()
+    one.advance(1)
+    other.advance(1)
+    apart = float((one.theta - other.theta).norm()) * data.experts / 100.0
+    assert 0.9 * 0.01 < apart <= 0.01 * (1 + 1e-3)
+    assert float((one.theta - start).norm()) > 0
+
+
 def test_an_exact_batch_has_exactly_so_many_experts():
     data, rng = _data(), np.random.default_rng(1)
     rate = batch_rate(13, 40)

@@ -28,7 +28,8 @@ class Transitions:
         rewards: (n,) as the learner is to see them.
         terminal: (n,) whether the episode is over by itself after the step.
         expert: (n,) whose step it is, one of 0, ..., experts - 1.
-        experts: how many experts there are.
+        experts: how many experts there may be, a public number: two neighbours have it both, and in one of
+            them an expert has no transitions. What a step divides by derives from it, not from the data.
 
     Raises:
         ValueError: shapes that do not fit, no transition, a number that is not finite, an expert or action
