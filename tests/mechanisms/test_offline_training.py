@@ -149,13 +149,13 @@ def test_a_batch_has_at_most_one_transition_of_an_expert_each_as_likely():
 
 
 def test_a_missing_expert_moves_a_step_by_its_clipped_gradient_only():
-    """Of two neighbours one lacks expert 7; on a batch of everybody the sums differ by one clipped gradient."""
+    """Of two neighbours one lacks expert 7; on batches of everybody sums differ by one clipped gradient."""
     data = _data(each=1)
     names = ("observations", "following", "actions", "rewards", "terminal")
     kept = data.expert != 7
     rest = [getattr(data, name).numpy()[kept] for name in names]
     fewer = Transitions(*rest, data.expert[kept], data.experts)
-    budget = SelectiveDPSGDParameters(1.0, 1.0, 1e-3, 5)
+    budget = SelectiveDPSGDParameters(1.0, 1.0, 2e-4, 5)
     settings = TrainingSettings(budget, Layers((3, 16, 2)), clip=0.01, optimizer=SGD(100.0))
     one, other = (Training(settings, each, None, 3) for each in (data, fewer))
     start = one.theta.clone()
