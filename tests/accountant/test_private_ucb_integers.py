@@ -212,3 +212,15 @@ def test_gaussian_noise_is_certified_at_a_delta_near_one(name, epsilon):
     meets, misses = account.least_noise(parameters, relation, epsilon, "0.999")
     met, missed = (account.guarantee(p, relation).guarantee.epsilon("0.999") for p in (meets, misses))
     assert met.upper <= Fraction(epsilon) < missed.lower
+
+
+@pytest.mark.parametrize("noise", ["laplace", "discrete-laplace"])
+def test_a_tiny_delta_allows_no_less_noise_than_none(noise):
+    """Few values at their largest loss weigh more than 1e-30: the least scale is the pure one, 117."""
+    words = {} if noise == "laplace" else {"noise": noise, "grains": 2}
+    asked = LocalCountsParameters(6, 2, 20, 9, pooled=True, start="same", **words)
+    meets, misses = accountant_for("local-counts").least_noise(asked, REPLACE, 1, "1e-30")
+    assert 117 <= meets.scale < 117 * (1 + 1e-12)
+    assert meets.scale * (1 - 1e-4) < misses.scale < meets.scale
+    assert local(meets, REPLACE).guarantee.delta(1).upper <= 1e-30
+    assert local(misses, REPLACE).guarantee.delta(1).lower > 1e-30
