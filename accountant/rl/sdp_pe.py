@@ -117,13 +117,14 @@ def _bits(parameters: ShuffledCountParameters) -> Accounted:
 def _sum(parameters: ShuffledCountParameters) -> Accounted:
     """With n > tau exactly that of one message by itself; else at least that of users who are alike."""
     found, among, note = _named(parameters) if parameters.noise_bits == 0 else _few(parameters)
+    statement = "classic.shuffled_sums" if parameters.noise_bits == 0 else "classic.shuffled_sums.few"
     return Accounted(
         found,
         Adjacency.REPLACE,
         TrustModel.SHUFFLE,
         "the shuffled printed sums of one counter",
-        "classic.shuffled_sums",
-        published=_published(parameters, found, "classic.shuffled_sums"),
+        statement,
+        published=_published(parameters, found, statement),
         attained=Attained(among, "one user's bit 0 against 1 among users who all hold 1"),
         notes=(_ONE_COUNTER, note),
     )
@@ -141,8 +142,7 @@ def _few(parameters: ShuffledCountParameters) -> tuple[Guarantee, Guarantee, str
 _NAMED = "the printed encoding hides no more than sending each message with its sender's name"
 _HALF = (
     "the upper end is that among half as many users who hold the same bit, or of one message with its "
-    "sender's name, whichever is less; that data where all others are alike are the worst is not proved. "
-    "Beyond the statement it rests on docs/notes/shuffling.md, section 6, which no certificate covers"
+    "sender's name, whichever is less; that data where all others are alike are the worst is not proved"
 )
 _ONE_COUNTER = "one counter in one batch; a replaced user may change several counters"
 _READINGS: dict[str, Callable[[ShuffledCountParameters], Accounted]] = {"bits": _bits, "sum": _sum}

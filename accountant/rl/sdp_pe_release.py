@@ -3,8 +3,7 @@
 A fine release has visits, transitions and rewards of all H steps; a crude one visits and transitions of one
 step. Bits are messages of their own. A user is in one batch, so that B batches promise what one of them does.
 
-Source: Section V and Lemma 10 of the paper; docs/notes/sdp_batches.md. Each counter's law is
-classic.shuffled_bits; that batches do not add up is sdp.lemma10.privacy.batches.
+Source: Section V and Lemma 10 of the paper; classic.shuffled_counters; docs/notes/sdp_batches.md.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "ShuffledBatchParameters", "guarantee"]
 
-_STATEMENT, _PRINTED, _BITS = "classic.shuffled_bits", "sdp.lemma10.privacy.as_meant", 128
+_STATEMENT, _PRINTED, _BITS = "classic.shuffled_counters", "sdp.lemma10.privacy.as_meant", 128
 _MOST = 10**9
 
 
@@ -106,8 +105,6 @@ def guarantee(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Acco
         notes=(
             f"a replaced user changes {2 * shape.changes} counters, half of them up and half down; "
             "a user is in one batch, so that batches do not add up (sdp.lemma10.privacy.batches)",
-            "the statement is of one counter; that all changed ones dominate, composed, is argued in "
-            "docs/notes/sdp_batches.md, sections 1 and 6",
         ),
     )
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from accountant.published.sdp_pe import PAPER, VERSION
 from accountant.sources import Source
-from proofs_check.hints import expect, positive
+from proofs_check.hints import POSITIVE, expect, positive
 from proofs_check.statement import Obligation, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
@@ -68,7 +68,79 @@ SUMS = Statement(
     reading=("for n > tau this is sdp.lemma10.privacy.messages.exact",
              "for n <= tau: among users who all hold 1 the message 0 has chance 2^-m if one of them holds 0 instead, and else never; and the shuffled messages are a function of one user's "
              "message and of others' messages, which do not depend on that user's bit"),
-    not_covered="for n <= tau, how much of one message's delta the shuffling hides",
+    not_covered="for n <= tau, how much of one message's delta the shuffling hides: classic.shuffled_sums.few",
+)  # fmt: skip
+
+def _processed(factor: str) -> dict[str, object]:
+    return dict(make_claim({"s": "[1, inf)", "beta": "[0, 1]"}, f"s*E(b*u) + {factor}*beta >= E(a*u)", "beta >= E(c)", "s*b + c >= a", "E(c*u) >= 0",
+                           random={"a": "[0, inf)", "b": "[0, inf)", "c": "[0, inf)", "u": "[0, 1]"}))  # fmt: skip
+
+
+def _event(factor: str) -> dict[str, object]:
+    return dict(make_claim({}, f"{factor}*E(a*d) >= E(x*d)", *_BEST, random=_SIGNED))
+
+
+_FEWER = expect([("u*(s*b+c-a)", positive(("u", 1))), ("c*(1-u)", positive(reflect=["u"]))], positive(("1", 0), ("1", 3), ("1", 4)))
+_JOINT = expect([("(a - x)*d", positive(("1 - x", 0), ("x", 1)))], positive(("1", 2)))
+_CELL = {"u": "[0, 1]", "w": "[0, 1]"}
+_RATIOS = dict.fromkeys(("A", "B", "c", "t"), "[0, inf)")
+
+COUNTERS = Statement(
+    "classic.shuffled_counters", "project", "All counters that a replaced user changes, and all batches",
+    Source(PAPER, VERSION, "Lemma 10, each bit its own message", "classic.shuffled_counters"),
+    "A batch releases f families of counters at h steps, each the shuffled bits of its own, N noise bits of chance p. For replacement of one user's data its delta(epsilon) is at most that of 2hf "
+    "independent pairs: hf of X + 1 against X and hf of X against X + 1, X ~ Binomial(N, p); two trajectories that differ in every family's cell at every step attain it, whatever the others hold. "
+    "B batches, each user in one, and each chosen by earlier batches' messages, have the largest of the batches' deltas at most.",
+    r"\delta(\varepsilon)\le\delta\bigl((X+1,X)^{\otimes hf}\otimes(X,X+1)^{\otimes hf}\bigr)",
+    (
+        Obligation("cells", make_claim({}, "E(u) >= E(u*(1-w))", random=_CELL),
+                   "u, w: whether a cell is the user's before and after. Times the number of a family's cells at a step: one counter falls at most, and by exchange one rises",
+                   expect([("u*w", POSITIVE)], positive(("1", 0))),
+                   mutation=make_claim({}, "99/100*E(u) >= E(u*(1-w))", random=_CELL)),
+        Obligation("product", make_claim(_RATIOS, "(c*A)*(t*B) == (c*t)*(A*B)"), "A, B masses of two counters under D', c, t their ratios: the masses of independent counters multiply, and so do their ratios",
+                   witness={"A": "1", "B": "1", "c": "1", "t": "1"}),
+        Obligation("event", _event("1"), "d: the joint mass less s times the other one, a: whether the product of the ratios is at least s, x: any event: the delta of the product", _JOINT, mutation=_event("999/1000")),
+        Obligation("fewer", _processed("1"),
+                   "fewer changes are processing: the counters that do not change are drawn anew, as their law is known; a and b the densities of 2hf changed ones, c the excess of a over s b, u the chance that what is drawn lies in a set",
+                   _FEWER, mutation=_processed("99/100")),
+    ),
+    ("classic.shuffled_bits", "sdp.lemma10.privacy.batches", "classic.post_processing"),
+    reading=(
+        "by classic.shuffled_bits a counter shows its true count and X, the others' part of which is the same under both: a counter that falls compares X + 1 with X, one that rises X with X + 1",
+        "a user's data at a step are one cell of the visits, one of the transitions and a reward of 0 or 1 in one cell; noise bits of different counters are independent",
+        "(epsilon, beta)-DP of the 2hf pairs means that c = max(a - s b, 0) has mass at most beta, s = e^epsilon",
+        "exchanging the two users exchanges the kinds of pairs, of which there are as many of one as of the other: both directions are one number",
+    ),
+    not_covered="the arithmetic of the accountant (docs/notes/sdp_batches.md, section 6); with one cell a step visits do not change, and the value is an upper end; users who send other messages than the protocol's",
+)  # fmt: skip
+
+_FEW = {"n": "[1, inf)", "k": "[0, inf)"}
+_VALUE = {"m": "[1, inf)", "z": "[1, inf)"}
+
+FEW_SUMS = Statement(
+    "classic.shuffled_sums.few", "project", "With at most tau users, the printed sums hide as among half as many alike",
+    Source(PAPER, VERSION, "Section V, z_i sent as one number, n <= tau", "classic.shuffled_sums.few"),
+    "With n <= tau users and m = ceil(tau/n) fair bits each, let D(n) be the delta of the shuffled sums where all others hold 1. With S the sum of n independent R = (m-B)/(B+1), B ~ Binomial(m, 1/2), D(n) is the "
+    "larger of 2^-m + E(S/n - e^epsilon)_+ and E(1 - e^epsilon S/n)_+. Whatever the others hold, delta is at most D(ceil((n+1)/2)) and at most D(1), that of one message; D(n) is attained.",
+    r"D(n)\le\delta(\varepsilon)\le D\bigl(\lceil\tfrac{n+1}2\rceil\bigr)",
+    (
+        Obligation("ratio", make_claim(_VALUE, "(m - (z-1))/z == (m+1-z)/z"), "of a message z = B + 1: the ratio of the masses of m fair bits at z and z - 1", witness={"m": "1", "z": "1"}),
+        Obligation("mirror", make_claim({"v": "[1, inf)", "z": "[1, inf)"}, "((v+z)-v)/v == 1/(((v+z)-z)/z)"),
+                   "others who hold 0: z and v = m + 1 - z change places, and the ratio becomes its inverse: the directions are exchanged", witness={"v": "1", "z": "1"}),
+        Obligation("event", _event("1"), "d: the mass of a multiset less s times the other one, a: whether the mean of its messages' ratios is at least s, x: any event", _JOINT, mutation=_event("999/1000")),
+        Obligation("half", make_claim(_FEW, "2*(n-k) >= n+1", "n+1 >= 2*(k+1)"), "k others hold 1: of k + 1 and n - k, whose sum is n + 1, the larger is at least half of it",
+                   positive(("1", 0)), {"n": "1", "k": "0"}),
+        Obligation("fewer", _processed("1"),
+                   "more users who are alike are processing of fewer, and so is not telling which messages come from those who are not: a and b the densities of what is told, u the chance that the shuffled messages lie in a set",
+                   _FEWER, mutation=_processed("99/100")),
+    ),
+    ("classic.shuffled_sums", "classic.post_processing"),
+    reading=(
+        "if the user holds 1, all messages are n independent B + 1; if 0, one of them, each as likely, is B instead: the mass of a multiset is that of the other law times the mean over its messages of the ratio of the mass of "
+        "B at z to that at z - 1; a message 0, of chance 2^-m, has no other law",
+        "telling which messages come from others who hold 0 leaves k + 1 users among alike; telling those of others who hold 1 leaves n - k; what is told does not depend on the user's bit",
+    ),
+    not_covered="whether others who are all alike are the worst, so that delta is D(n); the arithmetic of the accountant (docs/notes/shuffling.md, section 6)",
 )  # fmt: skip
 
 PRINTED_SUMS = Statement(
@@ -138,4 +210,4 @@ CLONE_STEP = Statement(
     not_covered="the arithmetic of the accountant (docs/notes/shuffling.md)",
 )  # fmt: skip
 
-STATEMENTS = (BITS, SUMS, PRINTED_SUMS, PRINTED_THRESHOLD, CLONES, CLOSED_FORM, CLONE_STEP)
+STATEMENTS = (BITS, SUMS, COUNTERS, FEW_SUMS, PRINTED_SUMS, PRINTED_THRESHOLD, CLONES, CLOSED_FORM, CLONE_STEP)

@@ -22,6 +22,7 @@ def test_every_release_has_the_loss_of_its_changed_counters(release, visits, cha
     chosen = ShuffledBatchParameters(5000, 900.0, **SIZES, release=release, visits=visits)
     assert chosen.shape.changes == changes
     found = guarantee(chosen, REPLACE)
+    assert found.statement == found.published.exact_statement == "classic.shuffled_counters"
     assert found.guarantee == batch_loss(chosen.shape, 5000, 900.0)
     assert f"changes {2 * changes} counters" in found.notes[0]
 

@@ -178,3 +178,10 @@ def test_refusals():
         ACCOUNTANT.calibrate(start, REPLACE, 1, 0)
     with pytest.raises(ValueError, match="epsilon"):
         ACCOUNTANT.calibrate(start, REPLACE, -1, "1e-6")
+
+
+def test_a_verdict_shown_is_that_of_a_statement_which_covers_the_number():
+    assert found(50, 10.0, "bits").statement == "classic.shuffled_bits"
+    assert found(50, 10.0, "sum").statement == "classic.shuffled_sums"
+    assert found(50, 100.0, "sum").statement == found(50, 100.0, "sum").published.exact_statement
+    assert found(50, 100.0, "sum").statement == "classic.shuffled_sums.few"
