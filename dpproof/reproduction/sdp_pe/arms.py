@@ -28,8 +28,6 @@ __all__ = ["ARMS", "BETA", "Arm", "Kind", "Size", "arms", "environment_of", "lea
 BETA: Final = "1e-6"
 """The beta of (epsilon, beta) in all arms, the baselines' delta with it."""
 STATES, ACTIONS, HORIZON, BANDIT_ARMS = 4, 2, 6, 20
-MOST_SUMMED: Final = 3.0
-"""The largest epsilon for which the figure has the arm whose visits are summed."""
 
 
 class Kind(enum.Enum):
@@ -80,7 +78,7 @@ def arms(size: Size) -> Iterator[Arm]:
     for kind in (*_FREE, Kind.PE_LITERAL):
         yield Arm("RiverSwim", kind, None, size.episodes)
     for epsilon in size.epsilons:
-        for kind in (*_PRIVATE, Kind.LITERAL, *((Kind.SUMMED,) if epsilon <= MOST_SUMMED else ())):
+        for kind in (*_PRIVATE, Kind.LITERAL, Kind.SUMMED):
             yield Arm("RiverSwim", kind, epsilon, size.episodes)
     for kind in (*_FREE, *_PRIVATE):
         yield Arm("bandit", kind, None if kind in _FREE else size.bandit_epsilon, size.episodes)
