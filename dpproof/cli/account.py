@@ -11,11 +11,22 @@ import typer.core
 import typer.main
 
 from accountant.accounted import CATALOGUE, Accountant, accountant_for
+from accountant.adjacency import Adjacency
 from dpproof import answers
 from dpproof.cli import show
 from dpproof.cli.options import ADJACENCY, JSON, check_file, command_for
+from dpproof.what_if import code
+from dpproof.what_if import what_if as noise_for_other_goals
 
 __all__ = ["account", "calibrate"]
+
+DRAWN = (".svg", ".png", ".html")
+PLOT = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot", help=f"Draw privacy profile and trade-off: a file that ends in {', '.join(DRAWN)}."
+    ),
+]
 
 
 def _account(
@@ -26,19 +37,13 @@ def _account(
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", help="Answer with delta at this epsilon.")
     ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", help="Draw privacy profile and trade-off: a .svg, .png or .html file."),
-    ] = None,
+    plot: PLOT = None,
     json: JSON = False,
 ) -> None:
-    check_file("plot", plot, (".svg", ".png", ".html"))
+    check_file("plot", plot, DRAWN)
     relation = accountant.relation(adjacency)
     answer = answers.account(accountant, parameters, relation, delta=delta, epsilon=epsilon)
-    if plot is not None:
-        from dpproof.report.plots import write_plot
-
-        write_plot(plot, accountant.guarantee(parameters, relation), show.sizes(answer))
+    _draw(plot, accountant, parameters, relation, answer)
     show.either(answer, json, show.account)
     raise typer.Exit(0 if answer["verdict"].startswith("PROVED") else 3)
 
@@ -49,11 +54,30 @@ def _calibrate(
     target_epsilon: Annotated[str, typer.Option("--target-epsilon", help="The epsilon to meet.")],
     delta: Annotated[str, typer.Option("--delta", help="The delta to meet it at.")],
     adjacency: ADJACENCY = None,
+    what_if: Annotated[
+        bool, typer.Option("--what-if", help="Also the noise for other epsilon, delta and sizes.")
+    ] = False,
+    plot: PLOT = None,
     json: JSON = False,
 ) -> None:
+    check_file("plot", plot, DRAWN)
     relation = accountant.relation(adjacency)
     answer = answers.calibrate(accountant, parameters, relation, target_epsilon, delta)
+    found = accountant.parameters.read(answer["parameters"])
+    if what_if:
+        answer["what_if"] = noise_for_other_goals(accountant, found, relation, target_epsilon, delta)
+    _draw(plot, accountant, found, relation, answer)
+    answer["code"] = code(accountant, found, relation, target_epsilon, delta)
     show.either(answer, json, show.calibrate)
+
+
+def _draw(
+    plot: Path | None, accountant: Accountant, parameters: Any, relation: Adjacency, answer: dict[str, Any]
+) -> None:
+    if plot is not None:
+        from dpproof.report.plots import write_plot
+
+        write_plot(plot, accountant.guarantee(parameters, relation), show.sizes(answer))
 
 
 class _Mechanisms(typer.core.TyperGroup):

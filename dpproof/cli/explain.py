@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import inspect
 import sys
 from pathlib import Path
@@ -18,6 +17,7 @@ from accountant.adjacency import Adjacency
 from dpproof.claim_file.schema import SCHEMA_NAME, schema_text
 from dpproof.cli import show
 from dpproof.cli.options import check_file
+from dpproof.cli.subjects import ERRORS, NOTIONS, WORDS, documentation
 
 __all__ = ["explain", "init"]
 
@@ -52,10 +52,11 @@ delta = 1e-6
 
 def explain(
     identity: Annotated[
-        str, typer.Argument(metavar="ID", help="a statement id, a mechanism's name, or a notion of privacy")
+        str,
+        typer.Argument(metavar="ID", help="a statement, mechanism, notion, relation, verdict or error"),
     ],
 ) -> None:
-    """Say what a statement says and why, what a mechanism's account rests on, or what a notion means."""
+    """Say what a statement says and why, what a mechanism's account rests on, or what a word means."""
     from proofs_check.registry import statement_ids
 
     console = Console()
@@ -63,34 +64,21 @@ def explain(
         _statement(identity, console)
     elif identity in CATALOGUE:
         _mechanism(accountant_for(identity), console)
-    elif identity in _NOTIONS:
-        _said(_NOTIONS[identity], console)
+    elif identity in NOTIONS or identity in ERRORS:
+        _print_documentation(documentation({**NOTIONS, **ERRORS}[identity]), console)
+    elif identity in WORDS:
+        console.print(" ".join(WORDS[identity].split()), markup=False)
     else:
+        known = "; ".join(", ".join(group) for group in (CATALOGUE, NOTIONS, WORDS, ERRORS))
         raise ValueError(
-            f"id ({identity!r}) must be a statement id, as `dpproof verify papers` lists them, a mechanism "
-            f"({', '.join(CATALOGUE)}) or a notion ({', '.join(_NOTIONS)})"
+            f"id ({identity!r}) must be a statement id, as `dpproof verify papers` lists them, "
+            f"or one of: {known}"
         )
 
 
-_NOTIONS = {
-    "pure-dp": ("accountant.notions", "PureDP"),
-    "approximate-dp": ("accountant.notions", "ApproxDP"),
-    "gaussian-dp": ("accountant.notions", "GaussianDP"),
-    "renyi-dp": ("accountant.notions", "RenyiDP"),
-    "zcdp": ("accountant.notions", "ZCDP"),
-    "privacy-loss": ("accountant.privacy_loss.notion", "PrivacyLoss"),
-}
-"""Notion -> module and name of what stands for it; its docstring is the explanation."""
-
-
-def _said(where: tuple[str, str], console: Console) -> None:
-    module, name = where
-    _print_documentation(getattr(importlib.import_module(module), name), console)
-
-
-def _print_documentation(thing: object, console: Console) -> None:
+def _print_documentation(text: str, console: Console) -> None:
     """A docstring as paragraphs, without its examples."""
-    for paragraph in (inspect.getdoc(thing) or "").split("\n\n"):
+    for paragraph in text.split("\n\n"):
         if not paragraph.startswith(">>>"):
             console.print(" ".join(paragraph.replace("``", "").split()), markup=False)
 
@@ -98,7 +86,7 @@ def _print_documentation(thing: object, console: Console) -> None:
 def _mechanism(accountant: Accountant, console: Console) -> None:
     """What a mechanism's account says and rests on, and its parameters."""
     console.print(f"[bold]{accountant.name}[/]: {escape(accountant.title)}")
-    _print_documentation(sys.modules[accountant.guarantee.__module__], console)
+    _print_documentation(inspect.getdoc(sys.modules[accountant.guarantee.__module__]) or "", console)
     rows = show.table("parameter", "meaning", "domain", "default")
     for field in accountant.parameters.fields():
         default = "required" if field.default is dataclasses.MISSING else repr(field.default)

@@ -153,6 +153,24 @@ def calibrate(answer: Answer, console: Console) -> None:
     console.print(f"  {least['value_below']!r} would not: epsilon at least {least['epsilon_lower']!r}")
     if "printed" in answer:
         _printed(answer["printed"], console)
+    if "what_if" in answer:
+        _what_if(answer["what_if"], noise["name"], console)
+    console.print("\nin Python, and in a claim file:\n", style="dim")
+    for text in answer["code"].values():
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _what_if(rows: Sequence[Answer], noise: str, console: Console) -> None:
+    """The noise for other goals and sizes, one change at a time."""
+    made = table("if instead", noise, "times")
+    for row in rows:
+        why = row.get("why", "")
+        made.add_row(
+            f"{row['change']} {figure(row['to'])}",
+            figure(row["noise"]),
+            figure(row["ratio"]) if not why else escape(why),
+        )
+    console.print(made)
 
 
 def _printed(printed: Answer, console: Console) -> None:
