@@ -40,6 +40,9 @@ def first_user(parameters: ThompsonParameters, adjacency: Adjacency) -> Pair:
 
 
 def _differ_in_one_user(first: NDArray[Any], second: NDArray[Any]) -> None:
+    for rewards in (first, second):
+        if not ((rewards >= 0) & (rewards <= 1)).all():
+            raise ValueError("rewards must be in [0, 1]")
     users = np.flatnonzero((first != second).any(axis=1))
     if users.size > 1:
         raise ValueError(f"users {users[:5].tolist()} differ; at most one may")

@@ -25,7 +25,7 @@ from mechanisms.primitives import SAMPLERS, Primitive
 
 LEVEL, SAMPLES = 1e-6, 40_000
 """Of every goodness-of-fit test below; seeds are fixed."""
-RELATIONS = (Adjacency.BY_SENSITIVITY, Adjacency.ADD_REMOVE, Adjacency.REPLACE)
+RELATIONS = (Adjacency.BY_SENSITIVITY, Adjacency.ADD_REMOVE, Adjacency.REPLACE, Adjacency.REWARDS_ONLY)
 PARAMETERS = {
     "gaussian": {"sigma": 2.0, "compositions": 3},
     "laplace": {"scale": 2.0, "compositions": 3},
@@ -50,6 +50,7 @@ PARAMETERS = {
     "central-counts": {"states": 2, "actions": 1, "horizon": 1, "episodes": 2, "scale": 6.0},
     "local-counts": {"states": 2, "actions": 1, "horizon": 1, "episodes": 2, "scale": 6.0},
     "batched-counts": {"states": 2, "actions": 2, "horizon": 4, "episodes": 20, "sigma": 9.0, "every": 4},
+    "thompson": {"arms": 2, "rounds": 4, "pulls": 1, "variance": 2.0},
 }
 
 
