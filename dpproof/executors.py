@@ -8,6 +8,8 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+from dpproof.journal import journaled
+
 __all__ = ["executor_for"]
 
 PATIENCE = 10
@@ -18,7 +20,8 @@ PATIENCE = 10
 def executor_for(workers: int = 1, cluster: str | None = None) -> Iterator[Executor | None]:
     """An executor of ``workers`` processes, or that of the cluster, or None for this process alone.
 
-    What is computed does not depend on it. When the work is interrupted its processes are ended.
+    What is computed does not depend on it. When the work is interrupted its processes are ended. Within
+    `journal.journal_at` finished work is kept, and found again.
 
     >>> with executor_for(1) as executor:
     ...     executor is None
@@ -36,13 +39,13 @@ def executor_for(workers: int = 1, cluster: str | None = None) -> Iterator[Execu
         raise ValueError(f"workers ({workers!r}) must be an integer at least 1")
     if cluster is not None:
         with _cluster(cluster) as executor:
-            yield executor
+            yield journaled(executor)
     elif workers == 1:
-        yield None
+        yield journaled(None)
     else:
         with ProcessPoolExecutor(workers) as pool:
             try:
-                yield pool
+                yield journaled(pool)
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 for process in multiprocessing.active_children():

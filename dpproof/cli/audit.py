@@ -23,8 +23,9 @@ from accountant.parameters import Domain, Integers, Reals
 from dpproof import answers, auditing
 from dpproof.claim_file import read_claims
 from dpproof.cli import show
-from dpproof.cli.options import JSON, check_folder, read_text
+from dpproof.cli.options import JOURNAL, JSON, check_folder, read_text
 from dpproof.executors import executor_for
+from dpproof.journal import journal_at
 
 if TYPE_CHECKING:
     from audits.evidence import Evidence
@@ -56,6 +57,7 @@ def audit(
     only: Annotated[str | None, typer.Option(help="of the corpus, the cases whose names hold this")] = None,
     workers: Annotated[int | None, typer.Option(help=WORKERS)] = None,
     cluster: Annotated[str | None, typer.Option(help=CLUSTER)] = None,
+    journal: Annotated[Path | None, typer.Option(help=JOURNAL)] = None,
     witnesses: Annotated[Path | None, typer.Option(help="folder to write witnesses of violations to")] = None,
     replay: Annotated[Path | None, typer.Option(help="run a finding again from its witness")] = None,
     json: JSON = False,
@@ -70,17 +72,18 @@ def audit(
     if cluster is not None:
         _refuse({"workers": workers}, [], "with --cluster")
     if replay is not None:
-        without = {"target": target, "budget": budget, "only": only, **shared, **promise}
+        without = {"target": target, "budget": budget, "only": only, "journal": journal, **shared, **promise}
         _refuse(without, context.args, "with --replay")
         _finish([_replayed(replay)], witnesses, json)
     if target == "corpus":
         _refuse(promise, context.args, "for the corpus")
-        _corpus(options, only, shared, witnesses, json)
+        with journal_at(journal):
+            _corpus(options, only, shared, witnesses, json)
     _refuse({"only": only}, [], "for anything but the corpus")
     if target is None:
         raise ValueError("target: give a claim file, a mechanism's name, corpus, or --replay WITNESS")
     jobs = _jobs(target, context.args, promise, options)
-    with executor_for(1 if workers is None else workers, cluster) as executor:
+    with journal_at(journal), executor_for(1 if workers is None else workers, cluster) as executor:
         _finish(_run(jobs, executor, witnesses), None, json)
 
 

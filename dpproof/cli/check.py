@@ -18,9 +18,10 @@ from dpproof import answers
 from dpproof.auditing import check_ready
 from dpproof.claim_file import Reading, read_all
 from dpproof.cli import show
-from dpproof.cli.options import CLUSTER, JSON, check_file, check_folder
+from dpproof.cli.options import CLUSTER, JOURNAL, JSON, check_file, check_folder
 from dpproof.executors import executor_for
 from dpproof.formats import FORMATS, findings_of_claims, findings_of_papers, write_findings
+from dpproof.journal import journal_at
 from dpproof.report.claims import ClaimLedger, check_claims
 from dpproof.report.ledger import PAPERS, PaperLedger, check_paper
 
@@ -36,6 +37,7 @@ def check(
     junit: Annotated[Path | None, typer.Option(help="file to write JUnit XML to")] = None,
     markdown: Annotated[Path | None, typer.Option(help="file to write a summary in Markdown to")] = None,
     cluster: Annotated[str | None, typer.Option(help=CLUSTER)] = None,
+    journal: Annotated[Path | None, typer.Option(help=JOURNAL)] = None,
     allow_outside: Annotated[bool, typer.Option(help="claims may name files outside the project")] = False,
     seed: Annotated[int, typer.Option(help="everything random derives from it")] = 0,
     strict: Annotated[bool, typer.Option(help="an inconclusive audit counts as a violation")] = False,
@@ -49,10 +51,11 @@ def check(
     for name, path in files.items():
         check_file(name, path, FORMATS[name][0])
     where = _workers(cluster)
-    if target == "papers":
-        _check_papers(html, files, where, seed, json)
-    reading = read_all(Path(target), check_ready, outside=allow_outside)
-    _check_file(Path(target), reading, html, files, where, seed, strict, json)
+    with journal_at(journal):
+        if target == "papers":
+            _check_papers(html, files, where, seed, json)
+        reading = read_all(Path(target), check_ready, outside=allow_outside)
+        _check_file(Path(target), reading, html, files, where, seed, strict, json)
 
 
 Workers = AbstractContextManager[Executor | None]

@@ -31,6 +31,7 @@ ADJACENCY = Annotated[
     typer.Option("--adjacency", help=f"Neighbouring relation: {', '.join(x.value for x in Adjacency)}."),
 ]
 CLUSTER = "address of a Dask scheduler that shares the work, such as tcp://127.0.0.1:8786"
+JOURNAL = "file that keeps finished work: what was interrupted goes on where it stopped"
 JSON = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
 

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from dpproof import answers
 from dpproof.cli import show
-from dpproof.cli.options import JSON, check_folder
+from dpproof.cli.options import JOURNAL, JSON, check_folder
+from dpproof.journal import journal_at
 
 if TYPE_CHECKING:
     from dpproof.reproduction.experiments import Experiment
@@ -25,6 +26,7 @@ def reproduce(
         "build/reproduce"
     ),
     seed: Annotated[int, typer.Option(min=0, help="everything random derives from it")] = 0,
+    journal: Annotated[Path | None, typer.Option(help=JOURNAL)] = None,
     json: JSON = False,
 ) -> None:
     """Run a paper's experiment again, and write its tables, plots and page."""
@@ -33,7 +35,8 @@ def reproduce(
     experiment = experiment_for(paper)
     check_folder("out", out)
     out.mkdir(parents=True, exist_ok=True)
-    found = experiment.run(out, quick=quick, seed=seed)
+    with journal_at(journal):
+        found = experiment.run(out, quick=quick, seed=seed)
     show.either(
         answers.envelope(found),
         json,

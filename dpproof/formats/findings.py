@@ -31,7 +31,10 @@ RULES = {
     "inconclusive": (Level.PASS, "An audit found nothing; it might not have seen twice the promise."),
     "broken": (Level.FAILURE, "A promise must hold: no pair of neighbours and no audit may refute it."),
     "too weak": (Level.FAILURE, "Under --strict an audit must be able to see twice the promise."),
-    "not certified": (Level.ERROR, "A promise about a mechanism of this project must follow from its proved guarantee."),
+    "not certified": (
+        Level.ERROR,
+        "A promise about a mechanism of this project must follow from its proved guarantee.",
+    ),
     "refused": (Level.ERROR, "A claim must be one that can be checked."),
     "not as recorded": (Level.FAILURE, "The recorded verdicts must come out again."),
 }

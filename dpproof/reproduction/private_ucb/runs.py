@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from accountant.accounted import Accounted
 from accountant.adjacency import Adjacency
+from dpproof.journal import journaled
 from dpproof.reproduction.private_ucb.arms import Arm
 from mechanisms.environments.tabular import TabularMDP
 from mechanisms.rl.privatizers import CountNoise, Levels, Privatizer
@@ -67,7 +69,8 @@ def run_arms(
     children = np.random.SeedSequence(seed).spawn(seeds)
     tasks = [(group, child) for group in groups.values() for child in children]
     with ThreadPoolExecutor(workers) as pool:
-        found = list(pool.map(lambda task: _run_group(environment, *task), tasks))
+        executor = journaled(pool) or pool
+        found = list(executor.map(partial(_run_group, environment), *zip(*tasks, strict=True)))
     curves: dict[str, list[NDArray[np.float64]]] = {}
     for part in found:
         for name, curve in part.items():
