@@ -52,7 +52,8 @@ all runs. Each run is evaluated at five points of its last fifth, {episodes} epi
 have one expert more or less, with all trajectories.
 """
 _METHODS = """
-*no privacy* is conservative Q-learning on everything. *DP-SGD* is Algorithm 4 with all of epsilon.
+*no privacy* is conservative Q-learning on everything; it draws
+transitions, not experts, and clips nothing, so that it is no upper bound. *DP-SGD* is Algorithm 4 with all of epsilon.
 *printed* is the method with the paper's T, p and split of epsilon, its release noise, a walk through
 shuffled trajectories, and training noise from the printed rate p b/m; at budgets where the paper itself
 falls back to DP-SGD there is no such row. *calibrated* has the same T, p and split (those of the next
