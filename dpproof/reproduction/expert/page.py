@@ -52,14 +52,14 @@ all runs. Each run is evaluated at five points of its last fifth, {episodes} epi
 have one expert more or less, with all trajectories.
 """
 _METHODS = """
-*no privacy* is conservative Q-learning on everything; it draws
-transitions, not experts, and clips nothing, so that it is no upper bound. *DP-SGD* is Algorithm 4 with all of epsilon.
-*printed* is the method with the paper's T, p and split of epsilon, its release noise, a walk through
-shuffled trajectories, and training noise from the printed rate p b/m; at budgets where the paper itself
-falls back to DP-SGD there is no such row. *calibrated* has the same T, p and split (those of the next
-budget where the paper falls back), the least release noise and training noise that are certified (the
-coin is visible), and trains on trajectories set aside. *certified* is the epsilon at delta that is
-proved of what was run: none where training reads what the release left of the trajectories it looked at
+*no privacy* is conservative Q-learning on everything; it draws transitions, not experts, and clips
+nothing, so that it is no upper bound. *DP-SGD* is Algorithm 4 with all of epsilon. *printed* is the
+method with the paper's T, p and split of epsilon, its release noise, a walk through shuffled
+trajectories, and training noise from the printed rate p b/m; at budgets where the paper itself falls
+back to DP-SGD there is no such row. *calibrated* has the same T, p and split (those of the next budget
+where the paper falls back), the least release noise and training noise that are certified (the coin is
+visible), and trains on trajectories set aside. *certified* is the epsilon at delta that is proved of
+what was run: none where training reads what the release left of the trajectories it looked at
 (`expert.theorem5_6` is refuted, its repair sets trajectories aside); then the epsilons of release and
 training stand in brackets. Where nothing was released there are no plain steps; with p = 0 the network
 is then as it began.
