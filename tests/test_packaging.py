@@ -1,0 +1,95 @@
+"""What is shipped: wheel and source, in a bare environment; the project's papers; how fast it is imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+BIN = Path(sys.executable).parent
+
+
+def run(*command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The folder with wheel and source, built without isolation from what is installed here."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--outdir", folder, ROOT)
+    return folder
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_the_packages_and_their_data_and_nothing_else(built):
+    (wheel,) = built.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names if not name.split("/")[0].endswith(".dist-info")}
+    assert tops == {"accountant", "audits", "dpproof", "mechanisms", "proofs_check"}
+    for needed in (
+        "dpproof/report/report.html.j2",
+        "dpproof/report/recorded_verdicts.json",
+        "accountant/__init__.pyi",
+        "accountant/py.typed",
+        "proofs_check/papers/ids.txt",
+    ):
+        assert needed in names
+    assert any(name.startswith("proofs_check/certificates/") for name in names)
+
+
+@pytest.mark.slow
+def test_the_source_builds_the_same_packages(built):
+    (source,) = built.glob("*.tar.gz")
+    with tarfile.open(source) as archive:
+        names = archive.getnames()
+    assert any(name.endswith("/pyproject.toml") for name in names)
+    assert not any("/.venv/" in name or "/build/" in name for name in names)
+
+
+@pytest.mark.slow
+def test_a_bare_environment_has_a_first_verdict_after_installing(built, tmp_path):
+    """Outside of the repository, with the wheel's own dependencies only."""
+    (wheel,) = built.glob("*.whl")
+    venv.create(tmp_path / "venv", with_pip=True)
+    run(tmp_path / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet", wheel)
+    dpproof = tmp_path / "venv" / "bin" / "dpproof"
+    asked = ("account", "gaussian", "--sigma", "5", "--delta", "1e-6", "--json")
+    assert '"epsilon"' in run(dpproof, *asked, cwd=tmp_path)
+    run(dpproof, "init", cwd=tmp_path)
+    assert "PROVED" in run(dpproof, "verify", "rlsvi", cwd=tmp_path)
+    assert "kept" in run(dpproof, "check", "dpproof.toml", cwd=tmp_path)
+
+
+def test_the_citation_keeps_to_its_format_and_names_this_version():
+    import yaml
+
+    from dpproof import __version__
+
+    run(BIN / "check-jsonschema", "--builtin-schema", "vendor.citation-file-format", ROOT / "CITATION.cff")
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == __version__
+
+
+def test_release_notes_come_from_fragments():
+    notes = run(BIN / "towncrier", "build", "--draft", "--version", "9.9.9", cwd=ROOT)
+    for path in (ROOT / "docs" / "changes").glob("*.*.md"):
+        assert " ".join(path.read_text(encoding="utf-8").split())[:40] in " ".join(notes.split())
+
+
+def test_every_dependency_has_a_line_that_says_why():
+    import tomllib
+
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [name for names in declared["optional-dependencies"].values() for name in names]
+    table = (ROOT / "docs" / "explanation" / "dependencies.md").read_text(encoding="utf-8")
+    for requirement in (*declared["dependencies"], *extras):
+        name = requirement.split(">")[0].split("=")[0].split("[")[0]
+        assert name in table, name
