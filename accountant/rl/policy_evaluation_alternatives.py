@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from accountant.adjacency import Adjacency
 from accountant.calibration import UnreachableTargetError
-from accountant.enclosures import Number
+from accountant.enclosures import Number, exact, precision
 from accountant.rl.policy_evaluation_bounds import SmoothBound
 from accountant.rl.policy_evaluation_noise import jointly, printed
+from accountant.rl.policy_evaluation_search import descent
 from accountant.smooth_sensitivity.coordinates import (
     Coordinates,
     laplace_log_normal,
@@ -23,6 +24,7 @@ __all__ = ["Alternative", "alternatives"]
 
 _DEGREES = (3, 4, 5, 10, 30)
 _SPREADS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
+_PLACES = range(-12, 9)
 
 
 @dataclass(frozen=True)
@@ -57,17 +59,51 @@ def alternatives(epsilon: Number, delta: Number, dimension: int, bound: SmoothBo
         Alternative("Gaussian, printed", theirs.beta, theirs.deviation(bound)),
         Alternative("Gaussian, exact", ours.beta, ours.deviation(bound)),
     ]
+    root = _shift_budget(epsilon, delta)
     for families in ([student(n) for n in _DEGREES], [laplace_log_normal(w) for w in _SPREADS]):
-        tried = [
-            _tried(family, theirs.beta * 2.0**place, epsilon, delta, dimension, bound)
-            for family in families
-            for place in range(-12, 9)
+        proposed = [
+            (
+                _proposed(family, theirs.beta * 2.0**place, float(exact(epsilon)), root, dimension, bound),
+                n,
+                place,
+            )
+            for n, family in enumerate(families)
+            for place in _PLACES
         ]
-        found.append(min(tried, key=lambda x: x.deviation))
+        _, n, place = min(proposed)
+        found.append(_tried(families[n], theirs.beta * 2.0**place, epsilon, delta, dimension, bound))
     if dimension == 1:
-        tried = [_laplace(theirs.beta * 2.0**place, epsilon, delta, bound) for place in range(-12, 9)]
-        found.append(min(tried, key=lambda x: x.deviation))
+        known: dict[int, Alternative] = {}
+
+        def at(place: int) -> float:
+            known[place] = _laplace(theirs.beta * 2.0**place, epsilon, delta, bound)
+            return known[place].deviation
+
+        found.append(known[descent(at, (-4, -12, 4), (-12, 8))[0]])
     return found
+
+
+def _shift_budget(epsilon: Number, delta: Number) -> float:
+    """sqrt(2 rho) of the largest rho that meets the target, from the scale it allows a constant bound."""
+    family = laplace_log_normal(1.0)
+    with precision(64):
+        return float(family.shift()) / least_coordinates(family, epsilon, delta, 1, 0)
+
+
+def _proposed(
+    family: Coordinates, beta: float, epsilon: float, root: float, dimension: int, bound: SmoothBound
+) -> float:
+    """The deviation in ordinary numbers, to choose what is then certified; infinite where none is private."""
+    with precision(64):
+        shift, dilation = float(family.shift()), float(family.dilation()) * beta / 2
+    left = root - math.sqrt(dimension) * dilation
+    scales = [shift / left] if left > 0 else []
+    if family.bounded and (rest := epsilon - dimension * dilation) > 0:
+        scales.append(math.sqrt(dimension) * shift / rest)
+    try:
+        return min(scales, default=math.inf) * family.deviation * math.sqrt(bound.squared(beta))
+    except ValueError:  # too little smoothing to compute with
+        return math.inf
 
 
 def _laplace(beta: float, epsilon: Number, delta: Number, bound: SmoothBound) -> Alternative:

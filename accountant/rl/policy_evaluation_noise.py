@@ -17,8 +17,10 @@ import numpy as np
 from accountant.calibration import UnreachableTargetError, calibrate_noise
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.gaussian import gaussian_mu
+from accountant.parameters import Reals
 from accountant.published import published
 from accountant.rl.policy_evaluation_bounds import SmoothBound, WeightedBound
+from accountant.rl.policy_evaluation_search import descent, last_place
 from accountant.smooth_sensitivity.gaussian import SmoothGaussian, SmoothGaussianParameters
 from accountant.targets import Target
 
@@ -26,7 +28,13 @@ __all__ = ["ROOM", "Noise", "data_needed", "guarantee_of", "jointly", "least", "
 
 ROOM = 1.1
 """Where no data may be looked at: the noise over that of constant scale, spent on the most smoothing."""
-_STEPS, _LEAST_BETA, _MOST_DATA = 40, 1e-9, 2.0**30
+_LEAST_BETA, _MOST_DATA = 1e-9, 2.0**30
+_CLOSE, _ROUGHLY = 1e-6, 1e-3
+_MANY = 10_000
+"""Beyond so many features, an even number of them is counted as one more: odd ones are far cheaper."""
+
+
+_ABOVE = Reals(0, lower_open=True)
 
 
 @dataclass(frozen=True)
@@ -36,25 +44,41 @@ class Noise:
     Attributes:
         alpha: standard deviation of the noise over sqrt(psi), above 0.
         beta: the logarithm of psi changes by at most this between neighbours, above 0.
+
+    >>> Noise(0.0, 0.1)
+    Traceback (most recent call last):
+    ValueError: alpha (0.0) must be a number above 0
     """
 
     alpha: float
     beta: float
+
+    def __post_init__(self) -> None:
+        for name, value in (("alpha", self.alpha), ("beta", self.beta)):
+            if not _ABOVE.admits(value):
+                raise ValueError(f"{name} ({value!r}) must be {_ABOVE}")
 
     def deviation(self, bound: SmoothBound) -> float:
         """Alpha sqrt(psi): the noise on given visits, for a unit of sensitivity."""
         return self.alpha * math.sqrt(bound.squared(self.beta))
 
 
+def _counted(dimension: int) -> int:
+    """The features counted: what is private with one more is private without it, as a projection."""
+    return dimension | 1 if dimension > _MANY else dimension
+
+
 def guarantee_of(noise: Noise, dimension: int) -> SmoothGaussian:
     """The exact guarantee over all means and scales that the two constants allow.
+
+    Of an even number of features above 10,000 it is that of one more.
 
     >>> guarantee_of(printed(1, "1e-6", 40), 40).delta(1).upper < 2e-45
     True
 
     Source: this project's statement classic.smooth_gaussian.
     """
-    return SmoothGaussian(noise.alpha, exact(noise.beta) / 2, dimension)
+    return SmoothGaussian(noise.alpha, exact(noise.beta) / 2, _counted(dimension))
 
 
 def _target(epsilon: Number, delta: Number) -> Target:
@@ -110,26 +134,30 @@ def _constant(epsilon: Fraction, delta: Fraction) -> float:
 
 
 @lru_cache(maxsize=1024)
-def _roomy(epsilon: Fraction, delta: Fraction, dimension: int, room: float) -> Noise:
-    alpha = room * _constant(epsilon, delta)
-    limit = Target(epsilon, delta).below
+def _roomy(
+    epsilon: Fraction, delta: Fraction, dimension: int, room: float, start: float, close: float
+) -> Noise:
+    """``room`` times the constant noise, and the most smoothing that meets the target, to ``close``.
 
-    def meets(beta: float) -> bool:
-        return guarantee_of(Noise(alpha, beta), dimension).delta(limit).upper <= delta
+    The search begins at the smoothing ``start``.
+    """
+    alpha, limit = room * _constant(epsilon, delta), Target(epsilon, delta).below
 
-    low = high = printed(epsilon, delta, dimension).beta
-    while not meets(low):
-        low /= 4
-        if low < _LEAST_BETA:
-            raise UnreachableTargetError(f"room ({room!r}) must leave some smoothing: none was found")
-    while meets(high):
-        low, high = high, 2 * high
-    for _ in range(_STEPS):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if meets(middle) else (low, middle)
-        if high <= low * (1 + 1e-6):
-            break
-    return Noise(alpha, low)
+    def gap(place: float) -> float:
+        """At most 0 where the smoothing exp(place) is certified to meet the target."""
+        upper = guarantee_of(Noise(alpha, math.exp(place)), dimension).delta(limit).upper
+        far = _score(upper) - _score(float(delta))
+        return min(far, 0.0) if upper <= delta else max(far, 2.0**-60)
+
+    place = last_place(gap, math.log(start), math.log(_LEAST_BETA), close)
+    if place is None:
+        raise UnreachableTargetError(f"room ({room!r}) must leave some smoothing: none was found")
+    return Noise(alpha, math.exp(place))
+
+
+def _score(delta: float) -> float:
+    """About linear in the noise of a Gaussian, so that secants find their way."""
+    return -math.sqrt(-2 * math.log(delta)) if delta > 0 else -40.0
 
 
 def with_room(epsilon: Number, delta: Number, dimension: int, room: float = ROOM) -> Noise:
@@ -146,8 +174,9 @@ def with_room(epsilon: Number, delta: Number, dimension: int, room: float = ROOM
     """
     if not 1 < room < math.inf:
         raise ValueError(f"room ({room!r}) must be a number above 1")
-    target = _target(epsilon, delta)
-    return _roomy(target.epsilon, target.delta, dimension, room)
+    target, size = _target(epsilon, delta), _counted(dimension)
+    start = printed(epsilon, delta, size).beta
+    return _roomy(target.epsilon, target.delta, size, room, start, _CLOSE)
 
 
 def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) -> Noise:
@@ -163,25 +192,25 @@ def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) 
     True
     """
     target = _target(epsilon, delta)
-    known: dict[int, float] = {}
+    tried: dict[int, Noise] = {}
 
-    def noise(place: int) -> Noise:
-        return _roomy(target.epsilon, target.delta, dimension, 1 + 2.0 ** (place / 4))
+    def found(place: int, size: int, close: float) -> Noise:
+        near = min(tried, key=lambda other: abs(other - place), default=None)
+        start = printed(epsilon, delta, size).beta if near is None else tried[near].beta
+        return _roomy(target.epsilon, target.delta, size, 1 + 2.0 ** (place / 4), start, close)
 
     def at(place: int) -> float:
-        if place not in known:
-            try:
-                known[place] = noise(place).deviation(bound)
-            except ValueError:  # too little smoothing to compute with
-                known[place] = math.inf
-        return known[place]
+        """Roughly, and in an odd dimension: places are only compared by it."""
+        try:
+            tried[place] = found(place, dimension | 1, _ROUGHLY)
+            return tried[place].deviation(bound)
+        except ValueError:  # too little smoothing to compute with
+            return math.inf
 
-    best = min(range(-28, 21, 4), key=at)
-    for step in (2, 1):
-        best = min((best - step, best, best + step), key=at)
-    if math.isinf(at(best)):
+    best, least_found = descent(at, (12, -4, -20), (-40, 20))
+    if math.isinf(least_found):
         raise UnreachableTargetError(f"{target} is met by no smoothing that was tried")
-    return noise(best)
+    return found(best, _counted(dimension), _CLOSE)
 
 
 def data_needed(noise: Noise, bound: WeightedBound, deviation: float) -> float:

@@ -28,7 +28,7 @@ class PolicyEvaluationParameters(Parameters):
             its trajectories and ridge.
     """
 
-    dimension: int = parameter(Integers(1, 1_000_000), "coordinates", "number of features d")
+    dimension: int = parameter(Integers(1, 100_000), "coordinates", "number of features d")
     noise: float | None = parameter(
         _OPEN, "1", "alpha: deviation of the noise over the smooth bound; instead of a printed target", None
     )

@@ -11,7 +11,7 @@ from typing import Any, Final
 from dpproof.reproduction.policy_evaluation.kinds import EPSILON, Size
 from dpproof.reproduction.policy_evaluation.page import page
 from dpproof.reproduction.policy_evaluation.plots import write_figures
-from dpproof.reproduction.policy_evaluation.runs import needed, rows
+from dpproof.reproduction.policy_evaluation.runs import needed, other_noise, rows
 
 __all__ = ["FULL", "QUICK", "run"]
 
@@ -29,14 +29,14 @@ def run(folder: Path, quick: bool, seed: int, size: Size | None = None) -> Mappi
     size = size or (QUICK if quick else FULL)
     begin = time.perf_counter()
     table, swept = rows(size, seed)
-    wanted = needed(ERROR)
+    wanted, others = needed(ERROR), other_noise(size.swept[-1])
     beside = folder / "policy_evaluation"
     beside.mkdir(parents=True, exist_ok=True)
-    for name, held in (("batches", table), ("ridge", swept), ("needed", wanted)):
+    for name, held in (("batches", table), ("ridge", swept), ("needed", wanted), ("alternatives", others)):
         _write(beside / f"{name}.csv", held)
     files = write_figures(beside, table, swept)
     (folder / "policy_evaluation.md").write_text(
-        page(size, seed, table, wanted, ERROR, files), encoding="utf-8"
+        page(size, seed, table, swept, wanted, others, ERROR, files), encoding="utf-8"
     )
     return {
         "experiment": "policy-evaluation",
@@ -46,6 +46,7 @@ def run(folder: Path, quick: bool, seed: int, size: Size | None = None) -> Mappi
         "rows": table,
         "ridge": swept,
         "needed": wanted,
+        "alternatives": others,
         "error": ERROR,
         "seconds": time.perf_counter() - begin,
         "folder": folder.as_posix(),
@@ -53,8 +54,13 @@ def run(folder: Path, quick: bool, seed: int, size: Size | None = None) -> Mappi
 
 
 def _write(file: Path, table: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as CSV; nothing where there is no number."""
+    """Write rows as CSV, numbers to nine digits, the same on other machines; nothing where there is none."""
     with file.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, list(table[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(table)
+        for row in table:
+            writer.writerow({name: _shown(value) for name, value in row.items()})
+
+
+def _shown(value: Any) -> Any:
+    return f"{value:.9g}" if isinstance(value, float) else value

@@ -64,7 +64,7 @@ class Kind:
             return None
         dimension = chosen.features.shape[1]
         if self.calibration == "planned":
-            return jointly(EPSILON, self.delta, dimension, chosen.bound(planned(trajectories)))
+            return _for_plan(self.delta, chosen, trajectories)
         return _constant(self.calibration, self.delta, dimension)
 
     def deviation(self, chosen: Squares, data: FirstVisits) -> float:
@@ -78,6 +78,11 @@ class Kind:
 @lru_cache
 def _constant(calibration: str, delta: str, dimension: int) -> Noise:
     return {"printed": printed, "room": with_room}[calibration](EPSILON, delta, dimension)
+
+
+@lru_cache(maxsize=4096)
+def _for_plan(delta: str, chosen: Squares, trajectories: int) -> Noise:
+    return jointly(EPSILON, delta, chosen.features.shape[1], chosen.bound(planned(trajectories)))
 
 
 KINDS: Final = (
@@ -99,6 +104,7 @@ def planned(trajectories: int) -> FirstVisits:
     return FirstVisits(visits, np.zeros(STATES), trajectories, LOOSE)
 
 
+@lru_cache(maxsize=4096)
 def squares(algorithm: str, features: str, trajectories: int, given: float | None = None) -> Squares:
     """The regression: LSW with w = 1/N, or LSL with rho = 1 and lambda = 2 ||Phi||^2 sqrt(m) unless given."""
     phi = FEATURES[features]

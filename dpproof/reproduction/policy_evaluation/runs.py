@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from accountant.rl.policy_evaluation_alternatives import alternatives
 from dpproof.reproduction.policy_evaluation.kinds import (
     DISCOUNT,
+    EPSILON,
     FEATURES,
     KINDS,
     STATES,
@@ -23,12 +25,12 @@ from mechanisms.environments.chain import chain_values
 from mechanisms.rl.policy_evaluation_chain import chain_visits
 from mechanisms.rl.policy_evaluation_data import FirstVisits
 
-__all__ = ["needed", "rows", "sweep"]
+__all__ = ["needed", "other_noise", "rounded_up", "rows", "sweep"]
 
 Row = Mapping[str, Any]
 Key = tuple[Any, ...]
 COLUMNS = ("features", "algorithm", "kind", "trajectories", "ridge")
-_FARTHEST = 2**50
+_FARTHEST = 10**15
 
 
 def _batches(size: Size, rng: np.random.Generator) -> Iterator[FirstVisits]:
@@ -94,37 +96,75 @@ def _swept() -> list[Kind]:
 
 
 def sweep(trajectories: int) -> list[float]:
-    """The values of lambda that are run, from near the least that DP-LSL allows to the batch size.
+    """The values of lambda that are run: 2 m^p, from near the least that DP-LSL allows to far beyond m.
 
-    >>> len(sweep(10_000))
-    12
+    >>> [round(value) for value in sweep(10_000)][::4]
+    [2, 200, 20000, 2000000, 200000000]
     """
-    return [float(value) for value in np.geomspace(2.0, trajectories, 12)]
+    return [2.0 * trajectories ** float(power) for power in np.linspace(0, 2, 17)]
 
 
 def needed(error: float) -> list[dict[str, Any]]:
-    """How many trajectories each kind needs, for noise of deviation at most `error` on expected visits (LSW).
+    """How many trajectories each kind needs, for noise of deviation at most `error` on expected visits.
 
     On tabular and on aggregated features the noise's part of the RMSE is its deviation. It falls as there are
-    more trajectories; bisection finds the least number to half a percent, from 100 on.
+    more trajectories; the number is enough, and at most 1.3 percent more than the least, from 100 on. With
+    DP-LSL lambda is 2 ||Phi||^2 sqrt(m), as everywhere; None where 10^15 are not enough.
     """
+    return [
+        {
+            "features": features,
+            "algorithm": algorithm,
+            "kind": kind.name,
+            "trajectories": _least(kind, algorithm, features, error),
+        }
+        for algorithm in ("LSW", "LSL")
+        for features in FEATURES
+        for kind in KINDS[1:]
+    ]
+
+
+def _least(kind: Kind, algorithm: str, features: str, error: float) -> int | None:
+    def enough(trajectories: int) -> bool:
+        return kind.deviation(squares(algorithm, features, trajectories), planned(trajectories)) <= error
+
+    low, high = 100, 200
+    while not enough(high):
+        low, high = high, 2 * high
+        if low > _FARTHEST:
+            return None
+    while high - low > max(1, low // 500):
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return rounded_up(high) if high <= _FARTHEST else None
+
+
+def other_noise(trajectories: int) -> list[dict[str, Any]]:
+    """Each kind of noise that can be used for DP-LSW on expected visits, with the best smoothing tried."""
     table = []
     for features in FEATURES:
-        chosen = squares("LSW", features, 1)
-        for kind in KINDS[1:]:
-            table.append(
-                {"features": features, "kind": kind.name, "trajectories": _least(kind, chosen, error)}
-            )
+        chosen = squares("LSW", features, trajectories)
+        bound = chosen.bound(planned(trajectories))
+        for delta in ("0.1", "1e-6"):
+            for kind in alternatives(EPSILON, delta, chosen.features.shape[1], bound):
+                table.append(
+                    {
+                        "features": features,
+                        "delta": delta,
+                        "trajectories": trajectories,
+                        "noise": kind.name,
+                        "beta": kind.beta,
+                        "deviation": kind.deviation * chosen.unit(1.0),
+                    }
+                )
     return table
 
 
-def _least(kind: Kind, chosen: Any, error: float) -> int:
-    low, high = 100, 200
-    while kind.deviation(chosen, planned(high)) > error:
-        low, high = high, 2 * high
-        if high > _FARTHEST:
-            raise ArithmeticError(f"{kind.name} needs more than {_FARTHEST} trajectories")
-    while high - low > max(1, high // 200):
-        middle = (low + high) // 2
-        low, high = (middle, high) if kind.deviation(chosen, planned(middle)) > error else (low, middle)
-    return high
+def rounded_up(count: int, digits: int = 3) -> int:
+    """The least number of so many digits at least `count`.
+
+    >>> rounded_up(142_001), rounded_up(4762), rounded_up(7)
+    (143000, 4770, 7)
+    """
+    unit = int(f"1{'0' * max(len(str(count)) - digits, 0)}")
+    return -(-count // unit) * unit
