@@ -35,7 +35,8 @@ class NoFirstTerm(DPLSW):
     """The maximum over k from 1 on: one step nearer to the far data, and discounted once."""
 
     def _deviation(self, squares: Squares, data: FirstVisits) -> float:
-        moved = FirstVisits(np.maximum(data.visits - 1, 0), data.sums, data.trajectories, data.bound)
+        fewer, sums = np.maximum(data.visits - 1, 0), np.zeros(data.states)
+        moved = FirstVisits(fewer, sums, data.trajectories, data.bound)
         return super()._deviation(squares, moved) * math.exp(-self.constants().beta / 2)
 
 
@@ -43,7 +44,8 @@ class RangeFromData(DPLSW):
     """The largest average return for the public bound on returns."""
 
     def _deviation(self, squares: Squares, data: FirstVisits) -> float:
-        clipped = FirstVisits(data.visits, data.sums, data.trajectories, float(data.means.max()))
+        largest, sums = float(data.means.max()) or 2.0**-500, np.zeros(data.states)
+        clipped = FirstVisits(data.visits, sums, data.trajectories, largest)
         return super()._deviation(squares, clipped)
 
 

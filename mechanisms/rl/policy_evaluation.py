@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from accountant.parameters import Reals
 from accountant.rl.policy_evaluation_bounds import RidgeBound, SmoothBound, WeightedBound
 from accountant.rl.policy_evaluation_noise import Noise
 from mechanisms.rl.policy_evaluation_data import FirstVisits
@@ -97,7 +98,7 @@ class RidgeSquares:
     def __post_init__(self) -> None:
         """Refuse a ridge at which the algorithm has no sensitivity bound."""
         object.__setattr__(self, "_norm", norm(self.features))
-        if not self.least < self.ridge < math.inf:
+        if not Reals(self.least, lower_open=True).admits(self.ridge):
             raise ValueError(f"ridge ({self.ridge!r}) must be above ||Phi||^2 ||rho||_inf, {self.least!r}")
 
     @property

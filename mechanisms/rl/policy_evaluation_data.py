@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from accountant.episodes import Episodes
 from mechanisms import _checks
 from mechanisms.rl._policy_evaluation_kernels import first_visit_sums
 
-__all__ = ["FirstVisits", "first_visits"]
+__all__ = ["FirstVisits", "checked_bound", "first_visits"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,12 +25,32 @@ class FirstVisits:
         sums: float64 (N,): their returns from the first visit on, added up.
         trajectories: m, how many there are.
         bound: Fmax: each return is in [0, Fmax].
+
+    Raises:
+        ValueError: for visits outside [0, m], or sums that no such returns have.
     """
 
     visits: NDArray[np.int64]
     sums: NDArray[np.float64]
     trajectories: int
     bound: float
+
+    def __post_init__(self) -> None:
+        _checks.at_least("trajectories", self.trajectories, 1)
+        _above_zero("bound", self.bound)
+        visits, sums = self.visits, self.sums
+        if not isinstance(visits, np.ndarray) or visits.dtype.kind not in "iu" or visits.ndim != 1:
+            raise ValueError(f"visits ({visits!r}) must be an array of integers, one a state")
+        if not isinstance(sums, np.ndarray) or sums.dtype.kind != "f" or sums.shape != visits.shape:
+            raise ValueError(f"sums ({sums!r}) must be an array of real numbers, one a state")
+        wrong = (visits < 0) | (visits > self.trajectories)
+        if wrong.any():
+            raise ValueError(f"visits ({visits[wrong][0]}) must be in [0, {self.trajectories}]")
+        most = visits * self.bound * (1 + 2.0**-51 * np.maximum(visits, 1))  # a sum of so many may round up
+        wrong = ~((sums >= 0) & (sums <= most))
+        if wrong.any():
+            rule = f"must be in [0, visits times {self.bound!r}]"
+            raise ValueError(f"sums ({float(sums[wrong][0])!r}) {rule}")
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -69,7 +90,7 @@ def first_visits(
         episodes: of users with one trajectory each, as replacing a user is to replace one trajectory.
         states: N; every state in the batch is one of 0, ..., N - 1.
         discount: gamma, in (0, 1).
-        reward_bound: Rmax, above 0: every reward is in [0, Rmax].
+        reward_bound: Rmax, in (0, 1]: every reward is in [0, Rmax]; larger rewards are to be rescaled.
         return_bound: a public Fmax, above 0, to which returns are clipped; Rmax/(1 - gamma) without it.
 
     Raises:
@@ -84,7 +105,7 @@ def first_visits(
     count = _checks.at_least("states", states, 1)
     if int(episodes.states.max()) >= count:
         raise ValueError(f"states ({int(episodes.states.max())}) must be one of 0, ..., {count - 1}")
-    if reward_bound < 1 and float(episodes.rewards.max()) > reward_bound:
+    if float(episodes.rewards.max()) > reward_bound:
         raise ValueError(f"rewards ({float(episodes.rewards.max())!r}) must be in [0, {reward_bound!r}]")
     sorted_users = bool((np.diff(episodes.user) > 0).all())  # the usual case, at a fraction of the time
     if not sorted_users and len(np.unique(episodes.user)) < episodes.count:
@@ -98,12 +119,26 @@ def checked_bound(discount: float, reward_bound: float, return_bound: float | No
     """Fmax: the one given, or Rmax/(1 - gamma).
 
     Raises:
-        ValueError: for a discount outside (0, 1), or a bound that is not above 0.
+        ValueError: for a discount outside (0, 1), a bound that is not above 0, or an Rmax above 1, as
+            rewards are held in [0, 1].
     """
-    if not 0 < discount < 1:
+    if not _is_number(discount) or not 0 < discount < 1:
         raise ValueError(f"discount ({discount!r}) must be in (0, 1)")
-    for name, value in (("reward_bound", reward_bound), ("return_bound", return_bound)):
-        if value is not None and not 0 < value < math.inf:
-            raise ValueError(f"{name} ({value!r}) must be a number above 0")
+    _above_zero("reward_bound", reward_bound)
+    if reward_bound > 1:
+        rule = "must be at most 1: divide the rewards by Rmax, and multiply the values by it"
+        raise ValueError(f"reward_bound ({reward_bound!r}) {rule}")
     most = reward_bound / (1 - discount)
-    return float(most if return_bound is None else min(return_bound, most))
+    if return_bound is None:
+        return float(most)
+    _above_zero("return_bound", return_bound)
+    return float(min(return_bound, most))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _above_zero(name: str, value: float) -> None:
+    if not _is_number(value) or not 0 < value < math.inf:
+        raise ValueError(f"{name} ({value!r}) must be a number above 0")

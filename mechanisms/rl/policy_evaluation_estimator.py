@@ -16,13 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from accountant.accounted import Accounted
 from accountant.adjacency import Adjacency
+from accountant.enclosures import exact
 from accountant.episodes import Episodes
 from accountant.rl.policy_evaluation import PolicyEvaluationParameters, guarantee
 from accountant.rl.policy_evaluation_bounds import RidgeBound, WeightedBound
 from accountant.rl.policy_evaluation_noise import Noise, jointly, printed, with_room
 from mechanisms import _checks
 from mechanisms.rl.policy_evaluation import RidgeSquares, WeightedSquares
-from mechanisms.rl.policy_evaluation_data import FirstVisits, first_visits
+from mechanisms.rl.policy_evaluation_data import FirstVisits, checked_bound, first_visits
 from mechanisms.rl.policy_evaluation_features import checked_features, checked_weights, norm, tabular
 
 __all__ = ["DPLSL", "DPLSW", "LSL", "LSW"]
@@ -59,10 +60,11 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
 
         Raises:
             ValueError: for a state, reward, discount or bound outside its domain, one trajectory, or
-                statistics of other states.
+                statistics of other states or with another bound on returns.
         """
         count = len(self._features())
         found = X
+        top = checked_bound(self.discount, self.reward_bound, self.return_bound)
         if not isinstance(found, FirstVisits):
             if not isinstance(found, Episodes):
                 raise ValueError(f"X ({type(found).__name__}) must be Episodes or FirstVisits")
@@ -70,6 +72,8 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
             found = first_visits(found, count, self.discount, reward_bound=rewards, return_bound=returns)
         if found.states != count:
             raise ValueError(f"states of the batch ({found.states}) must be {count}")
+        if found.bound != top:
+            raise ValueError(f"bound of the batch ({found.bound!r}) must be {top!r}, the estimator's")
         if found.trajectories < 2:
             raise ValueError(f"trajectories (m = {found.trajectories}) must be at least 2")
         return found
@@ -104,7 +108,7 @@ class LSW(_Evaluation):
         features: Phi (N, d); the identity unless given.
         weights: w (N,) in [0, 1]; 1/N each unless given.
         discount: gamma in (0, 1).
-        reward_bound: Rmax; rewards are in [0, Rmax].
+        reward_bound: Rmax in (0, 1]; rewards are in [0, Rmax], larger ones are to be rescaled.
         return_bound: a public Fmax, to which returns are clipped; Rmax/(1 - gamma) unless given.
 
     >>> batch = Episodes.rectangular([[0, 1], [1, 0]], [[0, 0]] * 2, [[0, 1.0], [0, 1.0]])
@@ -181,6 +185,8 @@ class _Private(_Evaluation):
                 raise ValueError(
                     f"noise ({self.noise!r}) must be left out where a target or visits are given"
                 )
+            if not isinstance(self.noise, Noise):
+                raise ValueError(f"noise ({self.noise!r}) must be a Noise, of alpha and beta")
             return self.noise
         if self.epsilon is None or self.delta is None:
             raise ValueError(f"epsilon ({self.epsilon!r}) and delta ({self.delta!r}) must be given")
@@ -195,7 +201,7 @@ class _Private(_Evaluation):
             squares, visits = self._squares(), np.asarray(self.planned_visits)
             return jointly(self.epsilon, self.delta, phi.shape[1], self._planned(squares, visits))
         if self.calibration == "printed":
-            if self.epsilon > _PROVED:
+            if exact(self.epsilon, "epsilon") > _PROVED:
                 rule = f"must be at most {_PROVED} with the printed constants (eval.lemma1.corrected)"
                 raise ValueError(f"epsilon ({self.epsilon!r}) {rule}")
             return printed(self.epsilon, self.delta, phi.shape[1])
@@ -303,5 +309,6 @@ class DPLSL(_Private, LSL):
     def _planned(self, squares: Squares, visits: NDArray[np.int64]) -> RidgeBound:
         if self.planned_trajectories is None:
             raise ValueError("planned_trajectories (None) must be given with planned_visits")
+        most = _checks.at_least("planned_trajectories", self.planned_trajectories, 1)
         share = norm(squares.features) * float(squares.weights.max()) / math.sqrt(2 * self.ridge)
-        return RidgeBound(visits, squares.weights, self.planned_trajectories, share)
+        return RidgeBound(visits, squares.weights, most, share)

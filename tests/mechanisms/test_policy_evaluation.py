@@ -84,7 +84,7 @@ def test_batches_add_up():
     assert both.trajectories == 60
     np.testing.assert_array_equal(both.visits, one.visits + other.visits)
     with pytest.raises(ValueError, match="must agree"):
-        one + FirstVisits(one.visits, one.sums, 30, 1.0)
+        one + FirstVisits(one.visits, one.sums, 30, 6.0)
 
 
 def replaced(rng, batch):
@@ -313,6 +313,17 @@ TWICE = Episodes(BATCH.states, BATCH.actions, BATCH.rewards, BATCH.lengths, np.z
         (BATCH, {"calibration": "best"}, "calibration"),
         (BATCH, {"calibration": "planned"}, "planned_visits"),
         (BATCH, {"planned_visits": [1, 1]}, "planned_visits"),
+        (BATCH, {"reward_bound": 10.0}, r"reward_bound \(10.0\) must be at most 1: divide"),
+        (BATCH, {"discount": "a"}, r"discount \('a'\) must be in \(0, 1\)"),
+        (BATCH, {"return_bound": "a"}, r"return_bound \('a'\)"),
+        (BATCH, {"epsilon": "a"}, r"epsilon \('a'\)"),
+        (
+            BATCH,
+            {"epsilon": None, "delta": None, "noise": (3.0, 0.1)},
+            r"noise \(\(3.0, 0.1\)\) must be a Noise",
+        ),
+        (FirstVisits(np.array([2, 2]), np.ones(2), 2, 1.0), {}, r"bound of the batch \(1.0\) must be 2.0"),
+        (FirstVisits(np.array([2, 2]), np.ones(2), 2, 2.0), {"discount": 2.0}, r"discount \(2.0\)"),
         (BATCH, {"noise": Noise(3.0, 0.1)}, r"noise \(Noise\(alpha=3.0, beta=0.1\)\) must be left out"),
     ],
 )
@@ -371,3 +382,48 @@ def test_norms_and_the_schedule_of_the_ridge():
 def test_a_chain_that_is_none_is_refused(states, count, stay):
     with pytest.raises(ValueError, match="must be"):
         chain_episodes(states, count, np.random.default_rng(0), stay)
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        ({"bound": 0.0}, r"bound \(0.0\) must be a number above 0"),
+        ({"bound": math.nan}, r"bound \(nan\)"),
+        ({"sums": np.array([8.1, 0.0])}, r"sums \(8.1\) must be in \[0, visits times 2.0\]"),
+        ({"sums": np.array([math.nan, 0.0])}, r"sums \(nan\)"),
+        ({"sums": np.array([1.0, -0.1])}, r"sums \(-0.1\)"),
+        ({"sums": np.array([1.0, 0.1])}, r"sums \(0.1\)"),
+        ({"sums": np.ones(3)}, "sums .* one a state"),
+        ({"visits": np.array([5, 0])}, r"visits \(5\) must be in \[0, 4\]"),
+        ({"visits": np.array([-1, 0])}, r"visits \(-1\)"),
+        ({"visits": np.array([1.5, 0.0])}, "visits .* integers"),
+        ({"trajectories": 0}, r"trajectories \(0\)"),
+    ],
+)
+def test_statistics_that_no_batch_has_are_refused(given, rule):
+    good = {"visits": np.array([4, 0]), "sums": np.array([8.0, 0.0]), "trajectories": 4, "bound": 2.0}
+    assert FirstVisits(**good).means.tolist() == [2.0, 0.0]
+    with pytest.raises(ValueError, match=rule):
+        FirstVisits(**{**good, **given})
+
+
+def test_sums_of_many_returns_may_round():
+    """A million returns of the bound itself, added one by one."""
+    total = float(np.cumsum(np.full(10**6, 0.1))[-1])
+    assert total > 0.1 * 10**6
+    FirstVisits(np.array([10**6]), np.array([total]), 10**6, 0.1)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, "a", None, True])
+def test_noise_that_is_none_is_refused(value):
+    with pytest.raises(ValueError, match=r"alpha \("):
+        Noise(value, 0.1)
+    with pytest.raises(ValueError, match=r"beta \("):
+        Noise(1.0, value)
+
+
+@pytest.mark.parametrize(("name", "value"), [("ridge", "a"), ("planned_trajectories", "a")])
+def test_text_for_a_number_is_refused_by_name(name, value):
+    planned = {"calibration": "planned", "planned_visits": [1, 1]} if name != "ridge" else {}
+    with pytest.raises(ValueError, match=rf"{name} \('a'\) must be"):
+        DPLSL(states=2, discount=0.5, **{name: value}, **planned, **TARGET).fit(BATCH)
