@@ -2,6 +2,7 @@ from .callables import Mechanism, MechanismError, each, mechanism
 from .commands import command
 from .evidence import Evidence, Verdict
 from .intervals import fixed_sample_epsilon_lower
+from .measurements import measurement_mechanism
 from .named import audit_named
 from .pairs import InvalidPairError, Pair, rlsvi_pair
 from .policy_evaluation import audit_policy_evaluation
@@ -45,6 +46,7 @@ __all__ = [
     "command",
     "each",
     "fixed_sample_epsilon_lower",
+    "measurement_mechanism",
     "mechanism",
     "one_run_epsilon_lower",
     "one_run_refutes",

@@ -1,0 +1,40 @@
+"""What OpenDP says of its measurements, as guarantees that convert and compare with everything here.
+
+The numbers are OpenDP's: its maps round conservatively, which is taken on trust; what is done with them here
+is certified. Needs the extra ``release``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from accountant.notions import ZCDP, ApproxDP, Guarantee, PureDP
+
+__all__ = ["guarantee_of_measurement"]
+
+_MEASURES: Mapping[str, Callable[[Any], Guarantee]] = {
+    "MaxDivergence": PureDP,
+    "ZeroConcentratedDivergence": ZCDP,
+    "Approximate(MaxDivergence)": lambda pair: ApproxDP(*pair),
+}
+"""Output measure -> the guarantee that a value of its map is."""
+
+
+def guarantee_of_measurement(measurement: Any, distance: Any) -> Guarantee:
+    """The guarantee of a measurement for inputs at most ``distance`` apart in its input metric.
+
+    >>> import opendp.prelude as dp
+    >>> dp.enable_features("contrib")
+    >>> numbers = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+    >>> guarantee_of_measurement(dp.m.make_gaussian(*numbers, scale=2.0), 1.0).epsilon("1e-6").upper
+    2.419093
+
+    Raises:
+        ValueError: for a measure that is none of pure, zero-concentrated or fixed approximate privacy.
+    """
+    measure = str(measurement.output_measure)
+    if measure not in _MEASURES:
+        known = ", ".join(_MEASURES)
+        raise ValueError(f"output measure ({measure!r}) must be one of: {known}; fix delta first")
+    return _MEASURES[measure](measurement.map(distance))
