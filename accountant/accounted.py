@@ -87,6 +87,9 @@ class Accountant:
     compare: Callable[[Any, Any, Any], Mapping[str, Any]] | None = field(default=None, repr=False)
     """(calibrated parameters, epsilon, delta) -> what the paper prints for the same target, beside what was
     found; None where calibration has nothing printed to show."""
+    beside: Callable[[Any, Any, Any], Mapping[str, Any] | None] | None = field(default=None, repr=False)
+    """(parameters, epsilon, delta) -> what `account` shows beside its answer, on data they name;
+    None where there is nothing to show."""
     safer: int = 1
     """1 where more of ``noise`` is more private, -1 where less is."""
 

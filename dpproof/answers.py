@@ -31,6 +31,15 @@ def number(value: float) -> float | str:
     return value if math.isfinite(value) else "inf"
 
 
+def _finite(value: Any) -> Any:
+    """The same data with "inf" where a number is infinite."""
+    if isinstance(value, Mapping):
+        return {name: _finite(held) for name, held in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(held) for held in value]
+    return number(value) if isinstance(value, float) else value
+
+
 def _asked(value: Number, name: str) -> float:
     """What was asked, as a JSON number.
 
@@ -95,6 +104,10 @@ def account(
         "verdict": verdicts[found.statement],
         "notes": list(found.notes),
     }
+    if accountant.beside is not None:
+        other = ask(found.guarantee).upper
+        beside = accountant.beside(parameters, *((other, at) if asked == "delta" else (at, other)))
+        body |= {} if beside is None else {"printed": _finite(beside)}
     return envelope(body)
 
 
@@ -181,9 +194,10 @@ def calibrate(
             "epsilon_lower": number(_missed(below.guarantee, target, delta)),
         },
         "published": _published(found, "epsilon", delta, ask, verdicts_of(*_statements(found))),
+        "notes": list(found.notes),
     }
     if accountant.compare is not None:
-        body["printed"] = dict(accountant.compare(meets, target, delta))
+        body["printed"] = _finite(accountant.compare(meets, target, delta))
     return envelope(body)
 
 

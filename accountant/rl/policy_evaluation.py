@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -22,7 +23,8 @@ from accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from accountant.bounds import Bound, exactly
 from accountant.enclosures import arb_of, bound_of, exact, precision
 from accountant.published import published
-from accountant.rl.policy_evaluation_bounds import WeightedBound
+from accountant.rl.policy_evaluation_alternatives import alternatives
+from accountant.rl.policy_evaluation_bounds import SmoothBound, WeightedBound
 from accountant.rl.policy_evaluation_noise import (
     Noise,
     data_needed,
@@ -97,7 +99,13 @@ def _printed_epsilon(noise: Noise, dimension: int, delta: Any) -> Bound:
 def _calibrate(
     parameters: PolicyEvaluationParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[PolicyEvaluationParameters, PolicyEvaluationParameters]:
-    """The least noise at the smoothing given, else one chosen for the visits, else one with room for it."""
+    """The least noise at the smoothing given, else one chosen for the visits, else one with room for it.
+
+    Noise that is given begins the search; it can do so only at a smoothing that is given too.
+    """
+    if parameters.noise is not None and parameters.beta is None:
+        rule = "must be left out, or be given with beta: both are what calibration chooses"
+        raise ValueError(f"noise ({parameters.noise!r}) {rule}")
     guarantee(replace(parameters, noise=None, beta=None), adjacency)
     bound = parameters.bound()
     if parameters.beta is not None:
@@ -107,19 +115,49 @@ def _calibrate(
     else:
         beta = with_room(epsilon, delta, parameters.dimension).beta
     unset = replace(parameters, noise=None, beta=beta, printed_epsilon=None, printed_delta=None)
-    meets, misses = least(epsilon, delta, parameters.dimension, beta)
+    meets, misses = least(epsilon, delta, parameters.dimension, beta, parameters.noise)
     return replace(unset, noise=meets.alpha), replace(unset, noise=misses.alpha)
 
 
 def _compare(parameters: PolicyEvaluationParameters, epsilon: Any, delta: Any) -> Mapping[str, Any]:
     """The printed noise for the same target beside the noise found, on the visits if there are some."""
-    ours, theirs = parameters.constants, printed(epsilon, delta, parameters.dimension)
+    bound = parameters.bound()
+    found = _against_printed(parameters, parameters.constants, epsilon, delta, bound)
+    if bound is not None:
+        kinds = alternatives(epsilon, delta, parameters.dimension, bound)
+        found["alternatives"] = [
+            {"noise": kind.name, "beta": kind.beta, "deviation": kind.deviation} for kind in kinds
+        ]
+    return found
+
+
+def _beside(parameters: PolicyEvaluationParameters, epsilon: Any, delta: Any) -> Mapping[str, Any] | None:
+    """On the visits, printed beside exact noise; None without visits.
+
+    For a printed target the exact noise is the least that meets it; noise that is given stands beside what is
+    printed for the guarantee that it has.
+    """
+    bound = parameters.bound()
+    if bound is None:
+        return None
+    if parameters.noise is None and parameters.beta is None:
+        goal = parameters.printed_epsilon or 1.0, parameters.printed_delta or 1e-6
+        return _against_printed(parameters, jointly(*goal, parameters.dimension, bound), *goal, bound)
+    if math.inf in (epsilon, delta) or not (exact(epsilon) > 0 and 0 < exact(delta) < 1):
+        held = {"printed": None, "exact": parameters.constants.deviation(bound), "ratio": None}
+        return {"statement": _STATEMENTS[parameters.algorithm], "deviation": held}
+    return _against_printed(parameters, parameters.constants, epsilon, delta, bound)
+
+
+def _against_printed(
+    parameters: PolicyEvaluationParameters, ours: Noise, epsilon: Any, delta: Any, bound: SmoothBound | None
+) -> dict[str, Any]:
+    theirs = printed(epsilon, delta, parameters.dimension)
     found: dict[str, Any] = {
-        "statement": _STATEMENTS[parameters.algorithm],
+        **_printed_by(parameters.algorithm, exact(epsilon, "epsilon")),
         "noise": {"printed": theirs.alpha, "exact": ours.alpha, "ratio": theirs.alpha / ours.alpha},
         "beta": {"printed": theirs.beta, "exact": ours.beta, "ratio": ours.beta / theirs.beta},
     }
-    bound = parameters.bound()
     if bound is not None:
         wide, narrow = theirs.deviation(bound), ours.deviation(bound)
         found["deviation"] = {"printed": wide, "exact": narrow, "ratio": wide / narrow}
@@ -127,6 +165,15 @@ def _compare(parameters: PolicyEvaluationParameters, epsilon: Any, delta: Any) -
         more = data_needed(theirs, bound, narrow)
         found["data_needed"] = {"printed": more, "exact": 1.0, "ratio": more}
     return found
+
+
+def _printed_by(algorithm: str, epsilon: Fraction) -> dict[str, str]:
+    """The statement that the printed noise rests on, and beyond epsilon 15 that it does not."""
+    proved = _STATEMENTS[algorithm]
+    if epsilon <= 15:
+        return {"statement": proved}
+    remark = f"not proved here: {proved} ends at epsilon 15, and what is printed is refuted"
+    return {"statement": proved.removesuffix(".corrected"), "remark": remark}
 
 
 ACCOUNTANT = Accountant(
@@ -137,4 +184,5 @@ ACCOUNTANT = Accountant(
     "noise",
     _calibrate,
     compare=_compare,
+    beside=_beside,
 )

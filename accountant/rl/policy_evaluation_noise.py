@@ -107,8 +107,12 @@ def printed(epsilon: Number, delta: Number, dimension: int) -> Noise:
         return Noise(round_up(alpha), round_down(beta))
 
 
-def least(epsilon: Number, delta: Number, dimension: int, beta: float) -> tuple[Noise, Noise]:
+def least(
+    epsilon: Number, delta: Number, dimension: int, beta: float, begin: float | None = None
+) -> tuple[Noise, Noise]:
     """The least noise certified to meet the target at that smoothing, and a little less that misses it.
+
+    The search begins at the noise ``begin``; without it at that of constant scale.
 
     >>> least(1, "1e-6", 40, printed(1, "1e-6", 40).beta)[0].alpha
     4.417...
@@ -117,12 +121,12 @@ def least(epsilon: Number, delta: Number, dimension: int, beta: float) -> tuple[
         ValueError: for a bad target, or a smoothing at which no noise meets it.
     """
     target = _target(epsilon, delta)
-    start = SmoothGaussianParameters(1.0, beta / 2, dimension)
 
     def exactly(parameters: SmoothGaussianParameters) -> SmoothGaussian:
         return guarantee_of(Noise(parameters.noise, beta), dimension)
 
-    start = SmoothGaussianParameters(_constant(target.epsilon, target.delta), beta / 2, dimension)
+    first = _constant(target.epsilon, target.delta) if begin is None else begin
+    start = SmoothGaussianParameters(first, beta / 2, dimension)
     meets, misses = calibrate_noise(start, "noise", exactly, target.epsilon, target.delta)
     return Noise(meets.noise, beta), Noise(misses.noise, beta)
 

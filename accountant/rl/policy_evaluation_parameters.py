@@ -75,13 +75,21 @@ class PolicyEvaluationParameters(Parameters):
         """The smooth bound on the visits of the file; None without one.
 
         Raises:
-            ValueError: for a file that is not of visits, or a ridge not above ||Phi||^2 ||rho||_inf.
+            ValueError: for a file that is not of visits, more visits than trajectories, a ridge not above
+                ||Phi||^2 ||rho||_inf, or with DP-LSW fewer weighted states than features.
             OSError: for a file that cannot be read.
         """
         if self.visits is None:
             return None
         visits, weights = read_visits(Path(self.visits))
+        if self.trajectories is not None and int(visits.max()) > self.trajectories:
+            rule = f"must be at most trajectories ({self.trajectories})"
+            raise ValueError(f"visits ({int(visits.max())}) {rule}")
         if self.algorithm == "lsw":
+            states = int((weights > 0).sum())
+            if self.dimension > states:
+                rule = f"must be at most the states with a weight ({states}), for features of full rank"
+                raise ValueError(f"dimension ({self.dimension}) {rule}")
             return WeightedBound(visits, weights)
         top, ridge = float(weights.max()), self.ridge or 0.0
         if not ridge > self.feature_norm**2 * top:

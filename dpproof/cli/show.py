@@ -126,6 +126,12 @@ def account(answer: Answer, console: Console) -> None:
     console.print(rows)
     if answer["mechanism"]:
         console.print(f"attained by: {answer['mechanism']['attained_by']}", style="dim")
+    if "printed" in answer:
+        _printed(answer["printed"], console)
+    _notes(answer, console)
+
+
+def _notes(answer: Answer, console: Console) -> None:
     for note in answer["notes"]:
         console.print(f"note: {note}", style="dim")
 
@@ -155,6 +161,7 @@ def calibrate(answer: Answer, console: Console) -> None:
         _printed(answer["printed"], console)
     if "what_if" in answer:
         _what_if(answer["what_if"], noise["name"], console)
+    _notes(answer, console)
     console.print("\nin Python, and in a claim file:\n", style="dim")
     for text in answer["code"].values():
         console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -180,7 +187,13 @@ def _printed(printed: Answer, console: Console) -> None:
         if isinstance(pair, Mapping):
             rows.add_row(name, *(figure(pair[side]) for side in ("printed", "exact", "ratio")))
     console.print(rows)
-    console.print(f"printed by {printed['statement']}", style="dim")
+    remark = f" ({printed['remark']})" if "remark" in printed else ""
+    console.print(f"printed by {printed['statement']}{remark}", style="dim")
+    if "alternatives" in printed:
+        others = table("noise, for the same target", "beta", "deviation")
+        for one in printed["alternatives"]:
+            others.add_row(escape(one["noise"]), figure(one["beta"]), figure(one["deviation"]))
+        console.print(others)
 
 
 def statements(answer: Answer, console: Console) -> None:

@@ -43,7 +43,7 @@ EXPERIMENTS: Final = {
     "policy-evaluation": Experiment(
         "Figure 1 of Balle, Gomrokchi and Precup (ICML 2016): DP-LSW and DP-LSL on the chain",
         "dpproof.reproduction.policy_evaluation.figure",
-        ("features", "kind", "trajectories"),
+        ("algorithm", "features", "kind", "trajectories"),
         "needed",
         ("tabular", "small_delta"),
     ),

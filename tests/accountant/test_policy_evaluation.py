@@ -8,7 +8,9 @@ import pytest
 
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from accountant.calibration import UnreachableTargetError
+from accountant.rl import policy_evaluation_noise
 from accountant.rl.policy_evaluation import ACCOUNTANT, PolicyEvaluationParameters, guarantee
+from accountant.rl.policy_evaluation_alternatives import alternatives
 from accountant.rl.policy_evaluation_bounds import RidgeBound, WeightedBound
 from accountant.rl.policy_evaluation_noise import (
     Noise,
@@ -19,7 +21,10 @@ from accountant.rl.policy_evaluation_noise import (
     printed,
     with_room,
 )
+from accountant.rl.policy_evaluation_search import last_place
 from accountant.rl.policy_evaluation_visits import read_visits
+from accountant.smooth_sensitivity.coordinates import laplace_log_normal, least_coordinates, student
+from accountant.smooth_sensitivity.gaussian import SmoothGaussian
 
 TARGETS = [(1, "1e-6", 1), (1, "1e-6", 40), ("0.1", "0.1", 40), (5, "1e-6", 1000)]
 SEED = 20160
@@ -270,3 +275,64 @@ def test_noise_without_smoothing_and_a_small_ridge_are_refused(visits_file):
 def test_bad_bounds_are_refused(make, rule):
     with pytest.raises(ValueError, match=rule):
         make()
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("0.1", "0.1"), (1, "1e-6")])
+def test_joint_choice_takes_few_evaluations(monkeypatch, epsilon, delta):
+    """About 80 instead of the 400 of a plain bisection at every place; and no place nearby does better."""
+    visits, count, plain = (
+        WeightedBound(np.arange(2000, 6000, 100), np.full(40, 1 / 40)),
+        [0],
+        SmoothGaussian.profile,
+    )
+
+    def counted(self, at):
+        count[0] += 1
+        return plain(self, at)
+
+    policy_evaluation_noise._roomy.cache_clear()
+    monkeypatch.setattr(SmoothGaussian, "profile", counted)
+    chosen = jointly(epsilon, delta, 40, visits)
+    assert count[0] < 130
+    assert guarantee_of(chosen, 40).delta(epsilon).upper <= float(delta)
+    others = [with_room(epsilon, delta, 40, 1 + 2.0 ** (place / 4)) for place in range(-36, -4, 3)]
+    assert all(chosen.deviation(visits) <= 1.002 * other.deviation(visits) for other in others)
+
+
+def test_many_features_are_counted_as_one_more_where_they_are_even():
+    noise = printed(1, "1e-6", 20_000)
+    even, odd, fewer = (guarantee_of(noise, d).delta(1).upper for d in (20_000, 20_001, 19_999))
+    assert fewer < even == odd
+    with pytest.raises(ValueError, match=r"dimension \(100001\) must be"):
+        PolicyEvaluationParameters(100_001)
+
+
+def test_other_noise_is_the_best_of_all_that_was_tried():
+    """Against the certified deviation of every family and smoothing of a coarse grid."""
+    visits = WeightedBound([3000] * 5, [0.2] * 5)
+    found = {one.name.split(",")[0]: one for one in alternatives(1, "1e-6", 5, visits)}
+    for family in (student(4), student(10), laplace_log_normal(0.1), laplace_log_normal(0.3)):
+        for beta in printed(1, "1e-6", 5).beta * 2.0 ** np.arange(-12, 9, 4):
+            best = found[family.name.split(",")[0]]
+            try:
+                scale = least_coordinates(family, 1, "1e-6", 5, float(beta) / 2)
+            except UnreachableTargetError:
+                continue
+            other = scale * family.deviation * math.sqrt(visits.squared(float(beta)))
+            assert best.deviation <= other * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    "rise", [lambda x: x, lambda x: math.expm1(9 * x), lambda x: math.copysign(1, x - 0.3)]
+)
+def test_last_place_takes_few_steps_and_never_too_many(rise):
+    asked = []
+
+    def gap(place):
+        asked.append(place)
+        return rise(place)
+
+    place = last_place(gap, -1.0, -99, 1e-6)
+    assert rise(place) <= 0 < rise(place + 1.01e-6)
+    assert len(asked) < 30
+    assert last_place(lambda _: 1.0, 0.0, -9.0, 1e-6) is None
