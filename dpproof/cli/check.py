@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,6 +41,7 @@ def check(
     journal: Annotated[Path | None, typer.Option(help=JOURNAL)] = None,
     allow_outside: Annotated[bool, typer.Option(help="claims may name files outside the project")] = False,
     seed: Annotated[int, typer.Option(help="everything random derives from it")] = 0,
+    audits: Annotated[bool, typer.Option(help="whether claims are audited, too")] = True,
     strict: Annotated[bool, typer.Option(help="an inconclusive audit counts as a violation")] = False,
     json: JSON = False,
 ) -> None:
@@ -50,32 +52,48 @@ def check(
     files = {"sarif": sarif, "junit": junit, "markdown": markdown}
     for name, path in files.items():
         check_file(name, path, FORMATS[name][0])
+    asked = _Asked(html, files, seed, audits, strict, json)
     where = _workers(cluster)
     with journal_at(journal):
         if target == "papers":
-            _check_papers(html, files, where, seed, json)
-        reading = read_all(Path(target), check_ready, outside=allow_outside)
-        _check_file(Path(target), reading, html, files, where, seed, strict, json)
+            _check_papers(asked, where)
+        _check_file(Path(target), read_all(Path(target), check_ready, outside=allow_outside), asked, where)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What to do with what is found, and how to find it."""
+
+    html: Path | None
+    files: Mapping[str, Path | None]
+    seed: int
+    audits: bool
+    strict: bool
+    json: bool
+
+    def write_page(self, **ledgers: Any) -> None:
+        """The report, if one is asked for."""
+        if self.html is not None:
+            from dpproof.report.html import write_report
+
+            write_report(self.html, **ledgers)
 
 
 Workers = AbstractContextManager[Executor | None]
-Files = Mapping[str, Path | None]
 
 
 def _workers(cluster: str | None) -> Workers:
     return executor_for(1 if cluster is not None else os.cpu_count() or 1, cluster)
 
 
-def _check_papers(html: Path | None, files: Files, workers: Workers, seed: int, json: bool) -> None:
+def _check_papers(asked: _Asked, workers: Workers) -> None:
     with workers as executor:
-        ledgers = _staged(lambda stage: [_paper(paper, stage, seed, executor) for paper in PAPERS])
-    if html is not None:
-        from dpproof.report.html import write_report
-
-        write_report(html, papers=ledgers)
-    write_findings(findings_of_papers(ledgers), files)
-    body = {"papers": [ledger.as_json() for ledger in ledgers], "report": _page(html)}
-    show.either(answers.envelope(body), json, lambda _answer, console: _print_papers(ledgers, html, console))
+        ledgers = _staged(lambda stage: [_paper(paper, stage, asked.seed, executor) for paper in PAPERS])
+    asked.write_page(papers=ledgers)
+    write_findings(findings_of_papers(ledgers), asked.files)
+    page = _page(asked.html)
+    body = {"papers": [ledger.as_json() for ledger in ledgers], "report": page}
+    show.either(answers.envelope(body), asked.json, lambda _answer, out: _print_papers(ledgers, page, out))
     raise typer.Exit(1 if any(ledger.departures for ledger in ledgers) else 0)
 
 
@@ -83,37 +101,21 @@ def _paper(paper: Any, stage: Callable[[str], None], seed: int, executor: Execut
     return check_paper(paper, stage, seed=seed, executor=executor)
 
 
-def _check_file(
-    path: Path,
-    reading: Reading,
-    html: Path | None,
-    files: Files,
-    workers: Workers,
-    seed: int,
-    strict: bool,
-    json: bool,
-) -> None:
+def _check_file(path: Path, reading: Reading, asked: _Asked, workers: Workers) -> None:
     """Check the claims that can be; those that are refused get a line each, and exit code 2."""
     for refusal in reading.refusals:
         typer.echo(f"dpproof: {refusal}", err=True)
     if not reading.claims:
         raise typer.Exit(2)
     with workers as executor:
-        ledgers = _staged(
-            lambda stage: check_claims(reading.claims, reading.budget, stage, seed=seed, executor=executor)
-        )
-    if html is not None:
-        from dpproof.report.html import write_report
-
-        write_report(html, claims=ledgers)
-    found = findings_of_claims(ledgers, reading.lines, reading.refusals, str(path), strict=strict)
-    write_findings(found, files)
-    show.either(
-        answers.envelope(_body(ledgers, reading, html)),
-        json,
-        lambda _answer, console: _print_claims(ledgers, console),
-    )
-    raise typer.Exit(2 if reading.refusals else _exit_code(ledgers, strict))
+        options = {"audited": asked.audits, "seed": asked.seed, "executor": executor}
+        ledgers = _staged(lambda stage: check_claims(reading.claims, reading.budget, stage, **options))
+    asked.write_page(claims=ledgers)
+    found = findings_of_claims(ledgers, reading.lines, reading.refusals, str(path), strict=asked.strict)
+    write_findings(found, asked.files)
+    body = answers.envelope(_body(ledgers, reading, asked.html))
+    show.either(body, asked.json, lambda _answer, console: _print_claims(ledgers, console))
+    raise typer.Exit(2 if reading.refusals else _exit_code(ledgers, asked.strict))
 
 
 def _body(ledgers: Sequence[ClaimLedger], reading: Reading, html: Path | None) -> dict[str, Any]:
@@ -143,7 +145,7 @@ def _page(html: Path | None) -> str | None:
     return None if html is None else (html / "index.html").as_posix()
 
 
-def _print_papers(ledgers: Sequence[PaperLedger], html: Path | None, console: Console) -> None:
+def _print_papers(ledgers: Sequence[PaperLedger], page: str | None, console: Console) -> None:
     for ledger in ledgers:
         console.rule(f"[bold]{escape(ledger.paper.title)}[/]")
         console.print(ledger.paper.citation, style="dim")
@@ -155,8 +157,8 @@ def _print_papers(ledgers: Sequence[PaperLedger], html: Path | None, console: Co
         for line in ledger.departures:
             console.print(f"[red]not as recorded:[/] {escape(line)}")
         console.print("all as recorded" if not ledger.departures else "", style="green")
-    if html is not None:
-        console.print(f"report: {_page(html)}", markup=False, soft_wrap=True)
+    if page is not None:
+        console.print(f"report: {page}", markup=False, soft_wrap=True)
 
 
 def _print_claims(ledgers: Sequence[ClaimLedger], console: Console) -> None:

@@ -233,3 +233,41 @@ def test_a_case_of_the_corpus_that_is_missed_is_an_error(run, monkeypatch):
     ran = run("check", "papers", "--json")
     assert ran.code == 1
     assert ran.json["papers"][0]["departures"] == ["sound: expected violation, found inconclusive"]
+
+
+def test_without_audits_only_what_is_proved_speaks(run, claims_of_all_kinds):
+    ran = run("check", claims_of_all_kinds, "--no-audits", "--json")
+    assert [entry["audit"] for entry in ran.json["claims"]] == [None] * 4
+    assert [entry["verdict"] for entry in ran.json["claims"]] == [
+        "kept",
+        "broken",
+        "not certified",
+        "not certified",
+    ]
+
+
+def test_a_spent_time_budget_is_said_and_nothing_is_guessed(run, claim_file):
+    path = claim_file({"name": "kept", "epsilon": 3.0})
+    path.write_text("[budget]\nseconds = 1e-9\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    (entry,) = run("check", path, "--json").json["claims"]
+    assert (entry["verdict"], entry["audit"]) == ("kept", None)
+    assert entry["remarks"] == ["not audited: the time budget is spent"]
+
+
+@pytest.mark.usefixtures("few_samples")
+def test_findings_are_written_in_every_format(run, claim_file, tmp_path):
+    files = {"sarif": "found.sarif", "junit": "found.xml", "markdown": "found.md"}
+    options = [word for name, file in files.items() for word in (f"--{name}", tmp_path / file)]
+    ran = run("check", claim_file({"name": "kept", "epsilon": 3.0}), *options)
+    assert ran.code == 0
+    for file in files.values():
+        assert "kept" in (tmp_path / file).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("option", "file"), [("--sarif", "x.txt"), ("--junit", "x.md"), ("--markdown", "no/x.md")]
+)
+def test_a_file_that_cannot_be_written_is_refused_before_any_work(
+    refused, claim_file, tmp_path, option, file
+):
+    assert f"{option.removeprefix('--')} (" in refused("check", claim_file({}), option, tmp_path / file)
