@@ -27,7 +27,7 @@ STARTER = f"""\
 
 [budget]
 alpha = 0.01      # probability of a false alarm in the whole file
-# seconds = 300   # no audit begins after that
+# seconds = 300   # for all audits together
 
 [[claim]]
 name = "ward policy"                # free text, unique

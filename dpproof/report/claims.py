@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from accountant.accounted import accountant_for
 from accountant.claims import Claim
 from accountant.implications import gaussian_to_zcdp
 from accountant.notions import ZCDP, GaussianDP, Guarantee, ends_of
+from audits.watching import watched
 from dpproof import answers, auditing, events
 from dpproof.claim_file import Budget
 
@@ -123,14 +125,25 @@ def _audited(
     claim: Claim, until: float | None, options: Mapping[str, Any]
 ) -> tuple[Answer | None, bool, list[str]]:
     """What an audit found, whether what is audited fails, and remarks."""
-    if until is not None and time.monotonic() >= until:
-        return None, False, ["not audited: the time budget is spent"]
     try:
-        return auditing.audit_claim(claim, **options).as_json(), False, []
+        with watched(partial(_in_time, until)):
+            _in_time(until, 0, 0)
+            return auditing.audit_claim(claim, **options).as_json(), False, []
+    except TimeoutError as error:
+        return None, False, [f"not audited: {error}"]
     except auditing.NoAuditError as error:
         return None, False, [f"not audited: {error}"]
     except ValueError as error:
         return None, True, [f"not audited: {error}"]
+
+
+def _in_time(until: float | None, drawn: int, _budget: int) -> None:
+    """Ends an audit whose time is spent; what it has not concluded by then it does not conclude.
+
+    Stopping is no finding, so that it needs no share of the error.
+    """
+    if until is not None and time.monotonic() >= until:
+        raise TimeoutError(f"the time budget is spent, after {drawn} samples")
 
 
 def _settled(claim: Claim, guarantee: Guarantee, attained: Guarantee | None) -> tuple[bool, bool]:

@@ -251,7 +251,7 @@ def test_a_spent_time_budget_is_said_and_nothing_is_guessed(run, claim_file):
     path.write_text("[budget]\nseconds = 1e-9\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
     (entry,) = run("check", path, "--json").json["claims"]
     assert (entry["verdict"], entry["audit"]) == ("kept", None)
-    assert entry["remarks"] == ["not audited: the time budget is spent"]
+    assert entry["remarks"] == ["not audited: the time budget is spent, after 0 samples"]
 
 
 @pytest.mark.usefixtures("few_samples")
@@ -271,3 +271,14 @@ def test_a_file_that_cannot_be_written_is_refused_before_any_work(
     refused, claim_file, tmp_path, option, file
 ):
     assert f"{option.removeprefix('--')} (" in refused("check", claim_file({}), option, tmp_path / file)
+
+
+def test_an_audit_ends_when_its_time_is_spent(monkeypatch):
+    clock = iter(range(1000))
+    monkeypatch.setattr("dpproof.report.claims.time.monotonic", lambda: next(clock))
+    ledger = check_claim(
+        Claim("noise", "gaussian", {"sigma": 1.0}, Adjacency.BY_SENSITIVITY, {"mu": 1.0}), until=5, seed=0
+    )
+    assert (ledger.verdict, ledger.audit) == ("kept", None)
+    assert "the time budget is spent, after" in ledger.remarks[0]
+    assert "after 0 samples" not in ledger.remarks[0]
