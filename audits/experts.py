@@ -80,7 +80,7 @@ def audit_training(
     Raises:
         NoAuditError: if no step reads experts' data.
     """
-    if not parameters.steps * parameters.sampling_rate * parameters.branch_probability:
+    if 0 in (parameters.steps, parameters.sampling_rate, parameters.branch_probability):
         raise NoAuditError("steps, sampling_rate and branch_probability must be above 0 for an audit")
     one = np.ones(1)
     pair = Pair(

@@ -134,5 +134,5 @@ def shaped_design(scale: float, ratio: float, cost: float, chance: float, least_
     >>> shaped_design(50.0, 0.5, 2.5, 1e-6, 0.02).count_scale
     50.0
     """
-    least = 1 / -math.expm1(-cost / scale)
+    least = max(1 / -math.expm1(-cost / scale), math.nextafter(1.0, 2.0))
     return Design(ratio * scale, scale, least, least / least_probability + scale * margin_for(ratio, chance))

@@ -23,18 +23,21 @@ from accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from accountant.bounds import Bound, exactly
 from accountant.calibration import calibrate_noise
 from accountant.composition import compose_approx_optimal
-from accountant.enclosures import arb_of, bound_of, exact, precision
+from accountant.enclosures import arb_of, bound_of, exact, precision, round_up
 from accountant.notions import ApproxDP, Guarantee
 from accountant.parameters import Choice, Integers, Parameters, Reals, parameter
 from accountant.published import published
 from accountant.rl.expert_design import Design, printed_design, shaped, shaped_design
-from accountant.rl.expert_draws import Logged, Redrawn, Walked, run_out, walk_factor
+from accountant.rl.expert_draws import Logged, run_out, walk_constants
+from accountant.rl.expert_redrawn import Redrawn, Walked
 from accountant.rl.expert_rounds import Rounds, round_losses
+from accountant.targets import UnreachableTargetError
 from accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "ExpertReleaseParameters", "guarantee", "in_printed_domain"]
 
 _BITS = 256
+_LEAST_FAILURE, _MOST_FAILURE = 1e-60, 0.1
 
 
 @dataclass(frozen=True)
@@ -65,10 +68,10 @@ class ExpertReleaseParameters(Parameters):
     )
     actions: int = parameter(Integers(2), "actions", "number of actions |A|", 2)
     printed_epsilon: float | None = parameter(
-        Reals(0, lower_open=True), "1", "epsilon_1 that the paper's noise is set by; instead of scale", None
+        Reals(1e-9, 1e3), "1", "epsilon_1 that the paper's noise is set by; instead of scale", None
     )
     printed_delta: float | None = parameter(
-        Reals(0, 1, lower_open=True, upper_open=True), "1", "delta_1 that the paper's noise is set by", None
+        Reals(1e-200, 1, upper_open=True), "1", "delta_1 that the paper's noise is set by", None
     )
     scale: float | None = parameter(
         Reals(1e-2, 1e9),
@@ -83,7 +86,10 @@ class ExpertReleaseParameters(Parameters):
         Reals(1e-2, 1e2), "1", "epsilon of drawing an expert, times scale; else the best", None
     )
     round_delta: float | None = parameter(
-        Reals(1e-60, 0.1), "1", "chance that a round releases what is not stable; 1e-8 if left out", None
+        Reals(_LEAST_FAILURE, _MOST_FAILURE),
+        "1",
+        "chance that a round releases what is not stable; 1e-8 if left out",
+        None,
     )
     draws: str = parameter(
         Choice("walk", "fresh"),
@@ -98,7 +104,7 @@ class ExpertReleaseParameters(Parameters):
         if exact(self.least_probability) * self.actions >= 1:
             given = f"least_probability ({self.least_probability!r})"
             raise ValueError(f"{given} must be below 1/actions (1/{self.actions})")
-        walk_factor(self.logged)
+        _ = self.logged
         self._check_noise()
 
     def _check_noise(self) -> None:
@@ -153,7 +159,16 @@ class ExpertReleaseParameters(Parameters):
 def _fresh(parameters: ExpertReleaseParameters) -> Rounds:
     """T rounds that draw afresh."""
     found = round_losses(parameters.design, parameters.least_probability, parameters.experts)
-    return Rounds(parameters.trajectories, *(exact(bound.upper) for bound in found))
+    gone, come, failure = (exact(bound.upper) for bound in found)
+    return Rounds(parameters.trajectories, gone, max(come, _room_for(failure)), failure)
+
+
+def _room_for(failure: Fraction) -> Fraction:
+    """-log(1 - 2 d): a loss when an expert comes that a failure d fits in; a larger loss is a weaker claim."""
+    if 2 * failure >= 1:
+        return Fraction(0)
+    with precision(_BITS):
+        return exact(round_up(-(-2 * arb_of(failure)).log1p()))
 
 
 def _guarantee(parameters: ExpertReleaseParameters) -> Guarantee:
@@ -184,12 +199,24 @@ def guarantee(parameters: ExpertReleaseParameters, adjacency: Adjacency) -> Acco
         "all released prefixes",
         _STATEMENT,
         published=_published(parameters),
-        notes=(_POLICIES, *_domain(parameters)),
+        notes=(_POLICIES, *_domain(parameters), _ENDS, *_draws(parameters)),
     )
 
 
 _STATEMENT = "expert.release_rounds"
 _POLICIES = "about the experts' policies, over what their trajectories might have been (expert.fixed_data)"
+
+_ENDS = "lower ends are those of this bound: no pair of neighbours is known to attain it"
+_TOO_MANY = "so many draws from what is logged are too far from fresh ones; nothing is promised"
+
+
+def _draws(parameters: ExpertReleaseParameters) -> tuple[str, ...]:
+    """What to say where logged data are drawn out, so that no noise helps."""
+    hopeless = {
+        "walk": lambda: not walk_constants(parameters.logged),
+        "fresh": lambda: 2 * run_out(parameters.logged) >= 1,
+    }
+    return (_TOO_MANY,) if hopeless[parameters.draws]() else ()
 
 
 def in_printed_domain(epsilon: Any, delta: Any, rounds: int) -> bool:
@@ -245,14 +272,41 @@ def _calibrate(
     target = exact(delta, "delta")
     if not 0 < target < 1:
         raise ValueError(f"delta ({delta!r}) must be in (0, 1): a round may fail")
-    chance = parameters.round_delta or float(target / (5 * parameters.trajectories))
+    chance = parameters.round_delta or _share(parameters, target)
     start = parameters.scale or max(
         5 * math.sqrt(parameters.trajectories) / max(float(exact(epsilon)), 1e-6), 0.02
     )
     begun = replace(
         parameters, printed_epsilon=None, printed_delta=None, round_delta=chance, scale=min(start, 1e8)
     )
+    _check_reach(begun, exact(epsilon, "epsilon"))
     return calibrate_noise(begun, "scale", _guarantee, epsilon, delta)
+
+
+def _share(parameters: ExpertReleaseParameters, target: Fraction) -> float:
+    """A fifth of delta over the rounds, within the domain of ``round_delta``.
+
+    Raises:
+        UnreachableTargetError: for a delta that the least failures use up.
+    """
+    least = exact(_LEAST_FAILURE) * parameters.trajectories
+    if target <= least:
+        given = f"delta ({float(target)!r})"
+        raise UnreachableTargetError(f"{given} must be above {float(least)!r}: rounds may fail")
+    share = target / (5 * parameters.trajectories)
+    return min(max(float(share), _LEAST_FAILURE), _MOST_FAILURE)
+
+
+def _check_reach(parameters: ExpertReleaseParameters, epsilon: Fraction) -> None:
+    """Refuse an epsilon below what the walk alone takes, before a search that could not end well."""
+    if parameters.draws != "walk":
+        return
+    ratios = walk_constants(parameters.logged)
+    if not ratios:
+        raise UnreachableTargetError(f"trajectories ({parameters.trajectories}): {_TOO_MANY}")
+    if epsilon < (least := ratios[0][0]):
+        given = f"epsilon ({float(epsilon)!r}) must be at least {float(least)!r}"
+        raise UnreachableTargetError(f"{given}: a walk takes so much without any noise; use draws 'fresh'")
 
 
 def _compare(parameters: ExpertReleaseParameters, epsilon: Any, delta: Any) -> Mapping[str, Any]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee
@@ -28,6 +29,8 @@ from accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "SelectiveDPSGDParameters", "guarantee", "steps_within"]
 
+_LEAST_RATE = Fraction(1, 10**300)
+
 
 @dataclass(frozen=True)
 class SelectiveDPSGDParameters(Parameters):
@@ -38,7 +41,8 @@ class SelectiveDPSGDParameters(Parameters):
     ValueError: coin ('seen') must be one of: visible, hidden, independent, fixed
 
     Raises:
-        ValueError: for a value outside its domain; a batch of fixed size with coins of each expert.
+        ValueError: for a value outside its domain; chances whose product is no ordinary double; a batch of
+            fixed size with coins of each expert.
     """
 
     sampling_rate: float = parameter(
@@ -65,6 +69,9 @@ class SelectiveDPSGDParameters(Parameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if 0 < exact(self.sampling_rate) * exact(self.branch_probability) < _LEAST_RATE:
+            given = f"sampling_rate ({self.sampling_rate!r}) times branch_probability"
+            raise ValueError(f"{given} ({self.branch_probability!r}) must be 0 or at least 1e-300")
         if self.batch == "exact" and self.coin == "independent":
             raise ValueError(
                 "coin ('independent') must be another one where batch is exact: nothing is proved"
@@ -90,7 +97,23 @@ def guarantee(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> Acc
 
     Raises:
         UnprovedAdjacencyError: for a relation without a proof.
+        ValueError: for a schedule fixed in advance without a noisy step, although p is above 0.
     """
+    _check_schedule(parameters)
+    return _guarantee(parameters, adjacency)
+
+
+def _check_schedule(parameters: SelectiveDPSGDParameters) -> None:
+    p, steps = parameters.branch_probability, parameters.steps
+    if parameters.coin == "fixed" and p > 0 and steps and not parameters.noisy_steps:
+        raise ValueError(
+            f"branch_probability ({p!r}) must be 0, or give at least one noisy step in {steps}"
+            " where the schedule is fixed"
+        )
+
+
+def _guarantee(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> Accounted:
+    """See ``guarantee``; a search over steps passes through schedules without a noisy one."""
     key = (parameters.batch, adjacency)
     if key not in STEPS:
         why = "proved relations: expert (one more or less), replace (one expert for another)"
@@ -109,7 +132,8 @@ def guarantee(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> Acc
 
 
 _NOTES = (
-    "at most one clipped transition of an expert in a batch; the rate does not depend on the experts",
+    "at most one clipped transition of an expert in a batch; the rate, the schedule and what a step divides"
+    " by are public numbers, the same for both of two neighbouring sets of experts",
     "beside the release of the prefixes the budgets add up for trajectories set aside before it"
     " (expert.theorem5_6.set_aside)",
 )
@@ -120,7 +144,7 @@ def _published(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> Pu
     if adjacency is not Adjacency.EXPERT:
         return None
     noise, steps = exact(parameters.noise_multiplier), parameters.steps
-    if not parameters.branch_probability * parameters.sampling_rate * steps:
+    if 0 in (parameters.branch_probability, parameters.sampling_rate, steps):
         nothing = PureDP(0)
         return PublishedGuarantee("expert.amplification", nothing.epsilon, nothing, "expert.amplification")
     ends = printed_rate(parameters.branch_probability, parameters.sampling_rate)
@@ -147,7 +171,7 @@ def steps_within(parameters: SelectiveDPSGDParameters, adjacency: Adjacency, eps
     """
 
     def of(chosen: SelectiveDPSGDParameters) -> Guarantee:
-        return guarantee(chosen, adjacency).guarantee
+        return _guarantee(chosen, adjacency).guarantee
 
     return calibrate_noise(parameters, "steps", of, epsilon, delta, safer=-1)[0].steps
 

@@ -6,15 +6,18 @@ docs/notes/expert_accounting.md, sections 1 to 3.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
+
+import flint
 
 from accountant.adjacency import Adjacency
 from accountant.enclosures import arb_of, exact, precision, round_down, round_up
 from accountant.noise.bounded_loss import Enclosed
 from accountant.noise.primitive import composed
-from accountant.notions import Guarantee, PureDP
+from accountant.notions import GaussianDP, Guarantee, PureDP
 from accountant.published import published
+from accountant.sparse_vector.loss import Least
 
 if TYPE_CHECKING:
     from accountant.pairs.base import Pair
@@ -39,10 +42,15 @@ class _Training(Protocol):
 
 @dataclass(frozen=True)
 class Kind:
-    """A noisy step: its pairs at a rate and a noise multiplier, and which neighbours attain them."""
+    """A noisy step: its pairs at a rate and a noise multiplier, and which neighbours attain them.
+
+    Attributes:
+        moved: how far the expert moves the sum at most, in clipping norms: the step is as private as that.
+    """
 
     pairs: Callable[[float, float], tuple[Pair, ...]]
     attained: str | None
+    moved: int
     notes: tuple[str, ...] = ()
 
 
@@ -87,19 +95,23 @@ def _exact_replaced(rate: float, noise: float) -> tuple[Pair, ...]:
 
 
 _SAME = "an expert whose gradients all equal one of the clipping norm"
-_LARGER = "the rate is b/m for the larger of the two sets of experts"
+_LARGER = "exactly b experts, whatever their number: the rate is at least b/m for the larger of the two sets"
 STEPS: Mapping[tuple[str, Adjacency], Kind] = {
-    ("poisson", Adjacency.EXPERT): Kind(_poisson, f"{_SAME}, all others' being zero, against no such expert"),
+    ("poisson", Adjacency.EXPERT): Kind(
+        _poisson, f"{_SAME}, all others' being zero, against no such expert", 1
+    ),
     ("poisson", Adjacency.REPLACE): Kind(
         _poisson_replaced,
         f"{_SAME}, or its opposite, all others' being zero",
+        2,
     ),
     ("exact", Adjacency.EXPERT): Kind(
         _exact,
         f"{_SAME}, all others' being its opposite, against no such expert",
+        2,
         (_LARGER,),
     ),
-    ("exact", Adjacency.REPLACE): Kind(_exact_replaced, None),
+    ("exact", Adjacency.REPLACE): Kind(_exact_replaced, None, 2),
 }
 """How a batch is drawn, relation -> what one noisy step reveals."""
 
@@ -169,6 +181,20 @@ def composed_steps(training: _Training, kind: Kind) -> Composed:
     >>> composed_steps(training, STEPS["poisson", Adjacency.EXPERT]).notes
     ('a public schedule with exactly 50 noisy steps',)
     """
-    if training.sampling_rate * training.branch_probability * training.steps == 0:
+    if 0 in (training.sampling_rate, training.branch_probability, training.steps):
         return Composed(PureDP(0), _PROVED, kind.attained, (*kind.notes, "no step reads experts' data"))
-    return COINS[training.coin](training, kind)
+    found = COINS[training.coin](training, kind)
+    if training.noise_multiplier >= _LITTLE:
+        return found
+    return replace(found, guarantee=Least((found.guarantee, _unsampled(training, kind))))
+
+
+_LITTLE = 0.02
+"""Noise below which losses are too large for a grid: without sampling and coins the bound is a formula."""
+
+
+def _unsampled(training: _Training, kind: Kind) -> Guarantee:
+    """Every step moves by what the expert moves it at most: mixtures with "not at all" reveal no more."""
+    with precision(128):
+        moved = arb_of(exact(kind.moved) / exact(training.noise_multiplier))
+        return GaussianDP(exact(round_up(moved * flint.arb(training.steps).sqrt())))

@@ -13,9 +13,11 @@ from accountant.enclosures import precision
 from accountant.pairs.atoms import Atoms
 from accountant.privacy_loss.notion import PrivacyLoss
 from accountant.rl.expert_design import Design, margin_for, printed_design, rare_top
-from accountant.rl.expert_draws import Logged, Redrawn, Walked, run_out, walk_tail
+from accountant.rl.expert_draws import Logged, run_out, walk_tail
+from accountant.rl.expert_redrawn import Redrawn, Walked
 from accountant.rl.expert_release import ACCOUNTANT, ExpertReleaseParameters, guarantee, in_printed_domain
 from accountant.rl.expert_rounds import Rounds, round_losses
+from accountant.targets import TargetError
 
 EXPERT = Adjacency.EXPERT
 BUDGETS = [
@@ -240,3 +242,76 @@ def test_other_relations_and_designs_without_a_guarantee_are_refused():
         round_losses(Design(1.0, 1.0, 1.0, 30.0), 0.1, 10)
     with pytest.raises(ValueError, match="cutoff"), precision(64):
         rare_top(replace(printed_design(1.0, 1e-5, 5, 20, 0.1), cutoff=1.0), 0.1)
+
+
+def logged_release(**more):
+    return ExpertReleaseParameters(**{"trajectories": 25, "length": 200, "least_probability": 0.02,
+                                      "experts": 2999, "per_expert": 20} | more)  # fmt: skip
+
+
+@pytest.mark.parametrize(("draws", "rounds"), [("walk", 25), ("fresh", 40)])
+def test_delta_never_grows_with_epsilon(draws, rounds):
+    """What holds at an epsilon holds above it; the formula by itself is 1 again from some epsilon on."""
+    found = guarantee(logged_release(trajectories=rounds, scale=10.0, draws=draws), EXPERT).guarantee
+    ends = [found.delta(epsilon).upper for epsilon in (0, 0.5, 2, 8, 12, 15, 20, 30, 37, 50, 100, 10_000)]
+    assert ends == sorted(ends, reverse=True)
+    assert ends[-1] < 1e-5
+    one = Redrawn(
+        Rounds(25, Fraction(1, 10), Fraction(1, 10), Fraction(0)),
+        Fraction(0),
+        Fraction(1),
+        Fraction(1, 10**6),
+    )
+    assert one.delta(30) == one.delta(40)
+    least = min(one._at(Fraction(k, 1000)).lower for k in range(3000))
+    assert least * (1 - 1e-12) <= one.delta(30).upper <= least * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "more"),
+    [("10", "1e-9", {}), ("1", "1e-6", {}), ("5", ".9", {"trajectories": 2}), ("100", "1e-4", {}),
+     ("700", "1e-4", {"draws": "fresh"}),
+     ("10", "1e-9", {"draws": "fresh"}), ("5", ".5", {"draws": "fresh", "trajectories": 40}),
+     ("1", ".999", {"trajectories": 1, "experts": 1, "per_expert": 1}), ("1", "1e-50", {"trajectories": 1})],
+)  # fmt: skip
+def test_calibrated_noise_fed_back_meets_its_target(epsilon, delta, more):
+    meets, misses = ACCOUNTANT.least_noise(logged_release(**more), EXPERT, epsilon, delta)
+    found, less = (guarantee(each, EXPERT).guarantee for each in (meets, misses))
+    assert found.epsilon(delta).upper <= float(epsilon)
+    assert less.delta(epsilon).lower > float(delta) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "more", "words"),
+    [
+        (".01", "1e-4", {}, r"epsilon \(0.01\) must be at least 0.11"),
+        ("0", "1e-3", {}, r"epsilon \(0.0\) must be at least 0.11"),
+        ("1", "1e-80", {"draws": "fresh"}, r"delta \(1e-80\) must be above 2.5e-59"),
+        ("1", "1e-4", {"trajectories": 20_000}, r"trajectories \(20000\): so many draws"),
+        ("1", "1e-4", {"trajectories": 20_000, "per_expert": 8, "draws": "fresh"}, "cannot be met"),
+    ],
+)
+def test_targets_out_of_reach_are_named(epsilon, delta, more, words):
+    with pytest.raises(TargetError, match=words):
+        ACCOUNTANT.least_noise(logged_release(**more), EXPERT, epsilon, delta)
+
+
+def test_extreme_values_are_refused_or_answered():
+    for epsilon in (1e-300, 1e300):
+        with pytest.raises(ValueError, match=r"printed_epsilon .* must be a number in"):
+            logged_release(printed_epsilon=epsilon, printed_delta=0.5)
+    for epsilon, failure in ((1e-9, 1e-200), (1e-9, 0.999), (100.0, 1e-200)):
+        far = logged_release(trajectories=1, printed_epsilon=epsilon, printed_delta=failure)
+        assert guarantee(far, EXPERT).guarantee.epsilon(".5").upper < 101
+    loud = guarantee(logged_release(scale=0.1, draws="fresh"), EXPERT).guarantee
+    assert loud.epsilon(".999").upper == math.inf
+    assert loud.delta(1).upper == 1
+    many = guarantee(logged_release(trajectories=10**6, experts=10**5, scale=1e5), EXPERT)
+    assert many.guarantee.epsilon("1e-5").upper == math.inf
+    assert "nothing is promised" in many.notes[-1]
+
+
+def test_the_account_says_whose_lower_ends_it_gives():
+    assert any(
+        "lower ends are those of this bound" in note for note in guarantee(logged_release(), EXPERT).notes
+    )

@@ -150,6 +150,8 @@ def test_no_noisy_step_reveals_nothing():
         ({"batch": "exact", "coin": "independent"}, "coin ('independent')"),
         ({"batch": "exact", "sampling_rate": 1.0}, "sampling_rate (1) must be below 1"),
         ({"steps": -1}, "steps (-1) must be"),
+        ({"sampling_rate": 1e-170, "branch_probability": 1e-170}, "must be 0 or at least 1e-300"),
+        ({"sampling_rate": 1e-310}, "must be 0 or at least 1e-300"),
         ({"noise_multiplier": 0.0}, "noise_multiplier (0.0) must be"),
     ],
 )
@@ -198,3 +200,32 @@ def test_noise_in_every_step_hides_no_coin_where_the_others_agree():
         level
     )
     assert printed.upper < 0.0478 < 0.0659 < seen <= hidden.upper < 0.066
+
+
+@pytest.mark.parametrize("coin", ["visible", "hidden", "independent"])
+def test_chances_whose_product_a_double_hardly_holds_are_not_taken_for_zero(coin):
+    """delta(0) = p q TV(N(0), N(1)) is above 0 however small p q is, and no epsilon makes delta 0."""
+    found = guarantee(SelectiveDPSGDParameters(1e-150, 1e-149, 1.0, 1, coin), EXPERT)
+    assert found.guarantee.delta(0).upper >= 1e-299 * math.erf(1 / math.sqrt(8))
+    assert found.guarantee.epsilon(0).upper == math.inf
+
+
+def test_a_fixed_schedule_without_a_noisy_step_is_refused():
+    none = with_coin(SMALL, coin="fixed", branch_probability=0.04)
+    with pytest.raises(ValueError, match=r"branch_probability \(0.04\) must be 0, or give at least one"):
+        guarantee(none, EXPERT)
+    with pytest.raises(ValueError, match="at least one"):
+        ACCOUNTANT.least_noise(none, EXPERT, "1", "1e-5")
+    assert guarantee(with_coin(none, branch_probability=0.0), EXPERT).guarantee.epsilon(0).upper == 0
+    assert steps_within(with_coin(none, noise_multiplier=3.0, steps=100), EXPERT, 1, "1e-5") == 112
+
+
+@pytest.mark.parametrize("batch", ["poisson", "exact"])
+def test_little_noise_has_a_finite_epsilon(batch):
+    """At noise 2e-4 no grid holds the losses: what bounds them is the whole move, unsampled."""
+    training = SelectiveDPSGDParameters(0.1, 0.5, 2e-4, 2, batch=batch)
+    moved = 1 if batch == "poisson" else 2
+    found = guarantee(training, EXPERT).guarantee.epsilon("1e-5")
+    mu = math.sqrt(2) * moved / 2e-4
+    assert found.lower <= found.upper <= mu**2 / 2 + 6 * mu
+    assert found.upper > moved**2 / (2 * 2e-4**2)
