@@ -116,9 +116,19 @@ def _accounted(claim: Claim) -> tuple[Answer | None, bool, bool]:
     accountant = accountant_for(claim.mechanism)
     parameters = accountant.parameters.read(claim.parameters)
     account = answers.account(accountant, parameters, claim.adjacency, delta=claim.delta)
+    if "epsilon" in claim.promise:
+        return account, *_settled_at(claim, account)
     found = accountant.guarantee(parameters, claim.adjacency)
     attained = found.attained.guarantee if found.attained and claim.trust is found.trust else None
     return account, *_settled(claim, found.guarantee, attained)
+
+
+def _settled_at(claim: Claim, account: Answer) -> tuple[bool, bool]:
+    """`_settled` for a promised epsilon: the account has asked the same already."""
+    promised = Fraction(claim.promise["epsilon"])
+    attained = account["mechanism"] if claim.trust.value == account["trust"] else None
+    broken = attained is not None and float(attained["lower"]) > promised
+    return float(account["epsilon"]["upper"]) <= promised, broken
 
 
 def _audited(
