@@ -164,7 +164,7 @@ def _fresh(parameters: ExpertReleaseParameters) -> Rounds:
 
 
 def _room_for(failure: Fraction) -> Fraction:
-    """-log(1 - 2 d): a loss when an expert comes that a failure d fits in; a larger loss is a weaker claim."""
+    """-log(1 - 2 d): a loss when an expert comes that leaves room for a failure d; more is a weaker claim."""
     if 2 * failure >= 1:
         return Fraction(0)
     with precision(_BITS):

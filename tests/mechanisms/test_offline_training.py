@@ -136,7 +136,7 @@ def test_a_batch_has_at_most_one_transition_of_an_expert_each_as_likely():
     data, rng = _data(without=(7,)), np.random.default_rng(1)
     taken, times, rounds = np.zeros(len(data)), np.zeros(data.experts), 4000
     for _ in range(rounds):
-        rows = BATCHES["poisson"](data, 0.3, rng)
+        rows = BATCHES["poisson"](data, 0.3, 12, rng)
         check_one_each(data.expert[rows])
         taken[rows] += 1
         times[data.expert[rows]] += 1
@@ -156,30 +156,85 @@ def test_a_missing_expert_moves_a_step_by_its_clipped_gradient_only():
     rest = [getattr(data, name).numpy()[kept] for name in names]
     fewer = Transitions(*rest, data.expert[kept], data.experts)
     budget = SelectiveDPSGDParameters(1.0, 1.0, 2e-4, 5)
-    settings = TrainingSettings(budget, Layers((3, 16, 2)), clip=0.01, optimizer=SGD(100.0))
+    settings = TrainingSettings(budget, Layers((3, 16, 2)), batch=40, clip=0.01, optimizer=SGD(100.0))
     one, other = (Training(settings, each, None, 3) for each in (data, fewer))
     start = one.theta.clone()
     one.advance(1)
     other.advance(1)
-    apart = float((one.theta - other.theta).norm()) * data.experts / 100.0
+    apart = float((one.theta - other.theta).norm()) * 40 / 100.0
     assert 0.9 * 0.01 < apart <= 0.01 * (1 + 1e-3)
     assert float((one.theta - start).norm()) > 0
 
 
-def test_an_exact_batch_has_exactly_so_many_experts():
-    data, rng = _data(), np.random.default_rng(1)
-    rate = batch_rate(13, 40)
-    sizes = {len(BATCHES["exact"](data, rate, rng)) for _ in range(50)}
-    assert sizes == {13}
+@pytest.mark.parametrize("without", [(), (7,), (0, 39)])
+def test_an_exact_batch_has_exactly_so_many_experts_whatever_their_number(without):
+    data, rng = _data(without=without), np.random.default_rng(1)
+    batches = [data.expert[BATCHES["exact"](data, 0.5, 13, rng)] for _ in range(2000)]
+    assert {len(set(batch)) for batch in batches} == {13}
+    times = np.bincount(np.concatenate(batches), minlength=40)
+    assert all(times[expert] == 0 for expert in without)
+    assert stats.chisquare(np.delete(times, without)).pvalue > ALPHA
     for size in range(1, 3001, 7):
         assert math.floor(batch_rate(size, 3000) * 3000 + 0.5) == size
 
 
+def test_an_exact_batch_is_no_larger_share_than_is_accounted_for():
+    budget = SelectiveDPSGDParameters(batch_rate(10, 40), 1.0, 1.0, 5, batch="exact")
+    settings = TrainingSettings(budget, Layers((3, 2)), batch=10)
+    Training(settings, _data(), None, 0)
+    with pytest.raises(ValueError, match=r"sampling_rate \(0.25\) must be at least 10/39"):
+        Training(settings, _data(without=(7,)), None, 0)
+
+
+def _alike(experts):
+    """Experts of one transition each, all the same: every sum of gradients is a multiple of one."""
+    ones = np.ones((experts, 3))
+    zeros = np.zeros(experts, int)
+    return Transitions(ones, ones, zeros, 5.0 + zeros, zeros == 0, np.arange(experts), experts)
+
+
+def _of_forty(batch, layers=(3, 64, 64, 2)):
+    """Settings whose public numbers are 10 of 39; the data are of 40 or of 39 experts."""
+    budget = SelectiveDPSGDParameters(batch_rate(10, 39), 1.0, 10.0, 1, batch=batch)
+    return TrainingSettings(budget, Layers(layers), batch=10, optimizer=SGD(1.0))
+
+
+@pytest.mark.parametrize("batch", ["poisson", "exact"])
+def test_what_a_step_divides_by_does_not_show_the_number_of_experts(batch, monkeypatch):
+    """With nobody drawn and the noise the same, one expert less moves a step by nothing: exactly equal."""
+    nobody = {batch: lambda data, rate, size, rng: np.zeros(0, np.int64)}
+    monkeypatch.setattr("mechanisms.rl.offline.training.BATCHES", nobody)
+    more, fewer = (Training(_of_forty(batch), _alike(experts), None, 5) for experts in (40, 39))
+    start = more.theta.clone()
+    more.advance(1)
+    fewer.advance(1)
+    assert torch.equal(more.theta, fewer.theta)
+    assert not torch.equal(more.theta, start)
+
+
+@pytest.mark.parametrize("batch", ["poisson", "exact"])
+def test_the_size_of_a_step_does_not_tell_40_experts_from_39(batch):
+    """Root mean squares of one step, 150 runs each; the same, were 40 and 39 divided by, are told apart."""
+
+    def sizes(experts, first):
+        found = []
+        for seed in range(first, first + 150):
+            training = Training(_of_forty(batch), _alike(experts), None, seed)
+            start = training.theta.clone()
+            training.advance(1)
+            found.append(float((start - training.theta).double().square().mean().sqrt()))
+        return np.array(found)
+
+    more, fewer = sizes(40, 0), sizes(39, 1000)
+    assert stats.ks_2samp(more, fewer).pvalue > ALPHA
+    assert stats.ks_2samp(more, fewer * 40 / 39).pvalue < ALPHA
+
+
 def test_two_transitions_of_an_expert_in_a_batch_are_refused(monkeypatch):
     data = _data()
-    twice = {"poisson": lambda data, rate, rng: np.array([0, 1, 2])}
+    twice = {"poisson": lambda data, rate, size, rng: np.array([0, 1, 2])}
     monkeypatch.setattr("mechanisms.rl.offline.training.BATCHES", twice)
-    settings = TrainingSettings(SelectiveDPSGDParameters(0.3, 1.0, 1.0, 5), Layers((3, 4, 2)))
+    settings = TrainingSettings(SelectiveDPSGDParameters(0.3, 1.0, 1.0, 5), Layers((3, 4, 2)), batch=12)
     with pytest.raises(ValueError, match=r"expert \(0\) has 3 transitions in a batch; at most 1"):
         Training(settings, data, None, 0).advance(1)
 
@@ -206,15 +261,15 @@ def test_the_noise_of_a_step_is_what_is_accounted_for_and_not_a_percent_less():
     data = _data()
     layers = Layers((3, 64, 64, 2))
     budget = SelectiveDPSGDParameters(0.25, 1.0, 7.0, 4)
-    settings = TrainingSettings(budget, layers, clip=2.0, optimizer=SGD(1.0))
+    settings = TrainingSettings(budget, layers, batch=10, clip=2.0, optimizer=SGD(1.0))
     training, noise = Training(settings, data, None, 5), []
     for step in range(4):
         before, quiet = training.theta.clone(), Training(settings, data, None, 5)
         quiet.theta, quiet.target, quiet.step = before.clone(), training.target, step
-        rows = BATCHES["poisson"](data, 0.25, _after_coin(training, budget, step))
+        rows = BATCHES["poisson"](data, 0.25, 10, _after_coin(training, budget, step))
         clipped = quiet._sum(data, rows, 2.0)
         training.advance(1)
-        noise.append(((before - training.theta) * 0.25 * 40 - clipped).double().numpy())
+        noise.append(((before - training.theta) * 10 - clipped).double().numpy())
     flat = np.concatenate(noise)
     variance = stats.chi2(len(flat))
     assert ALPHA < variance.cdf((flat**2).sum() / 14.0**2) < 1 - ALPHA
@@ -230,7 +285,7 @@ def _after_coin(training, budget, step):
 
 def test_a_plain_step_reads_released_data_only_and_adds_no_noise():
     private, released = _data(seed=1), _data(seed=2)
-    settings = TrainingSettings(SelectiveDPSGDParameters(0.3, 0.0, 1.0, 20), Layers((3, 8, 2)))
+    settings = TrainingSettings(SelectiveDPSGDParameters(0.3, 0.0, 1.0, 20), Layers((3, 8, 2)), batch=12)
     one = Training(settings, private, released, 3)
     other = Training(settings, _data(seed=9), released, 3)
     one.advance(20)
@@ -244,7 +299,7 @@ def test_every_variant_trains_and_names_its_budget(coin, batch):
     if (coin, batch) == ("independent", "exact"):
         pytest.skip("nothing is proved of it, and its parameters are refused")
     budget = SelectiveDPSGDParameters(batch_rate(10, 40), 0.5, 2.0, 30, coin=coin, batch=batch)
-    settings = TrainingSettings(budget, Layers((3, 8, 2)))
+    settings = TrainingSettings(budget, Layers((3, 8, 2)), batch=10)
     training = Training(settings, _data(), _data(seed=1), 0)
     start = training.theta.clone()
     training.advance(100)
@@ -267,7 +322,7 @@ def test_it_learns_what_to_do():
     paid, over, owner = 1.0 * (actions == right), np.ones(4000, bool), np.arange(4000) % 200
     data = Transitions(seen, seen, actions, paid, over, owner, 200)
     budget = SelectiveDPSGDParameters(0.5, 1.0, 1.0, 300)
-    settings = TrainingSettings(budget, Layers((2, 16, 2)), optimizer=SGD(0.3))
+    settings = TrainingSettings(budget, Layers((2, 16, 2)), batch=100, optimizer=SGD(0.3))
     training = Training(settings, data, None, 0)
     training.advance(300)
     best = settings.layers.outputs(training.theta, data.observations).argmax(1).numpy()
@@ -277,7 +332,7 @@ def test_it_learns_what_to_do():
 def _settings(**changes):
     budget = SelectiveDPSGDParameters(0.3, 0.5, 1.0, 60)
     return TrainingSettings(
-        budget, Layers((3, 8, 2)), **({"optimizer": Adam(0.01), "target_every": 7} | changes)
+        budget, Layers((3, 8, 2)), **({"batch": 12, "optimizer": Adam(0.01), "target_every": 7} | changes)
     )
 
 
@@ -369,17 +424,15 @@ def test_malformed_transitions_are_refused(change, message):
 def test_a_training_refuses_what_has_no_meaning():
     budget = SelectiveDPSGDParameters(0.3, 0.5, 1.0, 10)
     with pytest.raises(ValueError, match=r"released transitions \(none\) must be given"):
-        Training(TrainingSettings(budget, Layers((3, 2))), _data(), None, 0)
+        Training(TrainingSettings(budget, Layers((3, 2)), batch=12), _data(), None, 0)
     with pytest.raises(ValueError, match=r"private transitions \(none\) must be given"):
-        Training(TrainingSettings(budget, Layers((3, 2))), None, _data(), 0)
+        Training(TrainingSettings(budget, Layers((3, 2)), batch=12), None, _data(), 0)
     with pytest.raises(ValueError, match=r"numbers in an observation \(3\) must be 4"):
-        Training(TrainingSettings(budget, Layers((4, 2))), _data(), _data(), 0)
+        Training(TrainingSettings(budget, Layers((4, 2)), batch=12), _data(), _data(), 0)
     with pytest.raises(ValueError, match=r"action \(1\) must be one of 0, ..., 0"):
-        Training(TrainingSettings(budget, Layers((3, 1))), _data(), _data(), 0)
+        Training(TrainingSettings(budget, Layers((3, 1)), batch=12), _data(), _data(), 0)
     with pytest.raises(ValueError, match=r"clip \(0\) must be"):
-        TrainingSettings(budget, Layers((3, 2)), clip=0)
-    with pytest.raises(ValueError, match="must choose at least 1 of 40 experts"):
-        Training(
-            TrainingSettings(SelectiveDPSGDParameters(0.01, 1.0, 1.0, 1), Layers((3, 2))), _data(), None, 0
-        )
+        TrainingSettings(budget, Layers((3, 2)), batch=12, clip=0)
+    with pytest.raises(ValueError, match=r"batch \(0\) must be"):
+        TrainingSettings(budget, Layers((3, 2)), batch=0)
     assert fresh_seed() != fresh_seed()

@@ -88,6 +88,7 @@ def _method(name: str, epsilon: float, size: Size, *, printed: bool) -> Plan:
 
 
 def _training(size: Size, p: float, noise: float) -> SelectiveDPSGDParameters:
+    """Poisson batches at a rate of public numbers, those of the size: it is the same for 2999 experts."""
     return SelectiveDPSGDParameters(batch_rate(size.batch, size.experts), p, noise, size.steps)
 
 

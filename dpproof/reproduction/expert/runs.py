@@ -156,6 +156,7 @@ def _run(prepared: Prepared, plan: Plan, size: Size, seed: Sequence[int]) -> tup
         CQL(problem.discount, learner.conservatism),
         learner.clip,
         Adam(learner.learning_rate),
+        batch=size.batch,
         plain_batch=size.batch,
     )
     training = Training(settings, private, released, int(rng.integers(2**62)))

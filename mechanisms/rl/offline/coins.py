@@ -2,7 +2,7 @@
 
 The gradient of a step is `private` times (the clipped sum of a private batch) / b, plus `plain` times the
 mean gradient of released transitions, plus, if `noisy`, noise of deviation sigma C / b. The experts of a
-private batch are drawn at `rate` times b/m.
+private batch are drawn at `rate` times the accounted rate. b and the rate are public numbers of the settings.
 """
 
 from __future__ import annotations

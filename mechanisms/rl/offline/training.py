@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import secrets
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 import numpy as np
 import torch
@@ -37,6 +38,9 @@ class TrainingSettings:
     Attributes:
         budget: rate b/m, p, noise multiplier, steps, coin and kind of batch: what is accounted for.
         layers: the Q-network; its outputs are the actions.
+        batch: b, a public number: what the sum of a private batch is divided by, and how many experts an
+            exact batch has. Neither it nor the rate may follow the number of experts in the data, which
+            two neighbouring sets differ in.
         loss: conservative Q-learning.
         clip: the norm C that a transition's gradient is cut to.
         optimizer: what is done with a gradient.
@@ -49,6 +53,7 @@ class TrainingSettings:
 
     budget: SelectiveDPSGDParameters
     layers: Layers
+    batch: int = field(kw_only=True)
     loss: CQL = field(default_factory=CQL)
     clip: float = 1.0
     optimizer: Optimizer = field(default_factory=lambda: SGD(0.005))
@@ -59,14 +64,14 @@ class TrainingSettings:
         """Check the numbers that no field's own type checks."""
         if not 0 < self.clip < math.inf:
             raise ValueError(f"clip ({self.clip!r}) must be a finite number above 0")
-        for name in ("target_every", "plain_batch"):
+        for name in ("batch", "target_every", "plain_batch"):
             _checks.at_least(name, getattr(self, name), 1)
 
     def spent(self, begun: int) -> SelectiveDPSGDParameters:
         """What the first `begun` steps reveal, as parameters of the accountant.
 
         >>> half = SelectiveDPSGDParameters(0.1, 0.5, 1.0, 10, coin="fixed")
-        >>> TrainingSettings(half, Layers((1, 2))).spent(3).steps
+        >>> TrainingSettings(half, Layers((1, 2)), batch=4).spent(3).steps
         1
         """
         if self.budget.coin == "fixed":
@@ -90,7 +95,8 @@ class Training:
         seed: all randomness derives from it; to be kept secret (see `fresh_seed`).
 
     Raises:
-        ValueError: data are missing, an observation or action does not fit the network, b is below 1.
+        ValueError: data are missing, an observation or action does not fit the network, exact batches are a
+            larger share of the experts than is accounted for.
 
     Attributes:
         theta, target: the parameters of the network and of the target network.
@@ -117,10 +123,16 @@ class Training:
                 raise ValueError(f"{name} transitions (none) must be given where branch_probability is {p}")
             if data is not None:
                 _check_fits(name, data, self.settings.layers.sizes)
-        rate = self.settings.budget.sampling_rate
-        if self.private is not None and rate * self.private.experts < 1:
+        if self.private is not None and self.settings.budget.batch == "exact":
+            self._check_share(self.private.present)
+
+    def _check_share(self, present: NDArray[np.int64]) -> None:
+        """Refuse exact batches from fewer experts than the rate stands for: it bounds b/m for every set."""
+        rate, batch = self.settings.budget.sampling_rate, self.settings.batch
+        if Fraction(rate) * len(present) < batch:
             raise ValueError(
-                f"sampling_rate ({rate}) must choose at least 1 of {self.private.experts} experts"
+                f"sampling_rate ({rate!r}) must be at least {batch}/{len(present)}, the share of the experts"
+                " with transitions that an exact batch is"
             )
 
     def _rng(self, number: int) -> np.random.Generator:
@@ -144,14 +156,15 @@ class Training:
         budget = self.settings.budget
         found = torch.zeros_like(self.theta)
         if branch.private and self.private is not None:
-            rows = BATCHES[budget.batch](self.private, branch.rate * budget.sampling_rate, rng)
+            rate = branch.rate * budget.sampling_rate
+            rows = BATCHES[budget.batch](self.private, rate, self.settings.batch, rng)
             check_one_each(self.private.expert[rows])
             found += self._sum(self.private, rows, self.settings.clip)
         if branch.noisy and self.private is not None:
             noise = torch.Generator().manual_seed(int(rng.integers(2**63)))
             deviation = budget.noise_multiplier * self.settings.clip
             found += deviation * torch.randn(len(found), generator=noise)
-            found /= budget.sampling_rate * self.private.experts
+            found /= self.settings.batch
         if branch.plain and self.released is not None:
             rows = self.released.uniform(self.settings.plain_batch, rng)
             found.add_(self._sum(self.released, rows, math.inf), alpha=branch.plain / len(rows))

@@ -28,8 +28,8 @@ class Transitions:
         rewards: (n,) as the learner is to see them.
         terminal: (n,) whether the episode is over by itself after the step.
         expert: (n,) whose step it is, one of 0, ..., experts - 1.
-        experts: how many experts there may be, a public number: two neighbours have it both, and in one of
-            them an expert has no transitions. What a step divides by derives from it, not from the data.
+        experts: how many experts there may be: it names them, and nothing that is released derives from it.
+            An expert without transitions is none.
 
     Raises:
         ValueError: shapes that do not fit, no transition, a number that is not finite, an expert or action
@@ -63,6 +63,7 @@ class Transitions:
         self.actions, self.rewards = tensors["actions"], tensors["rewards"]
         self.terminal = tensors["terminal"]
         self.counts: Integers = np.bincount(self.expert, minlength=self.experts)
+        self.present: Integers = np.flatnonzero(self.counts)
         self._starts = np.cumsum(self.counts) - self.counts
 
     def __len__(self) -> int:
@@ -105,26 +106,32 @@ class Transitions:
         return rng.integers(len(self), size=size)
 
 
-def _poisson(data: Transitions, rate: float, rng: np.random.Generator) -> Integers:
-    """Each expert by a coin of its own."""
+def _poisson(data: Transitions, rate: float, size: int, rng: np.random.Generator) -> Integers:
+    """Each expert by a coin of its own; ``size`` is what is expected of public numbers, not of the data."""
     return data.one_each(np.flatnonzero(rng.random(data.experts) < rate), rng)
 
 
-def _exact(data: Transitions, rate: float, rng: np.random.Generator) -> Integers:
-    """As many experts as rate times their number, rounded down, without replacement; see `batch_rate`."""
-    size = math.floor(Fraction(rate) * data.experts)
-    return data.one_each(rng.choice(data.experts, size, replace=False), rng)
+def _exact(data: Transitions, rate: float, size: int, rng: np.random.Generator) -> Integers:
+    """Exactly ``size`` of the experts that have transitions, however many those are.
+
+    A draw of places of which some are empty would be another mechanism, which composes worse
+    (docs/notes/expert_accounting.md, section 2).
+    """
+    return data.one_each(rng.choice(data.present, size, replace=False), rng)
 
 
-BATCHES: Final[Mapping[str, Callable[[Transitions, float, np.random.Generator], Integers]]] = {
+BATCHES: Final[Mapping[str, Callable[[Transitions, float, int, np.random.Generator], Integers]]] = {
     "poisson": _poisson,
     "exact": _exact,
 }
-"""How a private batch is drawn, by the accountant's word for it: (data, b/m, generator) -> indices."""
+"""How a private batch is drawn, by the accountant's word for it: (data, rate, b, generator) -> indices."""
 
 
 def batch_rate(size: int, experts: int) -> float:
     """The rate b/m, rounded up to a double: what is accounted for is never less than what is drawn.
+
+    Both are public numbers, fixed before the data are seen. With exact batches ``experts`` is at most the
+    number of experts in either of two neighbouring sets; with Poisson batches any number will do.
 
     >>> batch_rate(256, 3000)
     0.08533333333333334
