@@ -114,7 +114,7 @@ def _poisson(data: Transitions, rate: float, size: int, rng: np.random.Generator
 def _exact(data: Transitions, rate: float, size: int, rng: np.random.Generator) -> Integers:
     """Exactly ``size`` of the experts that have transitions, however many those are.
 
-    A draw of places of which some are empty would be another mechanism, which composes worse
+    A draw of places of which some are empty is another mechanism, of which nothing is proved here
     (docs/notes/expert_accounting.md, section 2).
     """
     return data.one_each(rng.choice(data.present, size, replace=False), rng)
