@@ -28,16 +28,15 @@ from accountant.notions import ApproxDP, Guarantee
 from accountant.parameters import Choice, Integers, Parameters, Reals, parameter
 from accountant.published import published
 from accountant.rl.expert_design import Design, printed_design, shaped, shaped_design
-from accountant.rl.expert_draws import Logged, run_out, walk_constants
+from accountant.rl.expert_draws import Logged, run_out
+from accountant.rl.expert_reach import LEAST_FAILURE, MOST_FAILURE, check_reach, drawn_out, failure_share
 from accountant.rl.expert_redrawn import Redrawn, Walked
 from accountant.rl.expert_rounds import Rounds, round_losses
-from accountant.targets import UnreachableTargetError
 from accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "ExpertReleaseParameters", "guarantee", "in_printed_domain"]
 
 _BITS = 256
-_LEAST_FAILURE, _MOST_FAILURE = 1e-60, 0.1
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class ExpertReleaseParameters(Parameters):
         Reals(1e-2, 1e2), "1", "epsilon of drawing an expert, times scale; else the best", None
     )
     round_delta: float | None = parameter(
-        Reals(_LEAST_FAILURE, _MOST_FAILURE),
+        Reals(LEAST_FAILURE, MOST_FAILURE),
         "1",
         "chance that a round releases what is not stable; 1e-8 if left out",
         None,
@@ -199,7 +198,7 @@ def guarantee(parameters: ExpertReleaseParameters, adjacency: Adjacency) -> Acco
         "all released prefixes",
         _STATEMENT,
         published=_published(parameters),
-        notes=(_POLICIES, *_domain(parameters), _ENDS, *_draws(parameters)),
+        notes=(_POLICIES, *_domain(parameters), _ENDS, *drawn_out(parameters.logged, parameters.draws)),
     )
 
 
@@ -207,16 +206,6 @@ _STATEMENT = "expert.release_rounds"
 _POLICIES = "about the experts' policies, over what their trajectories might have been (expert.fixed_data)"
 
 _ENDS = "lower ends are those of this bound: no pair of neighbours is known to attain it"
-_TOO_MANY = "so many draws from what is logged are too far from fresh ones; nothing is promised"
-
-
-def _draws(parameters: ExpertReleaseParameters) -> tuple[str, ...]:
-    """What to say where logged data are drawn out, so that no noise helps."""
-    hopeless = {
-        "walk": lambda: not walk_constants(parameters.logged),
-        "fresh": lambda: 2 * run_out(parameters.logged) >= 1,
-    }
-    return (_TOO_MANY,) if hopeless[parameters.draws]() else ()
 
 
 def in_printed_domain(epsilon: Any, delta: Any, rounds: int) -> bool:
@@ -272,41 +261,15 @@ def _calibrate(
     target = exact(delta, "delta")
     if not 0 < target < 1:
         raise ValueError(f"delta ({delta!r}) must be in (0, 1): a round may fail")
-    chance = parameters.round_delta or _share(parameters, target)
+    chance = parameters.round_delta or failure_share(target, parameters.trajectories)
     start = parameters.scale or max(
         5 * math.sqrt(parameters.trajectories) / max(float(exact(epsilon)), 1e-6), 0.02
     )
     begun = replace(
         parameters, printed_epsilon=None, printed_delta=None, round_delta=chance, scale=min(start, 1e8)
     )
-    _check_reach(begun, exact(epsilon, "epsilon"))
+    check_reach(begun.logged, begun.draws, exact(epsilon, "epsilon"))
     return calibrate_noise(begun, "scale", _guarantee, epsilon, delta)
-
-
-def _share(parameters: ExpertReleaseParameters, target: Fraction) -> float:
-    """A fifth of delta over the rounds, within the domain of ``round_delta``.
-
-    Raises:
-        UnreachableTargetError: for a delta that the least failures use up.
-    """
-    least = exact(_LEAST_FAILURE) * parameters.trajectories
-    if target <= least:
-        given = f"delta ({float(target)!r})"
-        raise UnreachableTargetError(f"{given} must be above {float(least)!r}: rounds may fail")
-    share = target / (5 * parameters.trajectories)
-    return min(max(float(share), _LEAST_FAILURE), _MOST_FAILURE)
-
-
-def _check_reach(parameters: ExpertReleaseParameters, epsilon: Fraction) -> None:
-    """Refuse an epsilon below what the walk alone takes, before a search that could not end well."""
-    if parameters.draws != "walk":
-        return
-    ratios = walk_constants(parameters.logged)
-    if not ratios:
-        raise UnreachableTargetError(f"trajectories ({parameters.trajectories}): {_TOO_MANY}")
-    if epsilon < (least := ratios[0][0]):
-        given = f"epsilon ({float(epsilon)!r}) must be at least {float(least)!r}"
-        raise UnreachableTargetError(f"{given}: a walk takes so much without any noise; use draws 'fresh'")
 
 
 def _compare(parameters: ExpertReleaseParameters, epsilon: Any, delta: Any) -> Mapping[str, Any]:
