@@ -14,6 +14,7 @@ Nothing of this project is imported until a test asks for the fixture.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -62,5 +63,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, ())]
     found = [value for report in reports for key, value in report.user_properties if key == "privacy"]
     if found:
-        violations = sum(value.startswith("violation") for value in found)
-        terminalreporter.write_line(f"privacy: {len(found)} checks, {violations} violations")
+        outcomes = Counter(value.partition(",")[0].partition(" (")[0] for value in found)
+        said = ", ".join(f"{number} {outcome}" for outcome, number in sorted(outcomes.items()))
+        terminalreporter.write_line(f"privacy: {len(found)} checks: {said}")
+        if outcomes["inconclusive"]:
+            hint = "such an audit might not have seen twice the promise; see strict and budget of the marker"
+            terminalreporter.write_line(f"privacy: {hint}")

@@ -2,11 +2,12 @@
 
 The project is the folder one stands in and the folder of the claim file. A claim file may come from somebody
 else; it shall not make this machine read a file of another place, or start a program there. What the search
-path of programs finds, and what Python imports, is as trusted as the machine.
+path of programs finds, what Python imports, and programs beside the Python that runs are as trusted as it.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +38,7 @@ def check_inside(claim: Claim, file: Path) -> None:
     """
     project = (Path.cwd().resolve(), file.parent.resolve())
     for key, path in paths_of(claim):
-        if not any(path.resolve().is_relative_to(folder) for folder in project):
+        beside = key == "command" and path.absolute().parent == Path(sys.executable).parent
+        if not beside and not any(path.resolve().is_relative_to(folder) for folder in project):
             rule = "must be inside the project; --allow-outside lets it pass"
             raise ValueError(f"{key} ({str(path)!r}) {rule}")

@@ -103,7 +103,8 @@ def _statement(identity: str, console: Console) -> None:
 
     entry, result = lookup(identity), as_json(verify([identity])[0])
     console.print(f"[bold]{identity}[/]: {escape(entry.title)}")
-    console.print(f"{entry.source}", style="dim")
+    source = entry.source
+    console.print(f"{source.paper}, {source.version}, {source.item}".replace(", ,", ","), style="dim")
     console.print(escape(entry.says))
     console.print(f"verdict: {show.coloured(result['verdict'])}")
     for line in show.remarks(result):

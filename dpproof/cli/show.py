@@ -248,12 +248,19 @@ def audits(answer: Answer, console: Console) -> None:
             escape(entry["claim"]),
             coloured(entry["verdict"]),
             at_most(entry["claimed_epsilon"]),
-            at_least(entry["epsilon_lower"]),
+            _found(entry),
             figure(entry["delta"]),
             str(entry["samples"]),
             figure(entry["would_have_seen"]),
         )
     console.print(rows)
+
+
+def _found(entry: Answer) -> str:
+    """The epsilon that was found; where all that is known is that the claimed one is exceeded, that."""
+    if entry["verdict"] == "violation" and entry["epsilon_lower"] == entry["claimed_epsilon"]:
+        return f"> {figure(entry['claimed_epsilon'])}"
+    return at_least(entry["epsilon_lower"])
 
 
 class CorpusRows:

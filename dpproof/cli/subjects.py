@@ -63,8 +63,31 @@ def _members(kind: type[Adjacency] | type[TrustModel]) -> dict[str, str]:
     return texts
 
 
-WORDS: Mapping[str, str] = {**_members(Adjacency), **_members(TrustModel), **VERDICTS}
-"""Relations, trust models and verdicts -> what they mean."""
+GLOSSARY = {
+    "epsilon": """How much more likely one neighbour may make any output than the other: at most e^epsilon
+        times, up to delta. Smaller is more private; 0 tells nothing.""",
+    "delta": """The probability that epsilon's promise may leave out; well below one over the number of
+        users.""",
+    "adjacency": """Which two data sets count as neighbours, and so whose data are protected; part of every
+        promise. dpproof explain add-remove, replace, rewards-only, expert or by-sensitivity.""",
+    "sensitivity": "How far an answer can move between neighbours; noise is scaled to it.",
+    "mu": """The unit of Gaussian differential privacy: telling neighbours apart is no easier than telling a
+        normal variable of mean 0 from one of mean mu, both of variance 1.""",
+    "rho": "The unit of zero-concentrated differential privacy; rho = mu^2 / 2 for Gaussian noise.",
+    "post-processing": "What is computed from a private output without the data is as private as the output.",
+    "certificate": """What proves a statement: data that a small program checks step by step (python -m
+        proofs_check.kernel FILE).""",
+    "witness": """What a finding is made of: the two inputs, the event, how often it was seen, the seed.
+        dpproof audit --replay runs it again.""",
+    "e-value": """The wealth of bets against a promise that began with 1; if the promise holds it exceeds
+        1/alpha with probability at most alpha, whenever one looks.""",
+    "would have seen": "The smallest epsilon that this audit would have found with probability 0.9.",
+    "attained": "A named pair of neighbours loses at least so much: the bound cannot be smaller than that.",
+    "tight": "The best guarantee that is proved here, beside the published one.",
+}
+"""Words of the answers -> what they mean, for who has not met them."""
+WORDS: Mapping[str, str] = {**_members(Adjacency), **_members(TrustModel), **VERDICTS, **GLOSSARY}
+"""Relations, trust models, verdicts and other words -> what they mean."""
 
 
 def documentation(where: str) -> str:

@@ -103,7 +103,20 @@ def check_claim(
         verdict = "kept"
     else:  # what we have an account of can be certified; of somebody's code only an audit can speak
         verdict = heard if account is None and heard is not None else "not certified"
-    return ClaimLedger(claim, verdict, account, audit, remarks)
+    return ClaimLedger(claim, verdict, account, audit, [*remarks, *_advice(claim, verdict, account, audit)])
+
+
+def _advice(claim: Claim, verdict: str, account: Answer | None, audit: Answer | None) -> list[str]:
+    """What to do next, where the verdict alone does not say it."""
+    if verdict == "broken" and audit is not None and audit["verdict"] == "violation":
+        return [f"violation after {audit['samples']} samples: dpproof audit FILE --witnesses DIR keeps it"]
+    if verdict == "not certified" and account is not None and account["epsilon"]["upper"] == "inf":
+        return ["no epsilon is proved at this delta" + ("; give delta" if claim.delta == 0 else "")]
+    if audit is not None and audit["verdict"] == "inconclusive":
+        seen = audit["would_have_seen"]
+        power = seen if isinstance(seen, str) else f"{seen:.4g}"
+        return [f"the audit would have seen {power}; a larger budget in its audit table sees more"]
+    return []
 
 
 def _accounted(claim: Claim) -> tuple[Answer | None, bool, bool]:

@@ -161,11 +161,15 @@ def parameters() -> str:
         for field in accountant.parameters.fields():
             default = "required" if field.default is dataclasses.MISSING else repr(field.default)
             about = field.metadata
-            lines += [
-                f"| `{field.name}` | {about['help']} [{about['unit']}] | {about['domain']} | {default} |"
-            ]
+            meaning = f"{_cell(about['help'])} [{about['unit']}]"
+            lines += [f"| `{field.name}` | {meaning} | {about['domain']} | {default} |"]
         lines += [""]
     return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    """Text in a cell of a table, where a bar would begin the next one."""
+    return text.replace("|", "\\|")
 
 
 def pages() -> dict[str, str]:

@@ -115,7 +115,7 @@ def test_an_interrupted_corpus_keeps_what_is_finished(run, tmp_path, monkeypatch
     few = ["--workers", 1, "--budget", 3000, "--witnesses", tmp_path / "found", "--json"]
     ran = run("audit", "corpus", "--only", "counts, local", *few)
     assert ran.code == 3
-    assert "interrupted after 2 of 4 cases" in ran.err
+    assert "interrupted after 2 of 5 cases" in ran.err
     assert [found["verdict"] for found in ran.json["audits"]] == ["consistent", "violation"]
     assert len(list((tmp_path / "found").iterdir())) == 1
 
@@ -280,7 +280,7 @@ DAMAGE = [
     (lambda w: _within(w, noise_rule="LOUD"), "'LOUD'"),
     (lambda w: _within(w, audit="ucb"), "audit ('ucb') must be one of"),
     (lambda w: _within(w, budget="3000"), "budget ('3000') must be of type int"),
-    (lambda w: _within(w, audit=["rlsvi"]), "audit (['rlsvi']) must be one of: rlsvi, claim, corpus"),
+    (lambda w: _within(w, audit=["rlsvi"]), "audit (['rlsvi']) must be one of: rlsvi, policy-evaluation, claim, corpus"),
     (lambda w: {**w, "seed": "0"}, "seed ('0') must be of type int"),
     (lambda w: {**w, "seed": True}, "seed (True) must be of type int"),
     (lambda w: {**w, "alpha": float("nan")}, "alpha (nan) must be in [1e-300, 1)"),
