@@ -11,7 +11,12 @@ from proofs_check.statement import Obligation, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 
-_SOURCE = Source("Ou, Avella Medina and Cummings, Thompson sampling itself is differentially private", "AISTATS 2024, arXiv:2407.14879v1", "the algorithm with its b and c; the account is this project's", "classic.thompson")
+_SOURCE = Source(
+    "Ou, Avella Medina and Cummings, Thompson sampling itself is differentially private",
+    "AISTATS 2024, arXiv:2407.14879v1",
+    "the algorithm with its b and c; the account is this project's",
+    "classic.thompson",
+)
 _ARM = {"c": "(0, inf)", "n": "[1, inf)", "d": "[-1, 1]"}
 _COUNT = {"c": "(0, inf)", "n": "[0, inf)", "m": "[0, inf)"}
 _RUN = {"c": "(0, inf)", "b": "[1, inf)", "T": "[1, inf)"}

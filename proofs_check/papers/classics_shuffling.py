@@ -71,6 +71,7 @@ SUMS = Statement(
     not_covered="for n <= tau, how much of one message's delta the shuffling hides: classic.shuffled_sums.few",
 )  # fmt: skip
 
+
 def _processed(factor: str) -> dict[str, object]:
     return dict(make_claim({"s": "[1, inf)", "beta": "[0, 1]"}, f"s*E(b*u) + {factor}*beta >= E(a*u)", "beta >= E(c)", "s*b + c >= a", "E(c*u) >= 0",
                            random={"a": "[0, inf)", "b": "[0, inf)", "c": "[0, inf)", "u": "[0, 1]"}))  # fmt: skip
@@ -80,7 +81,10 @@ def _event(factor: str) -> dict[str, object]:
     return dict(make_claim({}, f"{factor}*E(a*d) >= E(x*d)", *_BEST, random=_SIGNED))
 
 
-_FEWER = expect([("u*(s*b+c-a)", positive(("u", 1))), ("c*(1-u)", positive(reflect=["u"]))], positive(("1", 0), ("1", 3), ("1", 4)))
+_FEWER = expect(
+    [("u*(s*b+c-a)", positive(("u", 1))), ("c*(1-u)", positive(reflect=["u"]))],
+    positive(("1", 0), ("1", 3), ("1", 4)),
+)
 _JOINT = expect([("(a - x)*d", positive(("1 - x", 0), ("x", 1)))], positive(("1", 2)))
 _CELL = {"u": "[0, 1]", "w": "[0, 1]"}
 _RATIOS = dict.fromkeys(("A", "B", "c", "t"), "[0, inf)")
@@ -210,4 +214,14 @@ CLONE_STEP = Statement(
     not_covered="the arithmetic of the accountant (docs/notes/shuffling.md)",
 )  # fmt: skip
 
-STATEMENTS = (BITS, SUMS, COUNTERS, FEW_SUMS, PRINTED_SUMS, PRINTED_THRESHOLD, CLONES, CLOSED_FORM, CLONE_STEP)
+STATEMENTS = (
+    BITS,
+    SUMS,
+    COUNTERS,
+    FEW_SUMS,
+    PRINTED_SUMS,
+    PRINTED_THRESHOLD,
+    CLONES,
+    CLOSED_FORM,
+    CLONE_STEP,
+)
