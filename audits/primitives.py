@@ -171,7 +171,7 @@ def audit_primitive(
 
     >>> from accountant.noise.laplace import LaplaceParameters
     >>> once = LaplaceParameters(scale=1.0)
-    >>> audit_primitive("laplace", once, Adjacency.BY_SENSITIVITY, seed=0, budget=300).verdict.value
+    >>> audit_primitive("laplace", once, Adjacency.BY_SENSITIVITY, seed=0, budget=2000).verdict.value
     'consistent'
     """
     setting, mechanism = setting_of(name, parameters), Primitive(name, parameters)

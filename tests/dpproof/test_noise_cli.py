@@ -205,11 +205,15 @@ def test_training_can_be_drawn(run, tmp_path):
     assert "trade-off" in text
 
 
+TOGETHER = {"batched-counts": {"episodes": 20}}
+"""What some parameters must be so that others have a value at all: a release needs an episode before it."""
+
+
 def some_parameters(name):
     """A value for each required parameter of a mechanism, and a relation it has a guarantee under."""
     accountant = accountant_for(name)
     required = [f for f in accountant.parameters.fields() if f.default is dataclasses.MISSING]
-    chosen = {field.name: field.metadata["domain"].some() for field in required}
+    chosen = {field.name: field.metadata["domain"].some() for field in required} | TOGETHER.get(name, {})
     for relation in Adjacency:
         try:
             accountant.guarantee(accountant.parameters.read(chosen), relation)
