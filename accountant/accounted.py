@@ -6,17 +6,28 @@ The catalogue lists every accountant under its command-line name; a module is im
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from accountant.adjacency import Adjacency
-from accountant.bounds import Bound
+from accountant.bounds import Bound, exactly
+from accountant.enclosures import exact
 from accountant.notions import Guarantee
 from accountant.parameters import Parameters
 from accountant.trust import TrustModel
 
-__all__ = ["CATALOGUE", "Accountant", "Accounted", "Attained", "PublishedGuarantee", "accountant_for"]
+__all__ = [
+    "CATALOGUE",
+    "Accountant",
+    "Accounted",
+    "Attained",
+    "PublishedGuarantee",
+    "accountant_for",
+    "at_positive_delta",
+]
 
 
 @dataclass(frozen=True)
@@ -31,6 +42,27 @@ class PublishedGuarantee:
     """The paper's costs composed as the mechanisms they are, converted without loss."""
     exact_statement: str
     """Id of the statement that ``exact`` rests on."""
+
+
+def at_positive_delta(
+    epsilon: Callable[[Fraction], Bound], at_zero: float = math.inf
+) -> Callable[[Any], Bound]:
+    """What a printed formula answers at any delta: ``epsilon`` where it has a meaning, ``at_zero`` at 0.
+
+    >>> at_positive_delta(lambda delta: Bound(1.0, 2.0))(0).upper
+    inf
+
+    Raises:
+        ValueError: (when asked) for a delta outside [0, 1).
+    """
+
+    def answer(delta: Any) -> Bound:
+        failure = exact(delta, "delta")
+        if not 0 <= failure < 1:
+            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+        return exactly(at_zero) if failure == 0 else epsilon(failure)
+
+    return answer
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import flint
 
-from accountant.accounted import Accountant, Accounted, PublishedGuarantee
+from accountant.accounted import Accountant, Accounted, PublishedGuarantee, at_positive_delta
 from accountant.adjacency import Adjacency
 from accountant.bounds import Bound, exactly
 from accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
@@ -85,21 +86,22 @@ _NOTE = "the published formula is proved for epsilon below 1: it promises nothin
 
 def _published(parameters: GaussianParameters, exactly_composed: GaussianDP) -> PublishedGuarantee:
     """The classical mechanism; all answers together are one, of sensitivity sqrt(compositions) as large."""
+    silent = not (parameters.compositions and parameters.sensitivity)
 
-    def epsilon(delta: Any) -> Bound:
-        failure = exact(delta, "delta")
-        if not 0 <= failure < 1:
-            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
-        if not (parameters.compositions and parameters.sensitivity):
+    def epsilon(failure: Fraction) -> Bound:
+        if silent:
             return exactly(0.0)
-        if failure == 0:
-            return exactly(math.inf)
         with precision(_BITS):
             values = {"delta": arb_of(failure), "sigma": arb_of(exact(parameters.sigma))}
             found = bound_of(_CLASSICAL.formula.arb(s=_unit(parameters), **values))
         return found if found.upper < 1 else exactly(math.inf)
 
-    return PublishedGuarantee("classic.gaussian_classical", epsilon, exactly_composed, "classic.gaussian")
+    return PublishedGuarantee(
+        "classic.gaussian_classical",
+        at_positive_delta(epsilon, at_zero=0.0 if silent else math.inf),
+        exactly_composed,
+        "classic.gaussian",
+    )
 
 
 _CLASSICAL = published("classic.gaussian_classical")

@@ -18,7 +18,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from accountant.accounted import Accountant, Accounted, PublishedGuarantee
+from accountant.accounted import Accountant, Accounted, PublishedGuarantee, at_positive_delta
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from accountant.bounds import Bound, exactly
 from accountant.enclosures import arb_of, bound_of, exact, precision
@@ -65,7 +65,7 @@ def guarantee(parameters: PolicyEvaluationParameters, adjacency: Adjacency) -> A
     found = guarantee_of(noise, parameters.dimension)
     theirs = PublishedGuarantee(
         _STATEMENTS[parameters.algorithm],
-        partial(_printed_epsilon, noise, parameters.dimension),
+        at_positive_delta(partial(_printed_epsilon, noise, parameters.dimension)),
         found,
         "classic.smooth_gaussian",
     )
@@ -80,13 +80,8 @@ def guarantee(parameters: PolicyEvaluationParameters, adjacency: Adjacency) -> A
     )
 
 
-def _printed_epsilon(noise: Noise, dimension: int, delta: Any) -> Bound:
+def _printed_epsilon(noise: Noise, dimension: int, failure: Fraction) -> Bound:
     """The least epsilon whose printed alpha and beta both allow the noise; infinite beyond 15."""
-    failure = exact(delta, "delta")
-    if not 0 <= failure < 1:
-        raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
-    if failure == 0:
-        return exactly(math.inf)
     with precision(192):
         shift = published("eval.lemma1.epsilon_shift").formula
         ratio = published("eval.lemma1.epsilon_ratio").formula

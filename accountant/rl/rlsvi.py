@@ -18,9 +18,9 @@ from typing import Any
 
 import flint
 
-from accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee
+from accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee, at_positive_delta
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.bounds import Bound, exactly
+from accountant.bounds import Bound
 from accountant.conversion import CANONNE_KAMATH_STEINKE
 from accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
 from accountant.gaussian import gaussian_mu
@@ -108,18 +108,15 @@ def _published_guarantee(parameters: RLSVIParameters) -> PublishedGuarantee | No
     if parameters.beta_scale != 1:
         return None  # the paper speaks of its own noise only
 
-    def epsilon(delta: Any) -> Bound:
-        failure = exact(delta, "delta")
-        if not 0 <= failure < 1:
-            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
-        if failure == 0:
-            return exactly(float("inf"))
+    def epsilon(failure: Fraction) -> Bound:
         with precision(_BITS):
             return bound_of(_published("rlsvi.corollary14", parameters, delta=arb_of(failure)))
 
     with precision(_BITS):
         mu = bound_of((2 * _published("rlsvi.rho", parameters)).sqrt())
-    return PublishedGuarantee("rlsvi.corollary14", epsilon, GaussianDP(mu), "rlsvi.printed_gaussian")
+    return PublishedGuarantee(
+        "rlsvi.corollary14", at_positive_delta(epsilon), GaussianDP(mu), "rlsvi.printed_gaussian"
+    )
 
 
 def attained_mu(parameters: RLSVIParameters) -> Bound:

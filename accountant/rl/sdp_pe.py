@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee
+from accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee, at_positive_delta
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from accountant.binomial import MOST_TRIALS
 from accountant.bounds import Bound, exactly
@@ -166,19 +166,14 @@ class _Leak:
 def _published(parameters: ShuffledCountParameters, own: Guarantee, statement: str) -> PublishedGuarantee:
     """The printed relation tau = 96 log(2/beta)/epsilon^2, solved for epsilon; it speaks of epsilon < 1."""
 
-    def epsilon(delta: Any) -> Bound:
-        failure = exact(delta, "delta")
-        if not 0 <= failure < 1:
-            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
-        if failure == 0:
-            return exactly(math.inf)
+    def epsilon(failure: Fraction) -> Bound:
         with precision(_BITS):
             values = {"beta": arb_of(failure), "tau": arb_of(exact(parameters.threshold))}
             found = bound_of(_FORMULAS["sdp.counter_epsilon"].arb(**values))
         return found if found.upper < 1 else exactly(math.inf)
 
     printed = "classic.printed_threshold" if parameters.encoding == "bits" else "classic.printed_sums"
-    return PublishedGuarantee(printed, epsilon, own, statement)
+    return PublishedGuarantee(printed, at_positive_delta(epsilon), own, statement)
 
 
 def _calibrate(

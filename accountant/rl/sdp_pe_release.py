@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
-from accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee
+from accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee, at_positive_delta
 from accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from accountant.bounds import Bound, exactly
 from accountant.enclosures import arb_of, bound_of, exact, precision
@@ -115,12 +116,7 @@ _PAIR = "one user at another state and action at every step, with reward 1, what
 def _published(parameters: ShuffledBatchParameters, own: BatchLoss) -> PublishedGuarantee:
     """The printed tau of a counter, solved for the epsilon of all of them; it speaks of epsilon < 1."""
 
-    def epsilon(delta: Any) -> Bound:
-        failure = exact(delta, "delta")
-        if not 0 <= failure < 1:
-            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
-        if failure == 0:
-            return exactly(math.inf)
+    def epsilon(failure: Fraction) -> Bound:
         sizes = {"H": parameters.horizon, "X": parameters.states, "A": parameters.actions}
         with precision(_BITS):
             values = {"beta": arb_of(failure), "tau": arb_of(exact(parameters.threshold))}
@@ -128,7 +124,7 @@ def _published(parameters: ShuffledBatchParameters, own: BatchLoss) -> Published
             found = bound_of(published("sdp.release_epsilon").formula.arb(**values))
         return found if found.upper < 1 else exactly(math.inf)
 
-    return PublishedGuarantee(_PRINTED, epsilon, own, _STATEMENT)
+    return PublishedGuarantee(_PRINTED, at_positive_delta(epsilon), own, _STATEMENT)
 
 
 def _calibrate(

@@ -14,12 +14,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from typing import Any
 
 import flint
 
-from accountant.accounted import Accountant, Accounted, PublishedGuarantee
+from accountant.accounted import Accountant, Accounted, PublishedGuarantee, at_positive_delta
 from accountant.adjacency import Adjacency
 from accountant.bounds import Bound, exactly
 from accountant.enclosures import arb_of, bound_of, exact, precision, round_down
@@ -126,12 +124,7 @@ _NOTE = "the smoothing is to be chosen without looking at the data: the noise it
 def _published(parameters: SmoothGaussianParameters, found: SmoothGaussian) -> PublishedGuarantee:
     """The smallest epsilon whose published alpha and beta both allow this noise and this smoothing."""
 
-    def epsilon(delta: Any) -> Bound:
-        failure = exact(delta, "delta")
-        if not 0 <= failure < 1:
-            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
-        if failure == 0:
-            return exactly(math.inf)
+    def epsilon(failure: Fraction) -> Bound:
         with precision(192):
             value = conditions(
                 "classic.smooth_gaussian_published",
@@ -143,7 +136,7 @@ def _published(parameters: SmoothGaussianParameters, found: SmoothGaussian) -> P
             return bound_of(value) if value < 1 else exactly(math.inf)
 
     return PublishedGuarantee(
-        "classic.smooth_gaussian_published", partial(epsilon), found, "classic.smooth_gaussian"
+        "classic.smooth_gaussian_published", at_positive_delta(epsilon), found, "classic.smooth_gaussian"
     )
 
 

@@ -13,11 +13,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import flint
 
-from accountant.accounted import Accountant, Accounted, PublishedGuarantee
+from accountant.accounted import Accountant, Accounted, PublishedGuarantee, at_positive_delta
 from accountant.adjacency import Adjacency
 from accountant.bounds import Bound, exactly
 from accountant.enclosures import arb_of, bound_of, exact, precision
@@ -132,19 +131,16 @@ _NOTE = "the smoothing is to be chosen without looking at the data: the noise it
 
 
 def _published(parameters: SmoothLaplaceParameters, found: SmoothLaplace) -> PublishedGuarantee:
-    def epsilon(delta: Any) -> Bound:
-        failure = exact(delta, "delta")
-        if not 0 <= failure < 1:
-            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
-        if failure == 0:
-            return exactly(math.inf)
+    def epsilon(failure: Fraction) -> Bound:
         with precision(192):
             scales = {"noise": parameters.noise, "beta": parameters.smoothing}
             values = {name: arb_of(exact(value)) for name, value in scales.items()}
             value = conditions("classic.smooth_laplace_published", **values, delta=arb_of(failure))
             return bound_of(value) if value < 1 else exactly(math.inf)
 
-    return PublishedGuarantee("classic.smooth_laplace_published", epsilon, found, "classic.smooth_laplace")
+    return PublishedGuarantee(
+        "classic.smooth_laplace_published", at_positive_delta(epsilon), found, "classic.smooth_laplace"
+    )
 
 
 ACCOUNTANT = Accountant(

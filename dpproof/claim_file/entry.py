@@ -11,7 +11,7 @@ from accountant.claims import Claim
 from accountant.parameters import Choice, Flag, Integers, Reals, Values
 from accountant.trust import TrustModel
 
-__all__ = ["AUDIT", "KEYS", "PROMISE", "REQUIRED", "TEXT", "claim_from", "entry_of"]
+__all__ = ["AUDIT", "KEYS", "PROMISE", "REQUIRED", "TEXT", "checked_table", "claim_from", "entry_of"]
 
 NAMED = ("mechanism", "command", "event", "training")
 """What a claim is about, exactly one of them."""
@@ -83,7 +83,7 @@ def claim_from(entry: Any) -> Claim:
         entry.get("source"),
         TrustModel.of(entry.get("trust", "central")),
         command,
-        _audit(entry.get("audit", {})),
+        checked_table("audit", entry.get("audit", {}), AUDIT),
     )
 
 
@@ -114,13 +114,17 @@ def _named(entry: Mapping[str, Any]) -> tuple[str, tuple[str, ...] | None]:
     return f"command:{shlex.join(command)}", tuple(command)
 
 
-def _audit(table: Any) -> dict[str, Any]:
-    """How the claim is to be audited, each value in its domain."""
+def checked_table(name: str, table: Any, fields: Mapping[str, Values]) -> dict[str, Any]:
+    """A table of the file, each key a known one, each value in its domain.
+
+    Raises:
+        ValueError: naming the table, the value and the rule.
+    """
     if not isinstance(table, Mapping):
-        raise ValueError(f"audit ({table!r}) must be a table")
+        raise ValueError(f"{name} ({table!r}) must be a table")
     for key, value in table.items():
-        if key not in AUDIT:
-            raise ValueError(f"audit: key ({key!r}) must be one of: {', '.join(AUDIT)}")
-        if not AUDIT[key].admits(value):
-            raise ValueError(f"audit: {key} ({value!r}) must be {AUDIT[key]}")
+        if key not in fields:
+            raise ValueError(f"{name}: key ({key!r}) must be one of: {', '.join(fields)}")
+        if not fields[key].admits(value):
+            raise ValueError(f"{name}: {key} ({value!r}) must be {fields[key]}")
     return dict(table)

@@ -11,7 +11,7 @@ from typing import Any
 
 from accountant.claims import Claim
 from accountant.parameters import Reals, Values
-from dpproof.claim_file.entry import claim_from
+from dpproof.claim_file.entry import checked_table, claim_from
 from dpproof.claim_file.lines import line_of
 from dpproof.claim_file.paths import check_inside
 
@@ -137,11 +137,7 @@ def _each(entries: list[Any], checks: tuple[Ready, ...]) -> Iterator[Claim | str
 
 
 def _budget(table: Any, path: Path) -> Budget:
-    if not isinstance(table, dict):
-        raise ValueError(f"{path}: budget ({table!r}) must be a table")
-    for key, value in table.items():
-        if key not in BUDGET:
-            raise ValueError(f"{path}: budget: key ({key!r}) must be one of: {', '.join(BUDGET)}")
-        if not BUDGET[key].admits(value):
-            raise ValueError(f"{path}: budget: {key} ({value!r}) must be {BUDGET[key]}")
-    return Budget(**table)
+    try:
+        return Budget(**checked_table("budget", table, BUDGET))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -47,6 +46,7 @@ def run(
     from dpproof.reproduction.expert.page import page
     from dpproof.reproduction.expert.plots import write_figures
     from dpproof.reproduction.expert.runs import run_problems
+    from dpproof.reproduction.tables import write_rows
     from mechanisms.environments.lunar_lander import has_box2d
 
     size = size or (QUICK if quick else FULL)
@@ -58,7 +58,7 @@ def run(
     beside = folder / "expert"
     beside.mkdir(parents=True, exist_ok=True)
     for name, table in (("returns", returns), ("releases", releases), ("experts", experts)):
-        _write(beside / f"{name}.csv", table)
+        write_rows(beside / f"{name}.csv", table)
     files = write_figures(beside, returns, releases, experts)
     text = page(size, seed, returns, releases, experts, skipped, files)
     (folder / "expert.md").write_text(text, encoding="utf-8")
@@ -74,11 +74,3 @@ def run(
         "seconds": time.perf_counter() - begin,
         "folder": folder.as_posix(),
     }
-
-
-def _write(file: Path, table: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as CSV; nothing where there is no number."""
-    with file.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, list(table[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(table)

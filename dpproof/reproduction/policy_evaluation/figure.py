@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ from dpproof.reproduction.policy_evaluation.kinds import EPSILON, Size
 from dpproof.reproduction.policy_evaluation.page import page
 from dpproof.reproduction.policy_evaluation.plots import write_figures
 from dpproof.reproduction.policy_evaluation.runs import needed, other_noise, rows
+from dpproof.reproduction.tables import write_rows
 
 __all__ = ["FULL", "QUICK", "run"]
 
@@ -33,7 +33,7 @@ def run(folder: Path, quick: bool, seed: int, size: Size | None = None) -> Mappi
     beside = folder / "policy_evaluation"
     beside.mkdir(parents=True, exist_ok=True)
     for name, held in (("batches", table), ("ridge", swept), ("needed", wanted), ("alternatives", others)):
-        _write(beside / f"{name}.csv", held)
+        write_rows(beside / f"{name}.csv", held, digits=9)
     files = write_figures(beside, table, swept)
     (folder / "policy_evaluation.md").write_text(
         page(size, seed, table, swept, wanted, others, ERROR, files), encoding="utf-8"
@@ -51,16 +51,3 @@ def run(folder: Path, quick: bool, seed: int, size: Size | None = None) -> Mappi
         "seconds": time.perf_counter() - begin,
         "folder": folder.as_posix(),
     }
-
-
-def _write(file: Path, table: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as CSV, numbers to nine digits, the same on other machines; nothing where there is none."""
-    with file.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, list(table[0]), lineterminator="\n")
-        writer.writeheader()
-        for row in table:
-            writer.writerow({name: _shown(value) for name, value in row.items()})
-
-
-def _shown(value: Any) -> Any:
-    return f"{value:.9g}" if isinstance(value, float) else value

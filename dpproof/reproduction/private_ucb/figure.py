@@ -12,7 +12,8 @@ from dpproof.reproduction.private_ucb.arms import HORIZON, STATES, Arm, Size, ar
 from dpproof.reproduction.private_ucb.page import page
 from dpproof.reproduction.private_ucb.plots import write_figures
 from dpproof.reproduction.private_ucb.runs import run_arms
-from dpproof.reproduction.private_ucb.tables import paying, rows, write_curves, write_totals
+from dpproof.reproduction.private_ucb.tables import paying, rows, write_curves
+from dpproof.reproduction.tables import write_rows
 from mechanisms.environments.river_swim import river_swim
 
 __all__ = ["FULL", "QUICK", "run"]
@@ -35,7 +36,7 @@ def run(folder: Path, quick: bool, seed: int, size: Size | None = None) -> Mappi
     table = rows(chosen, curves)
     beside = folder / "private_ucb"
     beside.mkdir(parents=True, exist_ok=True)
-    write_totals(beside / "regret.csv", table)
+    write_rows(beside / "regret.csv", table)
     write_curves(beside / "curves.csv", chosen, curves, size.episodes)
     files = write_figures(beside, chosen, curves, size.episodes, never)
     pays = paying(table, never)

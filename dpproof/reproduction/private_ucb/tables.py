@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpproof.reproduction.private_ucb.arms import Arm, Group
 from dpproof.reproduction.private_ucb.runs import points
 
-__all__ = ["paying", "rows", "write_curves", "write_totals"]
+__all__ = ["paying", "rows", "write_curves"]
 
 Curves = Mapping[str, NDArray[np.float64]]
 
@@ -66,14 +66,6 @@ def paying(table: Sequence[Mapping[str, Any]], never: float, share: float = 0.5)
             }
         )
     return found
-
-
-def write_totals(file: Path, table: Sequence[Mapping[str, Any]]) -> None:
-    """Write the rows as CSV; nothing where there is no number."""
-    with file.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, list(table[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(table)
 
 
 def write_curves(file: Path, arms: Sequence[Arm], curves: Curves, episodes: int) -> None:

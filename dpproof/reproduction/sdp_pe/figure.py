@@ -13,7 +13,8 @@ from dpproof.reproduction.sdp_pe.arms import HORIZON, STATES, Size, arms
 from dpproof.reproduction.sdp_pe.page import page
 from dpproof.reproduction.sdp_pe.plots import write_figures
 from dpproof.reproduction.sdp_pe.runs import run_arms
-from dpproof.reproduction.sdp_pe.tables import rows, stage_rows, write_curves, write_table
+from dpproof.reproduction.sdp_pe.tables import rows, stage_rows, write_curves
+from dpproof.reproduction.tables import write_rows
 from mechanisms.environments.river_swim import river_swim
 
 __all__ = ["FULL", "QUICK", "run"]
@@ -39,8 +40,8 @@ def run(
     table, stages = rows(chosen, found), stage_rows(chosen, found)
     beside = folder / "sdp_pe"
     beside.mkdir(parents=True, exist_ok=True)
-    write_table(beside / "regret.csv", table)
-    write_table(beside / "stages.csv", stages)
+    write_rows(beside / "regret.csv", table)
+    write_rows(beside / "stages.csv", stages)
     write_curves(beside / "curves.csv", chosen, found, size.episodes)
     files = write_figures(beside, chosen, found, table, never)
     text = page(size, seed, never, table, stages, files)

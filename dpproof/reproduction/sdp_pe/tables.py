@@ -12,7 +12,7 @@ import numpy as np
 from dpproof.reproduction.sdp_pe.arms import BETA, Arm
 from dpproof.reproduction.sdp_pe.runs import Found, points
 
-__all__ = ["rows", "stage_rows", "write_curves", "write_table"]
+__all__ = ["rows", "stage_rows", "write_curves"]
 
 
 def rows(arms: Sequence[Arm], found: Mapping[str, Found]) -> list[dict[str, Any]]:
@@ -60,14 +60,6 @@ def stage_rows(arms: Sequence[Arm], found: Mapping[str, Found]) -> list[dict[str
         for arm in arms
         for number, reports in enumerate(zip(*found[arm.name].stages, strict=True))
     ]
-
-
-def write_table(file: Path, table: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as CSV; nothing where there is no number."""
-    with file.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, list(table[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(table)
 
 
 def write_curves(file: Path, arms: Sequence[Arm], found: Mapping[str, Found], episodes: int) -> None:
