@@ -147,28 +147,39 @@ class Training:
                 self.target = self.theta.clone()
 
     def _take(self, rng: np.random.Generator) -> None:
-        budget = self.settings.budget
-        gradient = self._gradient(COINS[budget.coin](budget, self.step, rng), rng)
+        gradient = self._gradient(self._branch(rng), rng)
         self.settings.optimizer.update(self.theta, gradient, self.slots, self.step + 1)
+
+    def _branch(self, rng: np.random.Generator) -> Branch:
+        """What a step reads, by the coin that is accounted for."""
+        budget = self.settings.budget
+        return COINS[budget.coin](budget, self.step, rng)
 
     def _gradient(self, branch: Branch, rng: np.random.Generator) -> torch.Tensor:
         """What a step follows: see `mechanisms.rl.offline.coins`."""
-        budget = self.settings.budget
         found = torch.zeros_like(self.theta)
         if branch.private and self.private is not None:
-            rate = branch.rate * budget.sampling_rate
-            rows = BATCHES[budget.batch](self.private, rate, self.settings.batch, rng)
-            check_one_each(self.private.expert[rows])
+            rows = self._batch(self.private, branch.rate * self.settings.budget.sampling_rate, rng)
             found += self._sum(self.private, rows, self.settings.clip)
         if branch.noisy and self.private is not None:
-            noise = torch.Generator().manual_seed(int(rng.integers(2**63)))
-            deviation = budget.noise_multiplier * self.settings.clip
-            found += deviation * torch.randn(len(found), generator=noise)
+            found += self._noise(rng)
             found /= self.settings.batch
         if branch.plain and self.released is not None:
             rows = self.released.uniform(self.settings.plain_batch, rng)
             found.add_(self._sum(self.released, rows, math.inf), alpha=branch.plain / len(rows))
         return found
+
+    def _batch(self, data: Transitions, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
+        """The transitions of a private batch, no expert having two."""
+        rows = BATCHES[self.settings.budget.batch](data, rate, self.settings.batch, rng)
+        check_one_each(data.expert[rows])
+        return rows
+
+    def _noise(self, rng: np.random.Generator) -> torch.Tensor:
+        """The noise of a sum whose terms are of norm at most the clip."""
+        source = torch.Generator().manual_seed(int(rng.integers(2**63)))
+        deviation = self.settings.budget.noise_multiplier * self.settings.clip
+        return deviation * torch.randn(len(self.theta), generator=source)
 
     def _sum(self, data: Transitions, rows: NDArray[np.int64], clip: float) -> torch.Tensor:
         """The sum of the transitions' gradients, each of norm at most `clip`."""
