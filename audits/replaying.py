@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -28,7 +28,16 @@ STATED = ("claim", "verdict", "seed", "alpha", "delta")
 
 
 class ReplayError(ValueError):
-    """Raised when a witness cannot be replayed, or does not come out the same; names what differs."""
+    """Raised when a witness cannot be replayed, or does not come out the same; names what differs.
+
+    Attributes:
+        found: what the audit found this time; None where it did not run.
+        different: the keys of the witness that came out differently.
+    """
+
+    def __init__(self, text: str, found: Evidence | None = None, different: Sequence[str] = ()) -> None:
+        super().__init__(text)
+        self.found, self.different = found, tuple(different)
 
 
 def replay(
@@ -57,7 +66,9 @@ def replay(
         key = different[0]
         raise ReplayError(
             f"witness: {', '.join(different)} came out differently: "
-            f"{key} is {found.get(key)!r}, not {given.get(key)!r}"
+            f"{key} is {found.get(key)!r}, not {given.get(key)!r}",
+            evidence,
+            different,
         )
     return evidence
 

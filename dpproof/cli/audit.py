@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import math
 import os
 import sys
@@ -24,6 +23,7 @@ from dpproof import answers, auditing
 from dpproof.claim_file import read_claims
 from dpproof.cli import show
 from dpproof.cli.options import JOURNAL, JSON, check_folder, read_text
+from dpproof.cli.replay import replay as run_again
 from dpproof.executors import executor_for
 from dpproof.journal import journal_at
 
@@ -74,7 +74,7 @@ def audit(
     if replay is not None:
         without = {"target": target, "budget": budget, "only": only, "journal": journal, **shared, **promise}
         _refuse(without, context.args, "with --replay")
-        _finish([_replayed(replay)], witnesses, json)
+        run_again(replay, witnesses, json)
     if target == "corpus":
         _refuse(promise, context.args, "for the corpus")
         with journal_at(journal):
@@ -84,12 +84,12 @@ def audit(
         raise ValueError("target: give a claim file, a mechanism's name, corpus, or --replay WITNESS")
     jobs = _jobs(target, context.args, promise, options)
     with journal_at(journal), executor_for(1 if workers is None else workers, cluster) as executor:
-        _finish(_run(jobs, executor, witnesses), None, json)
+        _finish(_run(jobs, executor, witnesses), json)
 
 
-def _finish(found: Iterable[Evidence], witnesses: Path | None, json: bool) -> None:
+def _finish(found: Iterable[Evidence], json: bool) -> None:
     """Print what was found, and end: with 1 if a claim is violated."""
-    audits = list(_kept(found, witnesses))
+    audits = list(found)
     show.either(answers.envelope({"audits": [e.as_json() for e in audits]}), json, show.audits)
     raise typer.Exit(1 if any(evidence.verdict.value == "violation" for evidence in audits) else 0)
 
@@ -260,41 +260,3 @@ def _corpus(
     else:
         rows.summary(done)
     raise typer.Exit(1 if missed else 3 if len(done) < len(cases) else 0)
-
-
-def _replayed(path: Path) -> Evidence:
-    try:
-        witness = json_module.loads(path.read_text(encoding="utf-8"))
-        return auditing.replay(_checked(witness))
-    except (ValueError, KeyError) as error:
-        raise ValueError(f"{path}: not a witness that replays: {error}") from error
-
-
-_WITNESS = {"seed": int, "alpha": float, "delta": float, "replay": dict}
-_REPLAY = {
-    "rlsvi": {"parameters": dict, "noise_rule": str, "budget": int, "sharpen": bool},
-    "policy-evaluation": {"parameters": dict, "adjacency": str, "budget": int, "sharpen": bool},
-    "claim": {"claim": dict, "budget": int, "sharpen": bool},
-    "corpus": {"case": str, "budget": int},
-    "named": {"promise": dict, "adjacency": str, "neighbours": str, "options": dict, "budget": int},
-    "primitive": {"name": str, "parameters": dict, "adjacency": str, "budget": int, "sharpen": bool},
-}
-"""What is audited -> the fields its replay reads, each with its type."""
-
-
-def _checked(witness: Any) -> Mapping[str, Any]:
-    """A witness with the fields that a replay reads, each of its type."""
-    if not isinstance(witness, dict):
-        raise ValueError("it must be a table")
-    _check_types(witness, _WITNESS)
-    kind = witness["replay"].get("audit")
-    if not isinstance(kind, str) or kind not in _REPLAY:
-        raise ValueError(f"audit ({kind!r}) must be one of: {', '.join(_REPLAY)}")
-    _check_types(witness["replay"], _REPLAY[kind])
-    return witness
-
-
-def _check_types(table: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
-    for name, kind in kinds.items():
-        if type(table.get(name)) is not kind:
-            raise ValueError(f"{name} ({table.get(name)!r}) must be of type {kind.__name__}")

@@ -1,0 +1,89 @@
+"""A finding run again: the same as before, news about an implementation that has changed, or a broken file.
+
+A witness whose code was changed since does not come out the same, and that is what its reader wants to know:
+whether the violation is gone. The news rests on the audit that was just run, never on the file. A file is
+broken, not news, where what was asked (`ASKED`) or the verdict alone came out differently: the verdict
+follows from the figures, so that one cannot change without the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from audits.evidence import Evidence
+from audits.replaying import ReplayError
+from dpproof import auditing
+
+__all__ = ["ASKED", "Replayed", "replayed"]
+
+ASKED = ("claim", "pair", "seed", "alpha", "delta", "replay")
+"""The keys of a witness that say what was asked, not what was found."""
+VIOLATION = "violation"
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What came of a replay.
+
+    Attributes:
+        evidence: what the audit found this time.
+        recorded: the verdict that the witness holds.
+        different: its keys that came out differently; empty where all is as before.
+    """
+
+    evidence: Evidence
+    recorded: str
+    different: tuple[str, ...] = ()
+
+    @property
+    def news(self) -> str | None:
+        """What changed, in one line; None if nothing did."""
+        found = self.evidence.verdict.value
+        if not self.different:
+            return None
+        if found != VIOLATION:
+            return f"no longer a violation: the audit that found one is now {found}"
+        if self.recorded == VIOLATION:
+            changed = ", ".join(self.different)
+            return f"still a violation, by an implementation that has changed: {changed} came out differently"
+        return f"now a violation: the audit that was {self.recorded} finds one"
+
+    def as_json(self) -> dict[str, Any]:
+        """The evidence; where something changed, also the recorded verdict and the news."""
+        changed = {"recorded_verdict": self.recorded, "news": self.news} if self.different else {}
+        return {**self.evidence.as_json(), **changed}
+
+
+def replayed(witness: Mapping[str, Any]) -> Replayed:
+    """Run the audit of a witness again.
+
+    Raises:
+        ReplayError: the file is broken, or says nothing of how; or figures came out differently where
+            nothing could change: in an audit of this project's own code, or without a violation.
+        ValueError: as for `dpproof.auditing.replay`.
+    """
+    recorded = str(witness.get("verdict"))
+    try:
+        return Replayed(auditing.replay(witness), recorded)
+    except ReplayError as error:
+        if error.found is None or not _is_news(witness, error.found, error.different):
+            raise
+        return Replayed(error.found, recorded, error.different)
+
+
+def _is_news(witness: Mapping[str, Any], found: Evidence, different: tuple[str, ...]) -> bool:
+    """Whether a difference speaks of an implementation that has changed: somebody's, and of a violation."""
+    known = found.witness().keys() - set(ASKED)
+    verdicts = {witness.get("verdict"), found.verdict.value}
+    seeded = witness["replay"].get("seeded", True)
+    alone = seeded and set(different) == {"verdict"}
+    return _of_a_user(witness["replay"]) and set(different) <= known and VIOLATION in verdicts and not alone
+
+
+def _of_a_user(how: Mapping[str, Any]) -> bool:
+    """Whether what is audited is somebody's callable or command, which may change between replays."""
+    claim = how.get("claim")
+    mechanism = str(claim.get("mechanism", ":")) if isinstance(claim, Mapping) else ""
+    return how["audit"] == "named" or ":" in mechanism
