@@ -5,79 +5,48 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from accountant.accounted import accountant_for
-from accountant.adjacency import Adjacency
 from accountant.claims import Claim
-from accountant.parameters import Integers, Reals, Values
 from audits.evidence import Evidence, Verdict
 from audits.pairs import Pair
 from audits.runner import BUDGET, audit
+from dpproof.privacy_markers import INI, as_mechanism_with, check_key, ini, promise_of, slips
 
 __all__ = ["Privacy", "privacy_of"]
 
-PROMISE = ("epsilon", "delta", "rho", "mu")
-OTHERS = ("adjacency", "budget", "strict")
-INI: Mapping[str, Values] = {
-    "privacy_alpha": Reals(0, 1, lower_open=True, upper_open=True),
-    "privacy_seed": Integers(0),
-}
+HOW = ("failures", "nan", "seeded")
+"""Options of `Privacy.audit` that say what counts as an output, as in the ``audit`` table of a claim file."""
+OPTIONS = (*HOW, *tuple(signature(audit).parameters)[4:])
+"""Those, and the options of `audits.audit` behind what the fixture gives it itself."""
 
 
 def privacy_of(request: pytest.FixtureRequest, users: int) -> Privacy:
     """The fixture of one test: its promise, and its share of the session's error budget.
 
-    Raises:
-        pytest.UsageError: no marker, or one that promises nothing; an ini option outside its domain.
+    A slip (no marker, or one that promises nothing; an ini option outside its domain) fails the test in one
+    line.
     """
-    marker = request.node.get_closest_marker("privacy")
-    if marker is None:
-        raise pytest.UsageError(
-            f"{request.node.nodeid}: the fixture `privacy` needs the marker `privacy(...)`"
-        )
-    alpha, seed = (_ini(request.config, name) for name in INI)
-    try:
-        claim = _claim(request.node.nodeid, marker.args, marker.kwargs)
-    except ValueError as error:
-        raise pytest.UsageError(f"{request.node.nodeid}: marker privacy: {error}") from error
+    with slips(request.node.nodeid):
+        marker = request.node.get_closest_marker("privacy")
+        if marker is None:
+            raise ValueError("the fixture `privacy` needs the marker `privacy(...)`")
+        alpha, seed = (ini(request.config, name) for name in INI)
+        claim, how = promise_of(request.node.nodeid, marker.args, marker.kwargs)
     return Privacy(
         claim,
         alpha / max(users, 1),
         seed,
-        budget=marker.kwargs.get("budget", BUDGET),
-        strict=marker.kwargs.get("strict", False),
+        **how,
         witnesses=_witnesses(request.config),
         properties=request.node.user_properties,
     )
-
-
-def _ini(config: pytest.Config, name: str) -> Any:
-    text = config.getini(name)
-    try:
-        value = INI[name].read(text)
-    except ValueError:
-        value = None
-    if not INI[name].admits(value):
-        raise pytest.UsageError(f"{name} ({text!r}) must be {INI[name]}")
-    return value
-
-
-def _claim(name: str, args: tuple[Any, ...], given: Mapping[str, Any]) -> Claim:
-    """The promise of a marker."""
-    if args:
-        raise ValueError(f"value ({args[0]!r}) must be given by name")
-    for key in given:
-        if key not in (*PROMISE, *OTHERS):
-            raise ValueError(f"key ({key!r}) must be one of: {', '.join((*PROMISE, *OTHERS))}")
-    if "adjacency" not in given:
-        raise ValueError("adjacency is missing; there is no default")
-    promise = {key: given[key] for key in PROMISE if key in given}
-    return Claim(name, "the:test", {}, Adjacency.of(given["adjacency"]), promise)
 
 
 def _witnesses(config: pytest.Config) -> Path | None:
@@ -114,45 +83,52 @@ class Privacy:
     def audit(self, mechanism: Any, first: Any, second: Any = None, **options: Any) -> Evidence:
         """Run a mechanism on two neighbouring inputs; a violation of the promise fails the test.
 
+        So does, in one line, what cannot be audited.
+
         Args:
             mechanism: as for `audits.audit`: ``f(data, n, rng)``, ``f(data, rng)``, or a `Mechanism`.
             first: one input, or an `audits.Pair`, whose inputs are checked to be neighbours.
             second: the other input; that the two are neighbours is taken on trust.
-            options: of `audits.audit`, such as ``scores`` or ``executor``.
+            options: of `audits.audit`, such as ``scores`` or ``executor``; and of a callable ``failures``,
+                ``nan`` and ``seeded``, as for `audits.Mechanism`.
         """
         self.checks += 1
+        with slips():
+            found = self._audited(mechanism, first, second, options)
+        self._judge(found)
+        return found
+
+    def _audited(self, mechanism: Any, first: Any, second: Any, options: Mapping[str, Any]) -> Evidence:
+        check_key("option", options, OPTIONS)
+        how = {name: options[name] for name in HOW if name in options}
+        more = {name: value for name, value in options.items() if name not in HOW}
         pair = first if isinstance(first, Pair) else self._trusted(first, second)
-        found = audit(
+        return audit(
             self.claim.name,
             self.claim.guarantee,
-            mechanism,
+            as_mechanism_with(mechanism, how),
             pair,
             **{
                 "seed": self._seed(),
                 "delta": self.claim.delta,
                 "alpha": self.alpha * 0.5**self.checks,
                 "budget": self.budget,
-                **options,
+                **more,
             },
         )
-        self._judge(found)
-        return found
 
     def certify(self, name: str, **parameters: Any) -> None:
-        """Account for one of this project's mechanisms; the test fails unless the promise is proved."""
+        """Account for one of this project's mechanisms; the test fails unless the promise is proved.
+
+        An unknown mechanism or parameter, or a relation that nothing is proved under, fails it in one line.
+        """
         from dpproof.report.claims import check_claim
 
         self.checks += 1
-        claim = Claim(
-            self.claim.name,
-            name,
-            parameters,
-            self.claim.adjacency,
-            self.claim.promise,
-            trust=self.claim.trust,
-        )
-        accountant_for(name).parameters.read(parameters)
-        ledger = check_claim(claim, audited=False)
+        claim = replace(self.claim, mechanism=name, parameters=parameters)
+        with slips():
+            accountant_for(name).parameters.read(parameters)
+            ledger = check_claim(claim, audited=False)
         self._note(f"{ledger.verdict} ({name})")
         if ledger.verdict != "kept":
             bound = {} if ledger.account is None else ledger.account["epsilon"]

@@ -119,7 +119,18 @@ SLIPS = [
     ("", "", "the fixture `privacy` needs the marker `privacy(...)`"),
     ("@pytest.mark.privacy(1.0)", "", "value (1.0) must be given by name"),
     ("@pytest.mark.privacy(epsilon=1.0)", "", "adjacency is missing; there is no default"),
-    ("@pytest.mark.privacy(adjacency='replace')", "", "promise (nothing) must be epsilon with delta"),
+    (
+        "@pytest.mark.privacy(adjacency='replace')",
+        "",
+        "epsilon is missing: a promise is epsilon",
+    ),
+    ("@pytest.mark.privacy(epsilon='x', adjacency='replace')", "", "epsilon ('x') must be a finite number"),
+    (
+        "@pytest.mark.privacy(epsilon=1.0, adjacency='replace', budget=-2)",
+        "",
+        "budget (-2) must be",
+    ),
+    ("@pytest.mark.privacy(epsilon=1.0, adjacency='replace', strict='no')", "", "strict ('no') must be true"),
     ("@pytest.mark.privacy(epsilon=1.0, adjacency='users')", "", "adjacency ('users') must be one of"),
     ("@pytest.mark.privacy(epsilon=1.0, adjacency='replace', frobs=1)", "", "key ('frobs') must be one of"),
     (
@@ -131,11 +142,58 @@ SLIPS = [
 ]
 
 
+def one_line(result):
+    """What is said of the only test that failed: everything below its heading, which must be one line."""
+    (said,) = re.findall(r"^_+ (?:ERROR at setup of )?test_it _+\n(.*?)^=", result.stdout.str(), re.M | re.S)
+    assert len(said.splitlines()) == 1, said
+    return said
+
+
 @pytest.mark.parametrize(("marker", "ini", "says"), SLIPS)
-def test_a_slip_is_an_error_that_says_so(session, marker, ini, says):
+def test_a_slip_is_an_error_that_says_so_in_one_line(session, marker, ini, says):
     result = session(f"{marker}\ndef test_it(privacy):\n    pass\n", ini=ini)
     result.assert_outcomes(errors=1)
-    assert says in result.stdout.str()
+    assert says in one_line(result)
+
+
+USES = [
+    ("privacy.certify('gausian', sigma=1.0)", "mechanism ('gausian') must be one of"),
+    ("privacy.certify('gaussian', sigm=1.0)", "parameter ('sigm') must be one of: sigma"),
+    ("privacy.certify('gaussian', sigma=-1.0)", "sigma (-1.0) must be a number above 0"),
+    (
+        "privacy.certify('rlsvi', states=2, actions=2, horizon=2, episodes=4)",
+        "no guarantee of rlsvi",
+    ),
+    ("privacy.audit(3, 0.0, 1.0)", "mechanism (3) must be callable"),
+    ("privacy.audit(good, 0.0, 1.0, frobs=3)", "option ('frobs') must be one of: failures, nan, seeded"),
+    ("privacy.audit(good, 0.0, 1.0, nan='maybe')", "nan ('maybe') must be one of: error, token"),
+    ("privacy.audit(lambda x, n, rng: x, 0.0, 1.0)", "privacy: mechanism"),
+    ("privacy.audit(lambda x, n, rng: 1 / 0, 0.0, 1.0)", "raised ZeroDivisionError .*test_it.py:10"),
+]
+
+
+@pytest.mark.parametrize(("call", "says"), USES)
+def test_what_cannot_be_checked_fails_in_one_line(session, call, says):
+    marker = "@pytest.mark.privacy(epsilon=1.0, adjacency='replace')"
+    result = session(f"{marker}\ndef test_it(privacy):\n    {call}\n")
+    result.assert_outcomes(failed=1)
+    said = one_line(result)
+    assert says in said or re.search(says, said)
+
+
+def test_refusals_are_outputs_where_the_test_says_so(session):
+    test = """
+@pytest.mark.privacy(epsilon=1.0, adjacency="replace", budget=2000)
+def test_it(privacy):
+    def refuses(value, rng):
+        if value and rng.random() < 0.9:
+            raise RuntimeError("too few")
+        return 0
+    privacy.audit(refuses, 0, 1, failures="token")
+"""
+    result = session(test)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["privacy: violation"])
 
 
 def test_without_the_fixture_nothing_is_imported(session):
