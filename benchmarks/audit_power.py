@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +22,7 @@ from audits.pairs import Pair
 from audits.reference import gaussian_mu
 from audits.scores import Identity
 from audits.trial import run_trial
+from benchmarks.timing import cpu_seconds
 
 __all__ = ["CASES", "Case", "Row", "overhead", "rows"]
 
@@ -129,14 +129,8 @@ def overhead(repeats: int = 3) -> Iterator[tuple[str, float, float, float]]:
         def audited(draw: Draw = draw, points: Any = points) -> None:
             run_trial(points, draw_blocks(draw, BITS, 1, BUDGET, None), [Identity()], ALPHA)
 
-        fastest = [min(_seconds(work) for _ in range(repeats)) for work in (plain, labelled, audited)]
+        fastest = [min(cpu_seconds(work) for _ in range(repeats)) for work in (plain, labelled, audited)]
         yield name, fastest[0], fastest[1], fastest[2]
-
-
-def _seconds(work: Callable[[], None]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
 
 
 def _line(row: Row) -> str:

@@ -16,12 +16,9 @@ import importlib
 import io
 import os
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +26,7 @@ import numpy as np
 
 from accountant.adjacency import Adjacency
 from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from benchmarks.timing import compile_seconds, cpu_seconds
 from mechanisms import river_swim
 from mechanisms.counting.streaming import StreamingTree
 from mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
@@ -70,17 +68,7 @@ def run_seconds(algorithm: str, privacy: str, pooled: bool, episodes: int, seed:
     """CPU seconds of one run, its noise drawn and exact regret computed in every episode."""
     learner = _LEARNERS[algorithm](counts(privacy, pooled, episodes), TUNED)
     swim = river_swim(STATES, HORIZON)
-    return _seconds(lambda: learner.run(swim, np.random.default_rng(seed)))
-
-
-def compile_seconds() -> float:
-    """CPU seconds that a run's first call takes where nothing has been compiled before."""
-    root = str(Path(__file__).resolve().parent.parent)
-    with tempfile.TemporaryDirectory() as empty:
-        environment = os.environ | {"NUMBA_CACHE_DIR": empty, "PYTHONPATH": root}
-        command = [sys.executable, "-c", _FIRST_CALL]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return float(done.stdout)
+    return cpu_seconds(lambda: learner.run(swim, np.random.default_rng(seed)))
 
 
 def peer_seconds(checkout: Path, agent: str, episodes: int) -> float:
@@ -94,14 +82,18 @@ def peer_seconds(checkout: Path, agent: str, episodes: int) -> float:
         sys.path.pop(0)
     made = kind(swim.nState, swim.nAction, swim.epLen, episodes, privEps=1.0)
     with contextlib.redirect_stdout(io.StringIO()):
-        return _seconds(lambda: run(made, swim, episodes))
+        return cpu_seconds(lambda: run(made, swim, episodes))
 
 
 def rows() -> list[dict[str, Any]]:
     """One row per measurement: its name, the seconds, and how they were come by."""
     checkout = os.environ.get("PRIVATE_TABULAR_RL")
     table = [
-        {"name": "PRIVATE-UCB compiling", "seconds": compile_seconds(), "note": "first call, empty cache"}
+        {
+            "name": "PRIVATE-UCB compiling",
+            "seconds": compile_seconds(_FIRST_CALL),
+            "note": "first call, empty cache",
+        }
     ]
     for algorithm in _LEARNERS:
         for privacy, suffix in _AGENTS.items():
@@ -188,12 +180,6 @@ def main() -> None:
     """Print the rows."""
     for row in rows():
         print(f"{row['name']:<30} {row['seconds']:>9.3f} s   {row['note']}")
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    begin = time.process_time()
-    work()
-    return time.process_time() - begin
 
 
 if __name__ == "__main__":

@@ -13,17 +13,14 @@ from __future__ import annotations
 import importlib
 import os
 import statistics
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from accountant.rl.rlsvi import RLSVIParameters
+from benchmarks.timing import compile_seconds, cpu_seconds
 from mechanisms import RLSVI, river_swim
 
 __all__ = ["main", "rows"]
@@ -39,17 +36,7 @@ def run_seconds(episodes: int, seed: int) -> float:
     """CPU seconds of one run of that many episodes, with exact regret in every one."""
     learner = RLSVI(RLSVIParameters(STATES, ACTIONS, HORIZON, episodes))
     swim, rng = river_swim(STATES, HORIZON), np.random.default_rng(seed)
-    return _seconds(lambda: learner.run(swim, rng))
-
-
-def compile_seconds() -> float:
-    """CPU seconds that a run's first call takes where nothing has been compiled before."""
-    root = str(Path(__file__).resolve().parent.parent)
-    with tempfile.TemporaryDirectory() as empty:
-        environment = os.environ | {"NUMBA_CACHE_DIR": empty, "PYTHONPATH": root}
-        command = [sys.executable, "-c", _FIRST_CALL]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return float(done.stdout)
+    return cpu_seconds(lambda: learner.run(swim, rng))
 
 
 def peer_seconds(checkout: Path, episodes: int) -> float:
@@ -61,7 +48,7 @@ def peer_seconds(checkout: Path, episodes: int) -> float:
     finally:
         sys.path.pop(0)
     agent = agents.GaussianPSRL(STATES, ACTIONS, HORIZON)
-    return _seconds(lambda: _live(agent, swim, episodes))
+    return cpu_seconds(lambda: _live(agent, swim, episodes))
 
 
 def rows() -> list[dict[str, Any]]:
@@ -71,7 +58,11 @@ def rows() -> list[dict[str, Any]]:
     size = f"S={STATES}, A={ACTIONS}, H={HORIZON}, K={EPISODES}"
     table: list[dict[str, Any]] = [
         {"name": "RLSVI run", "seconds": ours, "note": f"{size}; median of {REPEATS}, compiled before"},
-        {"name": "RLSVI compiling", "seconds": compile_seconds(), "note": "first call, empty cache"},
+        {
+            "name": "RLSVI compiling",
+            "seconds": compile_seconds(_FIRST_CALL),
+            "note": "first call, empty cache",
+        },
     ]
     if checkout := os.environ.get("TABULARL"):
         timed = (peer_seconds(Path(checkout), PEER_EPISODES) for _ in range(3))
@@ -97,12 +88,6 @@ def _live(agent: Any, environment: Any, episodes: int) -> None:
             action = agent.pick_action(s, h)
             reward, after, goes_on = environment.advance(action)
             agent.update_obs(s, action, reward, after, goes_on, h)
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    begin = time.process_time()
-    work()
-    return time.process_time() - begin
 
 
 if __name__ == "__main__":

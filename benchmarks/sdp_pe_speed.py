@@ -9,15 +9,9 @@ timed by itself, in a fresh process with an empty cache.
 
 from __future__ import annotations
 
-import os
 import statistics
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +21,7 @@ from accountant.rl.sdp_pe import ACCOUNTANT, ShuffledCountParameters
 from accountant.rl.sdp_pe_batches import ReleaseShape
 from accountant.rl.sdp_pe_thresholds import batch_threshold
 from accountant.shuffling.view import BinomialView
+from benchmarks.timing import compile_seconds, cpu_seconds
 from mechanisms.environments.river_swim import river_swim
 from mechanisms.rl import _policy_elimination_kernels as kernels
 from mechanisms.rl.policy_elimination import SDPPE
@@ -46,24 +41,18 @@ def run_seconds(episodes: int, seed: int, learner: SDPPE | None = None) -> float
     """CPU seconds of one run, without privacy where no learner is given."""
     learner = learner or SDPPE(NoPrivacy(), episodes)
     swim = river_swim(STATES, HORIZON)
-    return _seconds(lambda: learner.run(swim, np.random.default_rng(seed)))
-
-
-def compile_seconds() -> float:
-    """CPU seconds that a run's first call takes where nothing has been compiled before."""
-    root = str(Path(__file__).resolve().parent.parent)
-    with tempfile.TemporaryDirectory() as empty:
-        environment = os.environ | {"NUMBA_CACHE_DIR": empty, "PYTHONPATH": root}
-        command = [sys.executable, "-c", _FIRST_CALL]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return float(done.stdout)
+    return cpu_seconds(lambda: learner.run(swim, np.random.default_rng(seed)))
 
 
 def rows() -> list[dict[str, Any]]:
     """One row per measurement: its name, the seconds, and how they were come by."""
     table = [
         *accounting_rows(),
-        {"name": "SDP-PE compiling", "seconds": compile_seconds(), "note": "first call, empty cache"},
+        {
+            "name": "SDP-PE compiling",
+            "seconds": compile_seconds(_FIRST_CALL),
+            "note": "first call, empty cache",
+        },
     ]
     run_seconds(60, 0)
     table += [*_parts(), _row("PE, one run", SDPPE(NoPrivacy(), EPISODES))]
@@ -92,7 +81,7 @@ def accounting_rows() -> list[dict[str, Any]]:
     found = []
     for name, work, note in parts:
         work()
-        seconds = statistics.median(_seconds(work) for _ in range(REPEATS))
+        seconds = statistics.median(cpu_seconds(work) for _ in range(REPEATS))
         found.append({"name": name, "seconds": seconds, "note": f"{note}, median of {REPEATS}"})
     return found
 
@@ -115,7 +104,7 @@ def _parts() -> list[dict[str, Any]]:
     found = []
     for name, work in parts:
         work()
-        seconds = statistics.median(_seconds(work) for _ in range(21))
+        seconds = statistics.median(cpu_seconds(work) for _ in range(21))
         found.append({"name": name, "seconds": seconds, "note": f"{space.count} policies, median of 21"})
     return found
 
@@ -130,12 +119,6 @@ def main() -> None:
     """Print the rows."""
     for row in rows():
         print(f"{row['name']:<36} {row['seconds']:>9.4f} s   {row['note']}")
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    begin = time.process_time()
-    work()
-    return time.process_time() - begin
 
 
 if __name__ == "__main__":

@@ -17,14 +17,14 @@ from typing import Any
 import flint
 
 from accountant.accounted import Accountant, Accounted, Attained
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from accountant.adjacency import Adjacency
 from accountant.bounds import Bound
 from accountant.counting.factorisation import participation_norm
 from accountant.counting.gaussian_tree import finite_mu
 from accountant.enclosures import precision
 from accountant.notions import GaussianDP, Guarantee, PureDP
 from accountant.rl.private_ucb_calibration import least_scale
-from accountant.rl.private_ucb_changes import Changes, added, replaced, same_start
+from accountant.rl.private_ucb_changes import between
 from accountant.rl.private_ucb_noise import (
     Moved,
     discrete_gaussian,
@@ -53,23 +53,14 @@ def moved(parameters: CentralCountsParameters, adjacency: Adjacency) -> Moved:
     Raises:
         UnprovedAdjacencyError: for a relation without a proof.
     """
-    if adjacency not in _CHANGES:
-        known = ", ".join(relation.value for relation in _CHANGES)
-        raise UnprovedAdjacencyError("central-counts", adjacency, f"proved relations: {known}")
-    return Moved(parameters, _CHANGES[adjacency](parameters), parameters.levels)
-
-
-def _added(parameters: CentralCountsParameters) -> Changes:
-    return added(parameters.sizes)
-
-
-def _replaced(parameters: CentralCountsParameters) -> Changes:
-    if parameters.start == "any":
-        return replaced(parameters.sizes)
-    return same_start(parameters.sizes, own_actions=parameters.own_actions)
-
-
-_CHANGES = {Adjacency.ADD_REMOVE: _added, Adjacency.REPLACE: _replaced}
+    changes = between(
+        "central-counts",
+        parameters.sizes,
+        adjacency,
+        any_start=parameters.start == "any",
+        own_actions=parameters.own_actions,
+    )
+    return Moved(parameters, changes, parameters.levels)
 
 
 def guarantee(parameters: CentralCountsParameters, adjacency: Adjacency) -> Accounted:

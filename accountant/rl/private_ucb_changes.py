@@ -11,7 +11,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["COSTS", "FAMILIES", "TRANSITIONS", "VISITS", "Change", "Sizes", "added", "replaced", "same_start"]
+from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+
+__all__ = [
+    "COSTS",
+    "FAMILIES",
+    "TRANSITIONS",
+    "VISITS",
+    "Change",
+    "Sizes",
+    "added",
+    "between",
+    "replaced",
+    "same_start",
+]
 
 VISITS, COSTS, TRANSITIONS = FAMILIES = ("visits", "costs", "transitions")
 Moves = tuple[tuple[int, int], ...]
@@ -72,6 +85,28 @@ Changes = Mapping[str, Change]
 def _all_in_one(sizes: Sizes, steps: int, users: int) -> Change:
     """``users`` users who meet no common cell, on the given number of steps."""
     return Change(((steps, users),) if sizes.pooled else ((1, users * steps),))
+
+
+def between(
+    mechanism: str, sizes: Sizes, adjacency: Adjacency, *, any_start: bool, own_actions: bool
+) -> Changes:
+    """How far neighbours under ``adjacency`` are apart at most.
+
+    Args:
+        mechanism: whose command-line name an error gives.
+        sizes: of the tables.
+        adjacency: ``add-remove`` or ``replace``.
+        any_start, own_actions: whether replaced users may differ in the first state and action, and if not,
+            whether later actions are their own data; see `same_start`.
+
+    Raises:
+        UnprovedAdjacencyError: for a relation without a proof.
+    """
+    if adjacency is Adjacency.ADD_REMOVE:
+        return added(sizes)
+    if adjacency is not Adjacency.REPLACE:
+        raise UnprovedAdjacencyError(mechanism, adjacency, "proved relations: add-remove, replace")
+    return replaced(sizes) if any_start else same_start(sizes, own_actions=own_actions)
 
 
 def added(sizes: Sizes) -> Changes:

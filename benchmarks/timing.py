@@ -1,0 +1,30 @@
+"""Processor seconds of work, here or as the first call of a fresh process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+__all__ = ["compile_seconds", "cpu_seconds"]
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """CPU seconds of one call."""
+    begin = time.process_time()
+    work()
+    return time.process_time() - begin
+
+
+def compile_seconds(first_call: str) -> float:
+    """What a program prints, its CPU seconds, run in a fresh process where nothing is compiled yet."""
+    root = str(Path(__file__).resolve().parent.parent)
+    with tempfile.TemporaryDirectory() as empty:
+        environment = os.environ | {"NUMBA_CACHE_DIR": empty, "PYTHONPATH": root}
+        command = [sys.executable, "-c", first_call]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return float(done.stdout)
