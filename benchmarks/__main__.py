@@ -110,8 +110,18 @@ def page() -> str:
         lines += ["", f"## {title}", "", "| what | seconds | note |", "|---|---|---|"]
         lines += [f"| {row['name']} | {row['seconds']:.3f} | {row['note']} |" for row in rows]
     lines += ["", *private_ucb_speed.section()]
+    lines += ["", *_clipping()]
     lines += ["", "## The accountant beside its peers", "", accounting.ABOUT, "", *accounting.table()]
     return "\n".join([*lines, ""])
+
+
+def _clipping() -> list[str]:
+    """Per-example clipping beside its peers, or that the extra for it is missing."""
+    try:
+        from benchmarks import offline_training_speed
+    except ImportError as missing:
+        return [f"Clipping each example's gradient: skipped, {missing.name} is not installed (offline-rl)."]
+    return offline_training_speed.section()
 
 
 if __name__ == "__main__":
