@@ -1,0 +1,209 @@
+"""The training of `mechanisms.rl.offline` with canary experts in its data, watched step by step; needs torch.
+
+A canary is an expert whose one transition has an observation that is 0 but in a coordinate of the canary's
+own, where everybody else's is 0. Its gradient is far longer than the clip, and nearly all of it is in the
+first layer's weights of that coordinate, where every other gradient is exactly 0: canaries do not disturb each
+other there, and a plain step moves nothing. Its reward is out of reach, so that it never learns.
+
+The auditor knows the parameters before a step, so how far the canary would move it, and sees the gradient
+that the optimizer is given. Source: Nasr et al., arXiv:2302.07956, section 4 (canary gradients).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from audits.training.expert_settings import ExpertSettings, TrainingFault
+from mechanisms.rl.offline.coins import COINS, Branch
+from mechanisms.rl.offline.network import Layers
+from mechanisms.rl.offline.optimizers import SGD
+from mechanisms.rl.offline.training import Training, TrainingSettings
+from mechanisms.rl.offline.transitions import Transitions
+
+__all__ = ["TRAININGS", "Watched", "differ_by_one_expert", "private_data"]
+
+Floats = NDArray[np.float64]
+FEATURES, HIDDEN, ACTIONS = 128, 8, 2
+"""Coordinates of the other experts' observations, units, actions. Many coordinates make first weights small,
+so that little of a canary's gradient is in the second layer."""
+LOUD, OUT_OF_REACH, EACH, RELEASED = 100.0, 1e6, 2, 64
+"""A canary's coordinate, its reward; transitions of each other expert, and how many are released."""
+
+
+class _TwoTransitions(Training):
+    def _batch(self, data: Transitions, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
+        rows = super()._batch(data, rate, rng)
+        return np.concatenate([rows, data.one_each(data.expert[rows], rng)])
+
+
+class _UnscaledNoise(Training):
+    def _noise(self, rng: np.random.Generator) -> torch.Tensor:
+        return super()._noise(rng) / self.settings.clip
+
+
+class _ShownCoin(Training):
+    def _branch(self, rng: np.random.Generator) -> Branch:
+        return COINS["visible"](self.settings.budget, self.step, rng)
+
+
+TRAININGS: Mapping[TrainingFault, type[Training]] = {
+    TrainingFault.NONE: Training,
+    TrainingFault.TWO_TRANSITIONS: _TwoTransitions,
+    TrainingFault.UNSCALED_NOISE: _UnscaledNoise,
+    TrainingFault.SHOWN_COIN: _ShownCoin,
+}
+"""Faults, each by one method that is replaced."""
+
+
+def _others(settings: ExpertSettings, number: int, experts: int, seed: int) -> Transitions:
+    """Transitions of experts in ordinary places; canaries' coordinates, the last ones, are 0."""
+    rng, width = np.random.default_rng(seed), FEATURES + settings.canaries
+    seen = np.zeros((2, number, width))
+    seen[:, :, :FEATURES] = rng.normal(size=(2, number, FEATURES))
+    return Transitions(
+        *seen, rng.integers(ACTIONS, size=number), rng.normal(size=number), rng.random(number) < 0.1,
+        rng.integers(experts, size=number) if number < experts else np.arange(number) % experts,
+        experts + settings.canaries,
+    )  # fmt: skip
+
+
+def _canaries(settings: ExpertSettings, coins: NDArray[np.bool_]) -> Transitions:
+    """One transition of each canary whose coin is True; there must be one."""
+    chosen = np.flatnonzero(coins)
+    seen = np.zeros((len(chosen), FEATURES + settings.canaries))
+    seen[np.arange(len(chosen)), FEATURES + chosen] = LOUD
+    return Transitions(
+        seen, np.zeros_like(seen), np.zeros(len(chosen), int), np.full(len(chosen), OUT_OF_REACH),
+        np.ones(len(chosen), bool), settings.others + chosen, settings.others + settings.canaries,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def _fixed(settings: ExpertSettings) -> tuple[Transitions, Transitions, Transitions]:
+    """The other experts' transitions, released ones, and those of all canaries: the same in every training."""
+    others = settings.others
+    return (
+        _others(settings, EACH * others, others, 21),
+        _others(settings, RELEASED, others, 22),
+        _canaries(settings, np.ones(settings.canaries, bool)),
+    )
+
+
+def private_data(settings: ExpertSettings, coins: NDArray[np.bool_]) -> Transitions:
+    """What the others logged, and what those canaries did whose coin is True."""
+    others, _, _ = _fixed(settings)
+    return Transitions.joined(others, _canaries(settings, coins)) if coins.any() else others
+
+
+def differ_by_one_expert(first: Transitions, second: Transitions) -> None:
+    """Raise ValueError unless one set has all of the other's experts, with the same data, and one more."""
+    (at,) = np.nonzero(first.counts != second.counts)
+    if len(at) != 1 or min(first.counts[at[0]], second.counts[at[0]]) != 0:
+        raise ValueError(f"experts with another number of transitions ({at.tolist()}) must be one, new to one")
+    kept = [data.expert != at[0] for data in (first, second)]
+    for name in ("observations", "following", "actions", "rewards", "terminal"):
+        one, other = (
+            getattr(data, name).numpy()[rows] for data, rows in zip((first, second), kept, strict=True)
+        )
+        if not np.array_equal(one, other):
+            raise ValueError(f"{name} of the experts in both must be the same")
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Plain descent, and an ear for the gradients it is given."""
+
+    descent: SGD
+    heard: list[torch.Tensor]
+    slots = 0
+
+    def update(self, theta: torch.Tensor, gradient: torch.Tensor, slots: torch.Tensor, step: int) -> None:
+        """See `Optimizer.update`."""
+        self.heard[:] = [gradient]
+        self.descent.update(theta, gradient, slots, step)
+
+
+class Watched:
+    """One training under watch.
+
+    Args:
+        settings: what is trained.
+        private: see `private_data`.
+        rng: all its randomness.
+        steps: how many steps it may take; as many as are claimed unless given.
+    """
+
+    def __init__(
+        self,
+        settings: ExpertSettings,
+        private: Transitions,
+        rng: np.random.Generator,
+        steps: int | None = None,
+    ) -> None:
+        self.settings, self._descent = settings, SGD(0.005)
+        self._heard: list[torch.Tensor] = []
+        budget = settings.parameters if steps is None else replace(settings.parameters, steps=steps)
+        wanted = TrainingSettings(
+            budget,
+            Layers((FEATURES + settings.canaries, HIDDEN, ACTIONS)),
+            batch=settings.batch,
+            clip=settings.clip,
+            optimizer=_Seen(self._descent, self._heard),
+            plain_batch=RELEASED,
+        )
+        _, released, self._all = _fixed(settings)
+        self.training = TRAININGS[settings.fault](wanted, private, released, int(rng.integers(2**62)))
+
+    def losses(self, private: Transitions | None = None) -> Floats:
+        """Take a step; for each canary the log-likelihood ratio, with over without, of what is seen ``(m,)``.
+
+        Args:
+            private: what this step and later ones read, if not what was read so far.
+        """
+        if private is not None:
+            self.training.private = private
+        ways, strengths = self._moves()
+        self.training.advance(1)
+        return self._ratios(self._along(ways, self._heard[0]), strengths)
+
+    def trace(self) -> Floats:
+        """Take all steps: the sums of their `losses` ``(m,)``."""
+        return np.sum([self.losses() for _ in range(self.settings.parameters.steps)], axis=0)
+
+    def final(self) -> Floats:
+        """Take all steps: how far the last parameters are from the first ones, along each canary ``(m,)``."""
+        ways, _ = self._moves()
+        before = self.training.theta.clone()
+        self.training.advance(self.settings.parameters.steps)
+        return self._along(ways, (before - self.training.theta) / self._descent.learning_rate)
+
+    def _moves(self) -> tuple[torch.Tensor, Floats]:
+        """How each canary moves its own weights: unit vectors ``(m, HIDDEN)``, and how far, in clips ``(m,)``."""
+        layers, loss, data = self.training.settings.layers, self.training.settings.loss, self._all
+        here = layers.forward(self.training.theta, data.observations)
+        signals = here.signals(loss.signal(here.outputs, data.actions, data.rewards))
+        lengths = signals[0].norm(dim=1)
+        norms = here.square_norms(signals).sqrt()
+        strengths = LOUD * lengths / norms.clamp_min(self.settings.clip)
+        return signals[0] / lengths.clamp_min(1e-30)[:, None], strengths.numpy().astype(np.float64)
+
+    def _along(self, ways: torch.Tensor, gradient: torch.Tensor) -> Floats:
+        """A gradient along each canary, as a sum over the batch, in clips ``(m,)``."""
+        (weights, _), *_ = self.training.settings.layers.views(gradient)
+        along = (weights[:, FEATURES:].T * ways).sum(1) * (self.settings.batch / self.settings.clip)
+        return along.numpy().astype(np.float64)
+
+    def _ratios(self, moved: Floats, strengths: Floats) -> Floats:
+        """Under the claimed law; a step that did not move a canary's weights at all had no noise."""
+        budget = self.settings.parameters
+        shown = budget.coin in ("visible", "fixed")
+        rate = budget.sampling_rate * (1.0 if shown else budget.branch_probability)
+        exponents = (moved * strengths - strengths**2 / 2) / budget.noise_multiplier**2
+        absent = np.log1p(-rate) if rate < 1 else -np.inf
+        return np.where(moved == 0, 0.0, np.logaddexp(absent, np.log(rate) + exponents))

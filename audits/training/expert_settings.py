@@ -1,0 +1,123 @@
+"""What an audit of selective DP-SGD trains: the budget that is claimed, few experts, and perhaps a fault."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from accountant.accounted import Accounted
+from accountant.adjacency import Adjacency
+from accountant.enclosures import exact
+from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from audits.training.views import View
+from audits.unaudited import NoAuditError
+
+__all__ = ["ExpertSettings", "TrainingFault", "claim_for"]
+
+FEWEST, MOST = 24, 4_000
+"""Experts besides the canaries."""
+
+
+class TrainingFault(enum.Enum):
+    """What is wrong with a training; all but ``NONE`` are for the audit corpus only."""
+
+    NONE = "none"
+    """Nothing: the class is that of `mechanisms.rl.offline`, as it is."""
+    TWO_TRANSITIONS = "two transitions"
+    """An expert in a batch has two transitions in it."""
+    UNSCALED_NOISE = "unscaled noise"
+    """The noise has the deviation of the multiplier alone, not multiplied by the clipping norm."""
+    SHOWN_COIN = "shown coin"
+    """Algorithm 3 as printed: a plain step has no noise, whatever coin is accounted for."""
+
+
+@dataclass(frozen=True)
+class ExpertSettings:
+    """What is trained.
+
+    Attributes:
+        parameters: the budget that is claimed: rate, coin, noise, steps, batches.
+        clip: the clipping norm.
+        canaries: experts who each take part by a coin.
+        fault: what is wrong.
+
+    Raises:
+        ValueError: a number outside its range.
+        NoAuditError: no step reads experts' data, or exact batches need more experts than are made here.
+
+    >>> ExpertSettings(SelectiveDPSGDParameters(0.5, 0.5, 1.0, 10)).others
+    24
+    """
+
+    parameters: SelectiveDPSGDParameters
+    clip: float = 4.0
+    canaries: int = 1
+    fault: TrainingFault = TrainingFault.NONE
+
+    def __post_init__(self) -> None:
+        """Check the numbers, and that there is something to audit."""
+        if not 0 < self.clip < math.inf:
+            raise ValueError(f"clip ({self.clip!r}) must be a finite number above 0")
+        if self.canaries < 1:
+            raise ValueError(f"canaries ({self.canaries!r}) must be at least 1")
+        given = self.parameters
+        if 0 in (given.steps, given.sampling_rate, given.branch_probability):
+            raise NoAuditError("steps, sampling_rate and branch_probability must be above 0 for an audit")
+        if given.batch == "exact" and given.sampling_rate * MOST < 1:
+            raise NoAuditError(
+                f"sampling_rate ({given.sampling_rate!r}) must be at least 1/{MOST} for an audit of exact batches"
+            )
+
+    @property
+    def others(self) -> int:
+        """Experts who always take part: at least as many as make an exact batch of one."""
+        return min(max(FEWEST, math.ceil(1 / exact(self.parameters.sampling_rate))), MOST)
+
+    @property
+    def batch(self) -> int:
+        """What a step divides by; the share of the others that it is does not exceed the rate."""
+        return max(1, math.floor(exact(self.parameters.sampling_rate) * self.others))
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data that `read` takes."""
+        plain = {**asdict(self), "parameters": self.parameters.as_json(), "fault": self.fault.value}
+        return plain
+
+    @classmethod
+    def read(cls, plain: Mapping[str, Any]) -> ExpertSettings:
+        """From what `as_json` gave.
+
+        >>> settings = ExpertSettings(SelectiveDPSGDParameters(0.5, 0.5, 1.0, 10), canaries=3)
+        >>> ExpertSettings.read(settings.as_json()) == settings
+        True
+        """
+        parameters = SelectiveDPSGDParameters.read(plain["parameters"])
+        return cls(**{**plain, "parameters": parameters, "fault": TrainingFault(plain["fault"])})
+
+
+def claim_for(settings: ExpertSettings, view: View) -> Accounted:
+    """What is claimed of a training without faults: of a step whatever came before it, or of all steps.
+
+    A step of a schedule fixed in advance is taken to be a noisy one: plain ones reveal less.
+
+    Source: docs/notes/expert_accounting.md, sections 1 to 3.
+
+    >>> settings = ExpertSettings(SelectiveDPSGDParameters(1.0, 1.0, 1.0, 4))
+    >>> claim_for(settings, View.STEP).guarantee.epsilon("1e-5").upper
+    4.3771...
+    >>> claim_for(settings, View.FINAL) == claim_for(settings, View.TRACE)
+    True
+
+    Raises:
+        ValueError: for a view of epochs, which this training has none of.
+    """
+    if view is View.EPOCH:
+        raise ValueError(f"view ({view.value!r}) must be another: batches are drawn afresh in every step")
+    parameters = settings.parameters
+    if view is View.STEP:
+        noisy = 1.0 if parameters.coin == "fixed" else parameters.branch_probability
+        parameters = replace(parameters, branch_probability=noisy, steps=1)
+    return guarantee(parameters, Adjacency.EXPERT)
