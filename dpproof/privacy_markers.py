@@ -1,4 +1,4 @@
-"""What marker and ini options of privacy tests say, and how a slip is reported; see `dpproof.pytest_plugin`."""
+"""What marker and ini options of privacy tests say, how a slip is reported; see `dpproof.pytest_plugin`."""
 
 from __future__ import annotations
 

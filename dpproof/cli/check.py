@@ -19,6 +19,7 @@ from dpproof import answers
 from dpproof.auditing import check_ready
 from dpproof.claim_file import Reading, read_all
 from dpproof.cli import show
+from dpproof.cli.layout import put, table
 from dpproof.cli.options import CLUSTER, JOURNAL, JSON, check_file, check_folder
 from dpproof.executors import executor_for
 from dpproof.formats import FORMATS, findings_of_claims, findings_of_papers, write_findings
@@ -147,7 +148,8 @@ def _page(html: Path | None) -> str | None:
 
 def _print_papers(ledgers: Sequence[PaperLedger], page: str | None, console: Console) -> None:
     for ledger in ledgers:
-        console.rule(f"[bold]{escape(ledger.paper.title)}[/]")
+        console.rule()
+        console.print(f"[bold]{escape(ledger.paper.title)}[/]")
         console.print(ledger.paper.citation, style="dim")
         show.statements({"statements": ledger.statements}, console)
         if ledger.account is not None:
@@ -162,7 +164,7 @@ def _print_papers(ledgers: Sequence[PaperLedger], page: str | None, console: Con
 
 
 def _print_claims(ledgers: Sequence[ClaimLedger], console: Console) -> None:
-    rows = show.table("claim", "verdict", "promised epsilon", "certified at most", "audit", "remarks")
+    rows = table("claim", "verdict", "promised epsilon", "certified at most", "audit")
     for ledger in ledgers:
         rows.add_row(
             escape(ledger.claim.name),
@@ -170,6 +172,8 @@ def _print_claims(ledgers: Sequence[ClaimLedger], console: Console) -> None:
             show.figure(answers.number(ledger.claim.epsilon)),
             show.at_most(ledger.account["epsilon"]["upper"]) if ledger.account else "-",
             show.coloured(ledger.audit["verdict"]) if ledger.audit else "-",
-            escape("\n".join(ledger.remarks)),
         )
-    console.print(rows)
+    put(rows, console)
+    for ledger in ledgers:
+        for remark in ledger.remarks:
+            console.print(f"{ledger.claim.name}: {remark}", markup=False, highlight=False, soft_wrap=True)

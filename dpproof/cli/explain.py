@@ -16,6 +16,7 @@ from accountant.accounted import CATALOGUE, Accountant, accountant_for
 from accountant.adjacency import Adjacency
 from dpproof.claim_file.schema import SCHEMA_NAME, schema_text
 from dpproof.cli import show
+from dpproof.cli.layout import put, table
 from dpproof.cli.options import check_file
 from dpproof.cli.subjects import ERRORS, NOTIONS, WORDS, documentation
 
@@ -87,12 +88,12 @@ def _mechanism(accountant: Accountant, console: Console) -> None:
     """What a mechanism's account says and rests on, and its parameters."""
     console.print(f"[bold]{accountant.name}[/]: {escape(accountant.title)}")
     _print_documentation(inspect.getdoc(sys.modules[accountant.guarantee.__module__]) or "", console)
-    rows = show.table("parameter", "meaning", "domain", "default")
+    rows = table("parameter", "meaning", "domain", "default")
     for field in accountant.parameters.fields():
         default = "required" if field.default is dataclasses.MISSING else repr(field.default)
         about = field.metadata
         rows.add_row(*map(escape, (field.name, about["help"], str(about["domain"]), default)))
-    console.print(rows)
+    put(rows, console)
     meant = accountant.adjacency
     console.print(f"neighbours: {'must be given' if meant is None else meant.value + ' unless given'}")
     console.print(f"calibrate searches: {accountant.noise}")

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from dpproof import answers
 from dpproof.cli import show
+from dpproof.cli.layout import put, table
 from dpproof.cli.options import JOURNAL, JSON, check_folder
 from dpproof.journal import journal_at
 
@@ -45,10 +46,10 @@ def reproduce(
 
 
 def _print(experiment: Experiment, answer: Any, console: Console) -> None:
-    table = show.table(*experiment.columns, title=experiment.title)
+    rows = table(*experiment.columns, title=experiment.title)
     for row in answer[experiment.table]:
-        table.add_row(*(_cell(name, row[name]) for name in experiment.columns))
-    console.print(table)
+        rows.add_row(*(_cell(name, row[name]) for name in experiment.columns))
+    put(rows, console)
     for name in ("never_learning", "error", "runs"):
         if name in answer:
             console.print(f"{name.replace('_', ' ')}: {show.figure(answer[name])}")

@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from dpproof.cli.layout import put, table
+
 __all__ = [
     "COLOURS",
     "CorpusRows",
@@ -24,7 +26,6 @@ __all__ = [
     "figure",
     "sizes",
     "statements",
-    "table",
 ]
 
 if TYPE_CHECKING:
@@ -88,14 +89,6 @@ def coloured(word: str) -> str:
     return f"[{COLOURS.get(word, 'white')}]{escape(word)}[/]"
 
 
-def table(*columns: str, title: str | None = None) -> Table:
-    """An empty table with these headings."""
-    made = Table(title=title, title_justify="left", header_style="bold", show_lines=False)
-    for column in columns:
-        made.add_column(column)
-    return made
-
-
 def sizes(answer: Answer) -> str:
     """What was asked about: mechanism, parameters and neighbouring relation."""
     given = ", ".join(f"{name} {value}" for name, value in answer["parameters"].items())
@@ -123,7 +116,7 @@ def account(answer: Answer, console: Console) -> None:
     console.print(f"{found} at {asked} {figure(answer[asked])}, of {answer['released']}")
     if answer["joint_by"]:
         console.print(f"the users' actions are jointly private with the same, by {answer['joint_by']}")
-    console.print(rows)
+    put(rows, console)
     if answer["mechanism"]:
         console.print(f"attained by: {answer['mechanism']['attained_by']}", style="dim")
     if "printed" in answer:
@@ -177,7 +170,7 @@ def _what_if(rows: Sequence[Answer], noise: str, console: Console) -> None:
             figure(row["noise"]),
             figure(row["ratio"]) if not why else escape(why),
         )
-    console.print(made)
+    put(made, console)
 
 
 def _printed(printed: Answer, console: Console) -> None:
@@ -186,14 +179,14 @@ def _printed(printed: Answer, console: Console) -> None:
     for name, pair in printed.items():
         if isinstance(pair, Mapping):
             rows.add_row(name, *(figure(pair[side]) for side in ("printed", "exact", "ratio")))
-    console.print(rows)
+    put(rows, console)
     remark = f" ({printed['remark']})" if "remark" in printed else ""
     console.print(f"printed by {printed['statement']}{remark}", style="dim")
     if "alternatives" in printed:
         others = table("noise, for the same target", "beta", "deviation")
         for one in printed["alternatives"]:
             others.add_row(escape(one["noise"]), figure(one["beta"]), figure(one["deviation"]))
-        console.print(others)
+        put(others, console)
 
 
 def statements(answer: Answer, console: Console) -> None:
@@ -201,7 +194,7 @@ def statements(answer: Answer, console: Console) -> None:
     given = {text: _letter(n) for n, text in enumerate(_assumptions(answer))}
     rows = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     rows.add_column("verdict", no_wrap=True)
-    rows.add_column("statement")
+    rows.add_column("statement", overflow="fold")
     for entry in answer["statements"]:
         letters = ", ".join(given[text] for text in entry["assumptions"])
         lines = [f"[bold]{entry['id']}[/]  {escape(entry['title'])}", *map(escape, own_remarks(entry))]
@@ -253,7 +246,7 @@ def audits(answer: Answer, console: Console) -> None:
             str(entry["samples"]),
             figure(entry["would_have_seen"]),
         )
-    console.print(rows)
+    put(rows, console)
 
 
 def _found(entry: Answer) -> str:

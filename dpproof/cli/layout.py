@@ -1,0 +1,76 @@
+"""Tables that lose nothing: columns narrow to their longest word; where that is too wide, rows are stacked.
+
+rich cuts a cell that does not fit, with an ellipsis, and narrows the widest column first, which is the one
+that holds an identifier. Here no word is cut or broken: a person copies ids and numbers from the screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["fitted", "put", "table"]
+
+FRAME = 3
+"""What a column takes besides its cells: a rule, and a blank on both sides."""
+
+
+def table(*columns: str, title: str | None = None) -> Table:
+    """An empty table with these headings; `put` prints it."""
+    made = Table(title=title, title_justify="left", header_style="bold", show_lines=False)
+    for column in columns:
+        made.add_column(column, overflow="fold")
+    return made
+
+
+def put(rows: Table, console: Console) -> None:
+    """Print a table within the console's width, no word of it cut."""
+    needed = [_measured(column.cells, column.header, console) for column in rows.columns]
+    widths = fitted(
+        [need.minimum for need in needed],
+        [need.maximum for need in needed],
+        console.width - FRAME * len(needed) - 1,
+    )
+    if widths is None:
+        console.print(_stacked(rows), soft_wrap=True)
+        return
+    for column, width in zip(rows.columns, widths, strict=True):
+        column.width = width
+    console.print(rows)
+
+
+def _measured(cells: object, header: RenderableType, console: Console) -> Measurement:
+    """The width of a column's longest word, and of its longest line."""
+    each = [Measurement.get(console, console.options.update(width=10_000), cell) for cell in (header, *cells)]  # type: ignore[misc]
+    return Measurement(max(one.minimum for one in each), max(one.maximum for one in each))
+
+
+def fitted(least: Sequence[int], most: Sequence[int], room: int) -> list[int] | None:
+    """Widths between these ends that fit together, the narrowest columns served first; None if none do.
+
+    >>> fitted([3, 4], [5, 20], 16), fitted([3, 4], [5, 20], 40), fitted([3, 4], [5, 20], 6)
+    ([5, 11], [5, 20], None)
+    """
+    spare = room - sum(least)
+    if spare < 0:
+        return None
+    widths = list(least)
+    for place in sorted(range(len(widths)), key=lambda column: most[column] - least[column]):
+        given = min(most[place] - least[place], spare)
+        widths[place] += given
+        spare -= given
+    return widths
+
+
+def _stacked(rows: Table) -> Group:
+    """One line a cell, ``heading: cell``; rows apart."""
+    headings = [str(column.header) for column in rows.columns]
+    lines: list[RenderableType] = [] if rows.title is None else [Text(str(rows.title), style="italic")]
+    for cells in zip(*(column.cells for column in rows.columns), strict=True):
+        shown = [f"[bold]{head}[/]: {cell}" for head, cell in zip(headings, cells, strict=True) if cell]
+        lines.append("\n".join(shown) + "\n")
+    return Group(*lines)
