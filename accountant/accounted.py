@@ -18,6 +18,7 @@ from accountant.enclosures import exact
 from accountant.notions import Guarantee
 from accountant.parameters import Parameters
 from accountant.trust import TrustModel
+from accountant.words import nearest
 
 __all__ = [
     "CATALOGUE",
@@ -137,7 +138,8 @@ class Accountant:
         if given is not None:
             return Adjacency.of(given)
         if self.adjacency is None:
-            raise ValueError(f"adjacency is missing; {self.name} has users, and there is no default")
+            known = ", ".join(relation.value for relation in Adjacency)
+            raise ValueError(f"adjacency is missing; {self.name} has users, and there is no default: {known}")
         return self.adjacency
 
     def least_noise(self, parameters: Any, adjacency: Adjacency, epsilon: Any, delta: Any) -> tuple[Any, Any]:
@@ -200,6 +202,8 @@ def accountant_for(name: str) -> Accountant:
         ValueError: for an unknown name, listing the known ones.
     """
     if name not in CATALOGUE:
-        raise ValueError(f"mechanism ({name!r}) must be one of: {', '.join(CATALOGUE)}")
+        raise ValueError(
+            f"mechanism ({name!r}) must be one of: {', '.join(CATALOGUE)}{nearest(name, CATALOGUE)}"
+        )
     found: Accountant = importlib.import_module(CATALOGUE[name]).ACCOUNTANT
     return found

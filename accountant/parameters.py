@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
+from accountant.words import nearest
+
 __all__ = [
     "Choice",
     "Domain",
@@ -220,7 +222,8 @@ class Parameters:
         known = {field.name: field for field in cls.fields()}
         for name in values:
             if name not in known:
-                raise ValueError(f"parameter ({name!r}) must be one of: {', '.join(known)}")
+                listed = f"{', '.join(known)}{nearest(name, known)}"
+                raise ValueError(f"parameter ({name!r}) must be one of: {listed}")
         for name, field in known.items():
             if name not in values and field.default is dataclasses.MISSING:
                 raise ValueError(f"parameter ({name!r}) is missing; it must be {field.metadata['domain']}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import enum
+from collections.abc import Iterable
 from typing import TypeVar
 
-__all__ = ["word"]
+__all__ = ["nearest", "word"]
 
 Word = TypeVar("Word", bound=enum.Enum)
 
@@ -19,4 +21,15 @@ def word(kind: type[Word], label: str, name: str) -> Word:
     for member in kind:
         if member.value == name:
             return member
-    raise ValueError(f"{label} ({name!r}) must be one of: {', '.join(member.value for member in kind)}")
+    known = [member.value for member in kind]
+    raise ValueError(f"{label} ({name!r}) must be one of: {', '.join(known)}{nearest(name, known)}")
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """What ends an error on an unknown name: the known one it may stand for, if one is close.
+
+    >>> nearest("replase", ["add-remove", "replace"]), nearest("users", ["add-remove", "replace"])
+    ("; did you mean 'replace'?", '')
+    """
+    close = difflib.get_close_matches(name.replace("_", "-"), known, n=1) if isinstance(name, str) else []
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -15,6 +15,7 @@ import audits
 from accountant.adjacency import Adjacency
 from accountant.claims import Claim
 from accountant.parameters import Flag, Integers, Reals, Values
+from accountant.words import nearest
 from audits.callables import Mechanism, as_mechanism, mechanism
 from audits.runner import BUDGET
 
@@ -63,7 +64,7 @@ def check_key(label: str, given: Iterable[str], known: Iterable[str]) -> None:
     rule = tuple(known)
     for key in given:
         if key not in rule:
-            raise ValueError(f"{label} ({key!r}) must be one of: {', '.join(rule)}")
+            raise ValueError(f"{label} ({key!r}) must be one of: {', '.join(rule)}{nearest(key, rule)}")
 
 
 def promise_of(name: str, args: tuple[Any, ...], given: Mapping[str, Any]) -> tuple[Claim, Mapping[str, Any]]:

@@ -10,6 +10,7 @@ from accountant.adjacency import Adjacency
 from accountant.claims import Claim
 from accountant.parameters import Choice, Flag, Integers, Reals, Values
 from accountant.trust import TrustModel
+from accountant.words import nearest
 
 __all__ = ["AUDIT", "KEYS", "PROMISE", "REQUIRED", "TEXT", "checked_table", "claim_from", "entry_of"]
 
@@ -63,10 +64,11 @@ def claim_from(entry: Any) -> Claim:
         raise ValueError("must be a table")
     for key in entry:
         if key not in KEYS:
-            raise ValueError(f"key ({key!r}) must be one of: {', '.join(KEYS)}")
+            raise ValueError(f"key ({key!r}) must be one of: {', '.join(KEYS)}{nearest(key, KEYS)}")
     for key in REQUIRED:
         if key not in entry:
-            raise ValueError(f"{key} is missing; there is no default")
+            choices = f": {_relations()}" if key == "adjacency" else ""
+            raise ValueError(f"{key} is missing; there is no default{choices}")
     for key in TEXT:
         _check_text(key, entry.get(key, ""))
     mechanism, command = _named(entry)
@@ -85,6 +87,10 @@ def claim_from(entry: Any) -> Claim:
         command,
         checked_table("audit", entry.get("audit", {}), AUDIT),
     )
+
+
+def _relations() -> str:
+    return ", ".join(relation.value for relation in Adjacency)
 
 
 def _check_text(label: str, value: Any) -> None:
@@ -124,7 +130,9 @@ def checked_table(name: str, table: Any, fields: Mapping[str, Values]) -> dict[s
         raise ValueError(f"{name} ({table!r}) must be a table")
     for key, value in table.items():
         if key not in fields:
-            raise ValueError(f"{name}: key ({key!r}) must be one of: {', '.join(fields)}")
+            raise ValueError(
+                f"{name}: key ({key!r}) must be one of: {', '.join(fields)}{nearest(key, fields)}"
+            )
         if not fields[key].admits(value):
             raise ValueError(f"{name}: {key} ({value!r}) must be {fields[key]}")
     return dict(table)

@@ -11,6 +11,7 @@ from typing import Any
 
 from accountant.claims import Claim
 from accountant.parameters import Reals, Values
+from accountant.words import nearest
 from dpproof.claim_file.entry import checked_table, claim_from
 from dpproof.claim_file.lines import line_of
 from dpproof.claim_file.paths import check_inside
@@ -102,7 +103,8 @@ def read_all(path: Path, ready: Ready = _nothing_more, *, outside: bool = False)
         raise ValueError(f"{path}: not a TOML file: {error}") from error
     unknown = sorted(set(document) - {"claim", "budget"})
     if unknown:
-        raise ValueError(f"{path}: key ({unknown[0]!r}) must be one of: claim, budget")
+        near = nearest(unknown[0], ("claim", "budget"))
+        raise ValueError(f"{path}: key ({unknown[0]!r}) must be one of: claim, budget{near}")
     entries = document.get("claim", [])
     if not isinstance(entries, list) or not entries:
         raise ValueError(f"{path}: there must be at least one [[claim]]")

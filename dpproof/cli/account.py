@@ -14,7 +14,7 @@ from accountant.accounted import CATALOGUE, Accountant, accountant_for
 from accountant.adjacency import Adjacency
 from dpproof import answers
 from dpproof.cli import show
-from dpproof.cli.options import ADJACENCY, JSON, check_file, command_for
+from dpproof.cli.options import ADJACENCY, JSON, AllMissing, check_file, command_for
 from dpproof.what_if import code
 from dpproof.what_if import what_if as noise_for_other_goals
 
@@ -91,6 +91,16 @@ class _Mechanisms(typer.core.TyperGroup):
         """The sub-command of that name, or None."""
         return self.make(accountant_for(name)) if name in CATALOGUE else None
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The sub-command that the arguments begin with.
+
+        Raises:
+            ValueError: for an unknown name, with the one that may be meant.
+        """
+        if not args[0].startswith("-"):
+            accountant_for(args[0])
+        return super().resolve_command(ctx, args)
+
     def make(self, accountant: Accountant) -> Any:
         """The sub-command of one mechanism."""
         raise NotImplementedError
@@ -98,7 +108,7 @@ class _Mechanisms(typer.core.TyperGroup):
 
 def _command(accountant: Accountant, body: Callable[..., None]) -> Any:
     single = typer.Typer(add_completion=False)
-    single.command(accountant.name, help=accountant.title)(body)
+    single.command(accountant.name, cls=AllMissing, help=accountant.title)(body)
     return typer.main.get_command(single)
 
 

@@ -6,7 +6,9 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +21,7 @@ from accountant.accounted import CATALOGUE, accountant_for
 from accountant.adjacency import Adjacency
 from accountant.claims import Claim
 from accountant.parameters import Domain, Integers, Reals
+from accountant.words import nearest
 from dpproof import answers, auditing
 from dpproof.claim_file import read_claims
 from dpproof.cli import show
@@ -40,6 +43,10 @@ STATED = (
 )
 WORKERS = "processes to share the work; unless given one for each core for the corpus, otherwise this one"
 CLUSTER = "address of a Dask scheduler that shares the work, such as tcp://127.0.0.1:8786"
+
+
+NO_PROMISE = "--epsilon is missing: a callable is audited against a promise"
+NO_NEIGHBOURS = "--neighbours is missing: neighbours must name a callable that gives the two inputs"
 
 
 def audit(
@@ -117,12 +124,15 @@ def _jobs(
     """What to run, by name; everything is checked before anything runs."""
     if target in CATALOGUE:
         _refuse({"neighbours": promise["neighbours"]}, [], f"for {target}: it has hard inputs of its own")
-        values, relation = _values(target, flags), _relation(promise, target)
+        values = _values(target, flags)
+        meant = accountant_for(target).adjacency
+        _check_complete(_parameters_missing(target, values), _missing(promise, meant))
+        relation = _relation(promise, target)
         stated = {} if promise["delta"] is None else {"delta": promise["delta"]}
         if promise["epsilon"] is not None:
             return [_promised(target, values, relation, {"epsilon": promise["epsilon"], **stated}, options)]
         return [(target, partial(auditing.audit_mechanism, target, values, relation, **stated, **options))]
-    if flags:
+    if flags and (":" in target or Path(target).is_file()):
         raise ValueError(f"option ({flags[0]!r}) is unknown")
     if Path(target).is_file():
         _refuse(promise, [], "for a claim file, which has its own")
@@ -131,8 +141,9 @@ def _jobs(
         claims = (_callable_claim(target, promise),)
         auditing.check_auditable(claims[0])
     else:
-        known = ", ".join((*CATALOGUE, "corpus"))
-        rule = f"must be a claim file, package.module:callable, or one of: {known}"
+        known = (*CATALOGUE, "corpus")
+        listed = f"{', '.join(known)}{nearest(target, known)}"
+        rule = f"must be a claim file, package.module:callable, or one of: {listed}"
         raise ValueError(f"target ({target!r}) {rule}")
     return [(claim.name, partial(auditing.audit_claim, claim, elsewhere=True, **options)) for claim in claims]
 
@@ -154,14 +165,36 @@ def _relation(promise: Mapping[str, Any], name: str | None = None) -> Adjacency:
     meant = None if name is None else accountant_for(name).adjacency
     if promise["adjacency"] is not None:
         return Adjacency.of(promise["adjacency"])
-    if meant is None:
-        raise ValueError("--adjacency is missing; there is no default")
+    assert meant is not None  # checked before
     return meant
 
 
+def _missing(promise: Mapping[str, Any], meant: Adjacency | None) -> list[str]:
+    """The relation, where it is missing."""
+    if promise["adjacency"] is not None or meant is not None:
+        return []
+    known = ", ".join(relation.value for relation in Adjacency)
+    return [f"--adjacency is missing; there is no default: {known}"]
+
+
+def _parameters_missing(name: str, values: Mapping[str, Any]) -> list[str]:
+    """A line for each parameter of a mechanism that is missing."""
+    fields = accountant_for(name).parameters.fields()
+    required = (field for field in fields if field.default is MISSING and field.name not in values)
+    return [f"parameter ({field.name!r}) is missing: {field.metadata['domain']}" for field in required]
+
+
+def _check_complete(*missing: list[str]) -> None:
+    """Refuse what is incomplete, naming everything that is missing at once."""
+    if any(missing):
+        raise ValueError("; ".join(chain.from_iterable(missing)))
+
+
 def _callable_claim(target: str, promise: Mapping[str, Any]) -> Claim:
-    if promise["epsilon"] is None:
-        raise ValueError("--epsilon is missing: a callable is audited against a promise")
+    lacking = [*([] if promise["epsilon"] is not None else [NO_PROMISE]), *_missing(promise, None)]
+    if lacking and promise["neighbours"] is None:
+        lacking.append(NO_NEIGHBOURS)
+    _check_complete(lacking)
     delta = auditing.DELTA if promise["delta"] is None else promise["delta"]
     stated = {"epsilon": promise["epsilon"], "delta": delta}
     return Claim(target, target, {}, _relation(promise), stated, promise["neighbours"])
@@ -175,7 +208,7 @@ def _values(name: str, flags: list[str]) -> dict[str, Any]:
     while words:
         flag = words.pop(0)
         if flag not in known:
-            raise ValueError(f"option ({flag!r}) must be one of: {', '.join(known)}")
+            raise ValueError(f"option ({flag!r}) must be one of: {', '.join(known)}{nearest(flag, known)}")
         if not words:
             raise ValueError(f"option ({flag!r}) must have a value: {known[flag].metadata['domain']}")
         values[known[flag].name] = read_text(known[flag], words.pop(0))

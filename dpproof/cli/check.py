@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from accountant.words import nearest
 from dpproof import answers
 from dpproof.auditing import check_ready
 from dpproof.claim_file import Reading, read_all
@@ -48,7 +49,8 @@ def check(
 ) -> None:
     """Account, verify and audit, and write one self-contained report."""
     if target != "papers" and not Path(target).is_file():
-        raise ValueError(f"target ({target!r}) must be papers, or an existing claim file")
+        rule = "must be papers, or an existing claim file"
+        raise ValueError(f"target ({target!r}) {rule}{nearest(target, ['papers', *_beside(target)])}")
     check_folder("html", html)
     files = {"sarif": sarif, "junit": junit, "markdown": markdown}
     for name, path in files.items():
@@ -59,6 +61,11 @@ def check(
         if target == "papers":
             _check_papers(asked, where)
         _check_file(Path(target), read_all(Path(target), check_ready, outside=allow_outside), asked, where)
+
+
+def _beside(target: str) -> list[str]:
+    """The claim files that may be meant: those in the same folder."""
+    return [str(path) for path in Path(target).parent.glob("*.toml")]
 
 
 @dataclass(frozen=True)

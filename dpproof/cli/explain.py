@@ -14,6 +14,7 @@ from rich.markup import escape
 
 from accountant.accounted import CATALOGUE, Accountant, accountant_for
 from accountant.adjacency import Adjacency
+from accountant.words import nearest
 from dpproof.claim_file.schema import SCHEMA_NAME, schema_text
 from dpproof.cli import show
 from dpproof.cli.layout import put, table
@@ -71,9 +72,10 @@ def explain(
         console.print(" ".join(WORDS[identity].split()), markup=False)
     else:
         known = "; ".join(", ".join(group) for group in (CATALOGUE, NOTIONS, WORDS, ERRORS))
+        names = [*CATALOGUE, *NOTIONS, *WORDS, *ERRORS, *statement_ids()]
         raise ValueError(
             f"id ({identity!r}) must be a statement id, as `dpproof verify papers` lists them, "
-            f"or one of: {known}"
+            f"or one of: {known}{nearest(identity, names)}"
         )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
+import typer.core
 
 from accountant.accounted import Accountant
 from accountant.adjacency import Adjacency
@@ -19,6 +20,7 @@ __all__ = [
     "ADJACENCY",
     "CLUSTER",
     "JSON",
+    "AllMissing",
     "check_file",
     "check_folder",
     "command_for",
@@ -96,6 +98,26 @@ def check_file(name: str, file: Path | None, suffixes: tuple[str, ...]) -> None:
         raise ValueError(f"{name} ({str(file)!r}) must end in one of: {', '.join(suffixes)}")
     if file.is_dir() or not file.absolute().parent.is_dir() or not os.access(file.absolute().parent, os.W_OK):
         raise ValueError(f"{name} ({str(file)!r}) must be a file in a folder that can be written to")
+
+
+class AllMissing(typer.core.TyperCommand):
+    """A command that names every required option which was left out, not only the first of them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments.
+
+        Raises:
+            ValueError: required options are missing.
+        """
+        given, *_ = self.make_parser(ctx).parse_args(args=list(args))
+        lacking = [option for option in self.params if option.required and option.name not in given]
+        if lacking and "help" not in given:
+            raise ValueError(f"Missing option {', '.join(map(_missing, lacking))}")
+        return super().parse_args(ctx, args)
+
+
+def _missing(option: Any) -> str:
+    return f"{option.opts[0]!r} ({option.help.rstrip('.')})"
 
 
 def command_for(

@@ -82,6 +82,9 @@ GLOSSARY = {
     "e-value": """The wealth of bets against a promise that began with 1; if the promise holds it exceeds
         1/alpha with probability at most alpha, whenever one looks.""",
     "would have seen": "The smallest epsilon that this audit would have found with probability 0.9.",
+    "failures": """What an audit does with a call that raises: failures = "error" ends it, "token" makes the
+        exception's type an output. In a claim file: audit = { failures = "token" }; in a test:
+        privacy.audit(f, first, second, failures="token"); nan = "token" does the same for NaN.""",
     "attained": "A named pair of neighbours loses at least so much: the bound cannot be smaller than that.",
     "tight": "The best guarantee that is proved here, beside the published one.",
 }

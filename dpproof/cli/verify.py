@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from accountant.words import nearest
 from dpproof import answers
 from dpproof.cli import show
 from dpproof.cli.options import JSON
@@ -33,7 +34,8 @@ def ids_named(name: str) -> tuple[str, ...]:
         return statement_ids(f"{BOOKS[name].prefix}.")
     if (identity := coverage.identity_of(name)) in everything:
         return (identity,)
-    raise ValueError(f"name ({name!r}) must be papers, a paper ({', '.join(BOOKS)}) or a statement id")
+    rule = f"must be papers, a paper ({', '.join(BOOKS)}) or a statement id"
+    raise ValueError(f"name ({name!r}) {rule}{nearest(name, ('papers', *BOOKS, *everything))}")
 
 
 def verify(

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from accountant.words import nearest
+
 __all__ = ["EXPERIMENTS", "Experiment", "experiment_for"]
 
 Run = Callable[[Path, bool, int], Mapping[str, Any]]
@@ -72,5 +74,7 @@ def experiment_for(paper: str) -> Experiment:
         ValueError: for a paper whose experiment is not here.
     """
     if paper not in EXPERIMENTS:
-        raise ValueError(f"paper ({paper!r}) must be one of: {', '.join(EXPERIMENTS)}")
+        raise ValueError(
+            f"paper ({paper!r}) must be one of: {', '.join(EXPERIMENTS)}{nearest(paper, EXPERIMENTS)}"
+        )
     return EXPERIMENTS[paper]
