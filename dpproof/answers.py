@@ -63,9 +63,14 @@ def _asked(value: Number, name: str) -> float:
 
 def verdicts_of(*statements: str) -> dict[str, str]:
     """The verdicts on statements, what they share checked once."""
+    return {identity: result.verdict.value for identity, result in _results(*statements).items()}
+
+
+def _results(*statements: str) -> dict[str, Any]:
+    """What the registry says of statements, by id."""
     from proofs_check.registry import verify as verify_statements
 
-    return {result.id: result.verdict.value for result in verify_statements(statements)}
+    return {result.id: result for result in verify_statements(statements)}
 
 
 def account(
@@ -87,7 +92,8 @@ def account(
     shown = _asked(0 if at is None else at, asked)
     found = accountant.guarantee(parameters, adjacency)
     ask = _once(lambda guarantee: getattr(guarantee, answer)(at))
-    verdicts = verdicts_of(*_statements(found))
+    results = _results(*_statements(found))
+    verdicts = {identity: result.verdict.value for identity, result in results.items()}
     mechanism = _mechanism(found, ask)
     body = {
         "name": accountant.name,
@@ -102,6 +108,7 @@ def account(
         "published": _published(found, answer, at, ask, verdicts),
         "statement": found.statement,
         "verdict": verdicts[found.statement],
+        "assumptions": list(results[found.statement].assumptions),
         "notes": list(found.notes),
     }
     if accountant.beside is not None:

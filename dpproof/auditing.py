@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from audits.evidence import Evidence
 
 __all__ = [
+    "AUDITS",
     "NoAuditError",
     "audit_claim",
     "audit_mechanism",
@@ -81,7 +82,7 @@ def _selective_dpsgd(parameters: Any, **options: Any) -> Evidence:
     return audit_training(parameters, **{"delta": DELTA, **options})
 
 
-_AUDITS: Mapping[tuple[str, Adjacency], Callable[..., Evidence]] = {
+AUDITS: Mapping[tuple[str, Adjacency], Callable[..., Evidence]] = {
     ("expert-release", Adjacency.EXPERT): _expert_release,
     ("selective-dpsgd", Adjacency.EXPERT): _selective_dpsgd,
     ("rlsvi", Adjacency.REWARDS_ONLY): _rlsvi,
@@ -99,9 +100,9 @@ def _audit_of(name: str, parameters: Any, adjacency: Adjacency) -> Callable[...,
     """
     from audits.primitives import audit_primitive, setting_of
 
-    if (name, adjacency) in _AUDITS:
-        return partial(_AUDITS[name, adjacency], parameters)
-    if any(name == known for known, _ in _AUDITS):
+    if (name, adjacency) in AUDITS:
+        return partial(AUDITS[name, adjacency], parameters)
+    if any(name == known for known, _ in AUDITS):
         raise NoAuditError(f"adjacency ({adjacency.value!r}): no audit of {name} makes such neighbours")
     setting_of(name, parameters)
     return partial(audit_primitive, name, parameters, adjacency)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING
 from functools import partial
@@ -13,18 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from accountant.accounted import CATALOGUE, accountant_for
 from accountant.adjacency import Adjacency
 from accountant.claims import Claim
-from accountant.parameters import Domain, Integers, Reals
 from accountant.words import nearest
 from dpproof import answers, auditing
 from dpproof.claim_file import read_claims
 from dpproof.cli import show
+from dpproof.cli.corpus import audit_corpus, kept, progress_of
 from dpproof.cli.options import JOURNAL, JSON, check_folder, read_text
 from dpproof.cli.replay import replay as run_again
 from dpproof.executors import executor_for
@@ -32,7 +28,6 @@ from dpproof.journal import journal_at
 
 if TYPE_CHECKING:
     from audits.evidence import Evidence
-    from dpproof.corpus import Outcome
 
 __all__ = ["audit"]
 
@@ -41,6 +36,7 @@ TARGET = "a claim file, a mechanism's name (then its flags, as in account), pack
 STATED = (
     f"where epsilon is stated; unless given {auditing.DELTA:g}, or 0 for a pure guarantee; not for a file"
 )
+SHARPEN = "spend the whole budget also after a violation, for a larger epsilon"
 WORKERS = "processes to share the work; unless given one for each core for the corpus, otherwise this one"
 CLUSTER = "address of a Dask scheduler that shares the work, such as tcp://127.0.0.1:8786"
 
@@ -61,6 +57,7 @@ def audit(
     alpha: Annotated[float, typer.Option(help="probability of a false alarm or a false bound")] = 0.01,
     budget: Annotated[int | None, typer.Option(help="the most samples to draw")] = None,
     seed: Annotated[int, typer.Option(help="everything random derives from it")] = 0,
+    sharpen: Annotated[bool, typer.Option("--sharpen", help=SHARPEN)] = False,
     only: Annotated[str | None, typer.Option(help="of the corpus, the cases whose names hold this")] = None,
     workers: Annotated[int | None, typer.Option(help=WORKERS)] = None,
     cluster: Annotated[str | None, typer.Option(help=CLUSTER)] = None,
@@ -79,16 +76,17 @@ def audit(
     if cluster is not None:
         _refuse({"workers": workers}, [], "with --cluster")
     if replay is not None:
-        without = {"target": target, "budget": budget, "only": only, "journal": journal, **shared, **promise}
-        _refuse(without, context.args, "with --replay")
+        own = {"target": target, "budget": budget, "sharpen": sharpen or None, "only": only}
+        _refuse({**own, "journal": journal, **shared, **promise}, context.args, "with --replay")
         run_again(replay, witnesses, json)
     if target == "corpus":
-        _refuse(promise, context.args, "for the corpus")
+        _refuse({**promise, "sharpen": sharpen or None}, context.args, "for the corpus")
         with journal_at(journal):
-            _corpus(options, only, shared, witnesses, json)
+            audit_corpus(options, only, shared, witnesses, json)
     _refuse({"only": only}, [], "for anything but the corpus")
     if target is None:
         raise ValueError("target: give a claim file, a mechanism's name, corpus, or --replay WITNESS")
+    options |= {"sharpen": True} if sharpen else {}
     jobs = _jobs(target, context.args, promise, options)
     with journal_at(journal), executor_for(1 if workers is None else workers, cluster) as executor:
         _finish(_run(jobs, executor, witnesses), json)
@@ -99,14 +97,6 @@ def _finish(found: Iterable[Evidence], json: bool) -> None:
     audits = list(found)
     show.either(answers.envelope({"audits": [e.as_json() for e in audits]}), json, show.audits)
     raise typer.Exit(1 if any(evidence.verdict.value == "violation" for evidence in audits) else 0)
-
-
-def _kept(found: Iterable[Evidence], witnesses: Path | None) -> Iterator[Evidence]:
-    """The same, the witness of every violation being written at once."""
-    for evidence in found:
-        if witnesses is not None and evidence.verdict.value == "violation":
-            auditing.write_witness(evidence, witnesses)
-        yield evidence
 
 
 def _refuse(given: Mapping[str, Any], flags: list[str], where: str) -> None:
@@ -221,7 +211,7 @@ def _run(
     """Run one job after the other; witnesses are written as violations come."""
     from audits.watching import watched
 
-    with _progress("auditing", len(jobs)) as progress:
+    with progress_of("auditing", len(jobs)) as progress:
         samples = progress.add_task("samples", total=None)
 
         def tell(drawn: int, budget: int) -> None:
@@ -231,65 +221,5 @@ def _run(
             progress.update(progress.task_ids[0], description=f"auditing {escape(name)}")
             with watched(tell):
                 found = job(executor=executor)
-            yield from _kept([found], witnesses)
+            yield from kept([found], witnesses)
             progress.advance(progress.task_ids[0])
-
-
-def _progress(text: str, total: int) -> Progress:
-    """A bar on standard error while the work goes on, if somebody looks at it."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    seen = console.is_terminal
-    # Rows go above the bar where both are on one terminal, and to the file that standard output is.
-    progress = Progress(
-        *columns, console=console, transient=True, disable=not seen, redirect_stdout=sys.stdout.isatty()
-    )
-    progress.add_task(text, total=total)
-    return progress
-
-
-CHECKED: Mapping[str, Domain] = {
-    "seed": Integers(0),
-    "budget": Integers(1),
-    "alpha": Reals(1e-300, 1, upper_open=True),
-}
-
-
-def _corpus(
-    options: Mapping[str, Any],
-    only: str | None,
-    shared: Mapping[str, Any],
-    witnesses: Path | None,
-    json: bool,
-) -> None:
-    """All cases, row by row; what was finished before an interruption is kept and shown."""
-    from dpproof.corpus import cases_with, run_cases
-
-    for name, value in options.items():
-        if not CHECKED[name].admits(value):
-            raise ValueError(f"{name} ({value!r}) must be {CHECKED[name]}")
-    cases = cases_with(only)
-    workers = (os.cpu_count() or 1) if shared["workers"] is None else shared["workers"]
-    done: list[Outcome] = []
-    rows = show.CorpusRows([case.name for case in cases], quiet=json)
-    try:
-        with (
-            executor_for(min(workers, len(cases)), shared["cluster"]) as executor,
-            _progress("corpus", len(cases)) as progress,
-        ):
-            for outcome in run_cases(cases, options, executor):
-                done.append(outcome)
-                list(_kept([] if outcome.evidence is None else [outcome.evidence], witnesses))
-                rows.print(outcome)
-                progress.advance(progress.task_ids[0])
-    except KeyboardInterrupt:
-        typer.echo(f"dpproof: interrupted after {len(done)} of {len(cases)} cases", err=True)
-    missed = [outcome for outcome in done if outcome.missed]
-    for outcome in missed:
-        said = f", found {outcome.found}" + (f" ({outcome.error})" if outcome.error else "")
-        typer.echo(f"dpproof: {outcome.name}: expected {outcome.expected}{said}", err=True)
-    if json:
-        show.either(answers.envelope({"audits": [one.as_json() for one in done]}), True, show.audits)
-    else:
-        rows.summary(done)
-    raise typer.Exit(1 if missed else 3 if len(done) < len(cases) else 0)

@@ -22,6 +22,7 @@ from dpproof.claim_file import Reading, read_all
 from dpproof.cli import show
 from dpproof.cli.layout import put, table
 from dpproof.cli.options import CLUSTER, JOURNAL, JSON, check_file, check_folder
+from dpproof.cli.statements import statements
 from dpproof.executors import executor_for
 from dpproof.formats import FORMATS, findings_of_claims, findings_of_papers, write_findings
 from dpproof.journal import journal_at
@@ -158,7 +159,7 @@ def _print_papers(ledgers: Sequence[PaperLedger], page: str | None, console: Con
         console.rule()
         console.print(f"[bold]{escape(ledger.paper.title)}[/]")
         console.print(ledger.paper.citation, style="dim")
-        show.statements({"statements": ledger.statements}, console)
+        statements({"statements": ledger.statements}, console)
         if ledger.account is not None:
             show.account(ledger.account, console)
         if ledger.audits:
@@ -184,3 +185,6 @@ def _print_claims(ledgers: Sequence[ClaimLedger], console: Console) -> None:
     for ledger in ledgers:
         for remark in ledger.remarks:
             console.print(f"{ledger.claim.name}: {remark}", markup=False, highlight=False, soft_wrap=True)
+    accounts = (ledger.account for ledger in ledgers if ledger.account and "assumptions" in ledger.account)
+    for line in dict.fromkeys(map(show.trusted, accounts)):
+        console.print(line, style="dim", highlight=False, soft_wrap=True)

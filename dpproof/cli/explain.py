@@ -99,6 +99,22 @@ def _mechanism(accountant: Accountant, console: Console) -> None:
     meant = accountant.adjacency
     console.print(f"neighbours: {'must be given' if meant is None else meant.value + ' unless given'}")
     console.print(f"calibrate searches: {accountant.noise}")
+    console.print(_audit_line(accountant), markup=False, highlight=False, soft_wrap=True)
+
+
+def _audit_line(accountant: Accountant) -> str:
+    """The command that audits a mechanism, what must be given in capitals; or that none does."""
+    from audits.primitives import SETTINGS
+    from dpproof.auditing import AUDITS
+
+    name = accountant.name
+    relations = [relation.value for known, relation in AUDITS if known == name]
+    if name not in SETTINGS and not relations:
+        return "audit: none by name; dpproof audit module:callable audits an implementation"
+    required = (field for field in accountant.parameters.fields() if field.default is dataclasses.MISSING)
+    flags = [f"--{field.name.replace('_', '-')} {field.name.upper()}" for field in required]
+    where = [f"--adjacency {'|'.join(relations) or 'ADJACENCY'}"] if accountant.adjacency is None else []
+    return f"audit: {' '.join(['dpproof audit', name, *flags, *where])}"
 
 
 def _statement(identity: str, console: Console) -> None:

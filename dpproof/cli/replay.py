@@ -54,6 +54,8 @@ _WITNESS = {"seed": int, "alpha": float, "delta": float, "replay": dict}
 _REPLAY = {
     "rlsvi": {"parameters": dict, "noise_rule": str, "budget": int, "sharpen": bool},
     "policy-evaluation": {"parameters": dict, "adjacency": str, "budget": int, "sharpen": bool},
+    "expert-release": {"parameters": dict, "budget": int, "sharpen": bool},
+    "selective-dpsgd": {"parameters": dict, "budget": int, "sharpen": bool},
     "claim": {"claim": dict, "budget": int, "sharpen": bool},
     "corpus": {"case": str, "budget": int},
     "named": {"promise": dict, "adjacency": str, "neighbours": str, "options": dict, "budget": int},

@@ -24,8 +24,10 @@ __all__ = [
     "calibrate",
     "either",
     "figure",
+    "own_remarks",
+    "remarks",
     "sizes",
-    "statements",
+    "trusted",
 ]
 
 if TYPE_CHECKING:
@@ -121,7 +123,17 @@ def account(answer: Answer, console: Console) -> None:
         console.print(f"attained by: {answer['mechanism']['attained_by']}", style="dim")
     if "printed" in answer:
         _printed(answer["printed"], console)
+    console.print(trusted(answer), style="dim", highlight=False)
     _notes(answer, console)
+
+
+def trusted(answer: Answer) -> str:
+    """What an account takes on trust, and the command that lists it."""
+    many = len(answer["assumptions"])
+    if not many:
+        return f"taken on trust: no assumption; {answer['statement']} has certificates for all it rests on"
+    noun = "assumption" if many == 1 else "assumptions"
+    return f"taken on trust: {many} {noun}; see dpproof explain {answer['statement']}"
 
 
 def _notes(answer: Answer, console: Console) -> None:
@@ -187,32 +199,6 @@ def _printed(printed: Answer, console: Console) -> None:
         for one in printed["alternatives"]:
             others.add_row(escape(one["noise"]), figure(one["beta"]), figure(one["deviation"]))
         put(others, console)
-
-
-def statements(answer: Answer, console: Console) -> None:
-    """The ledger of ``dpproof verify``: verdicts, with what is assumed named once below."""
-    given = {text: _letter(n) for n, text in enumerate(_assumptions(answer))}
-    rows = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    rows.add_column("verdict", no_wrap=True)
-    rows.add_column("statement", overflow="fold")
-    for entry in answer["statements"]:
-        letters = ", ".join(given[text] for text in entry["assumptions"])
-        lines = [f"[bold]{entry['id']}[/]  {escape(entry['title'])}", *map(escape, own_remarks(entry))]
-        rows.add_row(
-            coloured(entry["verdict"]), "\n".join([*lines, *([f"given {letters}"] if letters else [])])
-        )
-    console.print(rows)
-    for text, letter in given.items():
-        console.print(f"[bold]{letter}[/]  {escape(text)}", style="dim", highlight=False)
-    console.print()
-
-
-def _assumptions(answer: Answer) -> Sequence[str]:
-    return list(dict.fromkeys(text for entry in answer["statements"] for text in entry["assumptions"]))
-
-
-def _letter(place: int) -> str:
-    return chr(ord("a") + place) if place < 26 else f"a{place}"
 
 
 def remarks(entry: Answer) -> Sequence[str]:

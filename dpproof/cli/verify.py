@@ -10,6 +10,7 @@ from accountant.words import nearest
 from dpproof import answers
 from dpproof.cli import show
 from dpproof.cli.options import JSON
+from dpproof.cli.statements import statements
 from dpproof.report import coverage
 from dpproof.report.recorded import departures
 
@@ -45,7 +46,7 @@ def verify(
     """Re-check the certificates and print the verdicts."""
     ids = dict.fromkeys(identity for name in names for identity in ids_named(name))
     answer = answers.verify(ids)
-    show.either(answer, json, show.statements)
+    show.either(answer, json, statements)
     if "papers" in names and not json:
         typer.echo(coverage.line(coverage.coverage(answer["statements"])))
     raise typer.Exit(_exit_code(names, answer["statements"]))

@@ -451,3 +451,27 @@ def test_printed_noise_breaks_the_promise_that_is_given_and_the_witness_replays(
 def test_a_promise_is_kept_where_the_noise_is_its(run):
     found = run("audit", "local-counts", *COUNTS, "--scale", 6, "--epsilon", 1, "--budget", 20_000, "--json")
     assert found.json["audits"][0]["verdict"] == "consistent"
+
+
+def test_a_sharpened_audit_spends_its_budget_after_a_violation_and_finds_more(run, tmp_path, refused):
+    asked = ["audit", "laplace", "--scale", 0.5, "--epsilon", 1, "--budget", 5000, "--json"]
+    (first,) = run(*asked).json["audits"]
+    (sharp,) = run(*asked, "--sharpen", "--witnesses", tmp_path / "found").json["audits"]
+    assert first["samples"] < sharp["samples"] == 5000
+    assert first["epsilon_lower"] < sharp["epsilon_lower"] <= 2
+    again = run("audit", "--replay", tmp_path / "found" / "laplace.json", "--json")
+    assert (again.code, again.json["audits"]) == (1, [sharp])
+    assert "sharpen (True) must be left out for the corpus" in refused("audit", "corpus", "--sharpen")
+
+
+@pytest.mark.parametrize("name", ["expert-release", "selective-dpsgd"])
+def test_the_witness_of_an_audit_by_name_is_one_that_the_command_line_replays(run, tmp_path, name):
+    flags = {
+        "expert-release": "--trajectories 5 --length 20 --least-probability .05 --experts 100 --per-expert 5 "
+        "--scale 3 --draws fresh",
+        "selective-dpsgd": "--sampling-rate .5 --branch-probability .5 --steps 2 --noise-multiplier 1",
+    }[name].split()
+    ran = run("audit", name, *flags, "--adjacency", "expert", "--budget", 500, "--json")
+    path = tmp_path / "witness.json"
+    path.write_text(json.dumps(ran.json["audits"][0]["witness"]), encoding="utf-8")
+    assert run("audit", "--replay", path, "--json").json == ran.json

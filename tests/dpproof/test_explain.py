@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING
+
 import pytest
 
 from accountant.accounted import CATALOGUE, accountant_for
@@ -72,3 +74,18 @@ def test_a_missing_folder_is_refused(refused, tmp_path):
     assert "must be a file in a folder that can be written to" in refused(
         "init", tmp_path / "nowhere" / "dpproof.toml"
     )
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_the_audit_of_a_mechanism_is_named_and_its_flags_are_real(run, name):
+    shown = run("explain", name).out.splitlines()
+    (line,) = (line for line in shown if line.startswith("audit: "))
+    assert line.startswith(f"audit: dpproof audit {name}")
+    flags = [word for word in line.split() if word.startswith("--") and word != "--adjacency"]
+    fields = accountant_for(name).parameters.fields()
+    assert flags == [f"--{field.name.replace('_', '-')}" for field in fields if field.default is MISSING]
+
+
+def test_an_audit_that_needs_a_relation_says_which(run):
+    assert "--adjacency rewards-only" in run("explain", "rlsvi").out
+    assert "--adjacency" not in run("explain", "laplace").out.partition("audit: ")[2]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from proofs_check.registry import statement_ids
@@ -90,3 +92,25 @@ def test_people_see_every_id_and_every_assumption_once(run, name):
     assert ran.code == 0
     assert set(statement_ids(f"{name}.")) <= set(ran.out.split())
     assert ran.out.count("a  ") >= 1
+
+
+def test_how_many_certificates_were_checked_where_they_are_and_what_is_trusted(run):
+    lines = run("verify", "rlsvi.tight", "rlsvi.lemma7").out.splitlines()
+    (checked,) = (line for line in lines if line.startswith("checked: "))
+    (trusted,) = (line for line in lines if line.startswith("taken on trust: "))
+    entries = run("verify", "rlsvi.tight", "rlsvi.lemma7", "--json").json["statements"]
+    files = [file for entry in entries for file in entry["certificate"].split(", ")]
+    assert checked.startswith(f"checked: {len(files)} certificates of 2 statements")
+    folder = Path(checked.rpartition("FILE of it: ")[2].removesuffix("/*/*.json"))
+    assert all((folder.parents[1] / file).is_file() for file in files)
+    assert trusted.startswith("taken on trust: 1 assumption (a above), 0 statements ASSUMED")
+
+
+def test_an_account_says_how_much_it_takes_on_trust(run):
+    asked = ["--sampling-rate", 0.01, "--noise-multiplier", 1, "--steps", 10, "--adjacency", "add-remove"]
+    answer = run("account", "dp-sgd", *asked, "--delta", "1e-6", "--json").json
+    shown = run("account", "dp-sgd", *asked, "--delta", "1e-6").out
+    many = len(answer["assumptions"])
+    assert many > 0
+    assert f"taken on trust: {many} assumptions; see dpproof explain classic.dp_sgd" in shown
+    assert run("explain", "classic.dp_sgd").out.count("given: ") == many

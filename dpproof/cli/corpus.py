@@ -1,0 +1,92 @@
+"""``dpproof audit corpus``: mechanisms with known truths, row by row as they are done."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from accountant.parameters import Domain, Integers, Reals
+from dpproof import answers, auditing
+from dpproof.cli import show
+from dpproof.executors import executor_for
+
+if TYPE_CHECKING:
+    from audits.evidence import Evidence
+    from dpproof.corpus import Outcome
+
+__all__ = ["audit_corpus", "kept", "progress_of"]
+
+
+def kept(found: Iterable[Evidence], witnesses: Path | None) -> Iterator[Evidence]:
+    """The same, the witness of every violation being written at once."""
+    for evidence in found:
+        if witnesses is not None and evidence.verdict.value == "violation":
+            auditing.write_witness(evidence, witnesses)
+        yield evidence
+
+
+def progress_of(text: str, total: int) -> Progress:
+    """A bar on standard error while the work goes on, if somebody looks at it."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    seen = console.is_terminal
+    # Rows go above the bar where both are on one terminal, and to the file that standard output is.
+    progress = Progress(
+        *columns, console=console, transient=True, disable=not seen, redirect_stdout=sys.stdout.isatty()
+    )
+    progress.add_task(text, total=total)
+    return progress
+
+
+CHECKED: Mapping[str, Domain] = {
+    "seed": Integers(0),
+    "budget": Integers(1),
+    "alpha": Reals(1e-300, 1, upper_open=True),
+}
+
+
+def audit_corpus(
+    options: Mapping[str, Any],
+    only: str | None,
+    shared: Mapping[str, Any],
+    witnesses: Path | None,
+    json: bool,
+) -> None:
+    """All cases, row by row; what was finished before an interruption is kept and shown."""
+    from dpproof.corpus import cases_with, run_cases
+
+    for name, value in options.items():
+        if not CHECKED[name].admits(value):
+            raise ValueError(f"{name} ({value!r}) must be {CHECKED[name]}")
+    cases = cases_with(only)
+    workers = (os.cpu_count() or 1) if shared["workers"] is None else shared["workers"]
+    done: list[Outcome] = []
+    rows = show.CorpusRows([case.name for case in cases], quiet=json)
+    try:
+        with (
+            executor_for(min(workers, len(cases)), shared["cluster"]) as executor,
+            progress_of("corpus", len(cases)) as progress,
+        ):
+            for outcome in run_cases(cases, options, executor):
+                done.append(outcome)
+                list(kept([] if outcome.evidence is None else [outcome.evidence], witnesses))
+                rows.print(outcome)
+                progress.advance(progress.task_ids[0])
+    except KeyboardInterrupt:
+        typer.echo(f"dpproof: interrupted after {len(done)} of {len(cases)} cases", err=True)
+    missed = [outcome for outcome in done if outcome.missed]
+    for outcome in missed:
+        said = f", found {outcome.found}" + (f" ({outcome.error})" if outcome.error else "")
+        typer.echo(f"dpproof: {outcome.name}: expected {outcome.expected}{said}", err=True)
+    if json:
+        show.either(answers.envelope({"audits": [one.as_json() for one in done]}), True, show.audits)
+    else:
+        rows.summary(done)
+    raise typer.Exit(1 if missed else 3 if len(done) < len(cases) else 0)

@@ -1,0 +1,73 @@
+"""What a person sees of statements: their verdicts, what was checked, and what is taken on trust."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from dpproof.cli.show import coloured, own_remarks
+
+__all__ = ["statements"]
+
+Answer = Mapping[str, Any]
+
+
+def statements(answer: Answer, console: Console) -> None:
+    """The ledger of ``dpproof verify``: verdicts, with what is assumed named once below."""
+    given = {text: _letter(n) for n, text in enumerate(_assumptions(answer))}
+    rows = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    rows.add_column("verdict", no_wrap=True)
+    rows.add_column("statement", overflow="fold")
+    for entry in answer["statements"]:
+        letters = ", ".join(given[text] for text in entry["assumptions"])
+        lines = [f"[bold]{entry['id']}[/]  {escape(entry['title'])}", *map(escape, own_remarks(entry))]
+        rows.add_row(
+            coloured(entry["verdict"]), "\n".join([*lines, *([f"given {letters}"] if letters else [])])
+        )
+    console.print(rows)
+    for text, letter in given.items():
+        console.print(f"[bold]{letter}[/]  {escape(text)}", style="dim", highlight=False)
+    _checked(answer, list(given.values()), console)
+    console.print()
+
+
+def _assumptions(answer: Answer) -> Sequence[str]:
+    return list(dict.fromkeys(text for entry in answer["statements"] for text in entry["assumptions"]))
+
+
+def _letter(place: int) -> str:
+    return chr(ord("a") + place) if place < 26 else f"a{place}"
+
+
+def _checked(answer: Answer, letters: Sequence[str], console: Console) -> None:
+    """How many certificates were checked and where they are; what is taken on trust."""
+    import proofs_check
+
+    entries = answer["statements"]
+    files = {file for entry in entries for file in (entry["certificate"] or "").split(", ") if file}
+    folder = Path(proofs_check.__file__).parent / "certificates"
+    assumed = sum(entry["verdict"] == "ASSUMED" for entry in entries)
+    where = f"; FILE of it: {folder}/*/*.json" if files else ""
+    lines = [
+        f"checked: {_many(len(files), 'certificate')} of {_many(len(entries), 'statement')}, "
+        f"again by python -m proofs_check.kernel FILE{where}",
+        f"taken on trust: {_many(len(letters), 'assumption')}{_span(letters)}, "
+        f"{_many(assumed, 'statement')} ASSUMED; dpproof explain ID says what one rests on",
+    ]
+    for line in lines:
+        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _span(letters: Sequence[str]) -> str:
+    if not letters:
+        return ""
+    return f" ({letters[0]} above)" if len(letters) == 1 else f" ({letters[0]} to {letters[-1]} above)"
