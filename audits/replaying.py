@@ -21,6 +21,8 @@ _AUDITS = {
     "reward canaries": ("audits.training.reward_canaries", "audit_reward_canaries_again"),
     "primitive": ("audits.primitives", "audit_primitive_again"),
     "dp-sgd": ("audits.training.views", "audit_dp_sgd_again"),
+    "expert training": ("audits.training.experts", "audit_expert_training_again"),
+    "expert canaries": ("audits.training.experts", "audit_expert_canaries_again"),
 }
 """From the name under which a witness says what was audited to the function that does it again."""
 STATED = ("claim", "verdict", "seed", "alpha", "delta")

@@ -17,6 +17,7 @@ from audits.corpus import (
 )
 from audits.corpus.case import CorpusCase
 from audits.training import cases
+from audits.training.expert_cases import CASES as TRAININGS
 
 __all__ = ["ALL_CASES", "case_named"]
 
@@ -33,6 +34,7 @@ ALL_CASES: tuple[CorpusCase, ...] = (
     *evaluation_cases.CASES,
     *expert_cases.CASES,
     *cases.CASES,
+    *TRAININGS,
 )
 
 

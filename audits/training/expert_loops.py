@@ -2,8 +2,8 @@
 
 A canary is an expert whose one transition has an observation that is 0 but in a coordinate of the canary's
 own, where everybody else's is 0. Its gradient is far longer than the clip, and nearly all of it is in the
-first layer's weights of that coordinate, where every other gradient is exactly 0: canaries do not disturb each
-other there, and a plain step moves nothing. Its reward is out of reach, so that it never learns.
+first layer's weights of that coordinate, where every other gradient is exactly 0: canaries do not disturb
+each other there, and a plain step moves nothing. Its reward is out of reach, so that it never learns.
 
 The auditor knows the parameters before a step, so how far the canary would move it, and sees the gradient
 that the optimizer is given. Source: Nasr et al., arXiv:2302.07956, section 4 (canary gradients).
@@ -61,36 +61,45 @@ TRAININGS: Mapping[TrainingFault, type[Training]] = {
 """Faults, each by one method that is replaced."""
 
 
-def _others(settings: ExpertSettings, number: int, experts: int, seed: int) -> Transitions:
-    """Transitions of experts in ordinary places; canaries' coordinates, the last ones, are 0."""
-    rng, width = np.random.default_rng(seed), FEATURES + settings.canaries
-    seen = np.zeros((2, number, width))
+def _others(settings: ExpertSettings, number: int, seed: int) -> Transitions:
+    """So many transitions in ordinary places, the experts in turn; canaries' coordinates, the last, are 0."""
+    rng = np.random.default_rng(seed)
+    seen = np.zeros((2, number, FEATURES + settings.canaries), np.float32)
     seen[:, :, :FEATURES] = rng.normal(size=(2, number, FEATURES))
     return Transitions(
-        *seen, rng.integers(ACTIONS, size=number), rng.normal(size=number), rng.random(number) < 0.1,
-        rng.integers(experts, size=number) if number < experts else np.arange(number) % experts,
-        experts + settings.canaries,
-    )  # fmt: skip
+        seen[0],
+        seen[1],
+        rng.integers(ACTIONS, size=number),
+        rng.normal(size=number),
+        rng.random(number) < 0.1,
+        np.arange(number) % settings.others,
+        settings.others + settings.canaries,
+    )
 
 
 def _canaries(settings: ExpertSettings, coins: NDArray[np.bool_]) -> Transitions:
     """One transition of each canary whose coin is True; there must be one."""
     chosen = np.flatnonzero(coins)
-    seen = np.zeros((len(chosen), FEATURES + settings.canaries))
+    seen = np.zeros((len(chosen), FEATURES + settings.canaries), np.float32)
+    following = np.zeros_like(seen)
     seen[np.arange(len(chosen)), FEATURES + chosen] = LOUD
     return Transitions(
-        seen, np.zeros_like(seen), np.zeros(len(chosen), int), np.full(len(chosen), OUT_OF_REACH),
-        np.ones(len(chosen), bool), settings.others + chosen, settings.others + settings.canaries,
-    )  # fmt: skip
+        seen,
+        following,
+        np.zeros(len(chosen), int),
+        np.full(len(chosen), OUT_OF_REACH),
+        np.ones(len(chosen), bool),
+        settings.others + chosen,
+        settings.others + settings.canaries,
+    )
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def _fixed(settings: ExpertSettings) -> tuple[Transitions, Transitions, Transitions]:
-    """The other experts' transitions, released ones, and those of all canaries: the same in every training."""
-    others = settings.others
+    """The other experts' transitions, released ones, those of all canaries: the same in every training."""
     return (
-        _others(settings, EACH * others, others, 21),
-        _others(settings, RELEASED, others, 22),
+        _others(settings, EACH * settings.others, 21),
+        _others(settings, RELEASED, 22),
         _canaries(settings, np.ones(settings.canaries, bool)),
     )
 
@@ -105,7 +114,9 @@ def differ_by_one_expert(first: Transitions, second: Transitions) -> None:
     """Raise ValueError unless one set has all of the other's experts, with the same data, and one more."""
     (at,) = np.nonzero(first.counts != second.counts)
     if len(at) != 1 or min(first.counts[at[0]], second.counts[at[0]]) != 0:
-        raise ValueError(f"experts with another number of transitions ({at.tolist()}) must be one, new to one")
+        raise ValueError(
+            f"experts with another number of transitions ({at.tolist()}) must be one, new to one"
+        )
     kept = [data.expert != at[0] for data in (first, second)]
     for name in ("observations", "following", "actions", "rewards", "terminal"):
         one, other = (
@@ -174,7 +185,8 @@ class Watched:
 
     def trace(self) -> Floats:
         """Take all steps: the sums of their `losses` ``(m,)``."""
-        return np.sum([self.losses() for _ in range(self.settings.parameters.steps)], axis=0)
+        steps = range(self.settings.parameters.steps)
+        return np.asarray(np.sum([self.losses() for _ in steps], axis=0), dtype=np.float64)
 
     def final(self) -> Floats:
         """Take all steps: how far the last parameters are from the first ones, along each canary ``(m,)``."""
@@ -184,7 +196,7 @@ class Watched:
         return self._along(ways, (before - self.training.theta) / self._descent.learning_rate)
 
     def _moves(self) -> tuple[torch.Tensor, Floats]:
-        """How each canary moves its own weights: unit vectors ``(m, HIDDEN)``, and how far, in clips ``(m,)``."""
+        """How each canary moves its weights: unit vectors ``(m, HIDDEN)``, and by how many clips ``(m,)``."""
         layers, loss, data = self.training.settings.layers, self.training.settings.loss, self._all
         here = layers.forward(self.training.theta, data.observations)
         signals = here.signals(loss.signal(here.outputs, data.actions, data.rewards))

@@ -68,7 +68,7 @@ class ExpertSettings:
             raise NoAuditError("steps, sampling_rate and branch_probability must be above 0 for an audit")
         if given.batch == "exact" and given.sampling_rate * MOST < 1:
             raise NoAuditError(
-                f"sampling_rate ({given.sampling_rate!r}) must be at least 1/{MOST} for an audit of exact batches"
+                f"sampling_rate ({given.sampling_rate!r}) must be at least 1/{MOST} where batch is exact"
             )
 
     @property
@@ -83,8 +83,7 @@ class ExpertSettings:
 
     def as_json(self) -> dict[str, Any]:
         """Plain data that `read` takes."""
-        plain = {**asdict(self), "parameters": self.parameters.as_json(), "fault": self.fault.value}
-        return plain
+        return {**asdict(self), "parameters": self.parameters.as_json(), "fault": self.fault.value}
 
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> ExpertSettings:

@@ -1,4 +1,4 @@
-"""Audits of selective DP-SGD as it is run, by canary experts: single steps, whole traces, final models, one run.
+"""Audits of selective DP-SGD as it is run, by canary experts: steps, whole traces, final models, one run.
 
 Neighbouring sets of experts differ in one expert more or less. What is claimed is what the accountant says of
 the same parameters; `mechanisms.rl.offline.training` is what is run, or one of its faults. torch is an extra,

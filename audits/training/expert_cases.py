@@ -1,0 +1,125 @@
+"""The training of selective DP-SGD in the corpus, as it is run: by its views, and in runs of canaries."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
+from audits.evidence import Evidence, Verdict
+from audits.training.expert_settings import ExpertSettings, TrainingFault
+from audits.training.experts import audit_expert_canaries, audit_expert_training
+from audits.training.views import View
+
+__all__ = ["CASES", "CanaryCase", "ViewCase"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewCase:
+    """A training seen in one way; the attributes of `audits.corpus.case.CorpusCase`.
+
+    Attributes:
+        name: unique within the corpus.
+        settings: the training and its fault.
+        view: what is seen.
+        expected: the verdict that an audit must come to.
+        reason: why, in words.
+        coins: the default budget.
+        requires: the package without which the case is skipped.
+    """
+
+    name: str
+    settings: ExpertSettings
+    view: View
+    expected: Verdict
+    reason: str
+    coins: int = 1_000
+    requires: str | None = "torch"
+
+    def audit(
+        self, *, seed: int, alpha: float = 0.01, budget: int | None = None, executor: Executor | None = None
+    ) -> Evidence:
+        """Audit the case; coins follow each other, so there is nothing for an executor to do."""
+        spent = self.coins if budget is None else min(budget, self.coins)
+        return audit_expert_training(
+            self.settings, self.view, seed=seed, alpha=alpha, budget=spent, claim=self.name
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CanaryCase:
+    """A training with many canary experts, in one run or a few; the attributes as for `ViewCase`.
+
+    Attributes:
+        name: unique within the corpus.
+        settings: the training, its canaries and its fault.
+        runs: independent runs.
+        expected: the verdict that an audit must come to.
+        reason: why, in words.
+        requires: the package without which the case is skipped.
+    """
+
+    name: str
+    settings: ExpertSettings
+    runs: int
+    expected: Verdict
+    reason: str
+    requires: str | None = "torch"
+
+    def audit(
+        self, *, seed: int, alpha: float = 0.01, budget: int | None = None, executor: Executor | None = None
+    ) -> Evidence:
+        """Audit the case in its runs, whatever the budget."""
+        return audit_expert_canaries(self.settings, seed=seed, alpha=alpha, runs=self.runs, claim=self.name)
+
+
+FAULTS = {
+    TrainingFault.NONE: (Verdict.CONSISTENT, "what is run is what is accounted for"),
+    TrainingFault.TWO_TRANSITIONS: (Verdict.VIOLATION, "an expert in a batch moves the sum by 2 clips"),
+    TrainingFault.UNSCALED_NOISE: (Verdict.VIOLATION, "a quarter of the noise, where the clip is 4"),
+}
+STEP = SelectiveDPSGDParameters(0.9, 0.9, 1.0, 1_000)
+WHOLE = SelectiveDPSGDParameters(0.9, 0.9, 2.0, 4)
+RUN = SelectiveDPSGDParameters(0.5, 0.5, 4.0, 64)
+"""Budgets whose audits take seconds, and whose curve is found fast."""
+COIN = SelectiveDPSGDParameters(1.0, 0.05, 4.0, 200, coin="independent")
+
+
+def _name(seen: str, fault: TrainingFault) -> str:
+    return f"expert training, {seen}" + ("" if fault is TrainingFault.NONE else f", {fault.value}")
+
+
+def _seen(parameters: SelectiveDPSGDParameters, view: View, fault: TrainingFault) -> ViewCase:
+    expected, reason = FAULTS[fault]
+    settings = ExpertSettings(parameters, fault=fault)
+    return ViewCase(
+        name=_name(view.value, fault), settings=settings, view=view, expected=expected, reason=reason
+    )
+
+
+def _runs(fault: TrainingFault) -> CanaryCase:
+    expected, reason = FAULTS[fault]
+    settings = ExpertSettings(RUN, canaries=500, fault=fault)
+    return CanaryCase(
+        name=_name("canaries", fault), settings=settings, runs=24, expected=expected, reason=reason
+    )
+
+
+def _coin(fault: TrainingFault, expected: Verdict, reason: str) -> CanaryCase:
+    settings = ExpertSettings(COIN, canaries=1_000, fault=fault)
+    return CanaryCase(
+        name=_name("coin of each expert", fault), settings=settings, runs=1, expected=expected, reason=reason
+    )
+
+
+_BUDGETS = {View.STEP: STEP, View.TRACE: WHOLE, View.FINAL: WHOLE}
+CASES: tuple[ViewCase | CanaryCase, ...] = (
+    *(_seen(parameters, view, fault) for view, parameters in _BUDGETS.items() for fault in FAULTS),
+    *map(_runs, FAULTS),
+    _coin(TrainingFault.NONE, Verdict.INCONCLUSIVE, "sound, and one run is too weak to say more"),
+    _coin(
+        TrainingFault.SHOWN_COIN,
+        Verdict.VIOLATION,
+        "accounted for at the printed rate p b/m, and plain steps without noise show the coin",
+    ),
+)

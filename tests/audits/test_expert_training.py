@@ -1,0 +1,229 @@
+"""Selective DP-SGD as it is run, audited by canary experts. Alpha 0.01 an audit, fixed seeds, few coins."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from accountant.adjacency import Adjacency
+from accountant.notions import ApproxDP, GaussianDP, PureDP
+from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from audits.evidence import Verdict
+from audits.replaying import replay
+from audits.tabulated import Tabulated, tabulated
+from audits.training import experts
+from audits.training.expert_cases import CASES
+from audits.training.expert_settings import ExpertSettings, TrainingFault, claim_for
+from audits.training.experts import audit_expert_canaries, audit_expert_training
+from audits.training.views import View
+from audits.unaudited import NoAuditError
+
+PLAIN = SelectiveDPSGDParameters(0.5, 0.5, 1.0, 6)
+ALONE = np.array([True])
+
+
+@pytest.fixture
+def loops():
+    pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
+    from audits.training import expert_loops
+
+    return expert_loops
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if "canaries" not in case.name], ids=lambda case: case.name
+)
+def test_the_corpus_cases_come_out_as_expected(loops, case):
+    """At most 500 coins, of which each fault needs fewer; with all 1000 the sound ones are consistent."""
+    sound = case.settings.fault is TrainingFault.NONE
+    found = case.audit(seed=3, budget=150 if sound else 500)
+    assert found.verdict is case.expected or (sound and found.verdict is Verdict.INCONCLUSIVE)
+    assert found.epsilon_lower <= found.claimed_epsilon or not sound
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_corpus_cases_come_out_as_expected_on_their_whole_budget(loops, case):
+    assert case.audit(seed=4).verdict is case.expected
+
+
+def test_a_few_runs_of_canaries_tell_a_quarter_of_the_noise_from_all_of_it(loops):
+    settings = ExpertSettings(SelectiveDPSGDParameters(0.5, 0.5, 4.0, 64), canaries=500)
+    assert audit_expert_canaries(settings, seed=1, runs=4).verdict is not Verdict.VIOLATION
+    broken = replace(settings, fault=TrainingFault.UNSCALED_NOISE)
+    found = audit_expert_canaries(broken, seed=1, runs=4)
+    assert found.verdict is Verdict.VIOLATION
+    assert replay(json.loads(json.dumps(found.witness()))) == found
+
+
+@pytest.mark.parametrize("view", [View.STEP, View.TRACE, View.FINAL], ids=lambda view: view.value)
+def test_a_finding_replays(loops, view):
+    everybody = replace(PLAIN, sampling_rate=1.0, branch_probability=1.0)
+    settings = ExpertSettings(everybody, fault=TrainingFault.UNSCALED_NOISE)
+    found = audit_expert_training(settings, view, seed=0, budget=15)
+    assert replay(json.loads(json.dumps(found.witness()))) == found
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"coin": "hidden"},
+        {"coin": "independent"},
+        {"coin": "fixed"},
+        {"batch": "exact"},
+        {"sampling_rate": 1.0, "branch_probability": 1.0},
+    ],
+    ids=str,
+)
+def test_every_kind_of_training_is_watched_and_not_called_broken(loops, changes):
+    """Level 0.01 each: two alarms or more among the ten have a chance below 0.5 %."""
+    settings = ExpertSettings(replace(PLAIN, **changes))
+    views = {View.STEP: 100, View.TRACE: 30}
+    found = [audit_expert_training(settings, view, seed=0, budget=coins) for view, coins in views.items()]
+    assert not any(one.verdict is Verdict.VIOLATION for one in found)
+
+
+def test_the_sound_training_exactly_on_its_claim_keeps_the_level(loops):
+    """Level 0.05, 20 seeds of 60 steps: more than 5 alarms have a chance below 0.1 %. A quarter: most."""
+    tight = SelectiveDPSGDParameters(1.0, 1.0, 1.0, 60)
+    alarms = {}
+    for fault in (TrainingFault.NONE, TrainingFault.UNSCALED_NOISE):
+        settings = ExpertSettings(tight, fault=fault)
+        found = [
+            audit_expert_training(settings, View.STEP, seed=seed, alpha=0.05, budget=60) for seed in range(20)
+        ]
+        alarms[fault] = sum(one.verdict is Verdict.VIOLATION for one in found)
+    assert alarms[TrainingFault.NONE] <= 5
+    assert alarms[TrainingFault.UNSCALED_NOISE] >= 12
+
+
+def test_a_canary_moves_its_own_weights_by_its_strength_and_others_not_at_all(loops):
+    """With hardly any noise and everybody in the batch: 1 clip but for the second layer's share, and 0."""
+    settings = ExpertSettings(SelectiveDPSGDParameters(1.0, 1.0, 2e-4, 3), canaries=3)
+    coins = np.array([True, False, True])
+    run = loops.Watched(settings, loops.private_data(settings, coins), np.random.default_rng(0))
+    ways, strengths = run._moves()
+    run.training.advance(1)
+    moved = run._along(ways, run._heard[0])
+    assert np.abs(moved - coins * strengths).max() < 2e-3
+    assert (strengths > 0.9).all()
+    assert (strengths < 1.0 + 1e-6).all()
+
+
+def test_a_plain_step_moves_no_canary_and_says_nothing(loops):
+    settings = ExpertSettings(replace(PLAIN, branch_probability=1e-9))
+    run = loops.Watched(settings, loops.private_data(settings, ALONE), np.random.default_rng(0))
+    assert run.trace() == 0.0
+    assert float(run._heard[0].norm()) > 0
+
+
+def test_the_faults_are_what_their_names_say(loops):
+    settings = ExpertSettings(SelectiveDPSGDParameters(1.0, 1.0, 3.0, 5), clip=2.0)
+    data = loops.private_data(settings, ALONE)
+
+    def training(fault):
+        return loops.Watched(replace(settings, fault=fault), data, np.random.default_rng(0)).training
+
+    sound, twice = training(TrainingFault.NONE), training(TrainingFault.TWO_TRANSITIONS)
+    counts = [
+        np.bincount(data.expert[one._batch(data, 1.0, np.random.default_rng(0))]) for one in (sound, twice)
+    ]
+    assert (counts[0] == 1).all()
+    assert (counts[1] == 2).all()
+    quiet = training(TrainingFault.UNSCALED_NOISE)._noise(np.random.default_rng(1))
+    assert np.allclose(2 * quiet.numpy(), sound._noise(np.random.default_rng(1)).numpy())
+    hidden = replace(PLAIN, coin="hidden", branch_probability=1e-9)
+    shown = loops.Watched(
+        replace(settings, parameters=hidden, fault=TrainingFault.SHOWN_COIN), data, np.random.default_rng(0)
+    ).training
+    assert not shown._branch(np.random.default_rng(0)).noisy
+
+
+def test_other_pairs_are_no_neighbours(loops):
+    settings = ExpertSettings(PLAIN, canaries=3)
+    one, two, other = (
+        loops.private_data(settings, np.array(coins)) for coins in ([1, 0, 0], [1, 1, 0], [0, 1, 0])
+    )
+    loops.differ_by_one_expert(one, two)
+    loops.differ_by_one_expert(two, other)
+    for first, second in ((one, other), (one, one)):
+        with pytest.raises(ValueError, match="must be one, new to one"):
+            loops.differ_by_one_expert(first, second)
+    moved = loops.private_data(settings, np.array([1, 1, 0]))
+    moved.rewards[0] += 1
+    with pytest.raises(ValueError, match="rewards of the experts in both"):
+        loops.differ_by_one_expert(one, moved)
+
+
+def test_claims_are_the_accountants():
+    settings = ExpertSettings(replace(PLAIN, coin="fixed"))
+    step = claim_for(settings, View.STEP).guarantee
+    noisy = guarantee(replace(PLAIN, branch_probability=1.0, steps=1), Adjacency.EXPERT).guarantee
+    assert step.epsilon(1e-5).upper == pytest.approx(noisy.epsilon(1e-5).upper, rel=1e-9)
+    whole = guarantee(settings.parameters, Adjacency.EXPERT).guarantee
+    assert claim_for(settings, View.FINAL).guarantee.epsilon(1e-5).upper == whole.epsilon(1e-5).upper
+    with pytest.raises(ValueError, match=r"view \('epoch'\) must be another"):
+        claim_for(settings, View.EPOCH)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"clip": 0.0}, r"clip \(0.0\)"),
+        ({"canaries": 0}, r"canaries \(0\)"),
+        ({"parameters": replace(PLAIN, steps=0)}, "must be above 0 for an audit"),
+        ({"parameters": replace(PLAIN, sampling_rate=1e-5, batch="exact")}, r"sampling_rate \(1e-05\)"),
+    ],
+)
+def test_what_is_not_audited_is_named(changes, message):
+    with pytest.raises(ValueError, match=message):
+        ExpertSettings(**{"parameters": PLAIN, **changes})
+
+
+def test_exact_batches_of_a_small_share_have_experts_enough(loops):
+    settings = ExpertSettings(replace(PLAIN, sampling_rate=0.01, batch="exact"))
+    assert (settings.others, settings.batch) == (100, 1)
+    found = audit_expert_training(settings, View.STEP, seed=0, budget=10)
+    assert found.verdict is not Verdict.VIOLATION
+
+
+def test_runs_too_long_and_other_numbers_of_canaries_are_refused(loops):
+    with pytest.raises(NoAuditError, match=r"steps \(2001\)"):
+        audit_expert_training(ExpertSettings(replace(PLAIN, steps=2001)), View.TRACE, seed=0)
+    with pytest.raises(NoAuditError, match=r"steps \(20001\)"):
+        audit_expert_canaries(ExpertSettings(replace(PLAIN, steps=20_001), canaries=9), seed=0)
+    with pytest.raises(ValueError, match=r"canaries \(2\)"):
+        audit_expert_training(ExpertSettings(PLAIN, canaries=2), View.STEP, seed=0)
+
+
+def test_without_torch_it_is_said_what_to_install(monkeypatch):
+    monkeypatch.setattr(experts, "find_spec", lambda name: None)
+    with pytest.raises(NoAuditError, match=r"pip install 'dpproof\[offline-rl\]'"):
+        audit_expert_training(ExpertSettings(PLAIN), View.STEP, seed=0)
+    assert {case.requires for case in CASES} == {"torch"}
+
+
+@pytest.mark.parametrize("curve", [GaussianDP(1.0), ApproxDP(1.0, 1e-6)], ids=["Gaussian", "approximate"])
+def test_a_table_of_a_curve_never_promises_more_than_the_curve(curve):
+    table = tabulated(curve, 1e-5)
+    reach = curve.epsilon(1e-5).upper
+    for epsilon in np.linspace(0, 1.2 * reach, 101):
+        above = table.delta(float(epsilon)).upper
+        assert above >= curve.delta(float(epsilon)).upper or epsilon > reach
+        assert above <= 1
+    for delta in (0.3, 0.01, 1e-5):
+        assert table.epsilon(delta).upper >= curve.epsilon(delta).lower
+    assert table.epsilon(1e-5).upper == reach
+    assert table.epsilon(0.0).upper == math.inf
+
+
+def test_a_table_between_its_points_is_close_to_a_convex_curve_and_needs_a_finite_one():
+    table = tabulated(GaussianDP(1.0), 1e-5)
+    apart = [table.delta(e).upper - GaussianDP(1.0).delta(e).upper for e in np.linspace(0.05, 4.3, 40)]
+    assert 0 <= min(apart) <= max(apart) < 2e-3
+    assert Tabulated((0.5, 1.0), (0.2, 0.1)).delta(0.2).upper == 1.0
+    with pytest.raises(ValueError, match="at most 700"):
+        tabulated(GaussianDP(1.0), 0.0)
+    assert tabulated(PureDP(0), 0.0).delta(1.0).upper == 0.0
