@@ -39,6 +39,8 @@ __all__ = [
 
 DELTA = 1e-6
 """Where epsilon is stated unless somebody asks elsewhere, or the guarantee is pure."""
+VIEWED = "selective-dpsgd"
+"""The mechanism whose code can be seen in several ways."""
 EVENT = ": it says what is run, not how; nothing here runs it"
 SEES_ALL = (TrustModel.CENTRAL, TrustModel.LOCAL, TrustModel.SHUFFLE)
 """The models whose adversary sees everything that is released, as an audit does."""
@@ -76,7 +78,12 @@ def _expert_release(parameters: Any, **options: Any) -> Evidence:
     return audit_release(parameters, **{"delta": DELTA, **options})
 
 
-def _selective_dpsgd(parameters: Any, **options: Any) -> Evidence:
+def _selective_dpsgd(parameters: Any, view: str | None = None, **options: Any) -> Evidence:
+    """The pair that attains the guarantee, or, where a view is named, the training as it is run."""
+    if view is not None:
+        from audits.training.experts import audit_view
+
+        return audit_view(parameters, view, **{"delta": DELTA, **options})
     from audits.experts import audit_training
 
     return audit_training(parameters, **{"delta": DELTA, **options})

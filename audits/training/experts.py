@@ -10,6 +10,7 @@ Source: Nasr et al., arXiv:2302.07956 (white box); Steinke, Nasr and Jagielski, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.adjacency import Adjacency
+from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
 from audits.evidence import Evidence
 from audits.scores import Identity
 from audits.tabulated import tabulated
@@ -37,11 +39,13 @@ __all__ = [
     "audit_expert_canaries_again",
     "audit_expert_training",
     "audit_expert_training_again",
+    "audit_view",
     "check_torch",
 ]
 
 TAKEN, FEWEST, LONGEST, LONGEST_RUN = 20_000, 200, 2_000, 20_000
 """Steps that whole runs take in all unless a budget is given, the fewest runs, and the longest."""
+CANARIES, MANY = "canaries", 1_000
 PAIR = "the experts, without or with one whose gradients are all along one direction"
 
 
@@ -207,6 +211,41 @@ def _canaries(settings: ExpertSettings) -> Canaries:
         f"{settings.canaries} experts, each there or not, besides {settings.others} others",
         differ_by_one_expert,
     )
+
+
+def audit_view(
+    parameters: SelectiveDPSGDParameters,
+    view: str,
+    *,
+    executor: Executor | None = None,
+    budget: int | None = None,
+    sharpen: bool = False,
+    **options: Any,
+) -> Evidence:
+    """Audit the training of a budget in a view that is given by its word.
+
+    Args:
+        parameters: the budget.
+        view: "step", "trace", "final", or "canaries": some 1000 of them in one run.
+        executor: has nothing to do: a training is one sequence.
+        budget: the most coins; of canaries, how many runs.
+        sharpen: go on after a violation; not of canaries.
+        options: seed, delta, alpha and claim.
+
+    Raises:
+        NoAuditError: torch is not installed, or the training is too long for the view.
+        ValueError: another view, or an argument outside its range.
+    """
+    if view == CANARIES:
+        if sharpen:
+            raise ValueError(f"sharpen must be left out where view is {CANARIES}: all runs are made")
+        settings = ExpertSettings(parameters, canaries=MANY)
+        return audit_expert_canaries(settings, runs=budget or 1, **options)
+    words = [one.value for one in _STARTS]
+    if view not in words:
+        raise ValueError(f"view ({view!r}) must be one of: {', '.join((*words, CANARIES))}")
+    settings = ExpertSettings(parameters)
+    return audit_expert_training(settings, View(view), budget=budget, sharpen=sharpen, **options)
 
 
 def audit_expert_training_again(witness: Mapping[str, Any]) -> Evidence:

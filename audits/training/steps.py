@@ -23,6 +23,7 @@ from audits.sampling import BLOCKS, generator
 from audits.schedule import block_sizes
 from audits.scores import Identity, Score
 from audits.trial import run_trial
+from audits.watching import watcher
 
 __all__ = ["STEPS", "Training", "audit_steps", "labelled_steps"]
 
@@ -99,9 +100,13 @@ def labelled_steps(
     True
     """
     training, coins = start(generator(seed, BLOCKS, TRAINING)), generator(seed, BLOCKS, COINS)
+    tell, taken = watcher(), 0
     for size in block_sizes(budget):
         labels = coins.integers(0, 2, size)
         seen = np.array([training(bool(label)) for label in labels], dtype=np.float64)
         if np.isnan(seen).any():
             raise MechanismError("training: what is seen of a step is NaN")
+        taken += size
+        if tell is not None:
+            tell(taken, budget)
         yield seen, labels

@@ -36,6 +36,10 @@ TARGET = "a claim file, a mechanism's name (then its flags, as in account), pack
 STATED = (
     f"where epsilon is stated; unless given {auditing.DELTA:g}, or 0 for a pure guarantee; not for a file"
 )
+VIEW = (
+    "of selective-dpsgd: what is seen of the training as it is run, with torch: step, trace, final, canaries;"
+    " the pair that attains its guarantee without it"
+)
 SHARPEN = "spend the whole budget also after a violation, for a larger epsilon"
 WORKERS = "processes to share the work; unless given one for each core for the corpus, otherwise this one"
 CLUSTER = "address of a Dask scheduler that shares the work, such as tcp://127.0.0.1:8786"
@@ -58,6 +62,7 @@ def audit(
     budget: Annotated[int | None, typer.Option(help="the most samples to draw")] = None,
     seed: Annotated[int, typer.Option(help="everything random derives from it")] = 0,
     sharpen: Annotated[bool, typer.Option("--sharpen", help=SHARPEN)] = False,
+    view: Annotated[str | None, typer.Option(help=VIEW)] = None,
     only: Annotated[str | None, typer.Option(help="of the corpus, the cases whose names hold this")] = None,
     workers: Annotated[int | None, typer.Option(help=WORKERS)] = None,
     cluster: Annotated[str | None, typer.Option(help=CLUSTER)] = None,
@@ -76,9 +81,11 @@ def audit(
     if cluster is not None:
         _refuse({"workers": workers}, [], "with --cluster")
     if replay is not None:
-        own = {"target": target, "budget": budget, "sharpen": sharpen or None, "only": only}
+        own = {"target": target, "budget": budget, "sharpen": sharpen or None, "only": only, "view": view}
         _refuse({**own, "journal": journal, **shared, **promise}, context.args, "with --replay")
         run_again(replay, witnesses, json)
+    if target != auditing.VIEWED or epsilon is not None:
+        _refuse({"view": view}, [], f"for anything but {auditing.VIEWED} against its own guarantee")
     if target == "corpus":
         _refuse({**promise, "sharpen": sharpen or None}, context.args, "for the corpus")
         with journal_at(journal):
@@ -86,7 +93,7 @@ def audit(
     _refuse({"only": only}, [], "for anything but the corpus")
     if target is None:
         raise ValueError("target: give a claim file, a mechanism's name, corpus, or --replay WITNESS")
-    options |= {"sharpen": True} if sharpen else {}
+    options |= ({"sharpen": True} if sharpen else {}) | ({} if view is None else {"view": view})
     jobs = _jobs(target, context.args, promise, options)
     with journal_at(journal), executor_for(1 if workers is None else workers, cluster) as executor:
         _finish(_run(jobs, executor, witnesses), json)

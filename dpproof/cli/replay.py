@@ -56,6 +56,8 @@ _REPLAY = {
     "policy-evaluation": {"parameters": dict, "adjacency": str, "budget": int, "sharpen": bool},
     "expert-release": {"parameters": dict, "budget": int, "sharpen": bool},
     "selective-dpsgd": {"parameters": dict, "budget": int, "sharpen": bool},
+    "expert training": {"settings": dict, "view": str, "budget": int, "sharpen": bool},
+    "expert canaries": {"settings": dict, "runs": int},
     "claim": {"claim": dict, "budget": int, "sharpen": bool},
     "corpus": {"case": str, "budget": int},
     "named": {"promise": dict, "adjacency": str, "neighbours": str, "options": dict, "budget": int},

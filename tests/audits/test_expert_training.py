@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from accountant.adjacency import Adjacency
 from accountant.notions import ApproxDP, GaussianDP, PureDP
@@ -16,9 +17,10 @@ from audits.tabulated import Tabulated, tabulated
 from audits.training import experts
 from audits.training.expert_cases import CASES
 from audits.training.expert_settings import ExpertSettings, TrainingFault, claim_for
-from audits.training.experts import audit_expert_canaries, audit_expert_training
+from audits.training.experts import audit_expert_canaries, audit_expert_training, audit_view
 from audits.training.views import View
 from audits.unaudited import NoAuditError
+from dpproof.cli import app
 
 PLAIN = SelectiveDPSGDParameters(0.5, 0.5, 1.0, 6)
 ALONE = np.array([True])
@@ -227,3 +229,37 @@ def test_a_table_between_its_points_is_close_to_a_convex_curve_and_needs_a_finit
     with pytest.raises(ValueError, match="at most 700"):
         tabulated(GaussianDP(1.0), 0.0)
     assert tabulated(PureDP(0), 0.0).delta(1.0).upper == 0.0
+
+
+def test_views_by_their_words(loops):
+    gaussian = replace(PLAIN, sampling_rate=1.0, branch_probability=1.0)
+    found = audit_view(gaussian, "step", seed=0, budget=10, claim="a step")
+    assert (found.claim, found.samples) == ("a step", 10)
+    assert (
+        found.claimed_epsilon == claim_for(ExpertSettings(gaussian), View.STEP).guarantee.epsilon(1e-5).upper
+    )
+    with pytest.raises(ValueError, match=r"view \('epoch'\) must be one of: step, trace, final, canaries"):
+        audit_view(PLAIN, "epoch", seed=0)
+    with pytest.raises(ValueError, match="sharpen must be left out"):
+        audit_view(PLAIN, "canaries", seed=0, sharpen=True)
+
+
+def test_the_command_line_audits_the_training_in_a_view(loops):
+    values = {
+        "adjacency": "expert",
+        "sampling-rate": 1,
+        "branch-probability": 1,
+        "noise-multiplier": 2,
+        "steps": 2,
+    }
+    flags = [word for name, value in values.items() for word in (f"--{name}", str(value))]
+    for view in ("step", "canaries"):
+        done = CliRunner().invoke(
+            app, ["audit", "selective-dpsgd", *flags, "--view", view, "--budget", "3", "--json"]
+        )
+        (found,) = json.loads(done.stdout)["audits"]
+        assert (done.exit_code, found["samples"]) == (0, 3)
+    refused = CliRunner().invoke(
+        app, ["audit", "selective-dpsgd", *flags, "--view", "step", "--epsilon", "1"]
+    )
+    assert "view ('step') must be left out" in str(refused.exception)
