@@ -85,11 +85,6 @@ def audit_expert_training(
     Raises:
         NoAuditError: torch is not installed, or whole runs have more than 2000 steps.
         ValueError: an argument is outside its range.
-
-    >>> from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
-    >>> settings = ExpertSettings(SelectiveDPSGDParameters(1.0, 1.0, 1.0, 4))
-    >>> audit_expert_training(settings, View.STEP, seed=0, budget=300).verdict.value  # doctest: +SKIP
-    'consistent'
     """
     check_torch()
     curve, steps = claim_for(settings, view).guarantee, settings.parameters.steps

@@ -32,7 +32,7 @@ def kept(found: Iterable[Evidence], witnesses: Path | None) -> Iterator[Evidence
         yield evidence
 
 
-def progress_of(text: str, total: int) -> Progress:
+def progress_of(text: str, total: int | None) -> Progress:
     """A bar on standard error while the work goes on, if somebody looks at it."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +12,7 @@ from rich.console import Console
 
 from dpproof import answers
 from dpproof.cli import show
+from dpproof.cli.corpus import progress_of
 from dpproof.cli.layout import put, table
 from dpproof.cli.options import JOURNAL, JSON, check_folder
 from dpproof.journal import journal_at
@@ -36,13 +39,24 @@ def reproduce(
     experiment = experiment_for(paper)
     check_folder("out", out)
     out.mkdir(parents=True, exist_ok=True)
-    with journal_at(journal):
+    with journal_at(journal), _shown(paper):
         found = experiment.run(out, quick=quick, seed=seed)
     show.either(
         answers.envelope(found),
         json,
         lambda answer, console: _print(experiment, answer, console),
     )
+
+
+@contextmanager
+def _shown(paper: str) -> Iterator[None]:
+    """A bar and the time that has passed, on standard error, if somebody looks at it."""
+    from audits.watching import watched
+
+    with progress_of(f"reproducing {paper}", None) as progress:
+        task = progress.task_ids[0]
+        with watched(lambda done, total: progress.update(task, completed=done, total=total)):
+            yield
 
 
 def _print(experiment: Experiment, answer: Any, console: Console) -> None:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import stats
 
+from audits.watching import watcher
 from dpproof import __version__
 from dpproof.reproduction.expert.budgets import Plan, certified, plan_for, release_plan
 from dpproof.reproduction.expert.settings import CHOICES, LEARNERS, METHODS, Size
@@ -35,6 +36,7 @@ from mechanisms.rl.offline.transitions import Transitions
 __all__ = ["Prepared", "arms", "prepare", "run_problem", "run_problems"]
 
 Row = dict[str, Any]
+T = TypeVar("T")
 LOOKS: Final = 5
 """Evaluations of a run, evenly over its last fifth."""
 POOL, REPEATS = 40, 50
@@ -79,10 +81,19 @@ def run_problems(
     """
     kept.mkdir(parents=True, exist_ok=True)
     tasks = [(name, size, seed, kept) for name in size.problems]
-    parts = list(map(_task, tasks) if executor is None else executor.map(_task, tasks))
+    parts = list(_told(map(_task, tasks) if executor is None else executor.map(_task, tasks), len(tasks)))
     returns, releases, experts = (list(chain.from_iterable(part[i] for part in parts)) for i in range(3))
     shutil.rmtree(kept)
     return returns, releases, experts
+
+
+def _told(parts: Iterable[T], count: int) -> Iterator[T]:
+    """The same, whoever watches being told of each."""
+    tell = watcher() or (lambda done, total: None)
+    tell(0, count)
+    for done, part in enumerate(parts, 1):
+        tell(done, count)
+        yield part
 
 
 def _task(task: tuple[str, Size, int, Path]) -> tuple[list[Row], list[Row], list[Row]]:
