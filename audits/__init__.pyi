@@ -10,7 +10,9 @@ from .replaying import replay
 from .rlsvi import audit_rlsvi
 from .runner import audit
 from .scores import Atoms, Identity, LinearDiscriminant, LogLikelihoodRatio, Projection
+from .tabulated import Tabulated, tabulated
 from .training.canaries import Canaries, record_canaries
+from .training.experts import audit_expert_canaries, audit_expert_training
 from .training.guesses import Guesses
 from .training.one_run import one_run_epsilon_lower, one_run_refutes, refuted_scale
 from .training.one_run_audit import audit_one_run
@@ -32,10 +34,13 @@ __all__ = [
     "MechanismError",
     "Pair",
     "Projection",
+    "Tabulated",
     "Verdict",
     "audit",
     "audit_dp_sgd",
     "audit_each",
+    "audit_expert_canaries",
+    "audit_expert_training",
     "audit_named",
     "audit_one_run",
     "audit_policy_evaluation",
@@ -55,4 +60,5 @@ __all__ = [
     "replay",
     "reward_canaries",
     "rlsvi_pair",
+    "tabulated",
 ]
