@@ -278,6 +278,7 @@ _CASES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "evaluation_cases",
         ("policy evaluation, ridge", "policy evaluation, local sensitivity"),
     ),
+    "expert": ("expert_cases", ()),
 }
 """Paper -> module of the corpus, and the names of the cases that take seconds (none: all do)."""
 
