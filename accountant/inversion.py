@@ -24,10 +24,10 @@ Profile = Callable[[Fraction], flint.arb]
 def refined(evaluate: Callable[[], flint.arb], bits: int = 64) -> flint.arb:
     """``evaluate()`` at the first precision that gives ``bits`` correct bits, else at the last one.
 
-    The value is an enclosure in either case. Runs inside a caller's ``precision`` block or not.
+    The value is an enclosure in either case. Inside a caller's ``precision`` block none below that is tried.
     """
     for working in PRECISIONS:
-        with precision(working):
+        with precision(max(working, flint.ctx.prec)):
             value = evaluate()
         if value.is_exact() or (value.is_finite() and value.rel_accuracy_bits() >= bits):
             break
@@ -57,12 +57,16 @@ def bracket(profile: Profile, target: Fraction, start: float = 1.0) -> tuple[flo
 def _gap(profile: Profile, epsilon: float, target: Fraction) -> float:
     """log(profile / target), roughly: its sign guides the search, nothing rests on it.
 
-    Where the profile is flat, as for a target near 1, doubles would not tell neighbouring epsilons apart.
+    At the first precision that tells the sign: near a target of nearly 1 few do.
     """
-    value = refined(lambda: profile(Fraction(epsilon)), 20)
-    with precision(PRECISIONS[0]):
-        ratio = (value.mid() / arb_of(target).mid()).log()
-    return float(ratio) if ratio.is_finite() else -1e6
+    ratio = flint.arb(0)
+    for working in PRECISIONS:
+        with precision(working):
+            value, goal = profile(Fraction(epsilon)), arb_of(target)
+            ratio = (value.mid() / goal).log()
+            if (value < goal or value > goal) and value.rel_accuracy_bits() >= 20:
+                break
+    return float(ratio.mid()) if ratio.is_finite() else -1e6
 
 
 def _at_most(profile: Profile, epsilon: float, target: Fraction) -> bool | None:
@@ -78,15 +82,19 @@ def _at_most(profile: Profile, epsilon: float, target: Fraction) -> bool | None:
 
 
 def _search(gap: Callable[[float], float], start: float) -> float:
-    """Where ``gap`` changes sign: doubling or halving to a bracket, then the Illinois method."""
+    """Where ``gap`` changes sign: doubling or halving to a bracket, then the Illinois method.
+
+    The bracket is halved where four steps have not done it: gaps of 1e-4 may face gaps of 1e9.
+    """
     low, high = _enclose(gap, start)
-    if low == high:
-        return high
-    at_low, at_high = gap(low), gap(high)
-    for _ in range(200):
+    if low == high or gap(low) <= 0:
+        return low
+    at_low, at_high, width = gap(low), gap(high), high - low
+    for step in range(300):
         if high - low <= 4e-16 * high:
             break
-        middle = (low * at_high - high * at_low) / (at_high - at_low)
+        halve, width = (high - low > width / 2, high - low) if step % 4 == 3 else (False, width)
+        middle = math.nan if halve else (low * at_high - high * at_low) / (at_high - at_low)
         if not low < middle < high:
             middle = (low + high) / 2
         value = gap(middle)
@@ -96,8 +104,6 @@ def _search(gap: Callable[[float], float], start: float) -> float:
             high, at_high, at_low = middle, value, at_low / 2
         else:
             low, at_low, at_high = middle, value, at_high / 2
-        if min(abs(at_low), abs(at_high)) == 0:
-            break
     return high
 
 

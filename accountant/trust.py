@@ -7,7 +7,7 @@ import enum
 from accountant.sources import Source
 from accountant.words import word
 
-__all__ = ["BILLBOARD", "TrustModel", "billboard"]
+__all__ = ["BILLBOARD", "TrustModel", "billboard", "implies"]
 
 BILLBOARD = Source("arXiv:1311.2828", "v2", "Lemma 9", "rlsvi.lemma9")
 """Hsu, Huang, Roth, Roughgarden and Wu, Private matchings and allocations."""
@@ -33,6 +33,22 @@ class TrustModel(enum.Enum):
             ValueError: for an unknown name, listing the known ones.
         """
         return word(cls, "trust", name)
+
+
+_STRONGEST_FIRST = (TrustModel.LOCAL, TrustModel.SHUFFLE, TrustModel.CENTRAL, TrustModel.JOINT)
+"""What is seen in a model is made from what is seen in the one before it, without the user's data."""
+
+
+def implies(proved: TrustModel, promised: TrustModel) -> bool:
+    """Whether a guarantee in one model is one in another, with the same parameters, by post-processing.
+
+    The shuffled messages are made from the messages, what a curator publishes from these, and what all others
+    receive is a part of that.
+
+    >>> implies(TrustModel.SHUFFLE, TrustModel.CENTRAL), implies(TrustModel.CENTRAL, TrustModel.LOCAL)
+    (True, False)
+    """
+    return _STRONGEST_FIRST.index(proved) <= _STRONGEST_FIRST.index(promised)
 
 
 def billboard(model: TrustModel) -> TrustModel:

@@ -7,6 +7,7 @@ from typing import Any
 
 from accountant.claims import Claim
 from accountant.notions import Guarantee
+from accountant.trust import TrustModel
 from dpproof import answers
 
 __all__ = ["PREFIXES", "account_event", "guarantee_of_event", "kind_of"]
@@ -76,6 +77,7 @@ def account_event(claim: Claim, guarantee: Guarantee) -> dict[str, Any]:
             "name": kind_of(claim),
             "parameters": {kind_of(claim): claim.mechanism.partition(":")[2]},
             "adjacency": claim.adjacency.value,
+            "trust": TrustModel.CENTRAL.value,
             "delta": claim.delta,
             "epsilon": bound.as_json(),
             "mechanism": None,

@@ -12,6 +12,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
+import flint
 import numpy as np
 from numpy.typing import NDArray
 
@@ -59,9 +60,14 @@ def certain_mass(changes: int, trials: int, p: Fraction) -> tuple[float, float]:
     (0.75, 0.75)
     """
     with precision(_BITS):
-        kept = [1 - (trials * arb_of(1 - q).log()).exp() for q in (p, 1 - p)]
+        kept = [-(trials * _log_complement(q)).expm1() for q in (p, 1 - p)]
         found = -(changes * (kept[0].log() + kept[1].log())).expm1()
         return max(round_down(found), 0.0), min(round_up(found), 1.0)
+
+
+def _log_complement(p: Fraction) -> flint.arb:
+    """log(1 - p), accurate also where p is tiny or nearly 1."""
+    return arb_of(-p).log1p() if 2 * p < 1 else arb_of(1 - p).log()
 
 
 @lru_cache(maxsize=16)

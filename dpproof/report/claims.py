@@ -13,6 +13,7 @@ from accountant.accounted import accountant_for
 from accountant.claims import Claim
 from accountant.implications import gaussian_to_zcdp
 from accountant.notions import ZCDP, GaussianDP, Guarantee, ends_of
+from accountant.trust import TrustModel, implies
 from audits.watching import watched
 from dpproof import answers, auditing, events
 from dpproof.claim_file import Budget
@@ -110,6 +111,8 @@ def _advice(claim: Claim, verdict: str, account: Answer | None, audit: Answer | 
     """What to do next, where the verdict alone does not say it."""
     if verdict == "broken" and audit is not None and audit["verdict"] == "violation":
         return [f"violation after {audit['samples']} samples: dpproof audit FILE --witnesses DIR keeps it"]
+    if verdict == "not certified" and account is not None and not _covers(account, claim):
+        return [f"the account is in the {account['trust']} model: no proof in the {claim.trust.value} one"]
     if verdict == "not certified" and account is not None and account["epsilon"]["upper"] == "inf":
         return ["no epsilon is proved at this delta" + ("; give delta" if claim.delta == 0 else "")]
     if audit is not None and audit["verdict"] == "inconclusive":
@@ -119,27 +122,40 @@ def _advice(claim: Claim, verdict: str, account: Answer | None, audit: Answer | 
     return []
 
 
+def _covers(account: Answer, claim: Claim) -> bool:
+    """Whether what is proved in the account's trust model is proved in the claim's."""
+    return implies(TrustModel.of(account["trust"]), claim.trust)
+
+
 def _accounted(claim: Claim) -> tuple[Answer | None, bool, bool]:
     """The account, whether it proves the promise, and whether an attained pair breaks it."""
-    if events.kind_of(claim):
-        guarantee = events.guarantee_of_event(claim)
-        return events.account_event(claim, guarantee), *_settled(claim, guarantee, None)
-    if claim.outside:
+    if claim.outside and not events.kind_of(claim):
         return None, False, False
+    account, (proved, broken) = _event(claim) if events.kind_of(claim) else _mechanism(claim)
+    exposed = implies(claim.trust, TrustModel.of(account["trust"]))
+    return account, proved and _covers(account, claim), broken and exposed
+
+
+def _event(claim: Claim) -> tuple[Answer, tuple[bool, bool]]:
+    guarantee = events.guarantee_of_event(claim)
+    return events.account_event(claim, guarantee), _settled(claim, guarantee, None)
+
+
+def _mechanism(claim: Claim) -> tuple[Answer, tuple[bool, bool]]:
     accountant = accountant_for(claim.mechanism)
     parameters = accountant.parameters.read(claim.parameters)
     account = answers.account(accountant, parameters, claim.adjacency, delta=claim.delta)
     if "epsilon" in claim.promise:
-        return account, *_settled_at(claim, account)
+        return account, _settled_at(claim, account)
     found = accountant.guarantee(parameters, claim.adjacency)
-    attained = found.attained.guarantee if found.attained and claim.trust is found.trust else None
-    return account, *_settled(claim, found.guarantee, attained)
+    attained = found.attained.guarantee if found.attained else None
+    return account, _settled(claim, found.guarantee, attained)
 
 
 def _settled_at(claim: Claim, account: Answer) -> tuple[bool, bool]:
     """`_settled` for a promised epsilon: the account has asked the same already."""
     promised = Fraction(claim.promise["epsilon"])
-    attained = account["mechanism"] if claim.trust.value == account["trust"] else None
+    attained = account["mechanism"]
     broken = attained is not None and float(attained["lower"]) > promised
     return float(account["epsilon"]["upper"]) <= promised, broken
 

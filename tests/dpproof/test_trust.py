@@ -45,6 +45,32 @@ def test_the_same_promise_about_the_tables_is_broken(monkeypatch):
     assert check_claim(one_action(TrustModel.CENTRAL)).verdict == "broken"
 
 
+def shuffled(trust, promise):
+    """A promise about one private sum in the shuffle model, certified at 0.224 there."""
+    parameters = {"users": 2000, "threshold": 800.0, "encoding": "bits"}
+    return Claim("sum", "shuffled-count", parameters, Adjacency.REPLACE, promise, trust=trust)
+
+
+@pytest.mark.parametrize(
+    ("trust", "verdict"),
+    [
+        (TrustModel.LOCAL, "not certified"),
+        *((other, "kept") for other in TrustModel if other.value != "local"),
+    ],
+)
+def test_a_proof_covers_the_weaker_trust_models_only(trust, verdict):
+    ledger = check_claim(shuffled(trust, {"epsilon": 1.0, "delta": 1e-6}), audited=False)
+    assert ledger.verdict == verdict
+    assert any("no proof in the local one" in remark for remark in ledger.remarks) == (trust.value == "local")
+
+
+@pytest.mark.parametrize("trust", [TrustModel.LOCAL, TrustModel.SHUFFLE, TrustModel.CENTRAL])
+def test_what_breaks_a_promise_breaks_the_stronger_ones(trust):
+    parameters = {"sigma": 5.0, "compositions": 1}
+    claim = Claim("noise", "gaussian", parameters, Adjacency.BY_SENSITIVITY, {"mu": 0.1}, trust=trust)
+    assert check_claim(claim, audited=False).verdict == "broken"
+
+
 def _unaudited(claim, **_options):
     raise NoAuditError(claim.name)
 
