@@ -21,6 +21,7 @@ _AUDITS = {
     "reward canaries": ("audits.training.reward_canaries", "audit_reward_canaries_again"),
     "primitive": ("audits.primitives", "audit_primitive_again"),
     "dp-sgd": ("audits.training.views", "audit_dp_sgd_again"),
+    "opacus": ("audits.training.opacus_engine", "audit_opacus_again"),
     "expert training": ("audits.training.experts", "audit_expert_training_again"),
     "expert canaries": ("audits.training.experts", "audit_expert_canaries_again"),
 }

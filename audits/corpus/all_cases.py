@@ -18,6 +18,7 @@ from audits.corpus import (
 from audits.corpus.case import CorpusCase
 from audits.training import cases
 from audits.training.expert_cases import CASES as TRAININGS
+from audits.training.opacus_cases import CASES as ENGINES
 
 __all__ = ["ALL_CASES", "case_named"]
 
@@ -35,6 +36,7 @@ ALL_CASES: tuple[CorpusCase, ...] = (
     *expert_cases.CASES,
     *cases.CASES,
     *TRAININGS,
+    *ENGINES,
 )
 
 

@@ -58,6 +58,8 @@ _REPLAY = {
     "selective-dpsgd": {"parameters": dict, "budget": int, "sharpen": bool},
     "expert training": {"settings": dict, "view": str, "budget": int, "sharpen": bool},
     "expert canaries": {"settings": dict, "runs": int},
+    "dp-sgd": {"settings": dict, "view": str, "steps": int, "budget": int, "sharpen": bool},
+    "opacus": {"settings": dict, "budget": int, "sharpen": bool},
     "claim": {"claim": dict, "budget": int, "sharpen": bool},
     "corpus": {"case": str, "budget": int},
     "named": {"promise": dict, "adjacency": str, "neighbours": str, "options": dict, "budget": int},

@@ -475,3 +475,14 @@ def test_the_witness_of_an_audit_by_name_is_one_that_the_command_line_replays(ru
     path = tmp_path / "witness.json"
     path.write_text(json.dumps(ran.json["audits"][0]["witness"]), encoding="utf-8")
     assert run("audit", "--replay", path, "--json").json == ran.json
+
+
+def test_a_run_of_opacus_is_audited_by_the_corpus_and_its_witness_replays(run, tmp_path):
+    pytest.importorskip("opacus")
+    few = ["--only", "Poisson samples, half the noise", "--workers", 1, "--json"]
+    ran = run("audit", "corpus", *few, "--witnesses", tmp_path / "found")
+    (found,) = ran.json["audits"]
+    assert (ran.code, found["verdict"], found["found"]) == (0, "violation", "violation")
+    (path,) = (tmp_path / "found").iterdir()
+    again = run("audit", "--replay", path, "--json")
+    assert (again.code, again.json["audits"][0]["witness"]) == (1, found["witness"])

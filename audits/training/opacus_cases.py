@@ -1,0 +1,69 @@
+"""Opacus's own engine as cases of the corpus: as it is, and given half the noise that is claimed."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from audits.evidence import Evidence, Verdict
+from audits.training.dp_sgd import Fault, Settings
+from audits.training.opacus_engine import audit_opacus
+
+__all__ = ["CASES", "EngineCase"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineCase:
+    """A run of Opacus's engine; the attributes of `audits.corpus.case.CorpusCase`.
+
+    Attributes:
+        name: unique within the corpus.
+        settings: of the run.
+        expected: the verdict that an audit must come to.
+        reason: why, in words.
+        coins: the default budget.
+        requires: the package without which the case is skipped.
+    """
+
+    name: str
+    settings: Settings
+    expected: Verdict
+    reason: str
+    coins: int = 1_000
+    requires: str | None = "opacus"
+
+    def audit(
+        self, *, seed: int, alpha: float = 0.01, budget: int | None = None, executor: Executor | None = None
+    ) -> Evidence:
+        """Audit the case; a training run is one sequence, so there is nothing for an executor to do."""
+        coins = self.coins if budget is None else min(budget, self.coins)
+        return audit_opacus(self.settings, seed=seed, alpha=alpha, budget=coins)
+
+
+HALF = Fault.HALF_NOISE
+CASES = (
+    EngineCase(
+        name="opacus engine, every record in every step",
+        settings=Settings(),
+        expected=Verdict.CONSISTENT,
+        reason="clipped and noised as claimed; the canary attains the claim",
+    ),
+    EngineCase(
+        name="opacus engine, every record in every step, half the noise",
+        settings=Settings(fault=HALF),
+        expected=Verdict.VIOLATION,
+        reason="the engine was given half the noise multiplier that is claimed",
+    ),
+    EngineCase(
+        name="opacus engine, Poisson samples",
+        settings=Settings(sampling_rate=0.5),
+        expected=Verdict.CONSISTENT,
+        reason="sampled, clipped and noised as claimed",
+    ),
+    EngineCase(
+        name="opacus engine, Poisson samples, half the noise",
+        settings=Settings(sampling_rate=0.5, fault=HALF),
+        expected=Verdict.VIOLATION,
+        reason="the engine was given half the noise multiplier that is claimed",
+    ),
+)
