@@ -111,7 +111,7 @@ def audit_expert_training(
 
 def _both(settings: ExpertSettings) -> tuple[Transitions, Transitions]:
     """The data without and with the canary: neighbours, which is checked."""
-    from audits.training.expert_loops import differ_by_one_expert, private_data
+    from audits.training.expert_data import differ_by_one_expert, private_data
 
     without, whole = (private_data(settings, np.array([there])) for there in (False, True))
     differ_by_one_expert(without, whole)
@@ -196,7 +196,7 @@ def _trace(
 
 
 def _canaries(settings: ExpertSettings) -> Canaries:
-    from audits.training.expert_loops import differ_by_one_expert, private_data
+    from audits.training.expert_data import differ_by_one_expert, private_data
 
     return Canaries(
         settings.canaries,

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -29,9 +30,12 @@ ALONE = np.array([True])
 @pytest.fixture
 def loops():
     pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
-    from audits.training import expert_loops
+    from audits.training.expert_data import differ_by_one_expert, private_data
+    from audits.training.expert_loops import Watched
 
-    return expert_loops
+    return SimpleNamespace(
+        Watched=Watched, private_data=private_data, differ_by_one_expert=differ_by_one_expert
+    )
 
 
 @pytest.mark.parametrize(
