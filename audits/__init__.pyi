@@ -12,10 +12,12 @@ from .runner import audit
 from .scores import Atoms, Identity, LinearDiscriminant, LogLikelihoodRatio, Projection
 from .tabulated import Tabulated, tabulated
 from .training.canaries import Canaries, record_canaries
-from .training.experts import audit_expert_canaries, audit_expert_training
+from .training.expert_runs import audit_expert_canaries
+from .training.experts import audit_expert_training
 from .training.guesses import Guesses
 from .training.one_run import one_run_epsilon_lower, one_run_refutes, refuted_scale
 from .training.one_run_audit import audit_one_run
+from .training.opacus_engine import audit_opacus
 from .training.reward_canaries import audit_reward_canaries, reward_canaries
 from .training.steps import audit_steps
 from .training.views import audit_dp_sgd
@@ -43,6 +45,7 @@ __all__ = [
     "audit_expert_training",
     "audit_named",
     "audit_one_run",
+    "audit_opacus",
     "audit_policy_evaluation",
     "audit_reward_canaries",
     "audit_rlsvi",
