@@ -23,7 +23,7 @@ _AUDITS = {
     "dp-sgd": ("audits.training.views", "audit_dp_sgd_again"),
     "opacus": ("audits.training.opacus_engine", "audit_opacus_again"),
     "expert training": ("audits.training.experts", "audit_expert_training_again"),
-    "expert canaries": ("audits.training.experts", "audit_expert_canaries_again"),
+    "expert canaries": ("audits.training.expert_runs", "audit_expert_canaries_again"),
 }
 """From the name under which a witness says what was audited to the function that does it again."""
 STATED = ("claim", "verdict", "seed", "alpha", "delta")

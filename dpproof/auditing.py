@@ -81,7 +81,7 @@ def _expert_release(parameters: Any, **options: Any) -> Evidence:
 def _selective_dpsgd(parameters: Any, view: str | None = None, **options: Any) -> Evidence:
     """The pair that attains the guarantee, or, where a view is named, the training as it is run."""
     if view is not None:
-        from audits.training.experts import audit_view
+        from audits.training.expert_runs import audit_view
 
         return audit_view(parameters, view, **{"delta": DELTA, **options})
     from audits.experts import audit_training

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
 from audits.evidence import Evidence, Verdict
+from audits.training.expert_runs import audit_expert_canaries
 from audits.training.expert_settings import ExpertSettings, TrainingFault
-from audits.training.experts import audit_expert_canaries, audit_expert_training
+from audits.training.experts import audit_expert_training
 from audits.training.views import View
 
 __all__ = ["CASES", "CanaryCase", "ViewCase"]

@@ -17,8 +17,9 @@ from audits.replaying import replay
 from audits.tabulated import Tabulated, tabulated
 from audits.training import experts
 from audits.training.expert_cases import CASES
+from audits.training.expert_runs import audit_expert_canaries, audit_view
 from audits.training.expert_settings import ExpertSettings, TrainingFault, claim_for
-from audits.training.experts import audit_expert_canaries, audit_expert_training, audit_view
+from audits.training.experts import audit_expert_training
 from audits.training.views import View
 from audits.unaudited import NoAuditError
 from dpproof.cli import app
