@@ -1,12 +1,21 @@
 """The files that a claim names: they stay inside the project unless whoever runs the check allows more.
 
 The project is the folder one stands in and the folder of the claim file. A claim file may come from somebody
-else; it shall not make this machine read a file of another place, or start a program there. What the search
-path of programs finds, what Python imports, and programs beside the Python that runs are as trusted as it.
+else; it shall not make this machine read a file of another place, or start a program there.
+
+Checked, links followed: every parameter that is a file; the program of a command that is written with a path
+separator; and of its arguments each one, and each piece between white space, quotes and other signs of a
+shell, that has a path separator or names something that exists.
+
+Not checked: a program named without a separator, which the search path finds; programs beside the Python
+that runs, and what Python imports; paths that text given to an interpreter (``sh -c``, ``python -c``) makes
+up when it runs, such as ``$HOME``; and what a program does once it runs.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,18 +25,37 @@ from accountant.claims import Claim
 
 __all__ = ["check_inside", "paths_of"]
 
+SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
+SIGNS = re.compile(r"""[\s=:,;|&<>(){}\[\]`'"@$]+""")
+"""What may stand between a path and the rest of an argument."""
+FLAG = re.compile(r"-\w+?(?=\.{0,2}/)")
+"""A flag with a path right behind it, such as ``-I/usr/include``."""
+
 
 def paths_of(claim: Claim) -> Iterator[tuple[str, Path]]:
     """The paths in a claim, each with the key that holds it."""
     if claim.command is not None:
-        program = Path(claim.command[0])
-        if len(program.parts) > 1:
-            yield "command", program
+        program, *arguments = claim.command
+        if _has_separator(program):
+            yield "command", Path(program)
+        for argument in arguments:
+            yield from (("argument of command", path) for path in _paths_in(argument))
     elif not claim.outside:
         for field in accountant_for(claim.mechanism).parameters.fields():
             is_path = field.metadata["domain"].schema().get("format") == "path"
             if is_path and claim.parameters.get(field.name) is not None:
                 yield field.name, Path(claim.parameters[field.name])
+
+
+def _has_separator(text: str) -> bool:
+    return any(separator in text for separator in SEPARATORS)
+
+
+def _paths_in(argument: str) -> Iterator[Path]:
+    """What an argument may name: itself, and its pieces."""
+    pieces = [piece for piece in SIGNS.split(argument) if piece]
+    words = dict.fromkeys([argument, *pieces, *(FLAG.sub("", piece, count=1) for piece in pieces)])
+    yield from (Path(word) for word in words if word and (_has_separator(word) or os.path.lexists(word)))
 
 
 def check_inside(claim: Claim, file: Path) -> None:
@@ -39,6 +67,7 @@ def check_inside(claim: Claim, file: Path) -> None:
     project = (Path.cwd().resolve(), file.parent.resolve())
     for key, path in paths_of(claim):
         beside = key == "command" and path.absolute().parent == Path(sys.executable).parent
-        if not beside and not any(path.resolve().is_relative_to(folder) for folder in project):
+        real = Path(os.path.realpath(path))  # unlike resolve, it raises nothing on a circle of links
+        if not beside and not any(real.is_relative_to(folder) for folder in project):
             rule = "must be inside the project; --allow-outside lets it pass"
             raise ValueError(f"{key} ({str(path)!r}) {rule}")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import string
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -274,3 +277,64 @@ def test_a_file_outside_the_project_is_refused_unless_allowed(tmp_path, monkeypa
     )
     (refusal,) = read_all(path).refusals
     assert "visits ('../visits.csv') must be inside the project" in str(refusal)
+
+
+def _outside(tmp_path, monkeypatch):
+    """A project, a program outside of it, and in the project a link to that."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (tmp_path / "evil.sh").write_text("#!/bin/sh\n", encoding="utf-8")
+    (tmp_path / "evil.sh").chmod(0o755)
+    (project / "link.sh").symlink_to(tmp_path / "evil.sh")
+    (project / "own.sh").write_text("#!/bin/sh\n", encoding="utf-8")
+    (project / "own.sh").chmod(0o755)
+    (project / "circle").symlink_to(project / "circle")
+    monkeypatch.chdir(project)
+    return project
+
+
+def _reads(project, command, **options):
+    changes = {"parameters": None, "mechanism": None, "neighbours": '"math:sin"'}
+    path = project / "claims.toml"
+    path.write_text(text_of(command=json.dumps(command), **changes), encoding="utf-8")
+    return [str(refusal) for refusal in read_all(path, check_ready, **options).refusals]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["./link.sh"],
+        ["sh", "link.sh"],
+        ["sh", "{}/evil.sh"],
+        ["env", "../evil.sh"],
+        ["env", "{}/evil.sh"],
+        ["sh", "-c", "exec {}/evil.sh"],
+        ["sh", "-c", "cat<../evil.sh"],
+        ["env", "X={}/evil.sh"],
+        ["env", "-S../evil.sh"],
+        ["env", "-S{}/evil.sh"],
+        ["sh", "--file=../evil.sh"],
+        ["ls", ".."],
+        ["sh", "own.sh", "/"],
+    ],
+)
+def test_no_word_of_a_command_leads_outside_the_project(tmp_path, monkeypatch, command):
+    project = _outside(tmp_path, monkeypatch)
+    command = [word.replace("{}", str(tmp_path)) for word in command]
+    (refusal,) = _reads(project, command)
+    assert "must be inside the project; --allow-outside lets it pass" in refusal
+    assert _reads(project, command, outside=True) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["./own.sh", "--rate", "1/2", "-1.5"],
+        ["sh", "own.sh"],
+        ["sh", "-c", "read x; echo 1"],
+        ["sh", "circle"],
+        [str(Path(sys.executable)), "-m", "some.module", "--seed=3", "a" * 5000],
+    ],
+)
+def test_words_that_stay_inside_are_let_pass(tmp_path, monkeypatch, command):
+    assert _reads(_outside(tmp_path, monkeypatch), command) == []
