@@ -13,7 +13,7 @@ from accountant.claims import Claim
 from accountant.parameters import Reals, Values
 from accountant.words import nearest
 from dpproof.claim_file.entry import checked_table, claim_from
-from dpproof.claim_file.lines import line_of
+from dpproof.claim_file.lines import Lines, readable
 from dpproof.claim_file.paths import check_inside
 
 __all__ = ["BUDGET", "Budget", "Reading", "Refusal", "read_all", "read_claims"]
@@ -98,7 +98,7 @@ def read_all(path: Path, ready: Ready = _nothing_more, *, outside: bool = False)
     """
     try:
         text = path.read_text(encoding="utf-8")
-        document = tomllib.loads(text)
+        document = tomllib.loads(readable(text))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path}: not a TOML file: {error}") from error
     unknown = sorted(set(document) - {"claim", "budget"})
@@ -113,11 +113,12 @@ def read_all(path: Path, ready: Ready = _nothing_more, *, outside: bool = False)
     found = list(_each(entries, checks))
     refused = [(place, claim) for place, claim in enumerate(found, 1) if isinstance(claim, str)]
     kept = [(place, claim) for place, claim in enumerate(found, 1) if isinstance(claim, Claim)]
+    lines = Lines(text)
     return Reading(
         tuple(claim for _, claim in kept),
-        tuple(Refusal(path, line_of(text, place, why), place, why) for place, why in refused),
+        tuple(Refusal(path, lines.of(place, why), place, why) for place, why in refused),
         budget,
-        tuple(line_of(text, place) for place, _ in kept),
+        tuple(lines.of(place) for place, _ in kept),
     )
 
 

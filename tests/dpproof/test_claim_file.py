@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from accountant.adjacency import Adjacency
 from dpproof.auditing import check_auditable, check_ready
 from dpproof.claim_file import Budget, read_all, read_claims
-from dpproof.claim_file.lines import line_of
+from dpproof.claim_file.lines import Lines
 
 VALID = {
     "name": '"ward"',
@@ -178,14 +178,58 @@ LINES_OF = [
     ("[[claim]]\n[claim.parameters]\nstates = 0\n[[claim]]\nx=1", 1, "states (0) must be", 3),
     ("[[claim]]\na=1\n[[claim]]\nx=1", 2, "key ('x') must be", 4),
     ("[[claim]]\naudit = { budget = 0 }", 1, "audit: budget (0) must be", 2),
-    ("title = '''\n[[claim]]\n'''\n[[claim]]\nx=1", 1, "x", None),  # a header within a text is none
+    ("title = '''\n[[claim]]\n'''\n[[claim]]\nx=1", 1, "x", 5),  # a header within a text is none
+    ('a = """\\"""\n[[claim]]\n"""""\n[[claim]]\nx=1', 1, "x", 5),
+    ('[[claim]]\na = [\n[[claim]],\n] # [\n[[ "claim" ]] # why\n\n x=1', 2, "x (1) must", 7),
+    ("[[claim]]\n[[claim.claim]]\n[[claim]]\nx=1", 2, "x (1) must", 4),
+    ("[[claim]]\r\na=1\r\n[claim.audit]\r\nb=1\r\n", 1, "b (1) must", 4),
+    ("[[claim]]\nparameters.a = 1\n'x' = 1", 1, "parameter ('a') must", 2),
     ("claim = [{x=1}]", 1, "x", None),
 ]
 
 
 @pytest.mark.parametrize(("text", "place", "refusal", "line"), LINES_OF)
 def test_a_refusal_has_the_line_of_its_key(text, place, refusal, line):
-    assert line_of(text, place, refusal) == line
+    assert Lines(text).of(place, refusal) == line
+
+
+def _linear(text, read):
+    """How many times longer it takes to read eight times the text: about 8 if it is linear, 64 if not.
+
+    Counted in calls and lines of Python that are run, which no load of the machine changes.
+    """
+
+    def cost(times):
+        steps = 0
+
+        def count(_frame, _event, _argument):
+            nonlocal steps
+            steps += 1
+            return count
+
+        before = sys.gettrace()
+        sys.settrace(count)
+        try:
+            read(text(times))
+        finally:
+            sys.settrace(before)
+        return steps
+
+    return cost(80) / cost(10)
+
+
+def test_the_lines_of_all_claims_are_found_in_one_pass(tmp_path):
+    path = tmp_path / "claims.toml"
+
+    def read_text(text):
+        path.write_text(text, encoding="utf-8")
+        reading = read_all(path)
+        assert [refusal.line for refusal in reading.refusals] == list(range(6, text.count("\n"), 7))
+
+    def many(times):
+        return "".join(text_of(name=f'"claim {number}"', epsilon="-1") for number in range(times))
+
+    assert _linear(many, read_text) < 12
 
 
 BUDGETS = [
