@@ -98,16 +98,19 @@ def code(
         f'mechanism = accountant_for("{accountant.name}")\n'
         f'found = mechanism.guarantee(mechanism.parameters({given}), Adjacency("{adjacency.value}"))\n'
     )
+    epsilon, failure = float(exact(target)), float(exact(delta))
+    if not accountant.guarantee(parameters, adjacency).guarantee.delta(epsilon).upper <= failure:
+        failure = _above(delta)  # the nearest double promises more than was asked for
     claim = (
         f'[[claim]]\nname = "{accountant.title}"\nmechanism = "{accountant.name}"\n'
         f'parameters = {{ {table} }}\nadjacency = "{adjacency.value}"\n'
-        f"epsilon = {_above(target)!r}\ndelta = {float(exact(delta))!r}\n"
+        f"epsilon = {epsilon!r}\ndelta = {failure!r}\n"
     )
     return {"python": python, "claim": claim}
 
 
 def _above(text: str) -> float:
-    """The number, or the next double above it: what is met is promised, not less."""
+    """The number, or the next double above it: no less than what was asked for."""
     number = exact(text)
     nearest = float(number)
     return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)

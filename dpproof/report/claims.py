@@ -145,19 +145,13 @@ def _mechanism(claim: Claim) -> tuple[Answer, tuple[bool, bool]]:
     accountant = accountant_for(claim.mechanism)
     parameters = accountant.parameters.read(claim.parameters)
     account = answers.account(accountant, parameters, claim.adjacency, delta=claim.delta)
-    if "epsilon" in claim.promise:
-        return account, _settled_at(claim, account)
+    if "epsilon" in claim.promise and float(account["epsilon"]["upper"]) <= Fraction(
+        claim.promise["epsilon"]
+    ):
+        return account, (True, False)
     found = accountant.guarantee(parameters, claim.adjacency)
     attained = found.attained.guarantee if found.attained else None
     return account, _settled(claim, found.guarantee, attained)
-
-
-def _settled_at(claim: Claim, account: Answer) -> tuple[bool, bool]:
-    """`_settled` for a promised epsilon: the account has asked the same already."""
-    promised = Fraction(claim.promise["epsilon"])
-    attained = account["mechanism"]
-    broken = attained is not None and float(attained["lower"]) > promised
-    return float(account["epsilon"]["upper"]) <= promised, broken
 
 
 def _audited(
@@ -188,20 +182,24 @@ def _in_time(until: float | None, drawn: int, _budget: int) -> None:
 def _settled(claim: Claim, guarantee: Guarantee, attained: Guarantee | None) -> tuple[bool, bool]:
     """Whether the proved guarantee implies the promise, and whether an attained pair breaks it.
 
-    A promised curve is compared in its own unit: one point of it would not prove the others.
+    A promised curve is compared in its own unit: one point of it would not prove the others. Of an epsilon
+    the profile decides where it can: the inverse may stop a little beside it.
     """
     kind = next(name for name in ("epsilon", "rho", "mu") if name in claim.promise)
     promised = Fraction(claim.promise[kind])
-    least = None if attained is None else _cost(attained, kind, claim.delta)
-    most = _cost(guarantee, kind, claim.delta)
+    if kind == "epsilon" and claim.delta > 0:
+        below = guarantee.delta(promised).upper <= claim.delta
+        return below, attained is not None and attained.delta(promised).lower > claim.delta
+    least = None if attained is None else _cost(attained, kind)
+    most = _cost(guarantee, kind)
     proved = most is not None and most[1] <= promised
     return proved, least is not None and least[0] > promised
 
 
-def _cost(guarantee: Guarantee, kind: str, delta: float) -> tuple[float | Fraction, float | Fraction] | None:
-    """The least epsilon at ``delta``, rho or mu that the guarantee implies, enclosed; None for none."""
+def _cost(guarantee: Guarantee, kind: str) -> tuple[float | Fraction, float | Fraction] | None:
+    """The least epsilon at delta 0, rho or mu that the guarantee implies, enclosed; None for none."""
     if kind == "epsilon":
-        bound = guarantee.epsilon(delta)
+        bound = guarantee.epsilon(0)
         return bound.lower, bound.upper
     if kind == "rho" and isinstance(guarantee, GaussianDP):
         guarantee = gaussian_to_zcdp(guarantee)

@@ -9,7 +9,7 @@ import pytest
 from accountant.accounted import accountant_for
 from accountant.adjacency import Adjacency
 from dpproof.claim_file import read_claims
-from dpproof.what_if import code, what_if
+from dpproof.what_if import what_if
 
 ASKED = ("calibrate", "gaussian", "--compositions", "4", "--target-epsilon", "1.5", "--delta", "1e-6")
 
@@ -58,11 +58,22 @@ def test_what_is_pasted_keeps_the_promise(run, tmp_path):
     assert [entry["verdict"] for entry in checked] == ["kept"]
 
 
-def test_a_target_between_doubles_is_promised_from_above():
-    gaussian = accountant_for("gaussian")
-    made = code(gaussian, gaussian.parameters(sigma=3.0), Adjacency.BY_SENSITIVITY, "1/3", "1e-6")
-    (entry,) = tomllib.loads(made["claim"])["claim"]
-    assert entry["epsilon"] * 3 >= 1
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "dp-sgd --sampling-rate .01 --steps 50 --target-epsilon 0.7 --delta 3e-7 --adjacency add-remove",
+        "local-counts --states 2 --actions 2 --horizon 3 --episodes 10 --target-epsilon 2.3"
+        " --delta 1/70000 --adjacency replace",
+        "gaussian --compositions 3 --target-epsilon 1/3 --delta 1/70000 --adjacency by-sensitivity",
+    ],
+)
+def test_a_target_between_doubles_is_kept_as_pasted(run, tmp_path, asked):
+    path = tmp_path / "claims.toml"
+    path.write_text(run("calibrate", *asked.split(), "--json").json["code"]["claim"], encoding="utf-8")
+    (entry,) = tomllib.loads(path.read_text(encoding="utf-8"))["claim"]
+    assert str(entry["epsilon"]) in ("0.7", "2.3", "0.3333333333333333")
+    checked = run("check", path, "--no-audits", "--json").json["claims"]
+    assert [entry["verdict"] for entry in checked] == ["kept"]
 
 
 def test_people_see_the_table_and_the_code(run, tmp_path):
