@@ -11,7 +11,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import accounting, policy_evaluation_speed, private_ucb_speed, rlsvi_speed, sdp_pe_speed
+from benchmarks import (
+    accounting,
+    policy_evaluation_speed,
+    private_ucb_speed,
+    report_opening,
+    rlsvi_speed,
+    sdp_pe_speed,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -103,6 +110,7 @@ def page() -> str:
     ]
     for title, rows in (
         ("Whole processes, wall clock", process_rows()),
+        ("The report in a browser, wall clock", report_opening.rows()),
         ("RLSVI, CPU", rlsvi_speed.rows()),
         ("Policy evaluation, wall clock", policy_evaluation_speed.rows()),
         ("SDP-PE, CPU", sdp_pe_speed.rows()),

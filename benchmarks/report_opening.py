@@ -18,8 +18,9 @@ import tempfile
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
-__all__ = ["NAMES", "browser", "milliseconds", "opened"]
+__all__ = ["NAMES", "browser", "milliseconds", "opened", "rows"]
 
 PAGE = Path(__file__).resolve().parent.parent / "build" / "report" / "index.html"
 TIMES = 9
@@ -89,6 +90,20 @@ def opened(page: Path, chromium: str, times: int = TIMES) -> Mapping[str, list[f
     rows = [milliseconds(page, chromium) for _ in range(times + 1)][1:]
     columns = {name: [row[name] for row in rows] for name in NAMES}
     return {name: sorted(value for value in column if value is not None) for name, column in columns.items()}
+
+
+def rows(page: Path = PAGE) -> list[dict[str, Any]]:
+    """Median seconds for the page of benchmarks; none where there is no Chromium, or no report."""
+    chromium = browser()
+    if chromium is None or not page.is_file():
+        return []
+    size = f"{page.stat().st_size / 1e6:.1f} MB; target below {TARGET / 1000:g} s"
+    found = opened(page, chromium)
+    return [
+        {"name": f"report, {name}", "seconds": statistics.median(values) / 1000, "note": size}
+        for name, values in found.items()
+        if values
+    ]
 
 
 def main(arguments: list[str]) -> int:
