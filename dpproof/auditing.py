@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import json
 import pickle
 import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,7 +144,22 @@ def _audit_outside(claim: Claim, **options: Any) -> Evidence:
     target = claim.mechanism if claim.command is None else claim.command
     if options["executor"] is not None:
         _check_shared(claim)
-    return audit_named(claim.name, claim.promise, claim.adjacency, target, claim.neighbours, **options)
+    with _contained(claim.name):
+        return audit_named(claim.name, claim.promise, claim.adjacency, target, claim.neighbours, **options)
+
+
+@contextlib.contextmanager
+def _contained(name: str) -> Iterator[None]:
+    """Somebody's code runs in here: what it raises is an error of it, whatever it is, and ends nothing else.
+
+    Only an interrupt is whoever's who runs this.
+    """
+    try:
+        yield
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise ValueError(f"{name}: raised {type(error).__name__}: {error}") from error
 
 
 def _check_shared(claim: Claim) -> None:
@@ -194,11 +210,14 @@ def check_ready(claim: Claim) -> None:
         ValueError: naming the value and the rule.
     """
     if kind_of(claim):
-        _check_event(claim)
+        with _contained(claim.mechanism):
+            _check_event(claim)
         return
     if not claim.outside:
         accountant = accountant_for(claim.mechanism)
-        accountant.guarantee(accountant.parameters.read(claim.parameters), claim.adjacency)
+        parameters = accountant.parameters.read(claim.parameters)
+        with contextlib.suppress(ArithmeticError):  # a claim like any other, which comes out not certified
+            accountant.guarantee(parameters, claim.adjacency)
         _refuse_audit_keys(claim, claim.audit.keys() - {"budget"}, "for a mechanism of this project")
         if claim.neighbours is not None:
             raise ValueError(f"neighbours ({claim.neighbours!r}) must be left out for {claim.mechanism}")
@@ -231,8 +250,10 @@ def _refuse_audit_keys(claim: Claim, keys: Iterable[str], where: str) -> None:
 def _check_callable(target: str) -> None:
     from audits.named import load
 
-    found = load(target)
-    if not callable(getattr(found, "sample", found)):
+    with _contained(target):
+        found = load(target)
+        found = getattr(found, "sample", found)
+    if not callable(found):
         raise ValueError(f"callable ({target!r}) must be callable")
 
 

@@ -99,7 +99,7 @@ def read_all(path: Path, ready: Ready = _nothing_more, *, outside: bool = False)
     try:
         text = path.read_text(encoding="utf-8")
         document = tomllib.loads(readable(text))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # no TOML, or no Unicode
         raise ValueError(f"{path}: not a TOML file: {error}") from error
     unknown = sorted(set(document) - {"claim", "budget"})
     if unknown:
@@ -134,9 +134,14 @@ def _each(entries: list[Any], checks: tuple[Ready, ...]) -> Iterator[Claim | str
             for check in checks:
                 check(claim)
         except ValueError as error:
-            yield str(error)
+            yield _one_line(str(error))
         else:
             yield claim
+
+
+def _one_line(text: str) -> str:
+    """The text with what does not print written out: somebody's code may have said it."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def _budget(table: Any, path: Path) -> Budget:

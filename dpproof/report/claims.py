@@ -60,7 +60,18 @@ def check_claims(
     """
     until = None if budget.seconds is None else time.monotonic() + budget.seconds
     share = budget.alpha / len(claims)
-    return [check_claim(claim, stage, until=until, alpha=share, **options) for claim in claims]
+    return [_contained(claim, stage, until=until, alpha=share, **options) for claim in claims]
+
+
+def _contained(claim: Claim, stage: Stage, **options: Any) -> ClaimLedger:
+    """`check_claim`, whose errors end no other claim's check."""
+    try:
+        return check_claim(claim, stage, **options)
+    except ValueError as error:
+        return ClaimLedger(claim, "refused", None, None, [str(error)])
+    except Exception as error:  # a fault of this project: said here, and the claim is not certified
+        said = f"not certified: internal error: {type(error).__name__}: {error}"
+        return ClaimLedger(claim, "not certified", None, None, [said])
 
 
 def check_claim(
@@ -168,6 +179,8 @@ def _audited(
         return None, False, [f"not audited: {error}"]
     except ValueError as error:
         return None, True, [f"not audited: {error}"]
+    except ArithmeticError as error:
+        return None, False, [f"not audited: {error}"]
 
 
 def _in_time(until: float | None, drawn: int, _budget: int) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
+import sys
 
 import pytest
 
 import dpproof.cli.check as check_module
+import dpproof.report.claims as claims_module
 from accountant.accounted import accountant_for
 from accountant.adjacency import Adjacency
 from accountant.claims import Claim
@@ -282,3 +285,71 @@ def test_an_audit_ends_when_its_time_is_spent(monkeypatch):
     assert (ledger.verdict, ledger.audit) == ("kept", None)
     assert "the time budget is spent, after" in ledger.remarks[0]
     assert "after 0 samples" not in ledger.remarks[0]
+
+
+ENDING = """
+class Own(BaseException):
+    pass
+
+def pairs():
+    return 0.0, 1.0
+
+def leaves(value, n, rng):
+    raise GeneratorExit("gone")
+
+def leaves_late(value, n, rng):
+    if n > 5000:
+        raise Own("much\\nlater")
+    return value + rng.laplace(0, 1.0, n)
+
+def __getattr__(name):
+    raise Own(name)
+"""
+NUMBER = "9" * 5000
+BAD = {
+    "tiny noise": ({"mechanism": "gaussian", "parameters": {"sigma": 1e-320, "compositions": 1}}, 3),
+    "endless": ({"parameters": {**SMALL, "episodes": "NUMBER"}}, 2),
+    "endless in base 16": ({"epsilon": "HEX"}, 2),
+    "leaves": ({"mechanism": "ending_module:leaves", "parameters": None}, 2),
+    "leaves late": ({"mechanism": "ending_module:leaves_late", "parameters": None}, 2),
+    "leaves when loaded": ({"mechanism": "ending_module:nothing", "parameters": None}, 2),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_one_bad_claim_ends_no_other_claims_check(run, claim_file, tmp_path, monkeypatch, name):
+    (tmp_path / "ending_module.py").write_text(ENDING, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    changes, code = BAD[name]
+    if changes.get("parameters", SMALL) is None:
+        changes = {**changes, "neighbours": "ending_module:pairs", "delta": None, "epsilon": 1.0}
+    path = claim_file(
+        {"name": "good", "epsilon": 3.0, "audit": {"budget": 10}},
+        {"name": name, "adjacency": "by-sensitivity", **changes},
+    )
+    text = path.read_text(encoding="utf-8").replace('"NUMBER"', NUMBER).replace('"HEX"', f"0x{NUMBER}")
+    path.write_text(text, encoding="utf-8")
+    ran = run("check", path, "--json", "--sarif", tmp_path / "found.sarif")
+    sys.modules.pop("ending_module", None)
+    assert ran.code == code
+    assert ran.json["claims"][0]["verdict"] == "kept"
+    assert all(line.isprintable() for line in ran.err.splitlines())
+    assert len(ran.err.splitlines()) == len(ran.json["refused"])
+    results = json.loads((tmp_path / "found.sarif").read_text(encoding="utf-8"))["runs"][0]["results"]
+    bad = next(result for result in results if result["ruleId"] != "kept")
+    assert bad["locations"][0]["physicalLocation"]["region"]["startLine"] > 8
+    assert "digits" in bad["message"]["text"] or not name.startswith("endless")
+
+
+def test_an_internal_error_at_one_claim_is_said_there(run, claim_file, monkeypatch):
+    def fails(claim, *arguments, **options):
+        if claim.name == "lost":
+            raise RuntimeError("lost")
+        return check_claim(claim, *arguments, audited=False)
+
+    monkeypatch.setattr(claims_module, "check_claim", fails)
+    ran = run("check", claim_file({"name": "lost"}, {"name": "good", "epsilon": 3.0}), "--json")
+    lost, good = ran.json["claims"]
+    assert (ran.code, good["verdict"], lost["verdict"]) == (3, "kept", "not certified")
+    assert lost["remarks"] == ["not certified: internal error: RuntimeError: lost"]
