@@ -12,6 +12,7 @@ import typer.main
 
 from accountant.accounted import CATALOGUE, Accountant, accountant_for
 from accountant.adjacency import Adjacency
+from accountant.words import nearest
 from dpproof import answers
 from dpproof.cli import show
 from dpproof.cli.options import ADJACENCY, JSON, AllMissing, check_file, command_for
@@ -97,8 +98,9 @@ class _Mechanisms(typer.core.TyperGroup):
         Raises:
             ValueError: for an unknown name, with the one that may be meant.
         """
-        if not args[0].startswith("-"):
-            accountant_for(args[0])
+        if not args[0].startswith("-") and args[0] not in CATALOGUE:
+            known = f"{', '.join(CATALOGUE)}{nearest(args[0], CATALOGUE)}"
+            raise ValueError(f"No such command {args[0]!r}; mechanisms are {known}")
         return super().resolve_command(ctx, args)
 
     def make(self, accountant: Accountant) -> Any:
