@@ -48,9 +48,18 @@ class Refusal:
     place: int
     message: str
 
+    @property
+    def where(self) -> str:
+        """The file and, where it is known, the line."""
+        return f"{self.path}" if self.line is None else f"{self.path}:{self.line}"
+
+    @property
+    def called(self) -> str:
+        """What stands for the name, which may be what is wrong."""
+        return f"claim {self.place}"
+
     def __str__(self) -> str:
-        where = f"{self.path}" if self.line is None else f"{self.path}:{self.line}"
-        return f"{where}: claim {self.place}: {self.message}"
+        return f"{self.where}: {self.called}: {self.message}"
 
 
 @dataclass(frozen=True)

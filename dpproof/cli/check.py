@@ -18,7 +18,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from accountant.words import nearest
 from dpproof import answers
 from dpproof.auditing import check_ready
-from dpproof.claim_file import Reading, read_all
+from dpproof.claim_file import Reading, Refusal, read_all
 from dpproof.cli import show
 from dpproof.cli.layout import put, table
 from dpproof.cli.options import CLUSTER, JOURNAL, JSON, check_file, check_folder
@@ -119,11 +119,11 @@ def _check_file(path: Path, reading: Reading, asked: _Asked, workers: Workers) -
     with workers as executor:
         options = {"audited": asked.audits, "seed": asked.seed, "executor": executor}
         ledgers = _staged(lambda stage: check_claims(reading.claims, reading.budget, stage, **options))
-    asked.write_page(claims=ledgers)
+    asked.write_page(claims=ledgers, refusals=reading.refusals)
     found = findings_of_claims(ledgers, reading.lines, reading.refusals, str(path), strict=asked.strict)
     write_findings(found, asked.files)
     body = answers.envelope(_body(ledgers, reading, asked.html))
-    show.either(body, asked.json, lambda _answer, console: _print_claims(ledgers, console))
+    show.either(body, asked.json, lambda _answer, console: _print_claims(ledgers, reading.refusals, console))
     raise typer.Exit(2 if reading.refusals else _exit_code(ledgers, asked.strict))
 
 
@@ -171,7 +171,7 @@ def _print_papers(ledgers: Sequence[PaperLedger], page: str | None, console: Con
         console.print(f"report: {page}", markup=False, soft_wrap=True)
 
 
-def _print_claims(ledgers: Sequence[ClaimLedger], console: Console) -> None:
+def _print_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], console: Console) -> None:
     rows = table("claim", "verdict", "promised epsilon", "certified at most", "audit")
     for ledger in ledgers:
         rows.add_row(
@@ -181,10 +181,14 @@ def _print_claims(ledgers: Sequence[ClaimLedger], console: Console) -> None:
             show.at_most(ledger.account["epsilon"]["upper"]) if ledger.account else "-",
             show.coloured(ledger.audit["verdict"]) if ledger.audit else "-",
         )
+    for refusal in refusals:
+        rows.add_row(refusal.called, show.coloured("refused"), "-", "-", "-")
     put(rows, console)
     for ledger in ledgers:
         for remark in ledger.remarks:
             console.print(f"{ledger.claim.name}: {remark}", markup=False, highlight=False, soft_wrap=True)
+    for refusal in refusals:
+        console.print(f"{refusal.called}: {refusal.message}", markup=False, highlight=False, soft_wrap=True)
     accounts = (ledger.account for ledger in ledgers if ledger.account and "assumptions" in ledger.account)
     for line in dict.fromkeys(map(show.trusted, accounts)):
         console.print(line, style="dim", highlight=False, soft_wrap=True)

@@ -47,6 +47,8 @@ COLOURS = {
     "kept": "green",
     "broken": "red",
     "not certified": "yellow",
+    "refused": "red",
+    "out of time": "yellow",
     "skipped": "yellow",
 }
 

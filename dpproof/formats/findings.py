@@ -78,7 +78,7 @@ def findings_of_claims(
         Finding(ledger.claim.name, _rule(ledger, strict), _message(ledger), file, line)
         for ledger, line in zip(ledgers, lines, strict=True)
     ]
-    found += [Finding(f"claim {x.place}", "refused", x.message, file, x.line) for x in refusals]
+    found += [Finding(x.called, "refused", x.message, file, x.line) for x in refusals]
     return sorted(found, key=lambda finding: finding.line or 0)
 
 

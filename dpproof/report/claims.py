@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -70,6 +71,8 @@ def _contained(claim: Claim, stage: Stage, **options: Any) -> ClaimLedger:
     except ValueError as error:
         return ClaimLedger(claim, "refused", None, None, [str(error)])
     except Exception as error:  # a fault of this project: said here, and the claim is not certified
+        if os.environ.get("DPPROOF_TRACEBACK"):
+            raise
         said = f"not certified: internal error: {type(error).__name__}: {error}"
         return ClaimLedger(claim, "not certified", None, None, [said])
 

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from accountant.accounted import CATALOGUE
 from accountant.adjacency import Adjacency
 from dpproof import __version__
+from dpproof.claim_file import Refusal
 from dpproof.cli.show import COLOURS, at_least, at_most, figure, own_remarks
 from dpproof.report import coverage, graph, plots
 from dpproof.report.claims import ClaimLedger
@@ -54,8 +55,13 @@ _ENVIRONMENT.filters.update(
 )
 
 
-def render(*, papers: Sequence[PaperLedger] = (), claims: Sequence[ClaimLedger] = ()) -> str:
-    """The page as text."""
+def render(
+    *,
+    papers: Sequence[PaperLedger] = (),
+    claims: Sequence[ClaimLedger] = (),
+    refusals: Sequence[Refusal] = (),
+) -> str:
+    """The page as text; refused claims stand among the others, in the words of their refusal."""
     template = _ENVIRONMENT.get_template("report.html.j2")
     shown = [_paper(ledger) for ledger in papers]
     places = {entry["id"] for ledger in papers for entry in ledger.statements}
@@ -66,6 +72,7 @@ def render(*, papers: Sequence[PaperLedger] = (), claims: Sequence[ClaimLedger] 
         places=places,
         total=coverage.line(total) if len(papers) > 1 else None,
         claims=[_claim(ledger) for ledger in claims],
+        refusals=refusals,
     )
 
 

@@ -353,3 +353,16 @@ def test_an_internal_error_at_one_claim_is_said_there(run, claim_file, monkeypat
     lost, good = ran.json["claims"]
     assert (ran.code, good["verdict"], lost["verdict"]) == (3, "kept", "not certified")
     assert lost["remarks"] == ["not certified: internal error: RuntimeError: lost"]
+
+
+@pytest.mark.usefixtures("unaudited")
+def test_a_refused_claim_is_shown_beside_the_others(run, claim_file, tmp_path):
+    path = claim_file({"name": "kept", "epsilon": 3.0}, {"name": "wrong", "epsilon": -1})
+    ran = run("check", path, "--html", tmp_path)
+    assert ran.code == 2
+    (row,) = (line for line in ran.out.splitlines() if "refused" in line)
+    assert "claim 2" in row
+    assert "claim 2: epsilon (-1) must be at least 0" in ran.out
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert f"{path}:14</code>" in page
+    assert "epsilon (-1) must be at least 0" in page

@@ -5,17 +5,29 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from jinja2 import UndefinedError
 
 from accountant.adjacency import Adjacency
 from accountant.claims import Claim
+from dpproof.claim_file import Refusal
 from dpproof.report import html, ledger
 from dpproof.report.claims import ClaimLedger
 from dpproof.report.html import render, write_report
 from dpproof.report.ledger import PAPERS, check_paper
 from proofs_check.registry import BOOKS, statement_ids
+
+
+@pytest.mark.parametrize("attack", ["<script>alert(1)</script>", "plain"])
+def test_a_refused_claim_stands_in_the_report_as_refused(attack):
+    page = render(refusals=[Refusal(Path("a<b.toml"), 7, 2, f"key ({attack!r}) must be one of: name")])
+    outline = Outline(page)
+    assert "script" not in outline.tags
+    text = " ".join(" ".join(outline.text).split())
+    assert f"claim 2 a<b.toml:7 refused - - - key ({attack!r}) must be one of: name" in text
+
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 ATTACKS = [
