@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
-import numpy as np
-
 from accountant.adjacency import Adjacency
 from accountant.claims import Claim
 from accountant.episodes import Episodes
@@ -19,7 +17,7 @@ from audits.callables import Mechanism, as_mechanism, mechanism
 from audits.commands import TIMEOUT, command
 from audits.evidence import Evidence
 from audits.neighbours.episodes import EPISODE_CHECKS
-from audits.pairs import InvalidPairError, Pair
+from audits.pairs import Pair, check_pair
 from audits.runner import BUDGET, audit
 from audits.worst_pair import audit_worst
 from mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
@@ -123,32 +121,24 @@ def pairs_of(neighbours: str, adjacency: Adjacency) -> tuple[Pair, ...]:
     that come without a validator it is taken on trust that they are neighbours, and the evidence says so.
 
     Raises:
-        InvalidPairError: they are not neighbours, or neighbours under another relation.
-        ValueError: the callable fails, or gives something else, or two inputs that are plainly the same.
+        InvalidPairError: they are not neighbours, or neighbours under another relation, or plainly the same.
+        ValueError: the callable fails, or gives something else.
     """
     try:
-        given = load(neighbours)()
-        inputs = (given,) if isinstance(given, Pair) else tuple(given)
+        found = load(neighbours)()
+        inputs = (found,) if isinstance(found, Pair) else tuple(found)
     except (Exception, SystemExit) as error:
         raise ValueError(f"neighbours ({neighbours!r}) must return two inputs, or pairs: {error}") from error
-    pairs = [one for one in inputs if isinstance(one, Pair)]
-    if inputs and len(pairs) == len(inputs):
-        for pair in pairs:
-            _check_relation(pair, adjacency)
-        return tuple(pairs)
-    if len(inputs) != 2 or pairs:
+    given = [isinstance(one, Pair) for one in inputs]
+    if len(inputs) == 2 and not any(given):
+        inputs = (_paired(*inputs, neighbours, adjacency),)
+    elif not inputs or not all(given):
         raise ValueError(
             f"neighbours ({neighbours!r}) must return two inputs, or pairs; it gave {len(inputs)}"
         )
-    return (_paired(*inputs, neighbours, adjacency),)
-
-
-def _check_relation(pair: Pair, adjacency: Adjacency) -> None:
-    relation = getattr(pair.adjacency, "value", pair.adjacency)
-    if isinstance(pair.adjacency, Adjacency) and pair.adjacency is not adjacency:
-        raise InvalidPairError(
-            f"pair ({pair.description}) is of {relation} neighbours, the claim of {adjacency.value}"
-        )
+    for pair in inputs:
+        check_pair(pair, adjacency)
+    return inputs
 
 
 _VALIDATORS: Mapping[tuple[type, Adjacency], Callable[[Any, Any], object]] = {
@@ -161,21 +151,12 @@ def _paired(first: Any, second: Any, neighbours: str, adjacency: Adjacency) -> P
     check = _VALIDATORS.get((type(first), adjacency)) if type(first) is type(second) else None
     if check is not None:
         return Pair(first, second, adjacency, neighbours, check)
-    if _plainly_equal(first, second):
-        raise ValueError(f"neighbours ({neighbours!r}) must return two inputs that differ")
     described = f"{neighbours}; that they are {adjacency.value} neighbours is taken on trust"
     return Pair(first, second, adjacency, described, _trusted)
 
 
 def _trusted(first: Any, second: Any) -> None:
     """The validator of inputs that come without one."""
-
-
-def _plainly_equal(first: Any, second: Any) -> bool:
-    try:
-        return bool(np.array_equal(first, second))
-    except (TypeError, ValueError):
-        return first is second
 
 
 def audit_named_again(witness: Mapping[str, Any]) -> Evidence:

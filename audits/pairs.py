@@ -15,7 +15,7 @@ from accountant.adjacency import Adjacency
 from accountant.rl.rlsvi import RLSVIParameters
 from mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
 
-__all__ = ["InvalidPairError", "Pair", "rlsvi_pair"]
+__all__ = ["InvalidPairError", "Pair", "check_pair", "rlsvi_pair"]
 
 
 class InvalidPairError(ValueError):
@@ -59,6 +59,28 @@ class Pair:
             raise InvalidPairError(
                 f"pair ({self.description}) is not adjacent ({relation}): {refused}"
             ) from refused
+
+
+def check_pair(pair: Pair, adjacency: Adjacency) -> None:
+    """Refuse a pair that says nothing about a claim: of another relation, or of plainly equal inputs.
+
+    Raises:
+        InvalidPairError: naming both relations, or the pair.
+    """
+    if isinstance(pair.adjacency, Adjacency) and pair.adjacency is not adjacency:
+        raise InvalidPairError(
+            f"pair ({pair.description}) is of {pair.adjacency.value} neighbours,"
+            f" the claim of {adjacency.value}"
+        )
+    if _plainly_equal(pair.first, pair.second):
+        raise InvalidPairError(f"pair ({pair.description}) must be of two inputs that differ")
+
+
+def _plainly_equal(first: Any, second: Any) -> bool:
+    try:
+        return bool(np.array_equal(first, second))
+    except (TypeError, ValueError):
+        return first is second
 
 
 def rlsvi_pair(parameters: RLSVIParameters) -> Pair:

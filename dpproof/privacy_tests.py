@@ -15,7 +15,7 @@ import pytest
 from accountant.accounted import accountant_for
 from accountant.claims import Claim
 from audits.evidence import Evidence, Verdict
-from audits.pairs import Pair
+from audits.pairs import Pair, check_pair
 from audits.runner import BUDGET, audit
 from dpproof.privacy_markers import INI, as_mechanism_with, check_key, ini, promise_of, slips
 
@@ -103,6 +103,10 @@ class Privacy:
         how = {name: options[name] for name in HOW if name in options}
         more = {name: value for name, value in options.items() if name not in HOW}
         pair = first if isinstance(first, Pair) else self._trusted(first, second)
+        check_pair(pair, self.claim.adjacency)
+        share = self.alpha * 0.5**self.checks
+        if more.get("alpha", 0.0) > share:
+            raise ValueError(f"alpha ({more['alpha']!r}) must be at most {share!r}, the share of this audit")
         return audit(
             self.claim.name,
             self.claim.guarantee,
@@ -111,7 +115,7 @@ class Privacy:
             **{
                 "seed": self._seed(),
                 "delta": self.claim.delta,
-                "alpha": self.alpha * 0.5**self.checks,
+                "alpha": share,
                 "budget": self.budget,
                 **more,
             },

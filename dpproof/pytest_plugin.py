@@ -5,7 +5,7 @@
         privacy.audit(counter, 41, 42)
 
 A session raises a false alarm with probability at most ``privacy_alpha`` (ini option, 0.001), whatever is
-audited in it: each test that uses the fixture gets an equal share, the k-th audit of a test 2^-k of it, and
+audited in it: each test with the marker gets an equal share, the k-th audit of a test 2^-k of it, and
 an audit errs with probability at most its own alpha (docs/notes/audit_betting.md). Seeds derive from
 ``privacy_seed`` and the test's name, so that code which does not change comes out as before.
 
@@ -15,6 +15,7 @@ Nothing of this project is imported until a test asks for the fixture.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,7 +30,9 @@ MARKER = (
     "that the fixture `privacy` holds implementations to"
 )
 USERS = pytest.StashKey[int]()
-"""The number of tests of the session that use the fixture."""
+"""The number of tests of the session that promise something, or use the fixture."""
+HELD = pytest.StashKey["Privacy"]()
+"""What a test got from the fixture."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,7 +50,10 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Count the tests that share the budget, before any is deselected: fewer would only spend less."""
-    config.stash[USERS] = sum("privacy" in getattr(item, "fixturenames", ()) for item in items)
+    config.stash[USERS] = sum(
+        "privacy" in getattr(item, "fixturenames", ()) or item.get_closest_marker("privacy") is not None
+        for item in items
+    )
 
 
 @pytest.fixture
@@ -55,7 +61,17 @@ def privacy(request: pytest.FixtureRequest) -> Privacy:
     """What a privacy test calls: `audit` and `certify`, against the promise of the marker."""
     from dpproof.privacy_tests import privacy_of
 
-    return privacy_of(request, request.config.stash[USERS])
+    held = request.node.stash[HELD] = privacy_of(request, request.config.stash[USERS])
+    return held
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that passes without holding anything to its promise: it would pass for any mechanism."""
+    yield
+    held = item.stash.get(HELD, None)
+    if item.get_closest_marker("privacy") is not None and not (held and held.checks):
+        pytest.fail("privacy: nothing is held to the promise: call privacy.audit or privacy.certify", False)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -199,3 +199,44 @@ def test_it(privacy):
 def test_without_the_fixture_nothing_is_imported(session):
     test = "def test_it():\n    import sys\n    assert not {'numpy', 'accountant'} & set(sys.modules)\n"
     session(test, apart=True).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("privacy.audit(bad, 0.0, 0.0)", "*must be of two inputs that differ"),
+        ("privacy.audit(good, 0.0, 1.0, alpha=0.5)", "*alpha (0.5) must be at most 0.0005,*"),
+        (
+            "privacy.audit(bad, Pair(0.0, 1.0, Adjacency.REWARDS_ONLY, 'x', lambda a, b: None))",
+            "*pair (x) is of rewards-only neighbours, the claim of add-remove",
+        ),
+        ("assert bad", "*nothing is held to the promise*"),
+    ],
+)
+def test_what_would_show_nothing_fails(session, body, said):
+    test = f"""
+from accountant.adjacency import Adjacency
+from audits.pairs import Pair
+
+@pytest.mark.privacy(epsilon=1.0, adjacency="add-remove")
+def test_it(privacy):
+    {body}
+"""
+    result = session(test)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([said])
+
+
+def test_a_promise_without_the_fixture_fails_and_is_counted(session):
+    promised = """
+@pytest.mark.privacy(epsilon=1.0, adjacency="add-remove")
+def test_{name}({arguments}):
+    {body}
+"""
+    late = "assert request.getfixturevalue('privacy').audit(good, 0.0, 1.0).alpha == 0.001 / 3 / 2"
+    tests = [
+        promised.format(name="nothing", arguments="", body="pass"),
+        promised.format(name="late", arguments="request", body=late),
+        promised.format(name="skipped", arguments="", body="pytest.skip()"),
+    ]
+    session("".join(tests)).assert_outcomes(passed=1, failed=1, skipped=1)
