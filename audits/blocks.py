@@ -18,6 +18,7 @@ from audits.outputs import digest
 from audits.pairs import Pair
 from audits.sampling import PROBES, draw, generator, outputs
 from audits.schedule import block_sizes
+from audits.time_budget import check_time
 from audits.watching import watcher
 
 __all__ = ["Drawn", "Record", "check_repeats", "draw_blocks"]
@@ -94,6 +95,7 @@ def draw_blocks(
         if record is not None:
             record.note(Drawn(block, len(labels), outputs_))
         spent += len(labels)
+        check_time()
         if tell is not None:
             tell(spent, budget)
         yield outputs_, labels

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from audits.callables import Mechanism, MechanismError
+from audits.time_budget import OutOfTimeError, time_left
 
 __all__ = ["TIMEOUT", "Command", "CommandError", "command"]
 
@@ -54,6 +55,8 @@ class CommandError(MechanismError):
 @dataclass(frozen=True)
 class Command:
     """A program as a vectorised mechanism; see the module for the protocol.
+
+    Under a time budget (`audits.time_budget`) a request is ended when that is spent, too.
 
     Attributes:
         argv: the program and its arguments; no shell reads them.
@@ -88,7 +91,7 @@ class Command:
         return [self._read(place, line) for place, line in enumerate(lines, 1)]
 
     def _run(self, request: str) -> str:
-        pipe = subprocess.PIPE
+        pipe, left = subprocess.PIPE, time_left()
         try:
             started = subprocess.Popen(
                 self.argv, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
@@ -97,11 +100,13 @@ class Command:
             raise self._error(f"cannot be started: {error}", "start") from error
         with started:
             try:
-                written, said = started.communicate(f"{request}\n".encode(), self.timeout)
+                written, said = started.communicate(f"{request}\n".encode(), min(self.timeout, left))
             except BaseException as late:
                 _end(started)
                 if not isinstance(late, subprocess.TimeoutExpired):
                     raise
+                if left < self.timeout:
+                    raise OutOfTimeError from late
                 raise self._error(f"took longer than {self.timeout:g} s", "timeout") from late
         if started.returncode:
             code, end = started.returncode, said.decode(errors="replace").strip()[-SHOWN:]

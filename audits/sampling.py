@@ -15,6 +15,7 @@ from audits.callables import HINT, Auditable, Mechanism, MechanismError, Sampler
 from audits.layout import Layout
 from audits.outputs import Block, as_block, is_numeric, joined, nan_count, of_objects
 from audits.pairs import Pair
+from audits.time_budget import check_time
 
 __all__ = ["BLOCKS", "POWER", "PROBES", "SEARCH", "MechanismError", "Sampler", "draw", "generator", "outputs"]
 
@@ -66,6 +67,7 @@ def outputs(sampler: Auditable, pair: Pair, label: int, n: int, rng: np.random.G
     Raises:
         MechanismError: as in `draw`, naming the input.
     """
+    check_time()
     made, data = as_mechanism(sampler), (pair.first, pair.second)[label]
     where = f"on the {('first', 'second')[label]} input"
     try:
@@ -96,6 +98,7 @@ def _how_often(made: Mechanism, data: object, n: int, rng: np.random.Generator) 
     """In words, how often single calls raise."""
     failed = 0
     for _ in range(AGAIN):
+        check_time()
         try:
             made(data, 1, rng)
         except (Exception, SystemExit):

@@ -18,6 +18,7 @@ from accountant.accounted import accountant_for
 from accountant.adjacency import Adjacency
 from accountant.claims import Claim
 from accountant.trust import TrustModel
+from audits.time_budget import OutOfTimeError
 from audits.unaudited import NoAuditError
 from dpproof.claim_file import claim_from, entry_of
 from dpproof.events import guarantee_of_event, kind_of
@@ -152,11 +153,11 @@ def _audit_outside(claim: Claim, **options: Any) -> Evidence:
 def _contained(name: str) -> Iterator[None]:
     """Somebody's code runs in here: what it raises is an error of it, whatever it is, and ends nothing else.
 
-    Only an interrupt is whoever's who runs this.
+    Only an interrupt is whoever's who runs this, and the end of the time budget is nobody's.
     """
     try:
         yield
-    except (Exception, KeyboardInterrupt):
+    except (Exception, KeyboardInterrupt, OutOfTimeError):
         raise
     except BaseException as error:
         raise ValueError(f"{name}: raised {type(error).__name__}: {error}") from error

@@ -30,8 +30,9 @@ class Budget:
     """What checking a file may cost.
 
     Attributes:
-        seconds: for all audits together; what has not begun by then is not audited, and an audit that is
-            running ends without a finding.
+        seconds: for all audits together, from the start of the check; what has not begun by then is not
+            audited, and an audit that is running ends without a finding. See `audits.time_budget` for what
+            can be ended.
         alpha: the probability that any claim of the file which is kept is called broken.
     """
 

@@ -31,7 +31,15 @@ from dpproof.report.ledger import PAPERS, PaperLedger, check_paper
 
 __all__ = ["check"]
 
-_EXIT = {"kept": 0, "consistent": 0, "inconclusive": 0, "broken": 1, "refused": 2, "not certified": 3}
+_EXIT = {
+    "kept": 0,
+    "consistent": 0,
+    "inconclusive": 0,
+    "broken": 1,
+    "refused": 2,
+    "not certified": 3,
+    "out of time": 3,
+}
 
 
 def check(

@@ -35,6 +35,7 @@ RULES = {
         Level.ERROR,
         "A promise about a mechanism of this project must follow from its proved guarantee.",
     ),
+    "out of time": (Level.ERROR, "The time budget must suffice for claims that only an audit speaks for."),
     "refused": (Level.ERROR, "A claim must be one that can be checked."),
     "not as recorded": (Level.FAILURE, "The recorded verdicts must come out again."),
 }

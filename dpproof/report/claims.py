@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from accountant.accounted import accountant_for
@@ -15,6 +14,7 @@ from accountant.claims import Claim
 from accountant.implications import gaussian_to_zcdp
 from accountant.notions import ZCDP, GaussianDP, Guarantee, ends_of
 from accountant.trust import TrustModel, implies
+from audits.time_budget import OutOfTimeError, check_time, ending_at
 from audits.watching import watched
 from dpproof import answers, auditing, events
 from dpproof.claim_file import Budget
@@ -23,6 +23,7 @@ __all__ = ["ClaimLedger", "check_claim", "check_claims"]
 
 Answer = Mapping[str, Any]
 Stage = Callable[[str], None]
+OUT_OF_TIME = "out of time"
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class ClaimLedger:
     claim: Claim
     verdict: str
     """kept: the guarantee proves it; broken: a pair or an audit refutes it; consistent or inconclusive: only
-    an audit speaks for it; refused: what it names fails; or not certified."""
+    an audit speaks for it; out of time: only an audit could have; refused: what it names fails; not
+    certified: what is proved of a mechanism of this project does not imply it."""
     account: Answer | None
     audit: Answer | None
     remarks: Sequence[str] = field(default=())
@@ -91,7 +93,7 @@ def check_claim(
         claim: one that ``auditing.check_ready`` lets pass.
         stage: is told what is going on.
         audited: False for the account alone.
-        until: when no audit is begun any more, on the clock of ``time.monotonic``.
+        until: when audits end, on the clock of ``time.monotonic``; see `audits.time_budget`.
         options: of the audit.
 
     Raises:
@@ -105,17 +107,19 @@ def check_claim(
         account, proved, refuted = None, False, False
         remarks.append(f"not certified: {error}")
     stage(f"{claim.name}: auditing")
-    audit, failed, said = _audited(claim, until, options) if audited else (None, False, [])
+    audit, ended, said = _audited(claim, until, options) if audited else (None, None, [])
     remarks += said
     if refuted and account is not None:
         remarks.append(f"a pair of neighbours exceeds it: {account['mechanism']['attained_by']}")
     heard = None if audit is None else str(audit["verdict"])
     if refuted or heard == "violation":
         verdict = "broken"
-    elif failed:
+    elif ended == "refused":
         verdict = "refused"
     elif proved:
         verdict = "kept"
+    elif ended is not None and claim.outside and not events.kind_of(claim):
+        verdict = ended
     else:  # what we have an account of can be certified; of somebody's code only an audit can speak
         verdict = heard if account is None and heard is not None else "not certified"
     return ClaimLedger(claim, verdict, account, audit, [*remarks, *_advice(claim, verdict, account, audit)])
@@ -170,29 +174,23 @@ def _mechanism(claim: Claim) -> tuple[Answer, tuple[bool, bool]]:
 
 def _audited(
     claim: Claim, until: float | None, options: Mapping[str, Any]
-) -> tuple[Answer | None, bool, list[str]]:
-    """What an audit found, whether what is audited fails, and remarks."""
+) -> tuple[Answer | None, str | None, list[str]]:
+    """What an audit found; if nothing, whether that makes a verdict, and remarks."""
+    drawn = [0]
+
+    def count(samples: int, _budget: int) -> None:
+        drawn[0] = samples
+
     try:
-        with watched(partial(_in_time, until)):
-            _in_time(until, 0, 0)
-            return auditing.audit_claim(claim, **options).as_json(), False, []
-    except TimeoutError as error:
-        return None, False, [f"not audited: {error}"]
-    except auditing.NoAuditError as error:
-        return None, False, [f"not audited: {error}"]
+        with ending_at(until), watched(count):
+            check_time()
+            return auditing.audit_claim(claim, **options).as_json(), None, []
+    except OutOfTimeError as error:
+        return None, OUT_OF_TIME, [f"not audited: {error}, after {drawn[0]} samples"]
+    except (auditing.NoAuditError, ArithmeticError) as error:
+        return None, None, [f"not audited: {error}"]
     except ValueError as error:
-        return None, True, [f"not audited: {error}"]
-    except ArithmeticError as error:
-        return None, False, [f"not audited: {error}"]
-
-
-def _in_time(until: float | None, drawn: int, _budget: int) -> None:
-    """Ends an audit whose time is spent; what it has not concluded by then it does not conclude.
-
-    Stopping is no finding, so that it needs no share of the error.
-    """
-    if until is not None and time.monotonic() >= until:
-        raise TimeoutError(f"the time budget is spent, after {drawn} samples")
+        return None, "refused", [f"not audited: {error}"]
 
 
 def _settled(claim: Claim, guarantee: Guarantee, attained: Guarantee | None) -> tuple[bool, bool]:

@@ -139,7 +139,7 @@ def claim_file(tmp_path: Path) -> Callable[..., Path]:
 def _toml(value: Any) -> str:
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {_toml(x)}" for key, x in value.items()) + " }"
-    return json.dumps(value) if isinstance(value, str) else str(value).lower()
+    return json.dumps(value) if isinstance(value, str | list) else str(value).lower()
 
 
 @pytest.fixture

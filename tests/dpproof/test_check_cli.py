@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import sys
+import time
 
+import numpy as np
 import pytest
 
 import dpproof.cli.check as check_module
@@ -15,7 +18,11 @@ from accountant.adjacency import Adjacency
 from accountant.claims import Claim
 from accountant.notions import ZCDP, GaussianDP
 from accountant.rl.rlsvi import attained_mu, rho
+from audits.callables import MechanismError, as_mechanism
 from audits.corpus.rlsvi import CASES
+from audits.pairs import Pair
+from audits.sampling import outputs
+from audits.time_budget import OutOfTimeError, ending_at
 from dpproof.auditing import NoAuditError
 from dpproof.report import ledger
 from dpproof.report.claims import check_claim
@@ -277,10 +284,10 @@ def test_a_file_that_cannot_be_written_is_refused_before_any_work(
 
 
 def test_an_audit_ends_when_its_time_is_spent(monkeypatch):
-    clock = iter(range(1000))
-    monkeypatch.setattr("dpproof.report.claims.time.monotonic", lambda: next(clock))
+    clock = itertools.count()
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
     ledger = check_claim(
-        Claim("noise", "gaussian", {"sigma": 1.0}, Adjacency.BY_SENSITIVITY, {"mu": 1.0}), until=5, seed=0
+        Claim("noise", "gaussian", {"sigma": 1.0}, Adjacency.BY_SENSITIVITY, {"mu": 1.0}), until=300, seed=0
     )
     assert (ledger.verdict, ledger.audit) == ("kept", None)
     assert "the time budget is spent, after" in ledger.remarks[0]
@@ -366,3 +373,59 @@ def test_a_refused_claim_is_shown_beside_the_others(run, claim_file, tmp_path):
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert f"{path}:14</code>" in page
     assert "epsilon (-1) must be at least 0" in page
+
+
+SLEEPING = """
+import json, sys, time
+request = json.loads(sys.stdin.readline())
+time.sleep(60)
+print("\\n".join(["0"] * request["n"]))
+"""
+
+
+@pytest.mark.parametrize("failures", ["error", "token"])
+def test_a_program_runs_no_longer_than_the_time_budget(
+    run, claim_file, user_module, tmp_path, monkeypatch, failures
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sleeps.py").write_text(SLEEPING, encoding="utf-8")
+    path = claim_file(
+        {
+            "name": "sleeps",
+            "mechanism": None,
+            "parameters": None,
+            "command": [sys.executable, "sleeps.py"],
+            "neighbours": f"{user_module}:pairs",
+            "audit": {"failures": failures},
+        },
+        {"name": "good", "epsilon": 3.0},
+    )
+    path.write_text("[budget]\nseconds = 0.5\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    began = time.monotonic()
+    ran = run("check", path, "--json", "--junit", tmp_path / "found.xml", "--html", tmp_path)
+    assert time.monotonic() - began < 30  # not the 60 seconds of one request
+    late, good = ran.json["claims"]
+    assert (ran.code, late["verdict"], good["verdict"]) == (3, "out of time", "kept")
+    assert late["remarks"] == ["not audited: the time budget is spent, after 0 samples"]
+    assert good["remarks"] == late["remarks"]
+    assert 'type="out of time"' in (tmp_path / "found.xml").read_text(encoding="utf-8")
+    assert "out of time</span>" in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+def test_the_clock_is_looked_at_between_the_calls_of_the_probe(run, claim_file, user_module, monkeypatch):
+    clock = itertools.count()
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    claim = {"mechanism": f"{user_module}:good", "parameters": None, "neighbours": f"{user_module}:pairs"}
+    path = claim_file({**claim, "epsilon": 1.0, "delta": None})
+    path.write_text("[budget]\nseconds = 5\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    (entry,) = run("check", path, "--json").json["claims"]
+    assert (entry["verdict"], entry["audit"]) == ("out of time", None)
+
+
+def test_a_callables_own_time_out_is_no_end_of_the_budget():
+    made = as_mechanism(lambda _value, _rng: (_ for _ in ()).throw(TimeoutError("its own")))
+    pair = Pair(0, 1, "any", "0 or 1", lambda _first, _second: None)
+    with ending_at(time.monotonic() + 600), pytest.raises(MechanismError, match="its own"):
+        outputs(made, pair, 0, 2, np.random.default_rng(0))
+    with ending_at(time.monotonic()), pytest.raises(OutOfTimeError):
+        outputs(made, pair, 0, 2, np.random.default_rng(0))

@@ -1,0 +1,57 @@
+"""The time that audits in here may take: looked at before every call of a mechanism and after every block.
+
+A call of somebody's function cannot be ended from outside: it is over when it returns. A request to a program
+is: it may take no longer than what is left. Stopping is no finding, so that it needs no share of the error.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+__all__ = ["OutOfTimeError", "check_time", "ending_at", "time_left"]
+
+_UNTIL: ContextVar[float] = ContextVar("until", default=math.inf)
+
+
+class OutOfTimeError(BaseException):
+    """The time budget is spent; no `Exception`, so that nothing takes it for an output of a mechanism."""
+
+    def __init__(self) -> None:
+        super().__init__("the time budget is spent")
+
+
+@contextmanager
+def ending_at(until: float | None) -> Iterator[None]:
+    """Let audits in here end with `OutOfTimeError` at ``until``, on the clock of ``time.monotonic``.
+
+    >>> with ending_at(time.monotonic() + 60):
+    ...     0 < time_left() <= 60
+    True
+    >>> time_left()
+    inf
+    """
+    before = _UNTIL.set(_UNTIL.get() if until is None else min(until, _UNTIL.get()))
+    try:
+        yield
+    finally:
+        _UNTIL.reset(before)
+
+
+def time_left() -> float:
+    """The seconds that are left, of infinitely many where nobody said."""
+    until = _UNTIL.get()
+    return math.inf if until == math.inf else until - time.monotonic()
+
+
+def check_time() -> None:
+    """End what runs if its time is spent.
+
+    Raises:
+        OutOfTimeError: it is.
+    """
+    if time_left() <= 0:
+        raise OutOfTimeError
