@@ -5,7 +5,7 @@ else; it shall not make this machine read a file of another place, or start a pr
 
 Checked, links followed: every parameter that is a file; the program of a command that is written with a path
 separator; and of its arguments each one, and each piece between white space, quotes and other signs of a
-shell, that has a path separator or names something that exists.
+shell, that has a path separator or names something that exists (the pieces of what exists itself are not).
 
 Not checked: a program named without a separator, which the search path finds; programs beside the Python
 that runs, and what Python imports; paths that text given to an interpreter (``sh -c``, ``python -c``) makes
@@ -28,7 +28,7 @@ __all__ = ["check_inside", "paths_of"]
 SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
 SIGNS = re.compile(r"""[\s=:,;|&<>(){}\[\]`'"@$]+""")
 """What may stand between a path and the rest of an argument."""
-FLAG = re.compile(r"-\w+?(?=\.{0,2}/)")
+FLAG = re.compile(r"^-[\w-]*?(?=\.{0,2}/)")
 """A flag with a path right behind it, such as ``-I/usr/include``."""
 
 
@@ -52,7 +52,10 @@ def _has_separator(text: str) -> bool:
 
 
 def _paths_in(argument: str) -> Iterator[Path]:
-    """What an argument may name: itself, and its pieces."""
+    """What an argument may name: itself, and, unless a file has that very name, its pieces."""
+    if os.path.lexists(argument):
+        yield Path(argument)
+        return
     pieces = [piece for piece in SIGNS.split(argument) if piece]
     words = dict.fromkeys([argument, *pieces, *(FLAG.sub("", piece, count=1) for piece in pieces)])
     yield from (Path(word) for word in words if word and (_has_separator(word) or os.path.lexists(word)))

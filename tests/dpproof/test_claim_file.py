@@ -377,8 +377,13 @@ def test_no_word_of_a_command_leads_outside_the_project(tmp_path, monkeypatch, c
         ["sh", "own.sh"],
         ["sh", "-c", "read x; echo 1"],
         ["sh", "circle"],
+        ["sh", "{}/project/own.sh"],
+        ["sh", "{}/project/with space-of-its.own/../own.sh", "x-of/sub"],
+        ["sh", "--in={}/project/no-such/file"],
         [str(Path(sys.executable)), "-m", "some.module", "--seed=3", "a" * 5000],
     ],
 )
 def test_words_that_stay_inside_are_let_pass(tmp_path, monkeypatch, command):
-    assert _reads(_outside(tmp_path, monkeypatch), command) == []
+    project = _outside(tmp_path, monkeypatch)
+    (project / "with space-of-its.own").mkdir()
+    assert _reads(project, [word.replace("{}", str(tmp_path)) for word in command]) == []
