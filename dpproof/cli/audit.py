@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING
 from functools import partial
@@ -18,7 +19,7 @@ from accountant.adjacency import Adjacency
 from accountant.claims import Claim
 from accountant.words import nearest
 from dpproof import answers, auditing
-from dpproof.claim_file import read_claims
+from dpproof.claim_file import read_all
 from dpproof.cli import show
 from dpproof.cli.corpus import audit_corpus, kept, progress_of
 from dpproof.cli.options import JOURNAL, JSON, check_folder, read_text
@@ -45,6 +46,8 @@ WORKERS = "processes to share the work; unless given one for each core for the c
 CLUSTER = "address of a Dask scheduler that shares the work, such as tcp://127.0.0.1:8786"
 
 
+Job = tuple[str, Callable[..., "Evidence"]]
+"""A claim's name, and its audit."""
 NO_PROMISE = "--epsilon is missing: a callable is audited against a promise"
 NO_NEIGHBOURS = "--neighbours is missing: neighbours must name a callable that gives the two inputs"
 
@@ -94,16 +97,22 @@ def audit(
     if target is None:
         raise ValueError("target: give a claim file, a mechanism's name, corpus, or --replay WITNESS")
     options |= ({"sharpen": True} if sharpen else {}) | ({} if view is None else {"view": view})
-    jobs = _jobs(target, context.args, promise, options)
+    stated = context.get_parameter_source("alpha")
+    own_alpha = None if stated is None or stated.name == "DEFAULT" else alpha
+    jobs, seconds = _jobs(target, context.args, promise, options, own_alpha)
     with journal_at(journal), executor_for(1 if workers is None else workers, cluster) as executor:
-        _finish(_run(jobs, executor, witnesses), json)
+        _finish(_run(jobs, seconds, executor, witnesses), json)
 
 
-def _finish(found: Iterable[Evidence], json: bool) -> None:
-    """Print what was found, and end: with 1 if a claim is violated."""
-    audits = list(found)
-    show.either(answers.envelope({"audits": [e.as_json() for e in audits]}), json, show.audits)
-    raise typer.Exit(1 if any(evidence.verdict.value == "violation" for evidence in audits) else 0)
+def _finish(found: Iterable[Evidence | str], json: bool) -> None:
+    """Print what was found, and end: with 1 if a claim is violated, with 3 if there was no time for one."""
+    every = list(found)
+    late = [one for one in every if isinstance(one, str)]
+    audits = [one for one in every if not isinstance(one, str)]
+    body = {"audits": [one.as_json() for one in audits], **({"out_of_time": late} if late else {})}
+    show.either(answers.envelope(body), json, show.audits)
+    violated = any(evidence.verdict.value == "violation" for evidence in audits)
+    raise typer.Exit(1 if violated else 3 if late else 0)
 
 
 def _refuse(given: Mapping[str, Any], flags: list[str], where: str) -> None:
@@ -116,9 +125,9 @@ def _refuse(given: Mapping[str, Any], flags: list[str], where: str) -> None:
 
 
 def _jobs(
-    target: str, flags: list[str], promise: Mapping[str, Any], options: dict[str, Any]
-) -> list[tuple[str, Callable[..., Evidence]]]:
-    """What to run, by name; everything is checked before anything runs."""
+    target: str, flags: list[str], promise: Mapping[str, Any], options: dict[str, Any], alpha: float | None
+) -> tuple[list[Job], float | None]:
+    """What to run, by name, and the seconds there are for it; everything is checked before anything runs."""
     if target in CATALOGUE:
         _refuse({"neighbours": promise["neighbours"]}, [], f"for {target}: it has hard inputs of its own")
         values = _values(target, flags)
@@ -127,27 +136,46 @@ def _jobs(
         relation = _relation(promise, target)
         stated = {} if promise["delta"] is None else {"delta": promise["delta"]}
         if promise["epsilon"] is not None:
-            return [_promised(target, values, relation, {"epsilon": promise["epsilon"], **stated}, options)]
-        return [(target, partial(auditing.audit_mechanism, target, values, relation, **stated, **options))]
+            return [
+                _promised(target, values, relation, {"epsilon": promise["epsilon"], **stated}, options)
+            ], None
+        own = partial(auditing.audit_mechanism, target, values, relation, **stated, **options)
+        return [(target, own)], None
     if flags and (":" in target or Path(target).is_file()):
         raise ValueError(f"option ({flags[0]!r}) is unknown")
     if Path(target).is_file():
         _refuse(promise, [], "for a claim file, which has its own")
-        claims = read_claims(Path(target), auditing.check_auditable)
-    elif ":" in target:
-        claims = (_callable_claim(target, promise),)
-        auditing.check_auditable(claims[0])
-    else:
+        return _of_file(Path(target), options, alpha)
+    if ":" not in target:
         known = (*CATALOGUE, "corpus")
         listed = f"{', '.join(known)}{nearest(target, known)}"
         rule = f"must be a claim file, package.module:callable, or one of: {listed}"
         raise ValueError(f"target ({target!r}) {rule}")
-    return [(claim.name, partial(auditing.audit_claim, claim, elsewhere=True, **options)) for claim in claims]
+    claim = _callable_claim(target, promise)
+    auditing.check_auditable(claim)
+    return [_of_claim(claim, options)], None
+
+
+def _of_claim(claim: Claim, options: Mapping[str, Any]) -> Job:
+    return claim.name, partial(auditing.audit_claim, claim, elsewhere=True, **options)
+
+
+def _of_file(path: Path, options: dict[str, Any], alpha: float | None) -> tuple[list[Job], float | None]:
+    """The audits of a file under its budget, as `report.claims.check_claims` splits it.
+
+    An ``alpha`` that was given on the command line takes the place of the file's: it is that of them all.
+    """
+    reading = read_all(path, auditing.check_auditable)
+    if reading.refusals:
+        raise ValueError(str(reading.refusals[0]))
+    whole = reading.budget.alpha if alpha is None else alpha
+    shared = {**options, "alpha": whole / len(reading.claims)}
+    return [_of_claim(claim, shared) for claim in reading.claims], reading.budget.seconds
 
 
 def _promised(
     name: str, values: dict[str, Any], relation: Adjacency, stated: dict[str, float], options: dict[str, Any]
-) -> tuple[str, Callable[..., Evidence]]:
+) -> Job:
     """The audit of a mechanism against a promise: at delta 0 unless told, if its own guarantee is pure."""
     accountant = accountant_for(name)
     own = accountant.guarantee(accountant.parameters.read(values), relation).guarantee
@@ -213,10 +241,16 @@ def _values(name: str, flags: list[str]) -> dict[str, Any]:
 
 
 def _run(
-    jobs: list[tuple[str, Callable[..., Evidence]]], executor: Any, witnesses: Path | None
-) -> Iterator[Evidence]:
-    """Run one job after the other; witnesses are written as violations come."""
+    jobs: list[Job], seconds: float | None, executor: Any, witnesses: Path | None
+) -> Iterator[Evidence | str]:
+    """Run one job after the other; witnesses are written as violations come.
+
+    Of a job that there is no time for, or that was cut off, the name comes out.
+    """
+    from audits.time_budget import OutOfTimeError, check_time, ending_at
     from audits.watching import watched
+
+    until = None if seconds is None else time.monotonic() + seconds
 
     with progress_of("auditing", len(jobs)) as progress:
         samples = progress.add_task("samples", total=None)
@@ -226,7 +260,13 @@ def _run(
 
         for name, job in jobs:
             progress.update(progress.task_ids[0], description=f"auditing {escape(name)}")
-            with watched(tell):
-                found = job(executor=executor)
-            yield from kept([found], witnesses)
+            try:
+                with watched(tell), ending_at(until):
+                    check_time()
+                    found = job(executor=executor)
+            except OutOfTimeError as error:
+                typer.echo(f"dpproof: {name}: not audited: {error}", err=True)
+                yield name
+            else:
+                yield from kept([found], witnesses)
             progress.advance(progress.task_ids[0])

@@ -486,3 +486,34 @@ def test_a_run_of_opacus_is_audited_by_the_corpus_and_its_witness_replays(run, t
     (path,) = (tmp_path / "found").iterdir()
     again = run("audit", "--replay", path, "--json")
     assert (again.code, again.json["audits"][0]["witness"]) == (1, found["witness"])
+
+
+NOISE = {
+    "mechanism": "gaussian",
+    "parameters": {"sigma": 2.0, "compositions": 1},
+    "adjacency": "by-sensitivity",
+}
+
+
+@pytest.mark.parametrize(
+    ("stated", "options", "each"),
+    [("alpha = 0.03", [], 0.01), ("", [], 0.01 / 3), ("alpha = 0.03", ["--alpha", "0.3"], 0.1)],
+)
+def test_the_alpha_of_a_file_is_split_among_its_claims_as_in_check(run, claim_file, stated, options, each):
+    path = claim_file(*({"name": name, **NOISE} for name in "abc"))
+    path.write_text(f"[budget]\n{stated}\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    found = run("audit", path, "--budget", 100, "--json", *options).json["audits"]
+    assert [entry["confidence"] for entry in found] == pytest.approx([1 - each] * 3, abs=1e-12)
+    if not options:
+        checked = run("check", path, "--json").json["claims"]
+        assert [entry["audit"]["confidence"] for entry in checked] == [entry["confidence"] for entry in found]
+
+
+def test_the_seconds_of_a_file_hold_for_its_audits(run, claim_file):
+    path = claim_file({"name": "a", **NOISE}, {"name": "b", **NOISE})
+    path.write_text("[budget]\nseconds = 1e-9\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    ran = run("audit", path, "--json")
+    assert (ran.code, ran.json["audits"], ran.json["out_of_time"]) == (3, [], ["a", "b"])
+    assert ran.err.splitlines() == [
+        f"dpproof: {name}: not audited: the time budget is spent" for name in "ab"
+    ]
