@@ -8,11 +8,11 @@ from typing import Any
 from accountant.notions import PureDP
 from audits.corpus.case import Case
 from audits.corpus.laplace_cases import CLAIM, counts_pair
-from audits.corpus.sparse_vectors import SparseVector
+from audits.corpus.sparse_vectors import SparseVector, first_release_ratio
 from audits.corpus.truths import first_above_ratio
 from audits.evidence import Verdict
 from audits.neighbours.vectors import Distance
-from audits.scores import logistic, tokens, trees
+from audits.scores import LogLikelihoodRatio, logistic, tokens, trees
 
 __all__ = ["CASES"]
 
@@ -35,6 +35,8 @@ def _case(name: str, variant: SparseVector, expected: Verdict, reason: str, **op
     )
 
 
+RELEASING = SparseVector(1.0, 2 / EPSILON, 2 / EPSILON, 1, released=True)
+
 CASES: tuple[Case, ...] = (
     _case("1", SparseVector(0.5, 2 / EPSILON, 4 / EPSILON, 1), PASS, "as Lyu et al. would have it"),
     _case(
@@ -45,11 +47,14 @@ CASES: tuple[Case, ...] = (
     ),
     _case(
         "3",
-        SparseVector(1.0, 2 / EPSILON, 2 / EPSILON, 1, released=True),
+        RELEASING,
         FAIL,
         "releases the noisy query itself, which bounds the noisy threshold: no finite epsilon",
         truth=None,
         budget=4_000_000,
+        scores=(
+            LogLikelihoodRatio(first_release_ratio(RELEASING, ONES, HALVES)),
+        ),  # learned ones may miss it
     ),
     _case(
         "4",
