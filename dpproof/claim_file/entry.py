@@ -72,6 +72,8 @@ def claim_from(entry: Any) -> Claim:
     for key in TEXT:
         _check_text(key, entry.get(key, ""))
     mechanism, command = _named(entry)
+    if "neighbours" in entry:
+        _check_target("neighbours", entry["neighbours"])
     parameters = entry.get("parameters", {})
     if not isinstance(parameters, Mapping):
         raise ValueError(f"parameters ({parameters!r}) must be a table")
@@ -100,6 +102,12 @@ def _check_text(label: str, value: Any) -> None:
         raise ValueError(f"{label} ({value!r}) must be one line of printable text")
 
 
+def _check_target(label: str, value: str) -> None:
+    module, _, name = value.partition(":")
+    if not module or not name or ":" in name:
+        raise ValueError(f"{label} ({value!r}) must be written package.module:name")
+
+
 def _named(entry: Mapping[str, Any]) -> tuple[str, tuple[str, ...] | None]:
     """What the claim is about, by name; of a command also its words."""
     given = [key for key in NAMED if key in entry]
@@ -110,8 +118,13 @@ def _named(entry: Mapping[str, Any]) -> tuple[str, tuple[str, ...] | None]:
             f"{given[1]} must be left out beside {'a ' if given[0] == 'mechanism' else ''}{given[0]}"
         )
     (kind,) = given
+    if kind == "mechanism":
+        if ":" in entry[kind]:  # event:package.module:name would be taken for an event below
+            _check_target(kind, entry[kind])
+        return entry[kind], None
     if kind != "command":
-        return entry[kind] if kind == "mechanism" else f"{kind}:{entry[kind]}", None
+        _check_target(kind, entry[kind])
+        return f"{kind}:{entry[kind]}", None
     command = entry["command"]
     if not isinstance(command, list) or not command or command[0] == "":
         raise ValueError(f"command ({command!r}) must be a list of texts that begins with a program")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 from typing import Any
 
 from accountant.accounted import CATALOGUE, accountant_for
@@ -31,6 +32,7 @@ def schema() -> Schema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "dpproof claim file",
+        "$comment": COMMENT,
         "type": "object",
         "required": ["claim"],
         "additionalProperties": False,
@@ -43,13 +45,43 @@ def schema_text() -> str:
     return json.dumps(schema(), indent=2) + "\n"
 
 
+LARGEST = sys.float_info.max
+
+
+def _finite(values: Schema) -> Schema:
+    """Numbers that are infinite in double precision are none."""
+    if values.get("type") != "number":
+        return values
+    above = {} if "exclusiveMaximum" in values else {"maximum": LARGEST}
+    below = {} if "exclusiveMinimum" in values else {"minimum": -LARGEST}
+    return {**below, **above, **values}
+
+
 def _table(fields: Any) -> Schema:
-    properties = {name: values.schema() for name, values in fields.items()}
+    properties = {name: _finite(values.schema()) for name, values in fields.items()}
     return {"type": "object", "additionalProperties": False, "properties": properties}
 
 
-TEXT: Schema = {"type": "string", "minLength": 1}
-TARGET: Schema = {"type": "string", "pattern": "^[^:]+:[^:]+$", "description": "package.module:name"}
+UNPRINTABLE = (
+    r"\u0000-\u001f\u007f-\u00a0\u00ad\u061c\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ue000-\uf8ff\ufeff"
+    r"\ufff9-\ufffb"
+)
+"""Control signs, spaces other than a blank, and what turns the direction of text around."""
+END = r"(?![\s\S])"
+"""The end of a text; ``$`` lets a line's end stand behind it in some readers."""
+TEXT: Schema = {"type": "string", "pattern": f"^[^{UNPRINTABLE}]*{END}"}
+NAME: Schema = {"type": "string", "pattern": f"^ *[^ {UNPRINTABLE}][^{UNPRINTABLE}]*{END}"}
+TARGET: Schema = {
+    "type": "string",
+    "pattern": f"^[^:{UNPRINTABLE}]+:[^:{UNPRINTABLE}]+{END}",
+    "description": "package.module:name",
+}
+COMMENT = (
+    "The reader refuses more than a schema can say: an integer written as a float (2.0), and nan; a name that"
+    " stands twice; what cannot be loaded, started or read, or lies outside the project; a relation that"
+    " nothing is proved under, and rules between the parameters of a mechanism; further signs that Unicode"
+    " lists as not printable."
+)
 DESCRIPTIONS = {
     "name": "free text, unique in the file",
     "mechanism": "a mechanism of this project, or package.module:callable",
@@ -66,18 +98,19 @@ DESCRIPTIONS = {
 def _claim() -> Schema:
     """One claim: the keys, what must be there, and for each mechanism its parameters."""
     properties: dict[str, Schema] = {
-        "name": TEXT,
+        "name": NAME,
         "mechanism": {"anyOf": [{"enum": list(CATALOGUE)}, TARGET]},
-        "command": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+        "command": {"type": "array", "minItems": 1, "prefixItems": [{**TEXT, "minLength": 1}], "items": TEXT},
         "event": TARGET,
         "training": TARGET,
         "parameters": {"type": "object"},
         "adjacency": {"enum": [adjacency.value for adjacency in Adjacency]},
         "trust": {"enum": [trust.value for trust in TrustModel]},
         "neighbours": TARGET,
-        "source": {"type": "string"},
+        "source": TEXT,
         "audit": _table(AUDIT),
-        **{name: {"type": "number", "minimum": 0} for name in PROMISE},
+        **{name: _finite({"type": "number", "minimum": 0}) for name in PROMISE},
+        "delta": {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
     }
     for name, text in DESCRIPTIONS.items():
         properties[name] = {**properties[name], "description": text}
@@ -86,8 +119,42 @@ def _claim() -> Schema:
         "required": ["name", "adjacency"],
         "additionalProperties": False,
         "properties": properties,
-        "allOf": [_one_of(NAMED), _one_of(("epsilon", "rho", "mu")), *map(_parameters, CATALOGUE)],
+        "dependentRequired": {"delta": ["epsilon"]},
+        "allOf": [
+            _one_of(NAMED),
+            _one_of(("epsilon", "rho", "mu")),
+            *_kinds(),
+            *map(_parameters, CATALOGUE),
+        ],
     }
+
+
+NOTHING: Schema = {"maxProperties": 0}
+
+
+def _kinds() -> list[Schema]:
+    """What stands beside each kind of thing that a claim may be about, as `auditing.check_ready` has it."""
+    in_process = {"propertyNames": {"enum": [name for name in AUDIT if name != "timeout"]}}
+    return [
+        _if(
+            {"properties": {"mechanism": {"enum": list(CATALOGUE)}}, "required": ["mechanism"]},
+            {"neighbours": False, "audit": {"propertyNames": {"enum": ["budget"]}}},
+        ),
+        _if(
+            {"properties": {"mechanism": {"pattern": ":"}}, "required": ["mechanism"]},
+            {"parameters": NOTHING, "audit": in_process},
+            ["neighbours"],
+        ),
+        _if({"required": ["command"]}, {"parameters": NOTHING}, ["neighbours"]),
+        *(
+            _if({"required": [kind]}, {"parameters": NOTHING, "audit": NOTHING, "neighbours": False})
+            for kind in ("event", "training")
+        ),
+    ]
+
+
+def _if(condition: Schema, properties: Schema, required: list[str] | None = None) -> Schema:
+    return {"if": condition, "then": {"properties": properties, "required": required or []}}
 
 
 def _one_of(names: tuple[str, ...]) -> Schema:
@@ -98,10 +165,10 @@ def _parameters(name: str) -> Schema:
     """If the mechanism is this one, its parameters are these."""
     fields = accountant_for(name).parameters.fields()
     properties = {
-        field.name: {**field.metadata["domain"].schema(), "description": field.metadata["help"]}
+        field.name: {**_finite(field.metadata["domain"].schema()), "description": field.metadata["help"]}
         for field in fields
     }
     required = [field.name for field in fields if field.default is dataclasses.MISSING]
     table = {"additionalProperties": False, "properties": properties, "required": required}
-    then = {"properties": {"parameters": table}, "required": ["parameters"] if required else []}
-    return {"if": {"properties": {"mechanism": {"const": name}}, "required": ["mechanism"]}, "then": then}
+    condition = {"properties": {"mechanism": {"const": name}}, "required": ["mechanism"]}
+    return _if(condition, {"parameters": table}, ["parameters"] if required else [])

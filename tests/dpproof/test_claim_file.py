@@ -106,7 +106,7 @@ REFUSALS = [
     ),
     (
         {"mechanism": '"math:sin"', "parameters": None, "neighbours": '"math:"'},
-        "name ('math:') must be written package.module:name",
+        "neighbours ('math:') must be written package.module:name",
     ),
 ]
 

@@ -8,8 +8,12 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from accountant.accounted import CATALOGUE, accountant_for
+from dpproof.auditing import check_ready
+from dpproof.claim_file import claim_from
 from dpproof.claim_file.schema import schema
 from dpproof.cli.explain import STARTER
 
@@ -20,6 +24,13 @@ WARD = {
     "mechanism": "rlsvi",
     "parameters": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4},
     "adjacency": "rewards-only",
+    "epsilon": 5.0,
+}
+NOISE = {
+    "name": "noise",
+    "mechanism": "gaussian",
+    "parameters": {"sigma": 2.0, "compositions": 1},
+    "adjacency": "by-sensitivity",
     "epsilon": 5.0,
 }
 
@@ -75,3 +86,129 @@ def test_some_value_of_every_parameter_passes(name):
     fields = accountant_for(name).parameters.fields()
     some = {field.name: field.metadata["domain"].some() for field in fields}
     assert admitted({"claim": [{**WARD, "mechanism": name, "parameters": some}]})
+
+
+TOGETHER = [
+    {"delta": 1},
+    {"delta": 1.5},
+    {"epsilon": 10**400},
+    {"epsilon": float("inf")},
+    {"epsilon": None, "rho": 1.0, "delta": 0.1},
+    {"name": " "},
+    {"name": "a\tb"},
+    {"name": "a\n"},
+    {"name": "a\u202eb"},
+    {"source": "a\u200bb"},
+    {"audit": {"timeout": 1}},
+    {"audit": {"seeded": True}},
+    {"audit": {"nan": "token"}},
+    {"neighbours": "math:sin"},
+    {"parameters": None, "mechanism": "math:sin"},
+    {"mechanism": "math:sin", "neighbours": "math:sin"},
+    {"parameters": None, "mechanism": "math:sin", "neighbours": "math:sin", "audit": {"timeout": 1}},
+    {"parameters": None, "mechanism": None, "command": ["sh"]},
+    {"mechanism": None, "command": ["sh"], "neighbours": "math:sin"},
+    {"parameters": None, "mechanism": None, "command": [""], "neighbours": "math:sin"},
+    {"parameters": None, "mechanism": None, "command": ["sh", "\t"], "neighbours": "math:sin"},
+    {"parameters": None, "mechanism": "event:dp_accounting.dp_event:NoOpDpEvent"},
+    {"parameters": None, "mechanism": None, "event": "dp_accounting"},
+    {"parameters": None, "mechanism": None, "event": "dp_accounting.dp_event:NoOpDpEvent", "neighbours": ""},
+]
+
+
+def changed(changes):
+    return {key: value for key, value in {**NOISE, **changes}.items() if value is not None}
+
+
+def read(entry):
+    """Whether the reader takes an entry."""
+    try:
+        check_ready(claim_from(entry))
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("changes", TOGETHER, ids=lambda changes: repr(changes)[:60])
+def test_what_the_schema_can_say_it_says_as_the_reader_does(changes):
+    assert admitted({"claim": [NOISE]})
+    assert read(NOISE)
+    assert not read(changed(changes))
+    assert not admitted({"claim": [changed(changes)]})
+
+
+UNSAID = [
+    {"parameters": {"sigma": 2.0, "compositions": 2.0}},
+    {"audit": {"budget": 1.0}},
+    {"epsilon": float("nan")},
+    {"parameters": None, "mechanism": "math:no_such_name", "neighbours": "math:sin"},
+    {"name": "a\U000e0001b"},
+]
+"""One of each difference that the schema's comment lists."""
+
+
+@pytest.mark.parametrize("changes", UNSAID, ids=lambda changes: repr(changes)[:60])
+def test_what_it_cannot_say_is_listed(changes):
+    assert admitted({"claim": [changed(changes)]})
+    assert not read(changed(changes))
+
+
+NUMBERS = st.sampled_from([0, 0.0, 1, 0.5, 1e-9, 1.5, -1, -1e-9, 1e308, 10**400, True, "1", "", [], {}])
+TEXTS = st.sampled_from(
+    ["a", "a b", " a ", "", " ", "\t", "a\nb", "a\n", "\u202e", "\u00e9", "\u00a0", 3, True, []]
+)
+TARGETS = st.sampled_from(
+    ["math:sin", ":", "math:", ":sin", "math:sin:cos", "math", "", "math:sin\n", 3, ["math:sin"]]
+)
+EVENT = "dp_accounting.dp_event:NoOpDpEvent"
+VALUES = {
+    "name": TEXTS,
+    "source": TEXTS,
+    "mechanism": TARGETS | st.sampled_from(["gaussian", "laplace", "nosuch", "Gaussian", f"event:{EVENT}"]),
+    "command": st.sampled_from([["sh"], ["sh", ""], ["sh", "a b"], [], [""], [3], ["sh", "\n"], "sh", 3]),
+    "event": TARGETS.filter(lambda target: target != "math:sin") | st.just(EVENT),
+    "training": TARGETS.filter(lambda target: target != "math:sin"),
+    "parameters": st.sampled_from([{}, 3, [], {"frobs": 1}])
+    | st.fixed_dictionaries(
+        {},
+        optional={
+            "sigma": NUMBERS,
+            "scale": NUMBERS,
+            "compositions": st.sampled_from([0, 1, 2, -1, "1", True]),
+        },
+    ),
+    "adjacency": st.sampled_from(["by-sensitivity", "add-remove", "replace", "users", "", 3]),
+    "trust": st.sampled_from(["central", "joint", "local", "shuffle", "nobody", "", 3]),
+    "neighbours": TARGETS,
+    "audit": st.sampled_from([3, [], {"frobs": 1}])
+    | st.fixed_dictionaries(
+        {},
+        optional={
+            "budget": st.sampled_from([0, 1, 100, "1", True]),
+            "seeded": st.sampled_from([True, False, 0]),
+            "failures": st.sampled_from(["error", "token", "x"]),
+            "nan": st.sampled_from(["error", "token", "x", 1]),
+            "timeout": NUMBERS,
+        },
+    ),
+    **dict.fromkeys(("epsilon", "delta", "rho", "mu"), NUMBERS),
+    "frobs": st.just(1),
+}
+"""Values whose meaning is no matter: what can be loaded is there, and proved under any relation."""
+BASES = [
+    {"name": "a", "mechanism": "gaussian", "parameters": {"sigma": 2.0, "compositions": 1}},
+    {"name": "a", "mechanism": "math:sin", "neighbours": "math:sin"},
+    {"name": "a", "command": ["sh"], "neighbours": "math:sin"},
+    {"name": "a", "event": EVENT},
+]
+CHANGES = st.lists(st.sampled_from(list(VALUES)), max_size=4, unique=True).flatmap(
+    lambda keys: st.fixed_dictionaries({key: st.none() | VALUES[key] for key in keys})
+)
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.sampled_from(BASES), CHANGES)
+def test_schema_and_reader_agree_on_any_entry(base, changes):
+    entry = {**base, "adjacency": "by-sensitivity", "epsilon": 1.0, **changes}
+    entry = {key: value for key, value in entry.items() if value is not None}
+    assert admitted({"claim": [entry]}) == read(entry)
