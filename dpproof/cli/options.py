@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import os
+import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -82,7 +82,7 @@ def check_folder(name: str, folder: Path | None) -> None:
     if folder is None:
         return
     there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK):
+    if not there.is_dir() or not _takes_files(there):
         raise ValueError(f"{name} ({str(folder)!r}) must be a folder that can be written to")
 
 
@@ -96,8 +96,18 @@ def check_file(name: str, file: Path | None, suffixes: tuple[str, ...]) -> None:
         return
     if file.suffix not in suffixes:
         raise ValueError(f"{name} ({str(file)!r}) must end in one of: {', '.join(suffixes)}")
-    if file.is_dir() or not file.absolute().parent.is_dir() or not os.access(file.absolute().parent, os.W_OK):
+    folder = file.absolute().parent
+    if file.is_dir() or not folder.is_dir() or not _takes_files(folder):
         raise ValueError(f"{name} ({str(file)!r}) must be a file in a folder that can be written to")
+
+
+def _takes_files(folder: Path) -> bool:
+    """Whether a file can be made there: rights alone do not tell, as for root in /proc."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 class AllMissing(typer.core.TyperCommand):

@@ -10,15 +10,18 @@ from dpproof.formats.findings import Finding, Level
 __all__ = ["markdown"]
 
 MARKS = {Level.PASS: "\u2713", Level.FAILURE: "\u2717", Level.ERROR: "?"}
-SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@])")
+SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@$^])")
+LINKED = re.compile(r"(?i)(:(?=//)|www(?=\.)|\\@)")
+"""What pages make a link of without being asked, escaped or not; a comment in between stops it."""
 
 
 def markdown(findings: Sequence[Finding]) -> str:
     """A table, what does not pass first in words; text from outside is escaped."""
     failed = [finding for finding in findings if finding.level is not Level.PASS]
+    passed = [finding for finding in findings if finding.level is Level.PASS]
     head = f"**dpproof**: {len(findings) - len(failed)} of {len(findings)} pass"
     rows = ["| | claim | result | what was found |", "|---|---|---|---|"]
-    return "\n".join([head, "", *rows, *map(_row, [*failed, *(x for x in findings if x not in failed)]), ""])
+    return "\n".join([head, "", *rows, *map(_row, [*failed, *passed]), ""])
 
 
 def _row(finding: Finding) -> str:
@@ -27,4 +30,5 @@ def _row(finding: Finding) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "<br>".join(SPECIAL.sub(r"\\\1", line) for line in text.splitlines())
+    lines = (SPECIAL.sub(r"\\\1", line) for line in text.splitlines())
+    return "<br>".join(LINKED.sub(r"\1<!-- -->", line) for line in lines)

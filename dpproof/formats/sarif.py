@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
@@ -15,6 +16,8 @@ from dpproof.formats.findings import RULES, Finding, Level
 __all__ = ["sarif"]
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+SIGNS = re.compile(r"[\\\[\]]")
+"""What begins, ends or escapes a link within a message."""
 # "kind" says that something passes; only what fails has a level.
 LEVELS = {
     Level.PASS: {"kind": "pass", "level": "none"},
@@ -52,10 +55,19 @@ def _result(finding: Finding, index: int) -> dict[str, Any]:
         "ruleId": _identity(finding.rule),
         "ruleIndex": index,
         **LEVELS[finding.level],
-        "message": {"text": f"{finding.name}: {finding.message}"},
+        "message": {"text": _plain(f"{finding.name}: {finding.message}")},
         "partialFingerprints": {"claim/v1": hashlib.sha256(finding.name.encode()).hexdigest()},
         **_location(finding),
     }
+
+
+def _plain(text: str) -> str:
+    r"""Text from outside, none of it a placeholder or a link (SARIF 2.1.0, 3.11.5 and 3.11.6).
+
+    >>> _plain(r"[x](y) {0}")
+    '\\\\[x\\\\](y) {{0}}'
+    """
+    return SIGNS.sub(r"\\\g<0>", text).replace("{", "{{").replace("}", "}}")
 
 
 def _location(finding: Finding) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import json
 import math
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -429,3 +430,14 @@ def test_a_callables_own_time_out_is_no_end_of_the_budget():
         outputs(made, pair, 0, 2, np.random.default_rng(0))
     with ending_at(time.monotonic()), pytest.raises(OutOfTimeError):
         outputs(made, pair, 0, 2, np.random.default_rng(0))
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self").is_dir(), reason="a folder that takes no files although root may write"
+)
+@pytest.mark.parametrize("option", ["--html", "--sarif"])
+def test_a_folder_that_takes_no_files_is_refused(refused, claim_file, option):
+    where = {"--html": "/proc/x", "--sarif": "/proc/x.sarif"}[option]
+    said = refused("check", claim_file({}), option, where)
+    assert said.startswith(f"dpproof: {option[2:]} ({where!r}) must be a f")
+    assert "folder that can be written to" in said

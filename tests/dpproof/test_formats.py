@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,6 +12,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from dpproof.formats import FORMATS, Finding, Level, write_findings
 from dpproof.formats.findings import RULES
@@ -102,3 +105,36 @@ def test_files_are_written_whole(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["found.md", "found.xml"]
     for name in ("junit", "markdown"):
         assert files[name].read_text(encoding="utf-8") == text_of(name, FINDINGS)
+
+
+LIVE = [
+    "[x](javascript:alert(1))",
+    "{0} {{1}} }{",
+    r"\[x](y)",
+    "https://example.org/a?b=c",
+    "HTTP://example.org",
+    "www.example.org WWW.example.org",
+    "$x$ and $$y^2$$",
+    "somebody@example.org @somebody",
+    "![x](y) <https://example.org> [x]: y",
+]
+
+
+@pytest.mark.parametrize("live", LIVE)
+def test_no_text_from_outside_is_live_in_sarif(live):
+    (run,) = json.loads(text_of("sarif", [Finding(live, "broken", live)]))["runs"]
+    said = run["results"][0]["message"]["text"]
+    assert not re.search(r"(?<!\\)(\\\\)*[\[\]]", said)  # no bracket without an escape
+    assert re.sub(r"\{\{|\}\}", "", said).count("{") == re.sub(r"\{\{|\}\}", "", said).count("}") == 0
+    read = re.sub(r"\\(.)", r"\1", said).replace("{{", "{").replace("}}", "}")
+    assert read == f"{live}: {live}"
+
+
+@pytest.mark.parametrize("live", LIVE)
+def test_no_text_from_outside_is_live_in_markdown(live):
+    text = text_of("markdown", [Finding(live, "broken", live)])
+    assert not re.search(r"(?i)://|www\.|(?<!\\)\$|@\w", text)
+    shown = MarkdownIt("commonmark").enable("table").render(text)
+    assert not re.search("<(a|img|em|sup|script)", shown)
+    cells = [html.unescape(re.sub("<!-- -->", "", cell)) for cell in re.findall("<td>(.*?)</td>", shown)]
+    assert cells == ["\N{BALLOT X}", live, "broken", live]
