@@ -34,6 +34,15 @@ ERRORS = {
     "MechanismError": "audits.callables:MechanismError",
     "CommandError": "audits.commands:CommandError",
     "ReplayError": "audits.replaying:ReplayError",
+    "UnreadableOutputError": "audits.canonical:UnreadableOutputError",
+    "OutOfTimeError": "audits.time_budget:OutOfTimeError",
+    "TargetError": "accountant.targets:TargetError",
+    "TooManyTermsError": "accountant.smooth_sensitivity.bessel_sums:TooManyTermsError",
+    "TooManyProfilesError": "accountant.counting.profiles:TooManyProfilesError",
+    "EmptyActiveSetError": "mechanisms.rl.policy_elimination_coverage:EmptyActiveSetError",
+    "UnreachableStateError": "mechanisms.rl.policy_elimination_policies:UnreachableStateError",
+    "UntranslatableError": "proofs_check.coq.export:UntranslatableError",
+    "CoqError": "proofs_check.coq.compiler:CoqError",
 }
 """Error -> where it is defined."""
 VERDICTS = {
@@ -46,6 +55,13 @@ VERDICTS = {
     "kept": "The guarantee that is proved implies the promise.",
     "broken": "A pair of neighbours, or an audit, refutes the promise.",
     "not certified": "A mechanism of this project whose proved guarantee does not imply the promise.",
+    "refused": """A claim that cannot be checked: it is written wrongly, or what it names does not exist or
+        fails. The line beside it says the value and the rule; the other claims are checked. Exit code 2.""",
+    "out of time": """Only an audit could speak for the claim, and the seconds of the file's budget were spent
+        before it ended. Nothing was found out. Exit code 3.""",
+    "too weak": """Under --strict: an audit that could not have seen twice the promised epsilon; give it a
+        larger budget.""",
+    "not as recorded": "A verdict on a paper's statement, or an audit of the corpus, that was another once.",
     "violation": "The promise is false, at the stated confidence; the witness replays.",
     "consistent": "Not refuted by a test that would have seen twice the promised epsilon with power 0.9.",
     "inconclusive": "Not refuted, by a test too weak to say more; give it a larger budget.",

@@ -65,7 +65,7 @@ def _plain(text: str) -> str:
     r"""Text from outside, none of it a placeholder or a link (SARIF 2.1.0, 3.11.5 and 3.11.6).
 
     >>> _plain(r"[x](y) {0}")
-    '\\\\[x\\\\](y) {{0}}'
+    '\\[x\\](y) {{0}}'
     """
     return SIGNS.sub(r"\\\g<0>", text).replace("{", "{{").replace("}", "}}")
 

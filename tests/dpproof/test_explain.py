@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 from dataclasses import MISSING
+from pathlib import Path
 
 import pytest
 
 from accountant.accounted import CATALOGUE, accountant_for
 from dpproof.auditing import check_auditable
 from dpproof.claim_file import read_claims
+from dpproof.cli.subjects import ERRORS
+from dpproof.formats.findings import RULES
 from proofs_check.registry import lookup, statement_ids
 
 
@@ -89,3 +94,31 @@ def test_the_audit_of_a_mechanism_is_named_and_its_flags_are_real(run, name):
 def test_an_audit_that_needs_a_relation_says_which(run):
     assert "--adjacency rewards-only" in run("explain", "rlsvi").out
     assert "--adjacency" not in run("explain", "laplace").out.partition("audit: ")[2]
+
+
+def _errors():
+    """The exception classes of the four libraries, by name."""
+    root = Path(__file__).resolve().parents[2]
+    for package in ("accountant", "mechanisms", "proofs_check", "audits"):
+        for path in (root / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                bases = [base.id for base in getattr(node, "bases", []) if isinstance(base, ast.Name)]
+                if isinstance(node, ast.ClassDef) and any(
+                    base.endswith(("Error", "ption")) for base in bases
+                ):
+                    yield node.name
+
+
+@pytest.mark.parametrize("name", sorted({*_errors(), *RULES}))
+def test_every_error_and_every_verdict_of_check_can_be_explained(run, name):
+    ran = run("explain", name)
+    assert (ran.code, ran.err) == (0, "")
+    assert len(ran.out.split()) > 3
+
+
+def test_the_errors_that_are_explained_are_there():
+    assert set(ERRORS) == set(_errors())
+    for name, place in ERRORS.items():
+        module, _, found = place.partition(":")
+        assert issubclass(getattr(importlib.import_module(module), found), BaseException)
+        assert found == name
