@@ -39,7 +39,7 @@ def paths_of(claim: Claim) -> Iterator[tuple[str, Path]]:
         if _has_separator(program):
             yield "command", Path(program)
         for argument in arguments:
-            yield from (("argument of command", path) for path in _paths_in(argument))
+            yield from (("command: argument", path) for path in _paths_in(argument))
     elif not claim.outside:
         for field in accountant_for(claim.mechanism).parameters.fields():
             is_path = field.metadata["domain"].schema().get("format") == "path"

@@ -367,6 +367,7 @@ def test_no_word_of_a_command_leads_outside_the_project(tmp_path, monkeypatch, c
     command = [word.replace("{}", str(tmp_path)) for word in command]
     (refusal,) = _reads(project, command)
     assert "must be inside the project; --allow-outside lets it pass" in refusal
+    assert refusal.startswith(f"{project / 'claims.toml'}:6: claim 1: command")
     assert _reads(project, command, outside=True) == []
 
 
