@@ -1,8 +1,8 @@
 """What experts logged: episodes with continuous observations, by expert, in one NPZ file.
 
 The episodes are an `accountant.episodes.Episodes`: `user` is the expert, and a state is the number of its
-step, where `observations` says what was seen. Rewards lie in [0, 1] there; `lowest` and `range` give them
-back.
+step, where `observations` says what was seen. Rewards lie in [0, 1] there, on the scale of these data, and
+`scale` gives them back. So `episodes` is for those who hold the data: `ExpertData.released` may be published.
 """
 
 from __future__ import annotations
@@ -105,23 +105,39 @@ class ExpertData:
         Raises:
             ValueError: no step is chosen.
         """
+        rows = np.arange(len(self.observations)) if chosen is None else np.flatnonzero(chosen)
+        owner = np.repeat(self.episodes.user, self.episodes.lengths)
+        return self._seen(problem, rows, owner[rows], self.experts)
+
+    def released(self, problem: Problem, steps: Integers) -> Transitions:
+        """The transitions of released steps, as they may be published. Needs torch.
+
+        Each step once, in the order of its release, without whose it is, and with the rewards as they were
+        paid: numbers of steps and the scale of ``episodes`` derive from all the data.
+
+        Args:
+            problem: how the learner sees them.
+            steps: rows of the data, as `expert_release.Release.steps` has them; at least one.
+        """
+        rows = steps[np.sort(np.unique(steps, return_index=True)[1])]
+        return self._seen(problem, rows, np.zeros(len(rows), np.int64), 1)
+
+    def _seen(self, problem: Problem, rows: Integers, owner: Integers, experts: int) -> Transitions:
         from mechanisms.rl.offline.transitions import Transitions
 
-        rows = np.arange(len(self.observations)) if chosen is None else np.flatnonzero(chosen)
         ends = self.starts() + self.episodes.lengths - 1
         after = np.concatenate([self.observations[1:], self.last[-1:]])
         after[ends] = self.last
         over = np.zeros(len(self.observations), bool)
         over[ends] = self.over
-        owner = np.repeat(self.episodes.user, self.episodes.lengths)
         return Transitions(
             problem.scaled(self.observations[rows]),
             problem.scaled(after[rows]),
             self.episodes.actions[rows],
             problem.reward_scale * self.rewards[rows],
             over[rows],
-            owner[rows],
-            self.experts,
+            owner,
+            experts,
         )
 
     def save(self, path: Path) -> None:

@@ -54,7 +54,12 @@ class Release:
         return found
 
     def prefixes(self, episodes: Episodes) -> Episodes | None:
-        """The released prefixes as episodes of nobody in particular; None where nothing is released."""
+        """The released prefixes as episodes of nobody in particular; None where nothing is released.
+
+        States and rewards are handed out as ``episodes`` has them: a state must be a name that says nothing
+        else, and rewards must lie on a scale that was fixed without the data. Those of `ExpertData.episodes`
+        do not; see `ExpertData.released`.
+        """
         rows, lengths = self.steps, self.lengths[self.lengths > 0]
         if not len(rows):
             return None

@@ -109,6 +109,18 @@ def test_logged_steps_follow_each_other(logged):
     assert len(logged.transitions(problem, some)) == 7
 
 
+def test_what_is_released_does_not_say_whose_it_is(logged):
+    pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
+    problem = problem_for("cartpole")
+    ends = logged.starts()
+    steps = np.array([ends[3], ends[3] + 1, ends[1], ends[3], ends[0]])
+    found, whole = logged.released(problem, steps), logged.transitions(problem)
+    assert (found.experts, found.expert.tolist()) == (1, [0] * 4)
+    rows = [ends[3], ends[3] + 1, ends[1], ends[0]]  # experts stand in order here
+    for name in ("observations", "following", "actions", "rewards", "terminal"):
+        assert np.array_equal(getattr(found, name).numpy(), getattr(whole, name).numpy()[rows])
+
+
 def test_a_file_gives_back_what_was_logged(logged, tmp_path):
     logged.save(tmp_path / "data.npz")
     again = ExpertData.load(tmp_path / "data.npz")

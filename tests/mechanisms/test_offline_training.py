@@ -361,6 +361,78 @@ def test_an_interrupted_run_is_the_same_run_and_spends_once(tmp_path):
     assert steps_begun(tmp_path) == 60
 
 
+def test_noise_depends_on_more_than_32_bits(monkeypatch):
+    # Seeds that agree in 32 bits made torch repeat itself: noise came again within a run.
+    training = Training(_settings(), _data(), _data(seed=1), 0)
+
+    class Narrow(np.random.Generator):
+        def integers(self, *_args, **_options):
+            return 7
+
+    noises = [training._noise(Narrow(np.random.PCG64(seed))) for seed in (1, 2)]
+    assert not torch.equal(*noises)
+    assert noises[0].dtype == torch.float32
+
+
+@pytest.mark.parametrize("clip", [0.5, 2.0])
+def test_an_example_too_large_for_single_precision_counts_as_nothing(clip):
+    layers, loss = Layers((4, 64, 64, 2)), CQL()
+    theta = layers.initial(np.random.default_rng(0))
+    x, actions, targets = _batch(layers.sizes, 6, torch.float32)
+    x[2], targets[4] = 3.4e38, float("nan")
+    kept = [0, 1, 3, 5]
+
+    def clipped(rows):
+        here = layers.forward(theta, x[rows])
+        return here.clipped_sum(loss.signal(here.outputs, actions[rows], targets[rows]), clip)
+
+    found = clipped(list(range(6)))
+    assert found.isfinite().all()
+    torch.testing.assert_close(found, clipped(kept))
+    assert not clipped([2]).any()
+
+
+def test_a_folder_is_of_one_set_of_experts_and_one_kind_of_training(tmp_path):
+    train(Training(_settings(), _data(), _data(seed=1), 3), tmp_path / "one", every=5)
+    more = _data()
+    more = Transitions(
+        more.observations, more.following, more.actions, more.rewards, more.terminal, more.expert, 50
+    )
+    with pytest.raises(ValueError, match="another configuration: private"):
+        train(Training(_settings(), more, _data(seed=1), 3), tmp_path / "one")
+
+    class Other(Training):
+        pass
+
+    with pytest.raises(ValueError, match="another configuration: training"):
+        train(Other(_settings(), _data(), _data(seed=1), 3), tmp_path / "one")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("configuration.json", "{", "configuration.json cannot be read"),
+        ("configuration.json", "[]", "configuration.json cannot be read"),
+        ("spent.json", "{", "spent.json must say how many steps were begun"),
+        ("model.npz", "PK", "model.npz must be an NPZ archive"),
+    ],
+)
+def test_torn_files_are_named(tmp_path, name, text, message):
+    folder = tmp_path / "run"
+    train(Training(_settings(), _data(), _data(seed=1), 3), folder, every=5)
+    (folder / name).write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=f"run: {message}"):
+        train(Training(_settings(), _data(), _data(seed=1), 3), folder)
+
+
+def test_a_run_that_lost_its_record_is_refused(tmp_path):
+    train(Training(_settings(), _data(), _data(seed=1), 3), tmp_path, every=5)
+    for name in ("spent.json", "model.npz"):
+        (tmp_path / name).unlink()
+    with pytest.raises(ValueError, match="must say how many steps were begun"):
+        train(Training(_settings(), _data(), _data(seed=1), 3), tmp_path)
+
+
 def test_what_was_begun_counts_even_if_the_model_was_lost(tmp_path, monkeypatch):
     def broken(self, steps):
         raise RuntimeError("power cut")

@@ -189,7 +189,7 @@ def _data(
     data = prepared.release
     found = DataRelease(plan.release).release(data.episodes, prepared.experts, rng, data.observations)
     mask = found.mask(len(data.observations))
-    released = data.transitions(problem, mask) if mask.any() else None
+    released = data.released(problem, found.steps) if mask.any() else None
     if not plan.training.branch_probability:
         return None, released, int(mask.sum())
     private = aside.transitions(problem)

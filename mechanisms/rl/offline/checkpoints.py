@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from mechanisms.rl.offline.training import Training
 
 __all__ = ["configuration", "steps_begun", "train"]
 
-_FORMAT = 1
+_FORMAT = 2
 Progress = Callable[[int, int], None]
 """(steps done, all steps), called after each part."""
 
@@ -34,6 +35,7 @@ def configuration(training: Training) -> dict[str, Any]:
     """Everything that a step depends on, as JSON data."""
     return {
         "format": _FORMAT,
+        "training": f"{type(training).__module__}.{type(training).__qualname__}",
         "settings": repr(training.settings),
         "seed": str(training.seed),
         "private": "none" if training.private is None else training.private.digest,
@@ -93,12 +95,14 @@ def _claim(folder: Path, wanted: dict[str, Any]) -> None:
     """Make an empty folder this configuration's; refuse another's."""
     path, record, model = (folder / name for name in ("configuration.json", "spent.json", "model.npz"))
     if not path.exists():
-        if record.exists() or model.exists():
+        if (record.exists() and steps_begun(folder)) or model.exists():
             raise ValueError(f"{folder.name}: configuration.json must stand beside what is there")
+        _write(record, {"steps": 0})  # first: a configuration without it is of a run that has lost it
         _write(path, wanted)
-    if not record.exists() and not model.exists():
-        _write(record, {"steps": 0})
-    found = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        found = {**json.loads(path.read_text(encoding="utf-8"))}
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{folder.name}: configuration.json cannot be read: {error}") from error
     for name in {**wanted, **found}:
         if found.get(name) != wanted.get(name):
             said = "another" if name == "seed" else f"({found.get(name)!r}) must be {wanted.get(name)!r}"
@@ -109,6 +113,8 @@ def _restore(folder: Path, training: Training) -> None:
     begun, path = steps_begun(folder), folder / "model.npz"
     if not path.exists():
         return
+    if not zipfile.is_zipfile(path):
+        raise ValueError(f"{folder.name}: model.npz must be an NPZ archive")
     with np.load(path, allow_pickle=False) as stored:
         step = int(stored["step"])
         if step > begun:

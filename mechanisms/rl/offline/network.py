@@ -114,7 +114,8 @@ class Pass:
         """The sum of the examples' gradients, each scaled down to norm at most `clip`, flat.
 
         Equal, but for rounding, to clipping gradients one by one. In single precision a scaled gradient may
-        be longer than `clip` by a few units in the last place.
+        be longer than `clip` by a few units in the last place. An example whose norm is not finite (its
+        numbers are too large for single precision) counts as 0: not even it may move the sum further.
 
         >>> layers = Layers((2, 3, 1))
         >>> theta = layers.initial(np.random.default_rng(0), torch.float64)
@@ -124,4 +125,8 @@ class Pass:
         """
         signals = self.signals(last)
         norms = self.square_norms(signals).sqrt_()
+        finite = norms.isfinite()
+        if not bool(finite.all()):
+            kept = Pass(self.layers, [a[finite] for a in self.activations], self.outputs[finite])
+            return kept.weighted_sum([d[finite] for d in signals], clip / norms[finite].clamp_min_(clip))
         return self.weighted_sum(signals, clip / norms.clamp_min_(clip))

@@ -176,10 +176,13 @@ class Training:
         return rows
 
     def _noise(self, rng: np.random.Generator) -> torch.Tensor:
-        """The noise of a sum whose terms are of norm at most the clip."""
-        source = torch.Generator().manual_seed(int(rng.integers(2**63)))
+        """The noise of a sum whose terms are of norm at most the clip.
+
+        Drawn by the step's own generator: torch's keeps 32 bits of a seed, so that noise would come again
+        within a run, and could be searched for.
+        """
         deviation = self.settings.budget.noise_multiplier * self.settings.clip
-        return deviation * torch.randn(len(self.theta), generator=source)
+        return deviation * torch.from_numpy(rng.standard_normal(len(self.theta), np.float32))
 
     def _sum(self, data: Transitions, rows: NDArray[np.int64], clip: float) -> torch.Tensor:
         """The sum of the transitions' gradients, each of norm at most `clip`."""

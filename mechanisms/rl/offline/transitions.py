@@ -57,7 +57,7 @@ class Transitions:
         }
         self._check_shapes(given)
         sorted_arrays = {name: np.ascontiguousarray(array[order]) for name, array in given.items()}
-        self.digest = _digest([*sorted_arrays.values(), self.expert])
+        self.digest = _digest([*sorted_arrays.values(), self.expert, np.array([self.experts])])
         tensors = {name: torch.from_numpy(array) for name, array in sorted_arrays.items()}
         self.observations, self.following = tensors["observations"], tensors["following"]
         self.actions, self.rewards = tensors["actions"], tensors["rewards"]
