@@ -93,9 +93,9 @@ def _name(seen: str, fault: TrainingFault) -> str:
 def _seen(parameters: SelectiveDPSGDParameters, view: View, fault: TrainingFault) -> ViewCase:
     expected, reason = FAULTS[fault]
     settings = ExpertSettings(parameters, fault=fault)
-    return ViewCase(
-        name=_name(view.value, fault), settings=settings, view=view, expected=expected, reason=reason
-    )
+    coins = 1_000 if fault is TrainingFault.NONE else 4_000  # a violation is found long before, on most seeds
+    name = _name(view.value, fault)
+    return ViewCase(name=name, settings=settings, view=view, expected=expected, reason=reason, coins=coins)
 
 
 def _runs(fault: TrainingFault) -> CanaryCase:
