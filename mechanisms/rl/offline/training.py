@@ -4,7 +4,7 @@ What is accounted for is what is run: one `SelectiveDPSGDParameters` gives the r
 the number of steps, and `accountant.rl.selective_dpsgd.guarantee` says what they reveal. All randomness of a
 step derives from the seed and the step's number, so that a step that is run again is the same step.
 
-Trust base: numpy's and torch's generators, and floating-point sums; attacks on rounding are not covered.
+Trust base: numpy's generator, and floating-point sums; attacks on rounding are not covered.
 
 Source: Sharma et al. (2024), Algorithms 3 and 4.
 """
