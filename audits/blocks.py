@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
+import functools
 from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from audits.layout import Layout
 from audits.outputs import digest
 from audits.pairs import Pair
 from audits.sampling import PROBES, draw, generator, outputs
-from audits.schedule import block_sizes
+from audits.schedule import Blocks, Pace
 from audits.time_budget import check_time
 from audits.watching import watcher
 
@@ -77,6 +77,7 @@ def draw_blocks(
     executor: Executor | None,
     layout: Layout | None = None,
     record: Record | None = None,
+    pace: Pace | None = None,
 ) -> Iterator[Labelled]:
     """Yield the samples block by block; blocks and their seeds do not depend on the workers.
 
@@ -86,10 +87,12 @@ def draw_blocks(
         executor: draws blocks ahead, if given.
         layout: what outputs look like; blocks hold at most about `NUMBERS` numbers of that width.
         record: is given every block, for `check_repeats`.
+        pace: decides how large the blocks to come are, from what earlier ones have shown.
     """
     width, made = 1 if layout is None else layout.width, as_mechanism(sampler)
-    sizes = list(block_sizes(budget, min(LARGEST, NUMBERS // width), made.together))
-    drawn = _drawn(enumerate(sizes), made, pair, seed, executor, layout)
+    blocks = Blocks(budget, pace or Pace(), min(LARGEST, NUMBERS // width), made.together)
+    ask = functools.partial(draw, made, pair, seed=seed, layout=layout)
+    drawn = _in_turn(ask, blocks) if executor is None else _ahead(ask, blocks, executor)
     tell, spent = watcher(), 0
     for block, (outputs_, labels) in enumerate(drawn):
         if record is not None:
@@ -123,23 +126,30 @@ def check_repeats(sampler: Auditable, pair: Pair, seed: int, record: Record, lay
             )
 
 
-def _drawn(
-    blocks: Iterator[tuple[int, int]],
-    sampler: Mechanism,
-    pair: Pair,
-    seed: int,
-    executor: Executor | None,
-    layout: Layout | None,
-) -> Iterator[Labelled]:
-    if executor is None:
-        yield from (draw(sampler, pair, size, seed, block, layout) for block, size in blocks)
-        return
-    asked = (executor.submit(draw, sampler, pair, size, seed, block, layout) for block, size in blocks)
-    waiting = deque(itertools.islice(asked, AHEAD))
+def _in_turn(ask: Callable[..., Labelled], blocks: Blocks) -> Iterator[Labelled]:
+    for block, size in enumerate(blocks):
+        yield ask(size=size, block=block)
+
+
+def _ahead(ask: Callable[..., Labelled], blocks: Blocks, executor: Executor) -> Iterator[Labelled]:
+    """The same blocks, drawn ahead as if the pace stayed; those of another size than it turns out are dropped."""
+    waiting: deque[tuple[int, Future[Labelled]]] = deque()
+    spent = block = 0
     try:
-        while waiting:
-            yield waiting.popleft().result()
-            waiting.extend(itertools.islice(asked, 1))
+        while size := blocks.after(spent):
+            if waiting and waiting[0][0] != size:
+                _cancel(waiting)
+            until = spent + sum(ahead for ahead, _ in waiting)
+            while len(waiting) < AHEAD and (ahead := blocks.after(until)):
+                asked = executor.submit(ask, size=ahead, block=block + len(waiting))
+                waiting.append((ahead, asked))
+                until += ahead
+            yield waiting.popleft()[1].result()
+            spent, block = spent + size, block + 1
     finally:
-        for future in waiting:
-            future.cancel()
+        _cancel(waiting)
+
+
+def _cancel(waiting: deque[tuple[int, Future[Labelled]]]) -> None:
+    while waiting:
+        waiting.popleft()[1].cancel()

@@ -13,6 +13,7 @@ from audits.curves import PrivacyCurve, curve_points
 from audits.evidence import Evidence, Verdict
 from audits.pairs import Pair
 from audits.probing import check_randomness
+from audits.schedule import Pace
 from audits.scores import Score
 from audits.trial import run_trial
 
@@ -79,8 +80,9 @@ def audit(
     layout = check_randomness(made, pair, seed)
     scores = layout.scores() if scores is None else scores
     layout = layout.under(scores)
-    blocks = draw_blocks(made, pair, seed, budget, executor, layout, record)
-    trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen)
+    pace = Pace()
+    blocks = draw_blocks(made, pair, seed, budget, executor, layout, record, pace)
+    trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen, pace=pace)
     how = {"budget": budget, "sharpen": sharpen, **_own_randomness(made), **(replay or {})}
     found = conclude(trial, claim, curve, delta, alpha, seed, pair.description, how)
     if found.verdict is Verdict.VIOLATION:

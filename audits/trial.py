@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from audits.curves import CurvePoint
 from audits.eprocess import LogWealth, log_sums, rejects
-from audits.outputs import joined
+from audits.schedule import Pace
 from audits.scores import Score
 from audits.stream import ScoreStream
 
@@ -25,8 +25,6 @@ VERDICT = 0.95
 
 POSTERIOR = 0.1
 """Against a pure claim, the prior weight of betting on a learned posterior."""
-TOGETHER = 0.1
-"""Blocks that no look is due in are bet on together, up to this share of the samples before them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,44 +58,26 @@ def run_trial(
     alpha: float,
     *,
     sharpen: bool = False,
+    pace: Pace | None = None,
 ) -> Trial:
     """Bet against the points of a curve on blocks of labelled samples, until refuted or out of blocks.
 
-    The wealth is computed only where it can have reached what refutes: no sample multiplies it by more than
-    a known factor. What is bet on together, and where, follows from earlier blocks alone.
+    ``pace`` is told of the wealth after every block.
     """
     pure = points[-1].epsilon if points[-1].delta == 0 else None
     bets, streams = LogWealth(points), tuple(ScoreStream(score, pure) for score in scores)
-    samples, settled, best, due = 0, 0, -math.inf, 0.0
-    waiting: list[Labelled] = []
-    for block in blocks:
-        waiting.append(block)
-        samples += len(block[1])
-        if samples < due and samples - settled < TOGETHER * settled:
-            continue
-        settled = _feed(streams, waiting, samples)
-        if samples < due:
-            continue
+    pace, hurdle = pace or Pace(), -math.log(VERDICT * alpha)
+    samples, best = 0, _log_wealth(bets, streams)
+    for outputs, labels in blocks:
+        samples += len(labels)
+        for stream in streams:
+            stream.feed(outputs, labels)
         reached = _log_wealth(bets, streams)
         best = max(best, reached)
         if rejects(best, VERDICT * alpha) and not sharpen:
             break
-        due = samples + (-math.log(VERDICT * alpha) - reached) / bets.fastest
-    _feed(streams, waiting, samples)
-    best = max(best, _log_wealth(bets, streams))
+        pace.heed(reached, hurdle)
     return Trial(bets, streams, samples, best, rejects(best, VERDICT * alpha))
-
-
-def _feed(streams: Sequence[ScoreStream], waiting: list[Labelled], samples: int) -> int:
-    """Bet on the blocks that wait, as one; how many samples have then been bet on."""
-    if waiting:
-        outputs, labels = waiting[0]
-        if len(waiting) > 1:
-            outputs, labels = joined([block[0] for block in waiting]), np.concatenate([b[1] for b in waiting])
-        for stream in streams:
-            stream.feed(outputs, labels)
-        waiting.clear()
-    return samples
 
 
 def tails_share(streams: Sequence[ScoreStream]) -> float:

@@ -20,7 +20,7 @@ from audits.conclusion import check_request, conclude
 from audits.curves import PrivacyCurve, curve_points
 from audits.evidence import Evidence
 from audits.sampling import BLOCKS, generator
-from audits.schedule import block_sizes
+from audits.schedule import Blocks, Pace
 from audits.scores import Identity, Score
 from audits.trial import run_trial
 from audits.watching import watcher
@@ -82,13 +82,15 @@ def audit_steps(
     check_request(alpha, budget, delta, scores, seed)
     claimed = curve.epsilon(delta).upper
     points = curve_points(curve, delta, claimed)
-    trial = run_trial(points, labelled_steps(start, seed, budget), scores, alpha, sharpen=sharpen)
+    pace = Pace()
+    blocks = labelled_steps(start, seed, budget, pace)
+    trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen, pace=pace)
     how = {"method": "steps", "budget": budget, "sharpen": sharpen, **(replay or {})}
     return conclude(trial, claim, curve, delta, alpha, seed, pair, how)
 
 
 def labelled_steps(
-    start: Callable[[np.random.Generator], Training], seed: int, budget: int
+    start: Callable[[np.random.Generator], Training], seed: int, budget: int, pace: Pace | None = None
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
     """A training run in blocks of what is seen and of coins; thresholds of one come from earlier ones.
 
@@ -101,7 +103,7 @@ def labelled_steps(
     """
     training, coins = start(generator(seed, BLOCKS, TRAINING)), generator(seed, BLOCKS, COINS)
     tell, taken = watcher(), 0
-    for size in block_sizes(budget):
+    for size in Blocks(budget, pace or Pace()):
         labels = coins.integers(0, 2, size)
         seen = np.array([training(bool(label)) for label in labels], dtype=np.float64)
         if np.isnan(seen).any():
