@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from accountant.accounted import accountant_for
 from accountant.adjacency import Adjacency
 from accountant.claims import Claim
-from accountant.trust import TrustModel
+from accountant.trust import TrustModel, implies
 from audits.time_budget import OutOfTimeError
 from audits.unaudited import NoAuditError
 from dpproof.claim_file import claim_from, entry_of
@@ -44,8 +44,6 @@ DELTA = 1e-6
 VIEWED = "selective-dpsgd"
 """The mechanism whose code can be seen in several ways."""
 EVENT = ": it says what is run, not how; nothing here runs it"
-SEES_ALL = (TrustModel.CENTRAL, TrustModel.LOCAL, TrustModel.SHUFFLE)
-"""The models whose adversary sees everything that is released, as an audit does."""
 
 
 def audit_mechanism(
@@ -262,11 +260,24 @@ def _check_promise(claim: Claim) -> None:
     """Refuse a promise that no samples could refute, or that speaks of less than an audit sees."""
     from audits.curves import LIMIT
 
-    if claim.trust not in SEES_ALL:
-        why = "audits see everything released, not only what the other users receive"
-        raise NoAuditError(f"trust ({claim.trust.value!r}) must be 'central' for an audit: {why}")
+    seen = _seen(claim)
+    if not implies(claim.trust, seen):
+        why = f"it sees what the {seen.value} model shows, more than the promise speaks of"
+        raise NoAuditError(f"trust ({claim.trust.value!r}) must be {seen.value!r} for an audit: {why}")
     if LIMIT < claim.guarantee.epsilon(0).upper < float("inf"):
         raise NoAuditError(f"epsilon ({claim.epsilon!r}) must be at most {LIMIT:g} for samples to refute it")
+
+
+def _seen(claim: Claim) -> TrustModel:
+    """The model whose adversary sees what an audit samples: everything that the mechanism releases.
+
+    A user's noisy counts, or shuffled messages, are more than what a curator publishes of them: a promise
+    about the latter is not broken by what tells two users apart in the former.
+    """
+    if claim.outside:
+        return TrustModel.CENTRAL
+    accountant = accountant_for(claim.mechanism)
+    return accountant.guarantee(accountant.parameters.read(claim.parameters), claim.adjacency).trust
 
 
 def check_auditable(claim: Claim) -> None:

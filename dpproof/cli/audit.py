@@ -176,11 +176,14 @@ def _of_file(path: Path, options: dict[str, Any], alpha: float | None) -> tuple[
 def _promised(
     name: str, values: dict[str, Any], relation: Adjacency, stated: dict[str, float], options: dict[str, Any]
 ) -> Job:
-    """The audit of a mechanism against a promise: at delta 0 unless told, if its own guarantee is pure."""
+    """The audit of a mechanism against a promise, in the trust model of its own guarantee.
+
+    At delta 0 unless told, if its own guarantee is pure.
+    """
     accountant = accountant_for(name)
-    own = accountant.guarantee(accountant.parameters.read(values), relation).guarantee
-    delta = 0.0 if own.epsilon(0).upper < math.inf else auditing.DELTA
-    claim = Claim(name, name, values, relation, {"delta": delta, **stated})
+    own = accountant.guarantee(accountant.parameters.read(values), relation)
+    delta = 0.0 if own.guarantee.epsilon(0).upper < math.inf else auditing.DELTA
+    claim = Claim(name, name, values, relation, {"delta": delta, **stated}, trust=own.trust)
     auditing.check_auditable(claim)
     return name, partial(auditing.audit_claim, claim, elsewhere=True, **options)
 

@@ -71,6 +71,24 @@ def test_what_breaks_a_promise_breaks_the_stronger_ones(trust):
     assert check_claim(claim, audited=False).verdict == "broken"
 
 
+@pytest.mark.parametrize(
+    ("trust", "verdict"),
+    [
+        (TrustModel.LOCAL, "broken"),
+        (TrustModel.SHUFFLE, "not certified"),
+        (TrustModel.CENTRAL, "not certified"),
+    ],
+)
+def test_what_tells_users_messages_apart_breaks_no_promise_about_what_is_published(trust, verdict):
+    """The sums of 10,000 users' counts have 100 times the noise of each: an audit sees one user's."""
+    sizes = {"states": 2, "actions": 1, "horizon": 1, "episodes": 10_000, "noise": "gaussian", "scale": 1.0}
+    promise = {"epsilon": 0.5, "delta": 1e-3}
+    claim = Claim("counts", "local-counts", sizes, Adjacency.REPLACE, promise, trust=trust)
+    ledger = check_claim(claim, seed=0, alpha=0.01, budget=5000)
+    assert ledger.verdict == verdict
+    assert any("must be 'local' for an audit" in said for said in ledger.remarks) == (verdict != "broken")
+
+
 def _unaudited(claim, **_options):
     raise NoAuditError(claim.name)
 
