@@ -5,7 +5,8 @@ else; it shall not make this machine read a file of another place, or start a pr
 
 Checked, links followed: every parameter that is a file; the program of a command that is written with a path
 separator; and of its arguments each one, and each piece between white space, quotes and other signs of a
-shell, that has a path separator or names something that exists (the pieces of what exists itself are not).
+shell, that has a path separator or names something that exists. Of an argument that itself exists neither the
+beginning is such a piece nor what follows a bracket that closes: names of files hold signs, too.
 
 Not checked: a program named without a separator, which the search path finds; programs beside the Python
 that runs, and what Python imports; paths that text given to an interpreter (``sh -c``, ``python -c``) makes
@@ -28,6 +29,8 @@ __all__ = ["check_inside", "paths_of"]
 SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
 SIGNS = re.compile(r"""[\s=:,;|&<>(){}\[\]`'"@$]+""")
 """What may stand between a path and the rest of an argument."""
+WITHIN = re.compile(r"""[\s=:,;|&<>({\[`'"@$]+""")
+"""Those of them that the name of a folder hardly ever ends in: all but the brackets that close."""
 FLAG = re.compile(r"^-[\w-]*?(?=\.{0,2}/)")
 """A flag with a path right behind it, such as ``-I/usr/include``."""
 
@@ -42,9 +45,9 @@ def paths_of(claim: Claim) -> Iterator[tuple[str, Path]]:
             yield from (("command: argument", path) for path in _paths_in(argument))
     elif not claim.outside:
         for field in accountant_for(claim.mechanism).parameters.fields():
-            is_path = field.metadata["domain"].schema().get("format") == "path"
-            if is_path and claim.parameters.get(field.name) is not None:
-                yield field.name, Path(claim.parameters[field.name])
+            given = claim.parameters.get(field.name)
+            if field.metadata["domain"].schema().get("format") == "path" and isinstance(given, str):
+                yield field.name, Path(given)  # what is no text is refused with the other parameters
 
 
 def _has_separator(text: str) -> bool:
@@ -52,12 +55,17 @@ def _has_separator(text: str) -> bool:
 
 
 def _paths_in(argument: str) -> Iterator[Path]:
-    """What an argument may name: itself, and, unless a file has that very name, its pieces."""
-    if os.path.lexists(argument):
-        yield Path(argument)
-        return
-    pieces = [piece for piece in SIGNS.split(argument) if piece]
-    words = dict.fromkeys([argument, *pieces, *(FLAG.sub("", piece, count=1) for piece in pieces)])
+    """What an argument may name: itself, and its pieces.
+
+    A file that has the argument's name is no proof that the program reads that one: who wrote the claim can
+    have put ``--config=/etc/passwd`` into the project.
+    """
+    there = os.path.lexists(argument)
+    pieces = [piece for piece in (WITHIN if there else SIGNS).split(argument) if piece]
+    behind_flags = [path for piece in pieces if (path := FLAG.sub("", piece, count=1)) != piece]
+    if there and pieces and argument.startswith(pieces[0]):
+        del pieces[0]
+    words = dict.fromkeys([argument, *pieces, *behind_flags])
     yield from (Path(word) for word in words if word and (_has_separator(word) or os.path.lexists(word)))
 
 
@@ -70,6 +78,8 @@ def check_inside(claim: Claim, file: Path) -> None:
     project = (Path.cwd().resolve(), file.parent.resolve())
     for key, path in paths_of(claim):
         beside = key == "command" and path.absolute().parent == Path(sys.executable).parent
+        if "\0" in str(path):
+            raise ValueError(f"{key} ({str(path)!r}) must be the name of a file: none holds a null")
         real = Path(os.path.realpath(path))  # unlike resolve, it raises nothing on a circle of links
         if not beside and not any(real.is_relative_to(folder) for folder in project):
             rule = "must be inside the project; --allow-outside lets it pass"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import string
 import sys
 from pathlib import Path
@@ -388,3 +389,45 @@ def test_words_that_stay_inside_are_let_pass(tmp_path, monkeypatch, command):
     project = _outside(tmp_path, monkeypatch)
     (project / "with space-of-its.own").mkdir()
     assert _reads(project, [word.replace("{}", str(tmp_path)) for word in command]) == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "argument"),
+    [
+        ("--in=", "--in=/etc/passwd"),
+        ("--in=..", "--in=../../etc/passwd"),
+        ("-I", "-I/etc/passwd"),
+        ("@", "@/etc/passwd"),
+        ("cat ", "cat /etc/passwd"),
+        ("a:", "{}/project/a:/etc/passwd"),
+    ],
+)
+def test_a_file_of_an_arguments_name_hides_no_path_in_it(tmp_path, monkeypatch, folder, argument):
+    """The program reads what follows the sign, whatever else the project holds."""
+    project = _outside(tmp_path, monkeypatch)
+    (project / "etc").mkdir()
+    (project / "etc" / "passwd").touch()
+    (project / folder / "etc").mkdir(parents=True)
+    (project / folder / "etc" / "passwd").touch()
+    argument = argument.replace("{}", str(tmp_path))
+    assert os.path.lexists(argument)
+    (refusal,) = _reads(project, ["sh", argument])
+    assert "must be inside the project" in refusal
+
+
+def test_a_file_may_have_signs_in_its_name(tmp_path, monkeypatch):
+    project = _outside(tmp_path, monkeypatch)
+    (project / "run (1)").mkdir()
+    (project / "run (1)" / "a=b, c.csv").touch()
+    assert _reads(project, ["sh", "run (1)/a=b, c.csv", f"{project}/run (1)/a=b, c.csv"]) == []
+
+
+@pytest.mark.parametrize("visits", ["3", '["a.csv"]', '"a\\u0000.csv"'])
+def test_a_file_that_is_no_name_is_refused_by_its_key(tmp_path, visits):
+    path = tmp_path / "claims.toml"
+    parameters = f"{{ dimension = 2, printed_epsilon = 0.1, printed_delta = 0.1, visits = {visits} }}"
+    named = {"mechanism": '"policy-evaluation"', "adjacency": '"replace"', "parameters": parameters}
+    path.write_text(text_of(**named), encoding="utf-8")
+    (refusal,) = read_all(path, check_ready).refusals
+    assert "visits (" in str(refusal)
+    assert "must be the name of a file" in str(refusal)
