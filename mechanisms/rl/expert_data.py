@@ -1,8 +1,10 @@
 """What experts logged: episodes with continuous observations, by expert, in one NPZ file.
 
 The episodes are an `accountant.episodes.Episodes`: `user` is the expert, and a state is the number of its
-step, where `observations` says what was seen. Rewards lie in [0, 1] there, on the scale of these data, and
-`scale` gives them back. So `episodes` is for those who hold the data: `ExpertData.released` may be published.
+step, where `observations` says what was seen. Rewards lie in [0, 1] there, on the scale of these data. So
+`episodes` is for those who hold the data: `ExpertData.released` may be published. What a learner sees are
+`ExpertData.rewards`, as they were paid: taken back from a common scale, one expert's would be rounded by how
+large another's are.
 """
 
 from __future__ import annotations
@@ -26,10 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ExpertData", "demonstrations"]
 
-_FORMAT = 1
+_FORMAT = 2
 Integers = NDArray[np.int64]
-_STEPS = ("states", "actions", "rewards", "lengths", "user")
-_OWN = ("observations", "last", "over", "scale", "experts")
+_STEPS = ("states", "actions", "lengths", "user")
+_OWN = ("observations", "last", "over", "rewards", "experts")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +43,12 @@ class ExpertData:
         observations: float32 (steps, d), before each action.
         last: float32 (episodes, d), after the last action.
         over: bool (episodes,), the episode was over by itself, not cut.
-        scale: float64 (2,): a reward is scale[0] + scale[1] times that of `episodes`.
+        rewards: float64 (steps,), as the environment paid them.
         experts: how many experts there are, numbered from 0; each has at least one episode.
 
     Raises:
-        ValueError: shapes that do not fit, an expert outside the range or without an episode.
+        ValueError: shapes that do not fit, a reward that is not finite, an expert outside the range or
+            without an episode.
 
     """
 
@@ -53,7 +56,7 @@ class ExpertData:
     observations: NDArray[np.float32]
     last: NDArray[np.float32]
     over: NDArray[np.bool_]
-    scale: NDArray[np.float64]
+    rewards: NDArray[np.float64]
     experts: int
 
     def __post_init__(self) -> None:
@@ -63,6 +66,8 @@ class ExpertData:
             raise ValueError(f"the shape of observations {self.observations.shape} must be ({steps}, d)")
         if self.last.shape != (count, self.observations.shape[1]) or self.over.shape != (count,):
             raise ValueError(f"last and over {self.last.shape}, {self.over.shape} must have {count} rows")
+        if self.rewards.shape != (steps,) or not np.isfinite(self.rewards).all():
+            raise ValueError(f"rewards (shape {self.rewards.shape}) must be {steps} finite numbers")
         users = _checks.indices("user", self.episodes.user, self.experts)
         without = np.flatnonzero(np.bincount(users, minlength=self.experts) == 0)
         if len(without):
@@ -72,23 +77,10 @@ class ExpertData:
     def of(cls, steps: Steps, user: Integers, experts: int) -> ExpertData:
         """From steps that were played, and whose each episode is."""
         ends = np.cumsum(steps.lengths)
-        low, high = float(steps.rewards.min()), float(steps.rewards.max())
-        width = (high - low) or 1.0
-        episodes = Episodes(
-            np.arange(len(steps.actions), dtype=np.int64),
-            steps.actions.astype(np.int64),
-            np.clip((steps.rewards - low) / width, 0.0, 1.0),
-            steps.lengths.astype(np.int64),
-            user.astype(np.int64),
-        )
         last, over = steps.following[ends - 1], steps.terminal[ends - 1]
-        return cls(episodes, steps.observations, last, over, np.array([low, width]), experts)
-
-    @property
-    def rewards(self) -> NDArray[np.float64]:
-        """Rewards as the environment paid them (steps,)."""
-        found: NDArray[np.float64] = self.scale[0] + self.scale[1] * self.episodes.rewards
-        return found
+        numbers = np.arange(len(steps.actions), dtype=np.int64)
+        episodes = _episodes(numbers, steps.actions, steps.lengths, user, steps.rewards)
+        return cls(episodes, steps.observations, last, over, np.asarray(steps.rewards, np.float64), experts)
 
     def returns(self) -> NDArray[np.float64]:
         """The sum of rewards of each episode."""
@@ -167,9 +159,17 @@ class ExpertData:
             if set(stored.files) != names or int(stored["format"]) != _FORMAT:
                 raise ValueError(f"{path.name}: must be expert data of format {_FORMAT}")
             own = {name: stored[name] for name in _OWN}
-            return cls(
-                Episodes(*(stored[name] for name in _STEPS)), **(own | {"experts": int(own["experts"])})
-            )
+            episodes = _episodes(**{name: stored[name] for name in _STEPS}, rewards=own["rewards"])
+            return cls(episodes, **(own | {"experts": int(own["experts"])}))
+
+
+def _episodes(
+    states: Integers, actions: Integers, lengths: Integers, user: Integers, rewards: NDArray[np.float64]
+) -> Episodes:
+    """The steps with their rewards on a scale from the least to the largest."""
+    low, high = float(rewards.min()), float(rewards.max())
+    scaled = np.clip((rewards - low) / ((high - low) or 1.0), 0.0, 1.0)
+    return Episodes(states, actions.astype(np.int64), scaled, lengths.astype(np.int64), user.astype(np.int64))
 
 
 def demonstrations(

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from accountant.rl.expert_release import ExpertReleaseParameters
-from mechanisms.environments.batched import roll_out
+from mechanisms.environments.batched import Steps, roll_out
 from mechanisms.rl.expert_data import ExpertData, demonstrations
 from mechanisms.rl.expert_population import Bases, Population, population
 from mechanisms.rl.expert_problems import PMIN, PROBLEMS, problem_for
@@ -124,18 +124,19 @@ def test_what_is_released_does_not_say_whose_it_is(logged):
 def test_a_file_gives_back_what_was_logged(logged, tmp_path):
     logged.save(tmp_path / "data.npz")
     again = ExpertData.load(tmp_path / "data.npz")
-    for name in ("observations", "last", "over", "scale"):
+    for name in ("observations", "last", "over", "rewards"):
         np.testing.assert_array_equal(getattr(again, name), getattr(logged, name))
     np.testing.assert_array_equal(again.episodes.user, logged.episodes.user)
+    np.testing.assert_array_equal(again.episodes.rewards, logged.episodes.rewards)
     (tmp_path / "bad.npz").write_bytes(b"nothing")
     with pytest.raises(ValueError, match=r"bad.npz: the file is not an NPZ archive"):
         ExpertData.load(tmp_path / "bad.npz")
-    np.savez(tmp_path / "other.npz", format=1)
-    with pytest.raises(ValueError, match=r"other.npz: must be expert data of format 1"):
+    np.savez(tmp_path / "other.npz", format=2)
+    with pytest.raises(ValueError, match=r"other.npz: must be expert data of format 2"):
         ExpertData.load(tmp_path / "other.npz")
 
 
-def test_rewards_come_back_from_the_unit_interval():
+def test_rewards_are_kept_as_they_were_paid():
     data = demonstrations(_small("hiv", 4), 2, np.random.default_rng(0), 5)
     actions, times = data.episodes.actions.reshape(8, 5), iter(range(5))
 
@@ -143,8 +144,34 @@ def test_rewards_come_back_from_the_unit_interval():
         return actions[rows, next(times)]
 
     steps = roll_out(problem_for("hiv").make(), again, 8, np.random.default_rng(0), 5)
-    np.testing.assert_allclose(data.rewards, steps.rewards, rtol=1e-9)
+    np.testing.assert_array_equal(data.rewards, steps.rewards)
     assert (data.episodes.rewards.min(), data.episodes.rewards.max()) == (0, 1)
+
+
+@pytest.mark.parametrize("paid", [-1e6, -1e20, 1e20])
+def test_one_experts_rewards_are_not_seen_in_anothers(paid):
+    """Clipping bounds what one expert moves only if the others' transitions stay as they are."""
+    pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
+    rewards = np.random.default_rng(0).normal(0, 0.01, 20)
+    alone = _logged(rewards, [10, 10])
+    beside = _logged(np.append(rewards, paid), [10, 10, 1])
+    problem, rows = problem_for("cartpole"), np.arange(20)
+    seen = [data.released(problem, rows).rewards for data in (alone, beside)]
+    assert _equal(*seen)
+    mask = np.arange(21) < 20
+    assert _equal(alone.transitions(problem).rewards, beside.transitions(problem, mask).rewards)
+
+
+def _equal(one, other):
+    return np.array_equal(one.numpy(), other.numpy())
+
+
+def _logged(rewards, lengths):
+    """So many steps without anything but rewards, one episode an expert."""
+    seen = np.zeros((len(rewards), 4), np.float32)
+    none = np.zeros(len(rewards), np.int64)
+    steps = Steps(seen, seen, none, rewards, none.astype(bool), np.array(lengths))
+    return ExpertData.of(steps, np.arange(len(lengths)), len(lengths))
 
 
 def test_the_release_reads_them(logged):
@@ -165,9 +192,11 @@ def test_what_has_no_meaning_is_refused(logged):
     with pytest.raises(ValueError, match=r"common \(2\) must be in \[0, 1\]"):
         _small(common=2)
     with pytest.raises(ValueError, match=r"expert \(30\) must have at least one trajectory"):
-        ExpertData(logged.episodes, logged.observations, logged.last, logged.over, logged.scale, 31)
+        ExpertData(logged.episodes, logged.observations, logged.last, logged.over, logged.rewards, 31)
     with pytest.raises(ValueError, match="the shape of observations"):
-        ExpertData(logged.episodes, logged.observations[1:], logged.last, logged.over, logged.scale, 30)
+        ExpertData(logged.episodes, logged.observations[1:], logged.last, logged.over, logged.rewards, 30)
+    with pytest.raises(ValueError, match=r"rewards \(shape \(1,\)\) must be \d+ finite numbers"):
+        ExpertData(logged.episodes, logged.observations, logged.last, logged.over, logged.rewards[:1], 30)
 
 
 def test_learning_from_nothing_is_the_same_every_time():
