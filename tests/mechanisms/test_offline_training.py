@@ -80,7 +80,7 @@ def test_the_clipped_sum_is_that_of_clipped_gradients(sizes, dtype, tolerance, c
     found = here.clipped_sum(signal, clip)
     assert float((found - expected).norm()) <= tolerance * float(expected.norm())
     square = here.square_norms(here.signals(signal))
-    torch.testing.assert_close(square.sqrt(), norms, rtol=10 * tolerance, atol=0)
+    torch.testing.assert_close(square.sqrt(), norms.double(), rtol=10 * tolerance, atol=0)
 
 
 def test_an_example_alone_is_never_longer_than_the_clip():
@@ -91,6 +91,16 @@ def test_an_example_alone_is_never_longer_than_the_clip():
         here = layers.forward(theta, 100 * x[i : i + 1])
         signal = loss.signal(here.outputs, actions[i : i + 1], targets[i : i + 1])
         assert float(here.clipped_sum(signal, 0.5).double().norm()) <= 0.5 * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("clip", [1e-9, 1e-4, 0.01, 1.0])
+@pytest.mark.parametrize(("seen", "signal"), [(1.8e19, 2.6e-23), (1e18, 1e-20), (1.0, 1e-22), (1e19, 1e15)])
+def test_no_small_signal_hides_a_long_gradient(clip, seen, signal):
+    """The square of 2.6e-23 is 0 in single precision; 4096 such signals of a large input are 0.03 long."""
+    layers = Layers((1, 4096))
+    here = layers.forward(torch.zeros(layers.count), torch.full((1, 1), seen))
+    found = here.clipped_sum(torch.full((1, 4096), signal), clip).double().norm()
+    assert float(found) <= clip * (1 + 1e-5)
 
 
 def test_a_gradient_of_zero_stays_zero():

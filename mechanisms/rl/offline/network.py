@@ -21,6 +21,9 @@ from mechanisms import _checks
 
 __all__ = ["Layers", "Pass"]
 
+LEAST = 2.0**-100
+"""Single precision holds so small a factor with all its digits, and its product with all above 2^-26."""
+
 
 @dataclass(frozen=True)
 class Layers:
@@ -96,10 +99,13 @@ class Pass:
         return found[::-1]
 
     def square_norms(self, signals: list[torch.Tensor]) -> torch.Tensor:
-        """The square norm of each example's gradient (n,)."""
-        found = torch.zeros(len(self.outputs), dtype=self.outputs.dtype)
+        """The square norm of each example's gradient (n,), in double precision.
+
+        In single precision the square of a small signal is 0, however large the layer's input.
+        """
+        found = torch.zeros(len(self.outputs), dtype=torch.float64)
         for activation, signal in zip(self.activations, signals, strict=True):
-            found += signal.square().sum(1) * (activation.square().sum(1) + 1)
+            found += signal.double().square().sum(1) * (activation.square().sum(1) + 1)
         return found
 
     def weighted_sum(self, signals: list[torch.Tensor], factors: torch.Tensor) -> torch.Tensor:
@@ -114,8 +120,9 @@ class Pass:
         """The sum of the examples' gradients, each scaled down to norm at most `clip`, flat.
 
         Equal, but for rounding, to clipping gradients one by one. In single precision a scaled gradient may
-        be longer than `clip` by a few units in the last place. An example whose norm is not finite (its
-        numbers are too large for single precision) counts as 0: not even it may move the sum further.
+        be longer than `clip` by a few units in the last place. An example whose numbers are too large for
+        single precision, or that would be scaled by less than `LEAST`, counts as 0: not even it may move the
+        sum further.
 
         >>> layers = Layers((2, 3, 1))
         >>> theta = layers.initial(np.random.default_rng(0), torch.float64)
@@ -124,9 +131,9 @@ class Pass:
         2.0
         """
         signals = self.signals(last)
-        norms = self.square_norms(signals).sqrt_()
-        finite = norms.isfinite()
-        if not bool(finite.all()):
-            kept = Pass(self.layers, [a[finite] for a in self.activations], self.outputs[finite])
-            return kept.weighted_sum([d[finite] for d in signals], clip / norms[finite].clamp_min_(clip))
-        return self.weighted_sum(signals, clip / norms.clamp_min_(clip))
+        factors = clip / self.square_norms(signals).sqrt_().clamp_min_(clip)
+        kept = factors >= LEAST
+        if bool(kept.all()):
+            return self.weighted_sum(signals, factors.to(last.dtype))
+        some = Pass(self.layers, [a[kept] for a in self.activations], self.outputs[kept])
+        return some.weighted_sum([d[kept] for d in signals], factors[kept].to(last.dtype))

@@ -31,6 +31,10 @@ from mechanisms.rl.offline.transitions import BATCHES, Transitions, check_one_ea
 __all__ = ["Training", "TrainingSettings", "fresh_seed"]
 
 
+_CLIPS = (1e-9, 1e9)
+"""Beyond, what is clipped, and the noise on it, would come near the ends of single precision."""
+
+
 @dataclass(frozen=True)
 class TrainingSettings:
     """What is trained, and how.
@@ -42,7 +46,7 @@ class TrainingSettings:
             exact batch has. Neither it nor the rate may follow the number of experts in the data, which
             two neighbouring sets differ in.
         loss: conservative Q-learning.
-        clip: the norm C that a transition's gradient is cut to.
+        clip: the norm C that a transition's gradient is cut to, in [1e-9, 1e9].
         optimizer: what is done with a gradient.
         target_every: steps between copies of the network into the target network.
         plain_batch: released transitions in a plain step.
@@ -62,8 +66,8 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         """Check the numbers that no field's own type checks."""
-        if not 0 < self.clip < math.inf:
-            raise ValueError(f"clip ({self.clip!r}) must be a finite number above 0")
+        if not _CLIPS[0] <= self.clip <= _CLIPS[1]:
+            raise ValueError(f"clip ({self.clip!r}) must be in [{_CLIPS[0]:g}, {_CLIPS[1]:g}]")
         for name in ("batch", "target_every", "plain_batch"):
             _checks.at_least(name, getattr(self, name), 1)
 
