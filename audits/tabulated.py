@@ -15,7 +15,9 @@ __all__ = ["Tabulated", "tabulated"]
 
 NODES = 33
 _ROOM = 1 + 1e-12
-"""More than the rounding of a chord."""
+"""More than the rounding of a chord: a sum of two terms at least 0, each of few roundings and functions."""
+_LEAST = 1e-323
+"""More than what is lost where numbers are too small for full precision."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,10 @@ class Tabulated:
         low, left = self.epsilons[at - 1], self.deltas[at - 1]
         if at == len(self.epsilons) or epsilon == low:
             return Bound(0.0, left)
-        share = math.expm1(epsilon - low) / math.expm1(self.epsilons[at] - low)
-        return Bound(0.0, min(1.0, (left + (self.deltas[at] - left) * share) * _ROOM))
+        high, right = self.epsilons[at], self.deltas[at]
+        before = math.expm1(high - epsilon) * math.exp(epsilon - low) * left
+        behind = math.expm1(epsilon - low) * right
+        return Bound(0.0, min(1.0, (before + behind) / math.expm1(high - low) * _ROOM + _LEAST))
 
     def epsilon(self, delta: float) -> Bound:
         """The first point's with so small a delta; infinity if there is none."""

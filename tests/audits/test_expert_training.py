@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 from types import SimpleNamespace
 
+import mpmath
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -234,6 +235,19 @@ def test_a_table_between_its_points_is_close_to_a_convex_curve_and_needs_a_finit
     with pytest.raises(ValueError, match="at most 700"):
         tabulated(GaussianDP(1.0), 0.0)
     assert tabulated(PureDP(0), 0.0).delta(1.0).upper == 0.0
+
+
+@pytest.mark.parametrize("ends", [(0.5, 1e-15), (0.9, 0.0), (1e-3, 1e-300)])
+def test_a_table_is_never_below_its_chord(ends):
+    """By mpmath with 60 digits: where delta falls by orders of magnitude, a difference loses them."""
+    left, right = (mpmath.mpf(end) for end in ends)
+    with mpmath.workdps(60):
+        for power in range(1, 50):
+            epsilon = 3.0 - 2.0**-power
+            share = mpmath.expm1(epsilon) / mpmath.expm1(3)
+            found = Tabulated((0.0, 3.0), ends).delta(epsilon).upper
+            chord = left * (1 - share) + right * share
+            assert chord <= found <= chord * (1 + 1e-11) + 1e-322
 
 
 def test_views_by_their_words(loops):
