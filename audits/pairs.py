@@ -18,6 +18,10 @@ from mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
 __all__ = ["InvalidPairError", "Pair", "check_pair", "rlsvi_pair"]
 
 
+NUMBERS = "biufcmM"
+"""The kinds of arrays that hold numbers, or times."""
+
+
 class InvalidPairError(ValueError):
     """Raised when two inputs are not neighbours; the message shows the difference."""
 
@@ -77,9 +81,13 @@ def check_pair(pair: Pair, adjacency: Adjacency) -> None:
 
 
 def _plainly_equal(first: Any, second: Any) -> bool:
+    """Whether two inputs are the same by what they hold; where that cannot be told, whether they are one."""
     try:
-        return bool(np.array_equal(first, second))
-    except (TypeError, ValueError):
+        arrays = np.asarray(first), np.asarray(second)
+        if all(array.dtype.kind in NUMBERS for array in arrays):
+            return bool(np.array_equal(*arrays))
+        return bool(first == second)  # as arrays, texts lose their ends and numbers beside texts are texts
+    except Exception:  # whatever a user's inputs do when they are compared
         return first is second
 
 

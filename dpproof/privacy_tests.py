@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -25,6 +25,8 @@ HOW = ("failures", "nan", "seeded")
 """Options of `Privacy.audit` that say what counts as an output, as in the ``audit`` table of a claim file."""
 OPTIONS = (*HOW, *tuple(signature(audit).parameters)[4:])
 """Those, and the options of `audits.audit` behind what the fixture gives it itself."""
+MISSING: Final = object()
+"""No second input: None is one, of mechanisms that take it."""
 
 
 def privacy_of(request: pytest.FixtureRequest, users: int) -> Privacy:
@@ -80,7 +82,7 @@ class Privacy:
     properties: list[tuple[str, object]] = field(default_factory=list)
     checks: int = field(default=0, init=False)
 
-    def audit(self, mechanism: Any, first: Any, second: Any = None, **options: Any) -> Evidence:
+    def audit(self, mechanism: Any, first: Any, second: Any = MISSING, **options: Any) -> Evidence:
         """Run a mechanism on two neighbouring inputs; a violation of the promise fails the test.
 
         So does, in one line, what cannot be audited.
@@ -88,7 +90,7 @@ class Privacy:
         Args:
             mechanism: as for `audits.audit`: ``f(data, n, rng)``, ``f(data, rng)``, or a `Mechanism`.
             first: one input, or an `audits.Pair`, whose inputs are checked to be neighbours.
-            second: the other input; that the two are neighbours is taken on trust.
+            second: the other input; that the two are neighbours is taken on trust. Left out beside a `Pair`.
             options: of `audits.audit`, such as ``scores`` or ``executor``; and of a callable ``failures``,
                 ``nan`` and ``seeded``, as for `audits.Mechanism`.
         """
@@ -102,7 +104,7 @@ class Privacy:
         check_key("option", options, OPTIONS)
         how = {name: options[name] for name in HOW if name in options}
         more = {name: value for name, value in options.items() if name not in HOW}
-        pair = first if isinstance(first, Pair) else self._trusted(first, second)
+        pair = self._paired(first, second)
         check_pair(pair, self.claim.adjacency)
         share = self.alpha * 0.5**self.checks
         if more.get("alpha", 0.0) > share:
@@ -140,7 +142,15 @@ class Privacy:
             lines += [f"  certified  epsilon at most {bound.get('upper', 'inf')} at delta {claim.delta}"]
             pytest.fail("\n".join([*lines, *(f"  {text}" for text in ledger.remarks)]), pytrace=False)
 
-    def _trusted(self, first: Any, second: Any) -> Pair:
+    def _paired(self, first: Any, second: Any) -> Pair:
+        if isinstance(first, Pair):
+            if second is not MISSING:
+                raise ValueError(
+                    f"second ({second!r:.60}) must be left out beside a Pair, which has both inputs"
+                )
+            return first
+        if second is MISSING:
+            raise ValueError(f"second is missing beside first ({first!r:.60}): give two inputs, or a Pair")
         described = f"{first!r:.60} and {second!r:.60}, taken on trust to be neighbours"
         return Pair(first, second, self.claim.adjacency, described, lambda _first, _second: None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 import numpy as np
@@ -28,7 +29,7 @@ from audits.neighbours import (
     user_pairs,
     vector_pairs,
 )
-from audits.pairs import InvalidPairError, Pair
+from audits.pairs import InvalidPairError, Pair, check_pair
 from mechanisms.rl.users import Users
 
 BATCH = Episodes(
@@ -214,3 +215,29 @@ def test_batches_that_are_not_neighbours_are_refused(adjacency, changed, why):
 
 def test_every_relation_of_people_has_a_validator():
     assert EPISODE_CHECKS.keys() == set(Adjacency) - {Adjacency.BY_SENSITIVITY}
+
+
+class Unlike:
+    """Cannot be compared, as a dictionary of tensors cannot."""
+
+    def __eq__(self, other):
+        raise RuntimeError("neither equal nor unequal")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "differ"),
+    [
+        ("a", "a\0", True),
+        ([1, "a"], ["1", "a"], True),
+        (Unlike(), Unlike(), True),
+        (UNLIKE := Unlike(), UNLIKE, False),
+        ([np.zeros(2), np.ones(2)], [np.zeros(2), np.ones(2)], False),
+        ([1.0, 2.0], np.array([1.0, 2.0]), False),
+        ({"a": 1}, {"a": 1}, False),
+        ("a", "a", False),
+    ],
+)
+def test_inputs_that_are_plainly_the_same_are_refused_and_no_others(first, second, differ):
+    pair = Pair(first, second, Adjacency.REPLACE, "x", lambda _first, _second: None)
+    with contextlib.nullcontext() if differ else pytest.raises(InvalidPairError, match="that differ"):
+        check_pair(pair, Adjacency.REPLACE)
