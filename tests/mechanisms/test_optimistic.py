@@ -4,10 +4,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from flint import arb, ctx
 
 from accountant.adjacency import Adjacency
 from accountant.rl.private_ucb_parameters import CentralCountsParameters
 from mechanisms import TabularMDP, river_swim
+from mechanisms.rl import _optimistic_kernels as kernels
 from mechanisms.rl._optimistic_blocks import rule_of
 from mechanisms.rl.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED, VarianceConstants
 from mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
@@ -45,6 +47,22 @@ class Drawn:
 
     def levels(self, delta):
         return Levels(2.0, 1.5, 1.0)
+
+
+def test_the_exponential_is_within_an_ulp_of_arb_s():
+    """Seed 8: 3000 logarithms a scale, the ends of every scaling by a power of 2, and what is below them."""
+    rng = np.random.default_rng(8)
+    halves = (np.arange(1021) + 0.5) * -np.log(2)
+    drawn = [-rng.random(3000) * scale for scale in (1e-300, 1e-9, 1e-3, 0.35, 1.0, 30.0, 708.0)]
+    edges = [0.0, -0.0, -5e-324, -708.0]
+    worst = 0.0
+    with ctx.workprec(200):
+        for x in np.concatenate([*drawn, halves, np.nextafter(halves, 0), edges]).tolist():
+            exact, found = arb(x).exp(), kernels.exponential(x)
+            ulp = arb(float(np.spacing(float(exact))))
+            worst = max(worst, float(abs(arb(found) - exact) / ulp))
+    assert worst < 1.0
+    assert [kernels.exponential(x) for x in (0.0, -708.0001, -1e300, -np.inf)] == [1.0, 0.0, 0.0, 0.0]
 
 
 def random_mdp(seed, S=3, A=2, H=3):
