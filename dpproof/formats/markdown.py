@@ -11,7 +11,7 @@ __all__ = ["markdown"]
 
 MARKS = {Level.PASS: "\u2713", Level.FAILURE: "\u2717", Level.ERROR: "?"}
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@$^])")
-LINKED = re.compile(r"(?i)(:(?=//)|www(?=\.)|\\@)")
+LINKED = re.compile(r"(?i)(:(?=//)|www(?=\.)|\\[@#]|\bgh(?=-\d))")
 """What pages make a link of without being asked, escaped or not; a comment in between stops it."""
 
 

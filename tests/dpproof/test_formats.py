@@ -117,6 +117,7 @@ LIVE = [
     "$x$ and $$y^2$$",
     "somebody@example.org @somebody",
     "![x](y) <https://example.org> [x]: y",
+    "#1 owner/name#2 GH-3 gh-4",
 ]
 
 
@@ -133,7 +134,7 @@ def test_no_text_from_outside_is_live_in_sarif(live):
 @pytest.mark.parametrize("live", LIVE)
 def test_no_text_from_outside_is_live_in_markdown(live):
     text = text_of("markdown", [Finding(live, "broken", live)])
-    assert not re.search(r"(?i)://|www\.|(?<!\\)\$|@\w", text)
+    assert not re.search(r"(?i)://|www\.|(?<!\\)\$|@\w|#\d|gh-\d", text)
     shown = MarkdownIt("commonmark").enable("table").render(text)
     assert not re.search("<(a|img|em|sup|script)", shown)
     cells = [html.unescape(re.sub("<!-- -->", "", cell)) for cell in re.findall("<td>(.*?)</td>", shown)]
