@@ -6,7 +6,7 @@ that holds an identifier. Here no word is cut or broken: a person copies ids and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.measure import Measurement
@@ -43,9 +43,9 @@ def put(rows: Table, console: Console) -> None:
     console.print(rows)
 
 
-def _measured(cells: object, header: RenderableType, console: Console) -> Measurement:
+def _measured(cells: Iterable[RenderableType], header: RenderableType, console: Console) -> Measurement:
     """The width of a column's longest word, and of its longest line."""
-    each = [Measurement.get(console, console.options.update(width=10_000), cell) for cell in (header, *cells)]  # type: ignore[misc]
+    each = [Measurement.get(console, console.options.update(width=10_000), cell) for cell in (header, *cells)]
     return Measurement(max(one.minimum for one in each), max(one.maximum for one in each))
 
 
