@@ -14,6 +14,7 @@ import pytest
 
 from accountant.accounted import accountant_for
 from accountant.claims import Claim
+from accountant.parameters import Reals
 from audits.evidence import Evidence, Verdict
 from audits.pairs import Pair, check_pair
 from audits.runner import BUDGET, audit
@@ -107,8 +108,9 @@ class Privacy:
         pair = self._paired(first, second)
         check_pair(pair, self.claim.adjacency)
         share = self.alpha * 0.5**self.checks
-        if more.get("alpha", 0.0) > share:
-            raise ValueError(f"alpha ({more['alpha']!r}) must be at most {share!r}, the share of this audit")
+        if not Reals(0, share, lower_open=True).admits(more.get("alpha", share)):
+            rule = f"must be at most {share!r}, the share of this audit, and above 0"
+            raise ValueError(f"alpha ({more['alpha']!r}) {rule}")
         return audit(
             self.claim.name,
             self.claim.guarantee,

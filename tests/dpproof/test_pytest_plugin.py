@@ -210,6 +210,7 @@ def test_without_the_fixture_nothing_is_imported(session):
             "privacy.audit(bad, Pair(0.0, 1.0, Adjacency.REWARDS_ONLY, 'x', lambda a, b: None))",
             "*pair (x) is of rewards-only neighbours, the claim of add-remove",
         ),
+        ("privacy.audit(good, 0.0, 1.0, alpha='0.1')", "*alpha ('0.1') must be at most 0.0005,*"),
         ("privacy.audit(bad, 0.0)", "*second is missing beside first (0.0)*"),
         (
             "privacy.audit(bad, Pair(0.0, 1.0, Adjacency.ADD_REMOVE, 'x', lambda a, b: None), 2.0)",

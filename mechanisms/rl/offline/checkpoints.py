@@ -26,7 +26,8 @@ from mechanisms.rl.offline.training import Training
 
 __all__ = ["configuration", "steps_begun", "train"]
 
-_FORMAT = 2
+_FORMAT = 3
+"""Changes with what is written and with what a step computes, if only in its last digits."""
 Progress = Callable[[int, int], None]
 """(steps done, all steps), called after each part."""
 
