@@ -356,23 +356,12 @@ def forget(met: NDArray[np.int64], path: NDArray[np.int64]) -> None:
 def backup(model: Model, h: int, following: NDArray[np.float64], q: NDArray[np.float64]) -> None:
     """Write mean + chances V_{h+1} of every cell into `q` (S A,), the successors added in their order."""
     g = min(h, model.visits.shape[0] - 1)
-    means = model.means[g]
     for c in range(q.size):
-        q[c] = means[c]
-    for t in range(following.size):
+        q[c] = model.means[g, c] + model.chances[g, 0, c] * following[0]
+    for t in range(1, following.size):
         value, chances = following[t], model.chances[g, t]
         for c in range(q.size):
             q[c] += chances[c] * value
-
-
-@njit
-def optimistic(model: Model, rule: Rule, h: int, H: int, q: NDArray[np.float64]) -> None:
-    """Subtract the bonuses of step h from the costs `q` to come, and clip them to [0, H - h]."""
-    g = min(h, model.visits.shape[0] - 1)
-    width, error, most = rule.widths[h], rule.errors[h], float(H - h)
-    roots, inverses = model.roots[g], model.inverses[g]
-    for c in range(q.size):
-        q[c] = min(most, max(0.0, q[c] - (width * roots[c] + error * inverses[c])))
 
 
 @inlined
@@ -417,13 +406,15 @@ def walk(
     rng: np.random.Generator,
     states: NDArray[np.int64],
     actions: NDArray[np.int64],
+    randomised: bool,
 ) -> None:
-    """Roll out the greedy policy once; count the episode, and write it into `states`, `actions`."""
-    G, A, path, policy = model.visits.shape[0], payoffs.shape[1], learner.path, learner.policy
+    """Roll out a policy once; count the episode, and write it into `states`, `actions`."""
+    G, path, policy = model.visits.shape[0], learner.path, learner.policy
+    S, A = payoffs.shape
     s = law.start
     states[0] = s
     for h in range(actions.size):
-        a = policy[h, s]
+        a = choose(learner.chances, h * S + s, rng) if randomised else policy[h, s]
         after = step(law, s, a, rng)
         g, c = min(h, G - 1), s * A + a
         path[h, 0], path[h, 1] = g, c
@@ -485,27 +476,27 @@ def value_loop(
         if fresh and improve_greedily(model, rule, learner):
             learner.regret[0] = learner.optimum[0] - greedy_value(law, learner.policy, learner.scratch)
         regrets[i] = learner.regret[0]
-        walk(law, costs, model, rule, learner, rng, states[i * keep], actions[i * keep])
+        walk(law, costs, model, rule, learner, rng, states[i * keep], actions[i * keep], False)
 
 
 @inlined
-def mirror_step(model: Model, rule: Rule, rate: float, learner: Learner) -> None:
-    """Evaluate the randomised policy optimistically and subtract rate Q from its logarithms.
-
-    The policy itself is left as it is: the episode is rolled out with it.
-    """
-    policy, logs = learner.chances, learner.logs
+def evaluate(model: Model, rule: Rule, learner: Learner) -> None:
+    """Write the optimistic Q and values of the randomised policy."""
+    policy, values, table, q = learner.chances, learner.values, learner.table, learner.q
     A, (H, S) = policy.shape[0], learner.policy.shape
     for h in range(H - 1, -1, -1):
-        q = learner.table[h]
-        backup(model, h, learner.values[h + 1], q)
-        optimistic(model, rule, h, H, q)
+        g = min(h, model.visits.shape[0] - 1)
+        roots, inverses = model.roots[g], model.inverses[g]
+        width, error, most = rule.widths[h], rule.errors[h], float(H - h)
+        backup(model, h, values[h + 1], q)
         for s in range(S):
             total = 0.0
             for a in range(A):
-                total += q[s * A + a] * policy[a, h * S + s]
-                logs[a, h * S + s] -= rate * q[s * A + a]
-            learner.values[h, s] = total
+                c = s * A + a
+                cost = min(most, max(0.0, q[c] - (width * roots[c] + error * inverses[c])))
+                total += cost * policy[a, h * S + s]
+                table[h, c] = cost
+            values[h, s] = total
 
 
 @inlined
@@ -528,21 +519,27 @@ def exponential(x: float) -> float:
 
 
 @inlined
-def normalise(logs: NDArray[np.float64], policy: NDArray[np.float64], tops: NDArray[np.float64]) -> None:
-    """Write exp(logs) over its sum, per (h, s), into `policy`; shift `logs` so that the largest is 0."""
-    A = logs.shape[0]
+def mirror_step(rate: float, learner: Learner) -> None:
+    """Subtract rate Q from the logarithms, shift them so that the largest is 0, and write the policy.
+
+    All steps and states at once, an action at a time: these are the loops that are done in vectors.
+    """
+    policy, logs, tops, table = learner.chances, learner.logs, learner.tops, learner.table.reshape(-1)
+    A, columns = logs.shape
     for a in range(A):
-        for i in range(tops.size):
+        for i in range(columns):
+            logs[a, i] -= rate * table[i * A + a]
+        for i in range(columns):
             tops[i] = max(tops[i], logs[a, i]) if a > 0 else logs[a, i]
     for a in range(A):
-        for i in range(tops.size):
+        for i in range(columns):
             logs[a, i] -= tops[i]
             policy[a, i] = exponential(logs[a, i])
     for a in range(A):
-        for i in range(tops.size):
+        for i in range(columns):
             tops[i] = tops[i] + policy[a, i] if a > 0 else policy[a, i]
     for a in range(A):
-        for i in range(tops.size):
+        for i in range(columns):
             policy[a, i] /= tops[i]
 
 
@@ -561,23 +558,13 @@ def policy_loop(
     actions: NDArray[np.int64],
 ) -> None:
     """Run Algorithm 1, policy optimisation with learning rate `rate`, over a block, as `value_loop`."""
-    G, policy, keep = model.visits.shape[0], learner.chances, states.shape[0] > 1
-    A, (H, S) = policy.shape[0], learner.policy.shape
+    keep = states.shape[0] > 1
     for i in range(regrets.size):
         read(model, rule, noise, noise.first + i, learner)
-        mirror_step(model, rule, rate, learner)
-        regrets[i] = learner.optimum[0] - mixed_value(law, policy, learner.scratch)
-        s, row = law.start, i * keep
-        for h in range(H):
-            a = choose(policy, h * S + s, rng)
-            after = step(law, s, a, rng)
-            g, c = min(h, G - 1), s * A + a
-            learner.path[h, 0], learner.path[h, 1] = g, c
-            count(model, rule, learner.met, g, c, costs[s, a], after)
-            states[row, h], states[row, h + 1], actions[row, h] = s, after, a
-            s = after
-        forget(learner.met, learner.path)
-        normalise(learner.logs, policy, learner.tops)
+        evaluate(model, rule, learner)
+        regrets[i] = learner.optimum[0] - mixed_value(law, learner.chances, learner.scratch)
+        walk(law, costs, model, rule, learner, rng, states[i * keep], actions[i * keep], True)
+        mirror_step(rate, learner)
 
 
 @njit
@@ -657,4 +644,4 @@ def bernstein_loop(
         if fresh and improve_by_variance(model, b, learner):
             learner.regret[0] = learner.optimum[0] - greedy_value(law, learner.policy, learner.scratch)
         regrets[i] = learner.regret[0]
-        walk(law, law.rewards, model, rule, learner, rng, states[i * keep], actions[i * keep])
+        walk(law, law.rewards, model, rule, learner, rng, states[i * keep], actions[i * keep], False)
