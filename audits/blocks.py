@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.callables import Auditable, Mechanism, MechanismError, as_mechanism
+from audits.callables import Auditable, MechanismError, as_mechanism
 from audits.layout import Layout
 from audits.outputs import digest
 from audits.pairs import Pair
@@ -23,7 +23,7 @@ from audits.watching import watcher
 
 __all__ = ["Drawn", "Record", "check_repeats", "draw_blocks"]
 
-LARGEST = 1 << 16
+LARGEST = 1 << 17
 """A block holds at most so many samples, which processor caches hold too; each has a seed of its own."""
 NUMBERS = 1 << 22
 AHEAD = 8
@@ -132,7 +132,7 @@ def _in_turn(ask: Callable[..., Labelled], blocks: Blocks) -> Iterator[Labelled]
 
 
 def _ahead(ask: Callable[..., Labelled], blocks: Blocks, executor: Executor) -> Iterator[Labelled]:
-    """The same blocks, drawn ahead as if the pace stayed; those of another size than it turns out are dropped."""
+    """The same blocks, drawn ahead as if the pace stayed; where it changes they are dropped."""
     waiting: deque[tuple[int, Future[Labelled]]] = deque()
     spent = block = 0
     try:

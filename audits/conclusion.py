@@ -27,6 +27,7 @@ def conclude(
     trial: Trial,
     claim: str,
     curve: PrivacyCurve,
+    claimed: float,
     delta: float,
     alpha: float,
     seed: int,
@@ -39,11 +40,11 @@ def conclude(
         trial: bets placed and settled at level ``alpha``.
         claim: its name.
         curve: what is claimed.
+        claimed: the upper end of its epsilon at ``delta``.
         delta, alpha, seed: as for `audits.audit`.
         pair: what the two inputs are.
         replay: what else a replay needs.
     """
-    claimed = curve.epsilon(delta).upper
     least = epsilon_lower(trial.counts, delta, (1 - VERDICT) * alpha)
     refuted = trial.refuted or least > claimed
     if trial.refuted and curve == ApproxDP(claimed, delta):

@@ -14,6 +14,7 @@ Proof: docs/notes/audit_betting.md. The bet is that of auditing with label-rando
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,13 +62,10 @@ class LogWealth:
 
     Attributes:
         points: those.
-        fastest: the most that the log of any bet's wealth grows by with one sample, of one on a learned
-            posterior too: a stake is at most e^-epsilon, and so is what it earns.
     """
 
     def __init__(self, points: tuple[CurvePoint, ...]) -> None:
         self.points = points
-        self.fastest = max(math.log1p(math.exp(-min(p.epsilon for p in points))), 1e-300)
         e = np.exp([p.epsilon for p in points])[:, None] * ROUND_UP
         paid = (SIDES[:, None] * np.array([p.delta for p in points]))[:, :, None] * ROUND_UP
         stakes = FRACTIONS / (e + paid) / ROUND_UP
@@ -131,28 +129,31 @@ def epsilon_lower(counts: Ints, delta: float, alpha: float) -> float:
     Returns:
         A number in [0, `EPSILON_LIMIT`], rounded down.
     """
-    if not rejects(_log_wealth_against(counts, 0.0, delta), alpha):
+    log_wealth = _log_wealth_against(counts, delta)
+    if not rejects(log_wealth(0.0), alpha):
         return 0.0
     low, high = 0.0, EPSILON_LIMIT
     while high - low > 1e-6 * (1 + low):
         middle = (low + high) / 2
-        if rejects(_log_wealth_against(counts, middle, delta), alpha):
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if rejects(log_wealth(middle), alpha) else (low, middle)
     return low
 
 
-def _log_wealth_against(counts: Ints, epsilon: float, delta: float) -> float:
-    """Log of the average wealth against (epsilon, delta)-DP; a bet that could lose all and more is void."""
+def _log_wealth_against(counts: Ints, delta: float) -> Callable[[float], float]:
+    """Log of the average wealth against (epsilon, delta)-DP, by epsilon; void bets might lose more."""
     paid = (SIDES * delta * ROUND_UP)[:, None]
-    left = 1 - STAKES * (math.exp(epsilon) * ROUND_UP + paid)
-    won, passed = np.log1p(STAKES * (1 - paid)), np.log1p(-STAKES * paid)
-    lost = np.log(np.where(left > 0, left, 1.0))
-    gained = _gained(counts, np.array([won, lost, passed])[..., None])[..., 0]
+    numbers = counts[..., None, :].astype(np.float64)
     prior = LEVEL_PRIOR[:, None] * KIND_PRIOR / (LEVEL_PRIOR.sum() * KIND_PRIOR.sum())
-    shares = np.log(prior / (STAKES.size * counts.shape[0]))[..., None]
-    return float(log_sums(np.where(left > 0, gained + shares, VOID).ravel()))
+    settled = np.log(prior / (STAKES.size * counts.shape[0]))[..., None]
+    settled = settled + numbers[..., 0] * np.log1p(STAKES * (1 - paid))
+    settled += numbers[..., 2] * np.log1p(-STAKES * paid)
+
+    def log_wealth(epsilon: float) -> float:
+        left = 1 - STAKES * (math.exp(epsilon) * ROUND_UP + paid)
+        lost = numbers[..., 1] * np.log(np.where(left > 0, left, 1.0))
+        return float(log_sums(np.where(left > 0, settled + lost, VOID).ravel()))
+
+    return log_wealth
 
 
 def log_sums(logs: Floats) -> Floats:

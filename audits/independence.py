@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import fdtrc, ndtr
+from scipy.stats import rankdata
 
 __all__ = ["CALLS", "looks_dependent"]
 
@@ -36,7 +37,7 @@ def looks_dependent(calls: NDArray[np.float64]) -> bool:
     """
     columns = np.unique(np.linspace(0, calls.shape[2] - 1, COLUMNS).astype(int))
     chosen = calls[:, :, columns]
-    ranks = stats.rankdata(chosen.reshape(-1, columns.size), axis=0).reshape(chosen.shape)
+    ranks = rankdata(chosen.reshape(-1, columns.size), axis=0).reshape(chosen.shape)
     return any(_dependent(ranks[:, :, j], LEVEL / (2 * columns.size)) for j in range(columns.size))
 
 
@@ -53,5 +54,5 @@ def _dependent(ranks: NDArray[np.float64], level: float) -> bool:
         return True
     ratio = between / (calls - 1) / (within / (calls * (size - 1)))
     lagged = float((centred[:, 1:] * centred[:, :-1]).sum()) / total * np.sqrt(calls * (size - 1))
-    chances = stats.f.sf(ratio, calls - 1, calls * (size - 1)), 2 * stats.norm.sf(abs(lagged))
+    chances = fdtrc(calls - 1, calls * (size - 1), ratio), 2 * ndtr(-abs(lagged))
     return bool(min(chances) < level)

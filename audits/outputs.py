@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from audits.canonical import canonical_text
 from audits.encoding import cells
 
-__all__ = ["as_block", "digest", "is_numeric", "joined", "nan_count", "of_objects", "same"]
+__all__ = ["as_block", "digest", "has_nan", "is_numeric", "joined", "nan_count", "of_objects", "same"]
 
 Block = NDArray[Any]
 EXACT = 2**53
@@ -97,6 +97,19 @@ def digest(block: Block) -> str:
 
 def _texts(block: Block) -> list[str]:
     return [canonical_text(row) for row in block]
+
+
+def has_nan(numbers: NDArray[Any]) -> bool:
+    """Whether an array of numbers holds NaN: the least number is NaN then.
+
+    >>> has_nan(np.array([1.0, np.nan, -np.inf])), has_nan(np.array([[1.0]]))
+    (True, False)
+    """
+    return (
+        numbers.dtype.kind == "f"
+        and numbers.size > 0
+        and bool(np.isnan(np.minimum.reduce(numbers, axis=None)))
+    )
 
 
 def nan_count(block: Block) -> int:

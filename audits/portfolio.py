@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.curves import CurvePoint
-from audits.reference import reference_tails
+from audits.reference import outcome_chances
 from audits.tails import BOTH, LEVELS
 
 __all__ = ["PRIOR", "log_gains"]
@@ -62,13 +62,7 @@ def _returns(odds: float, price: float) -> Floats:
 def _references(stated: CurvePoint) -> Floats:
     """Chances of the outcomes under each reference violation: (references, outcomes)."""
     epsilons = np.minimum(MULTIPLES * max(stated.epsilon, SMALLEST), max(LARGEST, stated.epsilon + 1))
-    lost, won = np.stack([reference_tails(float(e), stated.delta) for e in epsilons], axis=1)
-    middle = 1 - won[:, :1] - lost[:, :1]
-    return np.asarray(np.maximum(np.hstack([_shells(won), _shells(lost), middle]), 0.0))
-
-
-def _shells(tails: Floats) -> Floats:
-    return np.asarray(tails - np.pad(tails[:, 1:], ((0, 0), (0, 1))))
+    return np.stack([outcome_chances(float(e), stated.delta) for e in epsilons])
 
 
 def _log_optimal(returns: Floats, chances: Floats) -> Floats:

@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from audits.eprocess import LogWealth
-from audits.reference import gaussian_mu, reference_tails
+from audits.reference import gaussian_mu, outcome_chances
 from audits.sampling import POWER, generator
 from audits.schedule import FIRST
-from audits.tails import LEVELS, tally
+from audits.tails import BOTH, KINDS, LEVELS
 
 __all__ = ["RUNS", "gaussian_mu", "smallest_seen", "would_have_seen"]
 
-Floats = NDArray[np.float64]
-
 RUNS, NEEDED = 200, 188
 """Power 0.9 is stated when so many of the runs see it: by chance below 0.9 with probability at most 0.03."""
-LARGEST = 64.0
+LARGEST, SMALLEST = 64.0, 0.05
 """No violation above this multiple of the claimed epsilon (or of 0.05, if that is more) is tried."""
+WITHIN, NEAR = 1.03, 1.014
+"""How closely the smallest violation is found, and how far from a guess is looked first."""
+LUCK = 5.5
+"""So many nats above what refutes the mean wealth has to be, about, for nine of ten to refute."""
 
 
 def would_have_seen(
@@ -45,65 +48,57 @@ def would_have_seen(
     Returns:
         An epsilon above ``claimed``, or infinity if even the largest one tried is not seen.
     """
+    spent = max(0, samples - max(start, FIRST))
 
     def power(epsilon: float) -> int:
-        return _power(wealth, epsilon, delta, log_hurdle, start, samples, seed)
+        drawn = generator(seed, POWER).multinomial(spent, outcome_chances(epsilon, delta), RUNS)
+        return int((wealth.of_portfolios(_tallies(drawn)) >= log_hurdle).sum())
 
-    return smallest_seen(power, claimed)
+    def mean(epsilon: float) -> float:
+        expected = _tallies(spent * outcome_chances(epsilon, delta)[None])
+        return float(wealth.of_portfolios(expected)[0]) - log_hurdle
+
+    return smallest_seen(power, claimed, _least(lambda m: mean(m * max(claimed, SMALLEST)) >= LUCK, 1.01))
 
 
-def smallest_seen(power: Callable[[float], int], claimed: float) -> float:
+def smallest_seen(power: Callable[[float], int], claimed: float, guess: float = math.inf) -> float:
     """The smallest epsilon above the claimed one, within 3 %, that enough of `RUNS` simulated audits refute.
 
-    Doubled until seen, then bisected; infinity beyond `LARGEST` times the claim.
+    Doubled until seen, then bisected, at first close to a guess; infinity beyond `LARGEST` times the claim.
 
     Args:
         power: how many of the runs refute, by the true epsilon.
         claimed: the claimed epsilon.
+        guess: a multiple of it that may be about the smallest.
 
     >>> 3 <= smallest_seen(lambda epsilon: RUNS * (epsilon > 3), 1.0) <= 3 * 1.03
     True
     """
-    base = max(claimed, 0.05)
+    base = max(claimed, SMALLEST)
 
-    def seen(multiple: float) -> bool:
-        return power(multiple * base) >= NEEDED
+    return base * _least(lambda multiple: power(multiple * base) >= NEEDED, WITHIN, guess)
 
-    low, high = 1.0, 2.0
-    while not seen(high):
-        low, high = high, 2 * high
-        if high > LARGEST:
+
+def _least(seen: Callable[[float], bool], within: float, guess: float = math.inf) -> float:
+    """The least multiple above 1 that is seen, up to a factor; tried first close to a guess."""
+    low, high = 1.0, math.inf
+    probes = [guess / NEAR, guess * NEAR]
+    while high / low > within:
+        middle = 2 * low if high == math.inf else math.sqrt(low * high)
+        probe = probes.pop() if probes else math.inf
+        if low < probe < min(high, 2 * low):
+            middle = probe
+        if middle > LARGEST:
             return math.inf
-    while high / low > 1.03:
-        middle = math.sqrt(low * high)
         low, high = (low, middle) if seen(middle) else (middle, high)
-    return high * base
+    return high
 
 
-def _power(
-    wealth: LogWealth, epsilon: float, delta: float, log_hurdle: float, start: int, samples: int, seed: int
-) -> int:
-    """How many simulated audits refute the claim in the end, by their portfolios: power is understated."""
-    spent = max(0, samples - max(start, FIRST))
-    counts = _tallies(reference_tails(epsilon, delta), spent, generator(seed, POWER))
-    return int((wealth.of_portfolios(counts) >= log_hurdle).sum())
-
-
-def _tallies(upper: Floats, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Tallies (RUNS, levels, kinds, 3) of ``size`` samples; see `audits.reference.reference_tails`."""
-    ones = rng.binomial(size, 0.5, RUNS)
-    inside = np.empty((RUNS, 2, 2, LEVELS.size), np.int64)
-    for label, n in ((0, size - ones), (1, ones)):
-        cells = np.concatenate([_shells(upper[label]), _shells(upper[1 - label])])
-        drawn = rng.multinomial(n, np.append(cells, max(0.0, 1 - cells.sum())))
-        inside[:, :, label] = _inner_sums(drawn[:, :-1].reshape(RUNS, 2, -1))
-    return tally(inside, np.zeros(2, bool), np.full(RUNS, size))
-
-
-def _shells(chances: Floats) -> Floats:
-    """Chances of nested tails, largest first, as chances of the shells between them."""
-    return np.asarray(chances - np.append(chances[1:], 0.0))
-
-
-def _inner_sums(shells: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.asarray(shells[..., ::-1].cumsum(axis=-1)[..., ::-1])
+def _tallies(shells: NDArray[Any]) -> NDArray[Any]:
+    """Tallies (runs, levels, kinds, 3) of bets on both tails; see `audits.reference.outcome_chances`."""
+    won, lost = (shells[:, start : start + LEVELS.size] for start in (0, LEVELS.size))
+    counts = np.zeros((len(shells), LEVELS.size, len(KINDS), 3), shells.dtype)
+    for outcome, side in enumerate((won, lost)):
+        counts[:, :, BOTH, outcome] = side[:, ::-1].cumsum(axis=1)[:, ::-1]
+    counts[:, :, BOTH, 2] = shells.sum(axis=1)[:, None] - counts[:, :, BOTH].sum(axis=-1)
+    return counts

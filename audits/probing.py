@@ -99,8 +99,8 @@ def _varies(made: Mechanism, pair: Pair, label: int, seed: int) -> bool:
 def _check_independence(made: Mechanism, pair: Pair, label: int, seed: int, layout: Layout) -> None:
     """Refuse a sampler whose rows are not independent, seen in two lots of calls."""
     for lot in (LOTS, LOTS + 1):
-        places = (generator(seed, PROBES, lot, label, call) for call in range(CALLS))
-        calls = np.stack([layout.numbers(outputs(made, pair, label, CALLS, rng)) for rng in places])
+        rng = generator(seed, PROBES, lot, label)
+        calls = np.stack([layout.numbers(outputs(made, pair, label, CALLS, rng)) for _ in range(CALLS)])
         if not looks_dependent(calls):
             return
     raise MechanismError("mechanism: the outputs of one call depend on each other; rows must be independent")

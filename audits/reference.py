@@ -16,12 +16,12 @@ from scipy.special import log_ndtr, ndtr
 
 from audits.tails import LEVELS
 
-__all__ = ["gaussian_mu", "reference_tails"]
+__all__ = ["gaussian_mu", "outcome_chances", "reference_tails"]
 
 Floats = NDArray[np.float64]
 
-STEPS = 40
-"""Halvings of the thresholds' brackets: to 1e-10."""
+FARTHEST, PLACES = 12.0, 501
+"""Thresholds are interpolated between so many places, from this far below both centres up to the middle."""
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
@@ -50,19 +50,23 @@ def reference_tails(epsilon: float, delta: float) -> Floats:
     return _upper_tails(ndtr, gaussian_mu(epsilon, delta))
 
 
+def outcome_chances(epsilon: float, delta: float) -> Floats:
+    """Chances that a bet on both tails is won in the shell of each level, lost there, or in no tail.
+
+    Returns:
+        Array (2 levels + 1,), that sums to one.
+    """
+    lost, won = (tails - np.append(tails[1:], 0.0) for tails in reference_tails(epsilon, delta))
+    inside = np.maximum(np.concatenate([won, lost]), 0.0)
+    return np.append(inside, max(0.0, 1 - inside.sum()))
+
+
 def _laplace(x: Floats) -> Floats:
     return np.where(x < 0, np.exp(-np.abs(x)) / 2, 1 - np.exp(-np.abs(x)) / 2)
 
 
 def _upper_tails(cdf: Callable[[Floats], Floats], shift: float) -> Floats:
     """By symmetry the chances above the thresholds are those below their mirror images, labels swapped."""
-
-    def lower(x: Floats) -> Floats:
-        return np.stack([cdf(x), cdf(x - shift)])
-
-    left, right = np.full(LEVELS.size, -60.0), np.full(LEVELS.size, shift / 2)
-    for _ in range(STEPS):
-        middle = (left + right) / 2
-        below = lower(middle).mean(axis=0) < LEVELS
-        left, right = np.where(below, middle, left), np.where(below, right, middle)
-    return lower(right)[::-1]
+    places = np.linspace(-FARTHEST, shift / 2, PLACES)
+    cuts = np.interp(LEVELS, (cdf(places) + cdf(places - shift)) / 2, places)
+    return np.stack([cdf(cuts - shift), cdf(cuts)])

@@ -84,7 +84,7 @@ def audit(
     blocks = draw_blocks(made, pair, seed, budget, executor, layout, record, pace)
     trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen, pace=pace)
     how = {"budget": budget, "sharpen": sharpen, **_own_randomness(made), **(replay or {})}
-    found = conclude(trial, claim, curve, delta, alpha, seed, pair.description, how)
+    found = conclude(trial, claim, curve, claimed, delta, alpha, seed, pair.description, how)
     if found.verdict is Verdict.VIOLATION:
         check_repeats(made, pair, seed, record, layout)
     return found

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from audits.callables import HINT, Auditable, Mechanism, MechanismError, Sampler, as_mechanism
 from audits.layout import Layout
-from audits.outputs import Block, as_block, is_numeric, joined, nan_count, of_objects
+from audits.outputs import Block, as_block, has_nan, is_numeric, joined, nan_count, of_objects
 from audits.pairs import Pair
 from audits.time_budget import check_time
 
@@ -45,7 +45,7 @@ def draw(
     ones = int(np.count_nonzero(coins))
     drawn = [outputs(sampler, pair, b, n, rng) for b, n in enumerate((size - ones, ones)) if n]
     if layout is not None and layout.ordered:
-        return layout.settled(joined(drawn)), np.repeat(np.arange(2), (size - ones, ones))
+        return layout.settled(joined(drawn)), np.repeat(np.arange(2, dtype=np.int8), (size - ones, ones))
     places = [at for at in (np.flatnonzero(coins == label) for label in (0, 1)) if at.size]
     placed = _placed(drawn, places, size)
     return placed if layout is None else layout.settled(placed), coins.astype(np.int64)
@@ -86,7 +86,7 @@ def outputs(sampler: Auditable, pair: Pair, label: int, n: int, rng: np.random.G
 def _checked(block: Block, n: int, nan: bool) -> Block:
     if len(block) != n:
         raise ValueError(f"the outputs' shape {block.shape} must begin with {n}, one per sample")
-    if is_numeric(block) and not (block.dtype.kind == "f" and np.isnan(block).any()):
+    if is_numeric(block) and not has_nan(block):
         return block
     found = nan_count(block)
     if found and not nan:

@@ -10,12 +10,11 @@ __all__ = ["Blocks", "Pace"]
 
 FIRST = 10
 """The first block sets thresholds only."""
-SHARES = (0.25, 0.12, 0.06, 0.03, 0.015)
-"""A block is one of these shares of the samples before it; at the first pace all of them, once so many are `MANY`."""
-MANY = 1 << 15
-PATIENCE = 0.25
+SHARES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.015)
+"""A block is one of these shares of the samples before it."""
+PATIENCE = 0.4
 """At most this share of the samples that the wealth seems to lack is drawn before the next look."""
-ENTRY = 3.0
+ENTRY = 4.0
 """About so many nats are lost to begin with: what the wealth has earned is counted from there."""
 
 
@@ -51,7 +50,7 @@ class Blocks:
 
     >>> blocks = Blocks(100)
     >>> list(blocks)[:4], sum(blocks)
-    ([10, 3, 4, 5], 100)
+    ([10, 10, 20, 40], 100)
     >>> blocks.pace.heed(4.0, 4.6)
     >>> list(blocks)[:4]
     [10, 1, 1, 1]
@@ -64,8 +63,7 @@ class Blocks:
 
     def after(self, seen: int) -> int:
         """The size of the block after so many samples, at the pace of the moment; 0 when all are spent."""
-        share = self.pace.share if seen < MANY or self.pace.share < SHARES[0] else 1.0
-        size = max(self.smallest, math.ceil(share * seen) if seen else FIRST)
+        size = max(self.smallest, math.ceil(self.pace.share * seen) if seen else FIRST)
         return min(size, max(self.largest, FIRST), self.budget - seen)
 
     def __iter__(self) -> Iterator[int]:

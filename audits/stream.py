@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from audits.outputs import has_nan
 from audits.posterior import PosteriorBets
 from audits.scores import Score, Scorer
 from audits.tails import TailCounts
@@ -84,6 +85,6 @@ class ScoreStream:
         scores = np.asarray(self._scorer(outputs), dtype=np.float64)
         if scores.shape != (len(outputs),):
             raise ValueError(f"score ({self.score.name}): shape {scores.shape} must be ({len(outputs)},)")
-        if np.isnan(scores).any():
+        if has_nan(scores):
             raise ValueError(f"score ({self.score.name}): {int(np.isnan(scores).sum())} values are NaN")
         return scores

@@ -22,7 +22,7 @@ LEVELS: Floats = np.array([0.5, 0.4, 0.32, 0.25, 0.19, 0.14, 0.1, 0.065, 0.04, 0
 """The shares of all samples, of both labels, that lie in a tail."""
 KINDS = ("upper", "lower", "both")
 UPPER, LOWER, BOTH = range(3)
-MEMORY = 1 << 15
+MEMORY = 1 << 13
 """The thresholds are quantiles of the first scores, about so many."""
 REFRESH, FEW = 1.25, 1 << 12
 """They are set anew whenever the scores have grown by this factor, until so many are kept. Only of few scores

@@ -86,7 +86,7 @@ def audit_steps(
     blocks = labelled_steps(start, seed, budget, pace)
     trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen, pace=pace)
     how = {"method": "steps", "budget": budget, "sharpen": sharpen, **(replay or {})}
-    return conclude(trial, claim, curve, delta, alpha, seed, pair, how)
+    return conclude(trial, claim, curve, claimed, delta, alpha, seed, pair, how)
 
 
 def labelled_steps(

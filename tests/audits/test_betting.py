@@ -22,6 +22,7 @@ from audits.portfolio import log_gains
 from audits.posterior import log_factors
 from audits.reference import gaussian_mu, reference_tails
 from audits.rlsvi import rlsvi_scores
+from audits.schedule import Pace
 from audits.scores import Identity
 from audits.tails import LEVELS, tally
 from audits.trial import VERDICT, run_trial
@@ -41,6 +42,13 @@ def wealths(points, sampler, pair, scores, *, samples, seeds=range(REPETITIONS))
             for seed in seeds
         ]
     )
+
+
+def paced(points, sampler, pair, seed):
+    """As an audit does it: how large a block is depends on the wealth before it."""
+    pace = Pace()
+    blocks = draw_blocks(sampler, pair, seed, 20_000, None, pace=pace)
+    return run_trial(points, blocks, [Identity()], ALPHA, pace=pace)
 
 
 def test_alarms_allowed_are_the_binomial_quantile():
@@ -82,7 +90,7 @@ def test_level_on_randomised_response_where_every_tail_is_an_atom(bits):
 def test_too_little_laplace_noise_is_refuted_fast(bits, laplace, true, most):
     points, spent = (CurvePoint(1.0, 0.0),), []
     for seed in range(100):
-        trial = run_trial(points, draw_blocks(laplace(true), bits, seed, 20_000, None), [Identity()], ALPHA)
+        trial = paced(points, laplace(true), bits, seed)
         assert trial.refuted
         spent.append(trial.samples)
     assert np.mean(spent) <= most
@@ -92,7 +100,7 @@ def test_half_the_gaussian_noise_is_refuted_fast_along_the_curve(bits, gauss):
     mu = gaussian_mu(1.0, 1e-5)
     points, spent = curve_points(GaussianDP(mu), 1e-5, 1.0), []
     for seed in range(100):
-        trial = run_trial(points, draw_blocks(gauss(2 * mu), bits, seed, 20_000, None), [Identity()], ALPHA)
+        trial = paced(points, gauss(2 * mu), bits, seed)
         assert trial.refuted
         spent.append(trial.samples)
     assert np.mean(spent) <= 1000
@@ -134,7 +142,7 @@ outcomes = st.lists(st.integers(0, 10_000), min_size=9, max_size=9)
 def test_wealth_of_the_interval_falls_in_epsilon(numbers, delta, epsilon, step):
     counts = np.zeros((1, LEVELS.size, 3, 3), np.int64)
     counts[0, 2] = np.array(numbers).reshape(3, 3)
-    before, after = (_log_wealth_against(counts, x, delta) for x in (epsilon, epsilon + step))
+    before, after = map(_log_wealth_against(counts, delta), (epsilon, epsilon + step))
     assert after <= before or after == pytest.approx(before, rel=1e-12, abs=1e-9)
 
 

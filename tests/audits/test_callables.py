@@ -186,7 +186,7 @@ class Remembering:
 class Tiring:
     """Behaves for so many calls, then the label shows through the order of calls."""
 
-    def __init__(self, calls=200):
+    def __init__(self, calls=60):
         self.left, self.odd = calls, 0
 
     def __call__(self, _value, n, rng):

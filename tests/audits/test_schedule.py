@@ -1,0 +1,85 @@
+"""When an audit looks: sizes add up, small near the end, and the same whoever draws the blocks."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accountant.notions import PureDP
+from audits import Verdict, audit
+from audits.blocks import draw_blocks
+from audits.schedule import FIRST, SHARES, Blocks, Pace
+
+wealth = st.floats(-1e6, 1e6)
+
+
+@given(st.integers(1, 10**7), st.integers(1, 1000), st.integers(1, 10**6), st.lists(wealth, max_size=60))
+def test_blocks_spend_the_budget_exactly_whatever_the_wealth(budget, smallest, largest, told):
+    blocks, seen = Blocks(budget, Pace(), largest, smallest), 0
+    for size, reached in zip(blocks, told, strict=False):
+        seen += size
+        assert 1 <= size <= max(largest, FIRST)
+        assert size >= min(smallest, largest) or seen == budget
+        blocks.pace.heed(reached, 4.6)
+    assert sum(blocks) == budget
+
+
+@given(wealth, wealth, st.floats(0.01, 1e3))
+def test_the_nearer_the_wealth_the_smaller_the_block(one, other, hurdle):
+    near, far = Pace(), Pace()
+    near.heed(max(one, other), hurdle)
+    far.heed(min(one, other), hurdle)
+    assert SHARES[-1] <= near.share <= far.share <= SHARES[0]
+
+
+def test_a_wealth_that_falls_doubles_the_samples_and_one_that_has_arrived_looks_at_once():
+    pace = Pace()
+    pace.heed(-5.0, 4.6)
+    assert pace.share == 1
+    pace.heed(4.6, 4.6)
+    assert pace.share == SHARES[-1]
+
+
+def test_blocks_drawn_ahead_are_those_drawn_in_turn_also_when_the_pace_changes(bits, laplace):
+    """A pace that changes every other block drops what was drawn ahead, and nothing is lost or repeated."""
+
+    def walked(executor):
+        pace, found = Pace(), []
+        for block, (outputs, labels) in enumerate(
+            draw_blocks(laplace(1.0), bits, 3, 5000, executor, pace=pace)
+        ):
+            found.append((outputs, labels))
+            pace.heed((-5.0, 0.0, 3.0, 4.5)[block // 2 % 4], 4.6)
+        return found
+
+    alone = walked(None)
+    with ThreadPoolExecutor(3) as executor:
+        ahead = walked(executor)
+    assert len({len(labels) for _, labels in alone}) > 5
+    assert sum(len(labels) for _, labels in alone) == 5000
+    assert len(alone) == len(ahead)
+    for first, second in zip(alone, ahead, strict=True):
+        assert all(map(np.array_equal, first, second))
+
+
+def test_a_violation_is_the_same_with_workers(bits, laplace):
+    alone = audit("false", PureDP(1.0), laplace(1.5), bits, seed=5)
+    with ThreadPoolExecutor(3) as executor:
+        ahead = audit("false", PureDP(1.0), laplace(1.5), bits, seed=5, executor=executor)
+    assert alone == ahead
+    assert alone.verdict is Verdict.VIOLATION
+
+
+def test_a_sound_audit_looks_a_logarithmic_number_of_times(bits, laplace):
+    calls = []
+
+    def counted(value, n, rng):
+        calls.append(n)
+        return laplace(1.0)(value, n, rng)
+
+    audit("true", PureDP(1.0), counted, bits, seed=1, budget=10**6)
+    assert len(calls) < 42 + 2 * (3 * math.log2(10**6 / FIRST) + 10**6 / (1 << 17))
