@@ -32,6 +32,7 @@ __all__ = [
     "Rule",
     "begin",
     "bernstein_loop",
+    "exponential",
     "policy_loop",
     "value_loop",
 ]
@@ -42,6 +43,7 @@ LN2_HIGH = float(Fraction(round(LN2 * 2**32), 2**32))
 LN2_LOW = float(LN2 - Fraction(LN2_HIGH))
 OVER_LN2 = float(1 / LN2)
 T = tuple(1.0 / math.factorial(n) for n in range(14))
+"""Coefficients of the exponential series."""
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
