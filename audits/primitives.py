@@ -178,12 +178,8 @@ def audit_primitive(
     claimed = _claimed(mechanism.guarantee(adjacency), delta) if curve is None else curve
     pair = setting.pair(parameters, adjacency)
     width = mechanism.sample(pair.first, 1, np.random.default_rng(0)).size
-    again = {
-        "audit": "primitive",
-        "name": name,
-        "parameters": parameters.as_json(),
-        "adjacency": adjacency.value,
-    }
+    again = {"audit": "primitive", "name": name, "parameters": parameters.as_json()}
+    again["adjacency"] = adjacency.value
     return audit(
         name if claim is None else claim,
         claimed,

@@ -141,8 +141,8 @@ def _overhead(rows: Sequence[Row]) -> list[str]:
         "",
         """Processor seconds for a million samples of one number each: numpy drawing them in two calls,
 and a whole audit of a true claim, which spends them all: the checks of the generator, two calls with a
-seed of their own for each of some 200 blocks, bets, interval, and the violation that would have been seen.
-The least of three, so portfolios of the claim are computed already. Overhead is what the audit takes beyond
+seed of their own for each of 30 to 40 blocks, bets, interval, and the violation that would have been seen.
+The least of fifteen, so portfolios of the claim are computed already. Overhead is what the audit takes beyond
 the draws. """
         + _overhead_verdict(rows)
         if rows
@@ -156,11 +156,7 @@ def _overhead_verdict(rows: Sequence[Row]) -> str:
     """Whether the target is met and, if not, why: docs/notes/audit_power.md has the breakdown."""
     if all(row["audited"] < 3 * row["drawn"] for row in rows):
         return "The target, below 2, is met."
-    return (
-        "The target, below 2, is not met: what is left is a price for each block, and most blocks are among "
-        "the first thousand samples, where they keep the counts of samples above low "
-        "([notes/audit_power.md](notes/audit_power.md))."
-    )
+    return "The target, below 2, is not met ([what takes the time](notes/audit_power.md))."
 
 
 def _peers(rows: Sequence[Row], own: Sequence[Row], alarm_rows: Sequence[Row]) -> list[str]:

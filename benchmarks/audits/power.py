@@ -132,7 +132,7 @@ def _one(trial: Measure, seed: int) -> Row:
     return {"samples": found.samples, "refuted": refuted, "seconds": time.process_time() - start}
 
 
-def overhead(repeats: int = 3) -> Iterator[Row]:
+def overhead(repeats: int = 15) -> Iterator[Row]:
     """Processor seconds to draw a million samples, and to audit a true claim with as many, least of a few."""
     for name, curve, delta, draw in (
         ("Laplace, claim 1", PureDP(1), 0.0, laplace(1.0)),
