@@ -435,6 +435,13 @@ def test_torn_files_are_named(tmp_path, name, text, message):
         train(Training(_settings(), _data(), _data(seed=1), 3), folder)
 
 
+def test_a_model_without_all_of_its_arrays_is_refused(tmp_path):
+    train(Training(_settings(), _data(), _data(seed=1), 3), tmp_path, every=5)
+    np.savez(tmp_path / "model.npz", step=5, theta=np.zeros(3))
+    with pytest.raises(ValueError, match=r"model\.npz must hold slots, target"):
+        train(Training(_settings(), _data(), _data(seed=1), 3), tmp_path)
+
+
 def test_a_run_that_lost_its_record_is_refused(tmp_path):
     train(Training(_settings(), _data(), _data(seed=1), 3), tmp_path, every=5)
     for name in ("spent.json", "model.npz"):

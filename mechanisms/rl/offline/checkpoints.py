@@ -28,6 +28,8 @@ __all__ = ["configuration", "steps_begun", "train"]
 
 _FORMAT = 3
 """Changes with what is written and with what a step computes, if only in its last digits."""
+_ARRAYS = ("theta", "target", "slots")
+"""What `model.npz` holds of a training, beside its step."""
 Progress = Callable[[int, int], None]
 """(steps done, all steps), called after each part."""
 
@@ -117,19 +119,21 @@ def _restore(folder: Path, training: Training) -> None:
     if not zipfile.is_zipfile(path):
         raise ValueError(f"{folder.name}: model.npz must be an NPZ archive")
     with np.load(path, allow_pickle=False) as stored:
+        if missing := {"step", *_ARRAYS} - set(stored):
+            raise ValueError(f"{folder.name}: model.npz must hold {', '.join(sorted(missing))}")
         step = int(stored["step"])
         if step > begun:
             raise ValueError(
                 f"{folder.name}: steps in spent.json ({begun}) must be at least the model's ({step})"
             )
-        for name in ("theta", "target", "slots"):
+        for name in _ARRAYS:
             setattr(training, name, torch.from_numpy(stored[name]))
         training.step = step
 
 
 def _save(folder: Path, training: Training) -> None:
     partial = folder / "model.npz.partial"
-    arrays = {name: getattr(training, name).numpy() for name in ("theta", "target", "slots")}
+    arrays = {name: getattr(training, name).numpy() for name in _ARRAYS}
     with partial.open("wb") as stream:
         np.savez(stream, step=training.step, **arrays)
         _settle(stream)
