@@ -58,7 +58,7 @@ def would_have_seen(
         expected = _tallies(spent * outcome_chances(epsilon, delta)[None])
         return float(wealth.of_portfolios(expected)[0]) - log_hurdle
 
-    return smallest_seen(power, claimed, _least(lambda m: mean(m * max(claimed, SMALLEST)) >= LUCK, 1.01))
+    return smallest_seen(power, claimed, _least(lambda m: mean(m * max(claimed, SMALLEST)) >= LUCK, 1.015))
 
 
 def smallest_seen(power: Callable[[float], int], claimed: float, guess: float = math.inf) -> float:

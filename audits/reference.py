@@ -20,7 +20,7 @@ __all__ = ["gaussian_mu", "outcome_chances", "reference_tails"]
 
 Floats = NDArray[np.float64]
 
-FARTHEST, PLACES = 12.0, 501
+FARTHEST, PLACES = 12.0, 301
 """Thresholds are interpolated between so many places, from this far below both centres up to the middle."""
 
 

@@ -12,7 +12,7 @@ FIRST = 10
 """The first block sets thresholds only."""
 SHARES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.015)
 """A block is one of these shares of the samples before it."""
-PATIENCE = 0.4
+PATIENCE = 0.44
 """At most this share of the samples that the wealth seems to lack is drawn before the next look."""
 ENTRY = 4.0
 """About so many nats are lost to begin with: what the wealth has earned is counted from there."""

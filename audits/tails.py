@@ -22,12 +22,12 @@ LEVELS: Floats = np.array([0.5, 0.4, 0.32, 0.25, 0.19, 0.14, 0.1, 0.065, 0.04, 0
 """The shares of all samples, of both labels, that lie in a tail."""
 KINDS = ("upper", "lower", "both")
 UPPER, LOWER, BOTH = range(3)
-MEMORY = 1 << 13
+MEMORY = 1 << 14
 """The thresholds are quantiles of the first scores, about so many."""
 REFRESH, FEW = 1.25, 1 << 12
 """They are set anew whenever the scores have grown by this factor, until so many are kept. Only of few scores
 are those in the new tails counted again, to choose directions."""
-COMPARED = 12000
+COMPARED = 4000
 """More scores than this are compared with each threshold; fewer are looked up among the thresholds."""
 CLEARLY = 2.0
 """In standard deviations, by how much both sides must speak for one label to be believed."""
@@ -57,7 +57,7 @@ class TailCounts:
     def forget(self) -> None:
         """Drop the past, not the counts: the score has changed."""
         self._past: list[tuple[Floats, Ints]] = []
-        self._seen = 0
+        self._merged = self._seen = 0
         self._next = 0.0
         self._placed: Floats = np.empty(0)
         self._inside: Ints = np.zeros((2, 2, LEVELS.size), np.int64)
@@ -99,16 +99,17 @@ class TailCounts:
         self._turn()
 
     def _set_thresholds(self) -> None:
-        scores, labels = (np.concatenate(parts) for parts in zip(*self._past, strict=True))
-        fresh = np.sort(scores[self._placed.size :])
+        fresh = np.sort(np.concatenate([scores for scores, _ in self._past[self._merged :]]))
+        self._merged = len(self._past)
         placed = np.sort(np.concatenate([self._placed, fresh]), kind="stable")  # merges two sorted runs
-        self._placed, self._past = placed, [(scores, labels)]
-        reach = np.maximum(np.rint(LEVELS * scores.size).astype(np.int64), 1) - 1
+        self._placed = placed
+        reach = np.maximum(np.rint(LEVELS * placed.size).astype(np.int64), 1) - 1
         cut = _cut(placed)
         self._high = np.maximum(placed[::-1][reach], cut)
         self._low = np.minimum(placed[reach], math.nextafter(cut, -math.inf))
         self._edges = _edges(self._high, self._low)
-        if scores.size < FEW:
+        if placed.size < FEW:
+            scores, labels = (np.concatenate(parts) for parts in zip(*self._past, strict=True))
             self._inside = _inside(scores, labels, self._edges)
 
     def _turn(self) -> None:

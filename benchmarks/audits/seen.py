@@ -20,7 +20,7 @@ from benchmarks.audits.rows import Row
 
 __all__ = ["CASES", "RUNS", "Doubled", "budget_of", "measured", "tasks"]
 
-ALPHA, DELTA, RUNS, TOGETHER = 0.01, 1e-5, 200, 20
+ALPHA, DELTA, RUNS, TOGETHER = 0.01, 1e-5, 1000, 20
 SMALLEST, STEP = 50, 1.1
 MU = gaussian_mu(1, DELTA)
 
