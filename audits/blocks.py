@@ -27,7 +27,8 @@ LARGEST = 1 << 17
 """A block holds at most so many samples, which processor caches hold too; each has a seed of its own."""
 NUMBERS = 1 << 22
 AHEAD = 8
-"""With an executor, so many blocks are drawn ahead."""
+"""With an executor, so many blocks are drawn ahead. None exceeds such a share of the budget, or all would wait
+for the last one."""
 REPEATED = 1 << 12
 """About so many samples of the first blocks, and as many of the last, are drawn again."""
 BETWEEN = 9
@@ -90,7 +91,8 @@ def draw_blocks(
         pace: decides how large the blocks to come are, from what earlier ones have shown.
     """
     width, made = 1 if layout is None else layout.width, as_mechanism(sampler)
-    blocks = Blocks(budget, pace or Pace(), min(LARGEST, NUMBERS // width), made.together)
+    largest = min(LARGEST, NUMBERS // width, max(budget // AHEAD, made.together))
+    blocks = Blocks(budget, pace or Pace(), largest, made.together)
     ask = functools.partial(draw, made, pair, seed=seed, layout=layout)
     drawn = _in_turn(ask, blocks) if executor is None else _ahead(ask, blocks, executor)
     tell, spent = watcher(), 0

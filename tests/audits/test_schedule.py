@@ -83,3 +83,10 @@ def test_a_sound_audit_looks_a_logarithmic_number_of_times(bits, laplace):
 
     audit("true", PureDP(1.0), counted, bits, seed=1, budget=10**6)
     assert len(calls) < 42 + 2 * (3 * math.log2(10**6 / FIRST) + 10**6 / (1 << 17))
+
+
+def test_no_block_is_so_large_that_seven_workers_wait_for_the_eighth(bits, laplace):
+    for budget in (1000, 100_000):
+        sizes = [len(labels) for _, labels in draw_blocks(laplace(1.0), bits, 0, budget, None)]
+        assert sum(sizes) == budget
+        assert max(sizes) <= budget // 8
