@@ -27,8 +27,8 @@ LARGEST = 1 << 17
 """A block holds at most so many samples, which processor caches hold too; each has a seed of its own."""
 NUMBERS = 1 << 22
 AHEAD = 8
-"""With an executor, so many blocks are drawn ahead. None exceeds such a share of the budget, or all would wait
-for the last one."""
+"""With an executor, so many blocks are drawn ahead. None exceeds such a share of the budget, or all would
+wait for the last one."""
 REPEATED = 1 << 12
 """About so many samples of the first blocks, and as many of the last, are drawn again."""
 BETWEEN = 9
