@@ -81,7 +81,7 @@ def test_the_verdict_at_a_small_level_is_that_of_an_audit_at_it():
             own = case.audit(seed=seed, alpha=alpha, budget=budget).verdict is Verdict.VIOLATION
             assert found[str(alpha)] == own
         several.add(tuple(found.values()))
-    assert len(several) == 3  # neither, the larger level only, both
+    assert {(False, False), (True, False), (True, True)} <= several
 
 
 def test_a_refused_run_is_told_from_a_valid_one_and_replaced():

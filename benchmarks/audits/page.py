@@ -67,7 +67,7 @@ def _alarms(rows: Sequence[Row]) -> list[str]:
 enumeration, equals the claim, so nothing but the test's level keeps the audit from calling a violation.
 Each run is a whole audit (`audits.audit`: the checks of the generator, the bets, the interval) with
 a seed of its own, {alarms.SEEDS} seeds a mechanism (fewer in the table: not finished). The test is
-anytime-valid: the wealth is looked at after every block, some hundred times a run, and an alarm at any
+anytime-valid: the wealth is looked at after every block, some twenty times a run, and an alarm at any
 of them counts. So the counts are over the whole stream and there is no correction for looking.
 "Allowed" is the 99.9 % quantile of the number of alarms that a test of level exactly alpha would raise
 in as many runs ({alarms.allowed(1000, 0.05)} and {alarms.allowed(1000, 0.01)} of 1,000). "Refused" are
@@ -75,9 +75,8 @@ runs in which the checks of the generator took the outputs for dependent; furthe
 """,
         "",
         *_or_missing(rows, [*alarm_table(rows), ""], "alarms"),
-        """The audit at .01 is run with the seeds at which the one at .05 found a violation: the level
-decides only with what the wealth and the interval are compared, so no other seed can give one. Proof of
-the level: [notes/audit_betting.md](notes/audit_betting.md).""",
+        """Each seed is audited at both levels, for when an audit looks depends on its level. Proof of the level:
+[notes/audit_betting.md](notes/audit_betting.md).""",
         "",
     ]
 
