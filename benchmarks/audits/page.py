@@ -75,8 +75,8 @@ runs in which the checks of the generator took the outputs for dependent; furthe
 """,
         "",
         *_or_missing(rows, [*alarm_table(rows), ""], "alarms"),
-        """Each seed is audited at both levels, for when an audit looks depends on its level. Proof of the level:
-[notes/audit_betting.md](notes/audit_betting.md).""",
+        """Each seed is audited at both levels, for when an audit looks depends on its level. Proof of the
+level: [notes/audit_betting.md](notes/audit_betting.md).""",
         "",
     ]
 
