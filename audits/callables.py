@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from audits.encoding import Raised
 from audits.outputs import of_objects
+from audits.time_budget import check_time
 from mechanisms.protocols import Samples
 
 __all__ = ["Auditable", "Each", "Mechanism", "MechanismError", "as_mechanism", "each", "mechanism"]
@@ -64,6 +65,7 @@ class Mechanism:
         return of_objects([self._one(data, rng) for _ in range(n)])
 
     def _one(self, data: Any, rng: np.random.Generator) -> Any:
+        check_time()
         try:
             (output,) = self.function(data, 1, rng)
         except Exception as failure:
@@ -82,9 +84,11 @@ class Each:
 
         Raises:
             MechanismError: some calls raise; says how many and how.
+            OutOfTimeError: the time budget is spent before all of them.
         """
         outputs, failed = [], []
         for _ in range(n):
+            check_time()
             try:
                 outputs.append(self.function(data, rng))
             except Exception as failure:

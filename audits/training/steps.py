@@ -22,6 +22,7 @@ from audits.evidence import Evidence
 from audits.sampling import BLOCKS, generator
 from audits.schedule import Blocks, Pace
 from audits.scores import Identity, Score
+from audits.time_budget import check_time
 from audits.trial import run_trial
 from audits.watching import watcher
 
@@ -105,10 +106,16 @@ def labelled_steps(
     tell, taken = watcher(), 0
     for size in Blocks(budget, pace or Pace()):
         labels = coins.integers(0, 2, size)
-        seen = np.array([training(bool(label)) for label in labels], dtype=np.float64)
+        seen = np.array([_timely(training, label) for label in labels], dtype=np.float64)
         if np.isnan(seen).any():
             raise MechanismError("training: what is seen of a step is NaN")
         taken += size
         if tell is not None:
             tell(taken, budget)
         yield seen, labels
+
+
+def _timely(training: Training, label: int) -> Any:
+    """One step, if there is time for it."""
+    check_time()
+    return training(bool(label))

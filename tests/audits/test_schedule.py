@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from accountant.notions import PureDP
 from audits import Verdict, audit
 from audits.blocks import draw_blocks
+from audits.callables import each
 from audits.schedule import FIRST, SHARES, Blocks, Pace
+from audits.time_budget import OutOfTimeError, ending_at
+from audits.training.steps import labelled_steps
 
 wealth = st.floats(-1e6, 1e6)
 
@@ -90,3 +95,27 @@ def test_no_block_is_so_large_that_seven_workers_wait_for_the_eighth(bits, lapla
         sizes = [len(labels) for _, labels in draw_blocks(laplace(1.0), bits, 0, budget, None)]
         assert sum(sizes) == budget
         assert max(sizes) <= budget // 8
+
+
+def slow(value, rng):
+    time.sleep(1e-3)
+    return value + rng.normal()
+
+
+@pytest.mark.parametrize("made", [each(slow), each(slow, failures="token")])
+def test_a_block_of_a_slow_scalar_mechanism_ends_with_the_time(bits, made):
+    """A block may hold as many samples as there were before: the clock is looked at between its calls."""
+    begun = time.monotonic()
+    with ending_at(begun + 0.2), pytest.raises(OutOfTimeError):
+        made(0.0, 10_000, np.random.default_rng(0))
+    assert time.monotonic() < begun + 2
+
+
+def test_a_long_block_of_training_steps_ends_with_the_time():
+    def start(rng):
+        return lambda canary: slow(float(canary), rng)
+
+    begun = time.monotonic()
+    with ending_at(begun + 0.2), pytest.raises(OutOfTimeError):
+        list(labelled_steps(start, 0, 10_000))
+    assert time.monotonic() < begun + 2
