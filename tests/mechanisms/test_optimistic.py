@@ -1,5 +1,7 @@
 """Compiled optimistic learning is Algorithms 1 and 2, whatever noise it is handed."""
 
+import gc
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -132,10 +134,11 @@ SMALL = Constants(width=0.05, error=0.02, shift=0.5, learning_rate=5.0)
 
 @pytest.mark.parametrize("constants", [THEORY, SMALL, TUNED], ids=["theory", "small", "tuned"])
 @pytest.mark.parametrize("pooled", [False, True])
+@pytest.mark.parametrize("sizes", [(4, 3, 5), (3, 1, 1)], ids=["S4-A3-H5", "S3-A1-H1"])
 @pytest.mark.parametrize("learner", [PrivateUCBVI, PrivateUCBPO])
-def test_a_run_is_the_algorithm_fed_with_the_same_noise_and_draws(learner, pooled, constants):
-    environment = random_mdp(3)
-    drawn = Drawn(3, 2, 3, 60, pooled)
+def test_a_run_is_the_algorithm_fed_with_the_same_noise_and_draws(learner, sizes, pooled, constants):
+    """Sizes that all differ: an index made with the wrong one of them is another index."""
+    environment, drawn = random_mdp(3, *sizes), Drawn(*sizes, 60, pooled)
     run = learner(drawn, constants).run(environment, np.random.default_rng(11), keep=True)
     slow, values = plain(environment, drawn, constants, np.random.default_rng(11), learner is PrivateUCBPO)
     assert run.states[:, :-1].tolist() == [[step[0] for step in episode] for episode in slow]
@@ -197,6 +200,36 @@ def test_equal_seeds_give_equal_bytes_whatever_the_number_of_workers():
         assert one.regrets.tobytes() == other.regrets.tobytes()
         assert one.states.tobytes() == other.states.tobytes()
     assert len({run.states.tobytes() for run in alone}) == 4
+
+
+class Bits(np.random.PCG64):
+    """A bit generator that can be referred to weakly."""
+
+
+class Watched(np.random.Generator):
+    """A generator whose children's bit generators are watched."""
+
+    def spawn(self, n_children):
+        made = [Bits(seed) for seed in range(n_children)]
+        self.seen = [weakref.ref(bits) for bits in made]
+        return [np.random.Generator(bits) for bits in made]
+
+
+def generators_left(learner):
+    """How many bit generators of a run outlive it."""
+    rng = Watched(np.random.PCG64(0))
+    learner.run(random_mdp(1), rng)
+    gc.collect()
+    assert len(rng.seen) == 2
+    return sum(seen() is not None for seen in rng.seen)
+
+
+def test_no_generator_outlives_its_run(monkeypatch):
+    drawn = Drawn(3, 2, 3, 20, False)
+    for learner in (PrivateUCBVI(drawn, SMALL), PrivateUCBPO(drawn, SMALL), DPUCBVI(drawn, QIAO_WANG_TUNED)):
+        assert generators_left(learner) == 0
+    monkeypatch.setattr(kernels, "value_loop", kernels.value_block)  # it has no reference counts
+    assert generators_left(PrivateUCBVI(drawn, SMALL)) == 1
 
 
 def test_it_runs_with_the_paper_s_privatizer():
