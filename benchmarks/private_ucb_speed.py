@@ -5,8 +5,10 @@
 All times are CPU seconds of one process, noise included. Compiling is timed by itself, in a fresh process
 with an empty cache. With the environment variable PRIVATE_TABULAR_RL set to a checkout of
 github.com/XingyuZhou989/PrivateTabularRL, its agents are timed in the same run, between ours, for fewer
-episodes: without privacy and under JDP its time is linear in the episodes. Under LDP it sums all noise so far
-in every episode, so that the linear scaling is a lower bound.
+episodes, and scaled as if their time were linear in the episodes. Without privacy it is. Under JDP an episode
+draws noise in number as the logarithm of those before, under LDP it sums all noise so far: there the
+linear scaling is a lower bound, in its favour. It pools its counts over the steps, so that our pooled rows
+are like for like; the rows per step have H times the counters.
 """
 
 from __future__ import annotations

@@ -90,18 +90,28 @@ class PrivateUCBPO(RunsMany):
     constants: Constants = field(default=THEORY)
 
     def learning_rate(self) -> float:
-        """Eta of the run."""
-        p = self.privatizer.parameters
-        return self.constants.learning_rate * math.sqrt(2 * math.log(p.actions) / (p.horizon**2 * p.episodes))
+        """Eta of the run.
+
+        Raises:
+            ValueError: eta H K, which no logarithm of the policy falls below the negative of, is infinite.
+
+        """
+        p, scale = self.privatizer.parameters, self.constants.learning_rate
+        eta = scale * math.sqrt(2 * math.log(p.actions) / (p.horizon**2 * p.episodes))
+        if not math.isfinite(eta * p.horizon * p.episodes):
+            raise ValueError(
+                f"learning_rate ({scale!r}) gives eta ({eta!r}): eta H K must be a finite number"
+            )
+        return eta
 
     def run(self, environment: TabularMDP, rng: np.random.Generator, *, keep: bool = False) -> LearningRun:
-        """Learn as `PrivateUCBVI.run` does; the same errors."""
+        """Learn as `PrivateUCBVI.run` does; the same errors, and those of `learning_rate`."""
+        rate = self.learning_rate()
         S, A, T = environment.states, environment.actions, self.privatizer.parameters.episodes
         T *= environment.horizon
         widths = self.constants.cost_width(S, A, T), self.constants.transition_width(S, A, T)
         rule = rule_of(self.privatizer, self.constants, *widths)
         law, costs = law_of(environment), payoffs_of(environment, self.constants)
-        rate = self.learning_rate()
 
         def block(state: State, noise: kernels.Noise, draws: np.random.Generator, out: Outputs) -> None:
             kernels.policy_loop(law, costs, *state, rule, rate, noise, draws, out[0], out[1], out[2])

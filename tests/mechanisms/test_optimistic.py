@@ -258,6 +258,21 @@ def test_bad_input_is_refused_by_name():
         exact.guarantee(Adjacency.REPLACE)
 
 
+@pytest.mark.parametrize(("A", "scale", "eta"), [(20, 1.7e308, "inf"), (2, 1.7e308, r"6\.\d+e\+307")])
+def test_a_learning_rate_that_overflows_is_refused_before_any_work(A, scale, eta):
+    """Either eta itself is infinite, or the K sums of it are, by which every action would be lost."""
+    environment, K = random_mdp(1, 2, A, 1), 1 if A == 20 else 10
+    learner = PrivateUCBPO(ExactCounts(2, A, 1, K), Constants(learning_rate=scale))
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match=rf"learning_rate \(1\.7e\+308\) gives eta \({eta}\)"):
+        learner.run(environment, rng)
+    assert rng.spawn(1)[0].random() == np.random.default_rng(0).spawn(1)[0].random()
+    most = PrivateUCBPO(ExactCounts(2, A, 1, K), Constants(learning_rate=1e307)).run(environment, rng)
+    assert np.isfinite(most.regrets).all()
+    with pytest.raises(ValueError, match=r"learning_rate \(inf\)"):
+        Constants(learning_rate=np.inf)
+
+
 def test_named_constants_of_the_theory_give_the_bonuses_they_are_named_for():
     """7 H ln(5SAT/delta) for UCB-VI, Lc + H Lp for OPPO, nothing for noise that is not there; seed 4."""
     S, A, H, K = 6, 2, 20, 300
