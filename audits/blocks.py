@@ -17,18 +17,16 @@ from audits.layout import Layout
 from audits.outputs import digest
 from audits.pairs import Pair
 from audits.sampling import PROBES, draw, generator, outputs
-from audits.schedule import Blocks, Pace
+from audits.schedule import AHEAD, Blocks, Pace
 from audits.time_budget import check_time
 from audits.watching import watcher
 
 __all__ = ["Drawn", "Record", "check_repeats", "draw_blocks"]
 
-LARGEST = 1 << 17
-"""A block holds at most so many samples, which processor caches hold too; each has a seed of its own."""
+LARGEST, DEAR = 1 << 17, 1 << 16
+"""A block holds at most so many samples, which processor caches hold too, and fewer of those that cost a
+request; each has a seed of its own."""
 NUMBERS = 1 << 22
-AHEAD = 8
-"""With an executor, so many blocks are drawn ahead. None exceeds such a share of the budget, or all would
-wait for the last one."""
 REPEATED = 1 << 12
 """About so many samples of the first blocks, and as many of the last, are drawn again."""
 BETWEEN = 9
@@ -91,7 +89,10 @@ def draw_blocks(
         pace: decides how large the blocks to come are, from what earlier ones have shown.
     """
     width, made = 1 if layout is None else layout.width, as_mechanism(sampler)
-    largest = min(LARGEST, NUMBERS // width, max(budget // AHEAD, made.together))
+    most = LARGEST if made.together == 1 else DEAR
+    largest = min(
+        most, NUMBERS // width, max(budget // AHEAD, made.together)
+    )  # so that none waits for the last
     blocks = Blocks(budget, pace or Pace(), largest, made.together)
     ask = functools.partial(draw, made, pair, seed=seed, layout=layout)
     drawn = _in_turn(ask, blocks) if executor is None else _ahead(ask, blocks, executor)
@@ -129,29 +130,21 @@ def check_repeats(sampler: Auditable, pair: Pair, seed: int, record: Record, lay
 
 
 def _in_turn(ask: Callable[..., Labelled], blocks: Blocks) -> Iterator[Labelled]:
-    for block, size in enumerate(blocks):
+    for block, (size, *_) in enumerate(blocks):
         yield ask(size=size, block=block)
 
 
 def _ahead(ask: Callable[..., Labelled], blocks: Blocks, executor: Executor) -> Iterator[Labelled]:
-    """The same blocks, drawn ahead as if the pace stayed; where it changes they are dropped."""
+    """The same blocks, with those foretold drawn ahead; what was foretold wrongly is dropped unseen."""
     waiting: deque[tuple[int, Future[Labelled]]] = deque()
-    spent = block = 0
     try:
-        while size := blocks.after(spent):
-            if waiting and waiting[0][0] != size:
-                _cancel(waiting)
-            until = spent + sum(ahead for ahead, _ in waiting)
-            while len(waiting) < AHEAD and (ahead := blocks.after(until)):
-                asked = executor.submit(ask, size=ahead, block=block + len(waiting))
-                waiting.append((ahead, asked))
-                until += ahead
+        for block, sizes in enumerate(blocks):
+            while tuple(size for size, _ in waiting) != sizes[: len(waiting)]:
+                waiting.pop()[1].cancel()
+            for place in range(len(waiting), len(sizes)):
+                asked = executor.submit(ask, size=sizes[place], block=block + place)
+                waiting.append((sizes[place], asked))
             yield waiting.popleft()[1].result()
-            spent, block = spent + size, block + 1
     finally:
-        _cancel(waiting)
-
-
-def _cancel(waiting: deque[tuple[int, Future[Labelled]]]) -> None:
-    while waiting:
-        waiting.popleft()[1].cancel()
+        for _, future in waiting:
+            future.cancel()

@@ -82,12 +82,10 @@ def smallest_seen(power: Callable[[float], int], claimed: float, guess: float = 
 def _least(seen: Callable[[float], bool], within: float, guess: float = math.inf) -> float:
     """The least multiple above 1 that is seen, up to a factor; tried first close to a guess."""
     low, high = 1.0, math.inf
-    probes = [guess / NEAR, guess * NEAR]
+    probes = (guess * NEAR, guess / NEAR)
     while high / low > within:
         middle = 2 * low if high == math.inf else math.sqrt(low * high)
-        probe = probes.pop() if probes else math.inf
-        if low < probe < min(high, 2 * low):
-            middle = probe
+        middle = next((probe for probe in probes if low < probe < min(high, 2 * low)), middle)
         if middle > LARGEST:
             return math.inf
         low, high = (low, middle) if seen(middle) else (middle, high)

@@ -6,13 +6,17 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["Blocks", "Pace"]
+__all__ = ["AHEAD", "Blocks", "Pace"]
 
 FIRST = 10
 """The first block sets thresholds only."""
 SHARES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.015)
 """A block is one of these shares of the samples before it."""
-PATIENCE = 0.44
+SINGLY = 256
+"""From so many samples on a block's size is settled one block ahead; sooner, that would cost samples."""
+AHEAD = 8
+"""At most so many blocks are drawn at once."""
+PATIENCE = 0.4
 """At most this share of the samples that the wealth seems to lack is drawn before the next look."""
 ENTRY = 4.0
 """About so many nats are lost to begin with: what the wealth has earned is counted from there."""
@@ -40,7 +44,11 @@ class Pace:
 
 @dataclass(frozen=True)
 class Blocks:
-    """The sizes of the blocks of a stream.
+    """The sizes of the blocks of a stream: of each block, and of those that may be drawn with it, ahead.
+
+    From `SINGLY` samples on the size of a block is settled before the block before it is drawn, so that two
+    can always be drawn at once. More are foretold where blocks have come to be the largest at the first pace,
+    which seldom changes then. Whoever draws fewer ahead sees the same sizes.
 
     Args:
         budget: samples in all.
@@ -49,10 +57,10 @@ class Blocks:
         smallest: the smallest but the last, for mechanisms that are dear to call.
 
     >>> blocks = Blocks(100)
-    >>> list(blocks)[:4], sum(blocks)
-    ([10, 10, 20, 40], 100)
+    >>> [sizes[0] for sizes in blocks]
+    [10, 10, 20, 40, 20]
     >>> blocks.pace.heed(4.0, 4.6)
-    >>> list(blocks)[:4]
+    >>> [sizes[0] for sizes in blocks][:4]
     [10, 1, 1, 1]
     """
 
@@ -61,13 +69,25 @@ class Blocks:
     largest: int = 1 << 62
     smallest: int = 1
 
-    def after(self, seen: int) -> int:
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        """The size of the next block, of the one after it, and of more that are likely."""
+        seen, size = 0, self._after(0)
+        while size:
+            seen += size
+            foretold = self._foretold(seen)
+            yield (size, *foretold)
+            size = foretold[0] if foretold else self._after(seen)
+
+    def _foretold(self, seen: int) -> list[int]:
+        """The sizes of the blocks after so many samples: none yet, the next one, or as many as are likely."""
+        if seen < SINGLY:
+            return []
+        following = self._after(seen)
+        likely = following >= self.largest and self.pace.share == SHARES[0]
+        places = range(AHEAD - 1 if likely else 1)
+        return [size for place in places if (size := self._after(seen + place * following))]
+
+    def _after(self, seen: int) -> int:
         """The size of the block after so many samples, at the pace of the moment; 0 when all are spent."""
         size = max(self.smallest, math.ceil(self.pace.share * seen) if seen else FIRST)
-        return min(size, max(self.largest, FIRST), self.budget - seen)
-
-    def __iter__(self) -> Iterator[int]:
-        seen = 0
-        while size := self.after(seen):
-            seen += size
-            yield size
+        return max(0, min(size, max(self.largest, FIRST), self.budget - seen))

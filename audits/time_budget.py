@@ -23,6 +23,10 @@ class OutOfTimeError(BaseException):
     def __init__(self) -> None:
         super().__init__("the time budget is spent")
 
+    def __reduce__(self) -> tuple[type[OutOfTimeError], tuple[()]]:
+        """Pickles come back: workers raise it, too."""
+        return OutOfTimeError, ()
+
 
 @contextmanager
 def ending_at(until: float | None) -> Iterator[None]:

@@ -28,7 +28,7 @@ def watched(tell: Watcher) -> Iterator[None]:
     >>> with watched(lambda drawn, budget: seen.append((drawn, budget))):
     ...     drawn = list(draw_blocks(lambda value, n, rng: rng.random(n), bits, 0, 12, None))
     >>> seen
-    [(10, 12), (11, 12), (12, 12)]
+    [(10, 12), (12, 12)]
     """
     before = _WATCHER.set(tell)
     try:

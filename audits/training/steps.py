@@ -104,7 +104,7 @@ def labelled_steps(
     """
     training, coins = start(generator(seed, BLOCKS, TRAINING)), generator(seed, BLOCKS, COINS)
     tell, taken = watcher(), 0
-    for size in Blocks(budget, pace or Pace()):
+    for size, *_ in Blocks(budget, pace or Pace()):
         labels = coins.integers(0, 2, size)
         seen = np.array([_timely(training, label) for label in labels], dtype=np.float64)
         if np.isnan(seen).any():

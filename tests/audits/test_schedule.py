@@ -15,22 +15,37 @@ from accountant.notions import PureDP
 from audits import Verdict, audit
 from audits.blocks import draw_blocks
 from audits.callables import each
-from audits.schedule import FIRST, SHARES, Blocks, Pace
+from audits.schedule import AHEAD, FIRST, SHARES, SINGLY, Blocks, Pace
 from audits.time_budget import OutOfTimeError, ending_at
 from audits.training.steps import labelled_steps
+from dpproof.executors import executor_for
 
 wealth = st.floats(-1e6, 1e6)
 
 
 @given(st.integers(1, 10**7), st.integers(1, 1000), st.integers(1, 10**6), st.lists(wealth, max_size=60))
-def test_blocks_spend_the_budget_exactly_whatever_the_wealth(budget, smallest, largest, told):
-    blocks, seen = Blocks(budget, Pace(), largest, smallest), 0
-    for size, reached in zip(blocks, told, strict=False):
+def test_blocks_spend_the_budget_exactly_and_what_is_foretold_comes(budget, smallest, largest, told):
+    blocks, seen, settled = Blocks(budget, Pace(), largest, smallest), 0, None
+    for (size, *foretold), reached in zip(blocks, told, strict=False):
         seen += size
         assert 1 <= size <= max(largest, FIRST)
         assert size >= min(smallest, largest) or seen == budget
+        assert settled in (None, size)
+        assert sum(foretold) <= budget - seen
+        assert bool(foretold) == (SINGLY <= seen < budget)
+        settled = foretold[0] if foretold else None
         blocks.pace.heed(reached, 4.6)
-    assert sum(blocks) == budget
+    assert sum(size for size, *_ in blocks) == budget
+
+
+def test_only_where_blocks_are_the_largest_at_the_first_pace_more_than_two_are_foretold():
+    blocks = Blocks(10_000, largest=100)
+    for size, *foretold in blocks:
+        assert size <= 100
+        assert len(foretold) <= 1 or set(foretold[:-1]) == {100}
+    assert max(len(sizes) for sizes in blocks) == AHEAD
+    blocks.pace.heed(4.0, 4.6)
+    assert max(len(sizes) for sizes in blocks) == 2
 
 
 @given(wealth, wealth, st.floats(0.01, 1e3))
@@ -119,3 +134,28 @@ def test_a_long_block_of_training_steps_ends_with_the_time():
     with ending_at(begun + 0.2), pytest.raises(OutOfTimeError):
         list(labelled_steps(start, 0, 10_000))
     assert time.monotonic() < begun + 2
+
+
+@pytest.mark.parametrize("true", [1.0, 1.5])
+def test_workers_draw_hardly_more_than_is_used(bits, true):
+    """What was drawn ahead in vain is at most one block and, at the end of a sound audit, nothing."""
+    drawn = []
+
+    def counted(value, n, rng):
+        drawn.append(n)
+        return value + rng.laplace(0, 1 / true, n)
+
+    for seed in range(5):
+        alone = audit("same", PureDP(1.0), counted, bits, seed=seed, budget=5000)
+        spent = sum(drawn)
+        drawn.clear()
+        with ThreadPoolExecutor(4) as executor:
+            ahead = audit("same", PureDP(1.0), counted, bits, seed=seed, budget=5000, executor=executor)
+        assert ahead == alone
+        assert sum(drawn) <= 2.1 * spent
+        drawn.clear()
+
+
+def test_running_out_of_time_in_a_worker_is_told_outside(bits):
+    with executor_for(2) as executor, ending_at(time.monotonic() + 1), pytest.raises(OutOfTimeError):
+        audit("slow", PureDP(1.0), each(slow), bits, seed=0, executor=executor)

@@ -288,7 +288,7 @@ def test_an_audit_ends_when_its_time_is_spent(monkeypatch):
     clock = itertools.count()
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
     ledger = check_claim(
-        Claim("noise", "gaussian", {"sigma": 1.0}, Adjacency.BY_SENSITIVITY, {"mu": 1.0}), until=300, seed=0
+        Claim("noise", "gaussian", {"sigma": 1.0}, Adjacency.BY_SENSITIVITY, {"mu": 1.0}), until=100, seed=0
     )
     assert (ledger.verdict, ledger.audit) == ("kept", None)
     assert "the time budget is spent, after" in ledger.remarks[0]
