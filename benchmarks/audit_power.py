@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from accountant.notions import ApproxDP, GaussianDP, PureDP
 from audits.blocks import draw_blocks
-from audits.curves import PrivacyCurve, curve_points
+from audits.curves import CurvePoint, PrivacyCurve, curve_points
 from audits.pairs import Pair
 from audits.reference import gaussian_mu
+from audits.schedule import Pace
 from audits.scores import Identity
-from audits.trial import run_trial
+from audits.trial import Trial, run_trial
 from benchmarks.timing import cpu_seconds
 
 __all__ = ["CASES", "Case", "Row", "overhead", "rows"]
@@ -96,14 +97,18 @@ def rows(runs: int) -> Iterator[Row]:
     """Measure every case, one after the other."""
     for case in CASES:
         points = curve_points(case.curve, case.delta, case.curve.epsilon(case.delta).upper)
-        trials = [
-            run_trial(points, draw_blocks(case.draw, BITS, seed, BUDGET, None), [Identity()], ALPHA)
-            for seed in range(runs)
-        ]
+        trials = [_trial(points, case.draw, seed) for seed in range(runs)]
         spent = np.array([trial.samples for trial in trials])
         error = float(spent.std() / math.sqrt(runs))
         refuted = sum(trial.refuted for trial in trials)
         yield Row(case, runs, float(spent.mean()), error, float(np.quantile(spent, 0.9)), refuted)
+
+
+def _trial(points: tuple[CurvePoint, ...], draw: Draw, seed: int) -> Trial:
+    """The bets of an audit, as it places them."""
+    pace = Pace()
+    blocks = draw_blocks(draw, BITS, seed, BUDGET, None, pace=pace)
+    return run_trial(points, blocks, [Identity()], ALPHA, pace=pace)
 
 
 def overhead(repeats: int = 3) -> Iterator[tuple[str, float, float, float]]:
@@ -127,7 +132,7 @@ def overhead(repeats: int = 3) -> Iterator[tuple[str, float, float, float]]:
                 pass
 
         def audited(draw: Draw = draw, points: Any = points) -> None:
-            run_trial(points, draw_blocks(draw, BITS, 1, BUDGET, None), [Identity()], ALPHA)
+            _trial(points, draw, 1)
 
         fastest = [min(cpu_seconds(work) for _ in range(repeats)) for work in (plain, labelled, audited)]
         yield name, fastest[0], fastest[1], fastest[2]

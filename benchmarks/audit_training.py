@@ -18,6 +18,7 @@ from accountant.notions import GaussianDP
 from audits.curves import curve_points
 from audits.evidence import Verdict
 from audits.sampling import generator
+from audits.schedule import Pace
 from audits.training.dp_sgd import Fault, Loop, Settings, step_claim
 from audits.training.guesses import Guesses, guess, guess_counts
 from audits.training.one_run import one_run_epsilon_lower, one_run_refutes, refuted_scale
@@ -137,7 +138,9 @@ def _refuted(settings: Settings, view: View, delta: float, seed: int, budget: in
         loop = Loop(settings, rng)
         return lambda canary: loop.run(length, canary)[0]
 
-    return run_trial(points, labelled_steps(start, seed, budget), view_scores(settings, view), ALPHA).refuted
+    pace = Pace()
+    steps = labelled_steps(start, seed, budget, pace)
+    return run_trial(points, steps, view_scores(settings, view), ALPHA, pace=pace).refuted
 
 
 def main() -> None:

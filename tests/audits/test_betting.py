@@ -34,21 +34,15 @@ HURDLE = -math.log(ALPHA)
 
 
 def wealths(points, sampler, pair, scores, *, samples, seeds=range(REPETITIONS)):
-    return np.array(
-        [
-            run_trial(
-                points, draw_blocks(sampler, pair, seed, samples, None), scores, ALPHA / VERDICT
-            ).log_wealth
-            for seed in seeds
-        ]
-    )
+    level = ALPHA / VERDICT
+    return np.array([paced(points, sampler, pair, seed, samples, scores, level).log_wealth for seed in seeds])
 
 
-def paced(points, sampler, pair, seed):
+def paced(points, sampler, pair, seed, samples=20_000, scores=None, alpha=ALPHA):
     """As an audit does it: how large a block is depends on the wealth before it."""
     pace = Pace()
-    blocks = draw_blocks(sampler, pair, seed, 20_000, None, pace=pace)
-    return run_trial(points, blocks, [Identity()], ALPHA, pace=pace)
+    blocks = draw_blocks(sampler, pair, seed, samples, None, pace=pace)
+    return run_trial(points, blocks, scores or [Identity()], alpha, pace=pace)
 
 
 def test_alarms_allowed_are_the_binomial_quantile():

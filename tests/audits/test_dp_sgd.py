@@ -14,6 +14,7 @@ from audits.callables import MechanismError
 from audits.curves import curve_points
 from audits.evidence import Verdict
 from audits.replaying import ReplayError, replay
+from audits.schedule import Pace
 from audits.scores import Identity, Projection
 from audits.training.cases import CASES
 from audits.training.dp_sgd import Fault, Loop, Settings, one_thread, step_claim
@@ -49,11 +50,12 @@ def drifting(rng):
 def alarms(start, curve, seeds, budget, alpha=0.05):
     """In how many seeds the bets refute the curve, at level 0.95 alpha; no power is worked out."""
     points = curve_points(curve, 0.1, curve.epsilon(0.1).upper)
-    trials = (
-        run_trial(points, labelled_steps(start, seed, budget), (Identity(oriented=True),), alpha)
-        for seed in range(seeds)
-    )
-    return sum(trial.refuted for trial in trials)
+    refuted = 0
+    for seed in range(seeds):
+        pace = Pace()
+        steps = labelled_steps(start, seed, budget, pace)
+        refuted += run_trial(points, steps, (Identity(oriented=True),), alpha, pace=pace).refuted
+    return refuted
 
 
 def test_half_the_noise_is_seen_in_one_run():

@@ -15,6 +15,7 @@ from audits import Evidence, MechanismError, Verdict, audit, replay
 from audits.blocks import draw_blocks
 from audits.curves import CurvePoint
 from audits.replaying import ReplayError
+from audits.schedule import Pace
 from audits.scores import Identity
 from audits.trial import VERDICT, run_trial
 
@@ -58,10 +59,11 @@ def test_the_stated_power_is_the_measured_one(bits, laplace):
     runs, samples = 200, 1500
     stated = audit("power", PureDP(1.0), laplace(1.0), bits, seed=5, budget=samples).would_have_seen
     points = (CurvePoint(1.0, 0.0),)
-    seen = sum(
-        run_trial(points, draw_blocks(laplace(stated), bits, seed, samples, None), [Identity()], 0.01).refuted
-        for seed in range(1000, 1000 + runs)
-    )
+    seen = 0
+    for seed in range(1000, 1000 + runs):
+        pace = Pace()
+        blocks = draw_blocks(laplace(stated), bits, seed, samples, None, pace=pace)
+        seen += run_trial(points, blocks, [Identity()], 0.01, pace=pace).refuted
     assert seen >= binom.ppf(0.001, runs, 0.9)
 
 
