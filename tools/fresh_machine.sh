@@ -32,8 +32,9 @@ mount --rbind /dev "$ROOT/dev"
 cp /etc/resolv.conf "$ROOT/etc/resolv.conf"
 cp /etc/apt/apt.conf.d/* "$ROOT/etc/apt/apt.conf.d/"
 
-# pip's settings, and every file or folder of this machine that they name.
-${PYTHON:-python3} -m pip config list | sed "s/^[^=]*='\(.*\)'$/\1/" | tr ' ' '\n' | sed 's,^file://,,' |
+# pip's settings, and every file or folder of this machine that they name. The pages of a local index link to files
+# beside it, so the folder above it is taken.
+${PYTHON:-python3} -m pip config list | sed "s/^[^=]*='\(.*\)'$/\1/" | tr ' ' '\n' | sed 's,^file://\(.*\)/[^/]*/*$,\1,' |
     grep '^/' | sort -u | while read -r NAMED; do
     if [ -d "$NAMED" ]; then
         mkdir -p "$ROOT$NAMED"
