@@ -54,7 +54,7 @@ def test_the_good_branch_passes(project):
 
 def test_the_broken_branch_fails(project):
     folder, run = project
-    assert run("patch", "-p1", "-i", "broken.patch").returncode == 0
+    assert run("git", "apply", "broken.patch").returncode == 0
     code, rules, failed = check(folder, run)
     assert (code, rules) == (1, ["broken", "broken", "kept"])
     assert failed == ["number of users", "total of their values"]
@@ -90,7 +90,7 @@ def test_the_action_runs_what_it_says(project):
     folder, run = project
     action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
     script = next(step["run"] for step in action["runs"]["steps"] if step["name"] == "Check the claims")
-    assert run("patch", "-p1", "-i", "broken.patch").returncode == 0
+    assert run("git", "apply", "broken.patch").returncode == 0
     ran = run("bash", "-euo", "pipefail", "-c", script, FILE="dpproof.toml", REPORT="report", STRICT="true",
               GITHUB_STEP_SUMMARY=str(folder / "summary"))  # fmt: skip
     assert ran.returncode == 1, ran.stderr
