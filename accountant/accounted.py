@@ -22,6 +22,7 @@ from accountant.words import nearest
 
 __all__ = [
     "CATALOGUE",
+    "IN_REAL_ARITHMETIC",
     "Accountant",
     "Accounted",
     "Attained",
@@ -29,6 +30,10 @@ __all__ = [
     "accountant_for",
     "at_positive_delta",
 ]
+
+
+IN_REAL_ARITHMETIC = "in real arithmetic; the released doubles are not covered"
+"""What is said of a guarantee whose release no exact sampler of this library draws."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,24 @@ class Accounted:
     published: PublishedGuarantee | None = None
     attained: Attained | None = None
     notes: tuple[str, ...] = ()
+    exact_sampler: str | None = None
+    """What of this library draws all that is accounted for exactly, to the last bit, by its dotted name.
+
+    None where there is no such sampler, and for everything unmarked: the guarantee is then one of the
+    mathematical mechanism.
+    """
+
+    @property
+    def covers_released_bits(self) -> bool:
+        """Whether the library can release what is accounted for without a bit that is not covered."""
+        return self.exact_sampler is not None
+
+    @property
+    def released_bits(self) -> str:
+        """The same in words, to stand wherever epsilon does."""
+        if self.exact_sampler is None:
+            return IN_REAL_ARITHMETIC
+        return f"covers every released bit, where {self.exact_sampler} draws from entropy"
 
     @property
     def notion(self) -> Guarantee:

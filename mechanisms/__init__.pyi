@@ -12,6 +12,7 @@ from .environments.lunar_lander import LunarLander
 from .environments.river_swim import river_swim
 from .environments.tabular import TabularMDP
 from .protocols import HasGuarantee, Samples
+from .randomness import Randomness, SimulationError
 from .rl.consistent_counts import consistent, onto_simplex
 from .rl.dp_ucbvi import DPUCBVI, VarianceConstants
 from .rl.expert_data import ExpertData, demonstrations
@@ -86,12 +87,14 @@ __all__ = [
     "PrivateUCBVI",
     "Privatizer",
     "Projection",
+    "Randomness",
     "Release",
     "ReleasedCounts",
     "Samples",
     "SecureNoise",
     "ShufflePrivatizer",
     "SimulatedNoise",
+    "SimulationError",
     "StreamingTree",
     "SumEncoder",
     "TabularExperts",
