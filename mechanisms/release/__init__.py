@@ -1,0 +1,1 @@
+"""Samplers for releases that keep the privacy claim to the last bit."""

@@ -1,0 +1,86 @@
+"""Sources of random 64-bit words, and a stream that can be read again from a position.
+
+A release reads `system_words`, the entropy of the operating system. `seeded_words` reads a numpy generator;
+whoever knows the seed can subtract the noise, so what is drawn from it is a simulation and not a release.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.randomness import Randomness
+
+__all__ = ["WordSource", "WordStream", "Words", "seeded_words", "system_words", "words_of"]
+
+Words = NDArray[np.uint64]
+WordSource = Callable[[int], Words]
+"""Returns that many independent, uniform 64-bit words."""
+
+
+def system_words(count: int) -> Words:
+    """Words from the entropy source of the operating system (`os.urandom`).
+
+    >>> system_words(3).shape
+    (3,)
+    """
+    return np.frombuffer(os.urandom(8 * count), np.uint64)
+
+
+def seeded_words(rng: np.random.Generator) -> WordSource:
+    """A source that repeats with the generator's seed: for simulations and tests, never for a release.
+
+    >>> source = seeded_words(np.random.default_rng(0))
+    >>> source(2).dtype.name
+    'uint64'
+    """
+
+    def draw(count: int) -> Words:
+        return rng.integers(0, 2**64, count, dtype=np.uint64)
+
+    return draw
+
+
+def words_of(randomness: Randomness) -> WordSource:
+    """The entropy of the operating system for a release; the generator's words for a simulation.
+
+    >>> words_of(Randomness.of(None)) is system_words
+    True
+    """
+    return seeded_words(randomness.generator) if randomness.simulated else system_words
+
+
+class WordStream:
+    """The words of a source, one after another; those not yet dropped can be read again.
+
+    Attributes:
+        held: words that were drawn from the source and not dropped.
+    """
+
+    def __init__(self, source: WordSource) -> None:
+        self._source = source
+        self.held: Words = np.empty(0, np.uint64)
+        self._place = 0
+
+    def more(self, count: int) -> None:
+        """Draw `count` words more from the source and hold them."""
+        self.held = np.concatenate([self.held, self._source(count)])
+
+    def drop(self, count: int) -> None:
+        """Drop the first `count` words; reading goes on behind them."""
+        self.held = self.held[count:]
+        self._place = 0
+
+    def next(self) -> int:
+        """The next word, an integer in [0, 2^64)."""
+        if self._place == len(self.held):
+            self.more(16)
+        self._place += 1
+        return int(self.held[self._place - 1])
+
+    def drop_read(self) -> None:
+        """Drop the words that `next` has returned."""
+        self.drop(self._place)
