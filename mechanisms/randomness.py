@@ -15,11 +15,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+
+from accountant.accounted import IN_REAL_ARITHMETIC
 
 if TYPE_CHECKING:
     from accountant.accounted import Accounted
 
-__all__ = ["SIMULATION", "Entropy", "Randomness", "SimulationError", "Source", "guaranteed"]
+__all__ = ["SIMULATION", "Entropy", "Randomness", "SimulationError", "Source", "guaranteed", "how_drawn"]
 
 Source: TypeAlias = "int | Sequence[int] | np.random.SeedSequence | np.random.Generator | Randomness | None"
 """None for the operating system's entropy; a seed or a generator for a simulation."""
@@ -49,16 +52,21 @@ class Entropy(np.random.Generator):
         """Return so many others, each of entropy of its own."""
         return [Entropy() for _ in range(n_children)]
 
-    def integers(self, low: Any, high: Any = None, size: Any = None, **options: Any) -> Any:  # type: ignore[override]
+    def integers(
+        self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
+    ) -> Any:
         """Return uniform integers from `low` to below `high`; ends that are arrays are numpy's business."""
-        if options or not (_whole(low) and (high is None or _whole(high))):
-            return super().integers(low, high, size, **options)
+        if not (_whole(low) and (high is None or _whole(high))) or dtype is int:
+            return super().integers(low, high, size, dtype, endpoint)
         first, end = (0, int(low)) if high is None else (int(low), int(high))
-        if not 0 < end - first <= 1 << 63:
-            return super().integers(low, high, size)
+        span = end + bool(endpoint) - first
+        limits = np.iinfo(dtype)
+        if not 0 < span <= 1 << 64 or first < limits.min or first + span - 1 > limits.max:
+            return super().integers(low, high, size, dtype, endpoint)
         shape = () if size is None else tuple(np.atleast_1d(size).tolist())
-        found = first + _below(end - first, math.prod(shape)).reshape(shape)
-        return found if size is not None else np.int64(found)
+        drawn = _below(span, math.prod(shape)) + np.uint64(first % (1 << 64))
+        found = drawn.astype(dtype).reshape(shape)
+        return found if size is not None else found[()]
 
     def __reduce__(self) -> Any:
         """Refuse to be saved.
@@ -73,13 +81,13 @@ def _whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer))
 
 
-def _below(span: int, count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Uniform integers from 0 to below `span`, at most 2^63: words of as many bits, those too large again."""
-    mask = np.uint64((1 << (span - 1).bit_length()) - 1)
+def _below(span: int, count: int) -> NDArray[np.uint64]:
+    """Uniform integers from 0 to below `span`, at most 2^64: words of as many bits, those too large again."""
+    mask, most = np.uint64((1 << (span - 1).bit_length()) - 1), np.uint64(span - 1)
     found = np.frombuffer(os.urandom(8 * count), np.uint64) & mask
-    while (large := np.flatnonzero(found >= span)).size:
+    while (large := np.flatnonzero(found > most)).size:
         found[large] = np.frombuffer(os.urandom(8 * large.size), np.uint64) & mask
-    return found.astype(np.int64)
+    return found
 
 
 @dataclass(frozen=True)
@@ -119,6 +127,15 @@ class Randomness:
     def spawn(self, count: int) -> list[Randomness]:
         """Return independent randomness of the same kind; a generator that was given is split."""
         return [Randomness(self.simulated, each) for each in self.generator.spawn(count)]
+
+
+def how_drawn(simulated: bool) -> str:
+    """Return in words what drew floating-point noise, to stand in the `repr` of what it was drawn for.
+
+    >>> how_drawn(False)
+    'drawn from entropy, in real arithmetic; the released doubles are not covered'
+    """
+    return SIMULATION if simulated else f"drawn from entropy, {IN_REAL_ARITHMETIC}"
 
 
 def guaranteed(simulated: bool, guarantee: Callable[[], Accounted]) -> Accounted:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.environments.tabular import TabularMDP
+from mechanisms.randomness import Randomness, Source
 from mechanisms.rl import _optimistic_kernels as kernels
 from mechanisms.rl._rlsvi_inputs import law_of
 from mechanisms.rl.learning_run import LearningRun
@@ -63,7 +64,7 @@ def run_blocks(
     rule: kernels.Rule,
     block: Block,
     first: float,
-    rng: np.random.Generator,
+    rng: Source,
     *,
     keep: bool,
 ) -> LearningRun:
@@ -81,7 +82,8 @@ def run_blocks(
     K, H, G = p.episodes, p.horizon, 1 if p.pooled else p.horizon
     best = environment.optimal_action_values().argmax(axis=2)
     state = kernels.begin(law_of(environment), best, G, rule, first)
-    draws, noises = rng.spawn(2)
+    randomness = Randomness.of(rng)
+    draws, noises = randomness.generator.spawn(2)
     regrets = np.empty(K)
     rows = K if keep else 1
     states, actions = np.empty((rows, H + 1), np.int64), np.empty((rows, H), np.int64)
@@ -92,8 +94,9 @@ def run_blocks(
         kept = part if keep else slice(0, 1)
         block(state, noise, draws, (regrets[part], states[kept], actions[kept]))
     if not keep:
-        return LearningRun(regrets, K)
-    return LearningRun(regrets, K, states, actions, environment.rewards[states[:, :-1], actions])
+        return LearningRun(regrets, K, simulated=randomness.simulated)
+    rewards = environment.rewards[states[:, :-1], actions]
+    return LearningRun(regrets, K, states, actions, rewards, simulated=randomness.simulated)
 
 
 def _columns(found: CountNoise, reads: NDArray[np.bool_]) -> kernels.Noise:

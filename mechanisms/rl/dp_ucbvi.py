@@ -28,6 +28,7 @@ from typing import Final
 import numpy as np
 
 from mechanisms.environments.tabular import TabularMDP
+from mechanisms.randomness import Source
 from mechanisms.rl import _optimistic_kernels as kernels
 from mechanisms.rl._optimistic_blocks import Outputs, State, rule_of, run_blocks
 from mechanisms.rl._rlsvi_inputs import law_of
@@ -111,7 +112,7 @@ class DPUCBVI(RunsMany):
     privatizer: Privatizer
     constants: VarianceConstants = field(default=QIAO_WANG)
 
-    def run(self, environment: TabularMDP, rng: np.random.Generator, *, keep: bool = False) -> LearningRun:
+    def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
         """Learn in `environment` for K episodes, as `PrivateUCBVI.run` does; the same errors."""
         p, constants = self.privatizer.parameters, self.constants
         level = 0.0

@@ -17,6 +17,7 @@ from accountant.adjacency import Adjacency
 from accountant.episodes import Episodes
 from accountant.rl.expert_design import Design
 from accountant.rl.expert_release import ExpertReleaseParameters, guarantee
+from mechanisms.randomness import Randomness, Source, how_drawn
 from mechanisms.rl.expert_policies import Experts, prefix_counts
 from mechanisms.sparse_vector import BELOW, compare_noisily
 
@@ -25,7 +26,7 @@ __all__ = ["DataRelease", "Release", "stable_lengths"]
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """What each round drew, and how much of it is released.
 
@@ -33,6 +34,7 @@ class Release:
         drawn: int64 (rounds,), the episode drawn, or -1 where the expert had none left. Not private.
         lengths: int64 (rounds,), how many of its first steps are released.
         starts: int64 (episodes,), where each episode's steps begin.
+        simulated: whether a seed or a given generator drew it: then no guarantee holds.
 
     What may be published are the steps of ``mask`` in the order of the rounds, without whose they are.
     """
@@ -40,6 +42,10 @@ class Release:
     drawn: Integers
     lengths: Integers
     starts: Integers
+    simulated: bool = True
+
+    def __repr__(self) -> str:
+        return f"<Release of {len(self.drawn)} rounds; {how_drawn(self.simulated)}>"
 
     @property
     def steps(self) -> Integers:
@@ -73,7 +79,8 @@ class DataRelease:
 
     >>> parameters = ExpertReleaseParameters(3, 2, 0.1, 99, 1, scale=1.0, draws="fresh")
     >>> table = np.tile([[[0.9, 0.1]]], (100, 1, 1))
-    >>> from mechanisms.rl.expert_policies import TabularExperts
+    >>> from mechanisms.randomness import Randomness, Source, how_drawn
+    from mechanisms.rl.expert_policies import TabularExperts
     >>> logged = Episodes.rectangular(*(np.zeros((100, 2), int) for _ in range(3)))
     >>> rng = np.random.default_rng(0)
     >>> DataRelease(parameters).release(logged, TabularExperts(table), rng).lengths.shape
@@ -90,7 +97,7 @@ class DataRelease:
         self,
         episodes: Episodes,
         experts: Experts,
-        rng: np.random.Generator,
+        rng: Source = None,
         states: NDArray[Any] | None = None,
     ) -> Release:
         """Draw the rounds' trajectories and release their stable prefixes.
@@ -98,7 +105,7 @@ class DataRelease:
         Args:
             episodes: what was logged; ``user`` is the expert, from 0 on.
             experts: the policies of those experts.
-            rng: draws trajectories and noise.
+            rng: draws trajectories and noise; entropy if left out, a seed or a generator for a simulation.
             states: what the policies look at, one row a step; the states of ``episodes`` if left out.
 
         Raises:
@@ -108,7 +115,10 @@ class DataRelease:
         """
         seen = episodes.states if states is None else states
         self._check(episodes, experts, seen)
-        drawn = _DRAWS[self.parameters.draws](self.parameters.trajectories, episodes.user, rng)
+        randomness = Randomness.of(rng)
+        drawn = _DRAWS[self.parameters.draws](
+            self.parameters.trajectories, episodes.user, randomness.generator
+        )
         starts = np.cumsum(episodes.lengths) - episodes.lengths
         lengths, design = np.zeros(len(drawn), dtype=np.int64), self.parameters.design
         for place, episode in enumerate(drawn):
@@ -117,8 +127,8 @@ class DataRelease:
                 counts = prefix_counts(
                     experts, seen[rows], episodes.actions[rows], self.parameters.least_probability
                 )
-                lengths[place] = stable_lengths(design, counts, 1, rng)[0]
-        return Release(drawn, lengths, starts)
+                lengths[place] = stable_lengths(design, counts, 1, randomness.generator)[0]
+        return Release(drawn, lengths, starts, randomness.simulated)
 
     def _check(self, episodes: Episodes, experts: Experts, states: NDArray[Any]) -> None:
         p = self.parameters

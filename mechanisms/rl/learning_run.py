@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
@@ -13,13 +14,17 @@ from numpy.typing import NDArray
 from accountant.episodes import Episodes
 from mechanisms import _checks
 from mechanisms.environments.tabular import TabularMDP
+from mechanisms.randomness import Source, how_drawn
 
 __all__ = ["Learner", "LearningRun", "RunsMany", "run_many"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LearningRun:
-    """K episodes of a learner in a known environment.
+    """K episodes of a learner in a known environment: an experiment, not a release.
+
+    The regrets and trajectories are not private, whatever drew the noise. A run that was given a seed or a
+    generator is a simulation, and so are the policies it played.
 
     Attributes:
         regrets: float64 array (K,): V*_1(s_1) - V^{pi_k}_1(s_1), the exact expected reward that episode k's
@@ -28,6 +33,7 @@ class LearningRun:
         states: int64 array (K, H+1) of the states passed, or None if they were not kept.
         actions: int64 array (K, H), or None alike.
         rewards: float64 array (K, H), or None alike.
+        simulated: whether a seed or a given generator drew the run; False where entropy did.
 
     """
 
@@ -36,6 +42,10 @@ class LearningRun:
     states: NDArray[np.int64] | None = None
     actions: NDArray[np.int64] | None = None
     rewards: NDArray[np.float64] | None = None
+    simulated: bool = field(default=True, kw_only=True)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self.regrets)} episodes; {how_drawn(self.simulated)}>"
 
     @property
     def total_regret(self) -> float:
@@ -57,15 +67,15 @@ class LearningRun:
 class Learner(Protocol):
     """Whatever learns in an environment with the randomness it is given."""
 
-    def run(self, environment: TabularMDP, rng: np.random.Generator, *, keep: bool = False) -> LearningRun:
-        """Run once; `keep` the trajectories if asked."""
+    def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
+        """Run once; `keep` the trajectories if asked. A seed or a generator makes a simulation."""
         ...
 
 
 def run_many(
     learner: Learner,
     environment: TabularMDP,
-    seed: int,
+    seed: int | None,
     runs: int,
     executor: Executor | None = None,
     *,
@@ -73,17 +83,18 @@ def run_many(
 ) -> tuple[LearningRun, ...]:
     """Return independent runs, the i-th seeded by the i-th child of `numpy.random.SeedSequence(seed)`.
 
-    The result depends neither on the executor nor on the number of its workers; without one the runs are
-    made here, one after the other. Compiled learners release the interpreter lock: threads serve as well as
-    processes.
+    Without a seed (None) each run draws from entropy of its own. With one, the result depends neither on the
+    executor nor on the number of its workers. Without an executor the runs are made here, one after the
+    other. Compiled learners release the interpreter lock: threads serve as well as processes.
 
     Raises:
         ValueError: `runs` is below 1, `seed` is negative, or what the learner itself refuses.
 
     """
-    children = np.random.SeedSequence(_checks.at_least("seed", seed, 0)).spawn(
-        _checks.at_least("runs", runs, 1)
-    )
+    count = _checks.at_least("runs", runs, 1)
+    children: Sequence[np.random.SeedSequence | None] = [None] * count
+    if seed is not None:
+        children = np.random.SeedSequence(_checks.at_least("seed", seed, 0)).spawn(count)
     task = partial(_run_seeded, learner, environment, keep)
     return tuple(map(task, children) if executor is None else executor.map(task, children))
 
@@ -94,7 +105,7 @@ class RunsMany:
     def run_many(
         self: Learner,
         environment: TabularMDP,
-        seed: int,
+        seed: int | None,
         runs: int,
         executor: Executor | None = None,
         *,
@@ -105,6 +116,6 @@ class RunsMany:
 
 
 def _run_seeded(
-    learner: Learner, environment: TabularMDP, keep: bool, seed: np.random.SeedSequence
+    learner: Learner, environment: TabularMDP, keep: bool, seed: np.random.SeedSequence | None
 ) -> LearningRun:
-    return learner.run(environment, np.random.default_rng(seed), keep=keep)
+    return learner.run(environment, seed, keep=keep)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mechanisms.environments.tabular import TabularMDP
+from mechanisms.randomness import Source
 from mechanisms.rl import _optimistic_kernels as kernels
 from mechanisms.rl._optimistic_blocks import Outputs, State, payoffs_of, rule_of, run_blocks
 from mechanisms.rl._rlsvi_inputs import law_of
@@ -47,10 +48,11 @@ class PrivateUCBVI(RunsMany):
     privatizer: Privatizer
     constants: Constants = field(default=THEORY)
 
-    def run(self, environment: TabularMDP, rng: np.random.Generator, *, keep: bool = False) -> LearningRun:
+    def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
         """Learn in `environment` for K episodes; `keep` the trajectories if asked.
 
-        The generator is split in two, the first for the environment, the second for the noise.
+        A seed or a generator makes a simulation. The generator is split in two, the first for the
+        environment, the second for the noise.
 
         Raises:
             ValueError: the environment's S, A or H are not those of the privatizer.
@@ -104,7 +106,7 @@ class PrivateUCBPO(RunsMany):
             )
         return eta
 
-    def run(self, environment: TabularMDP, rng: np.random.Generator, *, keep: bool = False) -> LearningRun:
+    def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
         """Learn as `PrivateUCBVI.run` does; the same errors, and those of `learning_rate`."""
         rate = self.learning_rate()
         S, A, T = environment.states, environment.actions, self.privatizer.parameters.episodes

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.environments.tabular import TabularMDP
+from mechanisms.randomness import Randomness, Source
 from mechanisms.rl import _policy_elimination_kernels as kernels
 from mechanisms.rl.learning_run import LearningRun, run_many
 from mechanisms.rl.policy_elimination_batches import Stage, schedule, user_counts_of_batch
@@ -62,7 +63,7 @@ class StageReport:
     worst_regret: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EliminationRun(LearningRun):
     """K episodes of policy elimination; `regrets` are means over the mixture an episode is played with.
 
@@ -126,10 +127,11 @@ class SDPPE:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
-    def run(self, environment: TabularMDP, rng: np.random.Generator, *, keep: bool = False) -> EliminationRun:
+    def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> EliminationRun:
         """Learn in `environment`, whose possible transitions are known and whose chances are not.
 
-        The generator is split in two, the first for the users, the second for the noise.
+        A seed or a generator makes a simulation. The generator is split in two, the first for the users, the
+        second for the noise.
 
         Raises:
             ValueError: trajectories are asked for (counts are drawn, not they), more policies than are
@@ -138,7 +140,8 @@ class SDPPE:
         """
         if keep:
             raise ValueError("keep (True) must be False: batches are drawn as counts, not as trajectories")
-        users, noises = rng.spawn(2)
+        randomness = Randomness.of(rng)
+        users, noises = randomness.generator.spawn(2)
         space = PolicySpace.of(environment)
         problem = Problem(space.states, space.actions, space.horizon, self.episodes, space.count)
         deployment = _Deployment(environment, space, users)
@@ -153,7 +156,13 @@ class SDPPE:
             scores = eliminate(space, fine, active, threshold)
             reports.append(_report(space, stage, crude, fine, threshold, active, deployment.values))
         regrets = np.concatenate(deployment.regrets)
-        return EliminationRun(regrets, len(regrets), switches=deployment.switches, stages=tuple(reports))
+        return EliminationRun(
+            regrets,
+            len(regrets),
+            switches=deployment.switches,
+            stages=tuple(reports),
+            simulated=randomness.simulated,
+        )
 
     def _release(
         self, counts: BatchCounts, users: int, rng: np.random.Generator
@@ -166,7 +175,7 @@ class SDPPE:
         return self.privatizer.release(counts, users, rng), found
 
     def run_many(
-        self, environment: TabularMDP, seed: int, runs: int, executor: Executor | None = None
+        self, environment: TabularMDP, seed: int | None, runs: int, executor: Executor | None = None
     ) -> tuple[LearningRun, ...]:
         """Return independent runs, one per child of the seed; see `learning_run.run_many`."""
         return run_many(self, environment, seed, runs, executor)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mechanisms.environments.tabular import TabularMDP
+from mechanisms.randomness import Randomness, Source
 from mechanisms.rl import _policy_elimination_kernels as kernels
 from mechanisms.rl.learning_run import LearningRun
 from mechanisms.rl.privatizers import Privatizer
@@ -44,7 +45,7 @@ class PrivateBanditUCB:
     width: float = 0.25
     delta: float = 0.05
 
-    def run(self, environment: TabularMDP, rng: np.random.Generator, *, keep: bool = False) -> LearningRun:
+    def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
         """Learn for K episodes; the generator is split in two, for rewards and for noise.
 
         Raises:
@@ -57,7 +58,8 @@ class PrivateBanditUCB:
             )
         if keep:
             raise ValueError("keep (True) must be False: a bandit's rewards alone are not trajectories")
-        draws, noises = rng.spawn(2)
+        randomness = Randomness.of(rng)
+        draws, noises = randomness.generator.spawn(2)
         A, K = p.actions, p.episodes
         root = self.width * math.sqrt(math.log(2 * A * K / self.delta))
         counts, regrets = np.zeros((2, A)), np.zeros(K)
@@ -68,4 +70,4 @@ class PrivateBanditUCB:
                 noise[0], noise[1] = visits.reshape(n, A), costs.reshape(n, A)
             uniforms = draws.random(n)
             kernels.pull(environment.rewards[0], noise, root, counts, uniforms, regrets[first : first + n])
-        return LearningRun(regrets, K)
+        return LearningRun(regrets, K, simulated=randomness.simulated)

@@ -25,6 +25,7 @@ from accountant.rl.private_ucb_parameters import (
 )
 from mechanisms import _checks
 from mechanisms.counting.streaming import FreshNoise, StreamingTree
+from mechanisms.randomness import guaranteed
 
 __all__ = ["Counts", "NoiseSource", "PrivateCounts", "SimulatedNoise", "local_report", "user_counts"]
 
@@ -38,6 +39,11 @@ class NoiseSource(Protocol):
     @property
     def integer(self) -> bool:
         """Whether noise is whole, so that values must be, and the law is a discrete one."""
+        ...
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a seed or a given generator draws it, so that no guarantee holds."""
         ...
 
     def __call__(self, law: str, scale: float) -> FreshNoise:
@@ -55,7 +61,7 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class SimulatedNoise:
-    """Noise for simulations, not protected against floating-point attacks.
+    """Noise for simulations: of a generator that is given, and in floating point. No guarantee holds of it.
 
     >>> SimulatedNoise(np.random.default_rng(0))("laplace", 1.0)(3).shape
     (3,)
@@ -63,6 +69,7 @@ class SimulatedNoise:
 
     rng: np.random.Generator
     integer: bool = field(default=False, init=False)
+    simulated: bool = field(default=True, init=False)
 
     def __call__(self, law: str, scale: float) -> FreshNoise:
         """See ``NoiseSource``."""
@@ -152,6 +159,7 @@ class PrivateCounts:
         if parameters.counter != "tree":
             raise ValueError(f"counter ({parameters.counter!r}) must be tree for a stream of releases")
         self.parameters = parameters
+        self.simulated = bool(getattr(noise, "simulated", True))  # unmarked noise has no guarantee
         shapes = self._shapes()
         self._trees = {
             name: StreamingTree(
@@ -163,8 +171,12 @@ class PrivateCounts:
         }
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
-        """What all releases promise, in the central model: ``accountant.rl.private_ucb.guarantee``."""
-        return private_ucb.guarantee(self.parameters, adjacency)
+        """What all releases promise, in the central model: ``accountant.rl.private_ucb.guarantee``.
+
+        Raises:
+            SimulationError: the noise is a simulation's.
+        """
+        return guaranteed(self.simulated, lambda: private_ucb.guarantee(self.parameters, adjacency))
 
     @property
     def episode(self) -> int:

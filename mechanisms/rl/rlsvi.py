@@ -18,6 +18,7 @@ from accountant.rl import rlsvi as accounting
 from accountant.rl.rlsvi import RLSVIParameters
 from mechanisms import _checks
 from mechanisms.environments.tabular import TabularMDP
+from mechanisms.randomness import Randomness, Source
 from mechanisms.rl import _rlsvi_kernels as kernels
 from mechanisms.rl._rlsvi_inputs import check_sizes, check_users, law_of, scale_of
 from mechanisms.rl.learning_run import LearningRun, RunsMany
@@ -60,16 +61,18 @@ class RLSVI(RunsMany):
     def run(
         self,
         environment: TabularMDP,
-        rng: np.random.Generator,
+        rng: Source = None,
         *,
         keep: bool = False,
         budget: float = math.inf,
     ) -> LearningRun:
         """Learn in `environment` for K episodes; `keep` the trajectories if asked.
 
+        This is the experiment in floating point. A seed or a generator makes it a simulation.
+
         With a `budget` of rho the run is budget-zCDP and sqrt(2 budget)-GDP under rewards-only adjacency
-        whatever K is: tables are released while the visit counts let them fit, then the policy stays as it
-        is. The conditions are those of `accountant.rl.odometer.RewardsFilter`.
+        whatever K is, in real arithmetic: tables are released while the visit counts let them fit, then the
+        policy stays as it is. The conditions are those of `accountant.rl.odometer.RewardsFilter`.
 
         Raises:
             ValueError: the environment's S, A or H are not those of the parameters; a budget that is not
@@ -86,11 +89,13 @@ class RLSVI(RunsMany):
         states, actions = np.empty((K * keep, H + 1), np.int64), np.empty((K * keep, H), np.int64)
         best = environment.optimal_action_values().argmax(axis=2)
         scale = scale_of(self.parameters, self.noise_rule)
-        law = law_of(environment)
-        released = kernels.run_loop(law, best, K, scale, budget, rng, regrets, states, actions)
+        law, randomness = law_of(environment), Randomness.of(rng)
+        drawn = randomness.generator
+        released = kernels.run_loop(law, best, K, scale, budget, drawn, regrets, states, actions)
         if not keep:
-            return LearningRun(regrets, released)
-        return LearningRun(regrets, released, states, actions, environment.rewards[states[:, :-1], actions])
+            return LearningRun(regrets, released, simulated=randomness.simulated)
+        rewards = environment.rewards[states[:, :-1], actions]
+        return LearningRun(regrets, released, states, actions, rewards, simulated=randomness.simulated)
 
     def release(self, users: Users, rng: np.random.Generator, runs: int = 1) -> NDArray[np.float64]:
         """Return the perturbed Q tables of `runs` independent runs on the same users: (runs, K, H, S, A).

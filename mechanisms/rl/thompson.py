@@ -19,6 +19,7 @@ from accountant.adjacency import Adjacency
 from accountant.rl import thompson as accounting
 from accountant.rl.thompson import ThompsonParameters
 from mechanisms import _checks
+from mechanisms.randomness import Randomness, Source, how_drawn
 
 if TYPE_CHECKING:
     from accountant.accounted import Accounted
@@ -30,17 +31,22 @@ Pay = Callable[[int, NDArray[np.int64]], Floats]
 """(user, arm pulled in each run) -> rewards in [0, 1], one for each run."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ThompsonRun:
     """What n runs leave behind.
 
     Attributes:
         draws: float64 (n, T, N), what is released.
         arms: int64 (n, T), the arms of the largest draws, which are pulled.
+        simulated: whether a seed or a given generator drew them.
     """
 
     draws: Floats
     arms: NDArray[np.int64]
+    simulated: bool = True
+
+    def __repr__(self) -> str:
+        return f"<ThompsonRun of {len(self.draws)} runs; {how_drawn(self.simulated)}>"
 
 
 @dataclass(frozen=True)
@@ -67,18 +73,23 @@ class Thompson:
         """The proved guarantee; see `accountant.rl.thompson`."""
         return accounting.guarantee(self.parameters, adjacency)
 
-    def learn(self, means: ArrayLike, n: int, rng: np.random.Generator) -> ThompsonRun:
+    def learn(self, means: ArrayLike, n: int, rng: Source = None) -> ThompsonRun:
         """Learn n times, independently, from bits that are 1 with the chance of the arm pulled.
 
         Args:
             means: (N,), each in [0, 1].
             n: the number of runs, at least 1.
-            rng: the source of all randomness.
+            rng: the source of all randomness; a seed or a generator makes a simulation.
         """
         chances = _checks.unit_interval("means", means)
         if chances.shape != (self.parameters.arms,):
             raise ValueError(f"the shape of means {chances.shape} must be ({self.parameters.arms},)")
-        return self._run(lambda _user, arms: (rng.random(arms.size) < chances[arms]).astype(float), n, rng)
+        randomness = Randomness.of(rng)
+
+        def bits(_user: int, arms: NDArray[np.int64]) -> Floats:
+            return (randomness.generator.random(arms.size) < chances[arms]).astype(float)
+
+        return self._run(bits, n, randomness)
 
     def sample(self, rewards: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
         """Release the draws of n independent runs for given users.
@@ -99,10 +110,11 @@ class Thompson:
         (4, 2, 1)
         """
         paid = self.checked(rewards)
-        return self._run(partial(_paid, paid), n, rng).draws
+        return self._run(partial(_paid, paid), n, Randomness.of(rng)).draws
 
-    def _run(self, pay: Pay, n: int, rng: np.random.Generator) -> ThompsonRun:
+    def _run(self, pay: Pay, n: int, randomness: Randomness) -> ThompsonRun:
         _checks.at_least("n", n, 1)
+        rng = randomness.generator
         law = Posterior.of(self, n)
         self.pull_before(law, pay)
         rounds, arms = self.parameters.rounds, self.parameters.arms
@@ -111,7 +123,7 @@ class Thompson:
             draws[:, t] = law.means + np.sqrt(law.variances) * rng.standard_normal((n, arms))
             chosen = draws[:, t].argmax(axis=1)
             law.see(chosen, pay(t + self.users - rounds, chosen))
-        return ThompsonRun(draws, draws.argmax(axis=2))
+        return ThompsonRun(draws, draws.argmax(axis=2), randomness.simulated)
 
     def pull_before(self, law: Posterior, pay: Pay) -> None:
         """Pull every arm b times, one after the other."""

@@ -6,6 +6,8 @@ and moments with stated alphas (batches, coins, noise); a run that was never int
 
 import json
 import math
+import os
+import pickle
 
 import numpy as np
 import pytest
@@ -15,12 +17,13 @@ torch = pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, i
 
 from accountant.adjacency import Adjacency  # noqa: E402 (after the skip)
 from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee  # noqa: E402
-from mechanisms.rl.offline.checkpoints import steps_begun, train  # noqa: E402
+from mechanisms.randomness import SimulationError  # noqa: E402
+from mechanisms.rl.offline.checkpoints import publish, steps_begun, train  # noqa: E402
 from mechanisms.rl.offline.coins import COINS, noisy_steps_begun  # noqa: E402
 from mechanisms.rl.offline.cql import CQL  # noqa: E402
 from mechanisms.rl.offline.network import Layers  # noqa: E402
 from mechanisms.rl.offline.optimizers import SGD, Adam  # noqa: E402
-from mechanisms.rl.offline.training import Training, TrainingSettings, fresh_seed  # noqa: E402
+from mechanisms.rl.offline.training import Training, TrainingSettings  # noqa: E402
 from mechanisms.rl.offline.transitions import (  # noqa: E402
     BATCHES,
     Transitions,
@@ -421,10 +424,10 @@ def test_a_folder_is_of_one_set_of_experts_and_one_kind_of_training(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("configuration.json", "{", "configuration.json cannot be read"),
-        ("configuration.json", "[]", "configuration.json cannot be read"),
+        ("PRIVATE-configuration.json", "{", "PRIVATE-configuration.json cannot be read"),
+        ("PRIVATE-configuration.json", "[]", "PRIVATE-configuration.json cannot be read"),
         ("spent.json", "{", "spent.json must say how many steps were begun"),
-        ("model.npz", "PK", "model.npz must be an NPZ archive"),
+        ("PRIVATE-state.npz", "PK", "PRIVATE-state.npz must be an NPZ archive"),
     ],
 )
 def test_torn_files_are_named(tmp_path, name, text, message):
@@ -437,14 +440,14 @@ def test_torn_files_are_named(tmp_path, name, text, message):
 
 def test_a_model_without_all_of_its_arrays_is_refused(tmp_path):
     train(Training(_settings(), _data(), _data(seed=1), 3), tmp_path, every=5)
-    np.savez(tmp_path / "model.npz", step=5, theta=np.zeros(3))
-    with pytest.raises(ValueError, match=r"model\.npz must hold slots, target"):
+    np.savez(tmp_path / "PRIVATE-state.npz", step=5, theta=np.zeros(3))
+    with pytest.raises(ValueError, match=r"PRIVATE-state\.npz must hold slots, target"):
         train(Training(_settings(), _data(), _data(seed=1), 3), tmp_path)
 
 
 def test_a_run_that_lost_its_record_is_refused(tmp_path):
     train(Training(_settings(), _data(), _data(seed=1), 3), tmp_path, every=5)
-    for name in ("spent.json", "model.npz"):
+    for name in ("spent.json", "PRIVATE-state.npz"):
         (tmp_path / name).unlink()
     with pytest.raises(ValueError, match="must say how many steps were begun"):
         train(Training(_settings(), _data(), _data(seed=1), 3), tmp_path)
@@ -458,7 +461,7 @@ def test_what_was_begun_counts_even_if_the_model_was_lost(tmp_path, monkeypatch)
     with pytest.raises(RuntimeError, match="power cut"):
         train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 25)
     assert steps_begun(tmp_path) == 25
-    assert not (tmp_path / "model.npz").exists()
+    assert not (tmp_path / "PRIVATE-state.npz").exists()
     monkeypatch.undo()
     train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 10)
     assert steps_begun(tmp_path) == 60
@@ -470,7 +473,7 @@ def test_what_was_begun_counts_even_if_the_model_was_lost(tmp_path, monkeypatch)
         (lambda: Training(_settings(clip=2.0), _data(), _data(seed=1), 11), "settings"),
         (lambda: Training(_settings(), _data(seed=5), _data(seed=1), 11), "private"),
         (lambda: Training(_settings(), _data(), _data(seed=6), 11), "released"),
-        (lambda: Training(_settings(), _data(), _data(seed=1), 12), "seed another"),
+        (lambda: Training(_settings(), _data(), _data(seed=1), 12), "key another"),
     ],
 )
 def test_a_checkpoint_of_another_configuration_is_refused(tmp_path, training, name):
@@ -484,7 +487,7 @@ def test_a_checkpoint_of_another_configuration_is_refused(tmp_path, training, na
 def test_a_record_that_says_less_than_the_model_is_refused(tmp_path):
     train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 30)
     (tmp_path / "spent.json").write_text(json.dumps({"steps": 5}))
-    with pytest.raises(ValueError, match=r"steps in spent.json \(5\) must be at least the model's \(60\)"):
+    with pytest.raises(ValueError, match=r"steps in spent.json \(5\) must be at least the state's \(60\)"):
         train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 30)
     (tmp_path / "spent.json").unlink()
     with pytest.raises(ValueError, match="must say how many steps were begun"):
@@ -524,4 +527,89 @@ def test_a_training_refuses_what_has_no_meaning():
         TrainingSettings(budget, Layers((3, 2)), batch=12, clip=0)
     with pytest.raises(ValueError, match=r"batch \(0\) must be"):
         TrainingSettings(budget, Layers((3, 2)), batch=0)
-    assert fresh_seed() != fresh_seed()
+
+
+def _from_entropy():
+    return Training(_settings(), _data(), _data(seed=1))
+
+
+def test_a_training_draws_from_entropy_and_only_then_has_a_guarantee():
+    one, other = _from_entropy(), _from_entropy()
+    assert not torch.equal(one.theta, other.theta)
+    one.advance(4)
+    found = one.guarantee(Adjacency.EXPERT)
+    spent = SelectiveDPSGDParameters(0.3, 0.5, 1.0, 4)
+    assert found.guarantee == guarantee(spent, Adjacency.EXPERT).guarantee
+    assert not found.covers_released_bits
+    assert "the released doubles are not covered" in repr(one)
+    simulated = Training(_settings(), _data(), _data(seed=1), 0)
+    assert "simulation" in repr(simulated)
+    with pytest.raises(SimulationError, match="no guarantee"):
+        simulated.guarantee(Adjacency.EXPERT)
+
+
+def test_a_run_from_entropy_goes_on_under_the_key_of_its_folder(tmp_path):
+    def stop(done, _):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(_from_entropy(), tmp_path, 10, stop)
+    key = int(json.loads((tmp_path / "PRIVATE-configuration.json").read_text())["key"])
+    assert key.bit_length() > 64
+    done = train(_from_entropy(), tmp_path, 10)
+    assert not done.simulated
+    whole = Training(_settings(), _data(), _data(seed=1), key)
+    whole.advance(60)
+    assert torch.equal(done.theta, whole.theta)
+    with pytest.raises(ValueError, match="another configuration: simulated"):
+        train(Training(_settings(), _data(), _data(seed=1), key), tmp_path, 10)
+
+
+def _forms(key):
+    """A key as it might stand in a file: digits, and words of 4 bytes or the whole, in both orders."""
+    whole = (key.bit_length() + 7) // 8
+    words = [key >> shift & 0xFFFFFFFF for shift in range(0, key.bit_length(), 32)]
+    yield from (str(key).encode(), f"{key:x}".encode(), f"{key:X}".encode())
+    for order in ("little", "big"):
+        yield key.to_bytes(whole, order)
+        yield from (word.to_bytes(4, order) for word in words)
+
+
+def test_the_published_model_holds_neither_key_nor_state(tmp_path):
+    training = train(_from_entropy(), tmp_path / "run", 20)
+    publish(training, tmp_path / "model.npz")
+    private = [path.read_bytes() for path in sorted((tmp_path / "run").glob("PRIVATE-*"))]
+    key = int(json.loads(private[0])["key"])
+    published = (tmp_path / "model.npz").read_bytes()
+    with np.load(tmp_path / "model.npz", allow_pickle=False) as stored:
+        about, theta = json.loads(str(stored["about"])), stored["theta"]
+        assert sorted(stored) == ["about", "theta"]
+        raw = published + b"".join(stored[name].tobytes() for name in stored)
+    raw += json.dumps(about).encode()
+    assert not [form for form in _forms(key) if form in raw]
+    assert str(key).encode() in private[0]  # the same search finds it where it is
+    states = [np.random.SeedSequence(key, spawn_key=(n,)).generate_state(4, np.uint64) for n in range(61)]
+    assert not [state for state in states if state.tobytes() in raw or str(state[0]).encode() in raw]
+    assert np.array_equal(theta, training.theta.numpy())
+    assert about["accounted"]["steps"] == 60
+    assert about["covers_released_bits"] is False
+    assert "released doubles are not covered" in about["released_bits"]
+    with pytest.raises(TypeError, match="must not be pickled"):
+        pickle.dumps(training)
+
+
+def test_the_published_model_of_a_simulation_names_no_guarantee(tmp_path):
+    publish(Training(_settings(), _data(), _data(seed=1), 5), tmp_path / "model.npz")
+    with np.load(tmp_path / "model.npz", allow_pickle=False) as stored:
+        about = json.loads(str(stored["about"]))
+    assert about["simulated"]
+    assert about["accounted"] is None
+    assert about["released_bits"].startswith("simulation")
+
+
+def test_private_files_say_so_and_are_their_owners_alone(tmp_path):
+    train(_from_entropy(), tmp_path, 60)
+    held = json.loads((tmp_path / "PRIVATE-configuration.json").read_text())
+    assert "never to be published" in held["notice"]
+    if os.name == "posix":
+        assert {path.stat().st_mode & 0o077 for path in tmp_path.glob("PRIVATE-*")} == {0}

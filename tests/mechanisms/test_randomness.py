@@ -7,8 +7,24 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from accountant.adjacency import Adjacency
+from accountant.rl.private_ucb_parameters import CentralCountsParameters
+from accountant.rl.rlsvi import RLSVIParameters
+from accountant.rl.thompson import ThompsonParameters
 from mechanisms.discrete_noise import geometric_noise
+from mechanisms.environments.bandit import bandit
+from mechanisms.environments.river_swim import river_swim
 from mechanisms.randomness import Entropy, Randomness, SimulationError, guaranteed
+from mechanisms.rl.dp_ucbvi import DPUCBVI
+from mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
+from mechanisms.rl.optimistic_exact import ExactCounts
+from mechanisms.rl.policy_elimination import SDPPE
+from mechanisms.rl.policy_elimination_bandit import PrivateBanditUCB
+from mechanisms.rl.private_counts import PrivateCounts, SimulatedNoise
+from mechanisms.rl.privatizers_paper import CentralPrivatizer
+from mechanisms.rl.rlsvi import RLSVI
+from mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
+from mechanisms.rl.thompson import Thompson
 
 ALPHA = 1e-9
 
@@ -38,7 +54,9 @@ def test_a_seed_that_is_none_is_refused(source):
 
 
 @pytest.mark.parametrize("rng", [Entropy(), Randomness.of(None).spawn(2)[1].generator])
-@pytest.mark.parametrize(("low", "high"), [(0, 2), (-3, 4), (0, 1 << 62), (5, 6), (0, 3 * (1 << 60))])
+@pytest.mark.parametrize(
+    ("low", "high"), [(0, 2), (-(2**63), 2**63), (-3, 4), (0, 1 << 62), (5, 6), (0, 3 * (1 << 60))]
+)
 def test_entropys_integers_are_uniform(rng, low, high):
     drawn = rng.integers(low, high, 60_000)
     assert drawn.dtype == np.int64
@@ -57,8 +75,11 @@ def test_every_bit_of_a_word_is_fair():
 
 def test_entropys_integers_have_the_forms_of_numpys():
     rng, numpys = Entropy(), np.random.default_rng(0)
-    for arguments in ((3,), (0, 3), (0, 3, 4), (0, 3, (2, 5)), (0, 3, 0), (np.array([2, 3]),)):
-        assert np.shape(rng.integers(*arguments)) == np.shape(numpys.integers(*arguments))
+    forms = (3,), (0, 3), (0, 3, 4), (0, 3, (2, 5)), (0, 3, 0), (np.array([2, 3]),), (0, 2**64, 9, np.uint64)
+    for arguments in (*forms, (0, 3, 4, np.uint8), (0, 255, 9, np.uint8, True), (0, 3, None, int)):
+        one, other = rng.integers(*arguments), numpys.integers(*arguments)
+        assert np.shape(one) == np.shape(other)
+        assert np.asarray(one).dtype == np.asarray(other).dtype
     with pytest.raises(ValueError, match="low >= high"):
         rng.integers(3, 3)
 
@@ -78,3 +99,54 @@ def test_two_sources_of_entropy_differ_and_none_is_saved():
     for held in (one, Randomness.of(None)):
         with pytest.raises(TypeError, match="must not be saved"):
             pickle.dumps(held)
+
+
+SWIM = river_swim(4, 5)
+SIZES = {"states": 4, "actions": 2, "horizon": 5, "episodes": 12}
+CENTRAL = CentralPrivatizer(CentralCountsParameters(**SIZES, scale=30.0))
+LEARNERS = {
+    "rlsvi": RLSVI(RLSVIParameters(**SIZES)),
+    "value iteration": PrivateUCBVI(CENTRAL),
+    "policy optimisation": PrivateUCBPO(CENTRAL),
+    "by variance": DPUCBVI(CENTRAL),
+    "elimination": SDPPE(NoPrivacy(), episodes=12),
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_learner_runs_from_entropy_and_says_when_it_is_a_simulation(name):
+    learner = LEARNERS[name]
+    free = learner.run(SWIM), learner.run_many(SWIM, None, 1)[0]
+    fixed = learner.run(SWIM, 0), learner.run(SWIM, np.random.default_rng(0)), learner.run_many(SWIM, 0, 1)[0]
+    assert [run.simulated for run in (*free, *fixed)] == [False] * 2 + [True] * 3
+    assert all("drawn from entropy, in real arithmetic" in repr(run) for run in free)
+    assert all("simulation" in repr(run) for run in fixed)
+    assert np.array_equal(fixed[0].regrets, fixed[1].regrets)
+
+
+def test_thompson_and_bandits_run_from_entropy():
+    thompson = Thompson(ThompsonParameters(arms=2, rounds=9))
+    assert not thompson.learn([0.1, 0.9], 2).simulated
+    assert "simulation" in repr(thompson.learn([0.1, 0.9], 2, 0))
+    learner = PrivateBanditUCB(ExactCounts(states=1, actions=2, horizon=1, episodes=9))
+    assert not learner.run(bandit([0.1, 0.9])).simulated
+    assert learner.run(bandit([0.1, 0.9]), 3).simulated
+
+
+def test_a_stream_of_simulated_noise_has_no_guarantee():
+    parameters = CentralCountsParameters(**SIZES, scale=3.0)
+    counts = PrivateCounts(parameters, SimulatedNoise(np.random.default_rng(0)))
+    with pytest.raises(SimulationError, match="no guarantee"):
+        counts.guarantee(Adjacency.REPLACE)
+
+
+def test_noise_that_does_not_say_what_draws_it_has_no_guarantee():
+    class Unmarked:
+        integer = False
+
+        def __call__(self, law, scale):
+            return np.zeros
+
+    counts = PrivateCounts(CentralCountsParameters(**SIZES, scale=3.0), Unmarked())
+    with pytest.raises(SimulationError, match="no guarantee"):
+        counts.guarantee(Adjacency.REPLACE)

@@ -2,9 +2,11 @@
 
 What is accounted for is what is run: one `SelectiveDPSGDParameters` gives the rate, the coin, the noise and
 the number of steps, and `accountant.rl.selective_dpsgd.guarantee` says what they reveal. All randomness of a
-step derives from the seed and the step's number, so that a step that is run again is the same step.
+step derives from a key and the step's number, so that a step that is run again is the same step. The key is
+128 bits of entropy, unless a seed is given: that makes a simulation, of which no guarantee is reported.
 
-Trust base: numpy's generator, and floating-point sums; attacks on rounding are not covered.
+The guarantee is one in real arithmetic; the released doubles are not covered: noise and sums are numpy's and
+torch's, in single precision.
 
 Source: Sharma et al. (2024), Algorithms 3 and 4.
 """
@@ -15,20 +17,24 @@ import math
 import secrets
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
+from accountant.accounted import Accounted
+from accountant.adjacency import Adjacency
+from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
 from mechanisms import _checks
+from mechanisms.randomness import guaranteed, how_drawn
 from mechanisms.rl.offline.coins import COINS, Branch, noisy_steps_begun
 from mechanisms.rl.offline.cql import CQL
 from mechanisms.rl.offline.network import Layers
 from mechanisms.rl.offline.optimizers import SGD, Optimizer
 from mechanisms.rl.offline.transitions import BATCHES, Transitions, check_one_each
 
-__all__ = ["Training", "TrainingSettings", "fresh_seed"]
+__all__ = ["Training", "TrainingSettings"]
 
 
 _CLIPS = (1e-9, 1e9)
@@ -84,11 +90,6 @@ class TrainingSettings:
         return replace(self.budget, steps=begun)
 
 
-def fresh_seed() -> int:
-    """A seed that nobody knows. Whoever learns it can take the noise away again."""
-    return secrets.randbits(128)
-
-
 class Training:
     """One training run in progress.
 
@@ -96,7 +97,8 @@ class Training:
         settings: what is trained, and how.
         private: transitions that a private step reads; None only if p is 0.
         released: transitions that a plain step reads; None only if p is 1.
-        seed: all randomness derives from it; to be kept secret (see `fresh_seed`).
+        seed: all randomness derives from it, which makes the run a simulation; without one it derives from
+            128 bits of entropy, which only a private checkpoint holds.
 
     Raises:
         ValueError: data are missing, an observation or action does not fit the network, exact batches are a
@@ -106,18 +108,51 @@ class Training:
         theta, target: the parameters of the network and of the target network.
         slots: what the optimizer keeps.
         step: steps done.
+        simulated: whether a seed was given.
     """
 
     def __init__(
-        self, settings: TrainingSettings, private: Transitions | None, released: Transitions | None, seed: int
+        self,
+        settings: TrainingSettings,
+        private: Transitions | None,
+        released: Transitions | None,
+        seed: int | None = None,
     ) -> None:
-        self.settings, self.seed = settings, _checks.at_least("seed", seed, 0)
+        self.settings, self.simulated = settings, seed is not None
         self.private, self.released = private, released
         self._check()
-        self.theta = settings.layers.initial(self._rng(0))
+        self.begin(secrets.randbits(128) if seed is None else _checks.at_least("seed", seed, 0))
+
+    def begin(self, key: int) -> None:
+        """Start anew under a key, from which all randomness derives; a checkpoint goes on with its own."""
+        self._key = key
+        self.theta = self.settings.layers.initial(self._rng(0))
         self.target = self.theta.clone()
-        self.slots = torch.zeros(settings.optimizer.slots, settings.layers.count)
+        self.slots = torch.zeros(self.settings.optimizer.slots, self.settings.layers.count)
         self.step = 0
+
+    def __repr__(self) -> str:
+        drawn = how_drawn(self.simulated)
+        return f"<{type(self).__name__}, {self.step} of {self.settings.budget.steps} steps done; {drawn}>"
+
+    def __reduce__(self) -> Any:
+        """Refuse to be pickled.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError(
+            "a training holds the key of its noise and must not be pickled: publish its model with"
+            " mechanisms.rl.offline.checkpoints.publish, resume it with train"
+        )
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """What the steps done so far reveal; see `accountant.rl.selective_dpsgd.guarantee`.
+
+        Raises:
+            SimulationError: a seed was given.
+        """
+        return guaranteed(self.simulated, lambda: guarantee(self.settings.spent(self.step), adjacency))
 
     def _check(self) -> None:
         p = self.settings.budget.branch_probability
@@ -140,7 +175,7 @@ class Training:
             )
 
     def _rng(self, number: int) -> np.random.Generator:
-        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(number,)))
+        return np.random.default_rng(np.random.SeedSequence(self._key, spawn_key=(number,)))
 
     def advance(self, steps: int) -> None:
         """Take so many steps more, but none beyond the budget's."""
