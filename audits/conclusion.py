@@ -12,12 +12,15 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 from accountant.notions import ApproxDP
 from audits import power
 from audits.curves import PrivacyCurve
 from audits.eprocess import SLACK, epsilon_lower
 from audits.evidence import Evidence, Verdict
-from audits.scores import Score
+from audits.scores import Score, only_bits, shares
+from audits.stream import ScoreStream
 from audits.trial import VERDICT, Trial, tails_share
 
 __all__ = ["check_request", "conclude"]
@@ -45,14 +48,17 @@ def conclude(
         pair: what the two inputs are.
         replay: what else a replay needs.
     """
-    least = epsilon_lower(trial.counts, delta, (1 - VERDICT) * alpha)
+    least = _least(trial, trial.streams, delta, alpha)
     refuted = trial.refuted or least > claimed
+    in_values = trial.refuted_in_values or _least(trial, trial.in_values, delta, alpha) > claimed
     if trial.refuted and curve == ApproxDP(claimed, delta):
         least = max(least, claimed)  # the claim says no more than this one point: it is what is refuted
-    seen = None if refuted else _would_have_seen(trial, claimed, delta, alpha, seed)
+    seen = None if refuted and in_values else _would_have_seen(trial, claimed, delta, alpha, seed)
+    missed = Verdict.CONSISTENT if seen is not None and seen <= 2 * claimed else Verdict.INCONCLUSIVE
+    verdict = (Verdict.VIOLATION if in_values else Verdict.FLOATING_POINT) if refuted else missed
     return Evidence(
         claim=claim,
-        verdict=_verdict(refuted, seen, claimed),
+        verdict=verdict,
         claimed_epsilon=claimed,
         epsilon_lower=least,
         delta=delta,
@@ -63,8 +69,9 @@ def conclude(
         alpha=alpha,
         seed=seed,
         pair=pair,
-        **_finding(trial),
+        **_finding(trial, _streams_of(trial, verdict)),
         replay=replay,
+        without_bits=missed if verdict is Verdict.FLOATING_POINT else None,
     )
 
 
@@ -86,31 +93,45 @@ def check_request(alpha: float, budget: int, delta: float, scores: Sequence[Scor
 
 
 def _would_have_seen(trial: Trial, claimed: float, delta: float, alpha: float, seed: int) -> float:
-    """Let the reference pair face the same bets, with the share and the start of the earliest score."""
+    """Let the reference pair face the same bets, with the share and the start of the earliest score.
+
+    Where bits have refuted, the scores that see more are left, with all of the bets.
+    """
+    scores = [stream.score for stream in (trial.in_values if trial.refuted else trial.streams)]
+    first = min(range(len(scores)), key=lambda place: scores[place].training)
     return power.would_have_seen(
         trial.bets,
         claimed,
         delta,
-        log_hurdle=math.log(len(trial.streams) / tails_share(trial.streams) / (VERDICT * alpha)),
-        start=min(stream.score.training for stream in trial.streams),
+        log_hurdle=-math.log(shares(scores)[first] * tails_share(trial.streams) * VERDICT * alpha),
+        start=scores[first].training,
         samples=trial.samples,
         seed=seed,
     )
 
 
-def _verdict(refuted: bool, seen: float | None, claimed: float) -> Verdict:
-    if refuted:
-        return Verdict.VIOLATION
-    return Verdict.CONSISTENT if seen is not None and seen <= 2 * claimed else Verdict.INCONCLUSIVE
+def _least(trial: Trial, streams: Sequence[ScoreStream], delta: float, alpha: float) -> float:
+    """The lower bound on epsilon from some of the scores."""
+    counts = np.stack([stream.tails.counts for stream in streams])
+    return epsilon_lower(counts, delta, (1 - VERDICT) * alpha, shares([stream.score for stream in streams]))
 
 
-def _finding(trial: Trial) -> dict[str, Any]:
-    """The bet that earned most, over all scores; the learned posterior, if it earned more than all tails."""
-    learned = max(trial.streams, key=lambda s: -math.inf if s.posterior is None else s.posterior.log_wealth)
-    posterior = learned.posterior
-    if posterior is not None and posterior.log_wealth > max(0.0, trial.bets(trial.counts).max()) + SLACK:
+def _streams_of(trial: Trial, verdict: Verdict) -> Sequence[ScoreStream]:
+    """The scores that the verdict rests on."""
+    if verdict is Verdict.VIOLATION:
+        return trial.in_values
+    if verdict is Verdict.FLOATING_POINT:
+        return [stream for stream in trial.streams if only_bits(stream.score)]
+    return trial.streams
+
+
+def _finding(trial: Trial, streams: Sequence[ScoreStream]) -> dict[str, Any]:
+    """The bet that earned most, over some scores; the learned posterior, if it earned more than all tails."""
+    learned = max(streams, key=lambda s: -math.inf if s.posterior is None else s.posterior.log_wealth)
+    posterior, counts = learned.posterior, np.stack([stream.tails.counts for stream in streams])
+    if posterior is not None and posterior.log_wealth > max(0.0, trial.bets(counts).max()) + SLACK:
         return {**posterior.describe(), "score": learned.score.name}
-    stream = max(trial.streams, key=lambda s: float(trial.bets.components(s.tails.counts).max()))
+    stream = max(streams, key=lambda s: float(trial.bets.components(s.tails.counts).max()))
     level, kind, point, staked = trial.bets.best(stream.tails.counts)
     won, lost, passed = (int(c) for c in stream.tails.counts[level, kind])
     if won + lost + passed == 0:

@@ -114,7 +114,7 @@ class LogWealth:
         return int(level), int(kind), self.points[int(point)], float(FRACTIONS[stake])
 
 
-def epsilon_lower(counts: Ints, delta: float, alpha: float) -> float:
+def epsilon_lower(counts: Ints, delta: float, alpha: float, shares: Floats | None = None) -> float:
     """A lower confidence bound on epsilon at ``delta``, above the truth with probability at most ``alpha``.
 
     The bound is the infimum of the x for which (x, delta)-DP is not rejected at level ``alpha``, by bets of
@@ -125,11 +125,13 @@ def epsilon_lower(counts: Ints, delta: float, alpha: float) -> float:
         counts: int64 array (scores, levels, kinds, 3), at any stopping time.
         delta: in [0, 1).
         alpha: in (0, 1).
+        shares: of the scores, fixed before any sample; equal unless given.
 
     Returns:
         A number in [0, `EPSILON_LIMIT`], rounded down.
     """
-    log_wealth = _log_wealth_against(counts, delta)
+    equal = np.full(counts.shape[0], 1 / counts.shape[0])
+    log_wealth = _log_wealth_against(counts, delta, equal if shares is None else shares)
     if not rejects(log_wealth(0.0), alpha):
         return 0.0
     low, high = 0.0, EPSILON_LIMIT
@@ -139,12 +141,12 @@ def epsilon_lower(counts: Ints, delta: float, alpha: float) -> float:
     return low
 
 
-def _log_wealth_against(counts: Ints, delta: float) -> Callable[[float], float]:
+def _log_wealth_against(counts: Ints, delta: float, shares: Floats) -> Callable[[float], float]:
     """Log of the average wealth against (epsilon, delta)-DP, by epsilon; void bets might lose more."""
     paid = (SIDES * delta * ROUND_UP)[:, None]
     numbers = counts[..., None, :].astype(np.float64)
     prior = LEVEL_PRIOR[:, None] * KIND_PRIOR / (LEVEL_PRIOR.sum() * KIND_PRIOR.sum())
-    settled = np.log(prior / (STAKES.size * counts.shape[0]))[..., None]
+    settled = np.log(shares[:, None, None] * prior / STAKES.size)[..., None]
     settled = settled + numbers[..., 0] * np.log1p(STAKES * (1 - paid))
     settled += numbers[..., 2] * np.log1p(-STAKES * paid)
 

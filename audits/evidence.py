@@ -12,7 +12,7 @@ __all__ = ["Evidence", "Verdict"]
 
 
 class Verdict(enum.Enum):
-    """The three answers of an audit, under the spelling of the command line.
+    """The answers of an audit, under the spelling of the command line.
 
     >>> Verdict("violation") is Verdict.VIOLATION
     True
@@ -20,10 +20,22 @@ class Verdict(enum.Enum):
 
     VIOLATION = "violation"
     """The claim is false, at the stated confidence."""
+    FLOATING_POINT = "violation (floating point only)"
+    """The claim is false of the released floating-point numbers, at the stated confidence. Only their bits
+    refute it; the rest of the budget found nothing without them, so it may hold in real arithmetic."""
     CONSISTENT = "consistent"
     """Not refuted by a test that would have seen twice the claimed epsilon with power 0.9."""
     INCONCLUSIVE = "inconclusive"
     """Not refuted, by a test too weak to say more."""
+
+    @property
+    def violated(self) -> bool:
+        """Whether the claim is refuted for what is released, through floating-point bits or without them.
+
+        >>> [verdict.value for verdict in Verdict if verdict.violated]
+        ['violation', 'violation (floating point only)']
+        """
+        return self in (Verdict.VIOLATION, Verdict.FLOATING_POINT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +52,8 @@ class Evidence:
             is true (they may fail with probability `audits.trial.VERDICT` alpha and the rest of alpha).
         samples: samples spent on both inputs together.
         would_have_seen: the smallest epsilon at ``delta`` that this audit detects with power 0.9 on the
-            reference pair (`audits.power`); ``inf`` if none, ``None`` after a violation.
+            reference pair (`audits.power`); ``inf`` if none, ``None`` after a violation. Of a violation
+            through floating-point bits only: what would have been seen without them.
         e_value: the largest average wealth of the bets against the claim.
         alpha: the level.
         seed: the seed everything was drawn from.
@@ -50,6 +63,7 @@ class Evidence:
         counts: how often that event was won, lost and passed.
         score: the name of the score the event thresholds.
         replay: what else a replay needs.
+        without_bits: of a violation through floating-point bits only, the answer without them.
     """
 
     claim: str
@@ -68,6 +82,7 @@ class Evidence:
     counts: Mapping[str, int] | None
     score: str | None
     replay: Mapping[str, Any] = field(default_factory=dict)
+    without_bits: Verdict | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The contract's keys, and under ``"witness"`` what `audits.replay` needs; infinity is ``"inf"``."""
@@ -81,7 +96,7 @@ class Evidence:
             "samples": self.samples,
             "would_have_seen": _finite(self.would_have_seen),
             "witness": self.witness(),
-        }
+        } | ({} if self.without_bits is None else {"without_bits": self.without_bits.value})
 
     def witness(self) -> dict[str, Any]:
         """The pair, event, counts and seed of the finding, as JSON data."""

@@ -20,7 +20,7 @@ from audits.curves import CurvePoint
 from audits.pairs import Pair
 from audits.probing import look
 from audits.sampling import SEARCH
-from audits.scores import Score
+from audits.scores import Score, only_bits
 from audits.tails import LEVELS
 from audits.trial import run_trial
 
@@ -76,7 +76,8 @@ class _Stream:
         self._hunt, self._pair, self._points, self._seed = hunt, pair, points, seed
         with self._naming():
             self._layout = look(hunt.made, pair, seed)
-        self._scores = hunt.scores or self._layout.scores()
+        scores = self._layout.chosen(hunt.scores)
+        self._scores = tuple(score for score in scores if not only_bits(score))
         self.training = max(score.training for score in self._scores)
         self.counts: NDArray[np.int64] = np.zeros((len(self._scores), LEVELS.size, 3, 3), np.int64)
 

@@ -10,7 +10,7 @@ from audits.blocks import Record, check_repeats, draw_blocks
 from audits.callables import Auditable, Mechanism, as_mechanism
 from audits.conclusion import check_request, conclude
 from audits.curves import PrivacyCurve, curve_points
-from audits.evidence import Evidence, Verdict
+from audits.evidence import Evidence
 from audits.pairs import Pair
 from audits.probing import check_randomness
 from audits.schedule import Pace
@@ -78,14 +78,14 @@ def audit(
     points = curve_points(curve, delta, claimed)
     made, record = as_mechanism(sampler), Record()
     layout = check_randomness(made, pair, seed)
-    scores = layout.scores() if scores is None else scores
+    scores = layout.chosen(scores)
     layout = layout.under(scores)
     pace = Pace()
     blocks = draw_blocks(made, pair, seed, budget, executor, layout, record, pace)
     trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen, pace=pace)
     how = {"budget": budget, "sharpen": sharpen, **_own_randomness(made), **(replay or {})}
     found = conclude(trial, claim, curve, claimed, delta, alpha, seed, pair.description, how)
-    if found.verdict is Verdict.VIOLATION:
+    if found.verdict.violated:
         check_repeats(made, pair, seed, record, layout)
     return found
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from audits.curves import CurvePoint
 from audits.eprocess import LogWealth, log_sums, rejects
 from audits.schedule import Pace
-from audits.scores import Score
+from audits.scores import Score, only_bits, shares
 from audits.stream import ScoreStream
 
-__all__ = ["VERDICT", "Trial", "run_trial", "tails_share"]
+__all__ = ["VERDICT", "Trial", "in_values", "run_trial", "tails_share"]
 
 Labelled = tuple[NDArray[Any], NDArray[np.int64]]
 
@@ -37,6 +37,7 @@ class Trial:
         samples: samples spent.
         log_wealth: log of the largest average wealth, of those looked at.
         refuted: it has reached 1 / (`VERDICT` alpha).
+        refuted_in_values: so has the average wealth of the scores that see more than floating-point bits.
     """
 
     bets: LogWealth
@@ -44,6 +45,12 @@ class Trial:
     samples: int
     log_wealth: float
     refuted: bool
+    refuted_in_values: bool
+
+    @property
+    def in_values(self) -> tuple[ScoreStream, ...]:
+        """The scores that see more than floating-point bits; all of them, if none does."""
+        return in_values(self.streams)
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -62,22 +69,49 @@ def run_trial(
 ) -> Trial:
     """Bet against the points of a curve on blocks of labelled samples, until refuted or out of blocks.
 
+    Where floating-point bits alone refute, the other scores bet on, until they refute as well or the blocks
+    end: at the same level, since a claim that holds must pass both (docs/notes/audit_betting.md, Theorem 7).
     ``pace`` is told of the wealth after every block.
     """
     pure = points[-1].epsilon if points[-1].delta == 0 else None
     bets, streams = LogWealth(points), tuple(ScoreStream(score, pure) for score in scores)
-    pace, hurdle = pace or Pace(), -math.log(VERDICT * alpha)
-    samples, best = 0, _log_wealth(bets, streams)
+    pace, level = pace or Pace(), VERDICT * alpha
+    samples, feeding = 0, streams
+    every = _Largest(bets, streams)
+    values = every if in_values(streams) == streams else _Largest(bets, in_values(streams))
     for outputs, labels in blocks:
         samples += len(labels)
-        for stream in streams:
+        for stream in feeding:
             stream.feed(outputs, labels)
-        reached = _log_wealth(bets, streams)
-        best = max(best, reached)
-        if rejects(best, VERDICT * alpha) and not sharpen:
-            break
-        pace.heed(reached, hurdle)
-    return Trial(bets, streams, samples, best, rejects(best, VERDICT * alpha))
+        for wealth in {every, values}:
+            wealth.look()
+        refuted = rejects(every.best, level)
+        if refuted and not sharpen:
+            feeding = values.streams
+            if rejects(values.best, level):
+                break
+        pace.heed((values if refuted else every).now, -math.log(level))
+    return Trial(bets, streams, samples, every.best, rejects(every.best, level), rejects(values.best, level))
+
+
+def in_values(streams: Sequence[ScoreStream]) -> tuple[ScoreStream, ...]:
+    """Those whose scores see more than floating-point bits; all of them, if none does."""
+    return tuple(stream for stream in streams if not only_bits(stream.score)) or tuple(streams)
+
+
+class _Largest:
+    """The average wealth of some scores, and the largest that was looked at."""
+
+    def __init__(self, bets: LogWealth, streams: Sequence[ScoreStream]) -> None:
+        self._bets, self.streams = bets, tuple(streams)
+        self._shares = np.log(shares([stream.score for stream in streams]))
+        self.best = -math.inf
+        self.look()
+
+    def look(self) -> None:
+        """Look at it once more."""
+        self.now = _log_wealth(self._bets, self.streams, self._shares)
+        self.best = max(self.best, self.now)
 
 
 def tails_share(streams: Sequence[ScoreStream]) -> float:
@@ -85,9 +119,10 @@ def tails_share(streams: Sequence[ScoreStream]) -> float:
     return 1.0 if streams[0].posterior is None else 1 - POSTERIOR
 
 
-def _log_wealth(bets: LogWealth, streams: Sequence[ScoreStream]) -> float:
+def _log_wealth(bets: LogWealth, streams: Sequence[ScoreStream], shares: NDArray[np.float64]) -> float:
     """Log of the average wealth over scores, of their bets on tails and on their posterior."""
     counts = np.array([stream.tails.counts for stream in streams])
-    parts = [bets.parts(counts).ravel() + math.log(tails_share(streams))]
-    parts += [s.posterior.parts() + math.log(POSTERIOR) for s in streams if s.posterior is not None]
-    return float(log_sums(np.concatenate(parts))) - math.log(len(streams))
+    parts = [bets.parts(counts) + (math.log(tails_share(streams)) + shares)[:, None]]
+    learned = [s.posterior.parts() for s in streams if s.posterior is not None]
+    parts += [np.stack(learned) + (math.log(POSTERIOR) + shares)[:, None]] if learned else []
+    return float(log_sums(np.concatenate([part.ravel() for part in parts])))

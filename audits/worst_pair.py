@@ -147,8 +147,8 @@ def audit_each(
 
 
 def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> Evidence:
-    violated = any(evidence.verdict is Verdict.VIOLATION for evidence in found)
-    loudest = max(found, key=lambda e: (e.verdict is Verdict.VIOLATION, e.e_value, e.epsilon_lower))
+    violated = any(evidence.verdict.violated for evidence in found)
+    loudest = max(found, key=lambda e: (_rank(e.verdict), e.e_value, e.epsilon_lower))
     all_consistent = all(evidence.verdict is Verdict.CONSISTENT for evidence in found)
     unseen = [math.inf if e.would_have_seen is None else e.would_have_seen for e in found]
     return replace(
@@ -162,6 +162,11 @@ def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> E
         confidence=1 - alpha,
         seed=seed,
     )
+
+
+def _rank(verdict: Verdict) -> int:
+    """What is violated without floating-point bits comes first, then what is violated through them."""
+    return 2 * (verdict is Verdict.VIOLATION) + (verdict is Verdict.FLOATING_POINT)
 
 
 def _check(pairs: Sequence[Pair], share: float) -> None:

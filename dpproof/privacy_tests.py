@@ -164,7 +164,7 @@ class Privacy:
         self._note(
             f"{found.verdict.value}, epsilon at least {found.epsilon_lower:.4g}, {found.samples} samples"
         )
-        failed = {Verdict.VIOLATION, *([Verdict.INCONCLUSIVE] if self.strict else [])}
+        failed = {Verdict.VIOLATION, Verdict.FLOATING_POINT, *([Verdict.INCONCLUSIVE] if self.strict else [])}
         if found.verdict in failed:
             pytest.fail(self._text(found), pytrace=False)
 
@@ -187,7 +187,7 @@ class Privacy:
             f"  event      {event}",
             f"  counts     {dict(found.counts or {})} of {found.samples} samples, seed {found.seed}",
         ]
-        if self.witnesses is not None and found.verdict is Verdict.VIOLATION:
+        if self.witnesses is not None and found.verdict.violated:
             from dpproof.auditing import write_witness
 
             lines.append(f"  witness    {write_witness(found, self.witnesses)}")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from audits.evidence import Evidence
+from audits.evidence import Evidence, Verdict
 from audits.replaying import ReplayError
 from dpproof import auditing
 
@@ -20,7 +20,8 @@ __all__ = ["ASKED", "Replayed", "replayed"]
 
 ASKED = ("claim", "pair", "seed", "alpha", "delta", "replay")
 """The keys of a witness that say what was asked, not what was found."""
-VIOLATION = "violation"
+VIOLATIONS = tuple(verdict.value for verdict in Verdict if verdict.violated)
+"""The answers that refute a claim."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,9 @@ class Replayed:
         found = self.evidence.verdict.value
         if not self.different:
             return None
-        if found != VIOLATION:
+        if found not in VIOLATIONS:
             return f"no longer a violation: the audit that found one is now {found}"
-        if self.recorded == VIOLATION:
+        if self.recorded in VIOLATIONS:
             changed = ", ".join(self.different)
             return f"still a violation, by an implementation that has changed: {changed} came out differently"
         return f"now a violation: the audit that was {self.recorded} finds one"
@@ -79,7 +80,12 @@ def _is_news(witness: Mapping[str, Any], found: Evidence, different: tuple[str, 
     verdicts = {witness.get("verdict"), found.verdict.value}
     seeded = witness["replay"].get("seeded", True)
     alone = seeded and set(different) == {"verdict"}
-    return _of_a_user(witness["replay"]) and set(different) <= known and VIOLATION in verdicts and not alone
+    return (
+        _of_a_user(witness["replay"])
+        and set(different) <= known
+        and not verdicts.isdisjoint(VIOLATIONS)
+        and not alone
+    )
 
 
 def _of_a_user(how: Mapping[str, Any]) -> bool:

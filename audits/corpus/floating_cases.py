@@ -16,7 +16,7 @@ from audits.scores import Identity, float_bits
 
 __all__ = ["CASES"]
 
-PASS, FAIL = Verdict.CONSISTENT, Verdict.VIOLATION
+PASS, FAIL = Verdict.CONSISTENT, Verdict.FLOATING_POINT
 BITS = (Identity(), float_bits())
 
 

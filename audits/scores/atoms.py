@@ -25,6 +25,7 @@ class Atoms:
     fewest: int = 4
     oriented: bool = True
     view: View = whole
+    weight: float = 1.0
 
     @property
     def name(self) -> str:

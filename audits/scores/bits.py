@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from audits.encoding import NUMBER, features
 from audits.scores.atoms import Atoms
-from audits.scores.protocol import Floats
+from audits.scores.protocol import Floats, Score, View
 
-__all__ = ["float_bits", "lowest_bit"]
+__all__ = ["float_bits", "lowest_bit", "lowest_bit_of_cells", "only_bits"]
 
 ZERO = 2048
 """Stands for the lowest set bit of 0, infinity and NaN, which have none."""
@@ -27,14 +28,40 @@ def lowest_bit(outputs: NDArray[Any]) -> Floats:
     >>> lowest_bit(np.array([[1.0], [0.75], [0.1], [0.0]])).ravel().tolist()
     [0.0, -2.0, -55.0, 2048.0]
     """
-    flat = outputs.reshape(len(outputs), -1).astype(np.float64)
-    usable = np.isfinite(flat) & (flat != 0)
-    fraction, exponent = np.frexp(np.where(usable, flat, 1.0))
-    digits = np.abs(np.ldexp(fraction, 53)).astype(np.int64)
-    lowest = np.frexp((digits & -digits).astype(np.float64))[1] - 1
-    return np.where(usable, exponent - 53 + lowest, ZERO).astype(np.float64)
+    flat = np.ascontiguousarray(outputs.reshape(len(outputs), -1), dtype=np.float64)
+    words = flat.view(np.int64)
+    exponent = (words >> 52) & 0x7FF
+    digits = (words & ((1 << 52) - 1)) | ((exponent > 0) * np.int64(1 << 52))
+    lowest = ((digits & -digits).astype(np.float64).view(np.int64) >> 52) - 1023
+    usable = (exponent < 0x7FF) & (digits > 0)
+    return np.where(usable, np.maximum(exponent, 1) - 1075 + lowest, ZERO).astype(np.float64)
 
 
-def float_bits(training: int = 64) -> Atoms:
+def lowest_bit_of_cells(outputs: NDArray[Any], width: int) -> Floats:
+    """The same for what `audits.encoding` lays out of any outputs; whole numbers and words have none.
+
+    >>> lowest_bit_of_cells(np.array([0.75, 3.0, "word"], dtype=object), 1).ravel().tolist()
+    [-2.0, 2048.0, 2048.0]
+    """
+    cells = features(outputs, width)
+    values, kinds = cells[:, 1 : 1 + width], cells[:, 1 + width : 1 + 2 * width]
+    fractions = (kinds == NUMBER) & (values != np.rint(values))
+    return lowest_bit(np.where(fractions, values, 0.0))
+
+
+def float_bits(training: int = 64, view: View = lowest_bit, weight: float = 1.0) -> Atoms:
     """The log odds of the lowest set bits, summed over the numbers of an output."""
-    return Atoms(training, view=lowest_bit)
+    return Atoms(training, view=view, weight=weight)
+
+
+BIT_VIEWS = (lowest_bit, lowest_bit_of_cells)
+"""Views of the bits with which a floating-point number is written, which no real number has."""
+
+
+def only_bits(score: Score) -> bool:
+    """Whether all that a score sees is how floating-point numbers are written.
+
+    >>> only_bits(float_bits()), only_bits(Atoms())
+    (True, False)
+    """
+    return getattr(score.view, "func", score.view) in BIT_VIEWS

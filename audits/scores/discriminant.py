@@ -25,6 +25,7 @@ class LinearDiscriminant:
         ridge: added to the covariance of the standardised coordinates; ``None`` means d / (n + d) of it.
         limit: beyond this dimension only the coordinates whose means differ most are used.
         view: what it looks at, for example a few coordinates that are known to matter.
+        weight: its share of the bets, against 1 for scores without a weight.
     """
 
     ridge: float | None = 1e-10
@@ -32,6 +33,7 @@ class LinearDiscriminant:
     oriented: bool = True
     limit: int = 512
     view: View = whole
+    weight: float = 1.0
 
     @property
     def name(self) -> str:

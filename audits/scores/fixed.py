@@ -26,6 +26,7 @@ class Identity:
     oriented: bool = False
     training: int = 0
     view: View = whole
+    weight: float = 1.0
 
     def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
         """The same for all samples. The function raises ValueError for more than one number per output."""

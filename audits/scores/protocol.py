@@ -7,13 +7,13 @@ on it, and refitted as the stream doubles, each fit being used on later samples 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "Ints", "Score", "Scorer", "View", "flattened", "viewed", "whole"]
+__all__ = ["Floats", "Ints", "Score", "Scorer", "View", "flattened", "shares", "viewed", "whole"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -52,6 +52,12 @@ class Score(Protocol):
     def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
         """The function from outputs ``(n, ...)`` to scores ``(n,)``, given samples and labels so far."""
         ...
+
+
+def shares(scores: Sequence[Score]) -> Floats:
+    """The shares of the wealth that scores bet: in proportion to their weights, 1 for those without one."""
+    weights = np.array([float(getattr(score, "weight", 1.0)) for score in scores])
+    return np.asarray(weights / weights.sum())
 
 
 def viewed(view: View) -> str:

@@ -34,9 +34,9 @@ def row_tokens(outputs: NDArray[Any]) -> Floats:
     return (mixed >> np.uint64(11)).astype(np.float64)[:, None]
 
 
-def tokens(training: int = 64) -> Atoms:
+def tokens(training: int = 64, weight: float = 1.0) -> Atoms:
     """The log odds of whole outputs that were seen before."""
-    return Atoms(training, fewest=2, view=row_tokens)
+    return Atoms(training, fewest=2, view=row_tokens, weight=weight)
 
 
 def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -111,7 +111,7 @@ def _finish(found: Iterable[Evidence | str], json: bool) -> None:
     audits = [one for one in every if not isinstance(one, str)]
     body = {"audits": [one.as_json() for one in audits], **({"out_of_time": late} if late else {})}
     show.either(answers.envelope(body), json, show.audits)
-    violated = any(evidence.verdict.value == "violation" for evidence in audits)
+    violated = any(evidence.verdict.violated for evidence in audits)
     raise typer.Exit(1 if violated else 3 if late else 0)
 
 

@@ -27,7 +27,7 @@ __all__ = ["audit_corpus", "kept", "progress_of"]
 def kept(found: Iterable[Evidence], witnesses: Path | None) -> Iterator[Evidence]:
     """The same, the witness of every violation being written at once."""
     for evidence in found:
-        if witnesses is not None and evidence.verdict.value == "violation":
+        if witnesses is not None and evidence.verdict.violated:
             auditing.write_witness(evidence, witnesses)
         yield evidence
 

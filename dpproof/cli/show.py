@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from dpproof.corpus import Outcome
 
 Answer = Mapping[str, Any]
+VIOLATIONS = ("violation", "violation (floating point only)")
+"""The answers of an audit that refute a claim, as data."""
 COLOURS = {
     "PROVED": "green",
     "PROVED GIVEN": "green",
@@ -44,6 +46,7 @@ COLOURS = {
     "consistent": "green",
     "inconclusive": "yellow",
     "violation": "red",
+    "violation (floating point only)": "red",
     "kept": "green",
     "broken": "red",
     "not certified": "yellow",
@@ -239,7 +242,7 @@ def audits(answer: Answer, console: Console) -> None:
 
 def _found(entry: Answer) -> str:
     """The epsilon that was found; where all that is known is that the claimed one is exceeded, that."""
-    if entry["verdict"] == "violation" and entry["epsilon_lower"] == entry["claimed_epsilon"]:
+    if entry["verdict"] in VIOLATIONS and entry["epsilon_lower"] == entry["claimed_epsilon"]:
         return f"> {figure(entry['claimed_epsilon'])}"
     return at_least(entry["epsilon_lower"])
 

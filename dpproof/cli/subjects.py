@@ -63,6 +63,9 @@ VERDICTS = {
         larger budget.""",
     "not as recorded": "A verdict on a paper's statement, or an audit of the corpus, that was another once.",
     "violation": "The promise is false, at the stated confidence; the witness replays.",
+    "violation (floating point only)": """The promise is false of the floating-point numbers that are
+        released: their low bits tell the neighbours apart. Nothing was found without the bits, so it may hold
+        in real arithmetic; a claim that promises no more says arithmetic = "real".""",
     "consistent": "Not refuted by a test that would have seen twice the promised epsilon with power 0.9.",
     "inconclusive": "Not refuted, by a test too weak to say more; give it a larger budget.",
 }

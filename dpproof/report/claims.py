@@ -14,6 +14,7 @@ from accountant.claims import Claim
 from accountant.implications import gaussian_to_zcdp
 from accountant.notions import ZCDP, GaussianDP, Guarantee, ends_of
 from accountant.trust import TrustModel, implies
+from audits.evidence import Verdict
 from audits.time_budget import OutOfTimeError, check_time, ending_at
 from audits.watching import watched
 from dpproof import answers, auditing, events
@@ -24,6 +25,7 @@ __all__ = ["ClaimLedger", "check_claim", "check_claims"]
 Answer = Mapping[str, Any]
 Stage = Callable[[str], None]
 OUT_OF_TIME = "out of time"
+VIOLATIONS = tuple(verdict.value for verdict in Verdict if verdict.violated)
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def check_claim(
     if refuted and account is not None:
         remarks.append(f"a pair of neighbours exceeds it: {account['mechanism']['attained_by']}")
     heard = None if audit is None else str(audit["verdict"])
-    if refuted or heard == "violation":
+    if refuted or heard in VIOLATIONS:
         verdict = "broken"
     elif ended == "refused":
         verdict = "refused"
@@ -127,7 +129,7 @@ def check_claim(
 
 def _advice(claim: Claim, verdict: str, account: Answer | None, audit: Answer | None) -> list[str]:
     """What to do next, where the verdict alone does not say it."""
-    if verdict == "broken" and audit is not None and audit["verdict"] == "violation":
+    if verdict == "broken" and audit is not None and audit["verdict"] in VIOLATIONS:
         return [f"violation after {audit['samples']} samples: dpproof audit FILE --witnesses DIR keeps it"]
     if verdict == "not certified" and account is not None and not _covers(account, claim):
         return [f"the account is in the {account['trust']} model: no proof in the {claim.trust.value} one"]

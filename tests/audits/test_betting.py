@@ -136,7 +136,7 @@ outcomes = st.lists(st.integers(0, 10_000), min_size=9, max_size=9)
 def test_wealth_of_the_interval_falls_in_epsilon(numbers, delta, epsilon, step):
     counts = np.zeros((1, LEVELS.size, 3, 3), np.int64)
     counts[0, 2] = np.array(numbers).reshape(3, 3)
-    before, after = map(_log_wealth_against(counts, delta), (epsilon, epsilon + step))
+    before, after = map(_log_wealth_against(counts, delta, np.ones(1)), (epsilon, epsilon + step))
     assert after <= before or after == pytest.approx(before, rel=1e-12, abs=1e-9)
 
 

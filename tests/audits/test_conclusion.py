@@ -8,6 +8,7 @@ import pytest
 from accountant.notions import ApproxDP, GaussianDP, PureDP
 from audits.pairs import Pair
 from audits.runner import audit
+from audits.scores import Identity
 
 BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _first, _second: None)
 
@@ -37,7 +38,7 @@ def test_a_refuted_curve_says_nothing_at_one_point():
 
 def test_what_is_not_refuted_keeps_its_own_bound():
     # alpha .01, one seed: the bound may be anything up to the truth.
-    found = audit("enough", PureDP(2.0), laplace, BITS, seed=0)
+    found = audit("enough", PureDP(2.0), laplace, BITS, [Identity()], seed=0)
     assert found.verdict.value == "consistent"
     assert found.epsilon_lower <= 2.0
     assert np.isfinite(found.epsilon_lower)

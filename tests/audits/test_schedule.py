@@ -16,6 +16,7 @@ from audits import Verdict, audit
 from audits.blocks import draw_blocks
 from audits.callables import each
 from audits.schedule import AHEAD, FIRST, SHARES, SINGLY, Blocks, Pace
+from audits.scores import Identity
 from audits.time_budget import OutOfTimeError, ending_at
 from audits.training.steps import labelled_steps
 from dpproof.executors import executor_for
@@ -101,7 +102,7 @@ def test_a_sound_audit_looks_a_logarithmic_number_of_times(bits, laplace):
         calls.append(n)
         return laplace(1.0)(value, n, rng)
 
-    audit("true", PureDP(1.0), counted, bits, seed=1, budget=10**6)
+    audit("true", PureDP(1.0), counted, bits, [Identity()], seed=1, budget=10**6)
     assert len(calls) < 42 + 2 * (3 * math.log2(10**6 / FIRST) + 10**6 / (1 << 17))
 
 

@@ -1,0 +1,79 @@
+"""What is found through floating-point bits alone says so; what exists without them never does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from accountant.notions import PureDP
+from audits import Pair, Verdict, audit, audit_each, audit_worst
+from audits.scores import Identity, float_bits, only_bits
+
+BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda a, b: None)
+
+
+def laplace(value, n, rng):
+    return value + rng.laplace(0, 1.0, n)
+
+
+def halved(value, n, rng):
+    return value + rng.laplace(0, 0.5, n)
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_noise_of_numpy_is_refuted_by_its_bits_alone_and_typed_so(width):
+    def sampler(value, n, rng):
+        return np.column_stack([laplace(value, n, rng)] + [rng.laplace(0, 1, n) for _ in range(width - 1)])
+
+    found = audit("numpy", PureDP(1.0), sampler, BITS, seed=0, budget=10_000)
+    assert found.verdict is Verdict.FLOATING_POINT
+    assert found.verdict.violated
+    assert "lowest_bit" in found.score
+    assert found.samples == 10_000, "what is left of the budget looks for a violation without bits"
+    assert found.without_bits is Verdict.CONSISTENT
+    assert found.would_have_seen <= 2
+    assert found.as_json()["verdict"] == "violation (floating point only)"
+
+
+def test_noise_in_objects_is_seen_in_its_bits_too():
+    def sampler(value, n, rng):
+        return [{"mean": float(number), "unit": "m"} for number in laplace(value, n, rng)]
+
+    found = audit("records", PureDP(1.0), sampler, BITS, seed=0, budget=5_000)
+    assert found.verdict is Verdict.FLOATING_POINT
+
+
+@pytest.mark.parametrize("scores", [None, [float_bits()], [float_bits(), Identity()]])
+def test_what_exists_without_bits_is_never_called_floating_point_only(scores):
+    """Bits refute first, but whoever looks only at them is given scores that see more."""
+    for seed in range(20):
+        found = audit("half the noise", PureDP(1.0), halved, BITS, scores, seed=seed, budget=20_000)
+        assert found.verdict is Verdict.VIOLATION
+        assert "lowest_bit" not in found.score
+
+
+def test_numbers_on_a_lattice_have_no_bits_to_look_at():
+    def sampler(value, n, rng):
+        return value + rng.geometric(0.6, n) - rng.geometric(0.6, n) + 0.0
+
+    found = audit("geometric", PureDP(1.0), sampler, BITS, seed=0, budget=20_000)
+    assert found.verdict is Verdict.CONSISTENT
+
+
+def test_several_pairs_are_compared_by_what_is_found_without_bits():
+    pairs = [Pair(0.0, high, "at most 1 apart", f"0 and {high}", lambda a, b: None) for high in (0.25, 1.0)]
+    for several in (audit_each, audit_worst):
+        found = several("half the noise", PureDP(1.0), halved, pairs, seed=0, budget=20_000)
+        assert (found.verdict, found.pair) == (Verdict.VIOLATION, "0 and 1.0")
+
+
+def test_alarms_without_bits_keep_their_level():
+    """alpha .05, 200 seeds, a claim that real numbers keep exactly and bits do not."""
+    found = [audit("exact", PureDP(1.0), laplace, BITS, seed=s, alpha=0.05, budget=4000) for s in range(200)]
+    assert sum(one.verdict is Verdict.VIOLATION for one in found) <= 19  # 99.9 % of what the level allows
+    assert sum(one.verdict is Verdict.FLOATING_POINT for one in found) >= 190
+
+
+def test_scores_of_bits_are_told_apart():
+    assert only_bits(float_bits())
+    assert not only_bits(Identity())
