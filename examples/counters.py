@@ -1,4 +1,4 @@
-"""Two noisy counters: one that keeps its claim of epsilon = 1, one with half the noise it needs."""
+"""Noisy counters: one keeps its claim of epsilon = 1, one only in real arithmetic, one has half the noise."""
 
 import numpy as np
 
@@ -9,7 +9,13 @@ def neighbours():
 
 
 def honest(count, n, rng):
-    """N releases of the count with Laplace noise of scale 1: epsilon = 1."""
+    """N releases of the count with geometric noise of scale 1: epsilon = 1."""
+    chance = 1 - np.exp(-1.0)
+    return count + rng.geometric(chance, n) - rng.geometric(chance, n)
+
+
+def textbook(count, n, rng):
+    """N releases with numpy's Laplace noise: epsilon = 1 in real arithmetic, but not of the doubles."""
     return count + rng.laplace(0.0, 1.0, n)
 
 
@@ -19,5 +25,5 @@ def hasty(count, n, rng):
 
 
 def rounded(count, n, rng):
-    """N releases of the honest counter, rounded: post-processing keeps the claim."""
-    return np.rint(honest(count, n, rng))
+    """N releases of the textbook counter, rounded: what is left has no low bits."""
+    return np.rint(textbook(count, n, rng))

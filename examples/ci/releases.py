@@ -7,12 +7,18 @@ LARGEST = 10.0
 """Values are clipped to [0, LARGEST]."""
 
 
+def noise(scale, n, rng):
+    """Whole numbers with Laplace's law: the low bits of floating-point noise would tell the users apart."""
+    chance = 1 - np.exp(-1 / scale)
+    return rng.geometric(chance, n) - rng.geometric(chance, n)
+
+
 def count(users, n, rng):
-    """How many users there are, n times: Laplace noise for epsilon = 1."""
-    return len(users) + rng.laplace(0.0, 1.0 / EPSILON, n)
+    """How many users there are, n times: noise for epsilon = 1."""
+    return len(users) + noise(1.0 / EPSILON, n, rng)
 
 
 def total(values, n, rng):
-    """The sum of the clipped values, n times: Laplace noise for epsilon = 1."""
+    """The sum of the clipped values, rounded, n times: noise for epsilon = 1."""
     clipped = np.clip(values, 0.0, LARGEST)
-    return clipped.sum() + rng.laplace(0.0, LARGEST / EPSILON, n)
+    return np.rint(clipped.sum()) + noise(LARGEST / EPSILON, n, rng)

@@ -54,7 +54,7 @@ def failing_pairs():
     raise RuntimeError("no data today")
 
 def good(value, n, rng):
-    return value + rng.laplace(0, 1.0, n)
+    return value + rng.geometric(0.632, n) - rng.geometric(0.632, n)
 
 def bad(value, n, rng):
     return value + rng.laplace(0, 0.4, n)

@@ -308,7 +308,7 @@ def leaves(value, n, rng):
 def leaves_late(value, n, rng):
     if n > 5000:
         raise Own("much\\nlater")
-    return value + rng.laplace(0, 1.0, n)
+    return value + rng.geometric(0.632, n) - rng.geometric(0.632, n)
 
 def __getattr__(name):
     raise Own(name)

@@ -10,7 +10,7 @@ import pytest
 
 BAD = "def bad(value, n, rng):\n    return value + rng.laplace(0, 0.4, n)"
 OTHER = "def bad(value, n, rng):\n    return value + rng.laplace(0, 0.41, n)"
-MENDED = "def bad(value, n, rng):\n    return value + rng.laplace(0, 1.0, n)"
+MENDED = "def bad(value, n, rng):\n    return value + rng.geometric(0.632, n) - rng.geometric(0.632, n)"
 PROMISE = ["--adjacency", "replace", "--epsilon", 1, "--delta", 0, "--budget", 60_000]
 
 
