@@ -31,7 +31,7 @@ from accountant.published import published
 from accountant.rl.log_sums import sum_of_reciprocal_logs
 from accountant.trust import TrustModel
 
-__all__ = ["ACCOUNTANT", "RLSVIParameters", "attained_mu", "guarantee", "published_rho", "rho"]
+__all__ = ["ACCOUNTANT", "RLSVIParameters", "attained_mu", "beta_above", "guarantee", "published_rho", "rho"]
 
 _BITS = 192
 
@@ -82,6 +82,17 @@ def _sum_of_reciprocal_betas(parameters: RLSVIParameters) -> flint.arb:
     """sum_{k=2}^K 1/(beta_scale * beta_k), beta_k = S H^3 log(2HSAk)/2."""
     scale = arb_of(exact(parameters.beta_scale)) * parameters.states * parameters.horizon**3
     return 2 * sum_of_reciprocal_logs(parameters.log_scale, 2, parameters.episodes) / scale
+
+
+def beta_above(parameters: RLSVIParameters, episode: int) -> Fraction:
+    """The noise variance beta_k of episode k = 1, 2, ... at no visits, rounded up to a double.
+
+    >>> float(beta_above(RLSVIParameters(6, 2, 20, 1000), 1))
+    148169...
+    """
+    with precision(_BITS):
+        scale = arb_of(exact(parameters.beta_scale)) * parameters.states * parameters.horizon**3
+        return exact(round_up(scale * (flint.arb(parameters.log_scale) * episode).log() / 2))
 
 
 def published_rho(parameters: RLSVIParameters) -> Bound:
@@ -141,6 +152,7 @@ def attained_mu(parameters: RLSVIParameters) -> Bound:
 
 
 _TERMS = 4096  # the terms fall like 1/k^2; leaving the rest out keeps the lower end a lower end
+_SAMPLER = "mechanisms.RLSVI.publish"
 _RELEASED = "every perturbed table Q of every episode"
 
 
@@ -181,6 +193,7 @@ def _rewards_only(parameters: RLSVIParameters) -> Accounted:
         "rlsvi.tight_joint",
         _published_guarantee(parameters),
         Attained(GaussianDP(attained_mu(parameters)), _pair(parameters)),
+        exact_sampler=_SAMPLER,
     )
 
 
@@ -203,6 +216,7 @@ def _replace(parameters: RLSVIParameters) -> Accounted:
         "rlsvi.state_neighbours",
         "rlsvi.lemma9",
         notes=("the noise variance itself depends on the visit counts, so epsilon grows like H K / 4",),
+        exact_sampler=_SAMPLER,
     )
 
 

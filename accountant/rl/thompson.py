@@ -90,6 +90,7 @@ def guarantee(parameters: ThompsonParameters, adjacency: Adjacency) -> Accounted
         TrustModel.CENTRAL,
         "every draw of every round",
         "classic.thompson",
+        exact_sampler="mechanisms.Thompson.publish",
     )
 
 

@@ -19,10 +19,12 @@ from accountant.rl.rlsvi import RLSVIParameters
 from mechanisms import _checks
 from mechanisms.environments.tabular import TabularMDP
 from mechanisms.randomness import Randomness, Source
+from mechanisms.release.grid import GRID
 from mechanisms.rl import _rlsvi_kernels as kernels
 from mechanisms.rl._rlsvi_inputs import check_sizes, check_users, law_of, scale_of
 from mechanisms.rl.learning_run import LearningRun, RunsMany
 from mechanisms.rl.noise_rule import NoiseRule
+from mechanisms.rl.rlsvi_release import RLSVIRelease, RLSVIStream
 from mechanisms.rl.users import Users
 
 if TYPE_CHECKING:
@@ -82,8 +84,8 @@ class RLSVI(RunsMany):
         check_sizes(self.parameters, environment)
         if not budget >= 0:
             raise ValueError(f"budget ({budget!r}) must be a number of at least 0")
-        if budget < math.inf and self.noise_rule is not NoiseRule.CORRECT:
-            raise ValueError(f"noise_rule ({self.noise_rule.name}) must be CORRECT for a budget to hold")
+        if budget < math.inf:
+            self._check_rule("a budget")
         K, H = self.parameters.episodes, environment.horizon
         regrets = np.empty(K)
         states, actions = np.empty((K * keep, H + 1), np.int64), np.empty((K * keep, H), np.int64)
@@ -99,6 +101,9 @@ class RLSVI(RunsMany):
 
     def release(self, users: Users, rng: np.random.Generator, runs: int = 1) -> NDArray[np.float64]:
         """Return the perturbed Q tables of `runs` independent runs on the same users: (runs, K, H, S, A).
+
+        They are a fast simulation in floating point, for experiments and audits; no guarantee holds of them.
+        `publish` releases tables to the world.
 
         >>> users = Users([[[[0, 0]]]] * 3, [[[[0.0, 1.0]]]] * 3)
         >>> rlsvi = RLSVI(RLSVIParameters(states=1, actions=2, horizon=1, episodes=3))
@@ -117,19 +122,50 @@ class RLSVI(RunsMany):
         """Return the tables of `release` and the visit counts N_h^k(s, a) before episode k, shaped alike."""
         return self._release(users, rng, runs, counted=True)
 
+    def publish(self, users: Users, seed: Source = None, *, exponent: int = GRID) -> RLSVIRelease:
+        """Release the perturbed Q tables of one run on `users`, private to the last bit.
+
+        Args:
+            users: what each user would answer, one user an episode.
+            seed: left out for a release, which draws from entropy; a seed or generator makes a simulation.
+            exponent: tables are multiples of 2^exponent, a number that is fixed without looking at data.
+
+        Raises:
+            ValueError: the users' K, H, S or A are not those of the parameters, the exponent is out of
+                range, or the noise rule is not `CORRECT`.
+
+        >>> users = Users([[[[0, 0]]]] * 3, [[[[0.0, 1.0]]]] * 3)
+        >>> RLSVI(RLSVIParameters(states=1, actions=2, horizon=1, episodes=3)).publish(users).tables.shape
+        (3, 1, 1, 2)
+        """
+        self._check_rule("a release")
+        check_users(self.parameters, users)
+        stream = RLSVIStream(self.parameters, seed, exponent=exponent)
+        steps = range(users.horizon)
+        for k in range(users.count):
+            policy, states = stream.policy(), [users.start]
+            for h in steps:
+                states.append(int(users.next_states[k, h, states[h], policy[h, states[h]]]))
+            actions = policy[steps, states[:-1]]
+            stream.see(states, actions, users.rewards[k, steps, states[:-1], actions])
+        return stream.release()
+
+    def _check_rule(self, what: str) -> None:
+        if self.noise_rule is not NoiseRule.CORRECT:
+            raise ValueError(f"noise_rule ({self.noise_rule.name}) must be CORRECT for {what} to hold")
+
     def sample(self, data: Users, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return `n` independent releases on `data`, an array (n, K, H, S, A); the `Samples` protocol."""
         return self.release(data, rng, n)
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
-        """Return the guarantee of releasing all tables once, as `accountant.rl.rlsvi.guarantee` proves it.
+        """Return the guarantee of releasing all tables once by `publish`, as the accountant proves it.
 
         Raises:
             ValueError: the noise rule is not `CORRECT`, or nothing is proved under this adjacency.
 
         """
-        if self.noise_rule is not NoiseRule.CORRECT:
-            raise ValueError(f"noise_rule ({self.noise_rule.name}) must be CORRECT for a guarantee to hold")
+        self._check_rule("a guarantee")
         return accounting.guarantee(self.parameters, adjacency)
 
     def _release(

@@ -20,6 +20,8 @@ from accountant.rl import thompson as accounting
 from accountant.rl.thompson import ThompsonParameters
 from mechanisms import _checks
 from mechanisms.randomness import Randomness, Source, how_drawn
+from mechanisms.release.grid import GRID
+from mechanisms.rl.thompson_release import ThompsonRelease, publish
 
 if TYPE_CHECKING:
     from accountant.accounted import Accounted
@@ -92,7 +94,9 @@ class Thompson:
         return self._run(bits, n, randomness)
 
     def sample(self, rewards: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-        """Release the draws of n independent runs for given users.
+        """Draw n independent runs for given users: a fast simulation in floating point, for audits.
+
+        `publish` releases draws to the world.
 
         Args:
             rewards: (users, N) in [0, 1]: what each user would pay for each arm; user t is asked in pull t.
@@ -111,6 +115,22 @@ class Thompson:
         """
         paid = self.checked(rewards)
         return self._run(partial(_paid, paid), n, Randomness.of(rng)).draws
+
+    def publish(self, rewards: ArrayLike, seed: Source = None, *, exponent: int = GRID) -> ThompsonRelease:
+        """Release the draws of one run for given users, private to the last bit.
+
+        Args:
+            rewards: (users, N) in [0, 1]: what each user would pay for each arm; user t is asked in pull t.
+            seed: left out for a release, which draws from entropy; a seed or generator makes a simulation.
+            exponent: draws are multiples of 2^exponent, a number that is fixed without looking at data.
+
+        Raises:
+            ValueError: another shape, a reward outside [0, 1], or an exponent out of range.
+
+        >>> Thompson(ThompsonParameters(arms=1, rounds=2)).publish([[0.5], [1.0]]).draws.shape
+        (2, 1)
+        """
+        return publish(self.parameters, self.checked(rewards), seed, exponent=exponent)
 
     def _run(self, pay: Pay, n: int, randomness: Randomness) -> ThompsonRun:
         _checks.at_least("n", n, 1)

@@ -1,0 +1,231 @@
+"""RLSVI as it is released: every table on a public grid, drawn exactly, one step after another.
+
+A table entry is round(f + sigma Z) on the grid 2^exponent, by `mechanisms.release.rounded_gaussian`. Its mean
+f = Rhat + sum_s' Phat(s') V(s') is an exact rational. V is computed from the tables released before, which
+are integers. Rewards are rounded to multiples of 2^-30 when a user arrives. That rounding looks at one record
+at a time and keeps rewards in [0, 1], so it keeps every neighbouring relation. The variance beta_k/(N + 1) is
+rational, with beta_k rounded up to a double.
+
+Given the tables released so far, each release is post-processing of the real Gaussian mechanism that is
+accounted for; docs/notes/rlsvi_tight.md has the argument. Under ``rewards-only`` the variance is the same for
+both neighbours given these tables: it is a function of the visit counts, which a change of rewards leaves as
+they are. It is not public. Under ``replace`` the variances differ, as the account of that relation allows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from accountant.adjacency import Adjacency
+from accountant.enclosures import exact
+from accountant.rl.rlsvi import RLSVIParameters, beta_above, guarantee
+from mechanisms import _checks
+from mechanisms.randomness import Randomness, Source, guaranteed
+from mechanisms.release.grid import GRID, REWARD_BITS, checked_exponent, doubles, grains, how_released
+from mechanisms.release.rounded_gaussian import rounded_gaussian
+from mechanisms.release.words import words_of
+
+if TYPE_CHECKING:
+    from accountant.accounted import Accounted
+
+__all__ = ["RLSVIRelease", "RLSVIStream"]
+
+
+@dataclass(eq=False)
+class _Cell:
+    """What the users so far did in one (h, s, a): visits, rewards in units of 2^-30, and successors."""
+
+    visits: int = 0
+    rewards: int = 0
+    successors: dict[int, int] | None = None
+
+    def see(self, reward: int, after: int) -> None:
+        """Take in one visit."""
+        self.visits += 1
+        self.rewards += reward
+        self.successors = {} if self.successors is None else self.successors
+        self.successors[after] = self.successors.get(after, 0) + 1
+
+    def mean(self, following: list[int], exponent: int) -> Fraction:
+        """Rhat + Phat V, V being `following` in steps of the grid; 0 without visits."""
+        if not self.visits:
+            return Fraction(0)
+        values = sum(count * following[s] for s, count in (self.successors or {}).items())
+        finest = max(REWARD_BITS, -exponent)
+        total = (self.rewards << (finest - REWARD_BITS)) + (values << (finest + exponent))
+        return Fraction(total, self.visits << finest)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RLSVIRelease:
+    """The tables of all episodes, and whether they are a simulation.
+
+    Attributes:
+        parameters: those of the mechanism.
+        integers: the tables in steps of the grid, nested lists (K, H, S, A).
+        exponent: the grid is all multiples of 2^exponent.
+        simulated: whether a seed or a given generator drew them: then no guarantee holds.
+    """
+
+    parameters: RLSVIParameters
+    integers: list[list[list[list[int]]]]
+    exponent: int
+    simulated: bool
+
+    @property
+    def tables(self) -> NDArray[np.float64]:
+        """The tables as doubles (K, H, S, A): functions of the integers, and so as private."""
+        return doubles(self.integers, self.exponent)
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """Return the guarantee of all tables, to the last bit.
+
+        Raises:
+            SimulationError: a seed or a generator was given.
+            UnprovedAdjacencyError: nothing is proved under this adjacency.
+        """
+        return guaranteed(self.simulated, lambda: guarantee(self.parameters, adjacency))
+
+    def __repr__(self) -> str:
+        return f"<RLSVIRelease of {len(self.integers)} episodes; {how_released(self.simulated)}>"
+
+    def as_json(self) -> dict[str, Any]:
+        """The release as JSON data: neither seed nor generator state is part of it."""
+        return {
+            "parameters": self.parameters.as_json(),
+            "integers": self.integers,
+            "exponent": self.exponent,
+            "simulated": self.simulated,
+            "covers_released_bits": not self.simulated,
+            "released_bits": how_released(self.simulated),
+        }
+
+
+class RLSVIStream:
+    """RLSVI over users who arrive one after another, released to the last bit.
+
+    In every episode `table` releases Q and `policy` gives the greedy actions; `see` takes in the user who
+    followed them.
+
+    >>> stream = RLSVIStream(RLSVIParameters(states=2, actions=2, horizon=1, episodes=2))
+    >>> stream.table().shape, stream.policy().shape
+    ((1, 2, 2), (1, 2))
+    >>> stream.see(states=[0, 1], actions=[1], rewards=[0.5])
+    >>> stream.table().shape
+    (1, 2, 2)
+
+    Args:
+        parameters: the sizes of the problem, and the scale of the noise.
+        seed: left out for a release, which draws from entropy; a seed or a generator makes a simulation.
+        exponent: tables are multiples of 2^exponent, a number that is fixed without looking at data.
+
+    Raises:
+        ValueError: an exponent outside -200, ..., 60, or a seed that is none.
+    """
+
+    def __init__(self, parameters: RLSVIParameters, seed: Source = None, *, exponent: int = GRID) -> None:
+        randomness = Randomness.of(seed)
+        self.parameters, self.exponent = parameters, checked_exponent(exponent)
+        self.simulated = randomness.simulated
+        self._words = words_of(randomness)
+        H, S, A = parameters.horizon, parameters.states, parameters.actions
+        self._cells = [[[_Cell() for _ in range(A)] for _ in range(S)] for _ in range(H)]
+        self._released: list[list[list[list[int]]]] = []
+        self._seen = 0
+
+    @property
+    def episode(self) -> int:
+        """The number of the present episode, from 0: so many users have been seen."""
+        return self._seen
+
+    def table(self) -> NDArray[np.float64]:
+        """Q of the present episode (H, S, A); drawn when it is first asked for, the same afterwards.
+
+        Raises:
+            ValueError: all episodes are over.
+        """
+        return doubles(self._present(), self.exponent)
+
+    def policy(self) -> NDArray[np.int64]:
+        """The first best action of the present table in every step and state, (H, S)."""
+        return np.array([[row.index(max(row)) for row in step] for step in self._present()], np.int64)
+
+    def see(self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike) -> None:
+        """Take in the user of the present episode, whose table must have been released.
+
+        Args:
+            states: s_1, ..., s_{H+1}.
+            actions: a_1, ..., a_H.
+            rewards: r_1, ..., r_H in [0, 1]; rounded to multiples of 2^-30.
+
+        Raises:
+            ValueError: a trajectory that is none, or no table released in this episode. Nothing is changed.
+        """
+        if len(self._released) == self._seen:
+            raise ValueError(f"episode ({self._seen}) has no table yet: call table() before see()")
+        p = self.parameters
+        s, a = _checks.indices("states", states, p.states), _checks.indices("actions", actions, p.actions)
+        r = _checks.unit_interval("rewards", rewards)
+        for name, value, length in (
+            ("states", s, p.horizon + 1),
+            ("actions", a, p.horizon),
+            ("rewards", r, p.horizon),
+        ):
+            if value.shape != (length,):
+                raise ValueError(f"the shape of {name} {value.shape} must be {(length,)}")
+        for h, grain in enumerate(grains(r).tolist()):
+            self._cells[h][int(s[h])][int(a[h])].see(grain, int(s[h + 1]))
+        self._seen += 1
+
+    def release(self) -> RLSVIRelease:
+        """All tables released so far."""
+        return RLSVIRelease(self.parameters, list(self._released), self.exponent, self.simulated)
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """Return the guarantee of all K tables; see `RLSVIRelease.guarantee`."""
+        return self.release().guarantee(adjacency)
+
+    def __repr__(self) -> str:
+        seen = f"{self._seen} of {self.parameters.episodes} users seen"
+        return f"<RLSVIStream, {seen}; {how_released(self.simulated)}>"
+
+    def __reduce__(self) -> Any:
+        """Refuse to be pickled: it holds the users' data and maybe a generator.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError("a stream of RLSVI holds private data and must not be pickled; save its release()")
+
+    def _present(self) -> list[list[list[int]]]:
+        if len(self._released) == self._seen:
+            if self._seen == self.parameters.episodes:
+                raise ValueError(f"episodes ({self._seen}) are all over: no further table is accounted for")
+            self._released.append(self._draw(beta_above(self.parameters, self._seen + 1)))
+        return self._released[self._seen]
+
+    def _draw(self, beta: Fraction) -> list[list[list[int]]]:
+        """One episode's table, from the last step to the first."""
+        following, found = [0] * self.parameters.states, []
+        for step in reversed(self._cells):
+            cells = [cell for row in step for cell in row]
+            means = [cell.mean(following, self.exponent) for cell in cells]
+            variances = [beta / (cell.visits + 1) for cell in cells]
+            drawn = rounded_gaussian(means, variances, self.exponent, source=self._words)
+            A = self.parameters.actions
+            rows = [drawn[at : at + A] for at in range(0, len(drawn), A)]
+            following = [self._clipped(max(row)) for row in rows]
+            found.append(rows)
+        return found[::-1]
+
+    def _clipped(self, value: int) -> int:
+        """V as the step before sees it: within [0, clip] if the parameters ask for it."""
+        if self.parameters.clip is None:
+            return value
+        return min(max(value, 0), math.floor(exact(self.parameters.clip) / Fraction(2) ** self.exponent))
