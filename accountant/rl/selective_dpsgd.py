@@ -90,6 +90,9 @@ class SelectiveDPSGDParameters(Parameters):
 def guarantee(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> Accounted:
     """The guarantee of training for every fixed data set and release, one expert more or less or replaced.
 
+    Compare like with like. By loss distributions the printed rate has 5.848345 where the true epsilon is
+    8.925092. By Renyi accounting, which the published answer uses, it has 6.34 where the truth is 9.64.
+
     >>> training = SelectiveDPSGDParameters(0.0853333, 0.5, 10.0, 100_000)
     >>> found = guarantee(training, Adjacency.EXPERT)
     >>> found.guarantee.epsilon("3.3333e-5").upper, found.published.exact.epsilon("3.3333e-5").upper

@@ -60,6 +60,8 @@ def _shown(paper: str) -> Iterator[None]:
 
 
 def _print(experiment: Experiment, answer: Any, console: Console) -> None:
+    for sentence in answer["first_lines"]:
+        console.print(f"- {sentence}", markup=False, soft_wrap=True)
     rows = table(*experiment.columns, title=experiment.title)
     for row in answer[experiment.table]:
         rows.add_row(*(_cell(name, row[name]) for name in experiment.columns))

@@ -108,10 +108,10 @@ def account(answer: Answer, console: Console) -> None:
     rows = table(found, "at least", "at most", "rests on", "verdict")
     published = answer["published"] or {}
     if "epsilon" in published:
-        _row(rows, "published", published["epsilon"], published)
+        _row(rows, "published, as the paper converts", published["epsilon"], published)
     if f"{found}_exact" in published and _ends(published[f"{found}_exact"]) != _ends(answer[found]):
         rests = {"statement": published["exact_statement"], "verdict": published["exact_verdict"]}
-        _row(rows, "published cost, exactly", published[f"{found}_exact"], rests)
+        _row(rows, "published cost, converted as ours", published[f"{found}_exact"], rests)
     _row(rows, "dpproof", answer[found], answer)
     if answer["mechanism"] and answer["mechanism"] != answer[found]:
         rows.add_row(

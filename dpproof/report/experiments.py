@@ -10,6 +10,7 @@ import base64
 from dataclasses import dataclass
 from pathlib import Path
 
+from dpproof.reproduction import first_lines
 from dpproof.reproduction.experiments import EXPERIMENTS
 
 __all__ = ["FOLDER", "Shown", "experiment_of"]
@@ -30,7 +31,7 @@ class Shown:
     """The page on it, if it is at hand."""
     figures: tuple[Path, ...]
     findings: tuple[str, ...]
-    """The page's lines on what it shows."""
+    """The page's first lines, on what disagrees with the paper, and its lines on what it shows."""
 
     def as_json(self) -> dict[str, object]:
         """The experiment as data; files by their names within the project's documents."""
@@ -72,7 +73,7 @@ def experiment_of(paper: str, folder: Path = FOLDER) -> Shown | None:
 
 
 def _findings(page: str) -> tuple[str, ...]:
-    """The items of the page's section on what it shows."""
+    """The sentences of the page's first lines, and the items of its section on what it shows."""
     _, _, section = page.partition(_FINDINGS)
     lines = section.partition("\n## ")[0].splitlines()
-    return tuple(line.removeprefix("- ") for line in lines if line.startswith("- "))
+    return (*first_lines.read(page), *(line.removeprefix("- ") for line in lines if line.startswith("- ")))

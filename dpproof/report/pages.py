@@ -1,4 +1,4 @@
-"""Pages of the documentation that are generated from data: the ledger and the parameter tables.
+"""Pages of the documentation that are generated from data: ledger, parameter tables, experiments.
 
 ``python -m dpproof.report.pages`` writes them; with ``--check`` it only says whether they are up to date.
 """
@@ -17,6 +17,7 @@ from dpproof.cli.show import own_remarks
 from dpproof.report import coverage, graph
 from dpproof.report.formal import claim_text
 from dpproof.report.notes import notes_of
+from dpproof.reproduction.experiments import EXPERIMENTS
 
 __all__ = ["ledger", "main", "pages", "parameters"]
 
@@ -184,6 +185,8 @@ def pages() -> dict[str, str]:
         "parameters.md": parameters(),
         "claim-file.schema.json": schema_text(),
     }
+    for name, experiment in EXPERIMENTS.items():
+        made[f"experiments/{name.replace('-', '_')}.md"] = experiment.page(DOCS / "experiments")
     for paper in PAPERS:
         prefix = BOOKS[paper.name].prefix
         made[f"ledger/{paper.name}.md"] = _page(paper.name, paper.title, paper.citation, prefix, found)

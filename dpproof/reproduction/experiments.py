@@ -34,6 +34,11 @@ class Experiment:
         run: Run = importlib.import_module(self.module).run
         return run(folder, quick, seed)
 
+    def page(self, folder: Path) -> str:
+        """Return its page, written again from the tables that a run left in `folder`."""
+        text: str = importlib.import_module(self.module).page_again(folder)
+        return text
+
 
 EXPERIMENTS: Final = {
     "private-ucb": Experiment(

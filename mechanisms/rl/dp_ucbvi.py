@@ -1,8 +1,11 @@
 """DP-UCBVI: optimistic value iteration whose bonus follows the variance of the values to come.
 
-Source: Qiao and Wang, "Near-optimal differentially private reinforcement learning" (AISTATS 2023, arXiv
-2212.04680), Algorithm 1 and section 4. Counts are made consistent first (`Projection.BAND`); then, with n =
-N~_h(s, a), m = N~_{h+1}(s') and iota = ln(30 HSAT/beta), the bonus is
+**The constants are reconstructed and not checked against the paper.** The algorithm is that of Qiao and Wang,
+"Near-optimal differentially private reinforcement learning" (AISTATS 2023, arXiv 2212.04680), Algorithm 1 and
+section 4, whose text was not available. No result here is a result about the printed DP-UCBVI.
+
+Counts are made consistent first (`Projection.BAND`). Then, with n = N~_h(s, a), m = N~_{h+1}(s') and iota =
+ln(30 HSAT/beta), the bonus is
 
     2 sqrt(Var_{P~}(V) iota/n) + sqrt(2 iota/n) + 20 H S E iota/n
     + 4 sqrt(iota sum_{s'} P~(s') min(B(m), H^2)/n),
@@ -10,13 +13,13 @@ N~_h(s, a), m = N~_{h+1}(s') and iota = ln(30 HSAT/beta), the bonus is
 
 and Q never grows from one episode to the next.
 
-What is certain of this and what is not. The paper itself was not at hand. The authors' later paper on
-self-play ("Differentially private reinforcement learning with self-play", sections 3 and 5.3) was, and says
-that it generalises this one: from it come Assumption 3.1, the consistent counts with E/4 and E/(2S), that E
-is four times what a noisy count may be off, a bonus of order sqrt(Var iota/n) + H S E iota/n, and the 30 in
-iota. The numbers 2, sqrt 2, 20, 4 and 1000^2, the last term (its shape is that of Azar et al. 2017) and
-that Q never grows are quoted from memory. `QIAO_WANG_TUNED` drops the last two terms and scales the first two
-together: of the numbers, the experiments rest on the ratio of 2 to sqrt 2 and on iota alone.
+Compared with the authors' later paper on self-play, which says that it generalises this one
+("Differentially private reinforcement learning with self-play", sections 3 and 5.3): Assumption 3.1, the
+consistent counts with E/4 and E/(2S), that E is four times what a noisy count may be off, a bonus of order
+sqrt(Var iota/n) + H S E iota/n, and the 30 in iota. Not compared with anything: the numbers 2, sqrt 2, 20,
+4 and 1000^2, the last term (its shape is that of Azar et al. 2017), and that Q never grows.
+`QIAO_WANG_TUNED` drops the last two terms and scales the first two together. Of the numbers, the
+experiments rest on the ratio of 2 to sqrt 2 and on iota.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ __all__ = ["DPUCBVI", "QIAO_WANG", "QIAO_WANG_TUNED", "VarianceConstants"]
 
 @dataclass(frozen=True)
 class VarianceConstants:
-    """Scales of the bonus's terms; with every default they are the paper's, as recalled (see the module).
+    """Scales of the bonus's terms. The defaults are reconstructed, not checked against the paper (see above).
 
     Attributes:
         beta: failure probability, in (0, 1).
@@ -87,14 +90,14 @@ class VarianceConstants:
 
 
 QIAO_WANG: Final = VarianceConstants()
-"""The constants of the regret theorem, as recalled: the module says which of them were compared."""
+"""The reconstructed constants, not checked against the paper: the module says which of them were compared."""
 QIAO_WANG_TUNED: Final = VarianceConstants(width=0.02, around=0.0, error=0.0, margin=0.0)
 """Scaled down for experiments; no regret guarantee."""
 
 
 @dataclass(frozen=True)
 class DPUCBVI(RunsMany):
-    """DP-UCBVI with any privatizer.
+    """DP-UCBVI with any privatizer; its constants are reconstructed, not checked against the paper.
 
     Attributes:
         privatizer: where the noise comes from; it also fixes the sizes, and whether counts are pooled over

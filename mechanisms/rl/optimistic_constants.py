@@ -91,10 +91,11 @@ THEORY: Final = Constants()
 """The constants of Theorems 3.2 and 4.2; the levels are the privatizer's."""
 OPPO: Final = THEORY
 """The theory of policy optimisation on exact counts, where both levels are 0: the bonus is Lc/sqrt(n) + H
-Lp/sqrt(n) and eta is the printed one. These are this paper's constants (Lemma A.1, Algorithm 1) for what
-Efroni et al. (2020, arXiv:2002.08243) do; their own text has not been compared."""
+Lp/sqrt(n) and eta is the printed one. These are this paper's constants (Lemma A.1, Algorithm 1), not those of
+OPPO itself: the text of Efroni et al. (2020, arXiv:2002.08243) has not been compared."""
 TUNED: Final = Constants(width=0.02, error=0.0, shift=0.0, remaining=True, learning_rate=100.0)
-"""As the paper's experiment has them: the same orders, learning rate and scale tuned. No regret guarantee."""
+"""Tuned on RiverSwim here, without error terms; the paper tunes, too, and does not print its values. No
+regret guarantee."""
 CONSISTENT: Final = replace(TUNED, projection=Projection.SIMPLEX)
 """Tuned, and the released counts are made consistent. No regret guarantee."""
 SPARSE: Final = replace(
@@ -109,11 +110,11 @@ SPARSE: Final = replace(
 
 
 def ucb_vi(states: int, actions: int, horizon: int, episodes: int, delta: float = 0.05) -> Constants:
-    """The constants of UCB-VI with the Chernoff-Hoeffding bonus, for value iteration on exact counts.
+    """Reconstructed constants of UCB-VI (Chernoff-Hoeffding bonus), not checked against the paper.
 
     Its bonus is 7 H ln(5SAT/delta)/sqrt(n); the width makes the whole bonus of Algorithm 2, cost and
-    transitions, that number. Source: Azar, Osband and Munos (ICML 2017), Algorithm 3, quoted from memory: its
-    text has not been compared. There one table serves all steps, so it is meant for pooled counts.
+    transitions, that number. The source is Algorithm 3 of Azar, Osband and Munos (ICML 2017), whose text has
+    not been compared. There one table serves all steps, so it is meant for pooled counts.
 
     Args:
         states, actions, horizon, episodes: the sizes S, A, H, K; T = KH.

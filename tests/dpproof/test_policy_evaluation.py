@@ -12,7 +12,7 @@ from dpproof.reproduction.policy_evaluation.claims import claims
 from dpproof.reproduction.policy_evaluation.kinds import FEATURES, KINDS, Size, planned, squares
 from dpproof.reproduction.policy_evaluation.runs import rounded_up, sweep
 
-TINY = Size((100, 400), (100, 400), 2)
+TINY = Size((100, 400), (100, 400), 2, (100, 400), 2)
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from dpproof.executors import executor_for
+from dpproof.reproduction.expert.first_lines import first_lines
+from dpproof.reproduction.expert.page import page
 from dpproof.reproduction.expert.settings import FULL, QUICK, Size
+from dpproof.reproduction.recorded import read_rows, read_run, write_run
+from dpproof.reproduction.tables import write_rows
 
-__all__ = ["check_installed", "missing", "run"]
+__all__ = ["check_installed", "missing", "page_again", "run"]
 
 EXTRA = "pip install 'dpproof[offline-rl]'"
 
@@ -43,10 +47,8 @@ def run(
     Interrupted and begun again in the same folder, it goes on with the problems that were not finished.
     """
     check_installed()
-    from dpproof.reproduction.expert.page import page
     from dpproof.reproduction.expert.plots import write_figures
     from dpproof.reproduction.expert.runs import run_problems
-    from dpproof.reproduction.tables import write_rows
     from mechanisms.environments.lunar_lander import has_box2d
 
     size = size or (QUICK if quick else FULL)
@@ -60,17 +62,29 @@ def run(
     for name, table in (("returns", returns), ("releases", releases), ("experts", experts)):
         write_rows(beside / f"{name}.csv", table)
     files = write_figures(beside, returns, releases, experts)
-    text = page(size, seed, returns, releases, experts, skipped, files)
-    (folder / "expert.md").write_text(text, encoding="utf-8")
+    write_run(beside, size, seed, skipped=skipped, plots=[file.name for file in files])
+    (folder / "expert.md").write_text(page_again(folder), encoding="utf-8")
     return {
         "experiment": "expert",
         "experts": size.experts,
         "runs": size.runs,
         "seed": seed,
         "skipped": skipped,
+        "first_lines": first_lines(returns, size.runs),
         "rows": returns,
         "releases": releases,
         "logged": experts,
         "seconds": time.perf_counter() - begin,
         "folder": folder.as_posix(),
     }
+
+
+def page_again(folder: Path) -> str:
+    """Return the page, written from the tables in the folder beside it."""
+    beside = folder / "expert"
+    held = read_run(beside, Size)
+    returns, releases, experts = (
+        read_rows(beside / f"{name}.csv") for name in ("returns", "releases", "experts")
+    )
+    files = [beside / name for name in held.more["plots"]]
+    return page(held.size, held.seed, returns, releases, experts, held.more["skipped"], files)

@@ -7,7 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from dpproof.reproduction.expert.first_lines import first_lines
 from dpproof.reproduction.expert.settings import Size
+from dpproof.reproduction.first_lines import written
 from mechanisms.rl.expert_problems import PROBLEMS
 
 __all__ = ["page"]
@@ -23,6 +25,7 @@ def page(
     lines = [
         "# Expert-level private offline learning on four problems: section 6 again",
         "",
+        *written(first_lines(returns, size.runs)),
         *_about(size, seed, skipped),
         "",
         "## Returns",

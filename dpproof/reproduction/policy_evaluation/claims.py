@@ -10,7 +10,7 @@ import numpy as np
 from dpproof.reproduction.policy_evaluation.kinds import DISCOUNT, STATES
 from mechanisms.environments.chain import chain_values
 
-__all__ = ["claims"]
+__all__ = ["claims", "near_counts", "schedule_counts", "small_batch_counts"]
 
 Row = Mapping[str, Any]
 _NONE = "no privacy"
@@ -68,22 +68,30 @@ def _schedule(swept: Sequence[Row]) -> list[str]:
         "| noise | m | best lambda | its p | RMSE there | RMSE at 2 sqrt(m) |",
         "|---|---|---|---|---|---|",
     ]
-    beaten = shown = 0
     for kind in dict.fromkeys(row["kind"] for row in swept):
         for size in sorted({row["trajectories"] for row in swept}):
             least, root = best(swept, size, kind)
-            power = np.log(least["ridge"] / 2) / np.log(size)
+            power = round(np.log(least["ridge"] / 2) / np.log(size), 6)
             cells = (kind, size, f"{least['ridge']:.3g}", f"{power:.3g}", _rmse(least), _rmse(root))
             lines.append(f"| {' | '.join(map(str, cells))} |")
-            if kind != _NONE:
-                shown += 1
-                apart = root["rmse"] - least["rmse"]
-                beaten += apart > 3 * float(np.hypot(root["rmse_error"], least["rmse_error"]))
+    beaten, shown = schedule_counts(swept)
     word = (
         "Refuted on this chain" if beaten == shown else "Not so everywhere" if beaten else "As measured here"
     )
     told = _SCHEDULED.format(word=word, beaten=beaten, shown=shown)
     return [*lines, "", told]
+
+
+def schedule_counts(swept: Sequence[Row]) -> tuple[int, int]:
+    """In how many rows with noise another lambda is clearly better than 2 sqrt(m), and the number of rows."""
+    places = dict.fromkeys((row["trajectories"], row["kind"]) for row in swept if row["kind"] != _NONE)
+    found = [best(swept, *place) for place in places]
+    return sum(_apart(root, least) for least, root in found), len(found)
+
+
+def _apart(root: Row, least: Row) -> bool:
+    errors = float(np.hypot(root["rmse_error"], least["rmse_error"]))
+    return bool(root["rmse"] - least["rmse"] > 3 * errors)
 
 
 def _rmse(row: Row) -> str:
@@ -106,13 +114,11 @@ def _small_batches(table: Sequence[Row]) -> list[str]:
         "| features | noise | DP-LSL at m = | DP-LSW at m = |",
         "|---|---|---|---|",
     ]
-    agree = shown = 0
     for features, kind, ridge, weighted in _pairs(table):
         if kind == _NONE:
             continue
-        shown += 1
-        agree += bool(ridge and weighted) and max(ridge) < min(weighted)
         lines.append(f"| {features} | {kind} | {_sizes(ridge)} | {_sizes(weighted)} |")
+    agree, shown = small_batch_counts(table)
     told = _ORDERED.format(
         word="Confirmed" if agree == shown else "Confirmed in part" if agree else "Not so",
         agree=agree,
@@ -121,13 +127,22 @@ def _small_batches(table: Sequence[Row]) -> list[str]:
     return [*lines, "", told]
 
 
+def small_batch_counts(table: Sequence[Row]) -> tuple[int, int]:
+    """In how many rows with noise DP-LSL is better up to a batch size and DP-LSW after, and of how many."""
+    found = [
+        bool(ridge and weighted) and max(ridge) < min(weighted)
+        for _, kind, ridge, weighted in _pairs(table)
+        if kind != _NONE
+    ]
+    return sum(found), len(found)
+
+
 def _sizes(sizes: Sequence[int]) -> str:
     return "none" if not sizes else str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
 
 
 def _converged(table: Sequence[Row]) -> list[str]:
-    last = max(row["trajectories"] for row in table)
-    held = {(r["algorithm"], r["kind"], r["features"]): r["rmse"] for r in table if r["trajectories"] == last}
+    last, ratios = _ratios(table)
     names = tuple(dict.fromkeys(row["features"] for row in table))
     lines = [
         _SAME.format(last=last),
@@ -135,12 +150,27 @@ def _converged(table: Sequence[Row]) -> list[str]:
         f"| algorithm | noise | {' | '.join(names)} |",
         "|---|---|" + "---|" * len(names),
     ]
-    ratios: dict[str, list[float]] = {"LSW": [], "LSL": []}
-    for algorithm, kind in dict.fromkeys(key[:2] for key in held if key[1] != _NONE):
-        found = [held[algorithm, kind, f] / held[algorithm, _NONE, f] for f in names]
-        ratios[algorithm] += found
+    for (algorithm, kind), found in ratios.items():
         lines.append(f"| DP-{algorithm} | {kind} | {' | '.join(f'{ratio:.3g}' for ratio in found)} |")
-    told = ", ".join(
-        f"DP-{name} in {sum(x <= _NEAR for x in found)} of {len(found)}" for name, found in ratios.items()
-    )
+    counts = near_counts(table).items()
+    told = ", ".join(f"DP-{name} in {near} of {shown}" for name, (near, shown) in counts)
     return [*lines, "", _COUNTED.format(near=_NEAR, told=told)]
+
+
+def _ratios(table: Sequence[Row]) -> tuple[int, dict[tuple[str, str], list[float]]]:
+    """The largest batch, and there each kind's RMSE over the one without privacy, features by features."""
+    last = max(row["trajectories"] for row in table)
+    held = {(r["algorithm"], r["kind"], r["features"]): r["rmse"] for r in table if r["trajectories"] == last}
+    names = tuple(dict.fromkeys(row["features"] for row in table))
+    kinds = dict.fromkeys(key[:2] for key in held if key[1] != _NONE)
+    return last, {
+        (algorithm, kind): [held[algorithm, kind, f] / held[algorithm, _NONE, f] for f in names]
+        for algorithm, kind in kinds
+    }
+
+
+def near_counts(table: Sequence[Row]) -> dict[str, tuple[int, int]]:
+    """For LSW and LSL: in how many cells of that table the ratio is about 1, and of how many."""
+    ratios = _ratios(table)[1]
+    found = {name: [x for key, xs in ratios.items() if key[0] == name for x in xs] for name in ("LSW", "LSL")}
+    return {name: (sum(x <= _NEAR for x in xs), len(xs)) for name, xs in found.items()}

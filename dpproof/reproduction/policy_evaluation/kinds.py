@@ -15,7 +15,18 @@ from mechanisms.rl.policy_evaluation import RidgeSquares, WeightedSquares
 from mechanisms.rl.policy_evaluation_data import FirstVisits
 from mechanisms.rl.policy_evaluation_features import aggregation, ridge, tabular
 
-__all__ = ["DISCOUNT", "EPSILON", "FEATURES", "KINDS", "STATES", "Kind", "Size", "planned", "squares"]
+__all__ = [
+    "DISCOUNT",
+    "EPSILON",
+    "FEATURES",
+    "KINDS",
+    "LOOSE",
+    "STATES",
+    "Kind",
+    "Size",
+    "planned",
+    "squares",
+]
 
 STATES: Final = 40
 DISCOUNT: Final = 0.99
@@ -28,11 +39,21 @@ Squares = WeightedSquares | RidgeSquares
 
 @dataclass(frozen=True)
 class Size:
-    """How much is run: batch sizes (rising), the two of the sweep over lambda, and the number of runs."""
+    """How much is run.
+
+    Attributes:
+        batches: batch sizes, rising.
+        swept: the two of the sweep over lambda.
+        runs: how often.
+        small: batch sizes, rising, of the comparison on small data.
+        small_runs: how often that is run.
+    """
 
     batches: tuple[int, ...]
     swept: tuple[int, int]
     runs: int
+    small: tuple[int, ...] = (1000, 5000, 10_000, 30_000, 100_000)
+    small_runs: int = 100
 
 
 @dataclass(frozen=True)

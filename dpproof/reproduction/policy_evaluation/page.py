@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpproof.reproduction.first_lines import written
 from dpproof.reproduction.policy_evaluation.claims import claims
+from dpproof.reproduction.policy_evaluation.first_lines import first_lines
 from dpproof.reproduction.policy_evaluation.kinds import EPSILON, KINDS, Size
+from dpproof.reproduction.policy_evaluation.small import DELTA, METHODS
+from dpproof.reproduction.policy_evaluation.small import EPSILON as EPSILON_HERE
 
 __all__ = ["page"]
 
@@ -15,16 +19,21 @@ Row = Mapping[str, Any]
 
 
 def page(
-    size: Size, seed: int, table: Sequence[Row], swept: Sequence[Row], needed: Sequence[Row],
-    others: Sequence[Row], error: float, files: Sequence[Path],
+    size: Size, seed: int, table: Sequence[Row], swept: Sequence[Row], small: Sequence[Row],
+    needed: Sequence[Row], others: Sequence[Row], error: float, files: Sequence[Path],
 ) -> str:  # fmt: skip
     """The page as Markdown."""
     lines = [
         "# Private policy evaluation on the chain: Figure 1 again",
         "",
+        *written(first_lines(table, swept, small, size.runs)),
         *_about(size, seed),
         "",
         *_measured(table),
+        "",
+        "## Small data",
+        "",
+        *_small(small),
         "",
         "## What the paper says of it",
         "",
@@ -97,7 +106,30 @@ def _cell(table: Sequence[Row], algorithm: str, kind: str, trajectories: int) ->
     row = next(
         r for r in table if (r["algorithm"], r["kind"], r["trajectories"]) == (algorithm, kind, trajectories)
     )
+    return _rmse(row)
+
+
+def _rmse(row: Row) -> str:
     return f"{row['rmse']:.3g} ± {row['rmse_error']:.1g}"
+
+
+def _small(small: Sequence[Row]) -> list[str]:
+    first = small[0]
+    lines = [
+        f"RMSE on tabular features at epsilon {EPSILON_HERE}, delta {DELTA}; mean and standard error over "
+        f"{first['runs']} runs (root seed {first['root']}). DP-LSW has the noise of `DPLSW` with calibration "
+        "room. *Gaussian counts and sums* adds Gaussian noise to the visits and the sums of returns of every "
+        "state, with the same guarantee, divides, and cuts the quotient to [0, Fmax].",
+        "",
+        f"| trajectories | Fmax | {' | '.join(METHODS)} |",
+        "|---|---|" + "---|" * len(METHODS),
+    ]
+    held = {(row["trajectories"], row["bound"], row["method"]): row for row in small}
+    for trajectories, bound in dict.fromkeys(key[:2] for key in held):
+        *noisy, zero = (held[trajectories, bound, method] for method in METHODS)
+        cells = [*map(_rmse, noisy), f"{zero['rmse']:.3g}"]
+        lines.append(f"| {trajectories} | {bound:g} | {' | '.join(cells)} |")
+    return lines
 
 
 def _needed(needed: Sequence[Row]) -> list[str]:

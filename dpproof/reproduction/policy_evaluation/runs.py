@@ -25,7 +25,7 @@ from mechanisms.environments.chain import chain_values
 from mechanisms.rl.policy_evaluation_chain import chain_visits
 from mechanisms.rl.policy_evaluation_data import FirstVisits
 
-__all__ = ["needed", "other_noise", "rounded_up", "rows", "sweep"]
+__all__ = ["grown", "needed", "other_noise", "rounded_up", "rows", "sweep"]
 
 Row = Mapping[str, Any]
 Key = tuple[Any, ...]
@@ -33,10 +33,10 @@ COLUMNS = ("features", "algorithm", "kind", "trajectories", "ridge")
 _FARTHEST = 10**15
 
 
-def _batches(size: Size, rng: np.random.Generator) -> Iterator[FirstVisits]:
+def grown(batches: Sequence[int], rng: np.random.Generator) -> Iterator[FirstVisits]:
     """The statistics of growing batches, each the one before and more."""
     held: FirstVisits | None = None
-    for wanted in size.batches:
+    for wanted in batches:
         more = wanted - (0 if held is None else held.trajectories)
         drawn = chain_visits(STATES, more, DISCOUNT, rng)
         held = drawn if held is None else held + drawn
@@ -78,7 +78,7 @@ def rows(size: Size, seed: int) -> tuple[list[dict[str, Any]], list[dict[str, An
     swept: dict[Key, list[tuple[float, float, float]]] = defaultdict(list)
     for child in np.random.SeedSequence(seed).spawn(size.runs):
         rng = np.random.default_rng(child)
-        for data in _batches(size, rng):
+        for data in grown(size.batches, rng):
             draws = rng.standard_normal(STATES)
             for where in ((f, a, None) for f in FEATURES for a in ("LSW", "LSL")):
                 for key, values in _measured(data, where, KINDS, draws):

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import numpy as np
+
 from accountant.adjacency import Adjacency
 from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
 from mechanisms.rl.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED
 from mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
 from mechanisms.rl.optimistic_batches import BatchedCounts
-from mechanisms.rl.optimistic_constants import CONSISTENT, SPARSE, TUNED
+from mechanisms.rl.optimistic_constants import CONSISTENT, SPARSE, THEORY, TUNED
 from mechanisms.rl.optimistic_exact import ExactCounts
 from mechanisms.rl.privatizers import Privatizer
 from mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
@@ -29,8 +31,9 @@ class Group(enum.Enum):
     """What a group of arms is there to show."""
 
     EXACT = "without privacy"
+    THEORY = "constants as printed"
     CODE = "the published code's scale, 1/epsilon"
-    PRINTED = "as printed"
+    PRINTED = "printed noise"
     HONEST = "honest"
     POOLED = "honest, counters pooled"
     ROOT = "pooled, Gaussian square root"
@@ -39,11 +42,24 @@ class Group(enum.Enum):
 
 @dataclass(frozen=True)
 class Size:
-    """How much is run: episodes, seeds and the epsilons of every group."""
+    """How much is run.
+
+    Attributes:
+        episodes: K.
+        seeds: runs of an arm.
+        epsilons: those of every group.
+        per_step: runs of an arm with noise on counters of every step, at most `seeds`. These take longest.
+    """
 
     episodes: int
     seeds: int
     epsilons: tuple[float, ...]
+    per_step: int = 20
+
+    def runs(self, arm: Arm) -> int:
+        """How often an arm is run."""
+        slow = arm.paths in ("joint False", "local False")
+        return min(self.seeds, self.per_step) if slow else self.seeds
 
 
 @dataclass(frozen=True)
@@ -80,7 +96,7 @@ class Arm:
 
     def true_epsilon(self) -> float | None:
         """The certified epsilon when one user is replaced, at `delta`; none without privacy."""
-        if self.group is Group.EXACT:
+        if not np.isfinite(self.epsilon):
             return None
         return self.privatizer.guarantee(Adjacency.REPLACE).guarantee.epsilon(self.delta).upper
 
@@ -94,6 +110,8 @@ def arms(size: Size) -> Iterator[Arm]:
     """All arms of the experiment."""
     for algorithm in ALGORITHMS:
         yield from _exact(size, algorithm)
+    for algorithm in ("VI", "PO"):
+        yield from _as_printed(size, algorithm)
     for epsilon in size.epsilons:
         for algorithm in ("VI", "PO"):
             yield from _paper(size, algorithm, epsilon)
@@ -107,6 +125,16 @@ def _exact(size: Size, algorithm: str) -> Iterator[Arm]:
         counts = ExactCounts(STATES, ACTIONS, HORIZON, size.episodes, pooled)
         trust = "pooled" if pooled else "per step"
         yield Arm(Group.EXACT, trust, algorithm, float("inf"), counts, constants, f"exact {pooled}")
+
+
+def _as_printed(size: Size, algorithm: str) -> Iterator[Arm]:
+    """The constants of Theorems 3.2 and 4.2: on exact counts, and with the printed noise."""
+    for arm in _exact(size, algorithm):
+        yield replace(arm, group=Group.THEORY, constants=THEORY)
+    for epsilon in size.epsilons:
+        for trust, found in (("joint", _central(size, epsilon)), ("local", _local(size, epsilon))):
+            privatizer = found[Group.PRINTED]
+            yield Arm(Group.THEORY, trust, algorithm, epsilon, privatizer, THEORY, f"{trust} False")
 
 
 def _paper(size: Size, algorithm: str, epsilon: float) -> Iterator[Arm]:

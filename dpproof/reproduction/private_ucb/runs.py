@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from accountant.accounted import Accounted
 from accountant.adjacency import Adjacency
 from dpproof.journal import journaled
-from dpproof.reproduction.private_ucb.arms import Arm
+from dpproof.reproduction.private_ucb.arms import Arm, Size
 from mechanisms.environments.tabular import TabularMDP
 from mechanisms.rl.privatizers import CountNoise, Levels, Privatizer
 
@@ -57,17 +57,17 @@ class SharedNoise:
 
 
 def run_arms(
-    environment: TabularMDP, arms: Sequence[Arm], seeds: int, seed: int, workers: int
+    environment: TabularMDP, arms: Sequence[Arm], size: Size, seed: int, workers: int
 ) -> dict[str, NDArray[np.float64]]:
-    """Cumulative regrets of every arm, (seeds, points), by its name; the last point is the total.
+    """Cumulative regrets of every arm, (runs, points), by its name; the last point is the total.
 
     Run i's randomness is child i of `SeedSequence(seed)`, whatever the number of workers.
     """
     groups: dict[str, list[Arm]] = {}
     for arm in arms:
         groups.setdefault(arm.paths, []).append(arm)
-    children = np.random.SeedSequence(seed).spawn(seeds)
-    tasks = [(group, child) for group in groups.values() for child in children]
+    children = np.random.SeedSequence(seed).spawn(size.seeds)
+    tasks = [(group, child) for group in groups.values() for child in children[: size.runs(group[0])]]
     with ThreadPoolExecutor(workers) as pool:
         executor = journaled(pool) or pool
         found = list(executor.map(partial(_run_group, environment), *zip(*tasks, strict=True)))

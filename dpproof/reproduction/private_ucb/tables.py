@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +14,20 @@ from numpy.typing import NDArray
 from dpproof.reproduction.private_ucb.arms import Arm, Group
 from dpproof.reproduction.private_ucb.runs import points
 
-__all__ = ["paying", "rows", "write_curves"]
+__all__ = ["FAILED", "paying", "rows", "write_curves"]
 
 Curves = Mapping[str, NDArray[np.float64]]
 
 
-def rows(arms: Sequence[Arm], curves: Curves) -> list[dict[str, Any]]:
-    """One row an arm: what it is, its certified epsilon, and its total regret over the seeds."""
+FAILED: Final = 0.25
+"""A run has failed when its regret is above this share of never learning."""
+
+
+def rows(arms: Sequence[Arm], curves: Curves, never: float, seed: int) -> list[dict[str, Any]]:
+    """One row an arm: what it is, its certified epsilon, and the law of its total regret over the runs.
+
+    `never` is the regret of never learning, `seed` the root of the runs.
+    """
     found = []
     for arm in arms:
         totals = curves[arm.name][:, -1]
@@ -31,13 +39,28 @@ def rows(arms: Sequence[Arm], curves: Curves) -> list[dict[str, Any]]:
                 "epsilon": arm.epsilon if np.isfinite(arm.epsilon) else None,
                 "certified_epsilon": arm.true_epsilon(),
                 "delta": float(arm.delta) if np.isfinite(arm.epsilon) else None,
-                "regret": float(totals.mean()),
-                "deviation": float(totals.std(ddof=1)) if len(totals) > 1 else 0.0,
-                "worst": float(totals.max()),
+                **_law(totals, never),
                 "seeds": len(totals),
+                "root": seed,
             }
         )
     return found
+
+
+def _law(totals: NDArray[np.float64], never: float) -> dict[str, float]:
+    """Mean, standard error, deviation, quantiles, maximum and share of failures of total regrets."""
+    deviation = float(totals.std(ddof=1)) if len(totals) > 1 else 0.0
+    low, median, high = map(float, np.quantile(totals, [0.1, 0.5, 0.9]))
+    return {
+        "regret": float(totals.mean()),
+        "standard_error": deviation / math.sqrt(len(totals)),
+        "deviation": deviation,
+        "low": low,
+        "median": median,
+        "high": high,
+        "worst": float(totals.max()),
+        "failed": float((totals > FAILED * never).mean()),
+    }
 
 
 def paying(table: Sequence[Mapping[str, Any]], never: float, share: float = 0.5) -> list[dict[str, Any]]:
@@ -48,7 +71,7 @@ def paying(table: Sequence[Mapping[str, Any]], never: float, share: float = 0.5)
     kinds = dict.fromkeys((row["algorithm"], row["counts"], row["group"]) for row in table if row["epsilon"])
     found = []
     for algorithm, counts, group in kinds:
-        if group in (Group.CODE.value, Group.PRINTED.value):
+        if group in (Group.THEORY.value, Group.CODE.value, Group.PRINTED.value):
             continue
         least = [
             row["epsilon"]

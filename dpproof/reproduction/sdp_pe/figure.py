@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpproof.executors import executor_for
+from dpproof.reproduction.recorded import read_rows, read_run, write_run
 from dpproof.reproduction.sdp_pe.arms import HORIZON, STATES, Size, arms
+from dpproof.reproduction.sdp_pe.first_lines import first_lines, on_river_swim
 from dpproof.reproduction.sdp_pe.page import page
 from dpproof.reproduction.sdp_pe.plots import write_figures
 from dpproof.reproduction.sdp_pe.runs import run_arms
@@ -17,7 +19,7 @@ from dpproof.reproduction.sdp_pe.tables import rows, stage_rows, write_curves
 from dpproof.reproduction.tables import write_rows
 from mechanisms.environments.river_swim import river_swim
 
-__all__ = ["FULL", "QUICK", "run"]
+__all__ = ["FULL", "QUICK", "page_again", "run"]
 
 FULL: Final = Size(episodes=20_000, seeds=20, epsilons=(0.1, 0.3, 1.0, 3.0, 10.0))
 QUICK: Final = Size(episodes=20_000, seeds=2, epsilons=(0.1, 1.0))
@@ -44,16 +46,26 @@ def run(
     write_rows(beside / "stages.csv", stages)
     write_curves(beside / "curves.csv", chosen, found, size.episodes)
     files = write_figures(beside, chosen, found, table, never)
-    text = page(size, seed, never, table, stages, files)
-    (folder / "sdp_pe.md").write_text(text, encoding="utf-8")
+    write_run(beside, size, seed, never=never, plots=[file.name for file in files])
+    (folder / "sdp_pe.md").write_text(page_again(folder), encoding="utf-8")
     return {
         "experiment": "sdp-pe",
         "episodes": size.episodes,
         "seeds": size.seeds,
         "seed": seed,
         "never_learning": never,
+        "first_lines": first_lines(never, on_river_swim(table)),
         "rows": table,
         "stages": stages,
         "seconds": time.perf_counter() - begin,
         "folder": folder.as_posix(),
     }
+
+
+def page_again(folder: Path) -> str:
+    """Return the page, written from the tables in the folder beside it."""
+    beside = folder / "sdp_pe"
+    held = read_run(beside, Size)
+    table, stages = read_rows(beside / "regret.csv"), read_rows(beside / "stages.csv")
+    files = [beside / name for name in held.more["plots"]]
+    return page(held.size, held.seed, held.more["never"], table, stages, files)

@@ -1,0 +1,63 @@
+"""The first lines of an experiment's page: where it disagrees with the paper, and what it cannot show.
+
+Each experiment computes its sentences from its tables, so that a run whose numbers contradict the paper
+cannot leave them out. A reader who reads nothing else has read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+__all__ = ["ENOUGH", "equal_rows", "few_runs", "listed", "read", "written"]
+
+Row = Mapping[str, Any]
+ENOUGH: Final = 100
+"""Runs from which on a mean is shown without a remark."""
+_HEADING: Final = "**Read this first.** These lines are computed from the tables below."
+
+
+def written(sentences: Sequence[str]) -> list[str]:
+    """The block of Markdown lines that stands right below the title."""
+    return [_HEADING, "", *(f"- {sentence}" for sentence in sentences), ""]
+
+
+def read(page: str) -> tuple[str, ...]:
+    r"""The sentences of a page that begins with `written`.
+
+    >>> read("\n".join(["# Title", "", *written(["One.", "Two."]), "Generated."]))
+    ('One.', 'Two.')
+    """
+    _, found, rest = page.partition(f"{_HEADING}\n\n")
+    block = rest.partition("\n\n")[0].splitlines() if found else []
+    return tuple(line.removeprefix("- ") for line in block)
+
+
+def few_runs(runs: int) -> list[str]:
+    """The sentence that is due where a mean stands on fewer than `ENOUGH` runs."""
+    if runs >= ENOUGH:
+        return []
+    return [f"A figure stands on {runs} runs only. Other seeds can change an order that is close."]
+
+
+def equal_rows(rows: Sequence[Row], values: Sequence[str]) -> list[list[Row]]:
+    """Groups of two or more rows whose values are the same to the last digit.
+
+    >>> rows = [{"epsilon": e, "regret": r} for e, r in ((1, 5.0), (2, 5.0), (3, 4.0))]
+    >>> [[row["epsilon"] for row in group] for group in equal_rows(rows, ["regret"])]
+    [[1, 2]]
+    """
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in values), []).append(row)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def listed(words: Sequence[object]) -> str:
+    """The words as they stand in a sentence.
+
+    >>> listed([1, 2, 3]), listed(["one"])
+    ('1, 2 and 3', 'one')
+    """
+    *most, last = map(str, words)
+    return f"{', '.join(most)} and {last}" if most else last

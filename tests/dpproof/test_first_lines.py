@@ -1,0 +1,172 @@
+"""Pages of experiments say in their first lines what disagrees with the paper, computed from the numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpproof.report.experiments import FOLDER, experiment_of
+from dpproof.report.pages import DOCS
+from dpproof.reproduction.experiments import EXPERIMENTS
+from dpproof.reproduction.expert.first_lines import first_lines as expert_lines
+from dpproof.reproduction.first_lines import read
+from dpproof.reproduction.private_ucb.arms import Group
+from dpproof.reproduction.private_ucb.first_lines import first_lines as ucb_lines
+from dpproof.reproduction.recorded import read_rows, read_run, write_run
+from dpproof.reproduction.sdp_pe.arms import Kind, Size
+from dpproof.reproduction.sdp_pe.first_lines import first_lines as sdp_lines
+from dpproof.reproduction.tables import write_rows
+
+PAGES = {name: FOLDER / f"{name.replace('-', '_')}.md" for name in EXPERIMENTS}
+
+
+def shown(name: str) -> list[str]:
+    return list(read(PAGES[name].read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_page_begins_with_what_disagrees(name):
+    lines = PAGES[name].read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("# ")
+    assert lines[2].startswith("**Read this first.**")
+    assert lines[4] == f"- {shown(name)[0]}"
+    assert set(shown(name)) <= set(experiment_of(name).findings)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_recorded_page_is_what_the_template_makes_of_the_tables(name):
+    assert EXPERIMENTS[name].page(DOCS / "experiments") == PAGES[name].read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("expert", "plain DP-SGD has the higher mean return in"),
+        ("expert", "always on lunarlander, acrobot and cartpole"),
+        (
+            "expert",
+            "hiv decides nothing: to the last digit the return is the same for no privacy, calibrated",
+        ),
+        ("expert", "Its first state is fixed and its dynamics have no chance"),
+        ("expert", "Figure 2 of the paper (histograms of the experts' returns) is not reproduced"),
+        ("expert", "A figure stands on 3 runs only"),
+        (
+            "sdp-pe",
+            "SDP-PE, calibrated noise is the worst of the three here at epsilon 0.1 (regret 9029 against",
+        ),
+        ("sdp-pe", "The possible transitions are taken as known"),
+        ("sdp-pe", "decide nothing: to the last digit their regret is the same, 8969 ± 0"),
+        ("private-ucb", "width 0.02, error terms 0, shift 0"),
+        ("private-ucb", "With those even the learner without privacy does not learn: its regret is 66184"),
+        (
+            "private-ucb",
+            "UCB-VI (Azar et al. 2017) and OPPO (Efroni et al. 2020), with which the paper compares",
+        ),
+        ("private-ucb", "13% fail"),
+        ("policy-evaluation", "DP-LSW is useless on small data"),
+        ("policy-evaluation", "Another lambda is better in 6 of 6 rows"),
+    ],
+)
+def test_the_first_lines_say_it(name, words):
+    assert any(words in line for line in shown(name))
+
+
+def learner(method, epsilon, value, interval=1.0, problem="cartpole"):
+    return {
+        "problem": problem, "method": method, "epsilon": epsilon, "return": value, "interval": interval,
+    }  # fmt: skip
+
+
+def test_the_claim_on_experts_is_named_where_it_is_reversed_and_only_there():
+    rows = [learner("no privacy", None, 9.0), learner("DP-SGD", 10.0, 5.0)]
+    kept = expert_lines([*rows, learner("printed", 10.0, 6.0), learner("calibrated", 10.0, 7.0)], 100)
+    assert not any("main claim" in line for line in kept)
+    broken = expert_lines([*rows, learner("printed", 10.0, 2.0), learner("calibrated", 10.0, 7.0)], 100)
+    assert "higher mean return in 1 of 2 comparisons" in broken[0]
+    assert "apart in 1 of these 1" in broken[0]
+    always = expert_lines([*rows, learner("printed", 10.0, 2.0), learner("calibrated", 10.0, 4.5)], 100)
+    assert "in 2 of 2 comparisons" in always[0]
+    assert "always on cartpole" in always[0]
+    assert "apart in 1 of these 2" in always[0]
+
+
+def test_a_budget_at_which_the_paper_uses_dp_sgd_does_not_count():
+    rows = [learner("no privacy", None, 9.0), learner("DP-SGD", 2.5, 5.0), learner("calibrated", 2.5, 1.0)]
+    assert not any("main claim" in line for line in expert_lines(rows, 100))
+
+
+def test_rows_that_decide_nothing_are_found_to_the_last_digit():
+    rows = [learner("no privacy", None, 9.0, 0.0, "hiv"), learner("DP-SGD", 5.0, 5.0, problem="hiv")]
+    equal = expert_lines([*rows, learner("calibrated", 5.0, 9.0, 0.0, "hiv")], 100)
+    assert any(
+        line.startswith("hiv decides nothing") and "no privacy and calibrated at" in line for line in equal
+    )
+    near = expert_lines([*rows, learner("calibrated", 5.0, 9.0 + 1e-9, 0.0, "hiv")], 100)
+    assert not any("decides nothing" in line for line in near)
+
+
+def eliminated(kind, regret, epsilon=0.1):
+    return {
+        "problem": "RiverSwim", "algorithm": kind.value, "epsilon": epsilon, "regret": regret,
+        "deviation": 10.0 + regret / 1000, "seeds": 100,
+    }  # fmt: skip
+
+
+def test_the_order_of_the_shuffle_model_is_named_where_it_is_the_opposite():
+    def lines(own):
+        return sdp_lines(
+            1000.0,
+            [
+                eliminated(Kind.PE, 100.0, None),
+                eliminated(Kind.LDP, 500.0),
+                eliminated(Kind.JDP, 200.0),
+                eliminated(Kind.PRINTED, 490.0),
+                eliminated(Kind.CALIBRATED, own),
+            ],
+        )
+
+    assert not any("worst of the three" in line or "closely" in line for line in lines(120.0))
+    assert any(
+        "worst of the three here at epsilon 0.1 (regret 600 against 500" in line for line in lines(600.0)
+    )
+    assert any("6.0 times at epsilon 0.1" in line for line in lines(600.0))
+    assert any("possible transitions are taken as known" in line for line in lines(120.0))
+
+
+def arm(group, counts="joint", epsilon=1.0, regret=100.0, **more):
+    law = {
+        "standard_error": 1.0,
+        "deviation": 10.0 + regret / 1000,
+        "median": 90.0,
+        "high": 300.0,
+        "failed": 0.07,
+    }
+    found = {"algorithm": "VI", "group": group.value, "counts": counts, "epsilon": epsilon, "regret": regret}
+    return found | law | {"certified_epsilon": epsilon, "worst": 900.0, "seeds": 100} | more
+
+
+def test_the_headline_is_a_law_and_few_runs_are_said():
+    rows = [arm(Group.THEORY, "per step", None, 990.0), arm(Group.BEST), arm(Group.PRINTED, regret=950.0)]
+    told = "\n".join(ucb_lines(1000.0, rows))
+    assert "Half of the runs are above 90, one in ten above 300, the worst is 900, and 7% fail" in told
+    assert "its regret is 990 (VI, per step) of 1000" in told
+    assert "With the printed noise none does at epsilon 1" in told
+    assert "runs only" not in told
+    assert "stands on 20 runs only" in "\n".join(ucb_lines(1000.0, [*rows, arm(Group.HONEST, seeds=20)]))
+
+
+def test_the_local_model_below_the_joint_one_is_said_where_it_is_clear():
+    rows = [arm(Group.THEORY, "per step", None, 990.0), arm(Group.PRINTED), arm(Group.POOLED, regret=200.0)]
+    less = ucb_lines(1000.0, [*rows, arm(Group.POOLED, "local", regret=150.0)])
+    assert any("Here it costs less" in line and "(150 against 200)" in line for line in less)
+    near = ucb_lines(1000.0, [*rows, arm(Group.POOLED, "local", regret=199.0)])
+    assert not any("Here it costs less" in line for line in near)
+
+
+def test_what_a_run_leaves_is_read_back(tmp_path):
+    size = Size(60, 2, (0.1, 1.0))
+    write_run(tmp_path, size, 7, never=0.1 + 0.2)
+    found = read_run(tmp_path, Size)
+    assert (found.size, found.seed, found.more) == (size, 7, {"never": 0.1 + 0.2})
+    rows = [{"a": 0.1 + 0.2, "b": None, "c": "LSW, no", "d": 3, "e": "1e-6"}]
+    write_rows(tmp_path / "rows.csv", rows)
+    assert read_rows(tmp_path / "rows.csv", text=("e",)) == rows
