@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = ["Evidence", "Verdict"]
+
+INDEPENDENCE = "the outputs are independent, but for the kinds of dependence that an audit looks for"
+"""What every audit takes on trust (docs/notes/audit_pairs.md)."""
 
 
 class Verdict(enum.Enum):
@@ -58,6 +61,8 @@ class Evidence:
         alpha: the level.
         seed: the seed everything was drawn from.
         pair: what the two inputs are.
+        pairs: of every pair that was run its description, its relation, and whether that was ``"checked"`` or
+            is ``"taken on trust"``, with the reason.
         event: the single event that earned most, or the learned posterior if that earned more, as JSON data;
             ``None`` if no bet was placed.
         counts: how often that event was won, lost and passed.
@@ -83,6 +88,14 @@ class Evidence:
     score: str | None
     replay: Mapping[str, Any] = field(default_factory=dict)
     without_bits: Verdict | None = None
+    pairs: Sequence[Mapping[str, str]] = ()
+
+    @property
+    def taken_on_trust(self) -> list[str]:
+        """What the answer rests on that nothing here checked, one sentence each."""
+        trusted = (one for one in self.pairs if one["status"] != "checked")
+        pairs = [f"{one['description']}: {one['relation']} neighbours ({one['why']})" for one in trusted]
+        return [*pairs, INDEPENDENCE]
 
     def as_json(self) -> dict[str, Any]:
         """The contract's keys, and under ``"witness"`` what `audits.replay` needs; infinity is ``"inf"``."""
@@ -95,6 +108,8 @@ class Evidence:
             "confidence": self.confidence,
             "samples": self.samples,
             "would_have_seen": _finite(self.would_have_seen),
+            "pairs": [dict(pair) for pair in self.pairs],
+            "taken_on_trust": self.taken_on_trust,
             "witness": self.witness(),
         } | ({} if self.without_bits is None else {"without_bits": self.without_bits.value})
 

@@ -12,15 +12,12 @@ from typing import Any
 
 from accountant.adjacency import Adjacency
 from accountant.claims import Claim
-from accountant.episodes import Episodes
 from audits.callables import Mechanism, as_mechanism, mechanism
 from audits.commands import TIMEOUT, command
 from audits.evidence import Evidence
-from audits.neighbours.episodes import EPISODE_CHECKS
 from audits.pairs import Pair, check_pair
 from audits.runner import BUDGET, audit
 from audits.worst_pair import audit_worst
-from mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
 
 __all__ = ["audit_case_again", "audit_named", "audit_named_again", "load", "pairs_of"]
 
@@ -117,8 +114,7 @@ def _made(target: str | Sequence[str], options: Mapping[str, Any]) -> Mechanism:
 def pairs_of(neighbours: str, adjacency: Adjacency) -> tuple[Pair, ...]:
     """The pairs that a callable gives: two inputs, a `Pair`, or a list of pairs.
 
-    Two batches of episodes, or two sequences of users under rewards-only, are validated. For other inputs
-    that come without a validator it is taken on trust that they are neighbours, and the evidence says so.
+    That they are neighbours is checked as far as it can be; the evidence says what is taken on trust.
 
     Raises:
         InvalidPairError: they are not neighbours, or neighbours under another relation, or plainly the same.
@@ -131,7 +127,7 @@ def pairs_of(neighbours: str, adjacency: Adjacency) -> tuple[Pair, ...]:
         raise ValueError(f"neighbours ({neighbours!r}) must return two inputs, or pairs: {error}") from error
     given = [isinstance(one, Pair) for one in inputs]
     if len(inputs) == 2 and not any(given):
-        inputs = (_paired(*inputs, neighbours, adjacency),)
+        inputs = (Pair(*inputs, adjacency, neighbours),)
     elif not inputs or not all(given):
         raise ValueError(
             f"neighbours ({neighbours!r}) must return two inputs, or pairs; it gave {len(inputs)}"
@@ -139,24 +135,6 @@ def pairs_of(neighbours: str, adjacency: Adjacency) -> tuple[Pair, ...]:
     for pair in inputs:
         check_pair(pair, adjacency)
     return inputs
-
-
-_VALIDATORS: Mapping[tuple[type, Adjacency], Callable[[Any, Any], object]] = {
-    **{(Episodes, adjacency): check for adjacency, check in EPISODE_CHECKS.items()},
-    (Users, Adjacency.REWARDS_ONLY): differ_only_in_rewards_of_one_user,
-}
-
-
-def _paired(first: Any, second: Any, neighbours: str, adjacency: Adjacency) -> Pair:
-    check = _VALIDATORS.get((type(first), adjacency)) if type(first) is type(second) else None
-    if check is not None:
-        return Pair(first, second, adjacency, neighbours, check)
-    described = f"{neighbours}; that they are {adjacency.value} neighbours is taken on trust"
-    return Pair(first, second, adjacency, described, _trusted)
-
-
-def _trusted(first: Any, second: Any) -> None:
-    """The validator of inputs that come without one."""
 
 
 def audit_named_again(witness: Mapping[str, Any]) -> Evidence:

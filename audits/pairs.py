@@ -6,13 +6,14 @@ Inputs that are not neighbours make every mechanism look bad; such a pair is an 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from accountant.adjacency import Adjacency
 from accountant.rl.rlsvi import RLSVIParameters
+from audits.relations import Standing, standing_of
 from mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
 
 __all__ = ["InvalidPairError", "Pair", "check_pair", "rlsvi_pair"]
@@ -20,6 +21,7 @@ __all__ = ["InvalidPairError", "Pair", "check_pair", "rlsvi_pair"]
 
 NUMBERS = "biufcmM"
 """The kinds of arrays that hold numbers, or times."""
+WORDS = tuple(relation.value for relation in Adjacency)
 
 
 class InvalidPairError(ValueError):
@@ -33,13 +35,18 @@ class Pair:
     Attributes:
         first: the input drawn from where the label is 0.
         second: the input drawn from where the label is 1.
-        adjacency: the relation, an `Adjacency` or, for inputs without users, a description of it.
+        adjacency: the relation, an `Adjacency` or its word; for inputs without users, a description of it.
         description: what the two inputs are, in words.
         validator: called with both inputs; raises ValueError, showing the difference, unless they are
-            neighbours.
+            neighbours. The stated relation is checked besides, as far as it can be (`audits.relations`).
+        standing: whether the relation was checked, or is taken on trust, and why.
 
     Raises:
-        InvalidPairError: the validator refused.
+        InvalidPairError: the inputs are not neighbours, or the validator refused.
+
+    >>> Pair([1, 2, 3], [1, 2], "replace", "two lists")
+    Traceback (most recent call last):
+    audits.pairs.InvalidPairError: pair (two lists) is not adjacent (replace): the inputs have 3 and 2 ...
 
     >>> def at_most_one_apart(a, b):
     ...     if abs(a - b) > 1:
@@ -53,16 +60,28 @@ class Pair:
     second: Any
     adjacency: Adjacency | str
     description: str
-    validator: Callable[[Any, Any], object]
+    validator: Callable[[Any, Any], object] | None = None
+    standing: Standing = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        if self.adjacency in WORDS:
+            object.__setattr__(self, "adjacency", Adjacency.of(self.adjacency))
         try:
-            self.validator(self.first, self.second)
+            if self.validator is not None:
+                self.validator(self.first, self.second)
+            found = standing_of(self.first, self.second, self.adjacency, self.validator)
+            object.__setattr__(self, "standing", found)
         except ValueError as refused:
             relation = getattr(self.adjacency, "value", self.adjacency)
             raise InvalidPairError(
                 f"pair ({self.description}) is not adjacent ({relation}): {refused}"
             ) from refused
+
+    def as_json(self) -> dict[str, str]:
+        """What the pair is, its relation, and whether that was checked, for an answer."""
+        relation = self.adjacency.value if isinstance(self.adjacency, Adjacency) else self.adjacency
+        told = {"status": self.standing.word, "why": self.standing.why}
+        return {"description": self.description, "relation": relation, **told}
 
 
 def check_pair(pair: Pair, adjacency: Adjacency) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from typing import Any
 
 from audits.blocks import Record, check_repeats, draw_blocks
@@ -67,7 +68,7 @@ def audit(
         ValueError: an argument is outside its range, or a score is not a number.
 
     >>> from accountant.notions import PureDP
-    >>> bits = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda a, b: None)
+    >>> bits = Pair(0.0, 1.0, "differ by at most 1", "0 or 1")
     >>> def laplace(value, n, rng):
     ...     return value + rng.laplace(0, 1 / 2, n)
     >>> audit("too little noise", PureDP(1.0), laplace, bits, seed=0).verdict.value
@@ -87,7 +88,7 @@ def audit(
     found = conclude(trial, claim, curve, claimed, delta, alpha, seed, pair.description, how)
     if found.verdict.violated:
         check_repeats(made, pair, seed, record, layout)
-    return found
+    return replace(found, pairs=(pair.as_json(),))
 
 
 def _own_randomness(made: Mechanism) -> dict[str, bool]:

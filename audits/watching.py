@@ -24,7 +24,7 @@ def watched(tell: Watcher) -> Iterator[None]:
 
     >>> from audits.blocks import draw_blocks
     >>> from audits.pairs import Pair
-    >>> bits, seen = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda a, b: None), []
+    >>> bits, seen = Pair(0.0, 1.0, "differ by at most 1", "0 or 1"), []
     >>> with watched(lambda drawn, budget: seen.append((drawn, budget))):
     ...     drawn = list(draw_blocks(lambda value, n, rng: rng.random(n), bits, 0, 12, None))
     >>> seen

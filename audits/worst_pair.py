@@ -158,6 +158,7 @@ def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> E
         would_have_seen=None if violated else max(unseen),
         samples=sum(evidence.samples for evidence in found),
         e_value=loudest.e_value / pairs,
+        pairs=tuple(pair for evidence in found for pair in evidence.pairs),
         alpha=alpha,
         confidence=1 - alpha,
         seed=seed,

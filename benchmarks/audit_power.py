@@ -28,7 +28,7 @@ from benchmarks.timing import cpu_seconds
 __all__ = ["CASES", "Case", "Row", "overhead", "rows"]
 
 ALPHA, RUNS, QUICK, BUDGET = 0.01, 200, 20, 1_000_000
-BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _first, _second: None)
+BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1")
 MU = gaussian_mu(1.0, 1e-5)
 Draw = Callable[[float, int, np.random.Generator], NDArray[Any]]
 

@@ -64,6 +64,8 @@ _KEYS = (
     "confidence",
     "samples",
     "would_have_seen",
+    "pairs",
+    "taken_on_trust",
     "witness",
 )
 

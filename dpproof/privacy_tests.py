@@ -90,8 +90,9 @@ class Privacy:
 
         Args:
             mechanism: as for `audits.audit`: ``f(data, n, rng)``, ``f(data, rng)``, or a `Mechanism`.
-            first: one input, or an `audits.Pair`, whose inputs are checked to be neighbours.
-            second: the other input; that the two are neighbours is taken on trust. Left out beside a `Pair`.
+            first: one input, or an `audits.Pair`. That the two inputs are neighbours is checked as far as it
+                can be (`audits.relations`).
+            second: the other input; left out beside a `Pair`.
             options: of `audits.audit`, such as ``scores`` or ``executor``; and of a callable ``failures``,
                 ``nan`` and ``seeded``, as for `audits.Mechanism`.
         """
@@ -153,8 +154,7 @@ class Privacy:
             return first
         if second is MISSING:
             raise ValueError(f"second is missing beside first ({first!r:.60}): give two inputs, or a Pair")
-        described = f"{first!r:.60} and {second!r:.60}, taken on trust to be neighbours"
-        return Pair(first, second, self.claim.adjacency, described, lambda _first, _second: None)
+        return Pair(first, second, self.claim.adjacency, f"{first!r:.60} and {second!r:.60}")
 
     def _seed(self) -> int:
         text = f"{self.seed} {self.claim.name} {self.checks}"
@@ -184,6 +184,7 @@ class Privacy:
             f"  found      epsilon at least {found.epsilon_lower:.6g} at delta {found.delta}, "
             f"confidence {found.confidence:.6g}",
             f"  pair       {found.pair}",
+            *(f"  on trust   {sentence}" for sentence in found.taken_on_trust),
             f"  event      {event}",
             f"  counts     {dict(found.counts or {})} of {found.samples} samples, seed {found.seed}",
         ]

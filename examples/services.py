@@ -9,8 +9,8 @@ def persons():
 
 
 def visits():
-    """The visits of two patients in four wards: any two patients are neighbours."""
-    return [1, 1, 0, 0], [0, 0, 1, 1]
+    """The visits of two patients in four wards, each as a data set of one record: that patient's."""
+    return [[1, 1, 0, 0]], [[0, 0, 1, 1]]
 
 
 def wards(visits, rng):
@@ -18,13 +18,14 @@ def wards(visits, rng):
 
     Each ward costs ln 3, so that all four cost 4 ln 3 = 4.4.
     """
+    (patient,) = visits
     turned = rng.random(4) < 0.25
-    return [f"ward {place}" for place, there in enumerate(np.array(visits) ^ turned) if there]
+    return [f"ward {place}" for place, there in enumerate(np.array(patient) ^ turned) if there]
 
 
 def refusing(visits, rng):
     """The same, but there is no answer at all where the true first visit was to ward 0 and it is named."""
     named = wards(visits, rng)
-    if visits[0] and "ward 0" in named:
+    if visits[0][0] and "ward 0" in named:
         raise PermissionError("ward 0 is confidential")
     return named

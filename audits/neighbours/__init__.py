@@ -4,7 +4,8 @@ A validator takes two inputs and raises ValueError, showing the difference, unle
 decides in exact arithmetic. A generator gives pairs in named patterns, each checked by its validator.
 """
 
-from audits.neighbours.episodes import EPISODE_CHECKS, episodes_pair, trajectory_pairs
+from audits.episode_relations import EPISODE_CHECKS
+from audits.neighbours.episodes import episodes_pair, trajectory_pairs
 from audits.neighbours.histograms import check_one_record_more, check_one_record_moved, histogram_pairs
 from audits.neighbours.rewards import REWARD_PATTERNS, reward_pairs
 from audits.neighbours.streams import StreamRelation, event_pairs, user_pairs

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from accountant.adjacency import Adjacency
 from accountant.episodes import Episodes
-from audits.neighbours.episodes import check_rewards_of_one_user
+from audits.episode_relations import check_rewards_of_one_user
 from audits.pairs import Pair
 from mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
 

@@ -34,7 +34,8 @@ class Canaries:
             It sees the output and what was known beforehand, never the coins.
         adjacency: the relation of inputs that differ in one coin.
         description: what the canaries are, in words.
-        validator: called with two such inputs; raises ValueError unless they are neighbours.
+        validator: called with two such inputs; raises ValueError unless they are neighbours. The stated
+            relation is checked besides, as for `audits.Pair`.
 
     Raises:
         ValueError: fewer than 2 canaries.
@@ -45,7 +46,7 @@ class Canaries:
     score: Callable[[Any], NDArray[np.float64]]
     adjacency: Adjacency | str
     description: str
-    validator: Callable[[Any, Any], object]
+    validator: Callable[[Any, Any], object] | None = None
 
     def __post_init__(self) -> None:
         if self.count < 2:
@@ -96,8 +97,10 @@ def _same(one: Any, other: Any) -> bool:
 
 def played(
     canaries: Canaries, mechanism: Auditable, seed: int, run: int
-) -> tuple[Coins, NDArray[np.float64]]:
+) -> tuple[Coins, NDArray[np.float64], Pair]:
     """Throw the coins, run the mechanism once, and score: coins and scores, ``(count,)`` each.
+
+    The pair is the input with one of its neighbours.
 
     Raises:
         InvalidPairError: turning one coin over does not give a neighbour.
@@ -112,7 +115,7 @@ def played(
         raise ValueError(
             f"score: shape {scores.shape} with {int(np.isnan(scores).sum())} NaN must be ({canaries.count},)"
         )
-    return coins, scores
+    return coins, scores, pair
 
 
 def _checked_pair(canaries: Canaries, coins: Coins, rng: np.random.Generator) -> Pair:

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from accountant.adjacency import Adjacency
 from audits.evidence import Evidence
+from audits.pairs import Pair
 from audits.scores import Identity
 from audits.training.dp_sgd import one_thread
 from audits.training.expert_settings import ExpertSettings, claim_for
 from audits.training.steps import STEPS, Training, audit_steps
-from audits.training.views import View
+from audits.training.views import View, one_canary_more
 from audits.unaudited import NoAuditError
 
 if TYPE_CHECKING:
@@ -95,7 +97,7 @@ def audit_expert_training(
             budget=coins,
             scores=(Identity(oriented=True),),
             sharpen=sharpen,
-            pair=PAIR,
+            pair=Pair(False, True, Adjacency.EXPERT, PAIR, one_canary_more),
             replay={"audit": "expert training", "settings": settings.as_json(), "view": view.value},
         )
 

@@ -61,13 +61,13 @@ def audit_one_run(
     >>> from accountant.notions import PureDP
     >>> import numpy as np
     >>> from audits.training.canaries import Canaries
-    >>> same = Canaries(200, lambda coins: coins, lambda x: x, "one bit", "200 bits", lambda a, b: None)
+    >>> same = Canaries(200, lambda coins: coins, lambda x: x, "one bit", "200 bits")
     >>> audit_one_run("leaks all", PureDP(1.0), lambda bits, n, rng: bits[None] * 1.0, same, seed=0).verdict
     <Verdict.VIOLATION: 'violation'>
     """
     claimed = _checked(curve, seed, delta, alpha, runs, shares)
     drawn = [played(canaries, mechanism, seed, run) for run in range(runs)]
-    coins, scores = (np.concatenate(parts) for parts in zip(*drawn, strict=True))
+    coins, scores = (np.concatenate([one[part] for one in drawn]) for part in (0, 1))
     numbers = guess_counts(len(coins), shares)
     level = alpha / len(numbers)
     found = [guess(scores, coins, number) for number in numbers]
@@ -97,6 +97,7 @@ def audit_one_run(
         event={"method": METHOD, "canaries": len(coins), "guesses": found[best].guesses},
         counts={"right": found[best].right, "wrong": found[best].wrong, "abstained": found[best].abstained},
         score="canaries",
+        pairs=(drawn[0][2].as_json(),),
         replay={"runs": runs, "shares": None if shares is None else list(shares), **(replay or {})},
     )
 

@@ -23,6 +23,7 @@ import numpy as np
 from audits.evidence import Evidence
 from audits.training.dp_sgd import FEATURES, Fault, Settings, one_thread, step_claim
 from audits.training.steps import STEPS, audit_steps
+from audits.training.views import canary_pair
 
 __all__ = ["EngineRun", "audit_opacus", "audit_opacus_again"]
 
@@ -162,6 +163,7 @@ def audit_opacus(
             alpha=alpha,
             budget=budget,
             sharpen=sharpen,
+            pair=canary_pair(),
             replay={"audit": "opacus", "settings": written},
         )
 

@@ -10,6 +10,7 @@ Source: Nasr et al., arXiv:2302.07956 (canary gradients, white box), there with 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from audits.callables import MechanismError
 from audits.conclusion import check_request, conclude
 from audits.curves import PrivacyCurve, curve_points
 from audits.evidence import Evidence
+from audits.pairs import Pair
 from audits.sampling import BLOCKS, generator
 from audits.schedule import Blocks, Pace
 from audits.scores import Identity, Score
@@ -33,6 +35,7 @@ STEPS = 2_000
 Training = Callable[[bool], Any]
 """Trains on: called once per coin with whether the canary is there; returns what is seen of the step."""
 COINS, TRAINING = 0, 1
+WITHOUT = "the records, without or with a canary"
 
 
 def audit_steps(
@@ -46,7 +49,7 @@ def audit_steps(
     budget: int = STEPS,
     scores: Sequence[Score] = (Identity(oriented=True),),
     sharpen: bool = False,
-    pair: str = "the records, without or with a canary",
+    pair: Pair | None = None,
     replay: Mapping[str, Any] | None = None,
 ) -> Evidence:
     """Audit the claim on a single step of a training run, on as many steps of one run as it takes.
@@ -67,7 +70,7 @@ def audit_steps(
         scores: as for `audits.audit`; by default what is seen is one number, large ones speaking for the
             canary.
         sharpen: go on after a violation.
-        pair: the two inputs of a step, in words.
+        pair: the two inputs of a step, whose relation is checked; without one it is taken on trust.
         replay: JSON data that the witness carries.
 
     Raises:
@@ -87,7 +90,9 @@ def audit_steps(
     blocks = labelled_steps(start, seed, budget, pace)
     trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen, pace=pace)
     how = {"method": "steps", "budget": budget, "sharpen": sharpen, **(replay or {})}
-    return conclude(trial, claim, curve, claimed, delta, alpha, seed, pair, how)
+    pair = pair or Pair(False, True, "the claim's", WITHOUT)
+    found = conclude(trial, claim, curve, claimed, delta, alpha, seed, pair.description, how)
+    return replace(found, pairs=(pair.as_json(),))
 
 
 def labelled_steps(

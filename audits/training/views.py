@@ -22,9 +22,17 @@ from audits.pairs import Pair
 from audits.runner import audit
 from audits.scores import Identity, LogLikelihoodRatio, Score
 from audits.training.dp_sgd import Fault, Loop, Settings, one_thread, step_claim
-from audits.training.steps import STEPS, Training, audit_steps
+from audits.training.steps import STEPS, WITHOUT, Training, audit_steps
 
-__all__ = ["Released", "View", "audit_dp_sgd", "audit_dp_sgd_again", "view_scores"]
+__all__ = [
+    "Released",
+    "View",
+    "audit_dp_sgd",
+    "audit_dp_sgd_again",
+    "canary_pair",
+    "one_canary_more",
+    "view_scores",
+]
 
 
 class View(enum.Enum):
@@ -107,9 +115,9 @@ def audit_dp_sgd(
             return lambda canary: loop.run(length, canary)[0]
 
         with one_thread():
-            return audit_steps(claim, curve, start, **common)
+            return audit_steps(claim, curve, start, pair=canary_pair(), **common)
     with one_thread():
-        return audit(claim, curve, Released(settings, length, view).sample, _pair(), **common)
+        return audit(claim, curve, Released(settings, length, view).sample, canary_pair(), **common)
 
 
 def audit_dp_sgd_again(witness: Mapping[str, Any]) -> Evidence:
@@ -131,13 +139,13 @@ def _plain(settings: Settings) -> dict[str, Any]:
     return {**asdict(settings), "fault": settings.fault.value}
 
 
-def _pair() -> Pair:
-    return Pair(
-        False, True, Adjacency.ADD_REMOVE, "the records, without or with one canary", _one_canary_more
-    )
+def canary_pair() -> Pair:
+    """Whether a canary is among the records: what the loop adds to them is one record."""
+    return Pair(False, True, Adjacency.ADD_REMOVE, WITHOUT, one_canary_more)
 
 
-def _one_canary_more(first: bool, second: bool) -> None:
+def one_canary_more(first: bool, second: bool) -> None:
+    """Raise ValueError unless the canary is in exactly one of the two inputs."""
     if first == second:
         raise ValueError("the canary is in both or in neither; neighbours differ in it")
 

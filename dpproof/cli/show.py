@@ -225,6 +225,8 @@ def own_remarks(entry: Answer) -> Sequence[str]:
 
 def audits(answer: Answer, console: Console) -> None:
     """The findings of ``dpproof audit``."""
+    for sentence in _on_trust(answer["audits"]):
+        console.print(f"taken on trust: {sentence}", markup=False, highlight=False, soft_wrap=True)
     headings = ("claim", "verdict", "claimed", "at least", "delta", "samples", "would see")
     rows = table(*headings, title="Audits: epsilon claimed, found, and what would have been seen")
     for entry in answer["audits"]:
@@ -238,6 +240,11 @@ def audits(answer: Answer, console: Console) -> None:
             figure(entry["would_have_seen"]),
         )
     put(rows, console)
+
+
+def _on_trust(entries: Sequence[Answer]) -> Sequence[str]:
+    """What audits take on trust, each sentence once."""
+    return list(dict.fromkeys(text for entry in entries for text in entry.get("taken_on_trust", ())))
 
 
 def _found(entry: Answer) -> str:

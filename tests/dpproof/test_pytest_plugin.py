@@ -58,7 +58,8 @@ def test_a_sound_mechanism_passes_and_a_broken_one_fails_with_its_witness(sessio
             "privacy: violation",
             "  promised   epsilon = 1.0 (add-remove)",
             "  found      epsilon at least *, confidence 0.999*",
-            "  pair       41.0 and 42.0, taken on trust to be neighbours",
+            "  pair       41.0 and 42.0",
+            "  on trust   41.0 and 42.0: add-remove neighbours (*",
             "  witness    *found*.json",
             "privacy: 2 checks: 1 consistent, 1 violation",
         ]

@@ -1,0 +1,88 @@
+"""When two batches of recorded trajectories are neighbours: one validator for each relation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.adjacency import Adjacency
+from accountant.episodes import Episodes
+
+__all__ = ["EPISODE_CHECKS", "STEPS", "check_rewards_of_one_user", "without_user"]
+
+STEPS = ("states", "actions", "rewards")
+
+
+def check_rewards_of_one_user(first: Episodes, second: Episodes) -> None:
+    """Raise ValueError, showing the difference, unless the batches differ in one user's rewards only."""
+    _check_one_owner(first, second)
+    for name in ("states", "actions"):
+        place = np.flatnonzero(getattr(first, name) != getattr(second, name))
+        if place.size:
+            a, b = (int(getattr(batch, name)[place[0]]) for batch in (first, second))
+            raise ValueError(f"{name} at step {place[0]} of the batch ({a} and {b}) must be equal")
+
+
+def check_one_user_replaced(first: Episodes, second: Episodes) -> None:
+    """Raise ValueError, showing the difference, unless one user's steps differ and nothing else.
+
+    Users and lengths of all episodes must be equal, as in `accountant.episodes.replaces_one_user`.
+    """
+    _check_one_owner(first, second)
+
+
+def check_one_user_more(first: Episodes, second: Episodes) -> None:
+    """Raise ValueError, showing the difference, unless one batch has all episodes of one more user."""
+    small, large = sorted((first, second), key=lambda batch: batch.count)
+    only = sorted(set(large.user.tolist()) - set(small.user.tolist()))
+    if len(only) != 1:
+        raise ValueError(f"the users of only the larger batch {only[:5]} must be exactly one")
+    rest = without_user(large, only[0])
+    for name in ("user", "lengths", *STEPS):
+        if not np.array_equal(getattr(rest, name), getattr(small, name)):
+            raise ValueError(f"without user {only[0]}, its {name} must be those of the smaller batch")
+
+
+def _check_one_owner(first: Episodes, second: Episodes) -> None:
+    for name in ("user", "lengths"):
+        one, other = getattr(first, name), getattr(second, name)
+        if not np.array_equal(one, other):
+            raise ValueError(f"{name} of the episodes ({_shown(one)} and {_shown(other)}) must be equal")
+    owner = np.repeat(first.user, first.lengths)
+    apart = np.any([getattr(first, name) != getattr(second, name) for name in STEPS], axis=0)
+    changed = np.unique(owner[apart]).tolist()
+    if not changed:
+        raise ValueError("the batches are equal; neighbours must differ")
+    if len(changed) > 1:
+        raise ValueError(f"the users whose steps differ {changed[:5]} must be only one")
+
+
+def _shown(values: NDArray[Any]) -> str:
+    return np.array2string(values, threshold=5)
+
+
+EPISODE_CHECKS: Mapping[Adjacency, Callable[[Episodes, Episodes], None]] = {
+    Adjacency.REWARDS_ONLY: check_rewards_of_one_user,
+    Adjacency.REPLACE: check_one_user_replaced,
+    Adjacency.ADD_REMOVE: check_one_user_more,
+    Adjacency.EXPERT: check_one_user_more,
+}
+"""The validator of each relation; under ``expert`` the field ``user`` says who the expert is."""
+
+
+def without_user(data: Episodes, user: int) -> Episodes:
+    """The batch without a user's episodes.
+
+    Raises:
+        ValueError: nothing is left.
+    """
+    kept = data.user != user
+    if not kept.any():
+        raise ValueError(f"user ({user!r}) must not be the only one: a batch holds at least one episode")
+    steps = np.repeat(kept, data.lengths)
+    fields: dict[str, Any] = {name: getattr(data, name)[steps] for name in STEPS}
+    return replace(data, **fields, lengths=data.lengths[kept], user=data.user[kept])
