@@ -57,6 +57,7 @@ def check_randomness(sampler: Auditable, pair: Pair, seed: int) -> Layout:
             )  # an odd number of calls later
             _check_repeats(calls[label], _called(made, pair, label, seed))
         if _varies(made, pair, label, seed):
+            _check_used(made, pair, label, seed, calls[label][1])
             _check_independence(made, pair, label, seed, layout)
     return layout
 
@@ -64,7 +65,13 @@ def check_randomness(sampler: Auditable, pair: Pair, seed: int) -> Layout:
 def _called(made: Mechanism, pair: Pair, label: int, seed: int) -> tuple[Block, str]:
     """The outputs of a call, and the state it leaves the generator in."""
     rng = generator(seed, PROBES, SAMPLES, label)
-    return outputs(made, pair, label, FEW, rng), str(rng.bit_generator.state)
+    return outputs(made, pair, label, FEW, rng), _state(rng)
+
+
+def _state(rng: np.random.Generator) -> str:
+    """Everything that what is drawn next, or spawned, depends on."""
+    spawned = getattr(rng.bit_generator.seed_seq, "n_children_spawned", 0)
+    return f"{rng.bit_generator.state} {spawned}"
 
 
 def _check_repeats(before: tuple[Block, str], after: tuple[Block, str]) -> None:
@@ -77,6 +84,15 @@ def _check_repeats(before: tuple[Block, str], after: tuple[Block, str]) -> None:
     if before[1] != after[1]:
         raise MechanismError(
             "mechanism: equal calls use the generator differently; it keeps a state between calls"
+        )
+
+
+def _check_used(made: Mechanism, pair: Pair, label: int, seed: int, after: str) -> None:
+    """A call that depends on its generator uses it, so that the next call has other randomness."""
+    if made.seeded and after == _state(generator(seed, PROBES, SAMPLES, label)):
+        raise MechanismError(
+            "mechanism: its outputs depend on the generator but leave it as it was, so that all calls with"
+            " one generator, on either input, share their randomness; draw from it, or spawn from it"
         )
 
 

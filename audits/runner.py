@@ -11,6 +11,7 @@ from audits.blocks import Record, check_repeats, draw_blocks
 from audits.callables import Auditable, Mechanism, as_mechanism
 from audits.conclusion import check_request, conclude
 from audits.curves import PrivacyCurve, curve_points
+from audits.dependence import RowRecord, check_fresh_calls
 from audits.evidence import Evidence
 from audits.pairs import Pair
 from audits.probing import check_randomness
@@ -83,11 +84,14 @@ def audit(
     layout = layout.under(scores)
     pace = Pace()
     blocks = draw_blocks(made, pair, seed, budget, executor, layout, record, pace)
-    trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen, pace=pace)
+    rows = RowRecord()
+    trial = run_trial(points, rows.watching(blocks), scores, alpha, sharpen=sharpen, pace=pace)
+    rows.check()
     how = {"budget": budget, "sharpen": sharpen, **_own_randomness(made), **(replay or {})}
     found = conclude(trial, claim, curve, claimed, delta, alpha, seed, pair.description, how)
     if found.verdict.violated:
         check_repeats(made, pair, seed, record, layout)
+        check_fresh_calls(made, pair, seed, layout, rows.largest)
     return replace(found, pairs=(pair.as_json(),))
 
 

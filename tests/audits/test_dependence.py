@@ -1,0 +1,233 @@
+"""Rows that share randomness are refused before any verdict; honest rows of every law are not.
+
+Every claim here is true, and most are attained, so that dependence alone could refute it. Level of the bets:
+alpha = 1e-3. Level of the refusals: below 1e-6 an audit, whatever the law (docs/notes/audit_pairs.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+
+from accountant.notions import PureDP
+from audits.callables import MechanismError
+from audits.evidence import Verdict
+from audits.pairs import Pair
+from audits.repeated_rows import LEVEL, Repeats, blocks_repeat, calls_repeat, row_ids
+from audits.runner import audit
+
+ALPHA = 1e-3
+BITS = Pair(0.0, 1.0, "at most 1 apart", "0 or 1")
+KEPT = math.e / (1 + math.e)
+
+
+def laplace(value, n, rng):
+    return value + rng.laplace(size=n)
+
+
+def response(value, n, rng):
+    return np.where(rng.random(n) < KEPT, int(value), 1 - int(value))
+
+
+def geometric(value, n, rng):
+    up, down = rng.geometric(1 - math.exp(-1), (2, n))
+    return int(value) + up - down
+
+
+def vector(value, n, rng):
+    return value / 3 + rng.laplace(size=(n, 3))
+
+
+def whole_vector(value, n, rng):
+    return np.rint(vector(value, n, rng))
+
+
+def half_tiled(value, n, rng):
+    """Column 0 is to be made dependent; column 1 is fresh."""
+    return np.stack([value + rng.laplace(size=n), rng.normal(size=n)], axis=1)
+
+
+MAKERS = (laplace, response, geometric, vector, whole_vector)
+CHUNKS = (2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987, 1597, 2584, 4181, 6765, 8192)
+
+
+def tiled(make, rows):
+    """Noise of so many rows, used again and again within a call."""
+    return lambda value, n, rng: np.resize(make(value, rows, rng), (n, *make(value, 1, rng).shape[1:]))
+
+
+def reseeded(make, rows):
+    """A generator that is seeded again for every chunk."""
+
+    def sampler(value, n, rng):
+        seed = int(rng.integers(1 << 60))
+        sizes = [min(rows, n - at) for at in range(0, n, rows)] or [0]
+        return np.concatenate([make(value, size, np.random.default_rng(seed)) for size in sizes])
+
+    return sampler
+
+
+def few_seeds(make, rows):
+    """A generator for every chunk whose seed is one of sixteen of the call."""
+
+    def sampler(value, n, rng):
+        seeds = rng.integers(1 << 60, size=16)
+        sizes = [min(rows, n - at) for at in range(0, n, rows)] or [0]
+        return np.concatenate([make(value, s, np.random.default_rng(rng.choice(seeds))) for s in sizes])
+
+    return sampler
+
+
+def shuffled_twice(value, n, rng):
+    """Every row comes twice in a call, at random places."""
+    half = value + rng.laplace(size=(n + 1) // 2)
+    return rng.permutation(np.concatenate([half, half])[:n])
+
+
+def first_half_again(value, n, rng):
+    half = value + rng.laplace(size=(n + 1) // 2)
+    return np.concatenate([half, half])[:n]
+
+
+def one_column_tiled(value, n, rng):
+    rows = half_tiled(value, n, rng)
+    rows[:, 0] = np.resize(rows[:60, 0], n)
+    return rows
+
+
+def from_a_table(value, n, rng):
+    """Windows at random places of one table of noise, as large experiments share it."""
+    return value + TABLE[int(rng.integers(TABLE.size - n)) :][:n]
+
+
+TABLE = np.random.default_rng(5).laplace(size=30_000)
+
+
+def found(mechanism, seed, budget, alpha=ALPHA):
+    """The verdict, or that the mechanism was refused."""
+    try:
+        return audit("shared", PureDP(1.0), mechanism, BITS, seed=seed, alpha=alpha, budget=budget).verdict
+    except MechanismError:
+        return "refused"
+
+
+def dependent(run):
+    """A sampler whose rows share randomness: all kinds and chunks, one after the other."""
+    kinds = [
+        *product((tiled, reseeded), MAKERS, CHUNKS),
+        *product((few_seeds,), (laplace, vector), CHUNKS),
+    ]
+    kind, make, rows = kinds[run * 7 % len(kinds)]
+    return kind(make, rows)
+
+
+@pytest.mark.parametrize("run", range(0, 1000, 25))
+def test_samplers_that_share_randomness_are_never_a_violation(run):
+    assert found(dependent(run), seed=run, budget=6000) is not Verdict.VIOLATION
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_a_thousand_samplers_that_share_randomness_are_never_a_violation(part):
+    counts = Counter(found(dependent(run), seed=run, budget=20_000) for run in range(part, 1000, 10))
+    assert counts[Verdict.VIOLATION] == 0
+    assert counts["refused"] > 60
+
+
+@pytest.mark.parametrize(
+    "mechanism", [shuffled_twice, first_half_again, one_column_tiled, from_a_table, tiled(laplace, 128)]
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_other_forms_of_sharing_are_refused(mechanism, seed):
+    verdict = found(mechanism, seed, 20_000, alpha=0.01)
+    unseen = mechanism is shuffled_twice and verdict is Verdict.CONSISTENT  # asked only before a violation
+    assert verdict == "refused" or unseen
+
+
+def test_tiled_noise_is_refused_before_consistent_too():
+    with pytest.raises(MechanismError, match="come again in blocks"):
+        audit("loose", PureDP(2.0), tiled(laplace, 700), BITS, seed=0, budget=20_000)
+
+
+def test_a_sampler_that_copies_its_generator_is_refused():
+    def copying(value, n, rng):
+        return value + np.random.default_rng(rng.bit_generator.seed_seq).laplace(size=n)
+
+    def spawning(value, n, rng):
+        return value + rng.spawn(1)[0].laplace(size=n)
+
+    with pytest.raises(MechanismError, match="leave it as it was"):
+        audit("copying", PureDP(1.0), copying, BITS, seed=0, budget=2000)
+    assert audit("spawning", PureDP(1.0), spawning, BITS, seed=0, budget=2000).verdict is Verdict.CONSISTENT
+
+
+def honest(run):
+    """An honest sampler: atoms, small supports, constants, rare values, rows of several numbers."""
+    width, mass = 1 + run % 4, 10.0 ** -(run % 5)
+    kinds = (
+        laplace,
+        response,
+        geometric,
+        whole_vector,
+        lambda value, n, rng: np.zeros(n),
+        lambda value, n, rng: np.full((n, 2), 7),
+        lambda value, n, rng: (rng.random(n) < mass).astype(float),
+        lambda value, n, rng: np.where(rng.random(n) < mass, 0.0, laplace(value, n, rng)),
+        lambda value, n, rng: np.clip(laplace(value, n, rng), -mass, mass),
+        lambda value, n, rng: rng.integers(0, 1 + run % 7, (n, width)),
+        lambda value, n, rng: np.round(laplace(value, n, rng), run % 4),
+        lambda value, n, rng: rng.choice(["a", "b", "abort"], n, p=[0.5, 0.5 - mass / 3, mass / 3]).tolist(),
+        lambda value, n, rng: laplace(value, n, rng).astype(np.float16),
+    )
+    return kinds[run % len(kinds)]
+
+
+@pytest.mark.parametrize("run", range(0, 1000, 25))
+def test_honest_samplers_are_not_refused(run):
+    assert found(honest(run), seed=run, budget=3000) != "refused"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_a_thousand_honest_samplers_are_not_refused(part):
+    counts = Counter(found(honest(run), seed=run, budget=10_000) for run in range(part, 1000, 10))
+    assert counts["refused"] == 0
+
+
+def of(rows):
+    return row_ids(np.asarray(rows))[0]
+
+
+@pytest.mark.parametrize("support", [1, 2, 3, 10, 1000, 10**12])
+def test_independent_rows_repeat_as_they_may(support):
+    """Most blocks that repeat by chance are few and short; 300 pairs of sequences a support."""
+    rng = np.random.default_rng(support)
+    for _ in range(300):
+        one, other = (of(rng.integers(0, support, 512)) for _ in range(2))
+        assert not blocks_repeat((one, other))
+        assert not calls_repeat((one, other), 128)
+
+
+def test_the_chance_that_rows_are_equal_is_bounded_from_above():
+    """Against the law (1 - q) + q of an atom: 1,000 sequences, of which none may be beyond level 1e-11."""
+    rng = np.random.default_rng(0)
+    for q in np.linspace(0.01, 0.99, 1000):
+        rows = tuple(of(np.where(rng.random(200) < q, -1.0, rng.random(200))) for _ in range(2))
+        bound = Repeats.of(rows)
+        assert bound is None or bound.chance(190) >= q * q
+    assert LEVEL <= 1e-11
+
+
+def test_the_bound_on_sets_of_repeated_blocks_holds_on_average():
+    """E[sets of one] <= pairs * chance^length: counted over all orders of small sequences."""
+    from itertools import permutations
+
+    rows, length = (0, 0, 0, 1, 1, 2), 2
+    orders = set(permutations(rows))
+    matched = sum(order[:length] == order[length : 2 * length] for order in orders) / len(orders)
+    counts = np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]])
+    assert matched <= Repeats(counts)._in_random_order(2 * length) ** length
