@@ -158,7 +158,7 @@ def test_a_sampler_that_copies_its_generator_is_refused():
         return value + np.random.default_rng(rng.bit_generator.seed_seq).laplace(size=n)
 
     def spawning(value, n, rng):
-        return value + rng.spawn(1)[0].laplace(size=n)
+        return geometric(value, n, rng.spawn(1)[0])
 
     with pytest.raises(MechanismError, match="leave it as it was"):
         audit("copying", PureDP(1.0), copying, BITS, seed=0, budget=2000)
