@@ -40,6 +40,7 @@ from accountant.trust import TrustModel
 __all__ = ["ACCOUNTANT", "PolicyEvaluationParameters", "guarantee"]
 
 _STATEMENTS = {"lsw": "eval.theorem6.corrected", "lsl": "eval.theorem10.corrected"}
+_SAMPLERS = {"lsw": "dpproof.mechanisms.DPLSW", "lsl": "dpproof.mechanisms.DPLSL"}
 _NOTES = (
     "sensitivity by eval.corollary3 (DP-LSW) or eval.corollary8 (DP-LSL), smoothed by eval.lemma4",
     "beta, the weights, the features and the bound on returns must not depend on the private data; visits "
@@ -77,6 +78,7 @@ def guarantee(parameters: PolicyEvaluationParameters, adjacency: Adjacency) -> A
         "classic.smooth_gaussian",
         published=theirs,
         notes=_NOTES,
+        exact_sampler=_SAMPLERS[parameters.algorithm],
     )
 
 

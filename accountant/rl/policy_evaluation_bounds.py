@@ -5,6 +5,8 @@ away; beta smooths the square, hence the variance. For DP-LSW the maximum stands
 the number of visits of a state, for DP-LSL the logarithm is concave in k: docs/notes/policy_evaluation.md.
 
 The computed number is a bound in the reals: it is smooth with beta and at least phi(0), rounding included.
+Its arithmetic is that of IEEE 754: sums, products, quotients and square roots of doubles. Powers of
+exp(-beta) are products of a few numbers that Arb certifies.
 """
 
 from __future__ import annotations
@@ -14,17 +16,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
+import flint
 import numpy as np
 import numpy.typing as npt
 
+from accountant.enclosures import precision
 from accountant.rl.policy_evaluation_shares import inverse_square_sums
 
-__all__ = ["RidgeBound", "SmoothBound", "WeightedBound"]
+__all__ = ["MOST_BETA", "RidgeBound", "SmoothBound", "WeightedBound"]
 
 Reals = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 _LEAST, _MOST = 2.0**-500, 2.0**500
 _EPS = 2.0**-52
+_MOST_SHARE = 2.0**300
+MOST_BETA = 64.0
+"""A larger smoothing is replaced by this one: what is smooth with less is smooth with more."""
 
 
 class SmoothBound(Protocol):
@@ -36,6 +43,11 @@ class SmoothBound(Protocol):
 
     def local(self) -> float:
         """phi(0): the square of the local bound, of infinite smoothing; not private."""
+        ...
+
+    @property
+    def allowance(self) -> float:
+        """t: the computed logarithm changes by at most beta - 3t/2 between neighbours."""
         ...
 
 
@@ -65,8 +77,18 @@ def _weights(name: str, weights: npt.ArrayLike, states: int) -> Reals:
 
 
 def _slack(states: int) -> float:
-    """What relative error psi may have: sums over ``states``, and an exponential of at most 745."""
+    """What relative error psi may have: sums over ``states``, and powers of exp(-beta)."""
     return (2 * states + 2048) * _EPS
+
+
+def _decay(beta: float, offsets: Counts) -> Reals:
+    """exp(-beta k) for each k below 2^53, within 60 units of 2^-52, relatively; what underflows may be 0."""
+    with precision(128):
+        squares = [float((-flint.arb(beta) * 2**bit).exp().mid()) for bit in range(53)]
+    found = np.ones(len(offsets))
+    for bit in range(int(offsets.max()).bit_length()):
+        found *= np.where(offsets >> bit & 1, squares[bit], 1.0)
+    return found
 
 
 def _reduced(beta: float, slack: float) -> float:
@@ -75,7 +97,7 @@ def _reduced(beta: float, slack: float) -> float:
         raise ValueError(f"beta ({beta!r}) must be a number above 0")
     if beta <= 8 * slack:
         raise ValueError(f"beta ({beta!r}) must be above {8 * slack:.3g}, what rounding may change")
-    return beta - 4 * slack
+    return min(beta, MOST_BETA) - 4 * slack
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +143,13 @@ class WeightedBound:
         """See ``SmoothBound.squared``."""
         slack = _slack(len(self.visits))
         offsets, shares = self._envelope
-        best = (np.exp(-_reduced(beta, slack) * offsets) * shares).max()
+        best = (_decay(_reduced(beta, slack), offsets) * shares).max()
         return float(best * (1 + 2 * slack))
+
+    @property
+    def allowance(self) -> float:
+        """See ``SmoothBound.allowance``."""
+        return _slack(len(self.visits))
 
     @cached_property
     def _envelope(self) -> tuple[Counts, Reals]:
@@ -168,29 +195,33 @@ class RidgeBound:
             raise ValueError(
                 f"visits ({int(visits.max())}) must be at most trajectories ({self.trajectories})"
             )
-        if not 0 <= self.share < math.inf:
-            raise ValueError(f"share ({self.share!r}) must be finite and at least 0")
+        if not 0 <= self.share <= _MOST_SHARE * float(weights.max()):
+            rule = "must be at least 0, and at most 2^300 times the largest rho"
+            raise ValueError(f"share ({self.share!r}) {rule}")
         found = {"visits": visits, "weights": weights, "_norm": float(np.sqrt(np.square(weights).sum()))}
         for name, value in found.items():
             object.__setattr__(self, name, value)
 
     def local(self) -> float:
         """See ``SmoothBound.local``."""
-        return math.exp(2 * self._log(0))
+        return self._at(0)
 
     def squared(self, beta: float) -> float:
         """See ``SmoothBound.squared``; beside the place where the concave logarithm turns, by bisection."""
         slack = _slack(len(self.visits))
         rate = _reduced(beta, slack)
 
-        def gain(k: int) -> float:
-            return 2 * self._log(k) - k * rate
-
         low, high = 0, self.trajectories - int(self.visits.min())
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self._slope(middle) > rate else (low, middle)
-        return math.exp(max(gain(low), gain(high))) * (1 + 2 * slack)
+        shares = np.array([self._at(k) for k in (low, high)])
+        return float((_decay(rate, np.array([low, high])) * shares).max() * (1 + 2 * slack))
+
+    @property
+    def allowance(self) -> float:
+        """See ``SmoothBound.allowance``."""
+        return _slack(len(self.visits))
 
     def _slope(self, k: int) -> float:
         """The right-hand derivative of log phi at k, whose sums have no negative terms.
@@ -201,9 +232,9 @@ class RidgeBound:
         rise = self.share * float(self.weights[self.visits + k < self.trajectories].sum())
         return rise / (root * (self.share * root + self._norm)) if rise else 0.0
 
-    def _log(self, k: int) -> float:
-        """Log of sqrt(phi(k))."""
-        return math.log(self.share * math.sqrt(self._total(k)) + self._norm)
+    def _at(self, k: int) -> float:
+        """phi(k)."""
+        return (self.share * math.sqrt(self._total(k)) + self._norm) ** 2
 
     def _total(self, k: int) -> float:
         """sum_s rho_s min(v_s + k, m)."""

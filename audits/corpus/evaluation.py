@@ -3,50 +3,52 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
-from mechanisms.rl.policy_evaluation import RidgeSquares, WeightedSquares
+from mechanisms.rl.policy_evaluation import Squares, WeightedSquares
 from mechanisms.rl.policy_evaluation_data import FirstVisits
 from mechanisms.rl.policy_evaluation_estimator import DPLSW
 from mechanisms.rl.policy_evaluation_features import pseudo_inverse_norm
 
 __all__ = ["FAULTS", "LocalBound", "NoFirstTerm", "RangeFromData", "RootWeights"]
 
-Squares = WeightedSquares | RidgeSquares
-
 
 class LocalBound(DPLSW):
     """Noise by the local bound instead of the smooth one."""
 
-    def _deviation(self, squares: Squares, data: FirstVisits) -> float:
-        return self.constants().alpha * math.sqrt(squares.bound(data).local()) * squares.unit(data.bound)
+    def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
+        unit = Fraction(self.constants().alpha) * squares.unit(data.bound)
+        return unit**2 * Fraction(squares.bound(data).local())
 
 
 class RootWeights(DPLSW):
     """The norm of the pseudo-inverse with sqrt(w) for w."""
 
-    def _deviation(self, squares: Squares, data: FirstVisits) -> float:
-        norm = pseudo_inverse_norm(squares.features, np.sqrt(squares.weights))
-        return self.constants().deviation(squares.bound(data)) * norm * data.bound
+    def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
+        assert isinstance(squares, WeightedSquares), "DP-LSW's"
+        wrong = pseudo_inverse_norm(squares.features, np.sqrt(squares.weights))
+        right = pseudo_inverse_norm(squares.features, squares.weights)
+        return super()._variance(squares, data) * (Fraction(wrong) / Fraction(right)) ** 2
 
 
 class NoFirstTerm(DPLSW):
     """The maximum over k from 1 on: one step nearer to the far data, and discounted once."""
 
-    def _deviation(self, squares: Squares, data: FirstVisits) -> float:
+    def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
         fewer, sums = np.maximum(data.visits - 1, 0), np.zeros(data.states)
         moved = FirstVisits(fewer, sums, data.trajectories, data.bound)
-        return super()._deviation(squares, moved) * math.exp(-self.constants().beta / 2)
+        return super()._variance(squares, moved) * Fraction(math.exp(-self.constants().beta))
 
 
 class RangeFromData(DPLSW):
     """The largest average return for the public bound on returns."""
 
-    def _deviation(self, squares: Squares, data: FirstVisits) -> float:
+    def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
         largest, sums = float(data.means.max()) or 2.0**-500, np.zeros(data.states)
         clipped = FirstVisits(data.visits, sums, data.trajectories, largest)
-        return super()._deviation(squares, clipped)
+        return super()._variance(squares, clipped)
 
 
 FAULTS: tuple[type[DPLSW], ...] = (LocalBound, RootWeights, NoFirstTerm, RangeFromData)

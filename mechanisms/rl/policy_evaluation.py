@@ -3,29 +3,81 @@
 Balle, Gomrokchi and Precup, "Differentially private policy evaluation" (ICML 2016), Algorithms 1 and 2. The
 neighbours are batches of equally many trajectories, one of them replaced. The envelope of DP-LSL is that of
 the algorithm, with min; the paper's Lemma 9 prints max, which is refuted (eval.lemma9.constant).
+
+What is released is an integer for each feature: the nearest multiple of a public grid to theta + sigma_X Z,
+drawn exactly. Theta and sigma_X^2 are exact rationals here; docs/notes/policy_evaluation.md has the proofs.
 """
 
 from __future__ import annotations
 
-import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from accountant.enclosures import arb_of, exact, precision, round_up
 from accountant.parameters import Reals
 from accountant.rl.policy_evaluation_bounds import RidgeBound, SmoothBound, WeightedBound
+from accountant.rl.policy_evaluation_ladder import Ladder
 from accountant.rl.policy_evaluation_noise import Noise
 from mechanisms.rl.policy_evaluation_data import FirstVisits
+from mechanisms.rl.policy_evaluation_exact import exact_least_squares
 from mechanisms.rl.policy_evaluation_features import norm, pseudo_inverse_norm
 
-__all__ = ["RidgeSquares", "WeightedSquares"]
+__all__ = ["RidgeSquares", "Squares", "WeightedSquares"]
 
 Floats = NDArray[np.float64]
+_FINER = 20
+"""The grid's step is at most 2^-20 of the least noise."""
+
+
+class Squares(ABC):
+    """A regression of first-visit returns, its smooth bound, and the exact law of what is released."""
+
+    features: Floats
+
+    @abstractmethod
+    def solve(self, data: FirstVisits) -> Floats:
+        """Theta without noise, (d,), in doubles: for use without privacy."""
+
+    @abstractmethod
+    def exactly(self, data: FirstVisits) -> list[Fraction]:
+        """Theta as exact rationals, whatever the order of the trajectories was."""
+
+    @abstractmethod
+    def bound(self, data: FirstVisits) -> SmoothBound:
+        """psi, as a function of the smoothing."""
+
+    @abstractmethod
+    def unit(self, bound: float) -> Fraction:
+        """What sqrt(psi) is multiplied by, certified to be at least the printed constant."""
+
+    @abstractmethod
+    def ends(self, trajectories: int) -> tuple[Fraction, Fraction]:
+        """Public numbers between which psi lies for every batch of so many trajectories."""
+
+    def variance(self, data: FirstVisits, noise: Noise) -> Fraction:
+        """sigma_X^2, an exact rational: the noise on the rung of the public ladder above psi; private."""
+        bound = self.bound(data)
+        ladder = Ladder(self.ends(data.trajectories)[0], noise.beta, bound.allowance)
+        _, rung = ladder.at_least(bound.squared(noise.beta))
+        return (Fraction(noise.alpha) * self.unit(data.bound)) ** 2 * rung
+
+    def deviation(self, data: FirstVisits, noise: Noise) -> float:
+        """sigma_X, the standard deviation of the noise of each coordinate; it depends on the data."""
+        with precision(128):
+            return float(arb_of(self.variance(data, noise)).sqrt().mid())
+
+    def exponent(self, trajectories: int, bound: float, noise: Noise) -> int:
+        """The public grid is all multiples of 2 to this power: at most 2^-20 of the least sigma_X."""
+        least = (Fraction(noise.alpha) * self.unit(bound)) ** 2 * self.ends(trajectories)[0]
+        return (least.numerator.bit_length() - least.denominator.bit_length() - 1) // 2 - _FINER
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedSquares:
+class WeightedSquares(Squares):
     """DP-LSW: theta minimises sum_s w_s (F_X(s) - phi_s theta)^2.
 
     Args:
@@ -55,17 +107,25 @@ class WeightedSquares:
         found = np.linalg.lstsq(root[:, None] * self.features, root * data.means, rcond=None)[0]
         return found.astype(np.float64)
 
+    def exactly(self, data: FirstVisits) -> list[Fraction]:
+        """See ``Squares.exactly``."""
+        weights = [Fraction(value) for value in self.weights.tolist()]
+        rows = zip(weights, data.exact_sums, data.visits.tolist(), strict=True)
+        targets = [weight * total / max(count, 1) for weight, total, count in rows]
+        return exact_least_squares(self.features, weights, targets, Fraction(0))
+
     def bound(self, data: FirstVisits) -> SmoothBound:
-        """psi, as a function of the smoothing."""
+        """See ``Squares.bound``."""
         return WeightedBound(data.visits, self.weights)
 
-    def unit(self, bound: float) -> float:
-        """What sqrt(psi) is multiplied by: Fmax ||(Gamma^(1/2) Phi)^+||."""
-        return bound * self._norm
+    def unit(self, bound: float) -> Fraction:
+        """Fmax ||(Gamma^(1/2) Phi)^+||; see ``Squares.unit``."""
+        return Fraction(bound) * Fraction(self._norm)
 
-    def deviation(self, data: FirstVisits, noise: Noise) -> float:
-        """sigma_X, the standard deviation of the noise of each coordinate; it depends on the data."""
-        return noise.deviation(self.bound(data)) * self.unit(data.bound)
+    def ends(self, trajectories: int) -> tuple[Fraction, Fraction]:
+        """Everybody visits every state, or nobody any; see ``Squares.ends``."""
+        total = sum((Fraction(value) for value in self.weights.tolist()), Fraction(0))
+        return total / trajectories**2, total
 
     def excess(self, data: FirstVisits, error: Floats) -> float:
         """J(theta + error) - J(theta), the excess empirical risk."""
@@ -73,7 +133,7 @@ class WeightedSquares:
 
 
 @dataclass(frozen=True, eq=False)
-class RidgeSquares:
+class RidgeSquares(Squares):
     """DP-LSL: theta minimises the empirical risk plus lambda/(2m) |theta|^2.
 
     Args:
@@ -98,13 +158,16 @@ class RidgeSquares:
     def __post_init__(self) -> None:
         """Refuse a ridge at which the algorithm has no sensitivity bound."""
         object.__setattr__(self, "_norm", norm(self.features))
-        if not Reals(self.least, lower_open=True).admits(self.ridge):
-            raise ValueError(f"ridge ({self.ridge!r}) must be above ||Phi||^2 ||rho||_inf, {self.least!r}")
+        least = float(self._least)
+        if not self._norm:
+            raise ValueError("features (all 0) must have an entry that is not 0")
+        if not Reals(0, lower_open=True).admits(self.ridge) or exact(self.ridge, "ridge") <= self._least:
+            raise ValueError(f"ridge ({self.ridge!r}) must be above ||Phi||^2 ||rho||_inf, {least!r}")
 
     @property
-    def least(self) -> float:
+    def _least(self) -> Fraction:
         """||Phi||^2 ||rho||_inf."""
-        return self._norm**2 * float(self.weights.max())
+        return Fraction(self._norm) ** 2 * Fraction(float(self.weights.max()))
 
     def solve(self, data: FirstVisits) -> Floats:
         """Theta without noise, (d,): LSL."""
@@ -115,18 +178,34 @@ class RidgeSquares:
         )
         return found.astype(np.float64)
 
+    def exactly(self, data: FirstVisits) -> list[Fraction]:
+        """See ``Squares.exactly``."""
+        weights = [Fraction(value) for value in self.weights.tolist()]
+        masses = [weight * count for weight, count in zip(weights, data.visits.tolist(), strict=True)]
+        targets = [weight * total for weight, total in zip(weights, data.exact_sums, strict=True)]
+        return exact_least_squares(self.features, masses, targets, exact(self.ridge) / 2)
+
     def bound(self, data: FirstVisits) -> SmoothBound:
-        """psi, as a function of the smoothing."""
-        share = self._norm * float(self.weights.max()) / math.sqrt(2 * self.ridge)
-        return RidgeBound(data.visits, self.weights, data.trajectories, share)
+        """See ``Squares.bound``."""
+        return RidgeBound(data.visits, self.weights, data.trajectories, self.share)
 
-    def unit(self, bound: float) -> float:
-        """What sqrt(psi) is multiplied by: 2 Fmax ||Phi||/(lambda - ||Phi||^2 ||rho||_inf)."""
-        return 2 * bound * self._norm / (self.ridge - self.least)
+    @property
+    def share(self) -> float:
+        """C = ||Phi|| ||rho||_inf/sqrt(2 lambda), rounded up."""
+        top = Fraction(self._norm) * Fraction(float(self.weights.max()))
+        with precision(128):
+            return round_up(arb_of(top) / arb_of(2 * exact(self.ridge)).sqrt())
 
-    def deviation(self, data: FirstVisits, noise: Noise) -> float:
-        """sigma_X, the standard deviation of the noise of each coordinate; it depends on the data."""
-        return noise.deviation(self.bound(data)) * self.unit(data.bound)
+    def unit(self, bound: float) -> Fraction:
+        """2 Fmax ||Phi||/(lambda - ||Phi||^2 ||rho||_inf); see ``Squares.unit``."""
+        return 2 * Fraction(bound) * Fraction(self._norm) / (exact(self.ridge) - self._least)
+
+    def ends(self, trajectories: int) -> tuple[Fraction, Fraction]:
+        """Nobody visits any state, or everybody every one; see ``Squares.ends``."""
+        weights = [Fraction(value) for value in self.weights.tolist()]
+        least = sum((value**2 for value in weights), Fraction(0))
+        crossed = 2 * Fraction(self.share) ** 2 * trajectories * sum(weights, Fraction(0))
+        return least, crossed + 2 * least  # (x + y)^2 <= 2 x^2 + 2 y^2
 
     def excess(self, data: FirstVisits, error: Floats) -> float:
         """J(theta + error) - J(theta), the excess empirical risk."""

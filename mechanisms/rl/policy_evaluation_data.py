@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from numbers import Real
 
 import numpy as np
@@ -11,9 +13,11 @@ from numpy.typing import NDArray
 
 from accountant.episodes import Episodes
 from mechanisms import _checks
-from mechanisms.rl._policy_evaluation_kernels import first_visit_sums
+from mechanisms.rl._policy_evaluation_kernels import LOW_BITS, first_visit_sums
 
 __all__ = ["FirstVisits", "checked_bound", "first_visits"]
+
+_LEAST_BOUND = 2.0**-900
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +29,8 @@ class FirstVisits:
         sums: float64 (N,): their returns from the first visit on, added up.
         trajectories: m, how many there are.
         bound: Fmax: each return is in [0, Fmax].
+        rest: float64 (N,): what the doubles in `sums` leave of the exact sums; None where the caller's sums
+            may have been rounded, which a private release does not accept.
 
     Raises:
         ValueError: for visits outside [0, m], or sums that no such returns have.
@@ -34,6 +40,7 @@ class FirstVisits:
     sums: NDArray[np.float64]
     trajectories: int
     bound: float
+    rest: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         _checks.at_least("trajectories", self.trajectories, 1)
@@ -51,6 +58,15 @@ class FirstVisits:
         if wrong.any():
             rule = f"must be in [0, visits times {self.bound!r}]"
             raise ValueError(f"sums ({float(sums[wrong][0])!r}) {rule}")
+        if self.rest is not None and not (self.rest.shape == sums.shape and np.isfinite(self.rest).all()):
+            raise ValueError(f"rest ({self.rest!r}) must be an array of real numbers, one a state")
+
+    @property
+    def exact_sums(self) -> list[Fraction]:
+        """The sums as rationals, `rest` included."""
+        rest = np.zeros(self.states) if self.rest is None else self.rest
+        pairs = zip(self.sums.tolist(), rest.tolist(), strict=True)
+        return [Fraction(one) + Fraction(other) for one, other in pairs]
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -72,8 +88,25 @@ class FirstVisits:
             raise ValueError(
                 f"batches {(self.states, self.bound)} and {(other.states, other.bound)} must agree"
             )
-        visits, sums = self.visits + other.visits, self.sums + other.sums
-        return FirstVisits(visits, sums, self.trajectories + other.trajectories, self.bound)
+        visits, count = self.visits + other.visits, self.trajectories + other.trajectories
+        if self.rest is None or other.rest is None:
+            return FirstVisits(visits, self.sums + other.sums, count, self.bound)
+        both = zip(self.exact_sums, other.exact_sums, strict=True)
+        added = _two_doubles([one + two for one, two in both])
+        return FirstVisits(visits=visits, trajectories=count, bound=self.bound, **added)
+
+
+def _two_doubles(totals: Sequence[Fraction]) -> dict[str, NDArray[np.float64]]:
+    """Each total as the nearest double and the rest.
+
+    Raises:
+        ValueError: for a rest that is no double.
+    """
+    sums = [float(total) for total in totals]
+    rest = [total - Fraction(near) for total, near in zip(totals, sums, strict=True)]
+    if any(Fraction(float(left)) != left for left in rest):
+        raise ValueError("sums of these batches need more than two doubles; make them by first_visits")
+    return {"sums": np.array(sums), "rest": np.array([float(left) for left in rest])}
 
 
 def first_visits(
@@ -84,7 +117,10 @@ def first_visits(
     reward_bound: float = 1.0,
     return_bound: float | None = None,
 ) -> FirstVisits:
-    """The first-visit statistics of `episodes`, compiled; the same numbers for any number of threads.
+    """The first-visit statistics of `episodes`, compiled; the same numbers in any order and on any threads.
+
+    A return is the double that one backward pass over its trajectory gives, cut off at Fmax and rounded to a
+    multiple of about Fmax/2^53. It depends on no other trajectory and is in [0, Fmax]; the sums are exact.
 
     Args:
         episodes: of users with one trajectory each, as replacing a user is to replace one trajectory.
@@ -105,14 +141,23 @@ def first_visits(
     count = _checks.at_least("states", states, 1)
     if int(episodes.states.max()) >= count:
         raise ValueError(f"states ({int(episodes.states.max())}) must be one of 0, ..., {count - 1}")
-    if float(episodes.rewards.max()) > reward_bound:
-        raise ValueError(f"rewards ({float(episodes.rewards.max())!r}) must be in [0, {reward_bound!r}]")
+    least, most = float(episodes.rewards.min()), float(episodes.rewards.max())
+    if not (least >= 0 and most <= reward_bound):
+        raise ValueError(
+            f"rewards ({least if most <= reward_bound else most!r}) must be in [0, {reward_bound!r}]"
+        )
     sorted_users = bool((np.diff(episodes.user) > 0).all())  # the usual case, at a fraction of the time
     if not sorted_users and len(np.unique(episodes.user)) < episodes.count:
         raise ValueError("user must differ between trajectories: the guarantee is about one trajectory each")
     starts = np.append(0, np.cumsum(episodes.lengths))
-    visits, sums = first_visit_sums(episodes.states, episodes.rewards, starts, count, float(discount), top)
-    return FirstVisits(visits.sum(axis=0), sums.sum(axis=0), episodes.count, top)
+    units = math.ldexp(1.0, 53 - math.frexp(top)[1])  # top is a whole number of them, below 2^53
+    visits, high, low = first_visit_sums(
+        episodes.states, episodes.rewards, starts, count, float(discount), top, units
+    )
+    step = Fraction(1) / Fraction(units)
+    parts = zip(high.tolist(), low.tolist(), strict=True)
+    sums = _two_doubles([((one << LOW_BITS) + other) * step for one, other in parts])
+    return FirstVisits(visits=visits, trajectories=episodes.count, bound=top, **sums)
 
 
 def checked_bound(discount: float, reward_bound: float, return_bound: float | None) -> float:
@@ -129,10 +174,12 @@ def checked_bound(discount: float, reward_bound: float, return_bound: float | No
         rule = "must be at most 1: divide the rewards by Rmax, and multiply the values by it"
         raise ValueError(f"reward_bound ({reward_bound!r}) {rule}")
     most = reward_bound / (1 - discount)
-    if return_bound is None:
-        return float(most)
-    _above_zero("return_bound", return_bound)
-    return float(min(return_bound, most))
+    if return_bound is not None:
+        _above_zero("return_bound", return_bound)
+    found = float(most if return_bound is None else min(return_bound, most))
+    if found < _LEAST_BOUND:
+        raise ValueError(f"bound on returns ({found!r}) must be at least 2^-900")
+    return found
 
 
 def _is_number(value: object) -> bool:

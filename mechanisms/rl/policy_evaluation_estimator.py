@@ -1,12 +1,16 @@
 """Estimators in the manner of scikit-learn: LSW and LSL, and DP-LSW and DP-LSL.
 
-`fit` takes `Episodes` or their `FirstVisits`, `predict` takes states. What is private is `coef_` alone: the
-noise's standard deviation depends on the data, and is neither kept nor shown.
+`fit` takes `Episodes` or their `FirstVisits`, `predict` takes states. DP-LSW and DP-LSL release `released_`,
+integers on a public grid, and what follows from them: `coef_`, the same numbers as doubles, and predictions.
+The guarantee covers every bit of these. The noise's standard deviation depends on the data; it is private and
+is neither kept nor shown. A `random_state` makes a simulation, which has no guarantee.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -16,20 +20,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from accountant.accounted import Accounted
 from accountant.adjacency import Adjacency
-from accountant.enclosures import exact
+from accountant.enclosures import arb_of, exact, precision
 from accountant.episodes import Episodes
 from accountant.rl.policy_evaluation import PolicyEvaluationParameters, guarantee
 from accountant.rl.policy_evaluation_bounds import RidgeBound, WeightedBound
 from accountant.rl.policy_evaluation_noise import Noise, jointly, printed, with_room
 from mechanisms import _checks
-from mechanisms.rl.policy_evaluation import RidgeSquares, WeightedSquares
+from mechanisms.randomness import Randomness, guaranteed
+from mechanisms.release.rounded_gaussian import rounded_gaussian
+from mechanisms.release.words import WordSource, words_of
+from mechanisms.rl.policy_evaluation import RidgeSquares, Squares, WeightedSquares
 from mechanisms.rl.policy_evaluation_data import FirstVisits, checked_bound, first_visits
-from mechanisms.rl.policy_evaluation_features import checked_features, checked_weights, norm, tabular
+from mechanisms.rl.policy_evaluation_features import checked_features, checked_weights, tabular
+from mechanisms.rl.policy_evaluation_release import ReleasedValues, SimulatedValues
 
 __all__ = ["DPLSL", "DPLSW", "LSL", "LSW"]
 
 Floats = NDArray[np.float64]
-Squares = WeightedSquares | RidgeSquares
 CALIBRATIONS = ("room", "planned", "printed")
 _PROVED = 15
 
@@ -55,6 +62,10 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
             raise ValueError("states (None) must be given where features is not")
         return tabular(self.states)
 
+    def _bound(self) -> float:
+        """Fmax, the public bound on returns."""
+        return checked_bound(self.discount, self.reward_bound, self.return_bound)
+
     def statistics(self, X: Episodes | FirstVisits) -> FirstVisits:
         """The first-visit statistics of a batch of at least two trajectories.
 
@@ -64,7 +75,7 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         """
         count = len(self._features())
         found = X
-        top = checked_bound(self.discount, self.reward_bound, self.return_bound)
+        top = self._bound()
         if not isinstance(found, FirstVisits):
             if not isinstance(found, Episodes):
                 raise ValueError(f"X ({type(found).__name__}) must be Episodes or FirstVisits")
@@ -84,12 +95,11 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         Raises:
             ValueError: see `statistics`; also for features, weights or a ridge that the algorithm refuses.
         """
-        squares, data = self._squares(), self.statistics(X)
-        self.coef_ = self._released(squares, data)
+        self.coef_ = self._fitted(self._squares(), self.statistics(X))
         self.n_features_in_ = len(self.coef_)
         return self
 
-    def _released(self, squares: Squares, data: FirstVisits) -> Floats:
+    def _fitted(self, squares: Squares, data: FirstVisits) -> Floats:
         return squares.solve(data)
 
     def predict(self, X: ArrayLike) -> Floats:
@@ -168,9 +178,10 @@ class _Private(_Evaluation):
     planned_visits: ArrayLike | None
     random_state: Any
     noise: Noise | None
+    clip: bool
     _algorithm: str
 
-    def _planned(self, squares: Squares, visits: NDArray[np.int64]) -> WeightedBound | RidgeBound:
+    def _planned(self, squares: Any, visits: NDArray[np.int64]) -> WeightedBound | RidgeBound:
         raise NotImplementedError
 
     def constants(self) -> Noise:
@@ -208,29 +219,93 @@ class _Private(_Evaluation):
         return with_room(self.epsilon, self.delta, phi.shape[1])
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
-        """The exact guarantee of `coef_` when one trajectory is replaced."""
-        noise = self.constants()
-        size = self._features().shape[1]
-        chosen = PolicyEvaluationParameters(size, noise.alpha, noise.beta, algorithm=self._algorithm)
-        return guarantee(chosen, adjacency)
+        """The exact guarantee of `released_`, to the last bit, when one trajectory is replaced.
+
+        Raises:
+            SimulationError: with a `random_state`.
+        """
+        simulated = Randomness.of(self.random_state).simulated
+        return guaranteed(simulated, lambda: guarantee(self._parameters(), adjacency))
+
+    def _parameters(self) -> PolicyEvaluationParameters:
+        noise, size = self.constants(), self._features().shape[1]
+        return PolicyEvaluationParameters(size, noise.alpha, noise.beta, algorithm=self._algorithm)
+
+    def noise_range(self, trajectories: int) -> tuple[float, float]:
+        """Public lower and upper bounds on the noise of `predict`, before clipping, for so many trajectories.
+
+        The noise is the root mean square over states of the standard deviation. Where it lies between the
+        bounds depends on how often the rarest states are visited, and is private.
+        """
+        most = _checks.at_least("trajectories", trajectories, 2)
+        squares, noise, top = self._squares(), self.constants(), self._bound()
+        spread = float(np.sqrt((squares.features**2).sum() / len(squares.features)))
+        unit = spread * noise.alpha * float(squares.unit(top))
+        low, high = (unit * math.sqrt(end) for end in squares.ends(most))
+        return low, high * math.exp(min(noise.beta, 64) / 128)
+
+    def expected_noise(self, visits: ArrayLike, trajectories: int) -> float:
+        """The noise of `predict`, before clipping, on public or planned visits (N,); see `noise_range`."""
+        counts, squares = np.asarray(visits), self._squares()
+        planned = FirstVisits(counts, np.zeros(len(counts)), trajectories, self._bound())
+        spread = float(np.sqrt((squares.features**2).sum() / len(squares.features)))
+        return spread * squares.deviation(planned, self.constants())
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """The estimated values of the states X, integers of any shape; in [0, Fmax] if `clip` is set."""
+        found = super().predict(X)
+        return np.clip(found, 0.0, self._bound()) if self.clip else found
 
     def law(self, data: Episodes | FirstVisits) -> tuple[Floats, float]:
-        """Mean (d,) and standard deviation of the normal law of `coef_`: private data, for audits."""
+        """Mean (d,) and standard deviation of `coef_` before it is rounded: private data, for audits."""
         squares, found = self._squares(), self.statistics(data)
-        return squares.solve(found), self._deviation(squares, found)
+        with precision(128):
+            deviation = float(arb_of(self._variance(squares, found)).sqrt().mid())
+        return np.array([float(value) for value in squares.exactly(found)]), deviation
 
     def sample(self, data: Episodes | FirstVisits, n: int, rng: np.random.Generator) -> Floats:
         """Draw `coef_` n times anew on the same data, (n, d): for audits."""
-        theta, deviation = self.law(data)
-        return theta + deviation * rng.standard_normal((n, len(theta)))
+        squares, found = self._squares(), self.statistics(data)
+        multiples, exponent = self._drawn(squares, found, n, words_of(Randomness.of(rng)))
+        return np.ldexp(np.array(multiples, np.float64), exponent).reshape(n, -1)
 
-    def _deviation(self, squares: Squares, data: FirstVisits) -> float:
-        return squares.deviation(data, self.constants())
+    def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
+        return squares.variance(data, self.constants())
 
-    def _released(self, squares: Squares, data: FirstVisits) -> Floats:
-        theta, deviation = squares.solve(data), self._deviation(squares, data)
-        drawn: Floats = np.random.default_rng(self.random_state).standard_normal(len(theta))
-        return theta + deviation * drawn
+    def _drawn(
+        self, squares: Squares, data: FirstVisits, times: int, source: WordSource
+    ) -> tuple[list[int], int]:
+        """Multiples of 2^exponent, of one draw after another, and the exponent."""
+        theta, variance = squares.exactly(data), self._variance(squares, data)
+        exponent = squares.exponent(data.trajectories, data.bound, self.constants())
+        drawn = rounded_gaussian(theta, [variance] * len(theta), exponent, times=times, source=source)
+        return drawn, exponent
+
+    def _fitted(self, squares: Squares, data: FirstVisits) -> Floats:
+        randomness, parameters = Randomness.of(self.random_state), self._parameters()
+        if not randomness.simulated:
+            _refuse_rounded(data)
+            self._warn(data)
+        multiples, exponent = self._drawn(squares, data, 1, words_of(randomness))
+        if randomness.simulated:
+            self.released_: ReleasedValues | SimulatedValues = SimulatedValues(tuple(multiples), exponent)
+        else:
+            self.released_ = ReleasedValues(tuple(multiples), exponent, parameters)
+        return self.released_.values
+
+    def _warn(self, data: FirstVisits) -> None:
+        """Warn where public numbers alone say that the release is worthless."""
+        least, _ = self.noise_range(data.trajectories)
+        if least > data.bound / 2:
+            why = f"standard deviation at least {least:.3g} on values in [0, {data.bound:.6g}]"
+            rule = "use more trajectories, a larger epsilon, fewer features or a smaller public return_bound"
+            warnings.warn(f"whatever the data are, the noise has {why}: {rule}", UserWarning, stacklevel=4)
+
+
+def _refuse_rounded(data: FirstVisits) -> None:
+    if data.rest is None:
+        rule = "must be exact for a release: give Episodes, or what first_visits returns, added with +"
+        raise ValueError(f"sums of X (rounded, or unknown) {rule}")
 
 
 class DPLSW(_Private, LSW):
@@ -241,13 +316,17 @@ class DPLSW(_Private, LSW):
         delta: in (0, 1).
         calibration: "room" (looks at no data), "planned" (smoothing for `planned_visits`) or "printed".
         planned_visits: visits (N,) that are planned or public; never those of the batch itself.
-        random_state: what `numpy.random.default_rng` takes.
+        random_state: None for a release; a seed or a generator makes a simulation without a guarantee.
         noise: alpha and beta themselves, as `dpproof calibrate policy-evaluation` gives them, for a target.
+        clip: whether predictions are cut off to [0, Fmax], which costs no privacy.
 
-    >>> batch = Episodes.rectangular([[0, 1]] * 9, [[0, 0]] * 9, [[0, 1.0]] * 9)
-    >>> model = DPLSW(states=2, discount=0.5, epsilon=1.0, delta=1e-6, random_state=0)
-    >>> model.fit(batch).predict([0, 1]).shape
-    (2,)
+    One state that few trajectories visit makes the noise on all states large: `noise_range` and
+    `expected_noise` say how large, from public numbers.
+
+    >>> batch = Episodes.rectangular([[0, 1]] * 90, [[0, 0]] * 90, [[0, 1.0]] * 90)
+    >>> model = DPLSW(states=2, discount=0.5, epsilon=1.0, delta=1e-6).fit(batch)
+    >>> model.predict([0, 1]).shape, round(model.expected_noise([90, 90], 90), 2)
+    ((2,), 0.15)
     """
 
     _algorithm = "lsw"
@@ -266,12 +345,14 @@ class DPLSW(_Private, LSW):
         planned_visits: ArrayLike | None = None,
         random_state: Any = None,
         noise: Noise | None = None,
+        clip: bool = True,
     ) -> None:
         LSW.__init__(self, states, features, weights, discount, reward_bound, return_bound)
         self.epsilon, self.delta, self.calibration = epsilon, delta, calibration
         self.planned_visits, self.random_state, self.noise = planned_visits, random_state, noise
+        self.clip = clip
 
-    def _planned(self, squares: Squares, visits: NDArray[np.int64]) -> WeightedBound:
+    def _planned(self, squares: Any, visits: NDArray[np.int64]) -> WeightedBound:
         return WeightedBound(visits, squares.weights)
 
 
@@ -300,15 +381,15 @@ class DPLSL(_Private, LSL):
         planned_trajectories: int | None = None,
         random_state: Any = None,
         noise: Noise | None = None,
+        clip: bool = True,
     ) -> None:
         LSL.__init__(self, states, features, weights, ridge, discount, reward_bound, return_bound)
         self.epsilon, self.delta, self.calibration = epsilon, delta, calibration
         self.planned_visits, self.planned_trajectories = planned_visits, planned_trajectories
-        self.random_state, self.noise = random_state, noise
+        self.random_state, self.noise, self.clip = random_state, noise, clip
 
-    def _planned(self, squares: Squares, visits: NDArray[np.int64]) -> RidgeBound:
+    def _planned(self, squares: Any, visits: NDArray[np.int64]) -> RidgeBound:
         if self.planned_trajectories is None:
             raise ValueError("planned_trajectories (None) must be given with planned_visits")
         most = _checks.at_least("planned_trajectories", self.planned_trajectories, 1)
-        share = norm(squares.features) * float(squares.weights.max()) / math.sqrt(2 * self.ridge)
-        return RidgeBound(visits, squares.weights, most, share)
+        return RidgeBound(visits, squares.weights, most, squares.share)

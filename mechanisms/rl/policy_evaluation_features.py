@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mechanisms import _checks
+from mechanisms.rl.policy_evaluation_exact import norm_above, pseudo_inverse_norm_above
 
 __all__ = [
     "aggregation",
@@ -70,37 +71,31 @@ def checked_weights(name: str, weights: ArrayLike | None, states: int, default: 
     return found
 
 
-def _singular(matrix: Floats) -> tuple[Floats, float]:
-    """Singular values, and how far rounding may have moved one."""
-    values = np.linalg.svd(matrix, compute_uv=False).astype(np.float64)
-    return values, 8 * max(matrix.shape) * 2.0**-52 * float(values[0])
-
-
 def norm(features: Floats) -> float:
-    """||Phi||, rounded up.
+    """A double certified to be at least ||Phi||, and hardly above.
 
     >>> norm(aggregation(4))
     1.4142...
     """
-    values, blur = _singular(features)
-    return float(values[0]) + blur
+    return norm_above(features)
 
 
 def pseudo_inverse_norm(features: Floats, weights: Floats) -> float:
-    """||(Gamma^(1/2) Phi)^+||, rounded up; Gamma = diag(weights).
+    """A double certified to be at least ||(Gamma^(1/2) Phi)^+||, and hardly above; Gamma = diag(weights).
 
     >>> pseudo_inverse_norm(tabular(4), np.full(4, 0.25))
-    2.0...
+    2.0
 
     Raises:
-        ValueError: for features whose weighted columns are not independent.
+        ValueError: for features whose weighted columns are not independent, or so nearly dependent that it
+            cannot be certified.
     """
-    scaled = np.sqrt(weights)[:, None] * features
-    values, blur = _singular(scaled)
-    if scaled.shape[0] < scaled.shape[1] or values[-1] <= 2 * blur:
-        rank = int((values > 2 * blur).sum())
-        raise ValueError(f"features (rank {rank} with these weights) must have rank {scaled.shape[1]}")
-    return 1 / (float(values[-1]) - blur)
+    found = pseudo_inverse_norm_above(features, weights)
+    if found is None:
+        rank = int(np.linalg.matrix_rank(np.sqrt(weights)[:, None] * features))
+        least = min(rank, features.shape[1] - 1)
+        raise ValueError(f"features (rank {least} with these weights) must have rank {features.shape[1]}")
+    return found
 
 
 def ridge(

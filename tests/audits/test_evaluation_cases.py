@@ -39,6 +39,6 @@ def test_every_fault_has_a_case_and_is_the_estimator_but_for_its_noise():
     assert {type(case.mechanism) for case in FAULTY} == set(FAULTS)
     for fault in FAULTS:
         assert set(vars(fault)) & set(vars(DPLSW) | vars(DPLSW.__bases__[0])) - {"__doc__", "__module__"} == {
-            "_deviation"
+            "_variance"
         }
     assert {type(case.mechanism) for case in CASES} == {*FAULTS, DPLSW, DPLSL}

@@ -93,7 +93,7 @@ class Kind:
         noise = self.noise(chosen, data.trajectories)
         if noise is None:
             return 0.0
-        return noise.deviation(chosen.bound(data)) * chosen.unit(self.bound)
+        return noise.deviation(chosen.bound(data)) * float(chosen.unit(self.bound))
 
 
 @lru_cache

@@ -1,0 +1,182 @@
+"""Least squares in exact rationals, and certified operator norms of public matrices.
+
+Columns that no row joins are independent problems: tabular features and aggregations are solved by division.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Literal
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from accountant.enclosures import arb_of, precision, round_up
+
+__all__ = ["exact_least_squares", "norm_above", "pseudo_inverse_norm_above"]
+
+Floats = NDArray[np.float64]
+Rationals = Sequence[Fraction]
+_BITS = 192
+_MARGINS = (1e-9, 1e-6, 1e-3, 0.1, 0.5)
+"""How much of an extreme eigenvalue is given away until Arb certifies the rest."""
+
+
+def exact_least_squares(
+    features: Floats, masses: Rationals, targets: Rationals, ridge: Fraction
+) -> list[Fraction]:
+    """The exact solution theta of (Phi^T diag(masses) Phi + ridge I) theta = Phi^T targets.
+
+    Args:
+        features: Phi (N, d), each entry taken as the rational that the double is.
+        masses: N rationals, at least 0.
+        targets: N rationals.
+        ridge: a rational, at least 0; above 0 unless the weighted columns are independent.
+
+    >>> half, one = Fraction(1, 2), Fraction(1)
+    >>> exact_least_squares(np.array([[1.0], [2.0]]), [one, one], [half, one], Fraction(0))
+    [Fraction(1, 2)]
+    """
+    found = [Fraction(0)] * features.shape[1]
+    for rows, columns in _blocks(features, np.array([mass > 0 for mass in masses])):
+        block = features[np.ix_(rows, columns)]
+        solved = _solved(block, [masses[row] for row in rows], [targets[row] for row in rows], ridge)
+        for column, value in zip(columns, solved, strict=True):
+            found[column] = value
+    return found
+
+
+def _blocks(features: Floats, used: NDArray[np.bool_]) -> Iterator[tuple[list[int], list[int]]]:
+    """Rows and columns that belong together, by the entries that are not 0 in the rows used."""
+    rows, columns = np.nonzero(features * used[:, None])
+    count, width = features.shape
+    joined = csr_array((np.ones(len(rows)), (rows, columns + count)), shape=(count + width, count + width))
+    _, labels = connected_components(joined, directed=False)
+    members: dict[int, tuple[list[int], list[int]]] = {int(label): ([], []) for label in labels[count:]}
+    for row in np.unique(rows):
+        members[int(labels[row])][0].append(int(row))
+    for column in range(width):
+        members[int(labels[count + column])][1].append(column)
+    yield from members.values()
+
+
+def _solved(block: Floats, masses: Rationals, targets: Rationals, ridge: Fraction) -> list[Fraction]:
+    if block.shape[1] == 1:
+        column = [Fraction(value) for value in block[:, 0].tolist()]
+        square = sum((a * x * x for a, x in zip(masses, column, strict=True)), ridge)
+        right = sum((b * x for b, x in zip(targets, column, strict=True)), Fraction(0))
+        return [right / square if right else Fraction(0)]
+    turned, size = _rational(block.T), block.shape[1]
+    rows = zip(masses, block.tolist(), strict=True)
+    weighted = flint.fmpq_mat(*block.shape, [_fmpq(a * Fraction(x)) for a, row in rows for x in row])
+    identity = [_fmpq(ridge) if i == j else 0 for i in range(size) for j in range(size)]
+    right = turned * flint.fmpq_mat(len(targets), 1, [_fmpq(b) for b in targets])
+    solved = (turned * weighted + flint.fmpq_mat(size, size, identity)).solve(right)
+    return [Fraction(int(value.p), int(value.q)) for value in solved.entries()]
+
+
+def _rational(matrix: Floats) -> flint.fmpq_mat:
+    return flint.fmpq_mat(*matrix.shape, [_fmpq(Fraction(x)) for x in matrix.ravel().tolist()])
+
+
+def _fmpq(value: Fraction) -> flint.fmpq:
+    return flint.fmpq(value.numerator, value.denominator)
+
+
+def norm_above(features: Floats) -> float:
+    """A double certified to be at least ||Phi||, the largest singular value.
+
+    >>> norm_above(np.array([[3.0], [4.0]]))
+    5.0
+    """
+    return _root_above(max(_ends(features, np.ones(len(features)), "largest")))
+
+
+def pseudo_inverse_norm_above(features: Floats, weights: Floats) -> float | None:
+    """A double certified to be at least ||(diag(weights)^(1/2) Phi)^+||; None without certified full rank.
+
+    >>> pseudo_inverse_norm_above(np.eye(2), np.array([0.25, 1.0]))
+    2.0
+    """
+    least = min(_ends(features, weights, "least"))
+    return _root_above(1 / least) if least > 0 else None
+
+
+def _root_above(square: Fraction) -> float:
+    """The square root of a rational as a double, rounded up."""
+    top, bottom = math.isqrt(square.numerator), math.isqrt(square.denominator)
+    if top * top == square.numerator and bottom * bottom == square.denominator:
+        with precision(_BITS):
+            return round_up(arb_of(Fraction(top, bottom)))
+    with precision(_BITS):
+        return round_up(arb_of(square).sqrt())
+
+
+End = Literal["least", "largest"]
+
+
+def _ends(features: Floats, weights: Floats, end: End) -> Rationals:
+    """Certified bounds on this eigenvalue of Phi^T diag(weights) Phi, of each block."""
+    return _ends_of(features.tobytes(), features.shape, weights.tobytes(), end)
+
+
+@lru_cache(maxsize=16)
+def _ends_of(phi: bytes, shape: tuple[int, int], masses: bytes, end: End) -> Rationals:
+    features = np.frombuffer(phi).reshape(shape)
+    weights = np.frombuffer(masses)
+    return tuple(
+        _end(features[np.ix_(rows, columns)], weights[rows], end)
+        for rows, columns in _blocks(features, weights > 0)
+    )
+
+
+def _end(block: Floats, weights: Floats, end: End) -> Fraction:
+    """At most the least eigenvalue, or at least the largest: exactly of one column, else certified by Arb."""
+    if block.shape[1] == 1:
+        pairs = zip(weights.tolist(), block[:, 0].tolist(), strict=True)
+        return sum((Fraction(w) * Fraction(x) ** 2 for w, x in pairs), Fraction(0))
+    rough = np.linalg.eigvalsh(block.T @ (weights[:, None] * block))
+    near, sign = (float(rough[0]), -1) if end == "least" else (float(rough[-1]), 1)
+    with precision(_BITS):
+        gram = _arb(block.T) * _arb(weights[:, None] * np.ones_like(block), block)
+        for margin in _MARGINS:
+            tried = Fraction(near * (1 + sign * margin))
+            if tried > 0 and _certainly_positive(gram, sign * tried, -sign):
+                return tried
+        trace = sum((gram[i, i] for i in range(len(rough))), flint.arb(0))
+        return Fraction(0) if end == "least" else Fraction(round_up(trace))
+
+
+def _arb(matrix: Floats, times: Floats | None = None) -> flint.arb_mat:
+    """The matrix, or its product entry by entry with another, without rounding."""
+    values = [flint.arb(x) for x in matrix.ravel().tolist()]
+    if times is not None:
+        values = [value * flint.arb(x) for value, x in zip(values, times.ravel().tolist(), strict=True)]
+    return flint.arb_mat(*matrix.shape, values)
+
+
+def _certainly_positive(gram: flint.arb_mat, shift: Fraction, sign: int) -> bool:
+    """Whether sign gram + shift I is certified to be positive definite.
+
+    With any matrix X, X (sign gram + shift I) X^T within distance 1 of I is enough; X is about the inverse of
+    a Cholesky factor.
+    """
+    size = gram.nrows()
+    moved = flint.arb_mat(size, size, [sign * gram[i, j] + (arb_of(shift) if i == j else 0)
+                          for i in range(size) for j in range(size)])  # fmt: skip
+    near = np.array([float(value.mid()) for value in moved.entries()]).reshape(size, size)
+    try:
+        inverse = np.linalg.inv(np.linalg.cholesky((near + near.T) / 2))
+    except np.linalg.LinAlgError:
+        return False
+    if not np.isfinite(inverse).all():
+        return False
+    product = _arb(inverse) * moved * _arb(inverse.T)
+    apart = sum(((product[i, j] - (i == j)) ** 2 for i in range(size) for j in range(size)), flint.arb(0))
+    return bool(apart < 1)
