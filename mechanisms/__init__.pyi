@@ -32,6 +32,7 @@ from .rl.policy_evaluation_data import FirstVisits, first_visits
 from .rl.policy_evaluation_estimator import DPLSL, DPLSW, LSL, LSW
 from .rl.policy_evaluation_features import aggregation, ridge, tabular
 from .rl.policy_evaluation_files import read_episodes, write_episodes
+from .rl.policy_evaluation_release import ReleasedValues, SimulatedValues
 from .rl.private_counts import Counts, PrivateCounts, SimulatedNoise, local_report, user_counts
 from .rl.privatizers import CountNoise, Levels, Privatizer
 from .rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
@@ -94,10 +95,12 @@ __all__ = [
     "Randomness",
     "Release",
     "ReleasedCounts",
+    "ReleasedValues",
     "Samples",
     "SecureNoise",
     "ShufflePrivatizer",
     "SimulatedNoise",
+    "SimulatedValues",
     "SimulationError",
     "StreamingTree",
     "SumEncoder",

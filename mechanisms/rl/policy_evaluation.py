@@ -47,21 +47,31 @@ class Squares(ABC):
         """Theta as exact rationals, whatever the order of the trajectories was."""
 
     @abstractmethod
-    def bound(self, data: FirstVisits) -> SmoothBound:
-        """psi, as a function of the smoothing."""
+    def bound_at(self, visits: NDArray[np.int64], trajectories: int) -> SmoothBound:
+        """Psi of so many visits, as a function of the smoothing."""
 
     @abstractmethod
     def unit(self, bound: float) -> Fraction:
         """What sqrt(psi) is multiplied by, certified to be at least the printed constant."""
 
-    @abstractmethod
-    def ends(self, trajectories: int) -> tuple[Fraction, Fraction]:
-        """Public numbers between which psi lies for every batch of so many trajectories."""
+    def bound(self, data: FirstVisits) -> SmoothBound:
+        """psi, as a function of the smoothing."""
+        return self.bound_at(data.visits, data.trajectories)
+
+    def ends(self, trajectories: int, beta: float) -> tuple[Fraction, Fraction]:
+        """Public numbers between which psi lies, but for rounding, on every batch of so many trajectories.
+
+        They are psi where everybody visits every state, and where nobody visits any; psi is monotone.
+        """
+        states = len(self.features)
+        extremes = (np.full(states, count, np.int64) for count in (0, trajectories))
+        low, high = sorted(self.bound_at(visits, trajectories).squared(beta) for visits in extremes)
+        return Fraction(low), Fraction(high)
 
     def variance(self, data: FirstVisits, noise: Noise) -> Fraction:
         """sigma_X^2, an exact rational: the noise on the rung of the public ladder above psi; private."""
         bound = self.bound(data)
-        ladder = Ladder(self.ends(data.trajectories)[0], noise.beta, bound.allowance)
+        ladder = Ladder(self.ends(data.trajectories, noise.beta)[0], noise.beta, bound.allowance)
         _, rung = ladder.at_least(bound.squared(noise.beta))
         return (Fraction(noise.alpha) * self.unit(data.bound)) ** 2 * rung
 
@@ -72,7 +82,7 @@ class Squares(ABC):
 
     def exponent(self, trajectories: int, bound: float, noise: Noise) -> int:
         """The public grid is all multiples of 2 to this power: at most 2^-20 of the least sigma_X."""
-        least = (Fraction(noise.alpha) * self.unit(bound)) ** 2 * self.ends(trajectories)[0]
+        least = (Fraction(noise.alpha) * self.unit(bound)) ** 2 * self.ends(trajectories, noise.beta)[0]
         return (least.numerator.bit_length() - least.denominator.bit_length() - 1) // 2 - _FINER
 
 
@@ -114,18 +124,13 @@ class WeightedSquares(Squares):
         targets = [weight * total / max(count, 1) for weight, total, count in rows]
         return exact_least_squares(self.features, weights, targets, Fraction(0))
 
-    def bound(self, data: FirstVisits) -> SmoothBound:
-        """See ``Squares.bound``."""
-        return WeightedBound(data.visits, self.weights)
+    def bound_at(self, visits: NDArray[np.int64], trajectories: int) -> SmoothBound:
+        """See ``Squares.bound_at``."""
+        return WeightedBound(visits, self.weights)
 
     def unit(self, bound: float) -> Fraction:
         """Fmax ||(Gamma^(1/2) Phi)^+||; see ``Squares.unit``."""
         return Fraction(bound) * Fraction(self._norm)
-
-    def ends(self, trajectories: int) -> tuple[Fraction, Fraction]:
-        """Everybody visits every state, or nobody any; see ``Squares.ends``."""
-        total = sum((Fraction(value) for value in self.weights.tolist()), Fraction(0))
-        return total / trajectories**2, total
 
     def excess(self, data: FirstVisits, error: Floats) -> float:
         """J(theta + error) - J(theta), the excess empirical risk."""
@@ -185,9 +190,9 @@ class RidgeSquares(Squares):
         targets = [weight * total for weight, total in zip(weights, data.exact_sums, strict=True)]
         return exact_least_squares(self.features, masses, targets, exact(self.ridge) / 2)
 
-    def bound(self, data: FirstVisits) -> SmoothBound:
-        """See ``Squares.bound``."""
-        return RidgeBound(data.visits, self.weights, data.trajectories, self.share)
+    def bound_at(self, visits: NDArray[np.int64], trajectories: int) -> SmoothBound:
+        """See ``Squares.bound_at``."""
+        return RidgeBound(visits, self.weights, trajectories, self.share)
 
     @property
     def share(self) -> float:
@@ -199,13 +204,6 @@ class RidgeSquares(Squares):
     def unit(self, bound: float) -> Fraction:
         """2 Fmax ||Phi||/(lambda - ||Phi||^2 ||rho||_inf); see ``Squares.unit``."""
         return 2 * Fraction(bound) * Fraction(self._norm) / (exact(self.ridge) - self._least)
-
-    def ends(self, trajectories: int) -> tuple[Fraction, Fraction]:
-        """Nobody visits any state, or everybody every one; see ``Squares.ends``."""
-        weights = [Fraction(value) for value in self.weights.tolist()]
-        least = sum((value**2 for value in weights), Fraction(0))
-        crossed = 2 * Fraction(self.share) ** 2 * trajectories * sum(weights, Fraction(0))
-        return least, crossed + 2 * least  # (x + y)^2 <= 2 x^2 + 2 y^2
 
     def excess(self, data: FirstVisits, error: Floats) -> float:
         """J(theta + error) - J(theta), the excess empirical risk."""

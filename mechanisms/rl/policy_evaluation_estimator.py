@@ -27,6 +27,7 @@ from accountant.rl.policy_evaluation_bounds import RidgeBound, WeightedBound
 from accountant.rl.policy_evaluation_noise import Noise, jointly, printed, with_room
 from mechanisms import _checks
 from mechanisms.randomness import Randomness, guaranteed
+from mechanisms.release.grid import doubles
 from mechanisms.release.rounded_gaussian import rounded_gaussian
 from mechanisms.release.words import WordSource, words_of
 from mechanisms.rl.policy_evaluation import RidgeSquares, Squares, WeightedSquares
@@ -241,7 +242,7 @@ class _Private(_Evaluation):
         squares, noise, top = self._squares(), self.constants(), self._bound()
         spread = float(np.sqrt((squares.features**2).sum() / len(squares.features)))
         unit = spread * noise.alpha * float(squares.unit(top))
-        low, high = (unit * math.sqrt(end) for end in squares.ends(most))
+        low, high = (unit * math.sqrt(end) for end in squares.ends(most, noise.beta))
         return low, high * math.exp(min(noise.beta, 64) / 128)
 
     def expected_noise(self, visits: ArrayLike, trajectories: int) -> float:
@@ -266,8 +267,8 @@ class _Private(_Evaluation):
     def sample(self, data: Episodes | FirstVisits, n: int, rng: np.random.Generator) -> Floats:
         """Draw `coef_` n times anew on the same data, (n, d): for audits."""
         squares, found = self._squares(), self.statistics(data)
-        multiples, exponent = self._drawn(squares, found, n, words_of(Randomness.of(rng)))
-        return np.ldexp(np.array(multiples, np.float64), exponent).reshape(n, -1)
+        integers, exponent = self._drawn(squares, found, n, words_of(Randomness.of(rng)))
+        return doubles(integers, exponent).reshape(n, -1)
 
     def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
         return squares.variance(data, self.constants())
@@ -275,7 +276,7 @@ class _Private(_Evaluation):
     def _drawn(
         self, squares: Squares, data: FirstVisits, times: int, source: WordSource
     ) -> tuple[list[int], int]:
-        """Multiples of 2^exponent, of one draw after another, and the exponent."""
+        """Integers in steps of the grid, of one draw after another, and the grid's exponent."""
         theta, variance = squares.exactly(data), self._variance(squares, data)
         exponent = squares.exponent(data.trajectories, data.bound, self.constants())
         drawn = rounded_gaussian(theta, [variance] * len(theta), exponent, times=times, source=source)
@@ -286,11 +287,9 @@ class _Private(_Evaluation):
         if not randomness.simulated:
             _refuse_rounded(data)
             self._warn(data)
-        multiples, exponent = self._drawn(squares, data, 1, words_of(randomness))
-        if randomness.simulated:
-            self.released_: ReleasedValues | SimulatedValues = SimulatedValues(tuple(multiples), exponent)
-        else:
-            self.released_ = ReleasedValues(tuple(multiples), exponent, parameters)
+        integers, exponent = self._drawn(squares, data, 1, words_of(randomness))
+        kind = SimulatedValues if randomness.simulated else ReleasedValues
+        self.released_: ReleasedValues | SimulatedValues = kind(parameters, tuple(integers), exponent)
         return self.released_.values
 
     def _warn(self, data: FirstVisits) -> None:
@@ -323,10 +322,10 @@ class DPLSW(_Private, LSW):
     One state that few trajectories visit makes the noise on all states large: `noise_range` and
     `expected_noise` say how large, from public numbers.
 
-    >>> batch = Episodes.rectangular([[0, 1]] * 90, [[0, 0]] * 90, [[0, 1.0]] * 90)
+    >>> batch = Episodes.rectangular([[0, 1]] * 900, [[0, 0]] * 900, [[0, 1.0]] * 900)
     >>> model = DPLSW(states=2, discount=0.5, epsilon=1.0, delta=1e-6).fit(batch)
-    >>> model.predict([0, 1]).shape, round(model.expected_noise([90, 90], 90), 2)
-    ((2,), 0.15)
+    >>> model.predict([0, 1]).shape, round(model.expected_noise([900, 900], 900), 3)
+    ((2,), 0.124)
     """
 
     _algorithm = "lsw"

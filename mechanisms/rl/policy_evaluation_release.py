@@ -11,61 +11,59 @@ from numpy.typing import NDArray
 from accountant.accounted import Accounted
 from accountant.adjacency import Adjacency
 from accountant.rl.policy_evaluation import PolicyEvaluationParameters, guarantee
-from mechanisms.randomness import SIMULATION
+from mechanisms.release.grid import doubles, how_released
 
 __all__ = ["ReleasedValues", "SimulatedValues"]
 
 
 @dataclass(frozen=True)
-class _Multiples:
-    """Parameters of the values as multiples of a public grid.
+class _Integers:
+    """Parameters of the values in steps of a public grid, and the public constants of the mechanism.
 
     Attributes:
-        multiples: an integer for each feature.
-        exponent: the step of the grid is 2 to this power; it depends on no data.
+        parameters: the constants, alpha and beta among them.
+        integers: one for each feature, in steps of the grid.
+        exponent: the grid is all multiples of 2^exponent; it depends on no data.
     """
 
-    multiples: tuple[int, ...]
+    parameters: PolicyEvaluationParameters
+    integers: tuple[int, ...]
     exponent: int
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """The same as doubles: multiples times 2^exponent."""
-        return np.ldexp(np.array(self.multiples, np.float64), self.exponent)
+        """The same as doubles: functions of the integers."""
+        return doubles(self.integers, self.exponent)
+
+    def _json(self, *, simulated: bool) -> dict[str, Any]:
+        return {
+            "parameters": self.parameters.as_json(),
+            "integers": list(self.integers),
+            "exponent": self.exponent,
+            "simulated": simulated,
+            "covers_released_bits": not simulated,
+            "released_bits": how_released(simulated),
+        }
 
 
-@dataclass(frozen=True)
-class ReleasedValues(_Multiples):
-    """Parameters drawn from entropy by an exact sampler: private to the last bit.
+class ReleasedValues(_Integers):
+    """Parameters drawn from entropy by an exact sampler: private to the last bit."""
 
-    Attributes:
-        parameters: the public constants that the guarantee is about.
-    """
-
-    parameters: PolicyEvaluationParameters
-
-    def guarantee(self, adjacency: Adjacency = Adjacency.REPLACE) -> Accounted:
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
         """The exact guarantee of these integers, and of all that is computed from them alone."""
         return guarantee(self.parameters, adjacency)
 
     def as_json(self) -> dict[str, Any]:
-        """The integers, the grid and the constants of the guarantee, for JSON."""
-        found: dict[str, Any] = {"multiples": list(self.multiples), "exponent": self.exponent}
-        return found | {"guarantee": {"mechanism": "policy-evaluation", **self.parameters.as_json()}}
+        """The release as JSON data."""
+        return self._json(simulated=False)
 
 
-@dataclass(frozen=True, repr=False)
-class SimulatedValues(_Multiples):
-    """Parameters drawn from a seed or a given generator: without a guarantee.
-
-    >>> SimulatedValues((5,), -20)
-    SimulatedValues(simulation: drawn from a fixed seed or a given generator, so no guarantee holds)
-    """
+class SimulatedValues(_Integers):
+    """Parameters drawn from a seed or a given generator: without a guarantee."""
 
     def __repr__(self) -> str:
-        return f"SimulatedValues({SIMULATION})"
+        return f"<SimulatedValues; {how_released(simulated=True)}>"
 
     def as_json(self) -> dict[str, Any]:
-        """The integers and the grid, for JSON, and that there is no guarantee."""
-        found: dict[str, Any] = {"multiples": list(self.multiples), "exponent": self.exponent}
-        return found | {"guarantee": None, "simulation": SIMULATION}
+        """The simulation as JSON data, which say that there is no guarantee."""
+        return self._json(simulated=True)

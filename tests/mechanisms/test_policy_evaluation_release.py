@@ -192,15 +192,15 @@ def test_a_release_is_integers_with_a_guarantee_and_nothing_private(name):
     given = set(first.get_params())
     for model in (first, second):
         assert set(vars(model)) - given == {"coef_", "released_", "n_features_in_"}
-        assert all(type(value) is int for value in model.released_.multiples)
-    public = [{k: v for k, v in m.released_.as_json().items() if k != "multiples"} for m in (first, second)]
+        assert all(type(value) is int for value in model.released_.integers)
+    public = [{k: v for k, v in m.released_.as_json().items() if k != "integers"} for m in (first, second)]
     assert public[0] == public[1]
     assert json.loads(json.dumps(release.as_json()))["exponent"] == release.exponent
-    assert (first.coef_ == [k * 2.0**release.exponent for k in release.multiples]).all()
-    assert release.guarantee().guarantee.delta(1).upper <= 1e-6
+    assert (first.coef_ == [k * 2.0**release.exponent for k in release.integers]).all()
+    assert release.guarantee(Adjacency.REPLACE).guarantee.delta(1).upper <= 1e-6
     assert first.guarantee(Adjacency.REPLACE).covers_released_bits
     assert pickle.loads(pickle.dumps(release)) == release
-    assert fitted(name, attacked()[0]).released_.multiples != release.multiples
+    assert fitted(name, attacked()[0]).released_.integers != release.integers
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -213,8 +213,9 @@ def test_a_seed_makes_a_simulation_without_a_guarantee(name, seed):
     assert not hasattr(model.released_, "guarantee")
     assert "no guarantee" in repr(model.released_)
     stored = model.released_.as_json()
-    assert stored["guarantee"] is None
-    assert "no guarantee" in stored["simulation"]
+    assert stored["simulated"]
+    assert not stored["covers_released_bits"]
+    assert "no guarantee" in stored["released_bits"]
 
 
 @pytest.mark.parametrize("name", MODELS)
