@@ -1,5 +1,8 @@
 """SDP-PE: policy elimination in stages, from private counts of batches of users.
 
+The possible transitions are taken as known: the learner is told which next states each action may lead to,
+and learns their probabilities. All policies are enumerated, so that only tiny problems can be run.
+
 Source: Bai, Talebi, Zhao, Cheng and Chen, "Near-optimal reinforcement learning with shuffle differential
 privacy" (2026), Algorithms 1 to 3. All active policies are held; each stage explores crudely, step by step,
 then finely, forgets what earlier stages saw, and drops the policies whose estimated value is too low. Where
@@ -106,7 +109,7 @@ class _Deployment:
 
 @dataclass(frozen=True)
 class SDPPE:
-    """Policy elimination with any privatizer of batches.
+    """Policy elimination with any privatizer of batches; the possible transitions are taken as known.
 
     Attributes:
         privatizer: what makes a batch's counts private; `NoPrivacy` gives PE.

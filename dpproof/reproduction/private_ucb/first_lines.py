@@ -37,9 +37,15 @@ def first_lines(never: float, table: Sequence[Row]) -> list[str]:
 
 def _few(table: Sequence[Row]) -> list[str]:
     """What is due where some rows stand on few runs."""
-    least = min(row["seeds"] for row in table)
-    few = dict.fromkeys(row["group"] for row in table if row["seeds"] < ENOUGH)
-    return [f"{line} This holds for rows under: {'; '.join(few)}." for line in few_runs(least)]
+    few: dict[int, dict[str, None]] = {}
+    for row in table:
+        if row["seeds"] < ENOUGH:
+            few.setdefault(row["seeds"], {})[row["group"]] = None
+    return [
+        f"{line} This holds for rows under: {'; '.join(groups)}."
+        for runs, groups in few.items()
+        for line in few_runs(runs)
+    ]
 
 
 def best(table: Sequence[Row], epsilon: float) -> Row:
@@ -125,13 +131,13 @@ def _clearly_less(row: Row, other: Row) -> bool:
 def _undecided(table: Sequence[Row]) -> Iterator[str]:
     """Rows that are the same to the last digit."""
     for group in equal_rows(table, ("regret", "deviation")):
-        names = [_name(row) for row in group]
+        places, epsilons = _words(group, "group"), _words(group, "epsilon")
         yield (
-            f"{listed(names)} decide nothing: to the last digit their regret is the same, "
-            f"{group[0]['regret']:.0f} ± {group[0]['standard_error']:.0f}."
+            f"{len(group)} rows of {_words(group, 'algorithm')} under {places} (epsilon {epsilons}) decide "
+            f"nothing: to the last digit their regret is the same, {group[0]['regret']:.0f}."
         )
 
 
-def _name(row: Row) -> str:
-    epsilon = "" if row["epsilon"] is None else f", epsilon {row['epsilon']:g}"
-    return f"{row['algorithm']} ({row['group']}, {row['counts']}{epsilon})"
+def _words(group: Sequence[Row], name: str) -> str:
+    values = dict.fromkeys(row[name] for row in group)
+    return listed(["none" if x is None else f"{x:g}" if isinstance(x, int | float) else x for x in values])
