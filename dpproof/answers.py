@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from accountant.accounted import Accountant, Accounted
+from accountant.accounted import IN_REAL_ARITHMETIC, Accountant, Accounted
 from accountant.adjacency import Adjacency
 from accountant.bounds import Bound
 from accountant.enclosures import Number, exact
@@ -15,7 +15,7 @@ from accountant.parameters import Parameters
 from accountant.targets import neighbours_of
 from dpproof import __version__
 
-__all__ = ["account", "calibrate", "envelope", "number", "verdicts_of", "verify"]
+__all__ = ["account", "calibrate", "envelope", "number", "released_bits", "verdicts_of", "verify"]
 
 Json = dict[str, Any]
 Ask = Callable[[Guarantee], Bound]
@@ -101,6 +101,7 @@ def account(
         "adjacency": adjacency.value,
         "trust": found.trust.value,
         "released": found.released,
+        **released_bits(found),
         "joint_by": found.joint_statement,
         asked: shown,
         answer: _of(found, ask(found.guarantee)),
@@ -116,6 +117,13 @@ def account(
         beside = accountant.beside(parameters, *((other, at) if asked == "delta" else (at, other)))
         body |= {} if beside is None else {"printed": _finite(beside)}
     return envelope(body)
+
+
+def released_bits(found: Accounted | None) -> Json:
+    """Whether epsilon speaks of every released bit, in words, too; None stands for code of others."""
+    if found is None:
+        return {"covers_released_bits": False, "released_bits": IN_REAL_ARITHMETIC}
+    return {"covers_released_bits": found.covers_released_bits, "released_bits": found.released_bits}
 
 
 def _once(ask: Ask) -> Ask:
@@ -196,6 +204,7 @@ def calibrate(
         **shown,
         "noise": {"name": accountant.noise, "value": getattr(meets, accountant.noise)},
         "epsilon": _of(found, met),
+        **released_bits(found),
         "minimal": {
             "value_below": getattr(misses, accountant.noise),
             "epsilon_lower": number(_missed(below.guarantee, target, delta)),

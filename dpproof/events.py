@@ -80,6 +80,7 @@ def account_event(claim: Claim, guarantee: Guarantee) -> dict[str, Any]:
             "trust": TrustModel.CENTRAL.value,
             "delta": claim.delta,
             "epsilon": bound.as_json(),
+            **answers.released_bits(None),
             "mechanism": None,
             "published": None,
         }

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["discrete_gaussian_noise", "exponential_coins", "geometric_noise"]
+__all__ = ["coins", "discrete_gaussian_noise", "exponential_coins", "geometric_noise"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -104,13 +104,13 @@ def _small_coins(costs: Sequence[Fraction], which: Ints, rng: np.random.Generato
     k = 0
     while tossed.size:
         k += 1
-        came = _coins([cost / k for cost in costs], which[tossed], rng)
+        came = coins([cost / k for cost in costs], which[tossed], rng)
         odd[tossed[~came]] = bool(k % 2)
         tossed = tossed[came]
     return odd
 
 
-def _coins(chances: Sequence[Fraction], which: Ints, rng: np.random.Generator) -> Bools:
+def coins(chances: Sequence[Fraction], which: Ints, rng: np.random.Generator) -> Bools:
     """A coin of chance ``chances[which]`` for each entry: a word of its digits at a time, ties looking on."""
     scaled = [chance * WORD for chance in chances]
     digits = np.array([math.floor(chance) for chance in scaled], np.int64)[which]
@@ -119,7 +119,7 @@ def _coins(chances: Sequence[Fraction], which: Ints, rng: np.random.Generator) -
     tied = np.flatnonzero(words == digits)
     rests = [chance % 1 for chance in scaled]
     if tied.size and any(rests):
-        came[tied] = _coins(rests, which[tied], rng)
+        came[tied] = coins(rests, which[tied], rng)
     return came
 
 

@@ -1,9 +1,10 @@
 """Answers plus noise: Gaussian, Laplace, geometric, discrete Gaussian, binomial; and randomised response.
 
 Every sampler is called as ``sampler(parameters, answers, n, rng)`` with the parameters of the accountant of
-the same name, and returns ``n`` independent releases, one a row. Gaussian and Laplace noise is numpy's, in
-floating point: the law is that of the accountant up to rounding, and what the lowest bits of a release
-give away is not accounted for. Geometric and discrete Gaussian noise is exact.
+the same name, and returns ``n`` independent releases, one a row. Gaussian, Laplace and binomial noise is
+numpy's, in floating point: the law is that of the accountant in real arithmetic, and the released doubles are
+not covered. Geometric and discrete Gaussian noise and randomised response are exact: they draw integers only,
+and from the operating system where the generator is `mechanisms.randomness.Entropy`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from accountant.enclosures import exact
-from mechanisms.discrete_noise import discrete_gaussian_noise, geometric_noise
+from mechanisms.discrete_noise import coins, discrete_gaussian_noise, geometric_noise
 
 if TYPE_CHECKING:
     from accountant.noise.binomial import BinomialParameters
@@ -70,7 +71,8 @@ def randomised_response(
     true = _answers(answers, parameters.compositions, np.int64)
     if true.size and not 0 <= true.min() <= true.max() < parameters.categories:
         raise ValueError(f"answers ({true.tolist()}) must be one of 0, ..., {parameters.categories - 1}")
-    random = rng.random((n, true.size)) < parameters.randomness
+    chance, entries = [exact(parameters.randomness)], np.zeros(n * true.size, np.int64)
+    random = coins(chance, entries, rng).reshape(n, -1)
     return np.where(random, rng.integers(0, parameters.categories, random.shape), true)
 
 

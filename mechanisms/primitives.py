@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from accountant.accounted import accountant_for
 from mechanisms import noise, noisy_sums, selection, shuffled_count, smooth_noise, sparse_vector
 from mechanisms.counting import running_counts
+from mechanisms.randomness import Randomness, Source
 from mechanisms.rl import batched_users, counted_users, shuffle_privatizer_release, thompson
 
 if TYPE_CHECKING:
@@ -73,6 +73,9 @@ class Primitive:
         """The accountant's guarantee of one run."""
         return accountant_for(self.name).guarantee(self.parameters, adjacency)
 
-    def sample(self, data: Any, n: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw ``n`` independent releases on ``data``, whose form is the sampler's."""
-        return SAMPLERS[self.name](self.parameters, data, n, rng)
+    def sample(self, data: Any, n: int, rng: Source = None) -> NDArray[Any]:
+        """Draw ``n`` independent releases on ``data``, whose form is the sampler's.
+
+        A seed or a generator makes a simulation, of which no guarantee holds.
+        """
+        return SAMPLERS[self.name](self.parameters, data, n, Randomness.of(rng).generator)

@@ -41,7 +41,8 @@ def guarantee(
     shift = parameters.sensitivity
     found = composed(parameters.compositions, DiscreteGaussian(exact(parameters.sigma) ** 2, shift))
     pair = f"two inputs whose answers differ by {shift}, always in the same direction"
-    return by_sensitivity(found, adjacency, "classic.discrete_gaussian", pair)
+    sampler = "mechanisms.noise.discrete_gaussian"
+    return by_sensitivity(found, adjacency, "classic.discrete_gaussian", pair, exact_sampler=sampler)
 
 
 ACCOUNTANT = Accountant(

@@ -40,7 +40,9 @@ def guarantee(parameters: GeometricParameters, adjacency: Adjacency = Adjacency.
     most = Fraction(parameters.compositions * shift) / scale
     found = BoundedLoss(most, composed(parameters.compositions, Geometric(scale, shift)))
     pair = f"two inputs whose answers differ by {shift}, always in the same direction"
-    return by_sensitivity(found, adjacency, "classic.geometric", pair)
+    return by_sensitivity(
+        found, adjacency, "classic.geometric", pair, exact_sampler="mechanisms.noise.geometric"
+    )
 
 
 ACCOUNTANT = Accountant(

@@ -43,6 +43,7 @@ def by_sensitivity(
     notes: tuple[str, ...] = (),
     released: str = "every noisy answer",
     trust: TrustModel = TrustModel.CENTRAL,
+    exact_sampler: str | None = None,
 ) -> Accounted:
     """The answer of a primitive whose ``guarantee`` is exactly what ``pair`` attains, if one is named.
 
@@ -60,4 +61,5 @@ def by_sensitivity(
         published=published,
         attained=None if pair is None else Attained(guarantee, pair),
         notes=notes if adjacency is Adjacency.BY_SENSITIVITY else (*notes, taken),
+        exact_sampler=exact_sampler,
     )

@@ -55,7 +55,13 @@ def guarantee(
     pair = "two people whose true answers differ on every question"
     released = "every answer of one person"
     return by_sensitivity(
-        found, adjacency, "classic.randomised_response", pair, released=released, trust=TrustModel.LOCAL
+        found,
+        adjacency,
+        "classic.randomised_response",
+        pair,
+        released=released,
+        trust=TrustModel.LOCAL,
+        exact_sampler="mechanisms.noise.randomised_response",
     )
 
 

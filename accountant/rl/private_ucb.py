@@ -91,7 +91,13 @@ def _laplace(parameters: CentralCountsParameters, user: Moved, adjacency: Adjace
         published_guarantee(parameters, "ucb.lemma5_1.privacy"),
         None if attained is None else Attained(attained, _PAIRS[adjacency]),
         (*_notes(parameters, adjacency), *_other_base(parameters, user), *law_notes(parameters, attained)),
+        exact_sampler=_sampler(parameters),
     )
+
+
+def _sampler(parameters: CentralCountsParameters) -> str | None:
+    """Whole noise on whole counts is drawn exactly, with `mechanisms.SecureNoise`; by the tree alone."""
+    return "mechanisms.PrivateCounts" if parameters.integer and parameters.counter == "tree" else None
 
 
 def _gaussian(parameters: CentralCountsParameters, user: Moved, adjacency: Adjacency) -> Accounted:
@@ -126,6 +132,7 @@ def _by_norm(
         "rlsvi.lemma9",
         attained=attained,
         notes=(_COUNTED, *_notes(parameters, adjacency), *law_notes(parameters, found)),
+        exact_sampler=_sampler(parameters),
     )
 
 

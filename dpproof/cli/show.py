@@ -25,6 +25,7 @@ __all__ = [
     "either",
     "figure",
     "own_remarks",
+    "released_bits",
     "remarks",
     "sizes",
     "trusted",
@@ -124,6 +125,7 @@ def account(answer: Answer, console: Console) -> None:
     if answer["joint_by"]:
         console.print(f"the users' actions are jointly private with the same, by {answer['joint_by']}")
     put(rows, console)
+    console.print(escape(released_bits(answer)), highlight=False)
     if answer["mechanism"]:
         console.print(f"attained by: {answer['mechanism']['attained_by']}", style="dim")
     if "printed" in answer:
@@ -139,6 +141,11 @@ def trusted(answer: Answer) -> str:
         return f"taken on trust: no assumption; {answer['statement']} has certificates for all it rests on"
     noun = "assumption" if many == 1 else "assumptions"
     return f"taken on trust: {many} {noun}; see dpproof explain {answer['statement']}"
+
+
+def released_bits(answer: Answer) -> str:
+    """Whether the certified numbers speak of what the library releases, to the last bit."""
+    return f"released bits: {answer['released_bits']}"
 
 
 def _notes(answer: Answer, console: Console) -> None:
@@ -166,6 +173,7 @@ def calibrate(answer: Answer, console: Console) -> None:
     console.print(escape(sizes(answer)))
     console.print(f"[bold]{noise['name']} = {noise['value']!r}[/] meets epsilon {answer['target_epsilon']:g}")
     console.print(f"  certified epsilon at most {answer['epsilon']['upper']!r} at delta {answer['delta']:g}")
+    console.print(f"  {released_bits(answer)}", markup=False, highlight=False)
     console.print(f"  {least['value_below']!r} would not: epsilon at least {least['epsilon_lower']!r}")
     if "printed" in answer:
         _printed(answer["printed"], console)

@@ -95,6 +95,7 @@ def _message(ledger: ClaimLedger) -> str:
     if ledger.account is not None:
         epsilon = ledger.account["epsilon"]
         lines.append(f"certified: epsilon at most {epsilon['upper']} at delta {claim.delta}")
+        lines.append(f"released bits: {ledger.account['released_bits']}")
     if ledger.audit is not None:
         seen = ledger.audit
         lines.append(

@@ -128,7 +128,7 @@ def write_plot(file: Path, found: Accounted, title: str) -> None:
         right.plot(places, [_least_missed(points, x) for x in places], color=_COLOURS["tight"])
         right.plot([0, 1], [1, 0], color="#777777", linewidth=0.8, linestyle="--")
         right.set(xlabel="false alarms", ylabel="misses, at least", title="trade-off function")
-        figure.suptitle(title, fontsize=9, wrap=True)
+        figure.suptitle(f"{title}\nreleased bits: {found.released_bits}", fontsize=9, wrap=True)
         content = _rendered(figure, file.suffix, title)
     file.write_bytes(content)
 

@@ -10,7 +10,6 @@ differential privacy. Real numbers, such as costs, are counted in whole grains f
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +20,8 @@ from numpy.typing import NDArray
 __all__ = ["SecureNoise", "secure_noise"]
 
 _LAWS = "discrete-laplace", "discrete-gaussian"
+_LARGEST = 2.0**40
+"""Beyond, noise could leave the integers that doubles hold, and be rounded without what it hides."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,13 @@ def secure_noise(law: str, scale: float) -> Callable[[int], NDArray[np.float64]]
     ((4,), True)
 
     Raises:
-        ValueError: for another law, or a scale that is no finite number above 0.
+        ValueError: for another law, or a scale outside (0, 2^40].
         ModuleNotFoundError: without OpenDP, naming the extra.
     """
     if law not in _LAWS:
         raise ValueError(f"law ({law!r}) must be one of: {', '.join(_LAWS)}; drawn is integer noise")
-    if isinstance(scale, bool) or not (math.isfinite(scale) and scale > 0):
-        raise ValueError(f"scale ({scale!r}) must be a finite number above 0")
+    if isinstance(scale, bool) or not 0 < scale <= _LARGEST:
+        raise ValueError(f"scale ({scale!r}) must be a number above 0 and at most 2^40")
     measurement = _measurement(law, scale)
 
     def draw(count: int) -> NDArray[np.float64]:

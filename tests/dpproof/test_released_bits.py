@@ -1,0 +1,152 @@
+"""Which certified numbers cover the released bits: the words stand wherever epsilon does, and are true.
+
+Reference for "covered": the sampler that is named draws integers only; any other draw raises.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+
+import numpy as np
+import pytest
+
+from accountant.accounted import CATALOGUE, IN_REAL_ARITHMETIC, accountant_for
+from accountant.adjacency import Adjacency
+from mechanisms.randomness import Entropy
+
+DPSGD = ("--sampling-rate", ".1", "--steps", 10, "--adjacency", "add-remove")
+SIZES = ("--states", 2, "--actions", 2, "--horizon", 2, "--episodes", 4)
+COUNTS = (*SIZES, "--scale", 30, "--adjacency", "replace")
+WHOLE = (*COUNTS, "--noise", "discrete-laplace", "--grains", 4)
+BANDIT = ("--arms", 2, "--rounds", 9, "--adjacency", "rewards-only")
+INTEGERS = {
+    "geometric": ({"scale": 5.0}, [3]),
+    "discrete-gaussian": ({"sigma": 5.0}, [3]),
+    "randomised-response": ({"randomness": 0.5}, [1]),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "covered"),
+    [
+        ("gaussian", ("--sigma", 5), None),
+        ("laplace", ("--scale", 5), None),
+        ("binomial", ("--trials", 1000), None),
+        ("geometric", ("--scale", 5), "mechanisms.noise.geometric"),
+        ("dp-sgd", (*DPSGD, "--noise-multiplier", 1), None),
+        ("rlsvi", (*SIZES, "--adjacency", "rewards-only"), "mechanisms.RLSVI.publish"),
+        ("thompson", BANDIT, "mechanisms.Thompson.publish"),
+        ("central-counts", COUNTS, None),
+        ("central-counts", WHOLE, "mechanisms.PrivateCounts"),
+        ("local-counts", WHOLE, "mechanisms.local_report"),
+    ],
+)  # fmt: skip
+def test_account_says_whether_the_released_bits_are_covered(run, name, flags, covered):
+    asked = ("account", name, *flags, "--delta", "1e-5")
+    answer = run(*asked, "--json").json
+    assert answer["covers_released_bits"] is (covered is not None)
+    if covered is None:
+        assert answer["released_bits"] == IN_REAL_ARITHMETIC
+        assert "the released doubles are not covered" in " ".join(run(*asked).out.split())
+    else:
+        assert covered in answer["released_bits"]
+        assert f"covers every released bit, where {covered}" in " ".join(run(*asked).out.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "covered"), [("gaussian", (), False), ("geometric", (), True), ("dp-sgd", DPSGD, False)]
+)
+def test_calibrate_says_so_too(run, name, flags, covered):
+    asked = ("calibrate", name, *flags, "--target-epsilon", 1, "--delta", "1e-5")
+    assert run(*asked, "--json").json["covers_released_bits"] is covered
+    said = "covers every released bit" if covered else "the released doubles are not covered"
+    assert said in " ".join(run(*asked).out.split())
+
+
+FILE = """
+[[claim]]
+name = "noise of others"
+mechanism = "gaussian"
+parameters = { sigma = 30.0, sensitivity = 1.0 }
+epsilon = 1.0
+delta = 1e-5
+adjacency = "replace"
+
+[[claim]]
+name = "whole noise"
+mechanism = "geometric"
+parameters = { scale = 3.0, sensitivity = 1 }
+epsilon = 1.0
+adjacency = "replace"
+"""
+
+
+def test_check_says_so_of_every_claim_in_text_json_and_pages(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "claims.toml").write_text(FILE)
+    asked = ("check", "claims.toml", "--no-audits")
+    claims = run(*asked, "--json").json["claims"]
+    assert [one["account"]["covers_released_bits"] for one in claims] == [False, True]
+    text = " ".join(run(*asked, "--html", "report").out.split())
+    assert f"noise of others: released bits: {IN_REAL_ARITHMETIC}" in text
+    assert "whole noise: released bits: covers every released bit" in text
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert page.count("the released doubles are not covered") >= 1
+    assert page.count("covers every released bit") >= 1
+
+
+def test_every_sampler_that_is_named_exists():
+    """Walks the catalogue's modules for the names; each is an attribute of a package that users import."""
+    named = {"mechanisms.RLSVI.publish", "mechanisms.Thompson.publish", "mechanisms.PrivateCounts"}
+    named |= {"mechanisms.local_report", *(f"mechanisms.noise.{name.replace('-', '_')}" for name in INTEGERS)}
+    for name in named:
+        module, *rest = name.split(".")[1:]
+        found = importlib.import_module("mechanisms")
+        if module == "noise":
+            found = importlib.import_module("mechanisms.noise")
+        else:
+            rest = [module, *rest]
+        for part in rest:
+            found = getattr(found, part)
+        assert callable(found)
+
+
+class IntegersOnly(Entropy):
+    """Entropy whose every draw but that of integers raises."""
+
+    def __getattribute__(self, name):
+        if name in dir(np.random.Generator) and name != "integers" and not name.startswith("_"):
+            raise AssertionError(f"drew {name}")
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_a_primitive_is_covered_only_if_its_sampler_draws_integers_alone(name):
+    from mechanisms.primitives import SAMPLERS
+
+    if name in INTEGERS:
+        given, answers = INTEGERS[name]
+        parameters = accountant_for(name).parameters.read(given)
+        assert SAMPLERS[name](parameters, answers, 5, IntegersOnly()).dtype == np.int64
+        assert accountant_for(name).guarantee(parameters, Adjacency.BY_SENSITIVITY).covers_released_bits
+    elif name in ("gaussian", "laplace", "binomial"):
+        given = {"gaussian": {"sigma": 5.0}, "laplace": {"scale": 5.0}, "binomial": {"trials": 100}}[name]
+        parameters = accountant_for(name).parameters.read(given)
+        with pytest.raises(AssertionError, match="drew"):
+            SAMPLERS[name](parameters, [3], 5, IntegersOnly())
+        assert not accountant_for(name).guarantee(parameters, Adjacency.BY_SENSITIVITY).covers_released_bits
+
+
+def test_the_account_of_a_training_of_others_is_one_in_real_arithmetic(run, tmp_path, monkeypatch):
+    pytest.importorskip("dp_accounting")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("steps = [(1.0, 0.01, 100)]\n")
+    claim = {
+        "name": "theirs", "mechanism": "training:mine:steps", "epsilon": 9.0, "delta": 1e-5,
+        "adjacency": "add-remove",
+    }  # fmt: skip
+    lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in claim.items() if key != "mechanism")
+    (tmp_path / "claims.toml").write_text(f'[[claim]]\ntraining = "mine:steps"\n{lines}\n')
+    found = run("check", "claims.toml", "--no-audits", "--json").json["claims"][0]["account"]
+    assert found["released_bits"] == IN_REAL_ARITHMETIC
