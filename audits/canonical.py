@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["UnreadableOutputError", "canonical_text", "hashed", "tokens"]
+from audits.exact import doubles
+
+__all__ = ["UnreadableOutputError", "canonical_text", "hashed", "plain", "tokens"]
 
 
 class UnreadableOutputError(ValueError):
@@ -35,8 +37,7 @@ def canonical_text(value: Any) -> str:
     >>> canonical_text((True, None, "a", [0.5, -0.0]))
     '[1,none,"a",[0x1.0000000000000p-1,-0]]'
     """
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.tolist()
+    value = plain(value)
     if value is None:
         return "none"
     if isinstance(value, bool | int | float) and not isinstance(value, enum.Enum):
@@ -44,6 +45,19 @@ def canonical_text(value: Any) -> str:
     if isinstance(value, str) and not isinstance(value, enum.Enum):
         return json.dumps(value)
     return _compound_text(value)
+
+
+def plain(value: Any) -> Any:
+    """An array or a number of numpy as lists and numbers of Python; those longer than a double as several.
+
+    >>> plain(np.arange(2)), plain(np.longdouble(1))
+    ([0, 1], [1.0, 0.0, 0.0])
+    """
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fc" and value.dtype.itemsize > 16:
+        value = np.stack([value.real, value.imag], axis=-1)  # complex numbers of longdouble
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f" and value.dtype.itemsize > 8:
+        value = doubles(np.asarray(value))
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
 def _number_text(value: float) -> str:
@@ -78,15 +92,15 @@ def _compound_text(value: Any) -> str:
     raise UnreadableOutputError(f"an output of type {type(value).__name__} has no canonical text")
 
 
-def tokens(outputs: NDArray[Any]) -> NDArray[np.float64]:
-    """A whole number below 2^53 for each output, ``(n, 1)``, from the 64-bit hash of its canonical text.
+def tokens(outputs: NDArray[Any]) -> NDArray[np.uint64]:
+    """The 64-bit hash of the canonical text of each output, ``(n, 1)``.
 
     Equal outputs have equal tokens in every run; others hardly ever.
 
     >>> bool(tokens(np.array([1, 2]))[0, 0] == tokens(np.array([[3], 1], dtype=object))[1, 0])
     True
     """
-    return np.array([[hashed(canonical_text(value)) >> 11] for value in outputs], np.float64).reshape(-1, 1)
+    return np.array([[hashed(canonical_text(value))] for value in outputs], np.uint64).reshape(-1, 1)
 
 
 def hashed(text: str) -> int:

@@ -10,18 +10,23 @@ import enum
 import math
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, fields, is_dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.canonical import canonical_text, hashed
+from audits.canonical import canonical_text, hashed, plain
+from audits.exact import BEYOND, EXACT, Wide
 
-__all__ = ["Raised", "cells", "features"]
+__all__ = ["Raised", "cells", "features", "integers_of"]
 
-Cell = tuple[int, float]
-MISSING, NOTHING, NUMBER, TEXT, SEQUENCE, TABLE, GROUP, FAILURE, RECORD, NAME = range(10)
-"""What a cell holds: a number, or the length of what follows, or a word's place in [0, 1)."""
+Cell = tuple[int, float | int]
+MISSING, NOTHING, NUMBER, TEXT, SEQUENCE, TABLE, GROUP, FAILURE, RECORD, NAME, BYTES, INTEGER, HUGE = range(
+    13
+)
+"""What a cell holds: a number, or the length of what follows, or a word's place in [0, 1). An integer of a
+layout for wide ones is its distance from a centre; one that is too wide for its layout has a place, too."""
 COLUMNS = 5
 """Columns of a cell: value, kind, and flags for NaN, infinity (with its sign) and missing."""
 LARGEST = 1e300
@@ -43,12 +48,11 @@ def cells(value: Any) -> Iterator[Cell]:
     >>> list(cells([1.5, None])) == [(SEQUENCE, 2.0), (NUMBER, 1.5), (NOTHING, 0.0)]
     True
     """
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.tolist()
+    value = plain(value)
     if value is None:
         yield NOTHING, 0.0
     elif isinstance(value, bool | int | float) and not isinstance(value, enum.Enum):
-        yield NUMBER, _real(value)
+        yield NUMBER, value
     elif isinstance(value, str) and not isinstance(value, enum.Enum):
         yield TEXT, float(len(value))
         yield _word(value)
@@ -57,7 +61,10 @@ def cells(value: Any) -> Iterator[Cell]:
 
 
 def _compound_cells(value: Any) -> Iterator[Cell]:
-    if isinstance(value, list | tuple):
+    if isinstance(value, bytes | bytearray):
+        yield BYTES, float(len(value))
+        yield from ((NUMBER, byte) for byte in value)
+    elif isinstance(value, list | tuple):
         yield from _counted(SEQUENCE, value)
     elif isinstance(value, complex):
         yield from _counted(SEQUENCE, (value.real, value.imag))
@@ -82,15 +89,12 @@ def _counted(kind: int, values: Any) -> Iterator[Cell]:
     yield from (cell for value in values for cell in cells(value))
 
 
-def _real(value: float) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.copysign(math.inf, value)
-
-
 def _word(text: str) -> Cell:
     """A finite number that is written out counts as a number."""
+    try:
+        return NUMBER, int(text)
+    except ValueError:
+        pass
     try:
         number = float(text)
     except ValueError:
@@ -102,41 +106,69 @@ def _place(text: str) -> float:
     return (hashed(text) >> 11) / 2**53
 
 
-def features(outputs: NDArray[Any], width: int) -> NDArray[np.float64]:
+def features(outputs: NDArray[Any], width: int, wide: Wide | None = None) -> NDArray[np.float64]:
     """The number of cells of each output, then ``width`` cells, cut or padded: ``(n, 1 + COLUMNS * width)``.
 
+    With ``wide`` the exact parts of integers follow; without it those beyond 2^53 are encoded as words are.
     The first ``width`` columns after the number of cells are values, then come the kinds and the flags.
     Every entry is finite and of size at most 1e300.
 
     >>> features(np.array([2.0, np.inf]), 1).tolist()
     [[1.0, 2.0, 2.0, 0.0, 0.0, 0.0], [1.0, 0.0, 2.0, 0.0, 1.0, 0.0]]
     """
-    if outputs.dtype.kind in "biuf":
+    parts = np.empty((len(outputs), 0))
+    if outputs.dtype.kind in "bf" or (outputs.dtype.kind in "iu" and outputs.itemsize <= 4):
         counts, kinds, values = _numeric_cells(outputs, width)
     else:
-        counts, kinds, values = _object_cells(outputs, width)
+        counts, kinds, values, parts = _object_cells(outputs, width, wide)
     unlike = ~np.isfinite(values)
     infinite = np.sign(np.where(np.isinf(values), values, 0.0))
-    plain = np.clip(np.where(unlike, 0.0, values), -LARGEST, LARGEST)
+    finite = np.clip(np.where(unlike, 0.0, values), -LARGEST, LARGEST)
     flags = (np.isnan(values), infinite, kinds == MISSING)
-    return np.hstack([counts[:, None], plain, kinds, *flags]).astype(np.float64)
+    return np.hstack([counts[:, None], finite, kinds, *flags, parts]).astype(np.float64)
 
 
 Cells = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 
-def _object_cells(outputs: NDArray[Any], width: int) -> Cells:
-    counts, kinds, values = (
-        np.zeros(len(outputs)),
-        np.zeros((len(outputs), width)),
-        np.zeros((len(outputs), width)),
-    )
+def _object_cells(
+    outputs: NDArray[Any], width: int, wide: Wide | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    n = len(outputs)
+    counts, kinds, values = np.zeros(n), np.zeros((n, width)), np.zeros((n, width))
+    integers = np.zeros((n, width), object)
+    integers[:] = 0 if wide is None else wide.centres
     for row, output in enumerate(outputs):
         found = list(cells(output))
         counts[row] = len(found)
         for column, (kind, value) in enumerate(found[:width]):
-            kinds[row, column], values[row, column] = kind, value
-    return counts, kinds, values
+            if wide is not None and kind == NUMBER and isinstance(value, int):
+                kinds[row, column], integers[row, column] = INTEGER, int(value)
+            else:
+                kinds[row, column], values[row, column] = _exact_cell(kind, value)
+    if wide is None:
+        return counts, kinds, values, np.empty((n, 0))
+    columns = wide.columns(integers)
+    apart = np.s_[:: wide.columns_each]
+    values = np.where(kinds == INTEGER, columns[:, apart], values)
+    return counts, kinds, values, np.delete(columns, apart, 1)
+
+
+def _exact_cell(kind: int, value: float) -> tuple[int, float]:
+    """A cell as a double; an integer that is none becomes a word."""
+    if isinstance(value, int) and abs(value) > EXACT:
+        return HUGE, _place(str(value) if abs(value) < BEYOND else hex(value))
+    return kind, float(value)
+
+
+def integers_of(outputs: NDArray[Any], width: int) -> NDArray[Any]:
+    """The integers among the first cells of outputs, where a cell is one, 0 elsewhere: ``(n, width)``."""
+    found = np.zeros((len(outputs), width), object)
+    for row, output in enumerate(outputs):
+        for column, (kind, value) in enumerate(islice(cells(output), width)):
+            if kind == NUMBER and isinstance(value, int):
+                found[row, column] = int(value)
+    return found
 
 
 def _numeric_cells(outputs: NDArray[Any], width: int) -> Cells:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,11 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.canonical import tokens
-from audits.encoding import NUMBER, cells, features
-from audits.outputs import Block, is_numeric
+from audits.canonical import plain, tokens
+from audits.encoding import NUMBER, cells, features, integers_of
+from audits.exact import Wide, exactly, low_bytes, wider
+from audits.outputs import Block, is_numeric, joined, of_objects
 from audits.scores import (
     Atoms,
+    Classifier,
     Identity,
     LinearDiscriminant,
     Score,
@@ -27,11 +30,15 @@ from audits.scores import (
     row_tokens,
     whole,
 )
+from audits.scores.protocol import flattened
 
 __all__ = ["Layout"]
 
 WIDEST = 64
 """At most so many cells of an output are laid out for the scores; the token sees all of it."""
+FEW = 64
+"""Whole numbers that lie closer together recur, and need not be taken apart."""
+DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,9 @@ class Layout:
         odd: the number that fills a plain output in the place of one that is not of that shape.
         cells: how many cells of any other output are laid out.
         fractions: among the numbers were some that are not whole, as floating-point noise is.
+        dtype: of plain blocks: doubles, integers of 64 bits, or numbers of Python where none holds all.
+        wide: how integers that no double holds become columns; None if the probe had none.
+        count: how many of the lowest bytes of whole numbers vary.
         ordered: the samples of a block stay in the order of their labels. Only for scores that do not see a
             sample's place, not even in the last bit (docs/notes/audit_pairs.md, Lemma 2).
 
@@ -58,72 +68,185 @@ class Layout:
     odd: float
     cells: int
     fractions: bool = False
+    dtype: np.dtype[Any] = DOUBLE
+    wide: Wide | None = None
+    count: int = 0
     ordered: bool = False
 
     @classmethod
     def of(cls, blocks: Sequence[Block], *, nan: bool = False) -> Layout:
         """The layout that suits the blocks of a probe; ``nan`` says that NaN may come, as an output."""
-        shapes, fractions = {block.shape[1:] for block in blocks}, any(map(_has_fractions, blocks))
-        if len(shapes) == 1 and not nan and all(map(_is_plain, blocks)):
-            largest = max(float(np.abs(block[np.isfinite(block)]).max(initial=0.0)) for block in blocks)
-            return cls(True, shapes.pop(), min(10 * largest + 10, 1e300), 1, fractions)
-        longest = max(sum(1 for _ in cells(row)) for block in blocks for row in block)
-        return cls(False, (), 0.0, min(longest, WIDEST), fractions)
+        fractions, block = any(map(_has_fractions, blocks)), _numeric(joined(blocks))
+        if not nan and len({part.shape[1:] for part in blocks}) == 1 and _is_plain(block):
+            dtype = _dtype(block)
+            rows = block.reshape(len(block), -1)
+            finite = [abs(number) for number in rows[_finite(rows)].tolist()]
+            odd = min(10 * max(finite, default=0) + 10, _largest(dtype))
+            wide = None if dtype.kind == "f" else Wide.of(np.where(_whole(rows), rows, 0))
+            return cls(True, block.shape[1:], odd, 1, fractions, dtype, wide, _varying_bytes(rows))
+        longest = min(max(sum(1 for _ in cells(row)) for row in block), WIDEST)
+        integers = integers_of(block, longest)
+        return cls(False, (), 0.0, longest, fractions, DOUBLE, Wide.of(integers), _varying_bytes(integers))
 
     @property
     def width(self) -> int:
         """How many numbers the scores see of one output."""
-        return int(np.prod(self.shape)) if self.plain else 1 + 5 * self.cells
+        each = 1 if self.wide is None else self.wide.columns_each
+        return int(np.prod(self.shape)) * each if self.native else 1 + (4 + each) * self.cells
+
+    @property
+    def native(self) -> bool:
+        """Whether blocks are arrays of numbers of numpy's."""
+        return self.plain and self.dtype.kind != "O"
+
+    @property
+    def single(self) -> bool:
+        """Whether an output is one number."""
+        return self.plain and int(np.prod(self.shape)) == 1
 
     def under(self, scores: Sequence[Score]) -> Layout:
         """The same, where the outputs are scored so: a number that is its own score may stand anywhere."""
         return replace(self, ordered=all(isinstance(score, Identity | Atoms) for score in scores))
 
     def settled(self, block: Block) -> Block:
-        """A block of plain outputs as an array of numbers; any other block as it is.
+        """A block of plain outputs as an array of numbers of `dtype`; any other block as it is.
 
         An output unlike those of the probe becomes a constant far above them: a fixed function of the
-        output, so that a rare abort token is an event like any other.
+        output, so that a rare abort token is an event like any other. No number is rounded.
         """
-        if not self.plain or (_is_plain(block) and block.shape[1:] == self.shape):
+        if not self.plain:
             return block
-        rows = np.full((len(block), *self.shape), self.odd)
+        whole_block = self._fitting(block)
+        if whole_block is not None:
+            return whole_block
+        rows = np.full((len(block), *self.shape), self.odd, self.dtype)
         for place, value in enumerate(block):
             row = _numbers(value)
-            if row is not None and row.shape == self.shape and _is_plain(row[None]):
-                rows[place] = row
+            fitting = None if row is None else self._fitting(row[None])
+            if fitting is not None:
+                rows[place] = fitting[0]
         return rows
+
+    def _fitting(self, block: Block) -> Block | None:
+        """The block in the layout's type, if all of it is like the probe."""
+        block = _numeric(block) if self.dtype.kind == "O" else block
+        if block.shape[1:] != self.shape or not _is_plain(block):
+            return None
+        found = exactly(block, self.dtype)
+        if found is None or self.single or self.wide is not None or found.dtype.kind == "f":
+            return found
+        return None if wider(found).any() else found
 
     def numbers(self, block: Block) -> NDArray[np.float64]:
         """The block as a matrix ``(n, width)``."""
-        if self.plain:
-            return self.settled(block).reshape(len(block), -1).astype(np.float64)
-        return features(block, self.cells)
+        return flattened(self.view(self.settled(block)))
+
+    @property
+    def view(self) -> View:
+        """What scores that add up numbers look at: exact columns of doubles."""
+        if not self.native:
+            return partial(features, width=self.cells, wide=self.wide)
+        return whole if self.wide is None else partial(wide_columns, wide=self.wide)
 
     def chosen(self, given: Sequence[Score] | None) -> tuple[Score, ...]:
-        """The scores of an audit: those given, or these; beside bits alone, those of these that see more."""
+        """The scores of an audit: those given, or these; beside bits alone, those of these that see more.
+
+        Scores that look at whole outputs look at their exact columns.
+        """
         if given is None:
             return self.scores()
         bits_alone = all(map(only_bits, given))
-        return (*given, *(score for score in self.scores() if bits_alone and not only_bits(score)))
+        more = (score for score in self.scores() if bits_alone and not only_bits(score))
+        return (*map(self._exact, given), *more)
+
+    def _exact(self, score: Score) -> Score:
+        if isinstance(score, Atoms | LinearDiscriminant | Classifier) and score.view is whole:
+            return replace(score, view=self.view)
+        return score
 
     def scores(self) -> tuple[Score, ...]:
         """The scores an audit uses unless it is given others, with their shares of the bets."""
-        if self.plain and self.width == 1:
-            return (Identity(), float_bits(weight=0.05)) if self.fractions else (Identity(),)
-        view: View = whole if self.plain else partial(features, width=self.cells)
+        return (*self._values(), *self._digits())
+
+    def _values(self) -> tuple[Score, ...]:
         words = row_tokens if self.plain else tokens
-        learned = (
-            LinearDiscriminant(view=view, weight=0.35),
-            LinearDiscriminant(ridge=None, view=view, weight=0.35),
-        )
-        repeated = (Atoms(view=view, weight=0.15), Atoms(fewest=2, view=words, weight=0.1))
-        bits = lowest_bit if self.plain else partial(lowest_bit_of_cells, width=self.cells)
-        return (*learned, *repeated, *([float_bits(view=bits, weight=0.05)] if self.fractions else ()))
+        if self.single:
+            repeated = Atoms(fewest=2, view=words, weight=0.05)
+            return (Identity(), repeated) if self.dtype.kind != "f" else (Identity(),)
+        learned = (LinearDiscriminant(ridge, view=self.view, weight=0.35) for ridge in (1e-10, None))
+        return (*learned, Atoms(view=self.view, weight=0.15), Atoms(fewest=2, view=words, weight=0.1))
+
+    def _digits(self) -> Iterator[Score]:
+        """The low bits of floating-point numbers, and the bytes of whole ones."""
+        if self.fractions:
+            bits = lowest_bit if self.native else partial(lowest_bit_of_cells, width=self.cells)
+            yield float_bits(view=bits, weight=0.05)
+        if self.count and self.plain:
+            yield Atoms(view=partial(low_bytes, count=self.count), weight=0.05)
+        elif self.count:
+            yield Atoms(view=partial(low_bytes_of_cells, width=self.cells, count=self.count), weight=0.05)
+
+
+def wide_columns(outputs: NDArray[Any], wide: Wide) -> NDArray[np.float64]:
+    """The exact columns of integers, as a view for scores."""
+    return wide.columns(outputs.reshape(len(outputs), -1))
+
+
+def low_bytes_of_cells(outputs: NDArray[Any], width: int, count: int) -> NDArray[np.int64]:
+    """The lowest bits and bytes of the integers among the first cells, as a view for scores."""
+    return low_bytes(integers_of(outputs, width), count)
+
+
+def _varying_bytes(rows: Block) -> int:
+    """How many of the lowest bytes of whole numbers need to be looked at: none where values recur anyway."""
+    if rows.size > len(rows) * WIDEST or (rows.dtype.kind == "f" and not _whole(rows).all()):
+        return 0
+    spread = [int(max(column)) - int(min(column)) for column in np.where(_whole(rows), rows, 0).T]
+    most = max(spread, default=0)
+    return 0 if most < FEW else min(8, max(1, -(-most.bit_length() // 8)))
+
+
+def _dtype(block: Block) -> np.dtype[Any]:
+    """The type of plain blocks: wide enough for all that are of this kind."""
+    return (
+        DOUBLE
+        if block.dtype.kind == "f"
+        else np.dtype({"u": np.uint64, "O": object}.get(block.dtype.kind, np.int64))
+    )
+
+
+def _largest(dtype: np.dtype[Any]) -> float:
+    return int(np.iinfo(dtype).max) if dtype.kind in "iu" else 1e300 if dtype.kind == "f" else 10**300
+
+
+def _whole(numbers: Block) -> NDArray[np.bool_]:
+    """Which of the numbers are whole."""
+    if numbers.dtype.kind in "biu":
+        return np.ones(numbers.shape, bool)
+    if numbers.dtype.kind == "f":
+        return np.asarray(numbers == np.rint(numbers)) & np.isfinite(numbers)
+    flat = [isinstance(x, int) or (math.isfinite(x) and x == math.floor(x)) for x in numbers.ravel()]
+    return np.array(flat, bool).reshape(numbers.shape)
+
+
+def _finite(numbers: Block) -> NDArray[np.bool_]:
+    return np.abs(numbers) < math.inf if numbers.dtype.kind == "O" else np.isfinite(numbers)
+
+
+def _numeric(block: Block) -> Block:
+    """Objects that are single numbers of Python, by their values."""
+    values = [plain(value) for value in block] if block.dtype == object and block.ndim == 1 else []
+    if not values or not all(
+        isinstance(x, int | float) and not isinstance(x, enum.Enum) and x == x for x in values
+    ):
+        return block
+    return of_objects([int(x) if isinstance(x, int) else x for x in values])
 
 
 def _is_plain(block: Block) -> bool:
     """Whether the outputs are single numbers, or arrays of finite ones, which scores can add up."""
+    if block.dtype.kind == "O":
+        return block.ndim == 1 and all(isinstance(value, int | float) for value in block)
     return is_numeric(block) and (block.size == len(block) or bool(np.isfinite(block).all()))
 
 
@@ -140,4 +263,4 @@ def _numbers(value: Any) -> Block | None:
         array = np.asarray(value)
     except (ValueError, TypeError):
         return None
-    return array if is_numeric(array) else None
+    return array if is_numeric(array) or isinstance(value, int) else None

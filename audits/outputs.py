@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from audits.canonical import canonical_text
 from audits.encoding import cells
+from audits.exact import EXACT, doubles, united
 
 __all__ = ["as_block", "digest", "has_nan", "is_numeric", "joined", "nan_count", "of_objects", "same"]
 
 Block = NDArray[Any]
-EXACT = 2**53
-"""Integers up to here are exact as float64."""
 
 
 def is_numeric(block: Block) -> bool:
@@ -48,10 +47,20 @@ def as_block(returned: Any) -> Block:
         return _stacked(returned)
     if not hasattr(returned, "__array__"):
         raise TypeError(f"the outputs ({returned!r:.80}) must be an array or a list, one output a row")
-    array = np.asarray(returned)
+    array = np.asarray(returned, object if _mixed_columns(returned) else None)
     if array.ndim == 0:
         raise TypeError(f"the outputs ({returned!r:.80}) must be an array or a list, one output a row")
-    return array if is_numeric(array) and array.size else _stacked(list(array))
+    return _in_doubles(array) if is_numeric(array) and array.size else _stacked(list(array))
+
+
+def _mixed_columns(table: Any) -> bool:
+    """Whether it is a table with columns of several types, which one array of numbers might round."""
+    return len(set(map(str, getattr(table, "dtypes", ())))) > 1 if hasattr(table, "columns") else False
+
+
+def _in_doubles(array: Block) -> Block:
+    """An array of numbers; those longer than a double as several doubles."""
+    return doubles(array) if array.dtype.kind == "f" and array.itemsize > 8 else array
 
 
 def _stacked(values: Sequence[Any]) -> Block:
@@ -62,26 +71,29 @@ def _stacked(values: Sequence[Any]) -> Block:
         return of_objects(values)
     if not is_numeric(array) or not array.size:
         return of_objects(values)
-    if array.dtype.kind == "f" and (np.abs(array) > EXACT).any() and not _all_floats(values):
+    if array.dtype.kind == "f" and (np.abs(array) >= EXACT).any() and not all(map(_is_float, values)):
         return of_objects(values)
-    return array
+    return _in_doubles(array)
 
 
-def _all_floats(values: Sequence[Any]) -> bool:
-    return all(isinstance(value, float | np.floating | np.ndarray) for value in values)
+def _is_float(value: Any) -> bool:
+    """Whether the value is a floating-point number, or an array of such."""
+    return isinstance(value, float) or getattr(getattr(value, "dtype", None), "kind", "") == "f"
 
 
 def joined(blocks: Sequence[Block]) -> Block:
     """The blocks one after another: an array of numbers if all are, with rows of the same shape."""
     if all(map(is_numeric, blocks)) and len({block.shape[1:] for block in blocks}) == 1:
-        return np.concatenate(blocks)
+        together = united(blocks)
+        if together is not None:
+            return together
     return of_objects([row for block in blocks for row in block])
 
 
 def same(first: Block, second: Block) -> bool:
     """Whether two blocks hold the same outputs in the same order; NaN is the same as NaN."""
-    if is_numeric(first) and is_numeric(second):
-        return bool(np.array_equal(first, second, equal_nan=first.dtype.kind == second.dtype.kind == "f"))
+    if is_numeric(first) and is_numeric(second) and first.dtype.kind == second.dtype.kind:
+        return bool(np.array_equal(first, second, equal_nan=first.dtype.kind == "f"))
     return len(first) == len(second) and _texts(first) == _texts(second)
 
 

@@ -17,6 +17,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from audits.exact import above, together
+
 __all__ = ["PosteriorBets", "log_factors"]
 
 Floats = NDArray[np.float64]
@@ -98,10 +100,10 @@ class PosteriorBets:
         self._past.append((scores, labels))
         if self._seen >= max(self._next, FIRST):
             self._next = REFRESH * self._seen
-            scores, labels = (np.concatenate(parts) for parts in zip(*self._past, strict=True))
+            parts = zip(*self._past, strict=True)
+            scores, labels = (together(part) for part in parts)
             values = np.sort(scores)[np.arange(1, CELLS) * scores.size // CELLS]
-            with np.errstate(over="ignore"):
-                self._edges = np.unique(np.concatenate([values, np.nextafter(values, np.inf)]))
+            self._edges = np.unique(np.concatenate([values, above(values)]))
             self._counts = self._counted(scores, labels)
             groups = [np.arange(len(self._counts)) // (1 if group == 1 else 2 * group) for group in GROUPS]
             self._alike = np.array([group[:, None] == group for group in groups]) * 1
@@ -111,8 +113,11 @@ class PosteriorBets:
 
     def _counted(self, scores: Floats, labels: Ints) -> Ints:
         """Samples per cell and label: (cells, 2)."""
-        codes = 2 * self._edges.searchsorted(scores, "right") + labels
-        return np.bincount(codes, minlength=2 * self._edges.size + 2).reshape(-1, 2)
+        edges = self._edges
+        if scores.dtype != edges.dtype:  # numpy would round one of the two
+            scores, edges = scores.astype(object), edges.astype(object)
+        codes = 2 * edges.searchsorted(scores, "right") + labels
+        return np.bincount(codes, minlength=2 * edges.size + 2).reshape(-1, 2)
 
     def _guess(self) -> None:
         """Guess the posterior from all counts: what a sample earns, and its sign, by cell and label."""

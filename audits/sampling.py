@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from audits.callables import HINT, Auditable, Mechanism, MechanismError, Sampler, as_mechanism
 from audits.layout import Layout
-from audits.outputs import Block, as_block, has_nan, is_numeric, joined, nan_count, of_objects
+from audits.outputs import Block, as_block, has_nan, is_numeric, joined, nan_count
 from audits.pairs import Pair
 from audits.time_budget import check_time
 
@@ -53,11 +53,9 @@ def draw(
 
 def _placed(drawn: list[Block], places: list[NDArray[np.intp]], size: int) -> Block:
     """Put the rows of each part at its places, in an array of numbers if that holds them all."""
-    if not all(map(is_numeric, drawn)) or len({part.shape[1:] for part in drawn}) > 1:
-        drawn = [of_objects(list(part)) for part in drawn]
-    placed = np.empty((size, *drawn[0].shape[1:]), np.result_type(*drawn))
-    for part, at in zip(drawn, places, strict=True):
-        placed[at] = part
+    together = joined(drawn)
+    placed = np.empty_like(together, shape=(size, *together.shape[1:]))
+    placed[np.concatenate(places)] = together
     return placed
 
 

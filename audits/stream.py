@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from audits.outputs import has_nan
 from audits.posterior import PosteriorBets
 from audits.scores import Score, Scorer
+from audits.scores.protocol import exact_order
 from audits.tails import TailCounts
 
 __all__ = ["MEMORY", "ScoreStream"]
@@ -80,9 +81,9 @@ class ScoreStream:
             bets.forget()
             bets.learn(scores, labels[held])
 
-    def _scores(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
+    def _scores(self, outputs: NDArray[Any]) -> NDArray[Any]:
         assert self._scorer is not None
-        scores = np.asarray(self._scorer(outputs), dtype=np.float64)
+        scores = exact_order(np.asarray(self._scorer(outputs)))
         if scores.shape != (len(outputs),):
             raise ValueError(f"score ({self.score.name}): shape {scores.shape} must be ({len(outputs)},)")
         if has_nan(scores):

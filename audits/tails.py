@@ -9,13 +9,17 @@ docs/notes/audit_betting.md.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from audits.exact import above, below, together
+
 __all__ = ["BOTH", "KINDS", "LEVELS", "LOWER", "UPPER", "TailCounts", "tally"]
 
-Floats = NDArray[np.float64]
+Floats = NDArray[Any]
+"""Scores: doubles, or integers and objects that numpy compares exactly."""
 Ints = NDArray[np.int64]
 
 LEVELS: Floats = np.array([0.5, 0.4, 0.32, 0.25, 0.19, 0.14, 0.1, 0.065, 0.04, 0.022, 0.01, 0.003, 0.0005])
@@ -99,18 +103,18 @@ class TailCounts:
         self._turn()
 
     def _set_thresholds(self) -> None:
-        fresh = np.sort(np.concatenate([scores for scores, _ in self._past[self._merged :]]))
+        fresh = np.sort(together([scores for scores, _ in self._past[self._merged :]]))
         self._merged = len(self._past)
-        placed = np.sort(np.concatenate([self._placed, fresh]), kind="stable")  # merges two sorted runs
+        placed = np.sort(together([self._placed, fresh]), kind="stable")  # merges two sorted runs
         self._placed = placed
         reach = np.maximum(np.rint(LEVELS * placed.size).astype(np.int64), 1) - 1
         cut = _cut(placed)
         self._high = np.maximum(placed[::-1][reach], cut)
-        self._low = np.minimum(placed[reach], math.nextafter(cut, -math.inf))
+        self._low = np.minimum(placed[reach], below(cut))
         self._edges = _edges(self._high, self._low)
         if placed.size < FEW:
-            scores, labels = (np.concatenate(parts) for parts in zip(*self._past, strict=True))
-            self._inside = _inside(scores, labels, self._edges)
+            scores, labels = zip(*self._past, strict=True)
+            self._inside = _inside(together(scores), np.concatenate(labels), self._edges)
 
     def _turn(self) -> None:
         """Choose the labels that the sides speak for, from all samples seen in their tails.
@@ -130,11 +134,11 @@ class TailCounts:
     def describe(self, level: int, kind: int) -> dict[str, object]:
         """The event as JSON data: which tail, of which mass, and its latest thresholds and directions."""
         sides = ((UPPER, "at_least", self._high), (LOWER, "at_most", self._low))
-        chosen = [(side, name, float(at[level])) for side, name, at in sides if kind in (side, BOTH)]
+        chosen = [(side, name, _plain(at[level])) for side, name, at in sides if kind in (side, BOTH)]
         return {
             "tail": KINDS[kind],
             "mass": float(LEVELS[level]),
-            **{name: at if np.isfinite(at) else repr(at) for _, name, at in chosen},
+            **{name: at if abs(at) != math.inf else repr(at) for _, name, at in chosen},
             "speaks_for": [int((side == UPPER) ^ bool(self._flips[side])) for side, _, _ in chosen],
         }
 
@@ -161,8 +165,12 @@ def tally(inside: Ints, flips: NDArray[np.bool_], size: int | Ints) -> Ints:
 
 def _edges(high: Floats, low: Floats) -> Floats:
     """All thresholds in ascending order: a score is at most ``low`` if it does not reach the number above."""
-    with np.errstate(over="ignore"):
-        return np.concatenate([np.nextafter(low[::-1], np.inf), high])
+    return np.concatenate([above(low[::-1]), high])
+
+
+def _plain(number: Any) -> float | int:
+    """A threshold as JSON has it: an integer stays one."""
+    return int(number) if isinstance(number, int | np.integer) else float(number)
 
 
 def _inside(scores: Floats, labels: Ints, edges: Floats) -> Ints:
@@ -173,6 +181,8 @@ def _inside(scores: Floats, labels: Ints, edges: Floats) -> Ints:
     Returns:
         Array (2 sides, 2 labels, levels).
     """
+    if scores.dtype != edges.dtype:  # numpy would round one of the two
+        scores, edges = scores.astype(object), edges.astype(object)
     reached = (_compared if scores.size > COMPARED else _looked_up)(scores, labels, edges)
     sizes, below, above = reached[:, :1], reached[:, LEVELS.size : 0 : -1], reached[:, LEVELS.size + 1 :]
     return np.array([above, sizes - np.maximum(below, above[:, :1])])
@@ -207,9 +217,10 @@ def _most(gaps: Floats) -> float:
     return float(gaps[np.abs(gaps).argmax()])
 
 
-def _cut(placed: Floats) -> float:
+def _cut(placed: Floats) -> Floats:
     """Where the sides meet: the values at or above it are closest to half of all. Ties may leave no half."""
     n = placed.size
     median = placed[(n - 1) // 2]
-    at_least, above = n - placed.searchsorted(median, "left"), n - placed.searchsorted(median, "right")
-    return float(placed[n - above] if above and abs(2 * above - n) < abs(2 * at_least - n) else median)
+    at_least, more = n - placed.searchsorted(median, "left"), n - placed.searchsorted(median, "right")
+    chosen = placed[n - more] if more and abs(2 * more - n) < abs(2 * at_least - n) else median
+    return np.asarray(chosen, placed.dtype)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.scores.protocol import Floats, Ints, Scorer, View, flattened, whole
+from audits.exact import wider
+from audits.scores.protocol import Floats, Ints, Scorer, View, exact_order, flattened, whole
 
 __all__ = ["Identity", "LogLikelihoodRatio", "Projection"]
 
@@ -45,7 +47,15 @@ class Projection:
 
     def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
         """The same for all samples."""
-        return lambda drawn: flattened(drawn) @ np.asarray(self.direction)
+        return self._projected
+
+    def _projected(self, drawn: NDArray[Any]) -> NDArray[Any]:
+        flat = drawn.reshape(len(drawn), -1)
+        if flat.dtype.kind == "f" or not wider(flat).any():
+            return np.asarray(flattened(drawn) @ np.asarray(self.direction))
+        return np.asarray(
+            flat.astype(object) @ np.array([Fraction(weight) for weight in self.direction], object)
+        )
 
 
 @dataclass(frozen=True)
@@ -63,7 +73,7 @@ class LogLikelihoodRatio:
         return self.ratio
 
 
-def _only_number(outputs: NDArray[Any]) -> Floats:
+def _only_number(outputs: NDArray[Any]) -> NDArray[Any]:
     if outputs.size != len(outputs):
         raise ValueError(f"score (identity): the outputs' shape {outputs.shape} must hold one number each")
-    return outputs.reshape(-1).astype(np.float64, copy=False)
+    return exact_order(outputs.reshape(-1))

@@ -13,11 +13,25 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "Ints", "Score", "Scorer", "View", "flattened", "shares", "viewed", "whole"]
+from audits.exact import wider
+
+__all__ = [
+    "Floats",
+    "Ints",
+    "Score",
+    "Scorer",
+    "View",
+    "exact_order",
+    "flattened",
+    "shares",
+    "viewed",
+    "whole",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Scorer = Callable[[NDArray[Any]], Floats]
+Scorer = Callable[[NDArray[Any]], NDArray[Any]]
+"""From outputs ``(n, ...)`` to scores ``(n,)``: doubles, or integers and objects that numpy can compare."""
 View = Callable[[NDArray[Any]], NDArray[Any]]
 
 
@@ -66,7 +80,20 @@ def viewed(view: View) -> str:
     return "" if view is whole else f" of {getattr(function, '__name__', 'a view')}"
 
 
+def exact_order(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Numbers as they are compared: doubles, or integers and objects that no double holds."""
+    wide = numbers.dtype.kind == "O" or (numbers.dtype.kind in "iu" and numbers.itemsize > 4)
+    return numbers if wide else numbers.astype(np.float64, copy=False)
+
+
 def flattened(outputs: NDArray[Any]) -> Floats:
-    """One row of finite numbers an output, ``(n, numbers)``."""
-    flat = outputs.reshape(len(outputs), -1).astype(np.float64)
+    """One row of finite numbers an output, ``(n, numbers)``.
+
+    Raises:
+        ValueError: an integer is wider than a double; `audits.exact.Wide` makes columns of such.
+    """
+    flat = outputs.reshape(len(outputs), -1)
+    if flat.dtype.kind in "iuO" and flat.itemsize > 4 and wider(flat).any():
+        raise ValueError("score: an integer is beyond 2^53, which no double holds")
+    flat = flat.astype(np.float64)
     return np.clip(flat, -1e300, 1e300, out=flat)

@@ -7,31 +7,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.scores.atoms import Atoms
-from audits.scores.protocol import Floats
+from audits.canonical import tokens as canonical_tokens
+from audits.scores.atoms import Atoms, coarse
 
 __all__ = ["row_tokens", "tokens"]
 
 
-def row_tokens(outputs: NDArray[Any]) -> Floats:
-    """A number below 2^53 for each row; equal rows have equal numbers, others hardly ever.
+def row_tokens(outputs: NDArray[Any]) -> NDArray[np.uint64]:
+    """A word of 64 bits for each row; equal rows have equal words, others hardly ever.
 
     Args:
-        outputs: an array ``(n, ...)``; 0.0 and -0.0 are the same number, hence the same token.
+        outputs: an array ``(n, ...)`` of numbers. Integers count in full, other numbers with half of their
+            digits that a grid of floating point does not touch (`audits.scores.atoms.coarse`).
 
     Returns:
-        Float64 array ``(n, 1)``. A collision costs power only: which rows collide is fixed beforehand.
+        Uint64 array ``(n, 1)``. A collision costs power only: which rows collide is fixed beforehand.
 
     >>> one, other, again = row_tokens(np.array([[1, 2], [2, 1], [1, 2]]))[:, 0]
     >>> one == again, one == other
     (np.True_, np.False_)
     """
-    flat = np.ascontiguousarray(outputs.reshape(len(outputs), -1).astype(np.float64) + 0.0)
-    words = flat.view(np.uint64)
+    flat = outputs.reshape(len(outputs), -1)
+    if flat.dtype.kind == "O":
+        return canonical_tokens(flat)
+    numbers = (
+        coarse(flat) + 0.0
+        if flat.dtype.kind == "f"
+        else flat.astype("u8" if flat.dtype.kind == "u" else "i8")
+    )
+    words = np.ascontiguousarray(numbers).view(np.uint64)
     mixed = np.zeros(len(flat), np.uint64)
     for column in words.T:
         mixed = _mix(mixed ^ column)
-    return (mixed >> np.uint64(11)).astype(np.float64)[:, None]
+    return mixed[:, None]
 
 
 def tokens(training: int = 64, weight: float = 1.0) -> Atoms:
