@@ -14,7 +14,10 @@ from accountant.notions import ZCDP, ApproxDP, GaussianDP, Guarantee
 from accountant.parameters import Domain
 from accountant.trust import TrustModel
 
-__all__ = ["Claim"]
+__all__ = ["ARITHMETIC", "Claim"]
+
+ARITHMETIC = ("floating-point", "real")
+"""The numbers that a promise may be about."""
 
 
 def _epsilon_delta(values: Mapping[str, float]) -> Guarantee:
@@ -48,6 +51,8 @@ class Claim:
         command: the program and its arguments, where the mechanism is one.
         audit: how it is to be audited, by name: ``budget``, and of a callable or a command what
             `audits.audit_named` is told of it.
+        arithmetic: ``floating-point``, the promise is about what is released, to the last bit; or ``real``,
+            it is about real numbers, and what only floating-point bits refute is no violation of it.
 
     >>> Claim("ward", "rlsvi", {}, Adjacency.REWARDS_ONLY, {"epsilon": 2.0, "delta": 1e-6}).delta
     1e-06
@@ -66,6 +71,7 @@ class Claim:
     trust: TrustModel = TrustModel.CENTRAL
     command: tuple[str, ...] | None = None
     audit: Mapping[str, Any] = field(default_factory=dict)
+    arithmetic: str = "floating-point"
     guarantee: Guarantee = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -73,6 +79,8 @@ class Claim:
             value = getattr(self, label)
             if not isinstance(value, str) or not value.strip():
                 raise ValueError(f"{label} ({value!r}) must be text that is not empty")
+        if self.arithmetic not in ARITHMETIC:
+            raise ValueError(f"arithmetic ({self.arithmetic!r}) must be one of: {', '.join(ARITHMETIC)}")
         for label, value in self.promise.items():
             if not Domain().admits(value):
                 raise ValueError(f"{label} ({value!r}) must be a finite number")

@@ -23,6 +23,7 @@ __all__ = [
     "Parameters",
     "Reals",
     "Values",
+    "Words",
     "check_probability",
     "parameter",
 ]
@@ -156,6 +157,42 @@ class Choice:
 
     def __str__(self) -> str:
         return f"one of: {', '.join(self.words)}"
+
+
+@dataclass(frozen=True)
+class Words:
+    """A list of a few words, each once.
+
+    >>> str(Words("a", "b")), Words("a", "b").admits(["b"]), Words("a", "b").admits([])
+    ('a list of: a, b', True, False)
+    """
+
+    words: tuple[str, ...]
+    kind: type = list
+
+    def __init__(self, *words: str) -> None:
+        object.__setattr__(self, "words", words)
+
+    def admits(self, value: object) -> bool:
+        """Whether ``value`` is such a list, of at least one word."""
+        if not isinstance(value, list) or not value:
+            return False
+        return all(word in self.words for word in value) and len(set(value)) == len(value)
+
+    def read(self, text: str) -> list[str]:
+        """The words that ``text`` writes, with commas between them."""
+        return text.split(",")
+
+    def some(self) -> list[str]:
+        """The first word."""
+        return [self.words[0]]
+
+    def schema(self) -> dict[str, Any]:
+        """A list of the words."""
+        return {"type": "array", "items": {"enum": list(self.words)}, "minItems": 1, "uniqueItems": True}
+
+    def __str__(self) -> str:
+        return f"a list of: {', '.join(self.words)}"
 
 
 @dataclass(frozen=True)

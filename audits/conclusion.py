@@ -75,7 +75,9 @@ def conclude(
     )
 
 
-def check_request(alpha: float, budget: int, delta: float, scores: Sequence[Score] | None, seed: int) -> None:
+def check_request(
+    alpha: float, budget: int, delta: float, scores: Sequence[Score | str] | None, seed: int
+) -> None:
     """Refuse, before any work, what no audit can be asked.
 
     Raises:

@@ -52,7 +52,7 @@ def cells(value: Any) -> Iterator[Cell]:
     if value is None:
         yield NOTHING, 0.0
     elif isinstance(value, bool | int | float) and not isinstance(value, enum.Enum):
-        yield NUMBER, value
+        yield NUMBER, value if abs(value) > EXACT else float(value)
     elif isinstance(value, str) and not isinstance(value, enum.Enum):
         yield TEXT, float(len(value))
         yield _word(value)
@@ -63,7 +63,7 @@ def cells(value: Any) -> Iterator[Cell]:
 def _compound_cells(value: Any) -> Iterator[Cell]:
     if isinstance(value, bytes | bytearray):
         yield BYTES, float(len(value))
-        yield from ((NUMBER, byte) for byte in value)
+        yield from ((NUMBER, float(byte)) for byte in value)
     elif isinstance(value, list | tuple):
         yield from _counted(SEQUENCE, value)
     elif isinstance(value, complex):
@@ -117,7 +117,9 @@ def features(outputs: NDArray[Any], width: int, wide: Wide | None = None) -> NDA
     [[1.0, 2.0, 2.0, 0.0, 0.0, 0.0], [1.0, 0.0, 2.0, 0.0, 1.0, 0.0]]
     """
     parts = np.empty((len(outputs), 0))
-    if outputs.dtype.kind in "bf" or (outputs.dtype.kind in "iu" and outputs.itemsize <= 4):
+    if wide is None and (
+        outputs.dtype.kind in "bf" or (outputs.dtype.kind in "iu" and outputs.itemsize <= 4)
+    ):
         counts, kinds, values = _numeric_cells(outputs, width)
     else:
         counts, kinds, values, parts = _object_cells(outputs, width, wide)
@@ -142,7 +144,7 @@ def _object_cells(
         found = list(cells(output))
         counts[row] = len(found)
         for column, (kind, value) in enumerate(found[:width]):
-            if wide is not None and kind == NUMBER and isinstance(value, int):
+            if wide is not None and kind == NUMBER and _is_whole(value):
                 kinds[row, column], integers[row, column] = INTEGER, int(value)
             else:
                 kinds[row, column], values[row, column] = _exact_cell(kind, value)
@@ -166,9 +168,14 @@ def integers_of(outputs: NDArray[Any], width: int) -> NDArray[Any]:
     found = np.zeros((len(outputs), width), object)
     for row, output in enumerate(outputs):
         for column, (kind, value) in enumerate(islice(cells(output), width)):
-            if kind == NUMBER and isinstance(value, int):
+            if kind == NUMBER and _is_whole(value):
                 found[row, column] = int(value)
     return found
+
+
+def _is_whole(value: float) -> bool:
+    """Whether it is a whole number, of whichever type: 1 is 1.0."""
+    return isinstance(value, int) or value.is_integer()
 
 
 def _numeric_cells(outputs: NDArray[Any], width: int) -> Cells:

@@ -69,6 +69,7 @@ class Evidence:
         score: the name of the score the event thresholds.
         replay: what else a replay needs.
         without_bits: of a violation through floating-point bits only, the answer without them.
+        arithmetic: of the claim: ``"real"`` if it promises nothing of floating-point bits.
     """
 
     claim: str
@@ -89,6 +90,7 @@ class Evidence:
     replay: Mapping[str, Any] = field(default_factory=dict)
     without_bits: Verdict | None = None
     pairs: Sequence[Mapping[str, str]] = ()
+    arithmetic: str = "floating-point"
 
     @property
     def taken_on_trust(self) -> list[str]:
@@ -97,8 +99,14 @@ class Evidence:
         pairs = [f"{one['description']}: {one['relation']} neighbours ({one['why']})" for one in trusted]
         return [*pairs, INDEPENDENCE]
 
+    @property
+    def fails(self) -> bool:
+        """Whether the claim is refuted; bits refute none about real arithmetic."""
+        return self.verdict is Verdict.VIOLATION or (self.verdict.violated and self.arithmetic != "real")
+
     def as_json(self) -> dict[str, Any]:
         """The contract's keys, and under ``"witness"`` what `audits.replay` needs; infinity is ``"inf"``."""
+        more = {} if self.without_bits is None else {"without_bits": self.without_bits.value}
         return {
             "claim": self.claim,
             "verdict": self.verdict.value,
@@ -111,7 +119,9 @@ class Evidence:
             "pairs": [dict(pair) for pair in self.pairs],
             "taken_on_trust": self.taken_on_trust,
             "witness": self.witness(),
-        } | ({} if self.without_bits is None else {"without_bits": self.without_bits.value})
+            **more,
+            **({"arithmetic": self.arithmetic} if self.arithmetic == "real" else {}),
+        }
 
     def witness(self) -> dict[str, Any]:
         """The pair, event, counts and seed of the finding, as JSON data."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from audits.canonical import plain, tokens
 from audits.encoding import NUMBER, cells, features, integers_of
 from audits.exact import Wide, exactly, low_bytes, wider
 from audits.outputs import Block, is_numeric, joined, of_objects
+from audits.score_names import check_scores
 from audits.scores import (
     Atoms,
     Classifier,
@@ -24,10 +25,12 @@ from audits.scores import (
     Score,
     View,
     float_bits,
+    logistic,
     lowest_bit,
     lowest_bit_of_cells,
     only_bits,
     row_tokens,
+    trees,
     whole,
 )
 from audits.scores.protocol import flattened
@@ -106,7 +109,7 @@ class Layout:
 
     def under(self, scores: Sequence[Score]) -> Layout:
         """The same, where the outputs are scored so: a number that is its own score may stand anywhere."""
-        return replace(self, ordered=all(isinstance(score, Identity | Atoms) for score in scores))
+        return replace(self, ordered=all(map(_ignores_places, scores)))
 
     def settled(self, block: Block) -> Block:
         """A block of plain outputs as an array of numbers of `dtype`; any other block as it is.
@@ -148,21 +151,62 @@ class Layout:
             return partial(features, width=self.cells, wide=self.wide)
         return whole if self.wide is None else partial(wide_columns, wide=self.wide)
 
-    def chosen(self, given: Sequence[Score] | None) -> tuple[Score, ...]:
+    def named(self, name: str) -> tuple[Score, ...]:
+        """The scores of a name (`audits.score_names`).
+
+        Raises:
+            ValueError: there is none of this name, or it does not suit the outputs.
+        """
+        check_scores([name])
+        if name == "identity" and not self.single:
+            raise ValueError("score (identity): every output must be one number; choose others for these")
+        if name == "low_bytes":
+            return (self._low_bytes(self.count or 1),)
+        made: Mapping[str, tuple[Score, ...]] = {
+            "identity": (Identity(),),
+            "linear": (LinearDiscriminant(), LinearDiscriminant(ridge=None)),
+            "atoms": (Atoms(),),
+            "tokens": (Atoms(fewest=2, view=row_tokens if self.plain else tokens),),
+            "float_bits": (float_bits(),),
+            "logistic": (logistic(),),
+            "trees": (trees(),),
+        }
+        return tuple(map(self._exact, made[name]))
+
+    def chosen(self, given: Sequence[Score | str] | None) -> tuple[Score, ...]:
         """The scores of an audit: those given, or these; beside bits alone, those of these that see more.
 
         Scores that look at whole outputs look at their exact columns.
+
+        Raises:
+            ValueError: as for `named`.
         """
         if given is None:
             return self.scores()
-        bits_alone = all(map(only_bits, given))
+        parts = [self.named(one) if isinstance(one, str) else (self._exact(one),) for one in given]
+        found = [score for part in parts for score in part]
+        bits_alone = all(map(only_bits, found))
         more = (score for score in self.scores() if bits_alone and not only_bits(score))
-        return (*map(self._exact, given), *more)
+        return (*found, *more)
 
     def _exact(self, score: Score) -> Score:
         if isinstance(score, Atoms | LinearDiscriminant | Classifier) and score.view is whole:
             return replace(score, view=self.view)
+        if isinstance(score, Atoms) and score.view is lowest_bit:
+            return replace(score, view=self._bits)
         return score
+
+    @property
+    def _bits(self) -> View:
+        """The lowest set bits of what is not whole."""
+        if self.native and self.dtype.kind == "f":
+            return lowest_bit
+        return partial(lowest_bit_of_cells, width=int(np.prod(self.shape)) if self.native else self.cells)
+
+    def _low_bytes(self, count: int, weight: float = 1.0) -> Score:
+        if self.plain:
+            return Atoms(view=partial(low_bytes, count=count), weight=weight)
+        return Atoms(view=partial(low_bytes_of_cells, width=self.cells, count=count), weight=weight)
 
     def scores(self) -> tuple[Score, ...]:
         """The scores an audit uses unless it is given others, with their shares of the bets."""
@@ -179,12 +223,14 @@ class Layout:
     def _digits(self) -> Iterator[Score]:
         """The low bits of floating-point numbers, and the bytes of whole ones."""
         if self.fractions:
-            bits = lowest_bit if self.native else partial(lowest_bit_of_cells, width=self.cells)
-            yield float_bits(view=bits, weight=0.05)
-        if self.count and self.plain:
-            yield Atoms(view=partial(low_bytes, count=self.count), weight=0.05)
-        elif self.count:
-            yield Atoms(view=partial(low_bytes_of_cells, width=self.cells, count=self.count), weight=0.05)
+            yield float_bits(view=self._bits, weight=0.05)
+        if self.count:
+            yield self._low_bytes(self.count, 0.05)
+
+
+def _ignores_places(score: Score) -> bool:
+    """Whether the score of a row is computed from its numbers one by one."""
+    return isinstance(score, Identity | Atoms) and getattr(score.view, "func", score.view) in ONE_BY_ONE
 
 
 def wide_columns(outputs: NDArray[Any], wide: Wide) -> NDArray[np.float64]:
@@ -195,6 +241,20 @@ def wide_columns(outputs: NDArray[Any], wide: Wide) -> NDArray[np.float64]:
 def low_bytes_of_cells(outputs: NDArray[Any], width: int, count: int) -> NDArray[np.int64]:
     """The lowest bits and bytes of the integers among the first cells, as a view for scores."""
     return low_bytes(integers_of(outputs, width), count)
+
+
+ONE_BY_ONE = (
+    whole,
+    features,
+    wide_columns,
+    row_tokens,
+    tokens,
+    lowest_bit,
+    lowest_bit_of_cells,
+    low_bytes,
+    low_bytes_of_cells,
+)
+"""Views that do the same to every row, wherever it stands: none of them adds up products."""
 
 
 def _varying_bytes(rows: Block) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from typing import Any
 
 from accountant.adjacency import Adjacency
@@ -23,6 +24,8 @@ __all__ = ["audit_case_again", "audit_named", "audit_named_again", "load", "pair
 
 OPTIONS = ("failures", "nan", "seeded", "timeout")
 """What a mechanism may be told, besides its name."""
+AUDITED = ("scores", "arithmetic")
+"""What its audit may be told."""
 
 
 def load(target: str) -> Any:
@@ -67,14 +70,16 @@ def audit_named(
         neighbours: ``package.module:name`` of a callable that takes nothing and gives two inputs, a `Pair`,
             or several pairs, of which the worst is searched for; see `pairs_of`.
         seed, alpha, budget, sharpen, executor: as for `audit`.
-        options: ``failures``, ``nan``, ``seeded``, and for a command ``timeout``.
+        options: ``failures``, ``nan``, ``seeded``, and for a command ``timeout``; ``scores``, names of
+            `audits.score_names`; ``arithmetic``, of the claim: see `accountant.claims.Claim`.
 
     Raises:
         MechanismError, InvalidPairError, ValueError: as for `audit` and `pairs_of`; an unknown option.
     """
     written = target if isinstance(target, str) else " ".join(target)
     stated = Claim(claim, written, {}, adjacency, promise, neighbours)
-    made, pairs = _made(target, options), pairs_of(neighbours, adjacency)
+    told = {name: value for name, value in options.items() if name not in AUDITED}
+    made, pairs = _made(target, told), pairs_of(neighbours, adjacency)
     how = {
         "audit": "named",
         "target": target if isinstance(target, str) else list(target),
@@ -84,11 +89,12 @@ def audit_named(
         "options": options,
     }
     chosen: Callable[..., Evidence] = audit if len(pairs) == 1 else audit_worst
-    return chosen(
+    found = chosen(
         claim,
         stated.guarantee,
         made,
         pairs[0] if len(pairs) == 1 else pairs,
+        options.get("scores"),
         seed=seed,
         delta=stated.delta,
         alpha=alpha,
@@ -97,12 +103,13 @@ def audit_named(
         executor=executor,
         replay=how,
     )
+    return replace(found, arithmetic=options.get("arithmetic", found.arithmetic))
 
 
 def _made(target: str | Sequence[str], options: Mapping[str, Any]) -> Mechanism:
     unknown = sorted(options.keys() - set(OPTIONS))
     if unknown:
-        raise ValueError(f"option ({unknown[0]!r}) must be one of: {', '.join(OPTIONS)}")
+        raise ValueError(f"option ({unknown[0]!r}) must be one of: {', '.join((*OPTIONS, *AUDITED))}")
     if not isinstance(target, str):
         return command(target, **{"timeout": TIMEOUT, **options})
     if "timeout" in options:

@@ -41,7 +41,7 @@ class Hunt:
     """What all rounds of a search share."""
 
     made: Mechanism
-    scores: tuple[Score, ...] | None
+    scores: tuple[Score | str, ...] | None
     seed: int
     executor: Executor | None
 

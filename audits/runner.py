@@ -30,7 +30,7 @@ def audit(
     curve: PrivacyCurve,
     sampler: Auditable,
     pair: Pair,
-    scores: Sequence[Score] | None = None,
+    scores: Sequence[Score | str] | None = None,
     *,
     seed: int,
     delta: float = 0.0,
@@ -53,8 +53,9 @@ def audit(
             returns one; or an object with a method ``sample(data, n, rng)``; or a `Mechanism`, which has
             options, such as `command` makes. Outputs are anything that `audits.canonical` can write down.
         pair: the two inputs.
-        scores: tails of these are the events; the bets are shared out equally. By default an output of one
-            number is its own score, and for longer ones scores are learned.
+        scores: tails of these are the events; the bets are shared out equally. Names of `audits.score_names`
+            stand for scores that suit the outputs. By default an output of one number is its own score, for
+            longer ones scores are learned, and low bits and whole outputs have a small share.
         seed: a nonnegative integer.
         delta: where ``epsilon_lower`` and ``would_have_seen`` are stated; 0 only for a pure claim.
         alpha: the level, in (0, 1).

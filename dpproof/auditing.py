@@ -10,13 +10,14 @@ import pickle
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accountant.accounted import accountant_for
 from accountant.adjacency import Adjacency
-from accountant.claims import Claim
+from accountant.claims import ARITHMETIC, Claim
 from accountant.trust import TrustModel, implies
 from audits.time_budget import OutOfTimeError
 from audits.unaudited import NoAuditError
@@ -130,9 +131,11 @@ def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Any) -> Evi
     chosen = {**claim.audit, **options}
     if claim.outside:
         executor = chosen.pop("executor", None)
-        return _audit_outside(claim, executor=executor if elsewhere else None, **chosen)
+        about = {} if claim.arithmetic == ARITHMETIC[0] else {"arithmetic": claim.arithmetic}
+        return _audit_outside(claim, executor=executor if elsewhere else None, **about, **chosen)
     promised = {"curve": claim.guarantee, "delta": claim.delta, "claim": claim.name, "replay": _again(claim)}
-    return audit_mechanism(claim.mechanism, claim.parameters, claim.adjacency, **promised, **chosen)
+    found = audit_mechanism(claim.mechanism, claim.parameters, claim.adjacency, **promised, **chosen)
+    return replace(found, arithmetic=claim.arithmetic)
 
 
 def _audit_outside(claim: Claim, **options: Any) -> Evidence:

@@ -13,8 +13,8 @@ import pytest
 
 import audits
 from accountant.adjacency import Adjacency
-from accountant.claims import Claim
-from accountant.parameters import Flag, Integers, Reals, Values
+from accountant.claims import ARITHMETIC, Claim
+from accountant.parameters import Choice, Flag, Integers, Reals, Values
 from accountant.words import nearest
 from audits.callables import Mechanism, as_mechanism, mechanism
 from audits.runner import BUDGET
@@ -22,7 +22,11 @@ from audits.runner import BUDGET
 __all__ = ["INI", "as_mechanism_with", "check_key", "ini", "promise_of", "slips"]
 
 PROMISE = ("epsilon", "delta", "rho", "mu")
-HOW: Mapping[str, tuple[Values, Any]] = {"budget": (Integers(1), BUDGET), "strict": (Flag(), False)}
+HOW: Mapping[str, tuple[Values, Any]] = {
+    "budget": (Integers(1), BUDGET),
+    "strict": (Flag(), False),
+    "arithmetic": (Choice(*ARITHMETIC), ARITHMETIC[0]),
+}
 """What the marker says besides the promise: the values, and the one that is meant without it."""
 INI: Mapping[str, Values] = {
     "privacy_alpha": Reals(0, 1, lower_open=True, upper_open=True),
@@ -85,7 +89,9 @@ def promise_of(name: str, args: tuple[Any, ...], given: Mapping[str, Any]) -> tu
     promise = {key: given[key] for key in PROMISE if key in given}
     if not promise.keys() - {"delta"}:
         raise ValueError("epsilon is missing: a promise is epsilon (with delta), or rho, or mu")
-    return Claim(name, "the:test", {}, Adjacency.of(given["adjacency"]), promise), how
+    about = how.pop("arithmetic")
+    claim = Claim(name, "the:test", {}, Adjacency.of(given["adjacency"]), promise, arithmetic=about)
+    return claim, how
 
 
 def _relations() -> str:

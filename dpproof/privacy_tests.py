@@ -112,7 +112,7 @@ class Privacy:
         if not Reals(0, share, lower_open=True).admits(more.get("alpha", share)):
             rule = f"must be at most {share!r}, the share of this audit, and above 0"
             raise ValueError(f"alpha ({more['alpha']!r}) {rule}")
-        return audit(
+        found = audit(
             self.claim.name,
             self.claim.guarantee,
             as_mechanism_with(mechanism, how),
@@ -125,6 +125,7 @@ class Privacy:
                 **more,
             },
         )
+        return replace(found, arithmetic=self.claim.arithmetic)
 
     def certify(self, name: str, **parameters: Any) -> None:
         """Account for one of this project's mechanisms; the test fails unless the promise is proved.
@@ -164,8 +165,8 @@ class Privacy:
         self._note(
             f"{found.verdict.value}, epsilon at least {found.epsilon_lower:.4g}, {found.samples} samples"
         )
-        failed = {Verdict.VIOLATION, Verdict.FLOATING_POINT, *([Verdict.INCONCLUSIVE] if self.strict else [])}
-        if found.verdict in failed:
+        weak = Verdict.INCONCLUSIVE in (found.verdict, found.without_bits)
+        if found.fails or (self.strict and weak):
             pytest.fail(self._text(found), pytrace=False)
 
     def _note(self, text: str) -> None:

@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from accountant.adjacency import Adjacency
-from accountant.claims import Claim
-from accountant.parameters import Choice, Flag, Integers, Reals, Values
+from accountant.claims import ARITHMETIC, Claim
+from accountant.parameters import Choice, Flag, Integers, Reals, Values, Words
 from accountant.trust import TrustModel
 from accountant.words import nearest
+from audits.score_names import SCORE_NAMES
 
 __all__ = ["AUDIT", "KEYS", "PROMISE", "REQUIRED", "TEXT", "checked_table", "claim_from", "entry_of"]
 
 NAMED = ("mechanism", "command", "event", "training")
 """What a claim is about, exactly one of them."""
-TEXT = ("name", "mechanism", "event", "training", "adjacency", "neighbours", "source", "trust")
+TEXT = ("name", "mechanism", "event", "training", "adjacency", "neighbours", "source", "trust", "arithmetic")
 PROMISE = ("epsilon", "delta", "rho", "mu")
 REQUIRED = ("name", "adjacency")
 KEYS = (*TEXT, "command", "parameters", "audit", *PROMISE)
@@ -26,10 +27,11 @@ AUDIT: Mapping[str, Values] = {
     "failures": Choice("error", "token"),
     "nan": Choice("error", "token"),
     "timeout": Reals(0, lower_open=True),
+    "scores": Words(*SCORE_NAMES),
 }
-"""What a claim may say of its audit: the most samples; of a callable or a command, whether all its
-randomness comes from the seed it is given, whether a failure or NaN is an error or an output; of a command,
-the seconds that one request may take."""
+"""What a claim may say of its audit: the most samples; of a callable or a command, the scores, whether all
+its randomness comes from the seed it is given, whether a failure or NaN is an error or an output; of a
+command, the seconds that one request may take."""
 
 
 def entry_of(claim: Claim) -> dict[str, Any]:
@@ -42,6 +44,8 @@ def entry_of(claim: Claim) -> dict[str, Any]:
         "trust": claim.trust.value,
         **claim.promise,
     }
+    if claim.arithmetic != ARITHMETIC[0]:
+        entry["arithmetic"] = claim.arithmetic
     optional = {"neighbours": claim.neighbours, "source": claim.source, "audit": dict(claim.audit) or None}
     return entry | {key: value for key, value in optional.items() if value is not None}
 
@@ -88,6 +92,7 @@ def claim_from(entry: Any) -> Claim:
         TrustModel.of(entry.get("trust", "central")),
         command,
         checked_table("audit", entry.get("audit", {}), AUDIT),
+        entry.get("arithmetic", ARITHMETIC[0]),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from accountant.accounted import CATALOGUE, accountant_for
 from accountant.adjacency import Adjacency
+from accountant.claims import ARITHMETIC
 from accountant.trust import TrustModel
 from dpproof.claim_file.entry import AUDIT, NAMED, PROMISE
 from dpproof.claim_file.reading import BUDGET
@@ -91,6 +92,7 @@ DESCRIPTIONS = {
     "event": "package.module:name of a DpEvent of dp-accounting, or of a callable that gives one",
     "training": "package.module:name of an Opacus engine or accountant, or of its history",
     "trust": "whose view the promise speaks of",
+    "arithmetic": "real: the promise is about real numbers; what only floating-point bits refute passes",
     "source": "where the promise is written down",
 }
 
@@ -106,6 +108,7 @@ def _claim() -> Schema:
         "parameters": {"type": "object"},
         "adjacency": {"enum": [adjacency.value for adjacency in Adjacency]},
         "trust": {"enum": [trust.value for trust in TrustModel]},
+        "arithmetic": {"enum": list(ARITHMETIC)},
         "neighbours": TARGET,
         "source": TEXT,
         "audit": _table(AUDIT),

@@ -16,8 +16,9 @@ from rich.markup import escape
 
 from accountant.accounted import CATALOGUE, accountant_for
 from accountant.adjacency import Adjacency
-from accountant.claims import Claim
+from accountant.claims import ARITHMETIC, Claim
 from accountant.words import nearest
+from audits.score_names import SCORE_NAMES, check_scores
 from dpproof import answers, auditing
 from dpproof.claim_file import read_all
 from dpproof.cli import show
@@ -42,6 +43,12 @@ VIEW = (
     " the pair that attains its guarantee without it"
 )
 SHARPEN = "spend the whole budget also after a violation, for a larger epsilon"
+SCORES = f"what is looked at, instead of the scores that suit the outputs: {', '.join(SCORE_NAMES)}"
+SEEDED = (
+    "whether all randomness of a callable or a command comes from the seed it is given; it does unless told"
+)
+FAILURES = "a call that raises ends the audit (error), or its exception's type is an output (token)"
+REAL = "real: what only floating-point bits refute ends with 0; for a callable"
 WORKERS = "processes to share the work; unless given one for each core for the corpus, otherwise this one"
 CLUSTER = "address of a Dask scheduler that shares the work, such as tcp://127.0.0.1:8786"
 
@@ -72,6 +79,10 @@ def audit(
     journal: Annotated[Path | None, typer.Option(help=JOURNAL)] = None,
     witnesses: Annotated[Path | None, typer.Option(help="folder to write witnesses of violations to")] = None,
     replay: Annotated[Path | None, typer.Option(help="run a finding again from its witness")] = None,
+    scores: Annotated[str | None, typer.Option(help=SCORES, metavar="NAME[,NAME]")] = None,
+    seeded: Annotated[bool | None, typer.Option("--seeded/--not-seeded", help=SEEDED)] = None,
+    failures: Annotated[str | None, typer.Option(help=FAILURES, metavar="error|token")] = None,
+    arithmetic: Annotated[str | None, typer.Option(help=REAL, metavar="|".join(ARITHMETIC))] = None,
     json: JSON = False,
 ) -> None:
     """Run an implementation on neighbouring data and look for a violation of its claim."""
@@ -80,17 +91,19 @@ def audit(
     if budget is not None:
         options["budget"] = budget
     promise = {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "neighbours": neighbours}
+    promise["arithmetic"] = arithmetic
+    told = _told(scores, seeded, failures)
     shared = {"workers": workers, "cluster": cluster}
     if cluster is not None:
         _refuse({"workers": workers}, [], "with --cluster")
     if replay is not None:
         own = {"target": target, "budget": budget, "sharpen": sharpen or None, "only": only, "view": view}
-        _refuse({**own, "journal": journal, **shared, **promise}, context.args, "with --replay")
+        _refuse({**own, "journal": journal, **shared, **promise, **told}, context.args, "with --replay")
         run_again(replay, witnesses, json)
     if target != auditing.VIEWED or epsilon is not None:
         _refuse({"view": view}, [], f"for anything but {auditing.VIEWED} against its own guarantee")
     if target == "corpus":
-        _refuse({**promise, "sharpen": sharpen or None}, context.args, "for the corpus")
+        _refuse({**promise, **told, "sharpen": sharpen or None}, context.args, "for the corpus")
         with journal_at(journal):
             audit_corpus(options, only, shared, witnesses, json)
     _refuse({"only": only}, [], "for anything but the corpus")
@@ -99,7 +112,7 @@ def audit(
     options |= ({"sharpen": True} if sharpen else {}) | ({} if view is None else {"view": view})
     stated = context.get_parameter_source("alpha")
     own_alpha = None if stated is None or stated.name == "DEFAULT" else alpha
-    jobs, seconds = _jobs(target, context.args, promise, options, own_alpha)
+    jobs, seconds = _jobs(target, context.args, promise, options, told, own_alpha)
     with journal_at(journal), executor_for(1 if workers is None else workers, cluster) as executor:
         _finish(_run(jobs, seconds, executor, witnesses), json)
 
@@ -111,7 +124,7 @@ def _finish(found: Iterable[Evidence | str], json: bool) -> None:
     audits = [one for one in every if not isinstance(one, str)]
     body = {"audits": [one.as_json() for one in audits], **({"out_of_time": late} if late else {})}
     show.either(answers.envelope(body), json, show.audits)
-    violated = any(evidence.verdict.violated for evidence in audits)
+    violated = any(evidence.fails for evidence in audits)
     raise typer.Exit(1 if violated else 3 if late else 0)
 
 
@@ -125,11 +138,19 @@ def _refuse(given: Mapping[str, Any], flags: list[str], where: str) -> None:
 
 
 def _jobs(
-    target: str, flags: list[str], promise: Mapping[str, Any], options: dict[str, Any], alpha: float | None
+    target: str,
+    flags: list[str],
+    promise: Mapping[str, Any],
+    options: dict[str, Any],
+    told: Mapping[str, Any],
+    alpha: float | None,
 ) -> tuple[list[Job], float | None]:
     """What to run, by name, and the seconds there are for it; everything is checked before anything runs."""
     if target in CATALOGUE:
         _refuse({"neighbours": promise["neighbours"]}, [], f"for {target}: it has hard inputs of its own")
+        _refuse(
+            {**told, "arithmetic": promise["arithmetic"]}, [], f"for {target}, a mechanism of this project"
+        )
         values = _values(target, flags)
         meant = accountant_for(target).adjacency
         _check_complete(_parameters_missing(target, values), _missing(promise, meant))
@@ -145,7 +166,7 @@ def _jobs(
         raise ValueError(f"option ({flags[0]!r}) is unknown")
     if Path(target).is_file():
         _refuse(promise, [], "for a claim file, which has its own")
-        return _of_file(Path(target), options, alpha)
+        return _of_file(Path(target), options, told, alpha)
     if ":" not in target:
         known = (*CATALOGUE, "corpus")
         listed = f"{', '.join(known)}{nearest(target, known)}"
@@ -153,24 +174,40 @@ def _jobs(
         raise ValueError(f"target ({target!r}) {rule}")
     claim = _callable_claim(target, promise)
     auditing.check_auditable(claim)
-    return [_of_claim(claim, options)], None
+    return [_of_claim(claim, {**options, **told})], None
+
+
+def _told(scores: str | None, seeded: bool | None, failures: str | None) -> dict[str, Any]:
+    """What the command line says of the audit of callables and commands, checked."""
+    told: dict[str, Any] = {"scores": scores and scores.split(","), "seeded": seeded, "failures": failures}
+    if scores is not None:
+        check_scores(told["scores"])
+    if failures not in (None, "error", "token"):
+        raise ValueError(f"failures ({failures!r}) must be one of: error, token")
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def _of_claim(claim: Claim, options: Mapping[str, Any]) -> Job:
     return claim.name, partial(auditing.audit_claim, claim, elsewhere=True, **options)
 
 
-def _of_file(path: Path, options: dict[str, Any], alpha: float | None) -> tuple[list[Job], float | None]:
+def _of_file(
+    path: Path, options: dict[str, Any], told: Mapping[str, Any], alpha: float | None
+) -> tuple[list[Job], float | None]:
     """The audits of a file under its budget, as `report.claims.check_claims` splits it.
 
-    An ``alpha`` that was given on the command line takes the place of the file's: it is that of them all.
+    What is told of callables and commands goes before what the file says of them. An ``alpha`` that was given
+    on the command line takes the place of the file's: it is that of them all.
     """
     reading = read_all(path, auditing.check_auditable)
     if reading.refusals:
         raise ValueError(str(reading.refusals[0]))
     whole = reading.budget.alpha if alpha is None else alpha
     shared = {**options, "alpha": whole / len(reading.claims)}
-    return [_of_claim(claim, shared) for claim in reading.claims], reading.budget.seconds
+    outside = {True: {**shared, **told}, False: shared}
+    if not any(claim.outside for claim in reading.claims):
+        _refuse(told, [], "for a claim file without a callable or a command")
+    return [_of_claim(claim, outside[claim.outside]) for claim in reading.claims], reading.budget.seconds
 
 
 def _promised(
@@ -225,7 +262,8 @@ def _callable_claim(target: str, promise: Mapping[str, Any]) -> Claim:
     _check_complete(lacking)
     delta = auditing.DELTA if promise["delta"] is None else promise["delta"]
     stated = {"epsilon": promise["epsilon"], "delta": delta}
-    return Claim(target, target, {}, _relation(promise), stated, promise["neighbours"])
+    about = {} if promise["arithmetic"] is None else {"arithmetic": promise["arithmetic"]}
+    return Claim(target, target, {}, _relation(promise), stated, promise["neighbours"], **about)
 
 
 def _values(name: str, flags: list[str]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def replay(path: Path, witnesses: Path | None, json: bool) -> None:
     """
     found = _replayed(path)
     evidence, news = found.evidence, found.news
-    violated = evidence.verdict.violated
+    violated = evidence.fails
     if violated and witnesses is not None:
         auditing.write_witness(evidence, witnesses)
 

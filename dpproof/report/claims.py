@@ -113,7 +113,7 @@ def check_claim(
     remarks += said
     if refuted and account is not None:
         remarks.append(f"a pair of neighbours exceeds it: {account['mechanism']['attained_by']}")
-    heard = None if audit is None else str(audit["verdict"])
+    heard = _heard(audit)
     if refuted or heard in VIOLATIONS:
         verdict = "broken"
     elif ended == "refused":
@@ -127,10 +127,21 @@ def check_claim(
     return ClaimLedger(claim, verdict, account, audit, [*remarks, *_advice(claim, verdict, account, audit)])
 
 
+def _heard(audit: Answer | None) -> str | None:
+    """What an audit says of the promise: without bits, where the promise is about real arithmetic."""
+    if audit is None:
+        return None
+    real = audit.get("arithmetic") == "real"
+    return str(audit["without_bits"] if real and "without_bits" in audit else audit["verdict"])
+
+
 def _advice(claim: Claim, verdict: str, account: Answer | None, audit: Answer | None) -> list[str]:
     """What to do next, where the verdict alone does not say it."""
     if verdict == "broken" and audit is not None and audit["verdict"] in VIOLATIONS:
-        return [f"violation after {audit['samples']} samples: dpproof audit FILE --witnesses DIR keeps it"]
+        after = f"after {audit['samples']} samples"
+        return [f"{audit['verdict']} {after}: dpproof audit FILE --witnesses DIR keeps it"]
+    if audit is not None and audit.get("arithmetic") == "real" and "without_bits" in audit:
+        return ["floating-point bits refute it; the claim is about real arithmetic, where nothing was found"]
     if verdict == "not certified" and account is not None and not _covers(account, claim):
         return [f"the account is in the {account['trust']} model: no proof in the {claim.trust.value} one"]
     if verdict == "not certified" and account is not None and account["epsilon"]["upper"] == "inf":
