@@ -8,6 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from benchmarks import (
     rlsvi_speed,
     sdp_pe_speed,
 )
+from dpproof import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -96,10 +98,18 @@ def epsilon_rows() -> list[dict[str, Any]]:
     return rows
 
 
+def measured() -> str:
+    """The sentence that says when, and with which code, the figures were measured."""
+    asked = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(asked, check=False, capture_output=True, text=True).stdout.strip()
+    code = f"{__version__}, commit {commit}" if commit else __version__
+    return f"Measured on {date.today().isoformat()} with dpproof {code}."
+
+
 def page() -> str:
     """The whole page as Markdown."""
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    lines = ["# Benchmarks", "", f"Written by `make bench` on {machine}.", ""]
+    lines = ["# Benchmarks", "", f"Written by `make bench` on {machine}. {measured()}", ""]
     lines += ["## Epsilon at delta = 1e-6, rewards-only", ""]
     lines += ["| S, A, H, K | published | its cost, as Gaussians | tight | attained | relative width |"]
     lines += ["|---|---|---|---|---|---|"]

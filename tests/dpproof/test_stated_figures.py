@@ -105,3 +105,18 @@ def test_what_is_not_checked_and_what_is_taken_as_known_is_said_first():
     assert "not checked" in inspect.getdoc(dp_ucbvi.DPUCBVI).splitlines()[0]
     assert "possible transitions are taken as known" in policy_elimination.__doc__.split("\n\n")[1]
     assert "taken as known" in inspect.getdoc(policy_elimination.SDPPE).splitlines()[0]
+
+
+def test_every_measured_section_of_the_benchmarks_says_when():
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    whole, *sections = page.split("\n## ")
+    for section in sections:
+        if "seconds |" in section.splitlines()[2:6].__str__() or "first s |" in section:
+            assert re.search(r"Measured on \d{4}-\d\d-\d\d at commit [0-9a-f]{7}", section), section[:80]
+    assert "stale" in page
+
+
+def test_a_new_run_of_the_benchmarks_says_when():
+    from benchmarks.__main__ import measured
+
+    assert re.search(r"Measured on \d{4}-\d\d-\d\d with dpproof \d", measured())
