@@ -26,7 +26,7 @@ class Adjacency(enum.Enum):
     """One data set has one expert, with all of that expert's trajectories, more than the other."""
     BY_SENSITIVITY = "by-sensitivity"
     """Two inputs whose answers differ by at most a sensitivity: the relation of a noise primitive, which
-    knows no users. Which data sets those are is said where the sensitivity is found."""
+    knows no users. The documentation of `sensitivity` defines which data sets are neighbours."""
 
     @classmethod
     def of(cls, name: str) -> Adjacency:

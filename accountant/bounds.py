@@ -1,4 +1,4 @@
-"""Bound: two floats that enclose one named number, and comparison that admits not knowing."""
+"""Bound: two floats that enclose one named number; comparisons answer true, false or undecided."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def _bracket(judge: Judge, scale: _Scale, start: float, name: str) -> tuple[floa
 
 
 def _beyond(judge: Judge, scale: _Scale, end: float, side: bool, name: str) -> Exception:
-    """What to raise where the search ended without a change of sign."""
+    """Build the exception for a bracket without a sign change."""
     value = scale.to_value(end)
     if side and judge.misses(value):
         return UnreachableTargetError(f"{judge.target} cannot be met: {name} = {value!r} is not enough")

@@ -44,7 +44,7 @@ DELTA = 1e-6
 """Where epsilon is stated unless somebody asks elsewhere, or the guarantee is pure."""
 VIEWED = "selective-dpsgd"
 """The mechanism whose code can be seen in several ways."""
-EVENT = ": it says what is run, not how; nothing here runs it"
+EVENT = ": it describes what is run but gives no code to run, so that it cannot be audited"
 
 
 def audit_mechanism(

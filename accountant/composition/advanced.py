@@ -127,7 +127,7 @@ def advanced_part_epsilon(target: Number, times: int, slack: Number) -> Bound:
     """
     goal, added = ends_of(target, "target")[0], _slack(slack)
     if _count(times) == 0:
-        raise ValueError("times (0) must be at least 1: nothing is to be shared out")
+        raise ValueError("times (0) must be at least 1: the target is shared between that many mechanisms")
     with precision(_BITS):
         return bound_of(_part(goal, times, added))
 

@@ -137,7 +137,7 @@ def _discrete_laplace(event: dp.DiscreteLaplaceDpEvent, adjacency: Adjacency) ->
 
 
 def _moved(adjacency: Adjacency) -> int:
-    """How far a sum moves, in norms of one record."""
+    """L2 sensitivity of a sum, in units of the clipping norm."""
     return 2 if adjacency is Adjacency.REPLACE else 1
 
 
@@ -174,7 +174,7 @@ def _poisson(event: dp.PoissonSampledDpEvent, adjacency: Adjacency) -> Made:
 
 
 def _joint_noise(gaussians: list[tuple[Any, int]]) -> float:
-    """The noise multiplier of one Gaussian that reveals at least as much as all of them."""
+    """Return the noise multiplier of a single Gaussian mechanism that is no more private than all of them."""
     for one, _ in gaussians:
         if not 0 <= one.noise_multiplier < math.inf:
             raise ValueError(f"noise_multiplier ({one.noise_multiplier!r}) must be at least 0 and finite")

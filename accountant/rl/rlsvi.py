@@ -1,7 +1,7 @@
 """RLSVI's accountant: the published epsilon, the exact one, and the tight one.
 
 A user is an episode. What is released is every perturbed table Q_h^k; policies and actions follow by
-post-processing and the billboard lemma. Under ``rewards-only`` a changed user moves one cell a step,
+post-processing and the billboard lemma. Under ``rewards-only`` a changed user changes one cell a step,
 so that the whole run is a Gaussian mechanism of mu^2 = 2 rho, rho = sum_{k=2}^K 2/(S H^2 log(2HSAk))
 (docs/notes/rlsvi_tight.md). Under ``replace`` the visit counts change too, which is accounted for
 where values are clipped (docs/notes/rlsvi_state_neighbours.md), and is honest rather than useful.

@@ -150,7 +150,10 @@ _READINGS: dict[str, Callable[[ShuffledCountParameters], Accounted]] = {"bits": 
 
 @dataclass(frozen=True)
 class _Leak:
-    """An outcome of this chance that only one of the two inputs can have: delta at least that, always."""
+    """An event with this probability under one input and probability zero under the other.
+
+    It bounds delta from below at every epsilon.
+    """
 
     chance: Fraction
 

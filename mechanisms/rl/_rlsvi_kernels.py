@@ -29,7 +29,10 @@ def njit(function: FunctionT) -> FunctionT:
 
 
 class Scale(NamedTuple):
-    """What sets the size of noise and values: `beta` times log(2HSAk) is the variance at no visits."""
+    """Parameters that scale the noise variance and the value range.
+
+    `beta` times log(2HSAk) is the variance at no visits.
+    """
 
     beta: float
     log_of_cells: float
