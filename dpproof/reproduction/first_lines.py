@@ -9,24 +9,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-__all__ = ["ENOUGH", "equal_rows", "few_runs", "listed", "read", "written"]
+from accountant.accounted import IN_REAL_ARITHMETIC
+
+__all__ = ["ENOUGH", "SIMULATED", "equal_rows", "few_runs", "listed", "read", "written"]
 
 Row = Mapping[str, Any]
 ENOUGH: Final = 100
 """Runs from which on a mean is shown without a remark."""
+SIMULATED: Final = (
+    "Every run on this page is a simulation from a seed, and no guarantee holds of a simulation. "
+    f"Each epsilon is that of the algorithm {IN_REAL_ARITHMETIC}."
+)
+"""The last of the first lines, the same on every page."""
 _HEADING: Final = "**Read this first.** These lines are computed from the tables below."
 
 
 def written(sentences: Sequence[str]) -> list[str]:
     """The block of Markdown lines that stands right below the title."""
-    return [_HEADING, "", *(f"- {sentence}" for sentence in sentences), ""]
+    return [_HEADING, "", *(f"- {sentence}" for sentence in (*sentences, SIMULATED)), ""]
 
 
 def read(page: str) -> tuple[str, ...]:
     r"""The sentences of a page that begins with `written`.
 
     >>> read("\n".join(["# Title", "", *written(["One.", "Two."]), "Generated."]))
-    ('One.', 'Two.')
+    ('One.', 'Two.', ...)
     """
     _, found, rest = page.partition(f"{_HEADING}\n\n")
     block = rest.partition("\n\n")[0].splitlines() if found else []
