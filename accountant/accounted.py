@@ -23,13 +23,18 @@ from accountant.words import nearest
 __all__ = [
     "CATALOGUE",
     "IN_REAL_ARITHMETIC",
+    "RUNS",
     "Accountant",
     "Accounted",
     "Attained",
     "PublishedGuarantee",
     "accountant_for",
     "at_positive_delta",
+    "check_run",
 ]
+
+RUNS = ("compositions", "steps")
+"""The parameters that say how often a mechanism is run."""
 
 
 IN_REAL_ARITHMETIC = "in real arithmetic; the released doubles are not covered"
@@ -180,6 +185,17 @@ class Accountant:
             return self.guarantee(chosen, adjacency).guarantee
 
         return calibrate_noise(parameters, self.noise, guarantee_of, epsilon, delta, safer=self.safer)
+
+
+def check_run(parameters: Parameters) -> None:
+    """Refuse parameters under which nothing is run, so that nothing could be claimed of it.
+
+    Raises:
+        ValueError: naming the parameter.
+    """
+    for name in RUNS:
+        if getattr(parameters, name, 1) == 0:
+            raise ValueError(f"{name} (0): nothing was run; {name} must be at least 1")
 
 
 CATALOGUE: Mapping[str, str] = {

@@ -18,6 +18,7 @@ from audits.commands import TIMEOUT, command
 from audits.evidence import Evidence
 from audits.pairs import Pair, check_pair
 from audits.runner import BUDGET, audit
+from audits.unaudited import LoadError
 from audits.worst_pair import audit_worst
 
 __all__ = ["audit_case_again", "audit_named", "audit_named_again", "load", "pairs_of"]
@@ -32,7 +33,8 @@ def load(target: str) -> Any:
     """What ``package.module:name`` names.
 
     Raises:
-        ValueError: it cannot be imported, or is not there.
+        LoadError: it cannot be imported, or is not there.
+        ValueError: it is not written so.
 
     >>> load("math:tau")
     6.28...
@@ -43,7 +45,7 @@ def load(target: str) -> Any:
     try:
         return getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:  # whatever a user's module does when it is imported
-        raise ValueError(f"name ({target!r}) cannot be loaded: {error}") from error
+        raise LoadError(f"name ({target!r}) cannot be loaded: {error}") from error
 
 
 def audit_named(

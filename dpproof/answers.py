@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from accountant.accounted import IN_REAL_ARITHMETIC, Accountant, Accounted
+from accountant.accounted import IN_REAL_ARITHMETIC, Accountant, Accounted, check_run
 from accountant.adjacency import Adjacency
 from accountant.bounds import Bound
 from accountant.enclosures import Number, exact
@@ -90,6 +90,7 @@ def account(
         raise ValueError("give exactly one of --delta and --epsilon")
     asked, answer, at = ("epsilon", "delta", epsilon) if delta is None else ("delta", "epsilon", delta)
     shown = _asked(0 if at is None else at, asked)
+    check_run(parameters)
     found = accountant.guarantee(parameters, adjacency)
     ask = _once(lambda guarantee: getattr(guarantee, answer)(at))
     results = _results(*_statements(found))
@@ -192,6 +193,7 @@ def calibrate(
     Raises:
         ArithmeticError: if one of the two could not be certified.
     """
+    check_run(parameters)
     shown = {"target_epsilon": _asked(target, "epsilon"), "delta": _asked(delta, "delta")}
     meets, misses = accountant.least_noise(parameters, adjacency, target, delta)
     found, below = (accountant.guarantee(choice, adjacency) for choice in (meets, misses))

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accountant.accounted import accountant_for
+from accountant.accounted import accountant_for, check_run
 from accountant.adjacency import Adjacency
 from accountant.claims import ARITHMETIC, Claim
 from accountant.trust import TrustModel, implies
@@ -218,6 +218,7 @@ def check_ready(claim: Claim) -> None:
     if not claim.outside:
         accountant = accountant_for(claim.mechanism)
         parameters = accountant.parameters.read(claim.parameters)
+        check_run(parameters)
         with contextlib.suppress(ArithmeticError):  # a claim like any other, which comes out not certified
             accountant.guarantee(parameters, claim.adjacency)
         _refuse_audit_keys(claim, claim.audit.keys() - {"budget"}, "for a mechanism of this project")

@@ -37,6 +37,8 @@ def _training(given: Any) -> Any:
     except (TypeError, ValueError) as error:
         rule = "must be an Opacus engine or accountant, or a list of (noise multiplier, sampling rate, steps)"
         raise ValueError(f"training ({type(made).__name__}) {rule}") from error
+    if not any(count > 0 for _rate, _noise, count in steps):
+        raise ValueError(f"training ({type(made).__name__}): nothing was run: no step was made")
     return ComposedDpEvent([event_of_training(*step) for step in steps])
 
 

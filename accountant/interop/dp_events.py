@@ -61,9 +61,11 @@ def privacy_loss_of(event: dp.DpEvent, adjacency: Adjacency) -> PrivacyLoss:
 
     Raises:
         UnsupportedEventError: for an event without an accounting.
-        ValueError: for parameters outside their domain.
+        ValueError: nothing was run in it; or for parameters outside their domain.
     """
     parts = parts_of(event, adjacency)
+    if not any(count and not isinstance(one, dp.NoOpDpEvent) for one, count in _flat(event, 1)):
+        raise ValueError(f"event ({type(event).__name__}): nothing was run: it must hold at least one step")
     return PrivacyLoss([parts, [(pair.reversed(), count) for pair, count in parts]])
 
 

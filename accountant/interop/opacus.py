@@ -36,7 +36,13 @@ class CertifiedOpacusAccountant(IAccountant):  # type: ignore[misc] # Opacus's i
             self.history.append((noise_multiplier, sample_rate, 1))
 
     def guarantee(self) -> PrivacyLoss:
-        """Everything counted so far, with both ends."""
+        """Everything counted so far, with both ends.
+
+        Raises:
+            ValueError: no step was counted.
+        """
+        if not len(self):
+            raise ValueError("history: nothing was run: the engine must have made at least one step")
         parts: list[tuple[Pair, int]] = [
             (SubsampledGaussian(rate, noise), steps) for noise, rate, steps in self.history if rate
         ]

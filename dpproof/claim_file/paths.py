@@ -24,7 +24,7 @@ from pathlib import Path
 from accountant.accounted import accountant_for
 from accountant.claims import Claim
 
-__all__ = ["check_inside", "paths_of"]
+__all__ = ["check_inside", "import_from", "paths_of"]
 
 SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
 SIGNS = re.compile(r"""[\s=:,;|&<>(){}\[\]`'"@$]+""")
@@ -33,6 +33,15 @@ WITHIN = re.compile(r"""[\s=:,;|&<>({\[`'"@$]+""")
 """Those of them that the name of a folder hardly ever ends in: all but the brackets that close."""
 FLAG = re.compile(r"^-[\w-]*?(?=\.{0,2}/)")
 """A flag with a path right behind it, such as ``-I/usr/include``."""
+
+
+def import_from(folder: Path) -> None:
+    """Let names be imported from a folder; of a package, from the folder that holds the package."""
+    folder = folder.resolve()
+    while (folder / "__init__.py").is_file() and folder != folder.parent:
+        folder = folder.parent
+    if str(folder) not in sys.path:
+        sys.path.insert(1, str(folder))  # behind the folder one stands in, before what is installed
 
 
 def paths_of(claim: Claim) -> Iterator[tuple[str, Path]]:

@@ -12,6 +12,7 @@ from typing import Any
 from accountant.claims import Claim
 from accountant.parameters import Reals, Values
 from accountant.words import nearest
+from audits.unaudited import LoadError
 from dpproof.claim_file.entry import checked_table, claim_from
 from dpproof.claim_file.lines import Lines, readable
 from dpproof.claim_file.paths import check_inside
@@ -48,6 +49,8 @@ class Refusal:
     line: int | None
     place: int
     message: str
+    unloadable: bool = False
+    """Whether something that the claim names cannot be loaded."""
 
     @property
     def where(self) -> str:
@@ -121,18 +124,23 @@ def read_all(path: Path, ready: Ready = _nothing_more, *, outside: bool = False)
     budget = _budget(document.get("budget", {}), path)
     checks = (ready,) if outside else (partial(check_inside, file=path), ready)
     found = list(_each(entries, checks))
-    refused = [(place, claim) for place, claim in enumerate(found, 1) if isinstance(claim, str)]
+    refused = [(place, why) for place, why in enumerate(found, 1) if isinstance(why, ValueError)]
     kept = [(place, claim) for place, claim in enumerate(found, 1) if isinstance(claim, Claim)]
     lines = Lines(text)
     return Reading(
         tuple(claim for _, claim in kept),
-        tuple(Refusal(path, lines.of(place, why), place, why) for place, why in refused),
+        tuple(_refusal(path, lines, place, why) for place, why in refused),
         budget,
         tuple(lines.of(place) for place, _ in kept),
     )
 
 
-def _each(entries: list[Any], checks: tuple[Ready, ...]) -> Iterator[Claim | str]:
+def _refusal(path: Path, lines: Lines, place: int, why: ValueError) -> Refusal:
+    message = _one_line(str(why))
+    return Refusal(path, lines.of(place, message), place, message, isinstance(why, LoadError))
+
+
+def _each(entries: list[Any], checks: tuple[Ready, ...]) -> Iterator[Claim | ValueError]:
     """The claim of each entry, or why it is refused; a name that stands twice is refused the second time."""
     names: set[str] = set()
     for entry in entries:
@@ -144,7 +152,7 @@ def _each(entries: list[Any], checks: tuple[Ready, ...]) -> Iterator[Claim | str
             for check in checks:
                 check(claim)
         except ValueError as error:
-            yield _one_line(str(error))
+            yield error
         else:
             yield claim
 

@@ -10,7 +10,7 @@ import json
 import sys
 from typing import Any
 
-from accountant.accounted import CATALOGUE, accountant_for
+from accountant.accounted import CATALOGUE, RUNS, accountant_for
 from accountant.adjacency import Adjacency
 from accountant.claims import ARITHMETIC
 from accountant.trust import TrustModel
@@ -168,7 +168,11 @@ def _parameters(name: str) -> Schema:
     """If the mechanism is this one, its parameters are these."""
     fields = accountant_for(name).parameters.fields()
     properties = {
-        field.name: {**_finite(field.metadata["domain"].schema()), "description": field.metadata["help"]}
+        field.name: {
+            **_finite(field.metadata["domain"].schema()),
+            **({"minimum": 1} if field.name in RUNS else {}),
+            "description": field.metadata["help"],
+        }
         for field in fields
     }
     required = [field.name for field in fields if field.default is dataclasses.MISSING]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Annotated, cast
 
 import typer
 
 from dpproof import __version__
+from dpproof.claim_file import import_from
 from dpproof.cli import account, audit, check, explain, reproduce, verify
 
 __all__ = ["app", "main"]
@@ -54,6 +56,7 @@ _UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__bases__[0])
 def main() -> None:
     """Run the command line; a bad input is one line, an internal error says so."""
     sys.path.insert(0, "")  # callables of the project one stands in
+    import_from(Path.cwd())
     try:
         sys.exit(app(standalone_mode=False))
     except (_UsageError, ValueError, OSError) as error:

@@ -20,7 +20,7 @@ from accountant.claims import ARITHMETIC, Claim
 from accountant.words import nearest
 from audits.score_names import SCORE_NAMES, check_scores
 from dpproof import answers, auditing
-from dpproof.claim_file import read_all
+from dpproof.claim_file import import_from, read_all
 from dpproof.cli import show
 from dpproof.cli.corpus import audit_corpus, kept, progress_of
 from dpproof.cli.options import JOURNAL, JSON, check_folder, read_text
@@ -199,9 +199,10 @@ def _of_file(
     What is told of callables and commands goes before what the file says of them. An ``alpha`` that was given
     on the command line takes the place of the file's: it is that of them all.
     """
+    import_from(path.parent)
     reading = read_all(path, auditing.check_auditable)
     if reading.refusals:
-        raise ValueError(str(reading.refusals[0]))
+        raise ValueError("\ndpproof: ".join(map(str, reading.refusals)))
     whole = reading.budget.alpha if alpha is None else alpha
     shared = {**options, "alpha": whole / len(reading.claims)}
     outside = {True: {**shared, **told}, False: shared}

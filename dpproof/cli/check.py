@@ -18,7 +18,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from accountant.words import nearest
 from dpproof import answers
 from dpproof.auditing import check_ready
-from dpproof.claim_file import Reading, Refusal, read_all
+from dpproof.claim_file import Reading, Refusal, import_from, read_all
 from dpproof.cli import show
 from dpproof.cli.layout import put, table
 from dpproof.cli.options import CLUSTER, JOURNAL, JSON, check_file, check_folder
@@ -69,6 +69,7 @@ def check(
     with journal_at(journal):
         if target == "papers":
             _check_papers(asked, where)
+        import_from(Path(target).parent)
         _check_file(Path(target), read_all(Path(target), check_ready, outside=allow_outside), asked, where)
 
 
@@ -122,6 +123,10 @@ def _check_file(path: Path, reading: Reading, asked: _Asked, workers: Workers) -
     """Check the claims that can be; those that are refused get a line each, and exit code 2."""
     for refusal in reading.refusals:
         typer.echo(f"dpproof: {refusal}", err=True)
+    if reading.claims and any(refusal.unloadable for refusal in reading.refusals):
+        typer.echo("dpproof: nothing was run: what a claim names must be there before", err=True)
+        write_findings(findings_of_claims([], [], reading.refusals, str(path), strict=False), asked.files)
+        raise typer.Exit(2)
     if not reading.claims:
         raise typer.Exit(2)
     with workers as executor:

@@ -44,7 +44,7 @@ COLOURS = {
     "ASSUMED": "cyan",
     "OPEN": "magenta",
     "REFUTED": "red",
-    "consistent": "green",
+    "consistent": "cyan",
     "inconclusive": "yellow",
     "violation": "red",
     "violation (floating point only)": "red",

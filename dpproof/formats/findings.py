@@ -16,9 +16,12 @@ __all__ = ["RULES", "Finding", "Level", "findings_of_claims", "findings_of_paper
 
 
 class Level(enum.Enum):
-    """How one thing came out: it passes, or it does not and why that matters."""
+    """How one thing came out: proved, refuted, neither, or not checked."""
 
     PASS = "pass"
+    """A proved guarantee implies the promise."""
+    NOTHING = "nothing found"
+    """An audit found nothing against the promise, which is no proof of it."""
     FAILURE = "failure"
     """A promise is refuted."""
     ERROR = "error"
@@ -27,8 +30,11 @@ class Level(enum.Enum):
 
 RULES = {
     "kept": (Level.PASS, "A proved guarantee implies the promise."),
-    "consistent": (Level.PASS, "An audit that would have seen twice the promise found nothing against it."),
-    "inconclusive": (Level.PASS, "An audit found nothing; it might not have seen twice the promise."),
+    "consistent": (
+        Level.NOTHING,
+        "An audit that would have seen twice the promise found nothing.",
+    ),
+    "inconclusive": (Level.NOTHING, "An audit found nothing; it might not have seen twice the promise."),
     "broken": (Level.FAILURE, "A promise must hold: no pair of neighbours and no audit may refute it."),
     "too weak": (Level.FAILURE, "Under --strict an audit must be able to see twice the promise."),
     "not certified": (

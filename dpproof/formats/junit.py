@@ -21,7 +21,7 @@ def junit(findings: Sequence[Finding]) -> str:
         "tests": str(len(findings)),
         "failures": str(count(Level.FAILURE)),
         "errors": str(count(Level.ERROR)),
-        "skipped": "0",
+        "skipped": str(count(Level.NOTHING)),
     }
     suites = ElementTree.Element("testsuites", totals)
     suite = ElementTree.SubElement(suites, "testsuite", {"name": "dpproof", **totals})
@@ -39,6 +39,9 @@ def _case(suite: ElementTree.Element, finding: Finding) -> None:
     text = _legal(finding.message)
     if finding.level is Level.PASS:
         ElementTree.SubElement(case, "system-out").text = text
+        return
+    if finding.level is Level.NOTHING:  # neither passed nor failed
+        ElementTree.SubElement(case, "skipped", {"message": _legal(finding.rule)}).text = text
         return
     place = {} if finding.line is None else {"message": f"{where}:{finding.line}: {finding.rule}"}
     said = {"type": finding.rule, "message": finding.rule, **place}

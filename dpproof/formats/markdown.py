@@ -9,7 +9,7 @@ from dpproof.formats.findings import Finding, Level
 
 __all__ = ["markdown"]
 
-MARKS = {Level.PASS: "\u2713", Level.FAILURE: "\u2717", Level.ERROR: "?"}
+MARKS = {Level.PASS: "\u2713", Level.NOTHING: "\u2013", Level.FAILURE: "\u2717", Level.ERROR: "?"}
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@$^])")
 LINKED = re.compile(r"(?i)(:(?=//)|www(?=\.)|\\[@#]|\bgh(?=-\d))")
 """What pages make a link of without being asked, escaped or not; a comment in between stops it."""
@@ -17,11 +17,13 @@ LINKED = re.compile(r"(?i)(:(?=//)|www(?=\.)|\\[@#]|\bgh(?=-\d))")
 
 def markdown(findings: Sequence[Finding]) -> str:
     """A table, what does not pass first in words; text from outside is escaped."""
-    failed = [finding for finding in findings if finding.level is not Level.PASS]
+    failed = [finding for finding in findings if finding.level in (Level.FAILURE, Level.ERROR)]
+    open_ = [finding for finding in findings if finding.level is Level.NOTHING]
     passed = [finding for finding in findings if finding.level is Level.PASS]
-    head = f"**dpproof**: {len(findings) - len(failed)} of {len(findings)} pass"
+    nothing = f"; of {len(open_)} an audit found nothing, which is no proof" if open_ else ""
+    head = f"**dpproof**: {len(passed)} of {len(findings)} proved{nothing}"
     rows = ["| | claim | result | what was found |", "|---|---|---|---|"]
-    return "\n".join([head, "", *rows, *map(_row, [*failed, *passed]), ""])
+    return "\n".join([head, "", *rows, *map(_row, [*failed, *open_, *passed]), ""])
 
 
 def _row(finding: Finding) -> str:

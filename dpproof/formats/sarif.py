@@ -21,6 +21,7 @@ SIGNS = re.compile(r"[\\\[\]]")
 # "kind" says that something passes; only what fails has a level.
 LEVELS = {
     Level.PASS: {"kind": "pass", "level": "none"},
+    Level.NOTHING: {"kind": "open", "level": "none"},
     Level.FAILURE: {"kind": "fail", "level": "error"},
     Level.ERROR: {"kind": "fail", "level": "warning"},
 }

@@ -93,7 +93,22 @@ def test_peer_forgets_how_often_a_randomised_response_is_used():
 def test_no_noise_is_no_privacy():
     assert math.isinf(CertifiedAccountant().compose(dp.GaussianDpEvent(0.0)).get_epsilon(1e-6))
     assert math.isinf(CertifiedAccountant().compose(dp.NonPrivateDpEvent()).get_epsilon(1e-6))
-    assert CertifiedAccountant().compose(dp.NoOpDpEvent()).get_epsilon(1e-6) == 0
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        dp.NoOpDpEvent(),
+        dp.ComposedDpEvent([]),
+        dp.SelfComposedDpEvent(dp.GaussianDpEvent(1.0), 0),
+        dp.ComposedDpEvent([dp.NoOpDpEvent(), dp.SelfComposedDpEvent(TRAINING, 0)]),
+    ],
+)
+def test_an_event_in_which_nothing_was_run_is_refused(event):
+    with pytest.raises(ValueError, match="nothing was run"):
+        privacy_loss_of(event, Adjacency.ADD_REMOVE)
+    with pytest.raises(ValueError, match=r"nothing was run|must be positive"):
+        CertifiedAccountant().compose(event).get_epsilon(1e-6)
 
 
 def test_accountant_calibrates_with_the_peer_s_own_search():
@@ -121,6 +136,10 @@ class TestOpacus:
         from accountant.interop.opacus import CertifiedOpacusAccountant
 
         return CertifiedOpacusAccountant()
+
+    def test_an_engine_without_steps_is_refused(self, accountant):
+        with pytest.raises(ValueError, match="nothing was run"):
+            accountant.get_epsilon(1e-6)
 
     def test_steps_count_and_state_survives(self, accountant):
         for _ in range(1000):

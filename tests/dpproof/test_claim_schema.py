@@ -160,7 +160,7 @@ TEXTS = st.sampled_from(
 TARGETS = st.sampled_from(
     ["math:sin", ":", "math:", ":sin", "math:sin:cos", "math", "", "math:sin\n", 3, ["math:sin"]]
 )
-EVENT = "dp_accounting.dp_event:NoOpDpEvent"
+EVENT = "dp_accounting.dp_event:NonPrivateDpEvent"
 VALUES = {
     "name": TEXTS,
     "source": TEXTS,

@@ -87,16 +87,33 @@ def test_junit_is_xml_with_a_case_for_each_finding(findings):
     assert len(cases) == len(findings) == int(suites.get("tests"))
     for case, finding in zip(cases, findings, strict=True):
         (child,) = case
-        assert child.tag == {Level.PASS: "system-out"}.get(finding.level, finding.level.value)
+        assert child.tag == {Level.PASS: "system-out", Level.NOTHING: "skipped"}.get(
+            finding.level, finding.level.value
+        )
     assert int(suites.get("failures")) == len(list(suites.iter("failure")))
     assert int(suites.get("errors")) == len(list(suites.iter("error")))
 
 
 def test_markdown_shows_what_fails_first_and_escapes_the_rest():
     head, _, _, _, first, *_ = text_of("markdown", FINDINGS).splitlines()
-    assert head == f"**dpproof**: 4 of {len(FINDINGS)} pass"
+    assert head == f"**dpproof**: 2 of {len(FINDINGS)} proved; of 2 an audit found nothing, which is no proof"
     assert first.startswith("| \N{BALLOT X} | \\<script\\>alert\\(1\\)\\</script\\> \\|")
     assert text_of("markdown", FINDINGS).count("\n| ") == len(FINDINGS) + 1
+
+
+@pytest.mark.parametrize("rule", ["consistent", "inconclusive"])
+def test_an_audit_that_found_nothing_has_no_tick(rule):
+    finding = Finding("counter", rule, "so it is", "claims.toml", 3)
+    assert finding.level is Level.NOTHING
+    assert "\N{CHECK MARK}" not in text_of("markdown", [finding])
+    assert "**dpproof**: 0 of 1 proved" in text_of("markdown", [finding])
+    (result,) = json.loads(text_of("sarif", [finding]))["runs"][0]["results"]
+    assert (result["kind"], result["level"]) == ("open", "none")
+    suites = ElementTree.fromstring(text_of("junit", [finding]))
+    assert suites.get("skipped") == "1"
+    assert suites.find(".//skipped").get("message") == rule
+    proved = Finding("counter", "kept", "so it is")
+    assert "\N{CHECK MARK}" in text_of("markdown", [proved])
 
 
 def test_files_are_written_whole(tmp_path):

@@ -162,8 +162,8 @@ def test_bad_training_is_refused(refused, changes, says):
     ("arguments", "says"),
     [
         (["gaussian", "--delta", "0"], "delta (0) must be above 0"),
-        (["gaussian", "--compositions", "0", "--delta", ".1"], "sigma is not needed"),
-        ([*TRAINING, "--steps", "0", "--delta", ".1"], "needs no noise to speak of"),
+        (["gaussian", "--compositions", "0", "--delta", ".1"], "compositions (0): nothing was run"),
+        ([*TRAINING, "--steps", "0", "--delta", ".1"], "steps (0): nothing was run"),
         ([*TRAINING, "--steps", "1", "--delta", ".5"], "needs no noise to speak of"),
     ],
 )
