@@ -8,6 +8,11 @@ def neighbours():
     return 41.0, 42.0
 
 
+def alone():
+    """The counts without and with the only record."""
+    return 0.0, 1.0
+
+
 def honest(count, n, rng):
     """N releases of the count with geometric noise of scale 1: epsilon = 1."""
     chance = 1 - np.exp(-1.0)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from accountant.notions import GaussianDP, PureDP
 from audits.callables import mechanism
 from audits.corpus import floating_point
@@ -28,9 +31,15 @@ def _within_one(first: float, second: float) -> None:
 NUMBERS = Pair(0.0, 1.0, "numbers at most 1 apart", "0 or 1", _within_one)
 
 
+def counter(value: float, n: int, rng: np.random.Generator, scale: float = SCALE) -> NDArray[np.float64]:
+    """A count with numpy's Laplace noise."""
+    drawn: NDArray[np.float64] = value + rng.laplace(0, scale, n)
+    return drawn
+
+
 def _case(name: str, sampler: Any, expected: Verdict, reason: str, **options: Any) -> Case:
-    chosen = {"claim": PureDP(CLAIM), "truth": None, "scores": BITS, "budget": 400_000, **options}
-    return Case(name=name, mechanism=sampler, pair=NUMBERS, expected=expected, reason=reason, **chosen)
+    usual = {"claim": PureDP(CLAIM), "truth": None, "scores": BITS, "budget": 400_000, "pair": NUMBERS}
+    return Case(name=name, mechanism=sampler, expected=expected, reason=reason, **{**usual, **options})
 
 
 CASES: tuple[Case, ...] = (
@@ -53,6 +62,22 @@ CASES: tuple[Case, ...] = (
         partial(floating_point.single_precision, scale=SCALE),
         FAIL,
         "the same with a coarser grid",
+    ),
+    _case(
+        "counter with numpy's Laplace noise",
+        counter,
+        FAIL,
+        "0 or 1 plus noise: the low bits tell which",
+        scores=None,
+        budget=100_000,
+    ),
+    _case(
+        "counter with half of numpy's Laplace noise",
+        partial(counter, scale=SCALE / 2),
+        Verdict.VIOLATION,
+        "the bits refute as well, but the values do without them",
+        scores=None,
+        budget=100_000,
     ),
     _case(
         "snapping mechanism, bits",

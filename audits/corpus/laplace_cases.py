@@ -18,7 +18,7 @@ from audits.pairs import Pair
 
 __all__ = ["CASES", "counts_pair", "stated"]
 
-PASS, FAIL = Verdict.CONSISTENT, Verdict.VIOLATION
+PASS, FAIL, BITS = Verdict.CONSISTENT, Verdict.VIOLATION, Verdict.FLOATING_POINT
 CLAIM = "0.1"
 SCALE = 10.0
 FACTORS = {"1.05": 20_000_000, "1.1": 4_000_000, "1.2": 1_000_000, "1.5": 200_000, "2": 100_000}
@@ -78,7 +78,7 @@ def _argmax(one_sided: bool) -> Case:
 
 
 CASES: tuple[Case, ...] = (
-    _single("laplace", SCALE, PASS, CLAIM, "exactly on its claim"),
+    _single("laplace", SCALE, BITS, CLAIM, "exactly on its claim"),
     *(
         _single(
             f"laplace, {factor} times the loss",
@@ -95,7 +95,7 @@ CASES: tuple[Case, ...] = (
         partial(vectors.laplace, scale=SCALE),
         [2.0, *FIVE[1:]],
         ONE,
-        expected=PASS,
+        expected=BITS,
         truth=partial(stated, CLAIM),
         reason="the noise is made for one count",
     ),
@@ -134,7 +134,7 @@ CASES: tuple[Case, ...] = (
         partial(vectors.prefix_sums, scale=SCALE),
         [0.0, *TEN[1:]],
         ONE,
-        expected=PASS,
+        expected=BITS,
         truth=partial(stated, CLAIM),
         reason="running sums of a noisy histogram",
     ),

@@ -112,11 +112,13 @@ def _one(case: CorpusCase, seed: int, budget: int) -> Row:
         return {"refused": str(refusal)[:200], "violations": {}, "seconds": time.process_time() - start}
     return {
         "refused": None,
-        "violations": dict(zip(map(str, ALPHAS), map(_violated, found), strict=True)),
+        "violations": _of_levels(found, Verdict.VIOLATION),
+        "bits": _of_levels(found, Verdict.FLOATING_POINT),
         "e_value": found[0].e_value,
         "seconds": time.process_time() - start,
     }
 
 
-def _violated(evidence: Evidence) -> bool:
-    return evidence.verdict is Verdict.VIOLATION
+def _of_levels(found: Sequence[Evidence], verdict: Verdict) -> dict[str, bool]:
+    """By level, whether the audit came to the verdict."""
+    return {str(alpha): one.verdict is verdict for alpha, one in zip(ALPHAS, found, strict=True)}

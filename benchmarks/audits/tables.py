@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from audits.corpus.case import Case
-from benchmarks.audits import alarms, peers, power, seen
+from benchmarks.audits import alarms, peers, power, seen, shares
 from benchmarks.audits.rows import Row
 
-__all__ = ["alarm_table", "overhead_table", "peer_table", "power_table", "seen_table"]
+__all__ = ["alarm_table", "overhead_table", "peer_table", "power_table", "seen_table", "shares_table"]
 
 NEEDED = 0.9
 """A tool is said to refute with so many samples if so large a share of its runs did."""
@@ -43,7 +43,7 @@ def alarm_table(rows: Sequence[Row]) -> list[str]:
     lines = [_alarms(name, case, grouped[name]) for name, case in alarms.cases().items() if name in grouped]
     heads = ["mechanism", "claim", "samples", "runs", "refused"]
     for alpha in alarms.ALPHAS:
-        heads += [f"alarms at {alpha:g}", "allowed"]
+        heads += [f"alarms at {alpha:g}", "allowed", "floating point only"]
     return table(heads, lines)
 
 
@@ -53,7 +53,8 @@ def _alarms(name: str, case: Any, rows: Sequence[Row]) -> list[str]:
     cells = [name, _claim(case), samples, f"{len(valid)}", f"{len(rows) - len(valid)}"]
     for alpha in alarms.ALPHAS:
         found = sum(row["violations"][str(alpha)] for row in valid)
-        cells += [f"{found}", f"{alarms.allowed(len(valid), alpha)}"]
+        bits = sum(row.get("bits", {}).get(str(alpha), False) for row in valid)
+        cells += [f"{found}", f"{alarms.allowed(len(valid), alpha)}", f"{bits}"]
     return cells
 
 
@@ -121,6 +122,21 @@ def _seen(name: str, rows: Sequence[Row]) -> list[str]:
         f"{refuted}",
         f"{refuted / len(rows):.1%}",
     ]
+
+
+def shares_table(rows: Sequence[Row]) -> list[str]:
+    """Mean samples with the default scores, and with the main ones alone."""
+    grouped = by(rows, "cost")
+    heads = ["claim -> truth", "main scores", "runs", "refuted", "main alone", "default", "more"]
+    return table(heads, [_cost(name, grouped[name]) for name in shares.COSTS if name in grouped])
+
+
+def _cost(name: str, rows: Sequence[Row]) -> list[str]:
+    alone, default = (statistics.fmean(row[key] for row in rows) for key in ("main", "default"))
+    refuted = sum(all(row["refuted"]) for row in rows)
+    more = f"{default / alone - 1:+.1%}"
+    main = ", ".join(shares.COSTS[name].main)
+    return [name, main, f"{len(rows)}", f"{refuted}", f"{alone:,.0f}", f"{default:,.0f}", more]
 
 
 def overhead_table(rows: Sequence[Row]) -> list[str]:

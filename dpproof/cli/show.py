@@ -275,8 +275,8 @@ class CorpusRows:
         self._width, self._begun = max(map(len, names)), False
 
     def _line(self, name: str, expected: str, found: str, samples: str, seconds: str, reason: str) -> str:
-        left = f"{name:<{self._width}}  {expected:<16}"
-        return escape(f"{left}{found:<16}{samples:>10}{seconds:>9}  {reason}")
+        left = f"{name:<{self._width}}  {expected:<32}"
+        return escape(f"{left}{found:<32}{samples:>10}{seconds:>9}  {reason}")
 
     def print(self, outcome: Outcome) -> None:
         """One row, below the headings."""
