@@ -87,7 +87,19 @@ def measured(name: str, seeds: tuple[int, ...]) -> list[Row]:
 
 
 def _both(cost: Cost, seed: int) -> Row:
-    asked = {"seed": seed, "delta": cost.delta, "alpha": ALPHA, "budget": BUDGET}
-    found = [audit(cost.name, cost.curve, cost.draw, cost.pair, s, **asked) for s in (None, cost.main)]
+    found = [
+        audit(
+            cost.name,
+            cost.curve,
+            cost.draw,
+            cost.pair,
+            scores,
+            seed=seed,
+            delta=cost.delta,
+            alpha=ALPHA,
+            budget=BUDGET,
+        )
+        for scores in (None, cost.main)
+    ]
     refuted = [one.verdict is Verdict.VIOLATION for one in found]
     return {"default": found[0].samples, "main": found[1].samples, "refuted": refuted}
