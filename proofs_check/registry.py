@@ -12,19 +12,20 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from proofs_check.coq.record import CHECKED, NOT_CHECKED, accepted
+from proofs_check.coq.record import CHECKED
 from proofs_check.coq.record import status as cross_check
 from proofs_check.kernel import Outcome, Rejected, check, load
+from proofs_check.manifest import differences
 from proofs_check.statement import Obligation, Statement
-from proofs_check.verdict import Result, derive
+from proofs_check.verdict import Result, derive, opened
 
 __all__ = [
     "BOOKS",
+    "FORMER",
     "Book",
     "as_json",
     "certificate_id",
     "certificate_path",
-    "in_coq",
     "lookup",
     "statement_ids",
     "statements",
@@ -97,6 +98,15 @@ BOOKS = {
         ),
     ),
 }
+FORMER = {
+    "expert.theorem5_6.as_meant": "expert.theorem5_6.given_release",
+    "sdp.corollary11.privacy_as_meant": "sdp.corollary11.privacy_bits",
+    "sdp.corollary11.regret_as_meant": "sdp.corollary11.repaired",
+    "sdp.lemma10.privacy.as_meant": "sdp.lemma10.privacy.bits",
+    "sdp.lemma10.utility.tails_as_meant": "sdp.lemma10.utility.tails_to_mean",
+    "sdp.lemma14.as_meant": "sdp.lemma14.large_error",
+}
+"""Ids of the first edition -> those of today: each of these corrections changes more than a slip."""
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -125,12 +135,15 @@ def statement_ids(prefix: str = "") -> tuple[str, ...]:
 
 
 def lookup(identity: str) -> Statement:
-    """The statement with this id.
+    """The statement with this id, or with one that it had before.
+
+    >>> lookup("sdp.corollary11.regret_as_meant").id
+    'sdp.corollary11.repaired'
 
     Raises:
         KeyError: if there is none.
     """
-    return _table()[identity]
+    return _table()[FORMER.get(identity, identity)]
 
 
 def certificate_path(entry: Statement, obligation: Obligation) -> Path:
@@ -162,32 +175,36 @@ def _verified(identity: str, known: dict[str, Result], path: tuple[str, ...] = (
         entry = lookup(identity)
         needed = (*entry.parts, *entry.rests_on)
         below = {name: _verified(name, known, (*path, identity)) for name in needed}
-        known[identity] = derive(entry, [_outcome(entry, x) for x in entry.obligations], below)
+        result = derive(entry, [_outcome(entry, x) for x in entry.obligations], below)
+        changed = differences(entry)
+        known[identity] = opened(result, changed) if changed else result
     return known[identity]
 
 
 def verify(ids: Iterable[str] | None = None) -> list[Result]:
     """Re-check the certificates of the statements with these ids (all of them without an argument).
 
-    A missing, stale or damaged certificate makes its statement OPEN, never PROVED.
+    A missing, stale or damaged certificate makes its statement OPEN, and so does a statement that is not
+    what the manifest says.
 
     >>> verify(["rlsvi.eq2"])[0].verdict.value
-    'PROVED'
+    'STEPS PROVED'
 
     Raises:
         KeyError: for an unknown id.
     """
     known: dict[str, Result] = {}
-    return [_verified(name, known) for name in (statement_ids() if ids is None else ids)]
+    chosen = statement_ids() if ids is None else [lookup(name).id for name in ids]
+    return [_verified(name, known) for name in chosen]
 
 
-def in_coq(identity: str) -> str:
-    """What the record of Coq says of a statement, whether or not there is a coqc on this machine."""
-    return CHECKED if accepted(lookup(identity), _table()) else NOT_CHECKED
+def _severity(result: Result) -> str | None:
+    return result.judgement.severity.value if result.judgement else None
 
 
 def as_json(result: Result) -> dict[str, Any]:
     """One result with the keys of ``dpproof verify --json``."""
+    coq, judgement = cross_check(lookup(result.id), _table()), result.judgement
     return {
         "id": result.id,
         "kind": result.kind,
@@ -201,7 +218,18 @@ def as_json(result: Result) -> dict[str, Any]:
         "point": dict(result.point) if result.point is not None else None,
         "corrected_by": result.corrected_by,
         "not_covered": result.not_covered,
-        "coq": cross_check(lookup(result.id), _table()),
+        "coq": coq,
+        "coq_all": coq == CHECKED,
         "parts": list(result.parts),
-        "read_as": list(result.reading),
+        "conjuncts": [
+            {"id": x.id, "title": x.title, "verdict": x.verdict.value, "severity": _severity(x)}
+            for x in result.conjuncts
+        ],
+        "severity": _severity(result),
+        "severity_why": judgement.why if judgement else None,
+        "read_as": list(result.own_readings),
+        "readings_own": len(result.own_readings),
+        "readings_all": len(result.readings),
+        "laws_all": list(result.laws),
+        "changed": list(result.changed),
     }

@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from accountant.expressions import FUNCTIONS, parse
 from accountant.published import published
 from accountant.sources import Source
+from proofs_check.laws import LAWS
 
 __all__ = [
     "DEFINITION",
     "KINDS",
     "Claim",
+    "Judgement",
     "Obligation",
+    "Severity",
     "Statement",
     "expression",
     "formula",
@@ -28,6 +32,22 @@ CALLS = {**FUNCTIONS, "erfc": 1, "E": 1, "sum": 4}
 KINDS = ("statement", "quoted", "definition", "assumption", "project")
 DEFINITION = "a definition: it fixes a word and asserts nothing"
 """The reason of every definition, and of nothing else: a theorem must not pass for one."""
+
+
+class Severity(Enum):
+    """How much a refutation changes, the most first."""
+
+    SUBSTANTIVE = "substantive"
+    REPAIRABLE = "repairable"
+    SLIP = "slip"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """How severe a refutation is, and one sentence that says why."""
+
+    severity: Severity
+    why: str
 
 
 @dataclass(frozen=True)
@@ -57,11 +77,14 @@ class Statement:
     unfold and how they combine (no assumption, but for a reader to compare), ``reason`` says why a
     statement without obligations is assumed, ``domain`` the part of the paper's domain the obligations
     speak of when that is not all of it. A statement with ``parts`` has no obligations of its own: it
-    holds if they do.
+    holds if they do, and each of them is shown with a verdict of its own. ``judgement`` is for a statement
+    that is refuted. ``laws`` names the rows of `proofs_check.laws` that the reading or the obligations take.
+    A statement with neither obligations, parts nor a reason is open.
 
     Raises:
         ValueError: for an unknown kind, both parts and obligations, a reason beside either of them, another
-            reason than `DEFINITION` for a definition, or an obligation's name that occurs twice.
+            reason than `DEFINITION` for a definition, a law that is not in the table, or an obligation's name
+            that occurs twice.
     """
 
     id: str
@@ -79,6 +102,8 @@ class Statement:
     parts: tuple[str, ...] = ()
     reason: str | None = None
     domain: str | None = None
+    judgement: Judgement | None = None
+    laws: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -89,6 +114,8 @@ class Statement:
             raise ValueError(f"statement {self.id}: a reason is for what is assumed, not for what is proved")
         if self.reason and (self.kind == "definition") != (self.reason == DEFINITION):
             raise ValueError(f"statement {self.id}: only a definition is no assumption: {self.reason}")
+        if unknown := [name for name in self.laws if name not in LAWS]:
+            raise ValueError(f"statement {self.id}: laws {unknown} are not in proofs_check.laws")
         if len({x.name for x in self.obligations}) != len(self.obligations):
             raise ValueError(f"statement {self.id}: an obligation's name occurs twice")
 

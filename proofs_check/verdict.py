@@ -3,24 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from proofs_check.kernel import Outcome
-from proofs_check.statement import DEFINITION, Statement
+from proofs_check.statement import DEFINITION, Judgement, Severity, Statement
 
-__all__ = ["Method", "Result", "Verdict", "derive"]
+__all__ = ["MEANINGS", "Method", "Result", "Verdict", "derive", "opened"]
 
 
 class Verdict(Enum):
-    """What is known about a statement; exactly one of six."""
+    """What is known about a statement; exactly one of seven."""
 
     PROVED = "PROVED"
+    STEPS = "STEPS PROVED"
     REFUTED = "REFUTED"
     SUBDOMAIN = "PROVED ON A SUBDOMAIN"
     GIVEN = "PROVED GIVEN"
     ASSUMED = "ASSUMED"
     OPEN = "OPEN"
+
+    @property
+    def decided(self) -> bool:
+        """Whether certificates settle the statement, in part or under named assumptions at least."""
+        return self not in (Verdict.ASSUMED, Verdict.OPEN)
+
+
+MEANINGS = {
+    Verdict.PROVED: "The statement is one formal goal. The kernel derives it from checked steps; nothing in "
+    "between is prose.",
+    Verdict.STEPS: "The kernel checks every step that carries content. People read that the steps make up "
+    "the statement. The number of such readings stands beside the verdict.",
+    Verdict.REFUTED: "The statement fails at a point that the kernel checks. The severity says how much "
+    "changes: substantive, repairable or slip. A corrected statement has a verdict of its own.",
+    Verdict.SUBDOMAIN: "Proved, or its steps are, where the stated domain says. The number of readings "
+    "stands beside the verdict.",
+    Verdict.GIVEN: "Proved, or its steps are, under the listed assumptions. The number of readings stands "
+    "beside the verdict.",
+    Verdict.ASSUMED: "A quoted theorem or a definition. It is not proved here; the reason is given.",
+    Verdict.OPEN: "Neither proved nor refuted. The page lists what was tried.",
+}
+"""What each verdict means, for every place that explains one."""
 
 
 class Method(Enum):
@@ -48,13 +71,26 @@ class Result:
     not_covered: str
     parts: tuple[str, ...]
     reading: tuple[str, ...] = ()
+    readings: Mapping[str, str] = field(default_factory=dict)
+    """Each reading that the verdict rests on, its own first, and the first statement that has it."""
+    laws: tuple[str, ...] = ()
+    """The laws that the statement and all it rests on take from `proofs_check.laws`."""
+    judgement: Judgement | None = None
+    conjuncts: tuple[Result, ...] = ()
+    """The parts, each with a verdict of its own."""
+    changed: tuple[str, ...] = ()
+    """How the statement differs from the manifest, which makes it open."""
+
+    @property
+    def own_readings(self) -> tuple[str, ...]:
+        """The readings of the statement itself."""
+        return tuple(text for text, identity in self.readings.items() if identity == self.id)
 
 
 _EXACT = frozenset(
     {"identity", "sos", "positive", "bernstein", "subst", "split"}
     | {"have", "cases", "induct", "enumerated", "telescope", "expect"}
 )
-_CERTIFIED = (Verdict.PROVED, Verdict.GIVEN, Verdict.SUBDOMAIN, Verdict.REFUTED)
 _BROKEN = frozenset({Verdict.OPEN, Verdict.REFUTED})
 Outcomes = Sequence[tuple[str, Outcome | None]]
 
@@ -65,7 +101,8 @@ def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]
     Whatever is missing makes the statement OPEN. A part or an obligation that is refuted refutes it,
     unless what the refutation rests on is itself open or refuted. Named rules, a reason and inherited
     assumptions leave at best PROVED GIVEN; a restricted domain, its own or inherited, leaves PROVED ON
-    A SUBDOMAIN. What a refutation assumes stays listed beside it.
+    A SUBDOMAIN. Any reading, its own or of what it rests on, leaves at best STEPS PROVED: see `_own`.
+    What a refutation assumes stays listed beside it.
 
     Args:
         statement: what is claimed.
@@ -81,14 +118,15 @@ def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]
             f"but it rests on {sorted({*statement.parts, *statement.rests_on})}"
         )
     domain, assumptions = _domain(statement, below), _assumptions(statement, below)
-    verdict = _capped(_core(statement, outcomes, below), domain, assumptions)
+    readings = _readings(statement, below)
+    verdict = _capped(_core(statement, outcomes, below), domain, assumptions, readings)
     parts = [below[name] for name in statement.parts]
     return Result(
         id=statement.id,
         kind=statement.kind,
         title=statement.title,
         verdict=verdict,
-        method=_method(outcomes, parts) if verdict in _CERTIFIED else None,
+        method=_method(outcomes, parts) if verdict.decided else None,
         certificates=_merged([path for path, x in outcomes if x], *(part.certificates for part in parts)),
         depends_on=_merged(statement.rests_on, *(part.depends_on for part in parts)),
         assumptions=assumptions,
@@ -98,7 +136,48 @@ def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]
         not_covered=statement.not_covered,
         parts=statement.parts,
         reading=statement.reading,
+        readings=readings,
+        laws=_merged(statement.laws, *(result.laws for result in below.values())),
+        judgement=_judgement(statement, parts) if verdict is Verdict.REFUTED else None,
+        conjuncts=tuple(parts),
     )
+
+
+def opened(result: Result, changed: tuple[str, ...]) -> Result:
+    """The result of a statement that is not what people agreed to: open, whatever its certificates say."""
+    return replace(result, verdict=Verdict.OPEN, method=None, point=None, judgement=None, changed=changed)
+
+
+def _own(statement: Statement) -> Sequence[str]:
+    """The readings of a statement; empty only for one obligation that is the whole statement.
+
+    Several obligations, parts, or a statement that it rests on are put together by people, also where no
+    reading says how: that counts as one.
+    """
+    joined = len(statement.obligations) > 1 or statement.parts or statement.rests_on
+    if statement.reading or not joined:
+        return statement.reading
+    given = {
+        "its obligations": statement.obligations,
+        "its parts": statement.parts,
+        "what it rests on": statement.rests_on,
+    }
+    words = " and ".join(word for word, held in given.items() if held)
+    return (f"{words} together say what {statement.id} says",)
+
+
+def _readings(statement: Statement, below: Mapping[str, Result]) -> dict[str, str]:
+    found = dict.fromkeys(_own(statement), statement.id)
+    for result in below.values():
+        found |= {text: identity for text, identity in result.readings.items() if text not in found}
+    return found
+
+
+def _judgement(statement: Statement, parts: Sequence[Result]) -> Judgement | None:
+    """What the statement says of its refutation, else the severest that a part says."""
+    said = [part.judgement for part in parts if part.judgement]
+    order = list(Severity)
+    return statement.judgement or min(said, key=lambda x: order.index(x.severity), default=None)
 
 
 def _core(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]) -> Verdict:
@@ -118,13 +197,17 @@ def _core(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result])
     return Verdict.ASSUMED if statement.reason or parts else Verdict.OPEN
 
 
-def _capped(core: Verdict, domain: str | None, assumptions: Sequence[str]) -> Verdict:
-    """Lower a proof by its domain and by what it assumes."""
+def _capped(
+    core: Verdict, domain: str | None, assumptions: Sequence[str], readings: Mapping[str, str]
+) -> Verdict:
+    """Lower a proof by its domain, by what it assumes and by what people have to read."""
     if core not in (Verdict.PROVED, Verdict.GIVEN):
         return core
     if domain:
         return Verdict.SUBDOMAIN
-    return Verdict.GIVEN if assumptions else core
+    if assumptions or core is Verdict.GIVEN:
+        return Verdict.GIVEN
+    return Verdict.STEPS if readings else core
 
 
 def _merged(*texts: Sequence[str]) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "ShuffledBatchParameters", "guarantee"]
 
-_STATEMENT, _PRINTED, _BITS = "classic.shuffled_counters", "sdp.lemma10.privacy.as_meant", 128
+_STATEMENT, _PRINTED, _BITS = "classic.shuffled_counters", "sdp.lemma10.privacy.bits", 128
 _MOST = 10**9
 
 

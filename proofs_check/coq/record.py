@@ -1,5 +1,7 @@
 """What Coq has accepted, by the hash of the claim, and the status of a statement that follows.
 
+The status is what the record says, on whatever machine it is shown.
+
 ``checked.json`` is written by ``make coq`` only after one compilation of everything in it, and compiled
 again by every later ``make coq``.
 """
@@ -7,14 +9,13 @@ again by every later ``make coq``.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from proofs_check.kernel import claim_hash
-from proofs_check.statement import Statement
+from proofs_check.statement import DEFINITION, Statement
 
 __all__ = ["CHECKED", "NOT_CHECKED", "RECORD", "accepted", "recorded", "status", "write"]
 
@@ -38,26 +39,30 @@ def write(version: str, lemmas: Mapping[str, str]) -> None:
     recorded.cache_clear()
 
 
-@lru_cache(maxsize=1)
-def _installed() -> bool:
-    return shutil.which("coqc") is not None
-
-
 def status(entry: Statement, table: Mapping[str, Statement]) -> str:
-    """Tell whether Coq accepted every claim of a statement and of its parts.
-
-    Without coqc on this machine nothing counts as cross-checked, for nobody could have checked it here.
-    """
-    return CHECKED if _installed() and accepted(entry, table) else NOT_CHECKED
+    """`CHECKED` if Coq accepted every claim of a statement, of its parts and of all it rests on."""
+    return CHECKED if accepted(entry, table) else NOT_CHECKED
 
 
 def accepted(entry: Statement, table: Mapping[str, Statement]) -> bool:
-    """Tell whether the record, on whatever machine it was made, has all claims of a statement."""
-    claims = _claims(entry, table)
+    """Tell whether the record has all claims of a statement and of everything it rests on.
+
+    A definition asserts nothing. Anything else without a claim, such as a quoted theorem, was not checked.
+    """
+    closure = _closure(entry, table)
     known = recorded()["lemmas"]
-    return bool(claims) and all(x in known for x in claims)
+    bare = (x for x in closure.values() if not x.obligations and not x.parts and x.reason != DEFINITION)
+    hashes = [claim_hash(x.claim) for below in closure.values() for x in below.obligations]
+    return not any(bare) and bool(hashes) and all(x in known for x in hashes)
 
 
-def _claims(entry: Statement, table: Mapping[str, Statement]) -> list[str]:
-    own = [claim_hash(x.claim) for x in entry.obligations]
-    return own + [x for part in entry.parts for x in _claims(table[part], table)]
+def _closure(entry: Statement, table: Mapping[str, Statement]) -> dict[str, Statement]:
+    """A statement, its parts and all it rests on, directly or not."""
+    found, waiting = {entry.id: entry}, [entry]
+    while waiting:
+        below = waiting.pop()
+        for name in (*below.parts, *below.rests_on):
+            if name not in found:
+                found[name] = table[name]
+                waiting.append(table[name])
+    return found

@@ -94,6 +94,7 @@ TREE_LAPLACE = Statement(
     ("classic.dominating_composition", "classic.log_concave_shifts"),
     (_NODES, "a Laplace pair dominates two whose shifts add to its own (docs/notes/counting.md)"),
     not_covered="leaves of one user chosen in view of the releases, beyond the pure guarantee; neighbours whose later leaves shift",
+    laws=("laplace.density",),
 )  # fmt: skip
 
 _SUM = {"b": "(0, inf)", "m": "[1, inf)", "t": "[0, inf)"}
@@ -127,6 +128,7 @@ LAPLACE_SUM_TAIL = Statement(
              "the exponential form of classic.markov for Y - t; -Y has the law of Y, and the two tails add up to beta",
              "the exponential is increasing, so that a bound on an exponent is one on the exponential"),
     not_covered="fewer terms than log(2/beta), where the printed bound is too small for some m",
+    laws=("laplace.mgf",),
 )  # fmt: skip
 
 STATEMENTS = (TREE_GAUSSIAN, TREE_LAPLACE, MATRIX_COUNTING, LAPLACE_SUM_TAIL)

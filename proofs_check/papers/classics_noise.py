@@ -98,6 +98,7 @@ DP_SGD = Statement(
     reading=("the sum of the clipped vectors has one term of norm at most C more or less when one user comes or goes",),
     not_covered="the numerical inversion, whose errors are bounded where it stands; samples that are not drawn by Poisson's coins; "
     "noise drawn in floating point",
+    laws=("gaussian.density",),
 )  # fmt: skip
 
 LAPLACE = Statement(
@@ -122,6 +123,7 @@ LAPLACE = Statement(
     ("classic.dominating_composition", "classic.log_concave_shifts"),
     not_covered="the numerical inversion, whose errors are bounded where it stands; that the answers have the sensitivity given; "
     "noise drawn in floating point",
+    laws=("laplace.density",),
 )  # fmt: skip
 
 LAPLACE_BASIC = _quoted(
@@ -149,6 +151,7 @@ GEOMETRIC = Statement(
     ),
     (_SHIFTS, _COMPOSED),
     not_covered=f"{_NUMERICAL}; that the answers have the sensitivity given; {_SAMPLER}",
+    laws=("geometric.mass",),
 )  # fmt: skip
 
 DISCRETE_GAUSSIAN = Statement(
@@ -163,6 +166,7 @@ DISCRETE_GAUSSIAN = Statement(
     ),
     (_SHIFTS, _COMPOSED),
     not_covered=f"{_NUMERICAL}; vectors of sensitivity s, whose coordinates are answers of their own; {_SAMPLER}",
+    laws=("discrete-gaussian.mass",),
 )  # fmt: skip
 
 BINOMIAL = Statement(
@@ -178,6 +182,7 @@ BINOMIAL = Statement(
     ),
     (_SHIFTS, _COMPOSED),
     not_covered=f"{_NUMERICAL}; counts of a sensitivity above 1; {_SAMPLER}",
+    laws=("binomial.mass",),
 )  # fmt: skip
 
 RESPONSE = Statement(

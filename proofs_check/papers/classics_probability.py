@@ -209,6 +209,7 @@ ADAPTIVE_GAUSSIANS = Statement(
              "finite induction over the releases: the mean of V is V(0, B) at all times, and at the end, where r = 0, V is the excess of p over g q in units of q",
              "the data sets exchanged: the distances -m_i"),
     not_covered="budgets that are known only at the end; see docs/notes/rlsvi_tight.md",
+    laws=("gaussian.density",),
 )  # fmt: skip
 
 STATEMENTS = (

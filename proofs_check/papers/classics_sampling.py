@@ -143,6 +143,7 @@ REPLACED_GAUSSIAN = Statement(
     reading=("the coins of all the other records have finitely many outcomes, of one law on both neighbours: the excess of an event is the mean of its excesses given them, each at most "
              "the divergence given them",),
     not_covered="the numerical masses, whose errors are bounded where they stand; noise drawn in floating point",
+    laws=("gaussian.density",),
 )  # fmt: skip
 
 _LINE = "(-inf, inf)"

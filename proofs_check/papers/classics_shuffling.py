@@ -7,7 +7,7 @@ from __future__ import annotations
 from accountant.published.sdp_pe import PAPER, VERSION
 from accountant.sources import Source
 from proofs_check.hints import POSITIVE, expect, positive
-from proofs_check.statement import Obligation, Statement, make_claim
+from proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 
@@ -46,6 +46,7 @@ BITS = Statement(
              "the mass of k is c (N+1-k)/k times p/(1-p); at k = 0 the shifted law has no mass, at k = N+1 the other one has none",
              "in the other order X and X + 1 change places: N - X is Binomial(N, 1-p)"),
     not_covered="the arithmetic of the accountant (docs/notes/binomial.md); users who send other messages than the protocol's",
+    laws=("binomial.mass",),
 )  # fmt: skip
 
 SUMS = Statement(
@@ -69,6 +70,7 @@ SUMS = Statement(
              "for n <= tau: among users who all hold 1 the message 0 has chance 2^-m if one of them holds 0 instead, and else never; and the shuffled messages are a function of one user's "
              "message and of others' messages, which do not depend on that user's bit"),
     not_covered="for n <= tau, how much of one message's delta the shuffling hides: classic.shuffled_sums.few",
+    laws=("binomial.mass",),
 )  # fmt: skip
 
 
@@ -145,6 +147,7 @@ FEW_SUMS = Statement(
         "telling which messages come from others who hold 0 leaves k + 1 users among alike; telling those of others who hold 1 leaves n - k; what is told does not depend on the user's bit",
     ),
     not_covered="whether others who are all alike are the worst, so that delta is D(n); the arithmetic of the accountant (docs/notes/shuffling.md, section 6)",
+    laws=("binomial.mass",),
 )  # fmt: skip
 
 PRINTED_SUMS = Statement(
@@ -164,6 +167,7 @@ PRINTED_SUMS = Statement(
     ),
     ("classic.shuffled_sums",),
     corrected_by="classic.shuffled_bits",
+    judgement=Judgement(Severity.SUBSTANTIVE, "The messages show more than their sum; whoever runs the printed encoding is not private above the threshold."),
 )  # fmt: skip
 
 PRINTED_THRESHOLD = Statement(

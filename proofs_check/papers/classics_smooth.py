@@ -38,6 +38,7 @@ PAIR = Statement(
     ),
     rules=(_CHI, _BESSEL, "F_d - F_(d+2) = 2 f_(d+2) for non-central chi-square laws"),
     not_covered="covariances that are not spherical",
+    laws=("gaussian.density",),
 )  # fmt: skip
 
 GAUSSIAN = Statement(
@@ -82,6 +83,7 @@ RENYI = Statement(
              "a pair with P narrower has s < 0 and, in units of its smaller deviation, e^|s| + (e^|s| - 1) z in place of g in the first term",
              "the wide pair at ratio |s| is above the narrow one, and rises with |s| and the shift: the largest is at 2 beta and a"),
     not_covered="the tightest composition of delta(epsilon) curves, which is below what the Renyi curve gives",
+    laws=("gaussian.density",),
 )  # fmt: skip
 
 _LAPLACE = {"r": "(1, inf)", "y": "(1, inf)"}
@@ -99,6 +101,7 @@ LAPLACE = Statement(
     ),
     (), (_SHIFT, _ENVELOPE, f"y exp(-y) rises up to 1 and falls after it; one change of sign ({_NOTE})"),
     not_covered="answers of several coordinates; a smoothing chosen from the private data",
+    laws=("laplace.density",),
 )  # fmt: skip
 
 _TWO = {"n": "(0, inf)", "z": "[0, inf)", "h": "[0, inf)"}
@@ -119,6 +122,7 @@ PURE = Statement(
     ),
     (), (_SHIFT, f"a supremum of convex functions of the log ratio is convex ({_NOTE})"),
     not_covered="the profile at delta above 0, where the mechanism itself gives less than pure privacy implies; several coordinates",
+    laws=("student.density",),
 )  # fmt: skip
 
 _ADD = {"x": "(0, inf)", "y": "(0, inf)"}
@@ -137,6 +141,7 @@ LOG_NORMAL = Statement(
     ("a pure loss of e is e^2/2-zCDP (Bun and Steinke, arXiv:1605.02065)",
          f"Hoelder's inequality for Renyi divergences ({_NOTE})"),
     not_covered="the exact Renyi divergence, which is smaller; several coordinates",
+    laws=("laplace.density", "log-normal.moments"),
 )  # fmt: skip
 
 

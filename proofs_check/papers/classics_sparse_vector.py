@@ -62,6 +62,7 @@ TIGHT = Statement(
     ("a Laplace tail Pr[nu >= t] falls by at most the factor e^(-s/b) over a step s, exactly so from t >= 0 on",
      "the threshold's noise given the answers moves to infinity with the number of queries below it, at the rate in docs/notes/sparse_vector.md"),
     not_covered="delta above 0, where only an upper bound and the pair's own lower bound are given; a known, small number of queries; noise drawn in floating point",
+    laws=("laplace.density",),
 )  # fmt: skip
 
 PROFILE = Statement(

@@ -19,6 +19,7 @@ from proofs_check.hints import (
     have,
     identity,
     mono,
+    point,
     positive,
     taylor,
     telescope,
@@ -32,15 +33,15 @@ from proofs_check.papers.expert_release import (
     TEST_RANGES,
     THRESHOLD,
 )
-from proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
+from proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
 
 OPEN, HALF, UNIT, MANY = "(0, inf)", "[0, inf)", "[0, 1]", "[1, inf)"
 NOTE = "docs/notes/expert_iteration.md"
 ASSUMED = "Assumptions 1 and 3 are hypotheses of the formal claim (finitely many actions, each with probability at least pmin = x); Assumption 2 lets the counts be computed"
-POSSIBLE = "a prefix is one that the process can produce, Pr(E_tau|Pi) > 0: for an impossible one both sides are 0 and only <= holds"
 SUMMED = "equation 25: Pr(A(Pi) = tau_k) is the sum over actions a of y w, y = Pr(A_2(Pi, Q^(tau_k a)) = top..top bottom), w = Pr(E_(tau_k a)|Pi), and the w add up to Pr(E_tau_k|Pi)"
+_ENDS = "k < L is Lemmas A.1 and A.2, k = L is Lemma A.3"
 LAST_TOP = "the answers r include a top on the k-th call, so that y is at most Pr(top on tau_k) (equations 26, 33, 44)"
 PRIMED = "y1, w1 are y, w under Pi'; exp(e) y1 >= y by expert.svt, exp(e) w1 >= w by Lemma 5.1"
 
@@ -49,9 +50,9 @@ def _source(item: str, name: str) -> Source:
     return Source(PAPER, VERSION, item, name)
 
 
-def _rare(goal: str) -> Claim:
+def _rare(goal: str, chance: str = "(0, 1]") -> Claim:
     return make_claim(
-        {"n": MANY, "g": "(0, 1]", "beta": "(0, 1)", "W": "(0, 1]"},
+        {"n": MANY, "g": "(0, 1]", "beta": "(0, 1)", "W": chance},
         goal,
         "beta - g >= y",
         "n*E(w) == W",
@@ -59,21 +60,51 @@ def _rare(goal: str) -> Claim:
     )
 
 
+_STRICT = {"beta": "(0, 1)", "W": UNIT, "a": UNIT}
+
+
+def _strict(identity: str, item: str, name: str) -> Statement:
+    """The printed strict sign, for every prefix; an impossible one has probability 0 on both sides."""
+    return Statement(
+        identity, "statement", "The strict sign, for every prefix", _source(item, name),
+        "Where the count is below c_min the printed sign is <, for every prefix. A prefix that the environment cannot produce has probability 0 on both sides, and 0 < 0 fails.",
+        r"\Pr(\mathcal A(\Pi)=\tau)<\Pr(E_\tau|\Pi)\,\delta'",
+        (Obligation("printed", make_claim(_STRICT, "beta*W > a", "beta*W >= a"), "W = Pr(E_tau|Pi), a = Pr(A(Pi) = tau)",
+                    point(beta="1/2", W="0", a="0"), mutation=make_claim(_STRICT, "beta*W >= a", "beta*W >= a")),),
+        (f"{name}.bound",),
+        reading=("a prefix that the environment cannot produce has Pr(E_tau|Pi) = 0 and is never released, so that Pr(A(Pi) = tau) = 0",),
+        corrected_by=f"{name}.bound",
+        not_covered="prefixes that can occur, for which the strict sign is proved with the bound",
+        judgement=Judgement(Severity.SLIP, "Only prefixes of probability 0 are affected; nothing later uses the strict sign."),
+    )  # fmt: skip
+
+
 _BELOW = {"v": "(1, inf)", "x": "(0, 1)", "g": OPEN, "c": HALF}
-A_1 = Statement(
-    "expert.lemmaA_1", "statement", "Rare prefixes before the end", _source("Lemma A.1", "expert.lemmaA_1"),
-    "For k < L, neighbouring Pi, Pi' and count_tau_k(Pi) < c_min: Pr(A(Pi) = tau_k) < Pr(E_tau_k|Pi) delta'.",
-    r"\Pr(\mathcal A(\Pi)=\tau_k)<\Pr(E_{\tau_k}|\Pi)\,\delta'",
-    (
-        Obligation("below", make_claim({"v": "(1, inf)", "x": "(0, 1)", "c": HALF}, f"{THRESHOLD} > c", f"{LEAST} > c"), "c_min < theta, so that Lemma 5.2 speaks",
-                   positive(("1", 0), reflect=["x"]), {"v": "2", "x": "99999/100000", "c": "199999/100000"}),
-        Obligation("sum", _rare("beta*W > n*E(y*w)"), "the sum over actions, Pr(top) = delta' - g",
-                   expect([("w*(beta-g-y)", positive(("w", 0)))], positive(("n", 2), ("-(beta-g)", 1))),
-                   mutation=_rare("beta/2*W > n*E(y*w)")),
+A_1 = (
+    Statement(
+        "expert.lemmaA_1", "statement", "Rare prefixes before the end", _source("Lemma A.1", "expert.lemmaA_1"),
+        "For k < L, neighbouring Pi, Pi' and count_tau_k(Pi) < c_min: Pr(A(Pi) = tau_k) < Pr(E_tau_k|Pi) delta'. The bound holds, with <= for every prefix; the strict sign fails for prefixes that cannot occur.",
+        r"\Pr(\mathcal A(\Pi)=\tau_k)<\Pr(E_{\tau_k}|\Pi)\,\delta'",
+        parts=("expert.lemmaA_1.bound", "expert.lemmaA_1.strict"), corrected_by="expert.lemmaA_1.bound",
     ),
-    ("expert.lemma5_2",),
-    reading=(NEIGHBOURS, PREFIX, SUMMED, LAST_TOP, POSSIBLE, ASSUMED),
-    not_covered="the strict sign for prefixes that cannot occur, where it fails (0 < 0)",
+    Statement(
+        "expert.lemmaA_1.bound", "statement", "Rare prefixes before the end: the bound", _source("Lemma A.1", "expert.lemmaA_1"),
+        "For k < L, neighbouring Pi, Pi' and count_tau_k(Pi) < c_min: Pr(A(Pi) = tau_k) <= Pr(E_tau_k|Pi) delta' for every prefix, and < where Pr(E_tau_k|Pi) > 0.",
+        r"\Pr(\mathcal A(\Pi)=\tau_k)\le\Pr(E_{\tau_k}|\Pi)\,\delta'",
+        (
+            Obligation("below", make_claim({"v": "(1, inf)", "x": "(0, 1)", "c": HALF}, f"{THRESHOLD} > c", f"{LEAST} > c"), "c_min < theta, so that Lemma 5.2 speaks",
+                       positive(("1", 0), reflect=["x"]), {"v": "2", "x": "99999/100000", "c": "199999/100000"}),
+            Obligation("every", _rare("beta*W >= n*E(y*w)", UNIT), "the sum over actions, Pr(top) = delta' - g, for every prefix",
+                       expect([("w*(beta-g-y)", positive(("w", 0)))], positive(("n", 2), ("-(beta-g)", 1))),
+                       mutation=_rare("beta/2*W >= n*E(y*w)", UNIT)),
+            Obligation("sum", _rare("beta*W > n*E(y*w)"), "the same, strictly, for a prefix that can occur",
+                       expect([("w*(beta-g-y)", positive(("w", 0)))], positive(("n", 2), ("-(beta-g)", 1))),
+                       mutation=_rare("beta/2*W > n*E(y*w)")),
+        ),
+        ("expert.lemma5_2",),
+        reading=(NEIGHBOURS, PREFIX, SUMMED, LAST_TOP, ASSUMED),
+    ),
+    _strict("expert.lemmaA_1.strict", "Lemma A.1", "expert.lemmaA_1"),
 )  # fmt: skip
 
 _KEPT = {"e": OPEN} | dict.fromkeys(("y", "w", "y1", "w1"), UNIT)
@@ -102,29 +133,53 @@ A_2 = Statement(
     reading=(NEIGHBOURS, PREFIX, SUMMED, LAST_TOP, PRIMED, ASSUMED),
 )  # fmt: skip
 
-A_3 = Statement(
-    "expert.lemmaA_3", "statement", "Whole trajectories", _source("Lemma A.3", "expert.lemmaA_3"),
-    "For whole trajectories, k = L: if count < c_min then Pr(A(Pi) = tau_L) < Pr(E_tau_L|Pi) delta'; if count >= c_min then Pr(A(Pi) = tau_L) <= e^(2 eps') Pr(A(Pi') = tau_L).",
-    r"\Pr(\mathcal A(\Pi)=\tau_L)\le e^{2\varepsilon'}\Pr(\mathcal A(\Pi')=\tau_L)",
-    (
-        Obligation("rare", make_claim({"y": UNIT, "g": "(0, 1]", "beta": "(0, 1)", "w": "(0, 1]"}, "beta*w > y*w", "beta - g >= y"), "count < c_min < theta",
-                   positive(("w", 0)), {"beta": "1/2", "g": "1/100000", "y": "49999/100000", "w": "1"}),
-        Obligation("frequent", make_claim(_KEPT, "exp(2*e)*y1*w1 >= y*w", "exp(e)*y1 >= y", "exp(e)*w1 >= w"), "count >= c_min",
-                   positive(("exp(e)*w1", 0), ("y", 1)), {"e": "1/10000", "y": "1", "w": "1", "y1": "1", "w1": "1"}),
+_WHOLE = {"y": UNIT, "g": "(0, 1]", "beta": "(0, 1)"}
+A_3 = (
+    Statement(
+        "expert.lemmaA_3", "statement", "Whole trajectories", _source("Lemma A.3", "expert.lemmaA_3"),
+        "For whole trajectories, k = L: if count < c_min then Pr(A(Pi) = tau_L) < Pr(E_tau_L|Pi) delta'; if count >= c_min then Pr(A(Pi) = tau_L) <= e^(2 eps') Pr(A(Pi') = tau_L). "
+        "The bounds hold, the first with <= for every trajectory; its strict sign fails for trajectories that cannot occur.",
+        r"\Pr(\mathcal A(\Pi)=\tau_L)\le e^{2\varepsilon'}\Pr(\mathcal A(\Pi')=\tau_L)",
+        parts=("expert.lemmaA_3.bound", "expert.lemmaA_3.strict"), corrected_by="expert.lemmaA_3.bound",
     ),
-    ("expert.svt", "expert.lemma5_1", "expert.lemma5_2", "expert.lemmaA_1"),
-    reading=(NEIGHBOURS, PREFIX, "equation 42: Pr(A(Pi) = tau_L) = y w with y = Pr(A_2 = top..top), w = Pr(E_tau_L|Pi)", LAST_TOP, PRIMED, POSSIBLE, ASSUMED),
-    not_covered="the strict sign for trajectories that cannot occur, where it fails (0 < 0)",
+    Statement(
+        "expert.lemmaA_3.bound", "statement", "Whole trajectories: the bounds", _source("Lemma A.3", "expert.lemmaA_3"),
+        "For whole trajectories, k = L: if count < c_min then Pr(A(Pi) = tau_L) <= Pr(E_tau_L|Pi) delta' for every trajectory, and < where Pr(E_tau_L|Pi) > 0; if count >= c_min then "
+        "Pr(A(Pi) = tau_L) <= e^(2 eps') Pr(A(Pi') = tau_L).",
+        r"\Pr(\mathcal A(\Pi)=\tau_L)\le e^{2\varepsilon'}\Pr(\mathcal A(\Pi')=\tau_L)",
+        (
+            Obligation("every", make_claim(_WHOLE | {"w": UNIT}, "beta*w >= y*w", "beta - g >= y"), "count < c_min < theta, for every trajectory",
+                       positive(("w", 0)), {"beta": "1/2", "g": "1/100000", "y": "49999/100000", "w": "1"}),
+            Obligation("rare", make_claim(_WHOLE | {"w": "(0, 1]"}, "beta*w > y*w", "beta - g >= y"), "count < c_min < theta, strictly, for one that can occur",
+                       positive(("w", 0)), {"beta": "1/2", "g": "1/100000", "y": "49999/100000", "w": "1"}),
+            Obligation("frequent", make_claim(_KEPT, "exp(2*e)*y1*w1 >= y*w", "exp(e)*y1 >= y", "exp(e)*w1 >= w"), "count >= c_min",
+                       positive(("exp(e)*w1", 0), ("y", 1)), {"e": "1/10000", "y": "1", "w": "1", "y1": "1", "w1": "1"}),
+        ),
+        ("expert.svt", "expert.lemma5_1", "expert.lemma5_2", "expert.lemmaA_1.bound"),
+        reading=(NEIGHBOURS, PREFIX, "equation 42: Pr(A(Pi) = tau_L) = y w with y = Pr(A_2 = top..top), w = Pr(E_tau_L|Pi)", LAST_TOP, PRIMED, ASSUMED),
+    ),
+    _strict("expert.lemmaA_3.strict", "Lemma A.3", "expert.lemmaA_3"),
 )  # fmt: skip
 
-LEMMA_54 = Statement(
-    "expert.lemma5_4", "statement", "One prefix", _source("Lemma 5.4", "expert.lemma5_4"),
-    "For neighbouring Pi, Pi' with all policies at least pmin, and a prefix tau_k: count < c_min gives Pr(A(Pi) = tau_k) < Pr(E_tau_k|Pi) delta'; count >= c_min gives "
-    "Pr(A(Pi) = tau_k) <= e^(2 eps') Pr(A(Pi') = tau_k) + Pr(E_tau_k|Pi) delta'.",
-    r"\Pr(\mathcal A(\Pi)=\tau_k)\le e^{2\varepsilon'}\Pr(\mathcal A(\Pi')=\tau_k)+\Pr(E_{\tau_k}|\Pi)\,\delta'",
-    parts=("expert.lemmaA_1", "expert.lemmaA_2", "expert.lemmaA_3"),
-    reading=("k < L is Lemmas A.1 and A.2, k = L is Lemma A.3",),
-    not_covered="k = 0, the empty release (expert.empty_release); the strict sign for prefixes that cannot occur",
+LEMMA_54 = (
+    Statement(
+        "expert.lemma5_4", "statement", "One prefix", _source("Lemma 5.4", "expert.lemma5_4"),
+        "For neighbouring Pi, Pi' with all policies at least pmin, and a prefix tau_k: count < c_min gives Pr(A(Pi) = tau_k) < Pr(E_tau_k|Pi) delta'; count >= c_min gives "
+        "Pr(A(Pi) = tau_k) <= e^(2 eps') Pr(A(Pi') = tau_k) + Pr(E_tau_k|Pi) delta'. The bounds hold, the first with <=; its strict sign fails for prefixes that cannot occur.",
+        r"\Pr(\mathcal A(\Pi)=\tau_k)\le e^{2\varepsilon'}\Pr(\mathcal A(\Pi')=\tau_k)+\Pr(E_{\tau_k}|\Pi)\,\delta'",
+        parts=("expert.lemma5_4.bound", "expert.lemmaA_1.strict", "expert.lemmaA_3.strict"), corrected_by="expert.lemma5_4.bound",
+        reading=(_ENDS,),
+        not_covered="k = 0, the empty release (expert.empty_release)",
+    ),
+    Statement(
+        "expert.lemma5_4.bound", "statement", "One prefix: the bounds", _source("Lemma 5.4", "expert.lemma5_4"),
+        "For neighbouring Pi, Pi' with all policies at least pmin, and a prefix tau_k: count < c_min gives Pr(A(Pi) = tau_k) <= Pr(E_tau_k|Pi) delta'; count >= c_min gives "
+        "Pr(A(Pi) = tau_k) <= e^(2 eps') Pr(A(Pi') = tau_k) + Pr(E_tau_k|Pi) delta'.",
+        r"\Pr(\mathcal A(\Pi)=\tau_k)\le e^{2\varepsilon'}\Pr(\mathcal A(\Pi')=\tau_k)+\Pr(E_{\tau_k}|\Pi)\,\delta'",
+        parts=("expert.lemmaA_1.bound", "expert.lemmaA_2", "expert.lemmaA_3.bound"),
+        reading=(_ENDS,),
+        not_covered="k = 0, the empty release (expert.empty_release)",
+    ),
 )  # fmt: skip
 
 _NEXT = {"p": HALF, "q": HALF}
@@ -215,6 +270,7 @@ EMPTY = Statement(
     reading=(NEIGHBOURS, LOGGED, ASSUMED, PREFIX, "h, w and the transform as in expert.lemma5_2, whose tail bound holds for every sign of a",
              "nothing is released exactly if the first query answers bottom; for m < theta all counts under Pi are below theta, so that all other releases together have probability below delta'",
              "the margin (4/eps') log(1/delta') is positive, so that U - V <= margin + theta - count follows from U <= -1 and V >= 0 if count < theta + 1", f"written out in {NOTE}"),
+    laws=("laplace.density", "laplace.tail", "laplace.mgf"),
 )  # fmt: skip
 
 _BUDGET = {"E": OPEN, "delta": "(0, 1)", "T": MANY, "L": MANY}
@@ -230,7 +286,7 @@ THEOREM_53 = Statement(
         Obligation("delta", make_claim(_BUDGET, f"L*{formula('expert.each_delta')} == delta/(2*T)"), "equation 52", IDENTITY, {"E": "1", "delta": "1/2", "T": "1", "L": "1"}),
         Obligation("whole", make_claim({"L": MANY, "beta": "(0, 1)"}, "L*beta >= beta"), "m < theta: delta' is within the budget", POSITIVE, {"L": "1", "beta": "1/2"}),
     ),
-    ("expert.lemma5_4", "expert.eq50", "expert.empty_release"),
+    ("expert.lemma5_4.bound", "expert.eq50", "expert.empty_release"),
     reading=(NEIGHBOURS, LOGGED, ASSUMED, "(eps, delta)-DP is Pr(A(Pi) in S) <= e^eps Pr(A(Pi') in S) + delta for every set S of releases, equivalently equation 48",
              "for a length k the law with weights Pr(E_tau|Pi) (equation 49) is the reference; prefixes that cannot occur have probability 0 under Pi",
              "if m >= theta the lengths k >= 1 spend L delta' and the empty release none; if m < theta every S is expert.empty_release"),
@@ -279,4 +335,4 @@ ITERATION = Statement(
     not_covered="by how much more is released in general; noise drawn in floating point",
 )  # fmt: skip
 
-STATEMENTS = (A_1, A_2, A_3, LEMMA_54, EQ_50, EMPTY, THEOREM_53, ITERATION)
+STATEMENTS = (*A_1, A_2, *A_3, *LEMMA_54, EQ_50, EMPTY, THEOREM_53, ITERATION)

@@ -126,6 +126,7 @@ SVT = Statement(
     ),
     reading=(NEIGHBOURS, STEP, *ANSWERS, "f = eps'/4: a step of 1 is f scales of a query's noise and 2 f of the threshold's"),
     not_covered="queries that depend on the data (that is what Theorem 5.3 is for); noise drawn in floating point",
+    laws=("laplace.density", "laplace.tail"),
 )  # fmt: skip
 
 MONOTONE = Statement(
@@ -147,6 +148,7 @@ MONOTONE = Statement(
     ("expert.svt",),
     reading=(NEIGHBOURS, STEP, *ANSWERS),
     not_covered="that 3 eps'/4 is attained for long streams, which is classic.sparse_vector",
+    laws=("laplace.density", "laplace.tail"),
 )  # fmt: skip
 
 _COUNT = {"v": "(1, inf)", "c": OPEN, "m": MANY, "d": UNIT, "K": HALF}
@@ -198,6 +200,7 @@ LEMMA_52 = Statement(
     ),
     reading=(TAIL, TRANSFORM, "e = eps', beta = delta', g = theta - count"),
     not_covered="noise drawn in floating point",
+    laws=("laplace.tail", "laplace.mgf"),
 )  # fmt: skip
 
 EXACT = Statement(

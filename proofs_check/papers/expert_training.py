@@ -11,7 +11,7 @@ from accountant.published.expert import PAPER, VERSION
 from accountant.sources import Source
 from proofs_check.hints import IDENTITY, POSITIVE, expect, have, point, positive, taylor
 from proofs_check.papers.expert_release import LOGGED, NEIGHBOURS
-from proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
+from proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
 
@@ -56,6 +56,8 @@ AMPLIFICATION = Statement(
              "the hockey stick of (1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2) at e^eps = z is q (Phi(-s l + 1/(2s)) - odds Phi(-s l - 1/(2s))), odds = 1 + (z-1)/q, l = log odds, Phi(t) = erfc(-t/sqrt 2)/2"),
     corrected_by="expert.amplification_visible",
     not_covered="nothing: one step is enough to refute it",
+    laws=("gaussian.tail",),
+    judgement=Judgement(Severity.SUBSTANTIVE, "Whether a step carries noise is visible, so that the coin does not amplify; the printed noise gives less privacy than it is set for."),
 )  # fmt: skip
 
 _FLIP = {"c": UNIT, "d": HALF}
@@ -140,6 +142,7 @@ VISIBLE = Statement(
     reading=("the coin is independent of the data and of the step's noise; a plain step has the same law under both expert sets given the released prefixes",
              "the step at rate q is (1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2), its density ratio 1 - q + q r; 1 - p q + p q r = 1 - p + p (1 - q + q r); w is a half-line, so that Pr(w) > 0", HELD, f"written out in {NOTE}"),
     not_covered="that the Poisson-subsampled Gaussian dominates one DP-SGD step (classic.poisson and its neighbours); batches of fixed size b (expert.fixed_batches)",
+    laws=("gaussian.density",),
 )  # fmt: skip
 
 _NEXT = {"N": MANY} | dict.fromkeys(("n", "c", "k", "j"), HALF)
@@ -155,6 +158,7 @@ REDRAW = Statement(
     reading=("Algorithm 2 walks through a shuffled data set of N trajectories of each of m experts, without replacement; A draws an expert uniformly each time",),
     corrected_by="expert.redraw_difference",
     not_covered="how much privacy this changes: expert.shuffled_walk bounds it at the settings of the experiments",
+    judgement=Judgement(Severity.REPAIRABLE, "The walk through shuffled data is no independent drawing; at the sizes of the experiments the difference is bounded."),
 )  # fmt: skip
 
 DIFFERENCE = Statement(
@@ -189,6 +193,7 @@ REUSE = Statement(
              "V counts +1 for an expert whose whole trajectory remains, +1 for x's second action alone, -1 for another's alone: V = m if x was drawn, m - 2 if another was, m - 3 without x; one expert's data move V by 1. For larger data sets V is the smaller of this and m, which one expert still moves by at most 1"),
     corrected_by="expert.theorem5_6.set_aside",
     not_covered=f"Algorithm 3 itself: training by Gaussian noise on clipped gradients, c_min and pmin, which make the factor of one iteration close to 1 ({ADDED}, a sketch)",
+    judgement=Judgement(Severity.SUBSTANTIVE, "Training reads the data from which the release was drawn, so that the two guarantees do not add up."),
 )  # fmt: skip
 
 _FIXED = {"E": OPEN, "delta": "(0, 1)", "y": "(0, 1/2)", "m": "[2, inf)"}
@@ -221,6 +226,8 @@ FIXED_DATA = Statement(
     corrected_by="expert.theorem5_5",
     not_covered="nothing: with states from a continuum, as in the experiments, no two trajectories begin in the same state, and a state in which nearly all experts agree is enough; what is proved is for trajectories that are drawn anew "
     "under both expert sets",
+    laws=("laplace.density",),
+    judgement=Judgement(Severity.SUBSTANTIVE, "Read as printed, for two given data sets, the release is not private; the guarantee is over the drawing of the data."),
 )  # fmt: skip
 
 FIXED_BATCHES = Statement(
@@ -236,6 +243,8 @@ FIXED_BATCHES = Statement(
              "moving the mean by 2 at noise s is moving it by 1 at noise s/2; the hockey stick is that of expert.amplification"),
     corrected_by="expert.fixed_batches_doubled",
     not_covered="the released trajectories of the paper's experiments: which of the two ways of sampling their code uses is not known; Poisson sampling, as Algorithm 4 has it, is right for p = 1",
+    laws=("gaussian.tail",),
+    judgement=Judgement(Severity.SUBSTANTIVE, "With batches of a fixed size one expert takes another's place, which doubles the sensitivity."),
 )  # fmt: skip
 
 
@@ -294,6 +303,8 @@ PRINTED_RATE = Statement(
              "(1-b/m) N(0, s^2) + (b/m) N(1, s^2), less 2 y p (here m = 2: both experts play their likely actions) and less that of a release; without that expert it is at most p times the sum of that under N(0, s^2) and y",
              "the letter x is the coin's p"),
     corrected_by="expert.theorem5_6.set_aside",
+    laws=("gaussian.tail",),
+    judgement=Judgement(Severity.SUBSTANTIVE, "The noise is set by the rate of expert.amplification, which is too small."),
 )  # fmt: skip
 
 THEOREM_56 = Statement(
@@ -303,6 +314,7 @@ THEOREM_56 = Statement(
     parts=("expert.theorem5_6.printed_rate",), corrected_by="expert.theorem5_6.set_aside",
     reading=("the noise is set as section 4 and Appendix B.2 say: with the rate of expert.amplification, which is refuted",),
     not_covered="the inference itself, which is refuted on its own (expert.reuse): DP-SGD is private for every fixed data set, the release over the drawing of the data that are then trained on",
+    judgement=Judgement(Severity.SUBSTANTIVE, "The noise is set by a rate that is too small, and the two guarantees do not simply add up."),
 )  # fmt: skip
 
 _RELEASED = {"p": HALF, "q": HALF, "u": HALF, "g": UNIT}
@@ -332,11 +344,11 @@ SET_ASIDE = Statement(
     ("expert.theorem5_5", "expert.basic_composition"),
     reading=(NEIGHBOURS, LOGGED, "the trajectories set aside are independent of the release; the release and the others' trajectories have under both expert sets a joint law that differs in the release only; f <= e^eps_2 g + delta_2 at each of "
              "them is what expert.basic_composition asks for", "p = 0: g is the chance of the event given the release, the same for both expert sets"),
-    not_covered="training on the rest of the trajectories from which the release was drawn (expert.theorem5_6.as_meant). The release needs 10 trajectories of every expert at the settings of the experiments, which have 20",
+    not_covered="training on the rest of the trajectories from which the release was drawn (expert.theorem5_6.given_release). The release needs 10 trajectories of every expert at the settings of the experiments, which have 20",
 )  # fmt: skip
 
 AS_MEANT = Statement(
-    "expert.theorem5_6.as_meant", "project", "Release and training on what is left", _source("Theorem 5.6", "expert.theorem5_6"),
+    "expert.theorem5_6.given_release", "project", "Release and training on what is left", _source("Theorem 5.6", "expert.theorem5_6"),
     "If training, coins included, is (eps_2, delta_2)-DP given the release, for the law that the trajectories left over have given it, then Algorithm 3 is (eps_1 + eps_2, delta_1 + delta_2)-DP.",
     r"\varepsilon=\varepsilon_1+\varepsilon_2,\qquad\delta=\delta_1+\delta_2",
     (_AFTER,),

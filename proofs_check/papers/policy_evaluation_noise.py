@@ -25,7 +25,7 @@ from proofs_check.hints import (
     split,
     taylor,
 )
-from proofs_check.statement import Obligation, Statement, formula, make_claim
+from proofs_check.statement import Judgement, Obligation, Severity, Statement, formula, make_claim
 
 __all__ = ["DENSITIES", "STATEMENTS", "source"]
 
@@ -73,6 +73,8 @@ LEMMA1 = Statement(
              "the smaller scale is 1; both scales satisfy the printed condition on the distance m of the means"),
     corrected_by="eval.lemma1.corrected",
     not_covered="which eps from 15 up to about 49 are safe for every delta and d: the exact profiles (classic.smooth_gaussian) show the first failures near 49.2",
+    laws=("gaussian.tail",),
+    judgement=Judgement(Severity.REPAIRABLE, "No upper limit on eps is printed; up to 15 it holds."),
 )  # fmt: skip
 
 _TOP = "111/50"
@@ -166,6 +168,7 @@ CORRECTED1 = Statement(
     ),
     rests_on=("eval.lemma15",), reading=(_SPHERICAL, _MOMENT, f"P[loss > eps] <= delta for both orders of two neighbours is what eval.lemma15 asks for ({NOTE})"),
     not_covered=f"eps above 15; the least noise, for which the exact profile is better by 5 to 40 times ({NOTE})",
+    laws=("gaussian.density",),
 )  # fmt: skip
 
 # -- Lemma 15 ---------------------------------------------------------------------------------------------
@@ -204,6 +207,7 @@ EQ19 = Statement(
                    mutation=make_claim(_TAIL, "1/exp(t**2/2) >= E(u)", *_HAT, random=_BOTH)),
     ),
     reading=("the moment-generating function of a standard normal variable is exp(t^2/2)",),
+    laws=("gaussian.mgf",),
 )  # fmt: skip
 
 _CHI = {"d": "[1, inf)", "r": HALF}
@@ -222,6 +226,7 @@ EQ20 = Statement(
                    mutation=make_claim(_TILT, "exp(K)/exp(B)/2 >= E(u)", "E(p) == exp(K)", "p >= exp(B)*u", random={"p": HALF, "u": UNIT})),
     ),
     reading=("the moment-generating function of a chi-square variable is (1 - 2l)^(-d/2), l < 1/2",),
+    laws=("chi-square.mgf",),
 )  # fmt: skip
 
 _HALVES = ("delta/2 >= E(a)", "delta/2 >= E(b)", "a + b >= u")
@@ -260,6 +265,7 @@ LOSS = Statement(
                    make_claim({"x": HALF, "b": HALF, "q": REAL, "w": POS, "g": "[1, inf)"}, "b*(g - 1)/4 >= x*q/2", "b*w >= x", "(g - 1)/w >= q")),
     ),
     reading=("|z'|^2 = p^2 + o by Pythagoras, p the coordinate along the shift; in (30) and (31) where the difference q is negative the term is at most 0",),
+    laws=("gaussian.density",),
 )  # fmt: skip
 
 RATIO = Statement(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from proofs_check.hints import Node, expect, have, identity, point, positive, sos
 from proofs_check.papers.policy_evaluation_noise import source
 from proofs_check.papers.policy_evaluation_sensitivity import STATES
-from proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
+from proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
 
@@ -71,6 +71,7 @@ MAIN7 = Statement(
                 mutation=make_claim(_ONE, f"sqrt(((f + g)/(2 + lam/2) - g)**2)/(lam - 1) >= {_MOVE}", "lam > 1")),),
     reading=("theta = (f + g)/(2 + lambda/2) and theta' = f/(1 + lambda/2) by the closed form (11)",), corrected_by="eval.lemma7",
     not_covered="whether the misprint is the paper's or its transcription's: the appendix, which has the proof, has the right matrix",
+    judgement=Judgement(Severity.SLIP, "A matrix is defined as a difference that is 0; the appendix has the right one."),
 )  # fmt: skip
 
 # -- Corollary 8 ------------------------------------------------------------------------------------------
@@ -162,6 +163,7 @@ LEMMA9 = (
         r"\varphi_k^\lambda(v)=\Big(c\sqrt{\textstyle\sum_s\rho_s\max\{v_s+k,m\}}+\|\rho\|_2\Big)^2,\quad k\ge m-\min_sv_s\Rightarrow\text{constant}",
         parts=("eval.lemma9.envelope", "eval.lemma9.constant"), corrected_by="eval.lemma9.corrected",
         not_covered="Algorithm 2 and Theorem 10 are not touched: they use the minimum",
+        judgement=Judgement(Severity.SLIP, "A maximum is printed for the minimum that the algorithm uses."),
     ),
     Statement(
         "eval.lemma9.envelope", "statement", "The envelope with the maximum, as printed", source("Lemmas 9 and 21", "eval.lemma9"),
@@ -178,6 +180,7 @@ LEMMA9 = (
         (Obligation("printed", make_claim(_CAPS, _SAME, _FROM, *_LARGER), "one state of weight 1; M = max(v + k, m)", point(v="0", k="2", m="1", M="2", c="1", r="1"),
                     mutation=make_claim(_CAPS, _SAME, _FROM, *_SMALLER)),),
         rests_on=("eval.lemma9.envelope",), corrected_by="eval.lemma9.corrected",
+        judgement=Judgement(Severity.SLIP, "A maximum is printed for the minimum that the algorithm uses."),
     ),
 )  # fmt: skip
 
@@ -226,6 +229,8 @@ THEOREM6 = Statement(
                 mutation=make_claim(_RUN, _LSW, *_SAFE)),),
     reading=(_SHIFTED,), corrected_by="eval.theorem6.corrected",
     not_covered="the smallest eps at which DP-LSW fails; that it is private up to 15 is eval.theorem6.corrected",
+    laws=("gaussian.tail",),
+    judgement=Judgement(Severity.REPAIRABLE, "No upper limit on eps is printed; up to 15 it holds."),
 )  # fmt: skip
 
 THEOREM10 = Statement(
@@ -236,6 +241,8 @@ THEOREM10 = Statement(
                 mutation=make_claim(_RIDGE, _LSL, *_SAFE)),),
     reading=(_SHIFTED,), corrected_by="eval.theorem10.corrected",
     not_covered="the smallest eps at which DP-LSL fails; that it is private up to 15 is eval.theorem10.corrected",
+    laws=("gaussian.tail",),
+    judgement=Judgement(Severity.REPAIRABLE, "No upper limit on eps is printed; up to 15 it holds."),
 )  # fmt: skip
 
 _CONDITIONS = (

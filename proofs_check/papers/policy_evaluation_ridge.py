@@ -14,7 +14,7 @@ from functools import reduce
 from proofs_check.hints import RANGE, expect, have, point, positive, sos, split, taylor
 from proofs_check.papers.policy_evaluation_moments import NOTE, equal, source
 from proofs_check.papers.policy_evaluation_utility import COORDINATES, GAUSSIAN, INTEGRABLE, LEVEL, projection
-from proofs_check.statement import Claim, Obligation, Statement, make_claim
+from proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 
@@ -33,6 +33,7 @@ LEMMA29 = Statement(
               (("2*E_s_t", 0), ("E_s2", 1)), {"v": NONNEGATIVE}, ({"t": REAL, "s": NONNEGATIVE}, {"h": REAL})),
     ),
     reading=(GAUSSIAN, INTEGRABLE, COORDINATES, "sums over trajectories, states and coordinates: expectations add, and the indicators c of s add up to |X_s|"),
+    laws=("gaussian.moments",),
 )  # fmt: skip
 
 _PSI = {"m": "[1, inf)", "beta": POSITIVE, "ridge": "(1, inf)"}
@@ -53,6 +54,7 @@ NOISE = (
         ("eval.lemma30.corrected",), corrected_by="eval.noise.corrected",
         reading=("N = 1 (or a second state of weight 0): psi is at least its term at k = m; with no visit and 2 m beta <= 1 the largest e^(-2 k beta) min{k, m} is that at k = m "
                  "(eval.lemma30.corrected, a = 0; past m the terms fall)",),
+        judgement=Judgement(Severity.REPAIRABLE, "A factor stands outside the square and is printed squared; the corrected bound has it as it is."),
     ),
     Statement(
         "eval.noise.corrected", "project", "The smooth bound, state by state", source("Appendix E, the display before Lemma 30", "eval.theorem32"),
@@ -82,6 +84,7 @@ def _piece(
         obligations=(Obligation("printed", make_claim(_ABX, f"{printed} >= {_RISE}", "m - a >= x", *given), "the value at x against the printed maximum", point(**at),
                                 mutation=make_claim(_ABX, f"{meant} >= {_RISE}", "m - a >= x", *given)),),
         corrected_by="eval.lemma30.corrected",
+        judgement=Judgement(Severity.REPAIRABLE, "The conditions of the cases are wrong; the third line is still an upper bound."),
     )  # fmt: skip
 
 
@@ -94,6 +97,7 @@ LEMMA30 = (
         "For a >= 0 and b > 0 the maximum is said to be a if b < a/2, m e^(-2b(m-a)) if b > m/2, and e^(2ab)/(2eb) otherwise.",
         r"\max_{0\le x\le m-a}e^{-2bx}(a+x)",
         parts=("eval.lemma30.small", "eval.lemma30.large", "eval.lemma30.otherwise"), corrected_by="eval.lemma30.corrected",
+        judgement=Judgement(Severity.REPAIRABLE, "The conditions of the cases are wrong; the third line is still an upper bound."),
     ),
     _piece("small", "b < a/2: a", "a", "exp(2*a*b - 1)/(2*b)", ("a > 2*b",), {"a": "2", "b": "1/10", "m": "3", "x": "1"}),
     _piece("large", "b > m/2: m e^(-2b(m-a))", "m*exp(0 - 2*b*(m - a))", "exp(2*a*b - 1)/(2*b)", ("2*b > m",), {"a": "1", "b": "2", "m": "2", "x": "0"}),
@@ -105,12 +109,14 @@ LEMMA30 = (
                        point(a="1", b="1", m="2"), mutation=make_claim(_AB, "a*exp(2*a*b - 1) >= a", "m >= a", "2*a*b >= 1", "2*b >= a", "m >= 2*b")),
         ),
         rests_on=("eval.lemma30.corrected",), corrected_by="eval.lemma30.corrected",
+        judgement=Judgement(Severity.REPAIRABLE, "The value is an upper bound, which is not attained in part of the range."),
     ),
     Statement(
         "eval.lemma30.bound", "project", "e^(2ab)/(2eb) is never exceeded", source("Lemma 30", "eval.lemma30"),
         "For all a + x = u/(2b) >= 0: e^(-2bx)(a+x) = e^(2ab) u e^(-u)/(2b) <= e^(2ab)/(2eb).",
         obligations=(Obligation("tangent", make_claim({"u": NONNEGATIVE, "b": POSITIVE}, "1/(2*exp(1)*b) >= exp(0 - u)*u/(2*b)"), "e^(u-1) >= u",
                                 have(*_TANGENT, positive(("1/(2*b*exp(u))", 0))), {"u": "1", "b": "1"}),),
+        reading=("with u = 2b(a + x): e^(-2bx) (a + x) = e^(2ab) u e^(-u)/(2b); both sides of the obligation times e^(2ab)",),
     ),
     Statement(
         "eval.lemma30.corrected", "project", "The largest e^(-2bx)(a+x) on [0, m-a], corrected", source("Lemma 30", "eval.lemma30"),
@@ -145,6 +151,7 @@ EQ58 = (
         "n + (1/(2 e beta)) I[n = 0].",
         r"|X_s|+\frac1{2e\beta}I_{|X_s|=0}",
         parts=("eval.eq58.visited", "eval.eq58.unvisited", "eval.eq58.last"), corrected_by="eval.eq58.corrected",
+        judgement=Judgement(Severity.REPAIRABLE, "It takes over the false cases of Lemma 30."),
     ),
     Statement(
         "eval.eq58.visited", "statement", "n > 2 beta: n", source("Equation 58", "eval.eq58"),
@@ -155,6 +162,7 @@ EQ58 = (
                        mutation=make_claim(_NK, "n + 1/(2*exp(1)*beta) >= exp(0 - 2*k*beta)*(n + k)", "1 > 2*beta", "n > 2*beta", "m >= n + k", integers=("n", "k", "m"))),
         ),
         corrected_by="eval.eq58.corrected", reading=("min{n+k, m} = n+k where n+k <= m",),
+        judgement=Judgement(Severity.REPAIRABLE, "It takes over the false cases of Lemma 30."),
     ),
     Statement(
         "eval.eq58.unvisited", "statement", "n <= 2 beta: e^(2 beta n)/(2 e beta) is not attained", source("Equation 58", "eval.eq58"),
@@ -166,6 +174,7 @@ EQ58 = (
         rests_on=("eval.lemma30.corrected",), corrected_by="eval.eq58.unvisited.bound",
         reading=("with no visit and 2 m beta <= 1 the largest e^(-2 k beta) min{k, m} is that at k = m (eval.lemma30.corrected, a = 0; past m the terms fall)",),
         not_covered="only that the printed value is a bound is used, and this is true: eval.eq58.unvisited.bound",
+        judgement=Judgement(Severity.SLIP, "The value is an upper bound, which is all that is used, and is not attained."),
     ),
     Statement(
         "eval.eq58.unvisited.bound", "project", "n = 0: at most 1/(2 e beta)", source("Equation 58", "eval.eq58"),
@@ -258,6 +267,8 @@ THEOREM32 = (
                  "psi is at least its term at k = 2 - n, e^(-(2-n) beta)(1 + sqrt(1/lambda))^2, n = |X_s| binomial: with h = p + (1-p) e^(-beta), e^(-(2-n) beta) has mean h^2 and "
                  "n e^(-(2-n) beta) has mean 2 p h (sums over n = 0, 1, 2)",
                  "alpha^2 = 25 * 2 log(2/delta)/epsilon^2 and beta = epsilon/(4(d + log(2/delta))) are the algorithm's"),
+        laws=("binomial.mass",),
+        judgement=Judgement(Severity.REPAIRABLE, "The printed bound on the error is too small where states are visited rarely; the corrected one has more terms and the same order."),
     ),
     Statement(
         "eval.theorem32.corrected", "project", "The excess risk of DP-LSL, bounded, corrected", source("Theorem 32", "eval.theorem32"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from proofs_check.hints import IDENTITY, RANGE, expect, have, mono, point, positive, split, taylor
 from proofs_check.papers.policy_evaluation_moments import NOTE, equal, source
 from proofs_check.papers.policy_evaluation_sensitivity import STATES
-from proofs_check.statement import Obligation, Statement, make_claim
+from proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["COORDINATES", "GAUSSIAN", "INTEGRABLE", "LEVEL", "STATEMENTS", "projection"]
 
@@ -64,6 +64,7 @@ LEMMA22 = Statement(
     ),
     reading=(GAUSSIAN, INTEGRABLE, COORDINATES, "the sum over states: expectations add, and sum_s w_s ||phi_s||^2 is ||Gamma^(1/2) Phi||_F^2"),
     not_covered="nothing; the printed proof's identity (47) is eval.eq47, and is not used",
+    laws=("gaussian.moments",),
 )  # fmt: skip
 
 _SIDE = {"eta": NONNEGATIVE, "theta": REAL, "F": REAL, "w": POSITIVE}
@@ -78,6 +79,7 @@ EQ47 = (
         (Obligation("printed", make_claim(_SIDE, f"w*eta**2 - F*w*eta - eta*w*theta == {_EXCESS}", "w*theta == w*F"), "one state, one feature, noise eta >= 0",
                     point(eta="1", theta="1", F="1", w="1"), mutation=make_claim(_SIDE, f"w*eta**2 - F*w*eta + eta*w*theta == {_EXCESS}", "w*theta == w*F")),),
         corrected_by="eval.eq47.corrected",
+        judgement=Judgement(Severity.SLIP, "A sign is wrong in a line whose mean alone is used."),
     ),
     Statement(
         "eval.eq47.corrected", "project", "The excess risk before the mean is taken, one sign changed", source("Equation 47", "eval.lemma22"),
@@ -104,6 +106,7 @@ def _piece(
         obligations=(Obligation("printed", make_claim(_AB, f"{printed} >= {_VALUE}", "a - 1 >= x", *given), "the value at x against the printed maximum",
                                 point(**at), mutation=make_claim(_AB, f"{meant} >= {_VALUE}", "a - 1 >= x", *given)),),
         corrected_by="eval.lemma23.corrected",
+        judgement=Judgement(Severity.REPAIRABLE, "The stationary point is taken for the maximum, which lies at an end of the interval."),
     )  # fmt: skip
 
 
@@ -121,6 +124,7 @@ LEMMA23 = (
         r"\max_{0\le x\le a-1}\frac{e^{-bx}}{(a-x)^2}",
         parts=("eval.lemma23.small", "eval.lemma23.large", "eval.lemma23.otherwise"), corrected_by="eval.lemma23.corrected",
         not_covered="nothing; the logarithm is convex, so that the stationary point is the lowest: lines 1 and 3 are the minimum (eval.lemma23.minimum), and so is line 2 with e^(b-ab)",
+        judgement=Judgement(Severity.REPAIRABLE, "The stationary point is taken for the maximum, which lies at an end; the bounds that use it change their form."),
     ),
     _piece("small", "b < 2/a: 1/a^2", "1/a**2", "exp(b - a*b)", ("2 > a*b",), {"a": "2", "b": "1/2", "x": "1"}),
     _piece("large", "b > 2: e^(1-ab)", "exp(1 - a*b)", "1/a**2", ("b > 2",), {"a": "1", "b": "3", "x": "0"}),
@@ -160,6 +164,7 @@ def _case(part: str, title: str, printed: str, meant: str, given: str, at: dict[
         obligations=(Obligation("printed", make_claim(_K, f"{printed} >= {_TERM}", "n - 1 >= k", given, integers=("n", "k")), "one term against the printed maximum",
                                 point(**at), mutation=make_claim(_K, f"{meant} >= {_TERM}", "n - 1 >= k", given, integers=("n", "k"))),),
         corrected_by="eval.eq52.corrected",
+        judgement=Judgement(Severity.REPAIRABLE, "It takes over the false maximum of Lemma 23."),
     )  # fmt: skip
 
 
@@ -173,10 +178,12 @@ EQ52 = (
         "(e^2/4) beta^2 e^(-beta n) if n >= 2/beta.",
         r"I_{n=0}+I_{1\le n<2/\beta}n^{-2}+I_{n\ge2/\beta}\tfrac{e^2}4\beta^2e^{-\beta n}",
         parts=("eval.eq52.unvisited", "eval.eq52.few", "eval.eq52.many"), corrected_by="eval.eq52.corrected",
+        judgement=Judgement(Severity.REPAIRABLE, "It takes over the false maximum of Lemma 23."),
     ),
     Statement(
         "eval.eq52.unvisited", "statement", "No visit: the largest term is 1", source("Equation 52", "eval.eq52"),
         "For n = 0 the terms are e^(-k beta), at most 1, with equality at k = 0.", obligations=(_NONE,),
+        reading=("max(0 - k, 1) is 1, so that the term is e^(-k beta), which is 1 at k = 0",),
     ),
     _case("few", "1 <= n < 2/beta: 1/n^2", "1/n**2", "exp(beta - beta*n)", "2 > n*beta", {"n": "2", "k": "1", "beta": "1/2"}),
     _case("many", "n >= 2/beta: (e^2/4) beta^2 e^(-beta n)", "exp(2)/4*beta**2*exp(0 - beta*n)", "1/n**2 + exp(beta - beta*n)", "n*beta >= 2",
@@ -209,6 +216,7 @@ LEMMA25 = (
         "For beta <= 2 the mean over m trajectories is said to be at most 6/(p^2(m+1)(m+2)) + (e^2 beta^2/4)(1-(1-e^(-beta))p)^m where p > 0, and 1 where p = 0.",
         r"\frac6{p_s^2(m+1)(m+2)}+\frac{e^2\beta^2}4(1-(1-e^{-\beta})p_s)^m",
         parts=("eval.lemma25.unvisited", "eval.lemma25.visited"), corrected_by="eval.lemma25.corrected",
+        judgement=Judgement(Severity.REPAIRABLE, "It takes over the false maximum of Lemma 23; the corrected mean has another factor in its second term."),
     ),
     Statement(
         "eval.lemma25.unvisited", "statement", "p = 0: at most 1", source("Lemma 25", "eval.lemma25"),
@@ -223,6 +231,7 @@ LEMMA25 = (
                        mutation=make_claim(_M, f"{_TAIL} + exp(beta)*{_POWER} >= exp(0 - beta*(m - 1))", integers=("m",))),
         ),
         reading=(_HELD, "(1-c)^m is written exp(m log(1-c))"), corrected_by="eval.lemma25.corrected",
+        judgement=Judgement(Severity.REPAIRABLE, "It takes over the false maximum of Lemma 23; the corrected mean has another factor in its second term."),
     ),
     Statement(
         "eval.lemma25.corrected", "project", "The mean of the largest term over k, corrected", source("Lemma 25", "eval.lemma25"),
@@ -289,6 +298,7 @@ THEOREM26 = (
         r"C^2\Bigl(\sum_{S_0}w_s+\sum_{S_+}w_s\bigl(\tfrac6{p_s^2(m+1)(m+2)}+\tfrac{e^2\beta^2}4(1-(1-e^{-\beta})p_s)^m\bigr)\Bigr)",
         (Obligation("printed", _risk(_PRINTED26, "2"), "one state, p = 1", point(**_AT26), mutation=_risk(_MEANT26, "2")),),
         ("eval.lemma22",), reading=(_INSTANCE, _HELD), corrected_by="eval.theorem26.corrected",
+        judgement=Judgement(Severity.REPAIRABLE, "The printed bound on the error is too small; the corrected one has the same order in m for visited states."),
     ),
     Statement(
         "eval.theorem26.corrected", "project", "The excess risk of DP-LSW, bounded, corrected", source("Theorem 26", "eval.theorem26"),
@@ -317,6 +327,7 @@ THEOREM26 = (
         r"C^2\Bigl(\sum_{S_0}w_s+6\sum_{S_+}w_s\bigl(\tfrac1{p_s^2m^2}+\beta^2(1-\tfrac{\beta p_s}2)^m\bigr)\Bigr)",
         (Obligation("printed", _risk(_PRINTED27, "1/2"), "one state, p = 1", point(**_AT27), mutation=_risk(_MEANT27, "1/2")),),
         ("eval.lemma22",), reading=(_INSTANCE, _HELD), corrected_by="eval.theorem11.corrected",
+        judgement=Judgement(Severity.REPAIRABLE, "The printed bound on the error is too small; the corrected one has the same order in m for visited states."),
     ),
     Statement(
         "eval.theorem11.corrected", "project", "The excess risk of DP-LSW, as in the paper's body, corrected", source("Theorem 11 and Corollary 27", "eval.theorem11"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from proofs_check.hints import IDENTITY, RANGE, expect, have, mono, point, positive, split
 from proofs_check.papers.private_ucb_privacy import source
-from proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
+from proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
 
@@ -40,6 +40,7 @@ LAPLACE_SUM = Statement(
                    mutation=make_claim({"T": "(0, inf)"}, "E(w)/T >= 2*E(u)", "w >= u*T", random=_MARKOV)),
     ),
     reading=(_MGF, _INDICATOR, "induction over m from the empty sum, M = 1"),
+    laws=("laplace.mgf",),
 )  # fmt: skip
 
 _SUM = {"lam": "(0, inf)", "L": "[1, inf)", "m": "[0, inf)"}
@@ -132,6 +133,7 @@ CENTRAL = (
         r"E_1=\frac{3H}{\varepsilon}\sqrt{8\log^3K\log(6SAT/\delta)}",
         parts=("ucb.lemma5_1.utility.printed", "ucb.lemma5_1.utility.domain"), corrected_by="ucb.central_error",
         not_covered="delta between the part that is refuted and the domain that is proved, for other sizes",
+        judgement=Judgement(Severity.REPAIRABLE, "The levels are right where the failure probability is not too small; ucb.central_error has levels of the same order for every one."),
     ),
     Statement(
         "ucb.lemma5_1.utility.hypothesis", "statement", "The hypothesis of the tail bound that is used", source("Lemma 5.1 (proof)", "ucb.lemma5_1.utility"),
@@ -146,6 +148,7 @@ CENTRAL = (
         ),
         corrected_by="ucb.lemma5_1.utility.domain",
         not_covered="the lemma itself: its levels hold on a domain of their own, and fail elsewhere by ucb.lemma5_1.utility.printed",
+        judgement=Judgement(Severity.REPAIRABLE, "The quoted tail bound is used outside its hypothesis; a bound without it gives the same order."),
     ),
     Statement(
         "ucb.lemma5_1.utility.printed", "statement", "The levels of the CENTRAL-PRIVATIZER, as printed", source("Lemma 5.1", "ucb.lemma5_1.utility"),
@@ -162,6 +165,8 @@ CENTRAL = (
                        point(**_small("1/1000000")), mutation=_MENDED),
         ),
         reading=_FIRST_READ, corrected_by="ucb.central_error",
+        laws=("laplace.tail",),
+        judgement=Judgement(Severity.REPAIRABLE, "The levels are right where the failure probability is not too small; ucb.central_error has levels of the same order for every one."),
     ),
     Statement(
         "ucb.lemma5_1.utility.domain", "project", "Where the printed levels of the CENTRAL-PRIVATIZER hold", source("Lemma 5.1", "ucb.lemma5_1.utility"),
@@ -199,6 +204,7 @@ CENTRAL = (
         r"E=\sqrt8\,b\max(\sqrt{L\lambda},\lambda)",
         (_LOG, *_SMALL, *_LARGE, _BUDGET, _COVER), ("ucb.laplace_sum",),
         reading=(_SIDES, _UNION, "a release sums m <= L P-sums; for lam <= L h^2 = lam/(2L) is at most 1/2, for lam >= L h^2 = 1/2"),
+        laws=("laplace.density",),
     ),
 )  # fmt: skip
 
@@ -210,6 +216,7 @@ LOCAL = (
         r"E_1=\frac{3H}{\varepsilon}\sqrt{8K\log(6SAT/\delta)}",
         parts=("ucb.lemma5_4.utility.printed", "ucb.lemma5_4.utility.domain"), corrected_by="ucb.local_error",
         not_covered="delta between the part that is refuted and the domain that is proved, for other sizes",
+        judgement=Judgement(Severity.REPAIRABLE, "The levels are right unless the failure probability is exponentially small in K; ucb.local_error has levels of the same order for every one."),
     ),
     Statement(
         "ucb.lemma5_4.utility.printed", "statement", "The levels of the LOCAL-PRIVATIZER, as printed", source("Lemma 5.4", "ucb.lemma5_4.utility"),
@@ -223,6 +230,8 @@ LOCAL = (
                        point(**_small("1/100000000000000")), mutation=_MENDED),
         ),
         reading=_FIRST_READ, corrected_by="ucb.local_error",
+        laws=("laplace.tail",),
+        judgement=Judgement(Severity.REPAIRABLE, "The levels are right unless the failure probability is exponentially small in K; ucb.local_error has levels of the same order for every one."),
     ),
     Statement(
         "ucb.lemma5_4.utility.domain", "project", "Where the printed levels of the LOCAL-PRIVATIZER hold", source("Lemma 5.4", "ucb.lemma5_4.utility"),
@@ -239,6 +248,7 @@ LOCAL = (
         r"E=\sqrt8\,b\max(\sqrt{K\lambda},\lambda)",
         (_LOG, *_SMALL, *_LARGE, _BUDGET, _COVER), ("ucb.laplace_sum",),
         reading=(_SIDES, _UNION, "L = K: a count has m <= K noises; for lam <= K h^2 = lam/(2K) is at most 1/2, for lam >= K h^2 = 1/2"),
+        laws=("laplace.density",),
     ),
 )  # fmt: skip
 

@@ -24,7 +24,7 @@ from proofs_check.hints import (
 )
 from proofs_check.papers.private_ucb_privacy import source
 from proofs_check.papers.private_ucb_tails import TAILS
-from proofs_check.statement import Obligation, Statement, make_claim
+from proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["STATEMENTS", "UNION"]
 
@@ -245,6 +245,7 @@ LEMMA_A2 = (
         ),
         corrected_by="ucb.lemmaA_2",
         not_covered="the lemma itself, which stands",
+        judgement=Judgement(Severity.REPAIRABLE, "The proof uses what it proves; the lemma holds by the quoted inequality at another parameter."),
     ),
 )  # fmt: skip
 
@@ -285,6 +286,7 @@ LEMMA_B1 = (
         (Obligation("printed", make_claim(_PRODUCT, "p*v >= p*w", "v >= w"), "one next state", point(p="-1", v="1", w="0"), mutation=make_claim(_PRODUCT, "p*v >= p*w", "v >= w", "p >= 0")),),
         corrected_by="ucb.lemmaB_1",
         not_covered="the lemma itself, which stands",
+        judgement=Judgement(Severity.REPAIRABLE, "The step fails for negative private counts; the lemma holds if the noise is split off first."),
     ),
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from accountant.published.private_ucb import PAPER, VERSION
 from accountant.sources import Source
 from proofs_check.hints import IDENTITY, POSITIVE, Node, bernstein, expect, have, point, positive, telescope
-from proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
+from proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
 
@@ -114,12 +114,14 @@ LOCAL = (
         parts=("ucb.lemma5_4.privacy.entry", "ucb.lemma5_4.privacy.printed"),
         corrected_by="ucb.local_privacy",
         not_covered=f"the note {NOTE} has the exact value for every H, (6H-3)/(3H) or 2 times eps",
+        judgement=Judgement(Severity.SUBSTANTIVE, "With the printed noise a user's report costs up to twice eps, for any two users whose actions differ."),
     ),
     Statement(
         "ucb.lemma5_4.privacy.entry", "statement", "One entry is eps/(3H)-LDP", source("Lemma 5.4 (proof)", "ucb.lemma5_4.privacy"),
         "An entry in [0, 1] with noise of scale 3H/eps has a loss of at most eps/(3H).",
         r"(|o-y|-|o-x|)/b\le\varepsilon/(3H)", _ENTRY,
         reading=(_DENSITY, "|t| is the larger of t and -t; v stands for |o - x|"),
+        laws=("laplace.density",),
     ),
     Statement(
         "ucb.lemma5_4.privacy.cells", "statement", "Two trajectories differ by H in all", source("Lemma 5.4 (proof)", "ucb.lemma5_4.privacy"),
@@ -128,6 +130,7 @@ LOCAL = (
         r"\sum_{s,a,h}\|\sigma_h(s,a)-\sigma'_h(s,a)\|_1\le H", (_CELLS,), reading=_CELL_READ,
         corrected_by="ucb.local_privacy",
         not_covered="a trajectory against none, where the sum is H; the lemma itself, refuted by ucb.lemma5_4.privacy.printed",
+        judgement=Judgement(Severity.SUBSTANTIVE, "Two trajectories differ in two cells at a step, not one: this is the factor that the printed noise lacks."),
     ),
     Statement(
         "ucb.lemma5_4.privacy.printed", "statement", "LOCAL-PRIVATIZER is eps-LDP, as printed", source("Lemma 5.4", "ucb.lemma5_4.privacy"),
@@ -142,6 +145,8 @@ LOCAL = (
         ),
         reading=(_DENSITY, "|t| is written as the root of t^2", "entries that are equal for both users cancel"),
         corrected_by="ucb.local_privacy",
+        laws=("laplace.density",),
+        judgement=Judgement(Severity.SUBSTANTIVE, "With the printed noise a user's report costs up to twice eps, for any two users whose actions differ."),
     ),
 )  # fmt: skip
 
@@ -192,6 +197,7 @@ LOCAL_PRIVACY = Statement(
      _noise("start_scale", "6*H - 3", {"H": "1", "eps": "1", "D": "3"}), _noise("single_scale", "3*H", {"H": "1", "eps": "1", "D": "3"}), _EXACT),
     reading=(_DENSITY, _CELL_READ[0] + ", a cost in [0, 1] for C, a one for N and for N'", _UPPER, _TAILS),
     not_covered="N(s, a) is the sum of N'(s, a, s') and need not be released; without it the three scales are 4H, 4H-1 and 2H over eps",
+    laws=("laplace.density", "laplace.tail"),
 )  # fmt: skip
 
 _LEVEL = {"K": "[2, inf)", "P": "[1, inf)"}
@@ -209,6 +215,7 @@ CENTRAL = (
         parts=("ucb.lemma5_1.privacy.printed",),
         corrected_by="ucb.central_privacy",
         not_covered=f"the note {NOTE} has the exact value for every H and K",
+        judgement=Judgement(Severity.SUBSTANTIVE, "With the printed noise two users are told apart by more than eps; about twice the noise is needed, and all that runs at the printed scale is affected."),
     ),
     Statement(
         "ucb.lemma5_1.privacy.cells", "statement", "One user changes the streams by H in all", source("Lemma 5.1 (proof)", "ucb.lemma5_1.privacy"),
@@ -218,6 +225,7 @@ CENTRAL = (
         reading=(*_CELL_READ, "s_1 is fixed and a_1 is drawn before the user answers, so that the streams of step 1 agree"),
         corrected_by="ucb.central_privacy",
         not_covered="adding or removing a user, where the sum is H; the lemma itself, refuted by ucb.lemma5_1.privacy.printed",
+        judgement=Judgement(Severity.SUBSTANTIVE, "One user moves two cells at a step, not one: this is the factor that the printed noise lacks."),
     ),
     Statement(
         "ucb.lemma5_1.privacy.levels", "statement", "An episode enters at most log K P-sums", source("Lemma 5.1 (proof)", "ucb.lemma5_1.privacy"),
@@ -235,6 +243,7 @@ CENTRAL = (
         reading=("P is the length of the longest P-sum that begins at episode 1; log2(P) + 1 P-sums begin there",),
         corrected_by="ucb.central_privacy",
         not_covered="for K a power of two and base 2 the claim holds, as only episodes 1..K-1 are ever counted; the lemma itself is refuted by ucb.lemma5_1.privacy.printed",
+        judgement=Judgement(Severity.REPAIRABLE, "The number of levels is rounded the wrong way; the loss grows by at most one level."),
     ),
     Statement(
         "ucb.lemma5_1.privacy.printed", "statement", "CENTRAL-PRIVATIZER is eps-DP, as printed", source("Lemma 5.1", "ucb.lemma5_1.privacy"),
@@ -246,6 +255,8 @@ CENTRAL = (
         ),
         reading=(_DENSITY, "|t| is written as the root of t^2", "entries that are equal for both users cancel", *_CENTRAL_READ),
         corrected_by="ucb.central_privacy",
+        laws=("laplace.density",),
+        judgement=Judgement(Severity.SUBSTANTIVE, "With the printed noise the privacy loss exceeds eps; about twice the noise is needed."),
     ),
 )  # fmt: skip
 
@@ -282,6 +293,7 @@ CENTRAL_PRIVACY = Statement(
         "what other users receive and answer is part of the outcome that is compared; to leave parts of it out adds up probabilities on both sides",
     ),
     not_covered="floating-point noise; the exact privacy of the actions alone, which may be less; a release after episode K, which no episode uses and which would need the digits of K",
+    laws=("laplace.density", "laplace.tail"),
 )  # fmt: skip
 
 _TAU = "3*sqrt(2*log(64/delta))"
@@ -314,7 +326,7 @@ _EVERY = Obligation(
 )  # fmt: skip
 JOINT = (
     Statement(
-        "ucb.corollary5_2.jdp", "statement", "Both algorithms are eps-JDP with the CENTRAL-PRIVATIZER", source("Corollary 5.2", "ucb.corollary5_2"),
+        "ucb.corollary5_2.jdp", "statement", "PRIVATE-UCB-VI is eps-JDP with the CENTRAL-PRIVATIZER, for every tie rule", source("Corollary 5.2", "ucb.corollary5_2"),
         "PRIVATE-UCB-VI with noise of scale 3H log K/eps is said to be eps-JDP, ties broken arbitrarily: read as for every tie rule that is a function of the released "
         "counts. Refuted at H = S = A = K = 2, eps = 4, delta = 10^-6 (and at every eps for small delta) by a rule that takes action 2 in a tie at s_1 if the noisy "
         "counts lie in a certain box: the second user's first action tells it.",
@@ -331,7 +343,9 @@ JOINT = (
             "outside ties action 2 is taken only if one of three noisy costs exceeds tau = 3 Lc; for U' that has probability at most leak",
         ),
         corrected_by="ucb.central_regret",
-        not_covered="a tie rule fixed in advance or independent of the counts, and PRIVATE-UCB-PO: how much the actions alone tell there is not decided at this scale",
+        not_covered="a tie rule fixed in advance or independent of the counts, and PRIVATE-UCB-PO: how much the actions alone tell there is not decided at this scale (ucb.corollary5_2.jdp_fixed_ties, ucb.corollary5_2.jdp_po)",
+        laws=("laplace.density", "laplace.tail"),
+        judgement=Judgement(Severity.REPAIRABLE, "The counterexample needs a tie rule made up for the purpose; with the noise that the counts need anyway it holds for every tie rule."),
     ),
 )  # fmt: skip
 

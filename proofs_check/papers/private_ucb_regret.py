@@ -24,7 +24,7 @@ from proofs_check.hints import (
 from proofs_check.papers.private_ucb_learning import UNION
 from proofs_check.papers.private_ucb_privacy import source
 from proofs_check.papers.private_ucb_same_delta import PRINTED_32, PRINTED_42
-from proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
+from proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
 
@@ -205,6 +205,7 @@ THEOREM_42 = (
                  "and that is at most (2/3) b_2 for small E1: the point keeps to this", "how a run comes to such a point stands in docs/notes/ucb_learning.md"),
         corrected_by="ucb.theorem4_2.four_delta",
         not_covered="the theorem itself, whose argument stands; H = 1, where the step is true",
+        judgement=Judgement(Severity.REPAIRABLE, "The step fails for terms of either sign; the theorem's argument stands with weights kept."),
     ),
 )  # fmt: skip
 
@@ -242,14 +243,27 @@ def _noise(value: str) -> Claim:
 _RUN_AT = "the corollary names no confidence parameter of the algorithm: it is run at delta' = delta/4, with the levels at delta'"
 _L_HERE = "L here is log(6 S^2 A T/delta'), at most twice the L of the theorems"
 _NOISE_AT = dict.fromkeys(_BIG, "1")
+_UNDECIDED = "all of it: neither proved nor refuted at the printed scale. Tried: {}. At the scale of ucb.central_regret it is proved"
 COROLLARIES = (
     Statement(
         "ucb.corollary5_2", "statement", "Privacy and regret with the CENTRAL-PRIVATIZER", source("Corollary 5.2", "ucb.corollary5_2"),
         "Both algorithms with the CENTRAL-PRIVATIZER at scale 3H log K/eps are said to be eps-JDP, with regret O~(sqrt(S^2AH^3T) + S^2AH^3/eps) and "
         "O~(sqrt(SAH^3T) + S^2AH^3/eps).",
         r"\varepsilon\text{-JDP},\quad\tilde O(\sqrt{SAH^3T}+S^2AH^3/\varepsilon)",
-        parts=("ucb.corollary5_2.jdp", "ucb.corollary5_2.regret"), corrected_by="ucb.central_regret",
-        not_covered="PRIVATE-UCB-PO, and tie rules that do not look at the counts: whether their actions are eps-JDP at this scale is not decided",
+        parts=("ucb.corollary5_2.jdp", "ucb.corollary5_2.jdp_fixed_ties", "ucb.corollary5_2.jdp_po", "ucb.corollary5_2.regret"), corrected_by="ucb.central_regret",
+        judgement=Judgement(Severity.REPAIRABLE, "The privacy of one of the two algorithms falls to a made-up tie rule. Whether it holds for a fixed tie rule, and for the other algorithm, is open."),
+    ),
+    Statement(
+        "ucb.corollary5_2.jdp_fixed_ties", "statement", "PRIVATE-UCB-VI is eps-JDP, with ties broken by a fixed order", source("Corollary 5.2", "ucb.corollary5_2"),
+        "PRIVATE-UCB-VI with noise of scale 3H log K/eps is eps-JDP if ties are broken by a rule that does not look at the counts.",
+        r"\varepsilon\text{-JDP}",
+        not_covered=_UNDECIDED.format("the counterexample of ucb.corollary5_2.jdp, whose tie rule looks at the counts; without such a rule the actions show less than the counts, of which the loss is known"),
+    ),
+    Statement(
+        "ucb.corollary5_2.jdp_po", "statement", "PRIVATE-UCB-PO is eps-JDP with the CENTRAL-PRIVATIZER", source("Corollary 5.2", "ucb.corollary5_2"),
+        "PRIVATE-UCB-PO with noise of scale 3H log K/eps is eps-JDP.",
+        r"\varepsilon\text{-JDP}",
+        not_covered=_UNDECIDED.format("post-processing, the paper's argument: the counts are not eps-DP (ucb.lemma5_1.privacy), but the actions alone may show less"),
     ),
     Statement(
         "ucb.corollary5_2.regret", "statement", "Regret with the CENTRAL-PRIVATIZER", source("Corollary 5.2", "ucb.corollary5_2"),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from proofs_check.hints import IDENTITY, positive
 from proofs_check.papers import rlsvi_preliminaries
 from proofs_check.papers.rlsvi_preliminaries import DELTA, NEIGHBOURS, ORDER, REAL, at, source
-from proofs_check.statement import Obligation, Statement, formula, make_claim
+from proofs_check.statement import Judgement, Obligation, Severity, Statement, formula, make_claim
 
 __all__ = ["BETA", "CELL", "NEIGHBOURS", "PAST", "POST_PROCESSING", "RUN", "STATEMENTS", "at"]
 
@@ -122,6 +122,7 @@ LEMMA11 = (
         ),
         corrected_by="rlsvi.lemma11",
         not_covered="the lemma does not need the equality",
+        judgement=Judgement(Severity.SLIP, "The proof prints = where it needs <= only; the lemma holds."),
     ),
 )  # fmt: skip
 

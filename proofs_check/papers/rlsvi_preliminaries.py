@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from accountant.published.rlsvi import PAPER, VERSION
 from accountant.sources import Source
 from proofs_check.hints import IDENTITY, expect, mono, positive, split, subst
-from proofs_check.statement import DEFINITION, Obligation, Statement, make_claim
+from proofs_check.statement import DEFINITION, Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["DELTA", "NEIGHBOURS", "ORDER", "POSITIVE", "REAL", "STATEMENTS", "at", "source"]
 
@@ -74,6 +74,7 @@ LEMMA6 = (
         parts=("rlsvi.lemma6.divergence", "rlsvi.lemma6.bound", "rlsvi.lemma6.specifically"),
         corrected_by="rlsvi.lemma6.variance",
         not_covered="the bound itself stands (parts divergence and bound); what is refuted, and corrected, is the closing sentence alone",
+        judgement=Judgement(Severity.SLIP, "The bound holds. Only the sentence after it fails, which takes a variance for a standard deviation and is not used."),
     ),
     Statement(
         "rlsvi.lemma6.divergence", "statement", "Renyi divergence of two Gaussians of equal variance",
@@ -86,6 +87,7 @@ LEMMA6 = (
                     "what is left of the exponent, over alpha - 1", witness=at([*GAUSS, *"mn"], n="0"))),
         reading=("E_Q[(P/Q)^alpha] is the integral over x of the exponential of the left side, divided by sqrt(2 pi v); the first term "
                  "on the right is the exponent of a Gaussian density, which integrates to one",),
+        laws=("gaussian.density",),
     ),
     Statement(
         "rlsvi.lemma6.bound", "statement", "Divergence bounded by the sensitivity", source("Lemma 6", "rlsvi.lemma6"),
@@ -120,6 +122,7 @@ LEMMA6 = (
             ),
         ),
         corrected_by="rlsvi.lemma6.variance",
+        judgement=Judgement(Severity.SLIP, "The subscript of the noise is a variance where the lemma defines a standard deviation; the bound, which is all that is used later, holds."),
     ),
     Statement(
         "rlsvi.lemma6.variance", "project", "The stated choice, with the subscript read as a variance",

@@ -198,6 +198,7 @@ STATE_NEIGHBOURS = Statement(
     ),
     not_covered="users who answer at random: given the past, tables are then mixtures of Gaussians; alpha >= 2, where the divergence at a cell of one visit is infinite; an algorithm "
     "that does not clip",
+    laws=("gaussian.density",),
 )  # fmt: skip
 
 STATEMENTS = (TIGHT, TIGHT_JOINT, PRINTED_GAUSSIAN, STATE_NEIGHBOURS)

@@ -24,7 +24,7 @@ from proofs_check.hints import (
     split,
     subst,
 )
-from proofs_check.statement import Obligation, Statement, make_claim
+from proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 
@@ -107,6 +107,7 @@ LEMMA13 = (
         reading=("the mean of members with 0 < t < 1/3 is a pair (s, 1-s) with 0 < s < 1/3",),
         not_covered="the time to compute the mixture; coordinates that no member charges, where the printed quotient is 0/0. The paper uses the lemma for the finite set of "
         "active policies: sdp.lemma13.closed up to any t > 0, which is enough for Lemma 17, and sdp.lemma13.attained",
+        judgement=Judgement(Severity.REPAIRABLE, "A maximum is printed where only an infimum is approached; for the finite sets of the paper the lemma holds."),
     ),
     Statement(
         "sdp.lemma13.closed", "project", "Mixtures that cover every member of a finite set", _source("Lemma 13", "sdp.lemma13"),
@@ -191,11 +192,12 @@ LEMMA14 = (
             "a privatizer that adds E/(2X) to exact counts of (x,a,x') and E/2 to those of (x,a), X = 2, meets Assumption 4 surely",
             "with L_1 = 2 and H = 2 the first layer of the first stage is explored by L_1/H = 1 episode; its next state is the one of chance p with chance p, and then its count 1 + E/4 is above 6 E H^2 iota",
         ),
-        corrected_by="sdp.lemma14.as_meant",
-        not_covered="E of at least 3 is what fails to be said: the paper's privatizer has a far larger one, and the lemma survives for it (sdp.lemma14.as_meant)",
+        corrected_by="sdp.lemma14.large_error",
+        not_covered="E of at least 3 is what fails to be said: the paper's privatizer has a far larger one, and the lemma survives for it (sdp.lemma14.large_error)",
+        judgement=Judgement(Severity.REPAIRABLE, "It needs an error level E of at least 3, which the paper's own privatizer has."),
     ),
     Statement(
-        "sdp.lemma14.as_meant", "project", "The crude model is close to the absorbing one, for E of at least 3", _source("Lemma 14", "sdp.lemma14"),
+        "sdp.lemma14.large_error", "project", "The crude model is close to the absorbing one, for E of at least 3", _source("Lemma 14", "sdp.lemma14"),
         "Let Assumption 4 hold for all releases of the run together with chance at least 1 - 3 delta, with E >= 3, and let iota >= 1. Then with chance at least 1 - 3 delta - 2BHX^2A e^-iota, in all "
         "stages and for all (h,x,a,x') whose released count is above 6 E H^2 iota, |P' - P~| <= sqrt(2 P~ iota/N~(x,a)) + 4 E iota/N~(x,a) <= P~/H; inside W both are 0. "
         f"With {_IOTA} and K >= B X^2 that chance is at least 1 - 4 delta, and iota >= 1 where this is not negative.",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from proofs_check.hints import RANGE, bernstein, expect, have, mono, point, positive, sos
 from proofs_check.papers.sdp_pe_learning import source
-from proofs_check.statement import Obligation, Statement, make_claim
+from proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["SINGLE"]
 
@@ -89,6 +89,7 @@ SINGLE = (
         rests_on=("sdp.lemma12", "sdp.lemma9.single.every_constant"),
         corrected_by="sdp.lemma9.repaired",
         not_covered="other rules to break the ties in Algorithms 2 and 3, which the paper leaves open; explorative mixtures, which cover every pair (sdp.lemma17.mixture); noisy counts; an initial law that is not known",
+        judgement=Judgement(Severity.SUBSTANTIVE, "The variance bound that carries the rate fails for the explorative policy as printed, for every constant and power of iota."),
     ),
     Statement(
         "sdp.lemma9.single.every_constant", "project", "No constant and no power of iota saves the printed variance", source("Lemma 9 with Algorithm 3, eq. 4", "sdp.lemma9"),

@@ -109,6 +109,7 @@ RATIO = Statement(
                    mutation=make_claim({"epsilon": "(0, 1)"}, f"exp(epsilon) >= 11/10*{_E}")),
     ),
     reading=("the masses of Binomial(N, p): P[Q = q]/P[Q = q-1] = (N - q + 1) p/(q (1 - p)); Q' has the law of Q",),
+    laws=("binomial.mass",),
 )  # fmt: skip
 
 _DENSITY = {"a": "[0, 2]", "b": "[0, 2]", "g": "[0, 1]", "u": "[0, 1]"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from proofs_check.hints import RANGE, enumerated, expect, have, point, positive
 from proofs_check.papers.sdp_pe_learning import source
-from proofs_check.statement import Obligation, Statement, make_claim
+from proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 
@@ -50,6 +50,7 @@ CRUDE = (
         corrected_by="sdp.lemma16.coverage",
         not_covered="the lemma's conclusion, which needs the inequality only with (x, a) on both sides (sdp.lemma16.coverage): a deterministic policy has one action in each state, "
         "so that the sum still has X terms a layer",
+        judgement=Judgement(Severity.REPAIRABLE, "No active policy may choose the action; the lemma needs less, and that holds."),
     ),
     Statement(
         "sdp.lemma16.coverage", "project", "Coverage by crude exploration", source("Lemma 16 (eq. 11 and 12)", "sdp.lemma16"),
@@ -72,6 +73,7 @@ CRUDE = (
                     point(N1="2", N2="2", n1="1", n2="3", E="1"), mutation=make_claim(_TWO, "n1 + E >= N1", *_ASSUMED, integers=("N1", "N2"))),),
         corrected_by="sdp.lemma16.shortfall",
         not_covered="the conclusion: with X E added on the left the chain goes through with 768 for 672",
+        judgement=Judgement(Severity.REPAIRABLE, "A sum of released counts may fall short by E for each term; a larger constant makes up for it."),
     ),
     Statement(
         "sdp.lemma16.shortfall", "project", "Private counts of rare tuples, with the shortfall", source("Lemma 16 (eq. 16)", "sdp.lemma16"),
@@ -96,6 +98,7 @@ CRUDE = (
         reading=("a next state without a visit has a released count of at most E, and E <= 6 E H^2 iota",),
         corrected_by="sdp.lemma16.each_next_state",
         not_covered="the conclusion: Lemma 12 for each next state costs X iota for iota, which the constant 768 has room for",
+        judgement=Judgement(Severity.REPAIRABLE, "The set depends on the counts; the inequality for each next state, and a larger constant, make up for it."),
     ),
     Statement(
         "sdp.lemma16.each_next_state", "project", "Lemma 12 for each next state", source("Lemma 16 (eq. 16)", "sdp.lemma16"),
@@ -137,6 +140,7 @@ CRUDE = (
                     mutation=make_claim(_ANY, "672*E*X**2*A*H**3*iota/L >= p*w", *_VISITS, _RARE, "E >= 1")),),
         corrected_by="sdp.lemma16.constant",
         not_covered="nothing for the paper's own privatizer, whose E is far above 1",
+        judgement=Judgement(Severity.REPAIRABLE, "The constant needs a lower bound on E, which the paper's own privatizer meets."),
     ),
     Statement(
         "sdp.lemma16.corrected_constant", "project", "The constant 768", source("Lemma 16 (eq. 17 and 18)", "sdp.lemma16"),
@@ -162,6 +166,7 @@ VISITS = (
                     mutation=make_claim(_TAIL, "delta/(H*X*A*K) >= exp(-log(2*H*X*A*K/delta))", integers=("X", "A", "H", "K"))),),
         corrected_by="sdp.lemma18.relevant",
         not_covered="Lemma 18 itself, which stands with the printed iota: only pairs that are visited often enough for the bound to say something count",
+        judgement=Judgement(Severity.REPAIRABLE, "A factor X is missing in the union bound; pairs that are rarely visited need no bound, and the rest fits."),
     ),
     Statement(
         "sdp.lemma18.relevant", "project", "A union over the pairs that matter", source("Lemma 18 (proof)", "sdp.lemma18"),
@@ -196,7 +201,7 @@ VISITS = (
 
 _SHARE = SIZES | {"L": POSITIVE, "p": "[0, 1]", "V": "[0, 1]", "iota": POSITIVE}
 _FULL = SIZES | {"E": "[1, inf)", "iota": "[1, inf)", "L": POSITIVE}
-_RUN = "E >= 3 and K >= B X^2, as Lemma 14 needs (sdp.lemma14.as_meant); the paper's own E is at least 3"
+_RUN = "E >= 3 and K >= B X^2, as Lemma 14 needs (sdp.lemma14.large_error); the paper's own E is at least 3"
 _FAILS = dict.fromkeys(("u", "a", "b", "c"), "[0, 1]")
 _SIGNED = {"g": "(-inf, inf)", "k": "(-inf, inf)", "d": "[0, 1]"}
 _RETURN = {"H": "[1, inf)"}
@@ -216,12 +221,12 @@ BIAS = (
                        expect([("a + b + c - u", positive(("1", 3)))], positive(("1", 0), ("1", 1), ("1", 2), ("1", 4))),
                        mutation=make_claim({"delta": "(0, 1)"}, "5*delta >= E(u)", "4*delta >= E(a)", "delta >= E(b)", "delta >= E(c)", "a + b + c >= u", random=_FAILS)),
         ),
-        ("sdp.lemma12", "sdp.lemma14.as_meant", "sdp.lemma16.coverage", "sdp.lemma16.shortfall", "sdp.lemma16.each_next_state", "sdp.lemma16.corrected_constant", "sdp.lemma18.relevant"),
+        ("sdp.lemma12", "sdp.lemma14.large_error", "sdp.lemma16.coverage", "sdp.lemma16.shortfall", "sdp.lemma16.each_next_state", "sdp.lemma16.corrected_constant", "sdp.lemma18.relevant"),
         reading=(
             "before the first tuple of W both models have the same transition probabilities, so the chance of meeting W first at step h is the same under both: the sum over x of "
             "V^pi(1_(h,x,a), P') P(W|h,x,a) with a = pi_h(x)",
             "V^pi(1_hxa, P') is at most p, the largest value among active policies; w is P(W|h,x,a); a chance w is at most 1",
-            "iota >= 1 where 1 - 7 delta is not negative (sdp.lemma14.as_meant, iota)",
+            "iota >= 1 where 1 - 7 delta is not negative (sdp.lemma14.large_error, iota)",
         ),
         domain=_RUN,
         not_covered="the printed 672, and three printed steps that fail and are repaired (sdp.lemma16.every_action, sdp.lemma16.optimism, sdp.lemma16.random_set); L_b/H is read as a whole number (sdp.algorithm2.layer): "
@@ -269,6 +274,7 @@ BIAS = (
         reading=("in the first stage all deterministic policies are active; with H = 1 a policy's value of the indicator of (x, a) is 1 if it chooses a at the only state and 0 otherwise",),
         corrected_by="sdp.lemma17.mixture",
         not_covered="a mixture of active policies, of which Lemma 13 speaks: for it the bound holds (sdp.lemma17.mixture)",
+        judgement=Judgement(Severity.REPAIRABLE, "It holds for a mixture of active policies, of which the quoted lemma speaks, and not for the single policy that eq. (4) picks."),
     ),
     Statement(
         "sdp.lemma17.mixture", "project", "Coverage by an explorative mixture", source("Lemma 17", "sdp.lemma17"),
@@ -283,7 +289,7 @@ BIAS = (
                        "summed over the pairs: q the coverage, s the crude one, i the infimum, which is at most XAH by sdp.lemma13.closed with d = XA and m = H",
                        positive(("1", 0), ("12", 1), ("12*(1 + eta)", 2)), dict.fromkeys(SIZES, "1") | {"q": "12", "s": "1", "i": "1", "eta": "0"}),
         ),
-        ("sdp.lemma13.closed", "sdp.lemma14.as_meant", "sdp.lemma15"),
+        ("sdp.lemma13.closed", "sdp.lemma14.large_error", "sdp.lemma15"),
         reading=("the bounds 1/4 and 3 hold for the value of a mixture, a mean of values", "for fixed h a policy's crude values of the XA indicators add up to at most one; what is missing has left. That they add up to one is used nowhere in sdp.lemma13.closed",
                  "the values of eq. (4) are nonnegative and finite for some mixture, so that they have an infimum over mixtures; it is positive unless no pair is reached, so that 1 + eta times it is above it"),
     ),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from accountant.published.sdp_pe import PAPER, VERSION
 from accountant.sources import Source
 from proofs_check.hints import point, positive
-from proofs_check.statement import Obligation, Statement, make_claim
+from proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["ERROR", "STATEMENTS", "source"]
 
@@ -43,6 +43,7 @@ LEMMA20 = (
         reading=_EVENT,
         corrected_by="sdp.lemma20.strict",
         not_covered="only ties are affected: with the printed rule a policy of optimal value still stays active (sdp.lemma20.optimal_value), which is all the regret needs",
+        judgement=Judgement(Severity.SLIP, "Only ties are affected; an optimal policy still stays active."),
     ),
     Statement(
         "sdp.lemma20.strict", "project", "The optimal policy is never eliminated, with a strict rule", source("Lemma 20", "sdp.lemma20"),
@@ -103,6 +104,7 @@ LEMMA21 = (
         ),
         corrected_by="sdp.lemma21.survivors",
         not_covered="a slip of the index: the proof treats the policies left after stage b, and the regret uses the bound with L_(b-1); so read it is sdp.lemma21.survivors",
+        judgement=Judgement(Severity.SLIP, "The index of the stage is off by one; the regret uses the right one."),
     ),
     Statement(
         "sdp.lemma21.survivors", "project", "The gap of a policy left after a stage", source("Lemma 21 (proof)", "sdp.lemma21"),
@@ -157,6 +159,7 @@ UNVISITED = (
         rests_on=("sdp.lemma7.every_constant", "sdp.lemma7.unseen"),
         corrected_by="sdp.lemma7.repaired",
         not_covered="privatizers that add a multiple of E to every count, as the paper's does: there quotients lie in [-2, 3], and clipping to [0, 1] is enough for all of them",
+        judgement=Judgement(Severity.REPAIRABLE, "It falls to an artificial privatizer whose denominators are close to 0; with reward estimates clipped to [0, 1] it holds for every one."),
     ),
     Statement(
         "sdp.lemma7.every_constant", "project", "No constant C saves the printed bound", source("Lemma 7 = Lemma 19", "sdp.lemma7"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from proofs_check.hints import IDENTITY, RANGE, expect, have, mono, point, positive, taylor, telescope
 from proofs_check.papers.sdp_pe_learning import source
-from proofs_check.statement import Obligation, Statement, make_claim
+from proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 
@@ -31,6 +31,7 @@ SCHEDULE = (
                     point(K="1"), mutation=make_claim({"K": "[1, inf)"}, "3*(2*exp(log(2)*log(K/6 + 1)/log(2)) - 2) >= K", integers=("K",))),),
         corrected_by="sdp.theorem6.switching.stages",
         not_covered="the bound on the number of stages that the chain is meant to give is right: sdp.theorem6.switching.stages",
+        judgement=Judgement(Severity.SLIP, "An exponent is one too small; the number of stages is as printed."),
     ),
     Statement(
         "sdp.theorem6.switching.stages", "statement", "The number of stages", source("Theorem 6 (eq. 21)", "sdp.theorem6.switching"),
@@ -89,6 +90,7 @@ SCHEDULE = (
                     point(K="5", s="0", m="2"), mutation=make_claim(_LAST, "(K - 3*s)/3 > 0", "3*(s + m) >= K", "K > 3*s")),),
         corrected_by="sdp.algorithm1.last_stage.repaired",
         not_covered="a slip of the index: with the sum up to b - 1 all K episodes are used",
+        judgement=Judgement(Severity.SLIP, "The index of a sum is off by one."),
     ),
     Statement(
         "sdp.algorithm1.last_stage.repaired", "project", "The length of the last stage", source("Algorithm 1, line 3", "sdp.theorem6.switching"),
@@ -112,6 +114,7 @@ SCHEDULE = (
                     point(H="6", b="1"), mutation=make_claim({"H": "[1, inf)", "b": "[1, inf)"}, "exp(b*log(2))/H >= 1", "exp(b*log(2)) >= H", integers=("H", "b"))),),
         corrected_by="sdp.algorithm2.layer.rounded",
         not_covered="nothing is lost but a factor of two: rounded down the stage still fits, and stages shorter than H may skip crude exploration",
+        judgement=Judgement(Severity.REPAIRABLE, "Lengths have to be rounded, which costs a factor of two."),
     ),
     Statement(
         "sdp.algorithm2.layer.rounded", "project", "Episodes of a layer, rounded down", source("Algorithm 2", "sdp.theorem6.switching"),
@@ -231,6 +234,7 @@ REGRET = (
         ),
         corrected_by="sdp.theorem6.regret.repaired",
         not_covered="privatizers whose counts are at least a multiple of E, like the paper's own; for these, or with reward estimates clipped to [0, 1], the repaired theorem holds",
+        judgement=Judgement(Severity.SUBSTANTIVE, "It falls to an artificial privatizer whose denominators are close to 0. What is proved instead changes the algorithm and has a larger first term; for the paper's own privatizer the rate is open (sdp.corollary11.regret)."),
     ),
 )  # fmt: skip
 

@@ -22,7 +22,7 @@ from proofs_check.hints import (
     subst,
     taylor,
 )
-from proofs_check.statement import Claim, Obligation, Statement, make_claim
+from proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["HALF", "OPEN", "REAL", "STATEMENTS", "source"]
 
@@ -88,6 +88,7 @@ TAILS = Statement(
     reading=(
         "Q is the sum of N independent bits of chance p; E e^y <= exp(+- N p x - m(1 +- x) log(1 +- x)) by induction over the bits, and w + d is the exponent with its sign turned",
     ),
+    laws=("bernoulli.mgf",),
 )  # fmt: skip
 
 _USERS = {"tau": OPEN, "n": "[1, inf)"}
@@ -120,6 +121,7 @@ _TAILS = (
                     mutation=make_claim(_SIGNS, "1 >= exp(-t**2/(3*m))")),),
         corrected_by="sdp.binomial_tails",
         not_covered="a slip of the pen: sdp.lemma10.utility.tails takes the signs as meant",
+        judgement=Judgement(Severity.SLIP, "The inequality signs inside the probabilities are turned."),
     ),
     Statement(
         "sdp.lemma10.utility.tails", "statement", "The noise's tails for every t", source("Lemma 10 (proof)", "sdp.lemma10.utility"),
@@ -134,16 +136,17 @@ _TAILS = (
             Obligation("paper_sized", make_claim(_LARGE, f"-t**2/(3*tau) >= {_LOG_ALL}", *_AT_ALL, integers=("n",)), "the logarithms of both sides: the example scales to thresholds that the paper's privatizer has",
                        point(tau="600", n="7500", t="7200"), mutation=make_claim(_LARGE, f"0 >= {_LOG_ALL}", *_AT_ALL, integers=("n",))),
         ),
-        corrected_by="sdp.lemma10.utility.tails_as_meant",
+        corrected_by="sdp.lemma10.utility.tails_to_mean",
         reading=("epsilon' = epsilon/(3H) < 1/3 and beta' < 1 make tau any number above 864 log 2, so above 598.9: 600 is one (paper_sized)",),
         not_covered="the failing t are far in the tail (t above about 1.8 E Q): the printed bound holds for t <= E Q, and for all t where the bits are fair",
+        judgement=Judgement(Severity.REPAIRABLE, "The tail is right up to deviations of the mean; Bernstein's tail gives the same order for all."),
     ),
 )  # fmt: skip
 
 _RATES = {"m": OPEN, "x": "(0, 1]"}
 _FAIR = {"N": "[1, inf)", "l": OPEN, "t": OPEN}
 TAILS_MEANT = Statement(
-    "sdp.lemma10.utility.tails_as_meant", "project", "The noise's tails for deviations up to the mean", source("Lemma 10 (proof)", "sdp.lemma10.utility"),
+    "sdp.lemma10.utility.tails_to_mean", "project", "The noise's tails for deviations up to the mean", source("Lemma 10 (proof)", "sdp.lemma10.utility"),
     "For 0 < t <= E Q both tails are at most exp(-t^2/(3 E Q)), and this is at most exp(-t^2/(3 tau)). For t > E Q the lower tail is empty, and the upper one is at most "
     "exp(-t^2/(2 E Q + 2t/3)).",
     r"P[|Q-EQ|\ge t]\le2e^{-t^2/(3EQ)}\quad(0<t\le EQ)",
@@ -185,7 +188,7 @@ UTILITY = Statement(
                    have("(1663/10*sqrt(l*L)-96*sqrt(3*l*L))*(1663/10*sqrt(l*L)+96*sqrt(3*l*L)) >= 0", POSITIVE,
                         have("1663/10*sqrt(l*L) >= 96*sqrt(3*l*L)", positive(("1/(1663/10*sqrt(l*L)+96*sqrt(3*l*L))", 0)), positive(("H/epsilon", 1)))),
                    {"l": "1000000", "L": "1", "H": "1", "epsilon": "1/2"}),
-        Obligation("three", make_claim(_LOGS, f"{_ERROR} >= 3"), "and it is at least 3, as sdp.lemma14.as_meant wants it",
+        Obligation("three", make_claim(_LOGS, f"{_ERROR} >= 3"), "and it is at least 3, as sdp.lemma14.large_error wants it",
                    have("1/epsilon >= 1", positive(reflect=["epsilon"]), have(f"(sqrt(2*{_TAU}*L)-1)*(sqrt(2*{_TAU}*L)+1) >= 0", positive(("1728*l*L*H**2*(1/epsilon+1)", 0)),
                         have(f"sqrt(2*{_TAU}*L) >= 1", positive((f"1/(sqrt(2*{_TAU}*L)+1)", 1)), positive(("4", 2))))),
                    mutation=make_claim(_LOGS, f"{_ERROR}/1000 >= 3")),

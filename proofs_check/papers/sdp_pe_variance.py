@@ -20,7 +20,7 @@ from proofs_check.hints import (
 )
 from proofs_check.papers.sdp_pe_contexts import SINGLE
 from proofs_check.papers.sdp_pe_learning import source
-from proofs_check.statement import Claim, Obligation, Statement, make_claim
+from proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 
@@ -62,6 +62,8 @@ STEPS = (
         ),
         corrected_by="sdp.lemma9.refined",
         not_covered="the visits of the explorative policy, which the printed sentence leaves out: they need not help, its chance of the pair may be far smaller. A larger C_1 mends it",
+        laws=("binomial.mass",),
+        judgement=Judgement(Severity.REPAIRABLE, "A second sample need not exceed the threshold that the first one did; a larger constant makes up for it."),
     ),
     Statement(
         "sdp.lemma9.simulation", "statement", "The simulation lemma", source("Lemma 9 (proof, first inequality)", "sdp.lemma9"),
@@ -142,6 +144,7 @@ STEPS = (
         corrected_by="sdp.lemma9.repaired",
         not_covered="the order up to powers of iota, which O~ hides; the elimination threshold, though, is printed with one iota. Bounding the rarely visited pairs without "
         "Bernstein's inequality gives the printed powers",
+        judgement=Judgement(Severity.REPAIRABLE, "A power of iota is lost in the last line, which O~ hides."),
     ),
     Statement(
         "sdp.lemma9", "statement", "The variance of the refined model", source("Lemma 9", "sdp.lemma9"),
@@ -154,6 +157,7 @@ STEPS = (
         not_covered="the printed order is proved for a repaired algorithm, E >= 3, and finitely many pairs of a policy and a reward function fixed beforehand "
         "(sdp.lemma9.repaired). Bernstein's inequality is used for all value functions at once with iota = log(2HAK/delta), which does not count them: for the A^(XH) policies at the "
         "start the union bound adds XH log A to iota. Whether the printed order holds for all of them at once is not decided here",
+        judgement=Judgement(Severity.SUBSTANTIVE, "The variance bound that carries the rate fails for the explorative policy as printed; the repair changes the exploration and fixes the policies beforehand."),
     ),
 )  # fmt: skip
 
@@ -257,10 +261,10 @@ REPAIRED = (
             _union("freedman", *_EVENTS["freedman"]),
         ),
         ("classic.freedman", "classic.total_variance", "sdp.lemma9.simulation", "sdp.lemma9.release", "sdp.lemma9.cauchy", "sdp.lemma9.inverse_visits", "sdp.lemma9.refined",
-         "sdp.lemma14.as_meant", "sdp.lemma15", "sdp.lemma17.mixture", "sdp.lemma18"),
+         "sdp.lemma14.large_error", "sdp.lemma15", "sdp.lemma17.mixture", "sdp.lemma18"),
         reading=(
             _MEANT,
-            "the refined model is within a factor 1 -+ 1/H of the absorbing one by sdp.lemma14.as_meant for its counts above 6 E H^2 iota, so that values under it are at most 4 times those under P' (Lemma 15); "
+            "the refined model is within a factor 1 -+ 1/H of the absorbing one by sdp.lemma14.large_error for its counts above 6 E H^2 iota, so that values under it are at most 4 times those under P' (Lemma 15); "
             "with this iota the chance there is at least 1 - 4 delta for every K (sdp.lemma7.repaired, crude and refined)",
             "given the visits of (h,x,a) the next states are independent draws from P_h(.|x,a); f_(h+1), a value function in the absorbing model, is fixed by the crude data; it has values in [0, H]",
             "for rarely visited pairs |(P~ - P') f| <= H is used instead, since both are subprobabilities",
@@ -299,7 +303,7 @@ REPAIRED = (
             *(_union(name, *_EVENTS[name]) for name in _EVENTS if name != "freedman"),
             Obligation("failures", _ten("12"), "Assumption 4, and nine kinds of events, of at most delta each", _ALL_FAIL, mutation=_ten("11")),
         ),
-        ("sdp.lemma8.stopped", "sdp.lemma9.repaired", "sdp.lemma12", "sdp.lemma14.as_meant", "sdp.lemma15", "sdp.lemma16.coverage", "sdp.lemma16.shortfall", "sdp.lemma16.each_next_state", "sdp.lemma18",
+        ("sdp.lemma8.stopped", "sdp.lemma9.repaired", "sdp.lemma12", "sdp.lemma14.large_error", "sdp.lemma15", "sdp.lemma16.coverage", "sdp.lemma16.shortfall", "sdp.lemma16.each_next_state", "sdp.lemma18",
          "sdp.algorithm2.layer.rounded", "sdp.binomial_tails", "sdp.lemma9.cauchy", "sdp.lemma9.inverse_visits"),
         reading=(
             _MEANT,

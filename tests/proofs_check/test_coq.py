@@ -20,7 +20,7 @@ from proofs_check.coq.script import proof
 from proofs_check.kernel import arithmetic, claim_hash, load
 from proofs_check.kernel.expressions import evaluate, read
 from proofs_check.registry import ROOT, as_json, certificate_path, lookup, statements, verify
-from proofs_check.statement import make_claim
+from proofs_check.statement import DEFINITION, make_claim
 
 needs_coq = pytest.mark.skipif(
     shutil.which("coqc") is None, reason="not cross-checked: coqc is not installed"
@@ -189,25 +189,59 @@ def test_a_lemma_that_does_not_compile_fails_the_target(monkeypatch, capsys):
     assert "FAILED: in lemma wrong" in capsys.readouterr().out
 
 
-def test_without_coqc_the_target_is_skipped_with_a_line(monkeypatch, capsys):
+def test_without_coqc_the_target_fails(monkeypatch, capsys):
     monkeypatch.setenv("PATH", "")
-    record._installed.cache_clear()
-    try:
-        assert command.main([]) == 0
-        assert "SKIPPED" in capsys.readouterr().out
-        assert all(as_json(x)["coq"] == record.NOT_CHECKED for x in verify(["rlsvi.eq2", "rlsvi.lemma11"]))
-    finally:
-        record._installed.cache_clear()
+    monkeypatch.delenv(command.OPTIONAL, raising=False)
+    assert command.main([]) == 3
+    assert "FAILED, coqc or its Interval library is not installed" in capsys.readouterr().out
 
 
-@needs_coq
+@pytest.mark.parametrize(("value", "code"), [("1", 0), ("0", 3), ("", 3)])
+def test_without_coqc_the_target_is_skipped_where_that_is_asked_for(monkeypatch, capsys, value, code):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv(command.OPTIONAL, value)
+    assert command.main([]) == code
+    assert ("SKIPPED" in capsys.readouterr().out) == (code == 0)
+
+
+def test_continuous_integration_does_not_ask_for_that():
+    for name in (".ci/run", "Makefile", "tools/fresh_machine.sh"):
+        text = (ROOT / name).read_text(encoding="utf-8") if (ROOT / name).is_file() else ""
+        assert f"{command.OPTIONAL}=1 make" not in text
+        assert f"export {command.OPTIONAL}" not in text
+
+
+def test_the_status_is_the_records_with_or_without_coqc(monkeypatch):
+    names = ["rlsvi.eq2", "rlsvi.theorem13", "rlsvi.lemma11"]
+    before = [as_json(x)["coq_all"] for x in verify(names)]
+    monkeypatch.setenv("PATH", "")
+    assert [as_json(x)["coq_all"] for x in verify(names)] == before == [True, False, False]
+
+
+def test_checked_follows_what_a_statement_rests_on():
+    """rlsvi.theorem13 has one claim of its own, X == X, which Coq accepts."""
+    theorem = lookup("rlsvi.theorem13")
+    known = record.recorded()["lemmas"]
+    assert [claim_hash(x.claim) in known for x in theorem.obligations] == [True]
+    assert record.status(theorem, TABLE) == record.NOT_CHECKED
+    for entry in TABLE.values():
+        if record.status(entry, TABLE) == record.CHECKED:
+            below = [TABLE[name] for name in (*entry.parts, *entry.rests_on)]
+            assert all(record.accepted(x, TABLE) or x.reason == DEFINITION for x in below), entry.id
+
+
+def test_a_quoted_theorem_below_was_not_checked():
+    entry = replace(lookup("rlsvi.eq2"), rests_on=("classic.kairouz_oh_viswanath",))
+    assert record.status(lookup("rlsvi.eq2"), TABLE) == record.CHECKED
+    assert record.status(entry, TABLE) == record.NOT_CHECKED
+
+
 def test_at_least_thirty_statements_are_cross_checked():
     done = [x for x in TABLE.values() if record.status(x, TABLE) == record.CHECKED]
     assert len(done) >= 30
     assert sum("log" in str(x.obligations) or "exp" in str(x.obligations) for x in done) >= 15
 
 
-@needs_coq
 def test_a_changed_claim_is_no_longer_cross_checked():
     entry = lookup("rlsvi.eq2")
     assert record.status(entry, TABLE) == record.CHECKED

@@ -24,7 +24,7 @@ TOLERANCE = 1 + 1e-12
 
 
 def test_recorded_verdicts():
-    expected = dict.fromkeys(REFUTED, "REFUTED") | dict.fromkeys(PROVED, "PROVED")
+    expected = dict.fromkeys(REFUTED, "REFUTED") | dict.fromkeys(PROVED, "STEPS PROVED")
     found = verify([f"eval.{name}" for name in expected])
     assert {x.id.removeprefix("eval."): x.verdict.value for x in found} == expected
     assert not any(x.assumptions for x in found)

@@ -258,7 +258,7 @@ def test_verdicts():
         )
     }
     assert found == {
-        "expert.theorem5_3": "PROVED",
+        "expert.theorem5_3": "STEPS PROVED",
         "expert.theorem5_5": "PROVED ON A SUBDOMAIN",
         "expert.theorem5_6": "REFUTED",
         "expert.theorem5_6.set_aside": "PROVED ON A SUBDOMAIN",

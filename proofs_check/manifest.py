@@ -1,0 +1,105 @@
+"""The manifest: what each statement consisted of when people last agreed to it.
+
+The kernel does not yet derive a statement from its obligations, so it cannot notice that one was deleted.
+The manifest does: a statement that differs from it is OPEN. ``python -m proofs_check.manifest`` lists what
+differs, with ``--update`` it writes the manifest anew; the difference is then read in review.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from proofs_check.kernel import claim_hash
+from proofs_check.statement import Statement
+
+__all__ = ["RECORD", "contents", "differences", "main", "recorded", "write"]
+
+RECORD = Path(__file__).with_name("papers") / "manifest.json"
+DIGITS = 16
+
+
+def contents(entry: Statement) -> dict[str, Any]:
+    """What a verdict on a statement depends on, each text as a hash."""
+    found = {
+        "says": _hash(entry.kind, entry.says, entry.latex),
+        "obligations": {x.name: claim_hash(x.claim)[:DIGITS] for x in entry.obligations},
+        "rests_on": list(entry.rests_on),
+        "parts": list(entry.parts),
+        "readings": [_hash(text) for text in entry.reading],
+        "rules": [_hash(text) for text in entry.rules],
+        "laws": list(entry.laws),
+        "conditions": _hash(entry.domain, entry.reason, entry.not_covered, entry.corrected_by),
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def _hash(*texts: str | None) -> str:
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:DIGITS]
+
+
+@lru_cache(maxsize=1)
+def recorded() -> Mapping[str, Mapping[str, Any]]:
+    """Statement id -> its contents as last agreed."""
+    found: Mapping[str, Mapping[str, Any]] = {}
+    if RECORD.exists():
+        found = json.loads(RECORD.read_text(encoding="utf-8"))
+    return found
+
+
+def differences(entry: Statement) -> tuple[str, ...]:
+    """One line for each way in which a statement is not what it was when people last agreed to it."""
+    known = recorded().get(entry.id)
+    if known is None:
+        return ("the statement is not in the manifest",)
+    today = contents(entry)
+    return tuple(
+        line for key in {**known, **today} for line in _compared(key, known.get(key), today.get(key))
+    )
+
+
+def _compared(key: str, old: Any, new: Any) -> Iterable[str]:
+    """What is missing, new or changed under one key; nothing stands for an empty list."""
+    if old == new:
+        return ()
+    if isinstance(old or new, str):
+        return (f"{key}: changed",)
+    old, new = old or (), new or ()
+    both = [x for x in new if x in old] if isinstance(old, dict) and isinstance(new, dict) else []
+    told = (
+        ("missing", [x for x in old if x not in new]),
+        ("new", [x for x in new if x not in old]),
+        ("changed", [x for x in both if new[x] != old[x]]),
+    )
+    lines = [f"{key}: {', '.join(names)} {word}" for word, names in told if names]
+    return lines or [f"{key}: the order or the number changed"]
+
+
+def write(statements: Iterable[Statement]) -> None:
+    """Record what the statements consist of today."""
+    rows = {x.id: contents(x) for x in statements}
+    RECORD.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    recorded.cache_clear()
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """List what differs; 1 if anything does, unless ``--update`` agrees to it."""
+    from proofs_check.registry import statements
+
+    found = [f"{x.id}: {line}" for x in statements() for line in differences(x)]
+    gone = recorded().keys() - {x.id for x in statements()}
+    found += [f"{name}: the statement is missing" for name in sorted(gone)]
+    print("\n".join(found) or "every statement is as recorded")
+    if "--update" in arguments:
+        write(statements())
+        return 0
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

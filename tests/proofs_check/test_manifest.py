@@ -1,0 +1,114 @@
+"""The manifest: every deletion and every change of what a statement consists of makes it open."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from proofs_check import manifest, registry
+from proofs_check.registry import lookup, statements, verify
+from proofs_check.statement import make_claim
+from proofs_check.verdict import Verdict
+
+LISTS = ("obligations", "rests_on", "parts", "reading", "rules", "laws")
+TEXTS = ("says", "domain", "reason", "not_covered", "corrected_by")
+WEAKER = make_claim({"x": "[0, 1]"}, "x >= 0")
+
+
+def without(entry, name):
+    """The statement, once for each element of one of its lists, without that element."""
+    held = getattr(entry, name)
+    return (replace(entry, **{name: held[:k] + held[k + 1 :]}) for k in range(len(held)))
+
+
+def put(monkeypatch, *changed):
+    """Let the registry hold these statements in the place of those with their ids."""
+    table = {x.id: x for x in statements()} | {x.id: x for x in changed}
+    monkeypatch.setattr(registry, "_table", lambda: table)
+
+
+def test_today_is_as_recorded(capsys):
+    assert manifest.main([]) == 0
+    assert "as recorded" in capsys.readouterr().out
+    assert manifest.recorded().keys() == {x.id for x in statements()}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_every_single_deletion_is_noticed(name):
+    tried = 0
+    for entry in statements():
+        for less in without(entry, name):
+            tried += 1
+            (line,) = [x for x in manifest.differences(less) if not x.startswith("conditions")]
+            assert line.startswith("readings" if name == "reading" else name)
+            assert "missing" in line or "number" in line
+    assert tried >= {"obligations": 960, "rests_on": 250}.get(name, 20)
+
+
+def test_every_changed_claim_is_noticed():
+    for entry in statements():
+        for x in entry.obligations:
+            kept = tuple(replace(y, claim=WEAKER) if y is x else y for y in entry.obligations)
+            assert manifest.differences(replace(entry, obligations=kept)) == (
+                f"obligations: {x.name} changed",
+            )
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_changed_condition_is_noticed(name):
+    for entry in statements():
+        if name == "reason" and not entry.reason:
+            continue
+        if name == "reason":
+            changed = replace(entry, kind="quoted", reason="because")
+        else:
+            changed = replace(entry, **{name: f"{getattr(entry, name)}, nearly"})
+        assert manifest.differences(changed)
+
+
+def test_a_union_bound_that_is_deleted_opens_the_theorem_and_what_rests_on_it(monkeypatch):
+    """With all obligations but the last one gone the theorem stood, and every test passed."""
+    theorem = lookup("ucb.theorem3_2.four_delta")
+    assert theorem.obligations[-1].name == "union"
+    put(monkeypatch, replace(theorem, obligations=theorem.obligations[-1:], rests_on=()))
+    found, above = verify(["ucb.theorem3_2.four_delta", "ucb.corollary5_5"])
+    assert (found.verdict, above.verdict) == (Verdict.OPEN, Verdict.OPEN)
+    assert any("missing" in line for line in found.changed)
+    assert not above.changed
+
+
+def test_a_statement_that_nobody_agreed_to_is_open(monkeypatch):
+    put(monkeypatch, replace(lookup("rlsvi.eq2"), id="rlsvi.eq22"))
+    monkeypatch.setattr(
+        registry, "_outcome", lambda *_: ("file", registry.Outcome("PROVED", frozenset(), None))
+    )
+    assert verify(["rlsvi.eq22"])[0].verdict is Verdict.OPEN
+
+
+def test_one_command_lists_and_agrees_to_a_change(monkeypatch, tmp_path, capsys):
+    entry = lookup("rlsvi.eq2")
+    put(monkeypatch, replace(entry, obligations=entry.obligations[:1]))
+    monkeypatch.setattr(manifest, "RECORD", tmp_path / "manifest.json")
+    (tmp_path / "manifest.json").write_text(json.dumps(dict(manifest.recorded())), encoding="utf-8")
+    manifest.recorded.cache_clear()
+    try:
+        assert manifest.main([]) == 1
+        assert capsys.readouterr().out == "rlsvi.eq2: obligations: down missing\n"
+        assert verify(["rlsvi.eq2"])[0].verdict is Verdict.OPEN
+        assert manifest.main(["--update"]) == 0
+        assert manifest.main([]) == 0
+        assert verify(["rlsvi.eq2"])[0].verdict is Verdict.STEPS
+    finally:
+        manifest.recorded.cache_clear()
+
+
+def test_without_a_manifest_nothing_stands(monkeypatch, tmp_path):
+    monkeypatch.setattr(manifest, "RECORD", tmp_path / "none.json")
+    manifest.recorded.cache_clear()
+    try:
+        assert verify(["rlsvi.eq2"])[0].changed == ("the statement is not in the manifest",)
+    finally:
+        monkeypatch.undo()
+        manifest.recorded.cache_clear()

@@ -1,0 +1,90 @@
+"""What is left to readers is counted: readings and laws, through everything that a statement rests on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from proofs_check.kernel import Outcome
+from proofs_check.laws import LAWS
+from proofs_check.registry import as_json, lookup, statements, verify
+from proofs_check.verdict import MEANINGS, Verdict, derive
+
+RESULTS = {x.id: x for x in verify()}
+STANDING = (Verdict.PROVED, Verdict.STEPS, Verdict.GIVEN, Verdict.SUBDOMAIN)
+WORDS = re.compile(r"Laplace variable|Laplace noise [A-Z]|Lap\(|chi-square variable|standard normal|erfc")
+
+
+def closure(name):
+    """A statement and all it rests on, found by another route than the derivation's."""
+    entry = lookup(name)
+    return {name}.union(*(closure(x) for x in (*entry.parts, *entry.rests_on)))
+
+
+@pytest.mark.parametrize("name", sorted(RESULTS))
+def test_readings_and_laws_are_those_of_everything_below(name):
+    below = [lookup(x) for x in closure(name)]
+    written = {text for entry in below for text in entry.reading}
+    joined = {
+        entry.id
+        for entry in below
+        if not entry.reading and (len(entry.obligations) > 1 or entry.parts or entry.rests_on)
+    }
+    found = RESULTS[name]
+    assert len(found.readings) == len(written) + len(joined)
+    assert written <= found.readings.keys()
+    assert set(found.laws) == {law for entry in below for law in entry.laws}
+    assert as_json(found)["readings_all"] == len(found.readings)
+
+
+def test_proved_is_one_goal_and_nothing_else():
+    """A single obligation, no reading, no part, nothing that it rests on."""
+    for name, found in RESULTS.items():
+        entry = lookup(name)
+        single = len(entry.obligations) == 1 and not (entry.reading or entry.parts or entry.rests_on)
+        if found.verdict in (Verdict.PROVED, Verdict.STEPS):
+            assert (found.verdict is Verdict.PROVED) == single == (not found.readings)
+    assert RESULTS["sdp.lemma16.rare_pair"].verdict is Verdict.PROVED
+
+
+def test_the_theorems_of_the_papers_are_steps():
+    for name in (
+        "rlsvi.theorem13",
+        "ucb.theorem3_2.four_delta",
+        "sdp.theorem6.regret.repaired",
+        "expert.theorem5_3",
+    ):
+        assert RESULTS[name].verdict is Verdict.STEPS
+    assert len(RESULTS["sdp.theorem6.regret.repaired"].readings) >= 63
+
+
+@pytest.mark.parametrize(
+    "change", [{"reading": ("r",)}, {"rests_on": ("sdp.lemma12",)}, {"rules": ("a rule",)}]
+)
+def test_anything_beside_the_goal_lowers_it(change):
+    entry = replace(lookup("sdp.lemma16.rare_pair"), **change)
+    below = {name: RESULTS[name] for name in entry.rests_on}
+    found = derive(entry, [("file", Outcome("PROVED", frozenset({"positive"}), None))], below)
+    assert found.verdict is (Verdict.GIVEN if "rules" in change else Verdict.STEPS)
+
+
+def test_a_law_is_named_where_one_is_used():
+    for entry in statements():
+        texts = (*entry.reading, *(x.note for x in entry.obligations))
+        used = any(WORDS.search(text) for text in texts) or "erfc" in str(
+            [x.claim for x in entry.obligations]
+        )
+        assert not used or RESULTS[entry.id].laws, entry.id
+    assert {law for found in RESULTS.values() for law in found.laws} == LAWS.keys()
+
+
+def test_an_unknown_law_is_refused():
+    with pytest.raises(ValueError, match=r"laws \['uniform'\] are not in proofs_check\.laws"):
+        replace(lookup("rlsvi.eq2"), laws=("uniform",))
+
+
+def test_every_verdict_has_a_meaning():
+    assert MEANINGS.keys() == set(Verdict)
+    assert {x for x in Verdict if x.decided} == {*STANDING, Verdict.REFUTED}
