@@ -94,7 +94,7 @@ def account(
     found = accountant.guarantee(parameters, adjacency)
     ask = _once(lambda guarantee: getattr(guarantee, answer)(at))
     results = _results(*_statements(found))
-    verdicts = {identity: result.verdict.value for identity, result in results.items()}
+    rests = results[found.statement]
     mechanism = _mechanism(found, ask)
     body = {
         "name": accountant.name,
@@ -107,10 +107,12 @@ def account(
         asked: shown,
         answer: _of(found, ask(found.guarantee)),
         "mechanism": mechanism,
-        "published": _published(found, answer, at, ask, verdicts),
+        "published": _published(found, answer, at, ask, results),
         "statement": found.statement,
-        "verdict": verdicts[found.statement],
-        "assumptions": list(results[found.statement].assumptions),
+        "verdict": rests.verdict.value,
+        "assumptions": list(rests.assumptions),
+        "readings_all": len(rests.readings),
+        "laws_all": list(rests.laws),
         "notes": list(found.notes),
     }
     if accountant.beside is not None:
@@ -165,7 +167,7 @@ def _statements(found: Accounted) -> list[str]:
     ]
 
 
-def _published(found: Accounted, answer: str, at: Any, ask: Ask, verdicts: Mapping[str, str]) -> Json | None:
+def _published(found: Accounted, answer: str, at: Any, ask: Ask, results: Mapping[str, Any]) -> Json | None:
     if found.published is None:
         return None
     exact = ask(found.published.exact).as_json()
@@ -174,10 +176,12 @@ def _published(found: Accounted, answer: str, at: Any, ask: Ask, verdicts: Mappi
     return {
         **printed,
         "statement": statement,
-        "verdict": verdicts[statement],
+        "verdict": results[statement].verdict.value,
+        "readings_all": len(results[statement].readings),
         f"{answer}_exact": exact,
         "exact_statement": other,
-        "exact_verdict": verdicts[other],
+        "exact_verdict": results[other].verdict.value,
+        "exact_readings_all": len(results[other].readings),
     }
 
 
@@ -211,7 +215,7 @@ def calibrate(
             "value_below": getattr(misses, accountant.noise),
             "epsilon_lower": number(_missed(below.guarantee, target, delta)),
         },
-        "published": _published(found, "epsilon", delta, ask, verdicts_of(*_statements(found))),
+        "published": _published(found, "epsilon", delta, ask, _results(*_statements(found))),
         "notes": list(found.notes),
     }
     if accountant.compare is not None:
@@ -248,4 +252,8 @@ def verify(ids: Iterable[str]) -> Json:
     from proofs_check.registry import as_json
     from proofs_check.registry import verify as verify_statements
 
-    return envelope({"statements": [as_json(result) for result in verify_statements(list(ids))]})
+    results = verify_statements(list(ids))
+    readings = {text for result in results for text in result.readings}
+    laws = {name for result in results for name in result.laws}
+    found = [as_json(result) for result in results]
+    return envelope({"statements": found, "readings_all": len(readings), "laws_all": sorted(laws)})

@@ -18,9 +18,12 @@ from dpproof.cli import show
 from dpproof.cli.options import ADJACENCY, JSON, AllMissing, check_file, command_for
 from dpproof.what_if import code
 from dpproof.what_if import what_if as noise_for_other_goals
+from proofs_check.verdict import Verdict
 
 __all__ = ["account", "calibrate"]
 
+PROVED = frozenset(verdict.value for verdict in Verdict if verdict.decided and verdict is not Verdict.REFUTED)
+"""Verdicts on an accountant's statement under which its answer stands."""
 DRAWN = (".svg", ".png", ".html")
 PLOT = Annotated[
     Path | None,
@@ -46,7 +49,7 @@ def _account(
     answer = answers.account(accountant, parameters, relation, delta=delta, epsilon=epsilon)
     _draw(plot, accountant, parameters, relation, answer)
     show.either(answer, json, show.account)
-    raise typer.Exit(0 if answer["verdict"].startswith("PROVED") else 3)
+    raise typer.Exit(0 if answer["verdict"] in PROVED else 3)
 
 
 def _calibrate(

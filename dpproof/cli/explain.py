@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -20,6 +21,10 @@ from dpproof.cli import show
 from dpproof.cli.layout import put, table
 from dpproof.cli.options import check_file
 from dpproof.cli.subjects import ERRORS, NOTIONS, WORDS, documentation
+from dpproof.report import coverage
+
+if TYPE_CHECKING:
+    from proofs_check.verdict import Result
 
 __all__ = ["explain", "init"]
 
@@ -62,8 +67,8 @@ def explain(
     from proofs_check.registry import statement_ids
 
     console = Console()
-    if identity in statement_ids():
-        _statement(identity, console)
+    if (known := coverage.identity_of(identity)) in statement_ids():
+        _statement(known, console)
     elif identity in CATALOGUE:
         _mechanism(accountant_for(identity), console)
     elif identity in NOTIONS or identity in ERRORS:
@@ -71,11 +76,11 @@ def explain(
     elif identity in WORDS:
         console.print(" ".join(WORDS[identity].split()), markup=False)
     else:
-        known = "; ".join(", ".join(group) for group in (CATALOGUE, NOTIONS, WORDS, ERRORS))
+        groups = "; ".join(", ".join(group) for group in (CATALOGUE, NOTIONS, WORDS, ERRORS))
         names = [*CATALOGUE, *NOTIONS, *WORDS, *ERRORS, *statement_ids()]
         raise ValueError(
             f"id ({identity!r}) must be a statement id, as `dpproof verify papers` lists them, "
-            f"or one of: {known}{nearest(identity, names)}"
+            f"or one of: {groups}{nearest(identity, names)}"
         )
 
 
@@ -120,19 +125,40 @@ def _audit_line(accountant: Accountant) -> str:
 def _statement(identity: str, console: Console) -> None:
     from proofs_check.registry import as_json, lookup, verify
 
-    entry, result = lookup(identity), as_json(verify([identity])[0])
+    entry, found = lookup(identity), verify([identity])[0]
+    result = as_json(found)
     console.print(f"[bold]{identity}[/]: {escape(entry.title)}")
     source = entry.source
     console.print(f"{source.paper}, {source.version}, {source.item}".replace(", ,", ","), style="dim")
     console.print(escape(entry.says))
-    console.print(f"verdict: {show.coloured(result['verdict'])}")
+    console.print(f"verdict: {show.coloured(result['verdict'])}{_beside(result)}")
     for line in show.remarks(result):
         console.print(f"  {escape(line)}")
     for obligation in entry.obligations:
         console.print(f"  obligation {obligation.name}: {escape(obligation.note)}")
     if entry.rests_on:
         console.print(f"rests on: {', '.join(entry.rests_on)}")
+    console.print(f"Coq: {result['coq']}")
     console.print(f"not covered: {escape(entry.not_covered)}")
+    _readings(found, console)
+
+
+def _beside(result: Mapping[str, Any]) -> str:
+    """What stands beside a verdict: its severity, and how many readings it rests on."""
+    return escape(show.verdict_words(result).removeprefix(result["verdict"]))
+
+
+def _readings(found: Result, console: Console) -> None:
+    """The readings that a verdict rests on, its own first, and the laws that it takes as known."""
+    from proofs_check.laws import LAWS
+
+    if found.readings:
+        own = len(found.own_readings)
+        console.print(f"readings: {own} of its own, {len(found.readings)} with all it rests on")
+    for text, identity in found.readings.items():
+        console.print(f"  read, {'here' if identity == found.id else f'in {identity}'}: {escape(text)}")
+    for name in found.laws:
+        console.print(f"  law {name}: {escape(LAWS[name])}")
 
 
 def init(

@@ -24,11 +24,13 @@ __all__ = [
     "calibrate",
     "either",
     "figure",
+    "many",
     "own_remarks",
     "released_bits",
     "remarks",
     "sizes",
     "trusted",
+    "verdict_words",
 ]
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ VIOLATIONS = ("violation", "violation (floating point only)")
 """The answers of an audit that refute a claim, as data."""
 COLOURS = {
     "PROVED": "green",
+    "STEPS PROVED": "green",
     "PROVED GIVEN": "green",
     "PROVED ON A SUBDOMAIN": "yellow",
     "ASSUMED": "cyan",
@@ -97,6 +100,27 @@ def coloured(word: str) -> str:
     return f"[{COLOURS.get(word, 'white')}]{escape(word)}[/]"
 
 
+def verdict_words(entry: Answer, prefix: str = "") -> str:
+    """A verdict with its severity and the number of readings that it rests on.
+
+    >>> verdict_words({"verdict": "STEPS PROVED", "readings_all": 3})
+    'STEPS PROVED (3 readings)'
+    """
+    read = entry.get(f"{prefix}readings_all", 0)
+    beside = [entry.get("severity"), many(read, "reading") if read else None]
+    words = "; ".join(text for text in beside if text)
+    return f"{entry[f'{prefix}verdict']}{f' ({words})' if words else ''}"
+
+
+def many(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> many(1, "law"), many(2, "law")
+    ('1 law', '2 laws')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def sizes(answer: Answer) -> str:
     """What was asked about: mechanism, parameters and neighbouring relation."""
     given = ", ".join(f"{name} {value}" for name, value in answer["parameters"].items())
@@ -111,7 +135,9 @@ def account(answer: Answer, console: Console) -> None:
     if "epsilon" in published:
         _row(rows, "published, as the paper converts", published["epsilon"], published)
     if f"{found}_exact" in published and _ends(published[f"{found}_exact"]) != _ends(answer[found]):
-        rests = {"statement": published["exact_statement"], "verdict": published["exact_verdict"]}
+        rests = {"statement": published["exact_statement"]} | {
+            key: published[f"exact_{key}"] for key in ("verdict", "readings_all")
+        }
         _row(rows, "published cost, converted as ours", published[f"{found}_exact"], rests)
     _row(rows, "dpproof", answer[found], answer)
     if answer["mechanism"] and answer["mechanism"] != answer[found]:
@@ -136,11 +162,11 @@ def account(answer: Answer, console: Console) -> None:
 
 def trusted(answer: Answer) -> str:
     """What an account takes on trust, and the command that lists it."""
-    many = len(answer["assumptions"])
-    if not many:
-        return f"taken on trust: no assumption; {answer['statement']} has certificates for all it rests on"
-    noun = "assumption" if many == 1 else "assumptions"
-    return f"taken on trust: {many} {noun}; see dpproof explain {answer['statement']}"
+    assumed, read, laws = len(answer["assumptions"]), answer["readings_all"], len(answer["laws_all"])
+    taken = [many(n, noun) for n, noun in ((assumed, "assumption"), (read, "reading"), (laws, "law")) if n]
+    if not taken:
+        return f"taken on trust: nothing; the kernel derives {answer['statement']}"
+    return f"taken on trust: {', '.join(taken)}; see dpproof explain {answer['statement']}"
 
 
 def released_bits(answer: Answer) -> str:
@@ -163,7 +189,7 @@ def _row(rows: Table, label: str, ends: Answer, rests: Answer) -> None:
         at_least(ends["lower"]),
         at_most(ends["upper"]),
         rests["statement"],
-        coloured(rests["verdict"]),
+        f"{coloured(rests['verdict'])}{escape(verdict_words(rests).removeprefix(rests['verdict']))}",
     )
 
 
@@ -220,10 +246,13 @@ def remarks(entry: Answer) -> Sequence[str]:
 
 
 def own_remarks(entry: Answer) -> Sequence[str]:
-    """The point, the correction and the domain, without the assumptions."""
-    lines = []
+    """The point, the severity, the conjuncts, the correction and the domain, without the assumptions."""
+    lines = [f"not as agreed: {text}" for text in entry["changed"]]
     if entry["point"]:
         lines.append("fails at " + ", ".join(f"{name} = {value}" for name, value in entry["point"].items()))
+    if entry["severity"]:
+        lines.append(f"{entry['severity']}: {entry['severity_why']}")
+    lines += [f"{part['id']} is {verdict_words(part)}: {part['title']}" for part in entry["conjuncts"]]
     if entry["corrected_by"]:
         lines.append(f"corrected by {entry['corrected_by']}")
     if entry["domain"]:

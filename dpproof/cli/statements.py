@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dpproof.cli.show import coloured, own_remarks
+from dpproof.cli.show import coloured, many, own_remarks
 
 __all__ = ["statements"]
 
@@ -18,7 +18,10 @@ Answer = Mapping[str, Any]
 
 
 def statements(answer: Answer, console: Console) -> None:
-    """The ledger of ``dpproof verify``: verdicts, with what is assumed named once below."""
+    """The ledger of ``dpproof verify``: verdicts, with what is assumed named once below.
+
+    Below each verdict stands the number of readings it rests on, counted through all it rests on.
+    """
     given = {text: _letter(n) for n, text in enumerate(_assumptions(answer))}
     rows = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     rows.add_column("verdict", no_wrap=True)
@@ -26,14 +29,19 @@ def statements(answer: Answer, console: Console) -> None:
     for entry in answer["statements"]:
         letters = ", ".join(given[text] for text in entry["assumptions"])
         lines = [f"[bold]{entry['id']}[/]  {escape(entry['title'])}", *map(escape, own_remarks(entry))]
-        rows.add_row(
-            coloured(entry["verdict"]), "\n".join([*lines, *([f"given {letters}"] if letters else [])])
-        )
+        given_below = [f"given {letters}"] if letters else []
+        rows.add_row(_verdict(entry), "\n".join([*lines, *given_below]))
     console.print(rows)
     for text, letter in given.items():
         console.print(f"[bold]{letter}[/]  {escape(text)}", style="dim", highlight=False)
     _checked(answer, list(given.values()), console)
     console.print()
+
+
+def _verdict(entry: Answer) -> str:
+    """The verdict, and below it how many readings it rests on."""
+    read = entry["readings_all"]
+    return "\n".join([coloured(entry["verdict"]), *([many(read, "reading")] if read else [])])
 
 
 def _assumptions(answer: Answer) -> Sequence[str]:
@@ -53,18 +61,20 @@ def _checked(answer: Answer, letters: Sequence[str], console: Console) -> None:
     folder = Path(proofs_check.__file__).parent / "certificates"
     assumed = sum(entry["verdict"] == "ASSUMED" for entry in entries)
     where = f"; FILE of it: {folder}/*/*.json" if files else ""
+    trusted = [
+        *([f"{many(len(letters), 'assumption')}{_span(letters)}"] if letters else []),
+        many(answer["readings_all"], "reading"),
+        many(len(answer["laws_all"]), "law"),
+        f"{many(assumed, 'statement')} ASSUMED",
+    ]
     lines = [
-        f"checked: {_many(len(files), 'certificate')} of {_many(len(entries), 'statement')}, "
+        "readings: steps of the argument that people read, counted through all that a statement rests on",
+        f"checked: {many(len(files), 'certificate')} of {many(len(entries), 'statement')}, "
         f"again by python -m proofs_check.kernel FILE{where}",
-        f"taken on trust: {_many(len(letters), 'assumption')}{_span(letters)}, "
-        f"{_many(assumed, 'statement')} ASSUMED; dpproof explain ID says what one rests on",
+        f"taken on trust: {', '.join(trusted)}; dpproof explain ID says what one rests on",
     ]
     for line in lines:
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _span(letters: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from accountant.adjacency import Adjacency
 from accountant.trust import TrustModel
+from proofs_check.verdict import MEANINGS
 
 __all__ = ["ERRORS", "NOTIONS", "WORDS", "documentation"]
 
@@ -46,12 +47,13 @@ ERRORS = {
 }
 """Error -> where it is defined."""
 VERDICTS = {
-    "PROVED": "Every inequality the statement comes down to has a certificate that the kernel re-checks.",
-    "REFUTED": "A point is named at which the statement fails; the corrected statement stands beside it.",
-    "PROVED ON A SUBDOMAIN": "True where the domain says, which contains the paper's own parameters.",
-    "PROVED GIVEN": "Proved under the listed assumptions.",
-    "ASSUMED": "A quoted theorem or a definition, with the reason why it is not proved here.",
-    "OPEN": "Neither proved nor refuted. The page lists what was tried.",
+    **{verdict.value: text for verdict, text in MEANINGS.items()},
+    "substantive": "Severity: what a reader relies on fails, and what is proved instead is less.",
+    "repairable": "Severity: with a changed step, constant or hypothesis the later results stand.",
+    "slip": "Severity: a misprint or a boundary case; nothing later changes.",
+    "reading": """A step of the argument that people read and the kernel does not check: how obligations make
+        up a statement, what a definition means in them. dpproof explain ID lists them.""",
+    "law": "A density, tail or generating function of a named law that is taken as known, from one table.",
     "kept": "The guarantee that is proved implies the promise.",
     "broken": "A pair of neighbours, or an audit, refutes the promise.",
     "not certified": "A mechanism of this project whose proved guarantee does not imply the promise.",

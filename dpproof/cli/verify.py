@@ -48,7 +48,9 @@ def verify(
     answer = answers.verify(ids)
     show.either(answer, json, statements)
     if "papers" in names and not json:
-        typer.echo(coverage.line(coverage.coverage(answer["statements"])))
+        share = coverage.coverage(answer["statements"])
+        typer.echo(coverage.counts(share))
+        typer.echo(coverage.line(share))
     raise typer.Exit(_exit_code(names, answer["statements"]))
 
 

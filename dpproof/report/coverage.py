@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import proofs_check
+from proofs_check.statement import Severity
+from proofs_check.verdict import Verdict
 
-__all__ = ["DECIDED", "Item", "Share", "coverage", "identity_of", "items", "line"]
+__all__ = ["DECIDED", "Item", "Share", "counts", "coverage", "identity_of", "items", "line"]
 
 Answer = Mapping[str, Any]
 IDS = Path(proofs_check.__file__).parent / "papers" / "ids.txt"
-DECIDED = frozenset({"PROVED", "PROVED GIVEN", "PROVED ON A SUBDOMAIN", "REFUTED"})
+DECIDED = frozenset(verdict.value for verdict in Verdict if verdict.decided)
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class Share:
     """Rows of kind quoted: theorems of other works."""
     quoted_decided: tuple[str, ...]
     """Those of them that are proved or refuted here all the same."""
+    verdicts: Mapping[str, int] = field(default_factory=dict)
+    """How many of the rows of kind statement have which verdict, refutations by severity."""
 
 
 @lru_cache(maxsize=1)
@@ -61,13 +66,15 @@ def items() -> tuple[Item, ...]:
 
 
 def identity_of(name: str) -> str:
-    """The id of a statement, also for another number under which its paper prints the same.
+    """The id of a statement, also for a former id or another number under which its paper prints the same.
 
     >>> identity_of("sdp.lemma19")
     'sdp.lemma7'
     """
+    from proofs_check.registry import FORMER
+
     others = {f"{item.prefix}.{alias}": item.id for item in items() for alias in item.aliases}
-    return others.get(name, name)
+    return {**others, **FORMER}.get(name, name)
 
 
 def coverage(found: Iterable[Answer], prefix: str = "") -> Share:
@@ -77,13 +84,15 @@ def coverage(found: Iterable[Answer], prefix: str = "") -> Share:
     statements = [item.id for item in rows if item.kind == "statement"]
     quoted = [item.id for item in rows if item.kind == "quoted"]
     decided = tuple(name for name in statements if _holds(name, known, _decided))
+    undecided = tuple(name for name in statements if name not in decided)
     return Share(
         len(statements),
         decided,
         tuple(name for name in decided if _holds(name, known, _outright)),
-        tuple(name for name in statements if name not in decided),
+        undecided,
         len(quoted),
         tuple(name for name in quoted if _holds(name, known, _decided)),
+        _heard((known[name] for name in statements if name in known), undecided),
     )
 
 
@@ -101,7 +110,19 @@ def _holds(name: str, known: Mapping[str, Answer], test: Any) -> bool:
 
 
 def _decided(entry: Answer) -> bool:
-    return entry["verdict"] in DECIDED
+    """Decided, with all its conjuncts: one that is open leaves its statement open, refuted or not."""
+    conjuncts = entry.get("conjuncts", ())
+    return entry["verdict"] in DECIDED and all(part["verdict"] != "OPEN" for part in conjuncts)
+
+
+def _heard(entries: Iterable[Answer], undecided: Iterable[str]) -> dict[str, int]:
+    """How often each verdict occurs, refutations by severity; what is not decided counts as open."""
+    undecided = set(undecided)
+    words = [
+        "OPEN" if entry["id"] in undecided else f"{entry['verdict']} {entry.get('severity') or ''}".strip()
+        for entry in entries
+    ]
+    return dict(Counter(words))
 
 
 def _outright(entry: Answer) -> bool:
@@ -121,6 +142,22 @@ def line(share: Share) -> str:
         f"{outright} without named rules ({_percent(outright, share.statements)}); "
         f"{len(share.quoted_decided)} of {share.quoted} quoted theorems decided"
     )
+
+
+def counts(share: Share) -> str:
+    """How many statements have which verdict, for people.
+
+    >>> counts(Share(3, (), (), (), 0, (), {"STEPS PROVED": 2, "REFUTED slip": 1}))
+    '2 STEPS PROVED, 1 REFUTED (slip)'
+    """
+    order = [x.value for x in Verdict] + [f"REFUTED {x.value}" for x in Severity]
+    words = sorted(share.verdicts, key=order.index)
+    return ", ".join(f"{share.verdicts[word]} {_bracketed(word)}" for word in words)
+
+
+def _bracketed(word: str) -> str:
+    """A verdict with its severity in brackets."""
+    return f"REFUTED ({word.removeprefix('REFUTED ')})" if word.startswith("REFUTED ") else word
 
 
 def _percent(part: int, whole: int) -> str:

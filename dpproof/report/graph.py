@@ -17,6 +17,7 @@ WIDTH, HEIGHT, ACROSS, DOWN, MARGIN = 190, 24, 60, 10, 12
 SWEEPS = 6
 _COLOURS = {
     "PROVED": "#d8f0de",
+    "STEPS PROVED": "#e4f4e0",
     "PROVED GIVEN": "#eef3d0",
     "PROVED ON A SUBDOMAIN": "#fdeccd",
     "REFUTED": "#f9d7d4",

@@ -15,7 +15,7 @@ from accountant.accounted import CATALOGUE
 from accountant.adjacency import Adjacency
 from dpproof import __version__
 from dpproof.claim_file import Refusal
-from dpproof.cli.show import COLOURS, at_least, at_most, figure, own_remarks
+from dpproof.cli.show import COLOURS, at_least, at_most, figure, own_remarks, verdict_words
 from dpproof.report import coverage, graph, plots
 from dpproof.report.claims import ClaimLedger
 from dpproof.report.formal import claim_text
@@ -49,6 +49,7 @@ _ENVIRONMENT.filters.update(
     at_most=at_most,
     figure=figure,
     remarks=own_remarks,
+    verdict=verdict_words,
     formula=_formula,
     claim=claim_text,
     notes=notes_of,
@@ -70,7 +71,7 @@ def render(
         version=__version__,
         papers=shown,
         places=places,
-        total=coverage.line(total) if len(papers) > 1 else None,
+        total=f"{coverage.counts(total)}; {coverage.line(total)}" if len(papers) > 1 else None,
         claims=[_claim(ledger) for ledger in claims],
         refusals=refusals,
     )
@@ -96,6 +97,7 @@ def _paper(ledger: PaperLedger) -> dict[str, Any]:
         "ledger": ledger,
         "paper": paper,
         "share": coverage.line(share) if share.statements else None,
+        "counts": coverage.counts(share),
         "undecided": share.undecided,
         "decided": f"{len(share.decided)} of {share.statements}" if share.statements else "-",
         "refuted": sum(entry["verdict"] == "REFUTED" for entry in ledger.statements),

@@ -13,11 +13,13 @@ from typing import Any
 
 from accountant.accounted import CATALOGUE, accountant_for
 from dpproof.claim_file.schema import schema_text
-from dpproof.cli.show import own_remarks
+from dpproof.cli.show import own_remarks, verdict_words
 from dpproof.report import coverage, graph
 from dpproof.report.formal import claim_text
 from dpproof.report.notes import notes_of
 from dpproof.reproduction.experiments import EXPERIMENTS
+from proofs_check.laws import LAWS
+from proofs_check.verdict import MEANINGS
 
 __all__ = ["ledger", "main", "pages", "parameters"]
 
@@ -26,10 +28,10 @@ Entry = Mapping[str, Any]
 
 
 def _verified() -> dict[str, Entry]:
-    """Everything verified; of Coq what the record says, so that the pages are the same without coqc."""
-    from proofs_check.registry import as_json, in_coq, verify
+    """Everything verified, by id."""
+    from proofs_check.registry import as_json, verify
 
-    return {result.id: as_json(result) | {"coq": in_coq(result.id)} for result in verify()}
+    return {result.id: as_json(result) for result in verify()}
 
 
 def ledger(found: Mapping[str, Entry]) -> str:
@@ -41,8 +43,9 @@ def ledger(found: Mapping[str, Entry]) -> str:
     for paper in PAPERS:
         share = coverage.coverage(found.values(), f"{BOOKS[paper.name].prefix}.")
         lines.append(f"| [{paper.title}](ledger/{paper.name}.md) | {_shares(share)} |")
-    lines.append(f"| all | {_shares(coverage.coverage(found.values()))} |")
-    return "\n".join([*lines, ""])
+    total = coverage.coverage(found.values())
+    lines += [f"| all | {_shares(total)} |", "", f"All papers: {coverage.counts(total)}.", ""]
+    return "\n".join([*lines, f"Open: {', '.join(total.undecided)}.", ""])
 
 
 _HOW_TO_READ = (
@@ -50,24 +53,29 @@ _HOW_TO_READ = (
     "",
     "Every statement of the papers, with the verdict that its certificates give. Generated: `make docs`.",
     "",
-    "PROVED, REFUTED (with the point), PROVED ON A SUBDOMAIN (with the domain): every number rests on a",
-    "certificate that the kernel re-checks. PROVED GIVEN: beside certificates it assumes the named rules.",
-    "ASSUMED: quoted, or a definition. OPEN: not decided. *Read as* lists the definitions that the formal",
-    "claims unfold and how they combine; *not covered* what the claims leave out. The counts are over the",
-    "statements that the papers number (`proofs_check/papers/ids.txt`); one is decided if all its parts are.",
+    *(f"- **{verdict.value}**: {meaning}" for verdict, meaning in MEANINGS.items()),
+    "",
+    "A *reading* is a step of the argument that people read: how obligations make up a statement, what",
+    "a definition means in them. It is counted through everything that a statement rests on. A *law* is a",
+    "density, a tail or a generating function that is taken as known, from one table,",
+    "`proofs_check/laws.py`. *Not covered* lists what the formal claims leave out. A deleted or changed step",
+    "is noticed by comparison with a recorded manifest ([what a verdict rests on](notes/verdicts.md)).",
+    "Coq is named where it checked a statement and all it rests on. The counts are over the statements that",
+    "the papers number (`proofs_check/papers/ids.txt`). One is decided if all its parts are. One part that",
+    "is open leaves it open.",
     "",
 )
 _HEADING = (
-    "| paper | statements | decided | without named rules | quoted theorems decided |",
-    "|---|---:|---:|---:|---:|",
+    "| paper | statements | decided | open | without named rules | quoted theorems decided |",
+    "|---|---:|---:|---:|---:|---:|",
 )
 
 
 def _shares(share: coverage.Share) -> str:
     if not share.statements:
-        return "- | - | - | -"
+        return "- | - | - | - | -"
     return (
-        f"{share.statements} | {len(share.decided)} | {len(share.outright)} | "
+        f"{share.statements} | {len(share.decided)} | {len(share.undecided)} | {len(share.outright)} | "
         f"{len(share.quoted_decided)} of {share.quoted}"
     )
 
@@ -77,7 +85,7 @@ def _page(name: str, title: str, citation: str, prefix: str, found: Mapping[str,
     own = [entry for key, entry in found.items() if key.startswith(f"{prefix}.")]
     share = coverage.coverage(found.values(), f"{prefix}.")
     lines = [f"# {title}", "", f"{citation}. Generated; [all papers](../ledger.md).", ""]
-    lines += [f"{coverage.line(share)}.", ""] if share.statements else []
+    lines += [f"{coverage.counts(share)}. {coverage.line(share)}.", ""] if share.statements else []
     lines += [f"Not decided: {', '.join(share.undecided)}.", ""] if share.undecided else []
     lines += ["| statement | kind | verdict | method | Coq | corrected by |", "|---|---|---|---|---|---|"]
     lines += [_row(entry, prefix) for entry in own]
@@ -88,7 +96,7 @@ def _page(name: str, title: str, citation: str, prefix: str, found: Mapping[str,
 
 def _row(entry: Entry, prefix: str) -> str:
     corrected = _link(entry["corrected_by"], prefix) if entry["corrected_by"] else ""
-    plain = (entry["kind"], entry["verdict"], entry["method"] or "", entry["coq"])
+    plain = (entry["kind"], verdict_words(entry), entry["method"] or "", entry["coq"])
     cells = (_link(entry["id"], prefix), *plain, corrected)
     return f"| {' | '.join(cells)} |"
 
@@ -107,7 +115,7 @@ def _block(entry: Entry, prefix: str, found: Mapping[str, Entry]) -> Iterator[st
     from proofs_check.registry import lookup
 
     statement = lookup(entry["id"])
-    yield from (f'<a id="{entry["id"]}"></a>', "", f"## {entry['id']}: {entry['verdict']}", "")
+    yield from (f'<a id="{entry["id"]}"></a>', "", f"## {entry['id']}: {verdict_words(entry)}", "")
     yield from (f"**{entry['title']}** ({entry['kind']}; {statement.source})", "")
     yield from ([f"$$ {statement.latex} $$", ""] if statement.latex else [])
     yield from (statement.says, "")
@@ -115,6 +123,7 @@ def _block(entry: Entry, prefix: str, found: Mapping[str, Entry]) -> Iterator[st
     yield from (f"- corrects: {_link(name, prefix)}" for name in _corrected(entry["id"], found))
     yield from (f"- read as: {text}" for text in entry["read_as"])
     yield from (f"- given: {text}" for text in entry["assumptions"])
+    yield from (f"- law: {LAWS[name]} (`{name}`)" for name in entry["laws_all"])
     yield f"- not covered: {entry['not_covered']}"
     for word, names in (("rests on", statement.rests_on), ("parts", statement.parts)):
         if names:

@@ -16,7 +16,7 @@ Answer = Mapping[str, Any]
 
 
 def recorded() -> dict[str, Answer]:
-    """Statement id -> verdict, domain and assumptions, as last recorded."""
+    """Statement id -> verdict, severity, domain and assumptions, as last recorded."""
     found: dict[str, Answer] = json.loads(RECORD.read_text(encoding="utf-8"))
     return found
 
@@ -39,7 +39,7 @@ def departures(found: Iterable[Answer], *prefixes: str) -> list[str]:
 
 def kept(entry: Answer) -> Answer:
     """What is recorded of a statement: a proof must neither lose domain nor gain assumptions unnoticed."""
-    return {key: entry[key] for key in ("verdict", "domain", "assumptions")}
+    return {key: entry[key] for key in ("verdict", "severity", "domain", "assumptions")}
 
 
 def _difference(known: Answer | None, found: Answer | None) -> str | None:

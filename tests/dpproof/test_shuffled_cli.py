@@ -43,4 +43,4 @@ def test_a_batch_is_calibrated_beside_the_printed_noise():
     words = ["--target-epsilon", "0.5", "--delta", "1e-6"]
     found = answered("calibrate", "shuffled-batch", *words, *BATCH)
     assert found["printed"]["deviation"]["ratio"] > 10
-    assert found["printed"]["statement"] == "sdp.lemma10.privacy.as_meant"
+    assert found["printed"]["statement"] == "sdp.lemma10.privacy.bits"

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from proofs_check.registry import statement_ids
+from proofs_check.verdict import Verdict
 
 KEYS = {
     "id", "verdict", "method", "certificate", "depends_on", "assumptions", "domain", "point", "corrected_by",
-    "not_covered", "coq",
+    "not_covered", "coq", "coq_all", "severity", "readings_own", "readings_all",
 }  # fmt: skip
-VERDICTS = {"PROVED", "REFUTED", "PROVED ON A SUBDOMAIN", "PROVED GIVEN", "ASSUMED", "OPEN"}
+VERDICTS = {verdict.value for verdict in Verdict}
 
 
 @pytest.mark.parametrize("name", ["papers", "rlsvi", "classic"])
@@ -36,7 +37,7 @@ def test_every_statement_is_listed_with_the_contracts_keys(run, name):
 def test_a_proved_statement_stands(run):
     ran = run("verify", "rlsvi.eq2", "--json")
     (entry,) = ran.json["statements"]
-    assert (ran.code, entry["verdict"], entry["point"]) == (0, "PROVED", None)
+    assert (ran.code, entry["verdict"], entry["point"]) == (0, "STEPS PROVED", None)
 
 
 def test_a_refuted_statement_asked_for_by_id_has_its_point(run):
@@ -45,7 +46,7 @@ def test_a_refuted_statement_asked_for_by_id_has_its_point(run):
     assert ran.code == 1
     assert ran.err == "dpproof: rlsvi.lemma6 is REFUTED\n"
     assert lemma["point"]
-    assert equation["verdict"] == "PROVED"
+    assert equation["verdict"] == "STEPS PROVED"
 
 
 def test_an_id_given_twice_is_answered_once(run):
@@ -57,7 +58,7 @@ def test_an_id_given_twice_is_answered_once(run):
 def test_a_departure_from_the_record_is_an_error(run, name):
     ran = run("verify", name, "--json")
     assert ran.code == 1
-    assert ran.err == "dpproof: rlsvi.eq2: recorded REFUTED, found PROVED\n"
+    assert ran.err == "dpproof: rlsvi.eq2: recorded REFUTED, found STEPS PROVED\n"
 
 
 def test_a_damaged_certificate_is_a_departure(run, monkeypatch):
@@ -67,7 +68,7 @@ def test_a_damaged_certificate_is_a_departure(run, monkeypatch):
     monkeypatch.setattr("proofs_check.registry.load", unreadable)
     ran = run("verify", "rlsvi", "--json")
     assert ran.code == 1
-    assert "rlsvi.eq2: recorded PROVED, found OPEN" in ran.err
+    assert "rlsvi.eq2: recorded STEPS PROVED, found OPEN" in ran.err
 
 
 @pytest.mark.parametrize("names", [["nosuch"], ["rlsvi.lemma99"], ["rlsvi", "nosuch"], ["papers", ""]])
@@ -103,7 +104,9 @@ def test_how_many_certificates_were_checked_where_they_are_and_what_is_trusted(r
     assert checked.startswith(f"checked: {len(files)} certificates of 2 statements")
     folder = Path(checked.rpartition("FILE of it: ")[2].removesuffix("/*/*.json"))
     assert all((folder.parents[1] / file).is_file() for file in files)
-    assert trusted.startswith("taken on trust: 1 assumption (a above), 0 statements ASSUMED")
+    assert trusted.startswith(
+        "taken on trust: 1 assumption (a above), 15 readings, 1 law, 0 statements ASSUMED"
+    )
 
 
 def test_an_account_says_how_much_it_takes_on_trust(run):
@@ -112,5 +115,6 @@ def test_an_account_says_how_much_it_takes_on_trust(run):
     shown = run("account", "dp-sgd", *asked, "--delta", "1e-6").out
     many = len(answer["assumptions"])
     assert many > 0
-    assert f"taken on trust: {many} assumptions; see dpproof explain classic.dp_sgd" in shown
+    assert f"taken on trust: {many} assumptions, {answer['readings_all']} readings, " in shown
+    assert answer["readings_all"] > 1
     assert run("explain", "classic.dp_sgd").out.count("given: ") == many
