@@ -156,7 +156,7 @@ def account(answer: Answer, console: Console) -> None:
         console.print(f"attained by: {answer['mechanism']['attained_by']}", style="dim")
     if "printed" in answer:
         _printed(answer["printed"], console)
-    console.print(trusted(answer), style="dim", highlight=False)
+    console.print(trusted(answer), style="dim", highlight=False, soft_wrap=True)
     _notes(answer, console)
 
 

@@ -235,7 +235,7 @@ def test_every_mechanism_keeps_the_contract(run, name):
     assert (ran.code, ran.err, answer["schema"], answer["name"]) == (0, "", 1, name)
     assert answer["epsilon"].keys() == ENDS
     assert (answer["epsilon"]["of"] == "mechanism") == (answer["epsilon"]["attained_by"] is not None)
-    assert answer["verdict"].startswith("PROVED")
+    assert answer["verdict"] in ("PROVED", "STEPS PROVED", "PROVED GIVEN", "PROVED ON A SUBDOMAIN")
     published = answer["published"]
     assert published is None or published.keys() >= {"epsilon", "epsilon_exact", "statement", "verdict"}
 

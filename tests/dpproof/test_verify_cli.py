@@ -115,6 +115,61 @@ def test_an_account_says_how_much_it_takes_on_trust(run):
     shown = run("account", "dp-sgd", *asked, "--delta", "1e-6").out
     many = len(answer["assumptions"])
     assert many > 0
-    assert f"taken on trust: {many} assumptions, {answer['readings_all']} readings, " in shown
-    assert answer["readings_all"] > 1
+    assert (answer["readings_all"], answer["laws_all"]) == (1, ["gaussian.density"])
+    trusted = f"taken on trust: {many} assumptions, 1 reading, 1 law; see dpproof explain classic.dp_sgd"
+    assert trusted in shown
     assert run("explain", "classic.dp_sgd").out.count("given: ") == many
+
+
+def test_nothing_is_said_to_be_taken_on_trust_alone_where_readings_are(run):
+    """It said "0 assumptions" of a theorem that rests on 63 lines of prose."""
+    ran = run("verify", "sdp.theorem6.regret.repaired", "--json")
+    (entry,) = ran.json["statements"]
+    assert (entry["verdict"], entry["readings_own"], entry["assumptions"]) == ("STEPS PROVED", 2, [])
+    assert ran.json["readings_all"] == entry["readings_all"] >= 63
+    shown = run("verify", "sdp.theorem6.regret.repaired").out
+    assert f"{entry['readings_all']} readings" in shown
+    assert "0 assumptions" not in shown
+
+
+def test_explain_shows_every_reading_and_law(run):
+    from proofs_check.registry import verify
+
+    found = verify(["rlsvi.theorem13"])[0]
+    shown = " ".join(run("explain", "rlsvi.theorem13").out.split())
+    assert "verdict: STEPS PROVED (24 readings)" in shown
+    assert len(found.readings) == 24
+    assert all(" ".join(text.split()) in shown for text in found.readings)
+    assert "readings: 2 of its own, 24 with all it rests on" in shown
+    assert "law gaussian.density: N(m, v) has the density" in shown
+    assert "Coq: not cross-checked" in shown
+
+
+def test_lemma_6_is_shown_as_what_it_is(run):
+    shown = " ".join(run("explain", "rlsvi.lemma6").out.split())
+    assert "verdict: REFUTED (slip; 3 readings)" in shown
+    assert "rlsvi.lemma6.bound is STEPS PROVED" in shown
+    assert "rlsvi.lemma6.specifically is REFUTED (slip)" in shown
+
+
+def test_an_open_statement_exits_with_3_and_a_former_id_resolves(run):
+    assert run("verify", "sdp.corollary11.regret", "--json").code == 3
+    (entry,) = run("verify", "sdp.corollary11.regret_as_meant", "--json").json["statements"]
+    assert entry["id"] == "sdp.corollary11.repaired"
+    assert "neither proved nor refuted" in " ".join(run("explain", "sdp.corollary11.regret").out.split())
+
+
+def test_a_statement_that_lost_an_obligation_is_named(run, monkeypatch):
+    from dataclasses import replace
+
+    from proofs_check import registry
+
+    entry = registry.lookup("rlsvi.eq2")
+    table = {x.id: x for x in registry.statements()} | {
+        entry.id: replace(entry, obligations=entry.obligations[:1])
+    }
+    monkeypatch.setattr(registry, "_table", lambda: table)
+    ran = run("verify", "rlsvi")
+    assert ran.code == 1
+    assert "rlsvi.eq2: recorded STEPS PROVED, found OPEN" in ran.err
+    assert "not as agreed: obligations: down missing" in " ".join(ran.out.split())
