@@ -8,7 +8,6 @@ import statistics
 import subprocess
 import sys
 import time
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from benchmarks import (
     rlsvi_speed,
     sdp_pe_speed,
 )
-from dpproof import __version__
+from benchmarks.timing import measured
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -96,14 +95,6 @@ def epsilon_rows() -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def measured() -> str:
-    """The sentence that says when, and with which code, the figures were measured."""
-    asked = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(asked, check=False, capture_output=True, text=True).stdout.strip()
-    code = f"{__version__}, commit {commit}" if commit else __version__
-    return f"Measured on {date.today().isoformat()} with dpproof {code}."
 
 
 def page() -> str:

@@ -1,4 +1,4 @@
-"""Processor seconds of work, here or as the first call of a fresh process."""
+"""Processor seconds of work, here or as the first call of a fresh process; when they were measured."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
-__all__ = ["compile_seconds", "cpu_seconds"]
+from dpproof import __version__
+
+__all__ = ["compile_seconds", "cpu_seconds", "measured"]
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
@@ -28,3 +31,12 @@ def compile_seconds(first_call: str) -> float:
         command = [sys.executable, "-c", first_call]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return float(done.stdout)
+
+
+def measured() -> str:
+    """The sentence that says when, and with which code, the figures were measured."""
+    root = Path(__file__).resolve().parent.parent
+    asked = ["git", "-C", str(root), "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(asked, check=False, capture_output=True, text=True).stdout.strip()
+    code = f"{__version__}, commit {commit}" if commit else __version__
+    return f"Measured on {date.today().isoformat()} with dpproof {code}."

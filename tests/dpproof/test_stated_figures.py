@@ -117,6 +117,6 @@ def test_every_measured_section_of_the_benchmarks_says_when():
 
 
 def test_a_new_run_of_the_benchmarks_says_when():
-    from benchmarks.__main__ import measured
+    from benchmarks.timing import measured
 
     assert re.search(r"Measured on \d{4}-\d\d-\d\d with dpproof \d", measured())

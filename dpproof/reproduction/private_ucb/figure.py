@@ -41,7 +41,8 @@ def run(folder: Path, quick: bool, seed: int, size: Size | None = None) -> Mappi
     write_rows(beside / "regret.csv", table)
     write_curves(beside / "curves.csv", chosen, curves, size.episodes)
     files = write_figures(beside, chosen, curves, size.episodes, never)
-    write_run(beside, size, seed, never=never, plots=[file.name for file in files])
+    plotted = f"{size.seeds} runs (root seed {seed}), or fewer where the tables say so"
+    write_run(beside, size, seed, never=never, plotted=plotted, plots=[file.name for file in files])
     (folder / "private_ucb.md").write_text(page_again(folder), encoding="utf-8")
     return {
         "experiment": "private-ucb",
@@ -62,4 +63,4 @@ def page_again(folder: Path) -> str:
     beside = folder / "private_ucb"
     held, table = read_run(beside, Size), read_rows(beside / "regret.csv")
     never, files = held.more["never"], [beside / name for name in held.more["plots"]]
-    return page(held.size, never, table, paying(table, never), files)
+    return page(held.size, never, table, paying(table, never), held.more["plotted"], files)

@@ -46,7 +46,9 @@ _WHAT = {
 }
 
 
-def page(size: Size, never: float, table: Sequence[Row], pays: Sequence[Row], files: Sequence[Path]) -> str:
+def page(
+    size: Size, never: float, table: Sequence[Row], pays: Sequence[Row], plotted: str, files: Sequence[Path]
+) -> str:
     """The page as Markdown."""
     lines = [
         "# PRIVATE-UCB on RiverSwim: Figure 2 again",
@@ -65,7 +67,8 @@ def page(size: Size, never: float, table: Sequence[Row], pays: Sequence[Row], fi
         lines += [f"## {group.value[0].upper()}{group.value[1:]}", "", text, "", *_table(table, group), ""]
     lines += ["## What it shows", "", *_findings(never, table), ""]
     lines += ["## Where private learning starts to pay", "", *_paying(never, pays), ""]
-    lines += ["## Plots", "", *(f"![{file.stem}]({file.parent.name}/{file.name})" for file in files), ""]
+    lines += ["## Plots", "", f"Mean and one standard deviation of {plotted}.", ""]
+    lines += [*(f"![{file.stem}]({file.parent.name}/{file.name})" for file in files), ""]
     return "\n".join(lines)
 
 
