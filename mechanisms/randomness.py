@@ -11,7 +11,7 @@ import math
 import os
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -90,7 +90,7 @@ def _below(span: int, count: int) -> NDArray[np.uint64]:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Randomness:
     """A generator, and whether what it draws is a simulation.
 
@@ -100,8 +100,23 @@ class Randomness:
     Randomness(simulated=True)
     """
 
-    simulated: bool
-    generator: np.random.Generator = field(repr=False, compare=False)
+    generator: np.random.Generator
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the generator is another than `Entropy`."""
+        return type(self.generator) is not Entropy
+
+    def __repr__(self) -> str:
+        return f"Randomness(simulated={self.simulated})"
+
+    def __reduce__(self) -> Any:
+        """Refuse to be saved.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError("randomness must not be saved: the state of its generator gives the noise away")
 
     @classmethod
     def of(cls, source: Source = None) -> Randomness:
@@ -113,20 +128,18 @@ class Randomness:
         if isinstance(source, Randomness):
             return source
         if source is None:
-            return cls(False, Entropy())
-        if isinstance(source, Entropy):
-            return cls(False, source)
+            return cls(Entropy())
         if isinstance(source, np.random.Generator):
-            return cls(True, source)
+            return cls(source)
         try:
-            return cls(True, np.random.default_rng(source))
+            return cls(np.random.default_rng(source))
         except (TypeError, ValueError) as error:
             rule = "must be whole, at least 0, or a numpy generator; leave it out for a release"
             raise ValueError(f"seed ({source!r}) {rule}") from error
 
     def spawn(self, count: int) -> list[Randomness]:
         """Return independent randomness of the same kind; a generator that was given is split."""
-        return [Randomness(self.simulated, each) for each in self.generator.spawn(count)]
+        return [Randomness(each) for each in self.generator.spawn(count)]
 
 
 def how_drawn(simulated: bool) -> str:

@@ -47,6 +47,15 @@ def test_without_a_seed_entropy_is_drawn_and_the_guarantee_stands():
     assert not Randomness.of(found.generator).simulated
 
 
+def test_no_other_generator_passes_for_entropy():
+    class Mine(Entropy):
+        def integers(self, *_arguments, **_options):
+            return 4
+
+    assert Randomness.of(Mine()).simulated
+    assert Randomness(np.random.default_rng(0)).simulated
+
+
 @pytest.mark.parametrize("source", [-1, "x", 0.5, {}])
 def test_a_seed_that_is_none_is_refused(source):
     with pytest.raises(ValueError, match=r"seed .* must be whole, at least 0"):
@@ -96,7 +105,7 @@ def test_exact_samplers_read_the_operating_systems_entropy_only(monkeypatch):
 def test_two_sources_of_entropy_differ_and_none_is_saved():
     one, other = (Randomness.of(None).generator for _ in range(2))
     assert one.random() != other.random()
-    for held in (one, Randomness.of(None)):
+    for held in (one, Randomness.of(None), Randomness.of(0)):
         with pytest.raises(TypeError, match="must not be saved"):
             pickle.dumps(held)
 
