@@ -17,6 +17,7 @@ from accountant.bounds import Bound, exactly
 from accountant.enclosures import exact
 from accountant.notions import Guarantee
 from accountant.parameters import Parameters
+from accountant.sensitivity import Sensitivity
 from accountant.trust import TrustModel
 from accountant.words import nearest
 
@@ -105,6 +106,8 @@ class Accounted:
     published: PublishedGuarantee | None = None
     attained: Attained | None = None
     notes: tuple[str, ...] = ()
+    sensitivity: Sensitivity | None = None
+    """How far neighbours move an answer, and why; None where no noise is scaled to a sensitivity."""
     exact_sampler: str | None = None
     """What of this library draws all that is accounted for exactly, to the last bit, by its dotted name.
 

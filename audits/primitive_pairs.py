@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from accountant.adjacency import Adjacency
 from accountant.counting.contributions import SIGNED
 from accountant.enclosures import arb_of, exact, precision
+from accountant.sensitivity import L1, sensitivity_of
+from accountant.targets import neighbours_of
 from audits.neighbours.vectors import Distance, VectorRelation
 from audits.pairs import Pair
 from mechanisms.counting.running_counts import tree_nodes
@@ -41,17 +43,27 @@ RARE = 0.1
 
 
 def answers(parameters: Any, adjacency: Adjacency) -> Pair:
-    """All answers 0, or all at the sensitivity."""
-    size = parameters.sensitivity
+    """All answers 0, or all at the sensitivity, in each coordinate that moves between neighbours."""
+    moved = sensitivity_of(parameters, adjacency, L1)
+    size = _size(parameters, adjacency)
     described = f"answers all 0, or all {size:g}"
-    none = np.zeros(parameters.compositions)
+    none = np.zeros(parameters.compositions * moved.coordinates)
     return Pair(none, none + size, adjacency, described, VectorRelation(Distance.ALL, size))
 
 
+def _size(parameters: Any, adjacency: Adjacency) -> float:
+    """The largest double at most what one coordinate moves by."""
+    return neighbours_of(sensitivity_of(parameters, adjacency, L1).moved)[0]
+
+
 def counts(parameters: Any, adjacency: Adjacency) -> Pair:
-    """All counts 0, or all 1."""
+    """All counts 0, or all 1; if a second cell moves, one record is in the one cell or in the other."""
     none = np.zeros(parameters.compositions, np.int64)
-    return Pair(none, none + 1, adjacency, "counts all 0, or all 1", VectorRelation(Distance.ALL))
+    if sensitivity_of(parameters, adjacency, L1).coordinates == 1:
+        return Pair(none, none + 1, adjacency, "counts all 0, or all 1", VectorRelation(Distance.ALL))
+    first, second = np.concatenate([none + 1, none]), np.concatenate([none, none + 1])
+    described = "one record in the first cell, or in the second"
+    return Pair(first, second, adjacency, described, VectorRelation(Distance.ALL))
 
 
 def responses(parameters: Any, adjacency: Adjacency) -> Pair:
@@ -69,7 +81,7 @@ def choices(parameters: Any, adjacency: Adjacency, *, tied: bool = False) -> Pai
         tied: the candidates begin level; otherwise the gaining one is chosen rarely even afterwards, so
             that the ratio of its chances comes near its limit.
     """
-    gain = parameters.sensitivity
+    gain = _size(parameters, adjacency)
     loss = 0.0 if getattr(parameters, "monotone", False) else gain
     behind = 0.0 if tied else gain + loss - parameters.scale * math.log(RARE)
     first = np.tile([-behind, 0.0], (parameters.compositions, 1))
@@ -84,7 +96,7 @@ def queries(parameters: Any, adjacency: Adjacency) -> Pair:
 
     Monotone queries all move up.
     """
-    size = parameters.sensitivity
+    size = _size(parameters, adjacency)
     late = parameters.positives
     first = np.zeros(QUERIES + late)
     moved = np.repeat([1.0, 1.0 if parameters.monotone else -1.0], (QUERIES, late))
@@ -128,7 +140,7 @@ def streams(parameters: Any, adjacency: Adjacency) -> Pair:
 
     Under ``replace`` with contributions of either sign the user turns from -1 to +1 times the sensitivity.
     """
-    gap, size = getattr(parameters, "separation", 1), parameters.sensitivity
+    gap, size = getattr(parameters, "separation", 1), _size(parameters, adjacency)
     used = np.arange(min(parameters.participations, -(-parameters.leaves // gap))) * gap
     turned = adjacency is Adjacency.REPLACE and parameters.contributions == SIGNED
     first, second = np.zeros((2, parameters.restarts + 1, parameters.leaves))
@@ -145,12 +157,13 @@ def tree_streams(parameters: Any, adjacency: Adjacency) -> Pair:
     if adjacency is not Adjacency.REPLACE or parameters.contributions == SIGNED:
         return streams(parameters, adjacency)
     first, second = np.zeros((2, parameters.restarts + 1, parameters.leaves))
-    first[:, 0] = parameters.sensitivity
+    size = _size(parameters, adjacency)
+    first[:, 0] = size
     best = max(
         (1 << level for level in range(parameters.leaves.bit_length())), key=partial(_moved, parameters)
     )
-    second[:, min(best, parameters.leaves - 1)] = parameters.sensitivity
-    check = OneUser(parameters.sensitivity, 2, 1)
+    second[:, min(best, parameters.leaves - 1)] = size
+    check = OneUser(size, 2, 1)
     described = f"a user at leaf 1, or at leaf {min(best, parameters.leaves - 1) + 1}"
     return Pair(first, second, adjacency, described, check)
 

@@ -114,6 +114,7 @@ def account(
         "readings_all": len(rests.readings),
         "laws_all": list(rests.laws),
         "notes": list(found.notes),
+        "sensitivity": _sensitivity(found),
     }
     if accountant.beside is not None:
         other = ask(found.guarantee).upper
@@ -127,6 +128,11 @@ def released_bits(found: Accounted | None) -> Json:
     if found is None:
         return {"covers_released_bits": False, "released_bits": IN_REAL_ARITHMETIC}
     return {"covers_released_bits": found.covers_released_bits, "released_bits": found.released_bits}
+
+
+def _sensitivity(found: Accounted) -> Json | None:
+    """How far neighbours move an answer, and by which rule; None where no noise is scaled to it."""
+    return None if found.sensitivity is None else found.sensitivity.as_json()
 
 
 def _once(ask: Ask) -> Ask:
@@ -217,6 +223,7 @@ def calibrate(
         },
         "published": _published(found, "epsilon", delta, ask, _results(*_statements(found))),
         "notes": list(found.notes),
+        "sensitivity": _sensitivity(found),
     }
     if accountant.compare is not None:
         body["printed"] = _finite(accountant.compare(meets, target, delta))

@@ -33,19 +33,19 @@ Ints = NDArray[np.int64]
 
 def gaussian(parameters: GaussianParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
     """Answers ``(compositions,)`` plus Gaussian noise: ``(n, compositions)``."""
-    true = _answers(answers, parameters.compositions, np.float64)
+    true = _answers(answers, parameters, np.float64)
     return true + rng.normal(0, parameters.sigma, (n, true.size))
 
 
 def laplace(parameters: LaplaceParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
     """Answers ``(compositions,)`` plus Laplace noise: ``(n, compositions)``."""
-    true = _answers(answers, parameters.compositions, np.float64)
+    true = _answers(answers, parameters, np.float64)
     return true + rng.laplace(0, parameters.scale, (n, true.size))
 
 
 def geometric(parameters: GeometricParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
     """Whole answers ``(compositions,)`` plus two-sided geometric noise, exactly: ``(n, compositions)``."""
-    true = _answers(answers, parameters.compositions, np.int64)
+    true = _answers(answers, parameters, np.int64)
     return true + geometric_noise(exact(parameters.scale), n * true.size, rng).reshape(n, -1)
 
 
@@ -53,14 +53,14 @@ def discrete_gaussian(
     parameters: DiscreteGaussianParameters, answers: ArrayLike, n: int, rng: np.random.Generator
 ) -> Ints:
     """Whole answers ``(compositions,)`` plus discrete Gaussian noise, exactly: ``(n, compositions)``."""
-    true = _answers(answers, parameters.compositions, np.int64)
+    true = _answers(answers, parameters, np.int64)
     variance = exact(parameters.sigma) ** 2
     return true + discrete_gaussian_noise(variance, n * true.size, rng).reshape(n, -1)
 
 
 def binomial(parameters: BinomialParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
     """Counts ``(compositions,)`` plus the heads of coins: ``(n, compositions)``."""
-    true = _answers(answers, parameters.compositions, np.int64)
+    true = _answers(answers, parameters, np.int64)
     return true + rng.binomial(parameters.trials, parameters.probability, (n, true.size))
 
 
@@ -68,7 +68,7 @@ def randomised_response(
     parameters: RandomisedResponseParameters, answers: ArrayLike, n: int, rng: np.random.Generator
 ) -> Ints:
     """True answers ``(compositions,)`` from 0 on, each now and then replaced by a uniform one."""
-    true = _answers(answers, parameters.compositions, np.int64)
+    true = _answers(answers, parameters, np.int64)
     if true.size and not 0 <= true.min() <= true.max() < parameters.categories:
         raise ValueError(f"answers ({true.tolist()}) must be one of 0, ..., {parameters.categories - 1}")
     chance, entries = [exact(parameters.randomness)], np.zeros(n * true.size, np.int64)
@@ -76,17 +76,23 @@ def randomised_response(
     return np.where(random, rng.integers(0, parameters.categories, random.shape), true)
 
 
-def _answers(answers: ArrayLike, count: int, kind: Any) -> NDArray[Any]:
-    """The true answers as an array ``(count,)``.
+def _answers(answers: ArrayLike, parameters: Any, kind: Any) -> NDArray[Any]:
+    """The true answers as an array ``(compositions,)``; of histograms the cells, ``(compositions * cells,)``.
 
     Raises:
         ValueError: another number of them, or not all finite, or not all whole where they must be.
     """
     given = np.asarray(answers)
     true = given.astype(kind)
-    if given.shape != (count,):
-        raise ValueError(f"answers (shape {given.shape}) must have the shape ({count},)")
+    count = parameters.compositions
+    cells = len(given) // count if _histograms(parameters) and given.ndim == 1 and count else 1
+    if given.shape != (count * cells,):
+        raise ValueError(f"answers (shape {given.shape}) must have the shape ({count * cells},)")
     if not np.isfinite(given).all() or (true != given).any():
         rule = "finite numbers" if kind is np.float64 else "whole numbers"
         raise ValueError(f"answers ({given.tolist()}) must be {rule}")
     return true
+
+
+def _histograms(parameters: Any) -> bool:
+    return getattr(parameters, "query", None) == "histogram"

@@ -34,11 +34,11 @@ def contributions() -> Any:
 def sensitivity() -> Any:
     """The field of the largest absolute value that a user adds to a leaf.
 
-    >>> sensitivity().default
-    1.0
+    >>> sensitivity().default is None
+    True
     """
     text = "largest size of what one user adds to a leaf (by-sensitivity: of a leaf's change)"
-    return parameter(Reals(0, lower_open=True), "count", text, 1.0)
+    return parameter(Reals(0, lower_open=True), "count", text, None)
 
 
 def restarts(runs: str) -> Any:

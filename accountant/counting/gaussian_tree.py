@@ -27,7 +27,8 @@ from accountant.counting.separated import separated_sensitivity
 from accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
 from accountant.gaussian import gaussian_mu
 from accountant.notions import GaussianDP
-from accountant.parameters import Integers, Parameters, Reals, parameter
+from accountant.parameters import Integers, Reals, parameter
+from accountant.sensitivity import Measured, contributed, contribution
 from accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "TreeParameters", "calibrated_sigma", "finite_mu", "guarantee", "squared_norm"]
@@ -37,7 +38,7 @@ _RELEASED = "every noisy node of the tree, and with it every running count"
 
 
 @dataclass(frozen=True)
-class TreeParameters(Parameters):
+class TreeParameters(Measured):
     """A stream, the Gaussian noise on every node of its tree, and what one user may contribute.
 
     >>> TreeParameters(leaves=16384, sigma=0.0)
@@ -49,7 +50,7 @@ class TreeParameters(Parameters):
     sigma: float = parameter(
         Reals(0, lower_open=True), "count", "standard deviation of the noise on each node"
     )
-    sensitivity: float = sensitivity()
+    sensitivity: float | None = sensitivity()
     participations: int = parameter(Integers(1, MOST), "leaves", "leaves of one tree that one user moves", 1)
     separation: int = parameter(
         Integers(1), "leaves", "least distance between leaves of one user within one tree", 1
@@ -126,12 +127,14 @@ def guarantee(parameters: TreeParameters, adjacency: Adjacency = Adjacency.BY_SE
         "classic.tree_gaussian",
         attained=Attained(GaussianDP(low), pair),
         notes=assumed(parameters.contributions, adjacency),
+        sensitivity=contribution(parameters, adjacency),
     )
 
 
 def _mus(parameters: TreeParameters, adjacency: Adjacency) -> list[flint.arb]:
-    scale = arb_of(exact(parameters.sensitivity) / exact(parameters.sigma))
-    return [flint.arb(norm).sqrt() * scale for norm in squared_norm(parameters, adjacency)]
+    norms = squared_norm(parameters, adjacency)
+    scale = arb_of(contributed(parameters, adjacency) / exact(parameters.sigma))
+    return [flint.arb(norm).sqrt() * scale for norm in norms]
 
 
 def finite_mu(mu: flint.arb, sigma: float) -> Bound:

@@ -31,7 +31,8 @@ from accountant.counting.tree import levels
 from accountant.enclosures import exact
 from accountant.noise.bounded_loss import BoundedLoss, Enclosed
 from accountant.notions import Guarantee, PureDP
-from accountant.parameters import Integers, Parameters, Reals, parameter
+from accountant.parameters import Integers, Reals, parameter
+from accountant.sensitivity import Measured, contributed, contribution
 from accountant.targets import neighbours_of
 from accountant.trust import TrustModel
 
@@ -42,7 +43,7 @@ _MOST_ALTERNATIVES = 128
 
 
 @dataclass(frozen=True)
-class LaplaceTreeParameters(Parameters):
+class LaplaceTreeParameters(Measured):
     """A stream, the Laplace noise on every node of its tree, and what one user may contribute.
 
     >>> LaplaceTreeParameters(leaves=16384, scale=-1.0)
@@ -52,7 +53,7 @@ class LaplaceTreeParameters(Parameters):
 
     leaves: int = parameter(Integers(1), "leaves", "length of the stream")
     scale: float = parameter(Reals(0, lower_open=True), "count", "scale of the noise on each node")
-    sensitivity: float = sensitivity()
+    sensitivity: float | None = sensitivity()
     participations: int = parameter(Integers(1, MOST), "leaves", "leaves of one tree that one user moves", 1)
     restarts: int = restarts("trees")
     contributions: str = contributions()
@@ -71,7 +72,12 @@ def pure_epsilon(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> Fra
         known = ", ".join(relation.value for relation in _TOTALS)
         raise UnprovedAdjacencyError("laplace-tree", adjacency, f"proved relations: {known}")
     total = _TOTALS[adjacency](parameters)
-    return (parameters.restarts + 1) * total * exact(parameters.sensitivity) / exact(parameters.scale)
+    return (parameters.restarts + 1) * total / _ratio(parameters, adjacency)
+
+
+def _ratio(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> Fraction:
+    """The scale over the largest size of what a user adds to a leaf."""
+    return exact(parameters.scale) / contributed(parameters, adjacency)
 
 
 def _changed(parameters: LaplaceTreeParameters) -> int:
@@ -104,8 +110,9 @@ def guarantee(
         UnprovedAdjacencyError: for a relation without a proof.
     """
     most = pure_epsilon(parameters, adjacency)
-    alternatives = _composable(parameters, _alternatives(parameters, adjacency))
-    found = BoundedLoss(most, _loss(parameters, alternatives)) if alternatives else PureDP(most)
+    ratio = _ratio(parameters, adjacency)
+    alternatives = _composable(ratio, _alternatives(parameters, adjacency))
+    found = BoundedLoss(most, _loss(ratio, alternatives)) if alternatives else PureDP(most)
     pair = "streams that differ as far as allowed at the leaves that move the nodes most"
     return Accounted(
         found,
@@ -115,6 +122,7 @@ def guarantee(
         "classic.tree_laplace",
         attained=Attained(found, pair) if alternatives else None,
         notes=assumed(parameters.contributions, adjacency) + _notes(parameters, composed=bool(alternatives)),
+        sensitivity=contribution(parameters, adjacency),
     )
 
 
@@ -148,9 +156,8 @@ def _alternatives(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> li
     return [tuple(sum(counts) for counts in zip(*some, strict=True)) for some in chosen]
 
 
-def _composable(parameters: LaplaceTreeParameters, alternatives: list[Profile]) -> list[Profile]:
+def _composable(ratio: Fraction, alternatives: list[Profile]) -> list[Profile]:
     """The alternatives, or none where a ratio of scale and change is not one that losses are composed for."""
-    ratio = exact(parameters.scale) / exact(parameters.sensitivity)
     shifts = {c for profile in alternatives for c, n in enumerate(profile, 1) if n}
     return alternatives if all(_LEAST_RATIO < ratio / c < _LARGEST_RATIO for c in shifts) else []
 
@@ -165,9 +172,8 @@ def _replacement(parameters: LaplaceTreeParameters, trees: int) -> Profile:
     return (trees * replacement_sensitivity(parameters.leaves),)
 
 
-def _loss(parameters: LaplaceTreeParameters, alternatives: list[Profile]) -> Guarantee:
+def _loss(ratio: Fraction, alternatives: list[Profile]) -> Guarantee:
     """The composition with each ratio of scale and shift moved to a double on either side."""
-    ratio = exact(parameters.scale) / exact(parameters.sensitivity)
     low, high = ({c: neighbours_of(ratio / c)[side] for c in range(1, MOST_PROFILED + 1)} for side in (0, 1))
     less = _composed(alternatives, low)
     exactly = all(Fraction(low[c]) * c == ratio for c in range(1, len(alternatives[0]) + 1))

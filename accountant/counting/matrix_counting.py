@@ -31,7 +31,8 @@ from accountant.counting.gaussian_tree import calibrated_sigma, finite_mu
 from accountant.counting.toeplitz import MOST_LEAVES, SquareRoot, Strategy, banded_square_root
 from accountant.enclosures import arb_of, exact, precision
 from accountant.notions import GaussianDP
-from accountant.parameters import Integers, Parameters, Reals, parameter
+from accountant.parameters import Integers, Reals, parameter
+from accountant.sensitivity import Measured, contributed, contribution
 from accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "MatrixCountingParameters", "guarantee", "strategy_of"]
@@ -41,7 +42,7 @@ _RELEASED = "the noisy C x, and with it every running count"
 
 
 @dataclass(frozen=True)
-class MatrixCountingParameters(Parameters):
+class MatrixCountingParameters(Measured):
     """A stream, the Gaussian noise on each entry of C x, and what one user may contribute.
 
     >>> MatrixCountingParameters(leaves=16, sigma=1.0, bands=17)
@@ -54,7 +55,7 @@ class MatrixCountingParameters(Parameters):
         Reals(0, lower_open=True), "count", "standard deviation of the noise on each entry of C x"
     )
     bands: int | None = parameter(Integers(1), "bands", "leading coefficients kept; all without it", None)
-    sensitivity: float = sensitivity()
+    sensitivity: float | None = sensitivity()
     participations: int = parameter(Integers(1), "leaves", "leaves that one user moves", 1)
     separation: int = parameter(
         Integers(1), "leaves", "least distance between leaves of one user within one run", 1
@@ -111,6 +112,7 @@ def guarantee(
         "classic.matrix_counting",
         attained=attained,
         notes=assumed(parameters.contributions, adjacency),
+        sensitivity=contribution(parameters, adjacency),
     )
 
 
@@ -125,7 +127,7 @@ def _changes(parameters: MatrixCountingParameters, adjacency: Adjacency) -> int:
 
 def _mu(parameters: MatrixCountingParameters, adjacency: Adjacency) -> flint.arb:
     norm = participation_norm(strategy_of(parameters), parameters.participations, parameters.separation)
-    scale = arb_of(exact(parameters.sensitivity) / exact(parameters.sigma))
+    scale = arb_of(contributed(parameters, adjacency) / exact(parameters.sigma))
     return (norm * (parameters.restarts + 1) * _changes(parameters, adjacency)).sqrt() * scale
 
 

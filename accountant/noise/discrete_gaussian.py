@@ -12,20 +12,22 @@ from accountant.accounted import Accountant, Accounted
 from accountant.adjacency import Adjacency
 from accountant.enclosures import exact
 from accountant.noise.primitive import by_sensitivity, composed
-from accountant.parameters import Integers, Parameters, Reals, parameter
+from accountant.parameters import Integers, Reals, parameter
+from accountant.sensitivity import L2, Measured, queried, whole_sensitivity
 
 __all__ = ["ACCOUNTANT", "DiscreteGaussianParameters", "guarantee"]
 
 
 @dataclass(frozen=True)
-class DiscreteGaussianParameters(Parameters):
+class DiscreteGaussianParameters(Measured):
     """Discrete Gaussian noise, how often it is drawn, and what it hides."""
 
     sigma: float = parameter(
         Reals(0, lower_open=True), "1", "the noise has mass ~ exp(-x^2/(2 sigma^2)) on the whole numbers"
     )
     compositions: int = parameter(Integers(0), "answers", "how many numbers are given", 1)
-    sensitivity: int = parameter(Integers(1), "1", "sensitivity of each number, a whole number", 1)
+    sensitivity: int | None = parameter(Integers(1), "1", "sensitivity of each number, a whole number", None)
+    query: str | None = queried()
 
 
 def guarantee(
@@ -38,11 +40,14 @@ def guarantee(
     """
     from accountant.pairs.discrete_gaussian import DiscreteGaussian
 
-    shift = parameters.sensitivity
-    found = composed(parameters.compositions, DiscreteGaussian(exact(parameters.sigma) ** 2, shift))
-    pair = f"two inputs whose answers differ by {shift}, always in the same direction"
+    moved, shift = whole_sensitivity(parameters, adjacency, L2)
+    count = parameters.compositions * moved.coordinates
+    found = composed(count, DiscreteGaussian(exact(parameters.sigma) ** 2, shift))
+    pair = f"two inputs whose answers differ by {moved}, always in the same direction"
     sampler = "mechanisms.noise.discrete_gaussian"
-    return by_sensitivity(found, adjacency, "classic.discrete_gaussian", pair, exact_sampler=sampler)
+    return by_sensitivity(
+        found, adjacency, "classic.discrete_gaussian", pair, exact_sampler=sampler, sensitivity=moved
+    )
 
 
 ACCOUNTANT = Accountant(

@@ -15,29 +15,43 @@ from accountant.enclosures import exact
 from accountant.noise.bounded_loss import BoundedLoss
 from accountant.noise.primitive import by_sensitivity, composed
 from accountant.notions import Guarantee, PureDP
-from accountant.parameters import Flag, Integers, Parameters, Reals, parameter
+from accountant.parameters import Flag, Integers, Reals, parameter
+from accountant.sensitivity import (
+    LARGEST,
+    Measured,
+    Sensitivity,
+    check_monotone,
+    queried,
+    sensitivity_of,
+)
 
 __all__ = ["ACCOUNTANT", "SelectionParameters", "guarantee", "loss_range"]
 
 
 @dataclass(frozen=True)
-class SelectionParameters(Parameters):
+class SelectionParameters(Measured):
     """How flat the choice is, and how far utilities move."""
 
     scale: float = parameter(Reals(0, lower_open=True), "utility", "chances go with exp(utility/scale)")
     compositions: int = parameter(Integers(0), "choices", "how many choices are made", 1)
-    sensitivity: float = parameter(Reals(0), "utility", "how far one utility moves between neighbours", 1.0)
+    sensitivity: float | None = parameter(
+        Reals(0), "utility", "how far one utility moves between neighbours", None
+    )
     monotone: bool = parameter(Flag(), "1", "all utilities move in one direction between neighbours", False)
+    query: str | None = queried()
 
 
-def loss_range(parameters: SelectionParameters) -> Fraction:
+def loss_range(parameters: SelectionParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Fraction:
     """The length of the interval that holds all losses of one choice: 2 sensitivity/scale, or half of it.
 
     >>> loss_range(SelectionParameters(scale=4.0)), loss_range(SelectionParameters(scale=4.0, monotone=True))
     (Fraction(1, 2), Fraction(1, 4))
     """
-    moved = exact(parameters.sensitivity) / exact(parameters.scale)
-    return moved if parameters.monotone else 2 * moved
+    return _range(parameters, sensitivity_of(parameters, adjacency, LARGEST))
+
+
+def _range(parameters: SelectionParameters, moved: Sensitivity) -> Fraction:
+    return (1 if parameters.monotone else 2) * moved.moved / exact(parameters.scale)
 
 
 def guarantee(parameters: SelectionParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Accounted:
@@ -46,14 +60,17 @@ def guarantee(parameters: SelectionParameters, adjacency: Adjacency = Adjacency.
     >>> guarantee(SelectionParameters(scale=20.0, compositions=100)).guarantee.epsilon(0).upper
     10.0
     """
-    released = "every choice"
-    return by_sensitivity(_guarantee(parameters), adjacency, "classic.exponential", None, released=released)
+    moved = sensitivity_of(parameters, adjacency, LARGEST)
+    check_monotone(parameters, adjacency)
+    found = _guarantee(parameters, _range(parameters, moved))
+    return by_sensitivity(
+        found, adjacency, "classic.exponential", None, released="every choice", sensitivity=moved
+    )
 
 
-def _guarantee(parameters: SelectionParameters) -> Guarantee:
+def _guarantee(parameters: SelectionParameters, length: Fraction) -> Guarantee:
     from accountant.pairs.exponential_mechanism import BoundedRange
 
-    length = loss_range(parameters)
     if length == 0 or parameters.compositions == 0:
         return PureDP(0)
     return BoundedLoss(

@@ -24,8 +24,9 @@ from accountant.enclosures import arb_of, bound_of, exact, precision, round_down
 from accountant.gaussian import gaussian_mu
 from accountant.noise.primitive import by_sensitivity
 from accountant.notions import GaussianDP
-from accountant.parameters import Integers, Parameters, Reals, parameter
+from accountant.parameters import Integers, Reals, parameter
 from accountant.published import published
+from accountant.sensitivity import L2, Measured, Sensitivity, queried, sensitivity_of
 from accountant.targets import NoNoiseNeededError, Target
 
 __all__ = ["ACCOUNTANT", "GaussianParameters", "guarantee", "mu"]
@@ -34,7 +35,7 @@ _BITS = 192
 
 
 @dataclass(frozen=True)
-class GaussianParameters(Parameters):
+class GaussianParameters(Measured):
     """Gaussian noise, how often it is drawn, and what it hides.
 
     >>> GaussianParameters(sigma=0.0)
@@ -44,10 +45,11 @@ class GaussianParameters(Parameters):
 
     sigma: float = parameter(Reals(0, lower_open=True), "1", "standard deviation of the noise")
     compositions: int = parameter(Integers(0), "answers", "how many answers are given", 1)
-    sensitivity: float = parameter(Reals(0), "1", "L2 sensitivity of each answer", 1.0)
+    sensitivity: float | None = parameter(Reals(0), "1", "L2 sensitivity of each answer", None)
+    query: str | None = queried()
 
 
-def mu(parameters: GaussianParameters) -> Bound:
+def mu(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Bound:
     """The distance of the two Gaussians in standard deviations: sensitivity * sqrt(compositions) / sigma.
 
     >>> mu(GaussianParameters(sigma=5.0, compositions=1000)).upper
@@ -55,19 +57,21 @@ def mu(parameters: GaussianParameters) -> Bound:
 
     Raises:
         ArithmeticError: where it is beyond double precision.
+        ValueError: for a sensitivity that is not known; see `accountant.sensitivity`.
 
     Source: statement classic.gaussian.
     """
+    moved = sensitivity_of(parameters, adjacency, L2)
     with precision(_BITS):
-        found = bound_of(_unit(parameters) / arb_of(exact(parameters.sigma)))
+        found = bound_of(_unit(parameters, moved) / arb_of(exact(parameters.sigma)))
     if math.isinf(found.upper):
         raise ArithmeticError("mu = sensitivity * sqrt(compositions) / sigma is beyond double precision")
     return found
 
 
-def _unit(parameters: GaussianParameters) -> flint.arb:
+def _unit(parameters: GaussianParameters, moved: Sensitivity) -> flint.arb:
     """Mu at sigma 1, at the precision in force."""
-    return arb_of(exact(parameters.sensitivity)) * flint.arb(parameters.compositions).sqrt()
+    return arb_of(moved.moved) * flint.arb(moved.coordinates * parameters.compositions).sqrt()
 
 
 def guarantee(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Accounted:
@@ -76,24 +80,27 @@ def guarantee(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.B
     >>> guarantee(GaussianParameters(5.0, 1000)).guarantee.epsilon("1e-30").upper
     91.934790
     """
-    found = GaussianDP(mu(parameters))
-    pair = f"two inputs whose answers differ by {parameters.sensitivity:g}, always in the same direction"
-    return by_sensitivity(found, adjacency, "classic.gaussian", pair, _published(parameters, found), (_NOTE,))
+    moved, found = sensitivity_of(parameters, adjacency, L2), GaussianDP(mu(parameters, adjacency))
+    pair = f"two inputs whose answers differ by {moved}, always in the same direction"
+    printed = _published(parameters, moved, found)
+    return by_sensitivity(found, adjacency, "classic.gaussian", pair, printed, (_NOTE,), sensitivity=moved)
 
 
 _NOTE = "the published formula is proved for epsilon below 1: it promises nothing beyond"
 
 
-def _published(parameters: GaussianParameters, exactly_composed: GaussianDP) -> PublishedGuarantee:
+def _published(
+    parameters: GaussianParameters, moved: Sensitivity, exactly_composed: GaussianDP
+) -> PublishedGuarantee:
     """The classical mechanism; all answers together are one, of sensitivity sqrt(compositions) as large."""
-    silent = not (parameters.compositions and parameters.sensitivity)
+    silent = not (parameters.compositions and moved.moved)
 
     def epsilon(failure: Fraction) -> Bound:
         if silent:
             return exactly(0.0)
         with precision(_BITS):
             values = {"delta": arb_of(failure), "sigma": arb_of(exact(parameters.sigma))}
-            found = bound_of(_CLASSICAL.formula.arb(s=_unit(parameters), **values))
+            found = bound_of(_CLASSICAL.formula.arb(s=_unit(parameters, moved), **values))
         return found if found.upper < 1 else exactly(math.inf)
 
     return PublishedGuarantee(
@@ -108,18 +115,19 @@ _CLASSICAL = published("classic.gaussian_classical")
 
 
 def _calibrate(
-    parameters: GaussianParameters, _adjacency: Adjacency, epsilon: Any, delta: Any
+    parameters: GaussianParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[GaussianParameters, GaussianParameters]:
     """The least sigma, from the largest mu that meets (epsilon, delta)."""
     target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
-    if not (parameters.compositions and parameters.sensitivity):
+    moved = sensitivity_of(parameters, adjacency, L2)
+    if not (parameters.compositions and moved.moved):
         raise NoNoiseNeededError("sigma is not needed: nothing that depends on the data is released")
     meets = gaussian_mu(exact(target.below), target.delta)[0]
     misses = gaussian_mu(exact(target.above), target.delta)[1]
     with precision(_BITS):
         margin = 1 + flint.arb(2) ** -50
-        enough = round_up(_unit(parameters) / arb_of(exact(meets)) * margin)
-        short = round_down(_unit(parameters) / arb_of(exact(misses)) / margin)
+        enough = round_up(_unit(parameters, moved) / arb_of(exact(meets)) * margin)
+        short = round_down(_unit(parameters, moved) / arb_of(exact(misses)) / margin)
     if not (short > 0 and enough < math.inf):
         raise ValueError(f"epsilon ({epsilon!r}) must be one that noise within double precision can meet")
     return replace(parameters, sigma=enough), replace(parameters, sigma=short)

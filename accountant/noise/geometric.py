@@ -14,18 +14,22 @@ from accountant.adjacency import Adjacency
 from accountant.enclosures import exact
 from accountant.noise.bounded_loss import BoundedLoss
 from accountant.noise.primitive import by_sensitivity, composed
-from accountant.parameters import Integers, Parameters, Reals, parameter
+from accountant.parameters import Integers, Reals, parameter
+from accountant.sensitivity import Measured, queried, whole_sensitivity
 
 __all__ = ["ACCOUNTANT", "GeometricParameters", "guarantee"]
 
 
 @dataclass(frozen=True)
-class GeometricParameters(Parameters):
+class GeometricParameters(Measured):
     """Geometric noise, how often it is drawn, and what it hides."""
 
     scale: float = parameter(Reals(0, lower_open=True), "1", "scale b of the noise, of mass ~ exp(-|x|/b)")
     compositions: int = parameter(Integers(0), "answers", "how many answers are given", 1)
-    sensitivity: int = parameter(Integers(1, 10**5), "1", "sensitivity of each answer, a whole number", 1)
+    sensitivity: int | None = parameter(
+        Integers(1, 10**5), "1", "sensitivity of each answer, a whole number", None
+    )
+    query: str | None = queried()
 
 
 def guarantee(parameters: GeometricParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Accounted:
@@ -36,12 +40,13 @@ def guarantee(parameters: GeometricParameters, adjacency: Adjacency = Adjacency.
     """
     from accountant.pairs.geometric import Geometric
 
-    scale, shift = exact(parameters.scale), parameters.sensitivity
-    most = Fraction(parameters.compositions * shift) / scale
-    found = BoundedLoss(most, composed(parameters.compositions, Geometric(scale, shift)))
-    pair = f"two inputs whose answers differ by {shift}, always in the same direction"
+    moved, shift = whole_sensitivity(parameters, adjacency)
+    scale, count = exact(parameters.scale), parameters.compositions * moved.coordinates
+    found = BoundedLoss(Fraction(count * shift) / scale, composed(count, Geometric(scale, shift)))
+    pair = f"two inputs whose answers differ by {moved}, always in the same direction"
+    sampler = "mechanisms.noise.geometric"
     return by_sensitivity(
-        found, adjacency, "classic.geometric", pair, exact_sampler="mechanisms.noise.geometric"
+        found, adjacency, "classic.geometric", pair, exact_sampler=sampler, sensitivity=moved
     )
 
 

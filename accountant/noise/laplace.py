@@ -20,15 +20,16 @@ from accountant.enclosures import arb_of, bound_of, exact, precision
 from accountant.noise.bounded_loss import BoundedLoss, Enclosed
 from accountant.noise.primitive import by_sensitivity, composed
 from accountant.notions import Guarantee, PureDP
-from accountant.parameters import Integers, Parameters, Reals, check_probability, parameter
+from accountant.parameters import Integers, Reals, check_probability, parameter
 from accountant.published import published
+from accountant.sensitivity import L1, Measured, Sensitivity, queried, sensitivity_of
 from accountant.targets import neighbours_of
 
 __all__ = ["ACCOUNTANT", "LaplaceParameters", "guarantee", "pure_epsilon"]
 
 
 @dataclass(frozen=True)
-class LaplaceParameters(Parameters):
+class LaplaceParameters(Measured):
     """Laplace noise, how often it is drawn, and what it hides.
 
     >>> LaplaceParameters(scale=-1.0)
@@ -40,16 +41,21 @@ class LaplaceParameters(Parameters):
         Reals(0, lower_open=True), "1", "scale b of the noise, of density exp(-|x|/b)/2b"
     )
     compositions: int = parameter(Integers(0), "answers", "how many answers are given", 1)
-    sensitivity: float = parameter(Reals(0), "1", "sensitivity of each answer, a number", 1.0)
+    sensitivity: float | None = parameter(Reals(0), "1", "sensitivity of each answer, a number", None)
+    query: str | None = queried()
 
 
-def pure_epsilon(parameters: LaplaceParameters) -> Fraction:
-    """The largest loss of all answers together: compositions * sensitivity / scale.
+def pure_epsilon(parameters: LaplaceParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Fraction:
+    """The largest loss of all answers together: compositions * L1 sensitivity / scale.
 
     >>> pure_epsilon(LaplaceParameters(scale=10.0, compositions=100))
     Fraction(10, 1)
     """
-    return parameters.compositions * exact(parameters.sensitivity) / exact(parameters.scale)
+    return _most(parameters, sensitivity_of(parameters, adjacency, L1))
+
+
+def _most(parameters: LaplaceParameters, moved: Sensitivity) -> Fraction:
+    return parameters.compositions * moved.coordinates * moved.moved / exact(parameters.scale)
 
 
 def guarantee(parameters: LaplaceParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Accounted:
@@ -58,18 +64,21 @@ def guarantee(parameters: LaplaceParameters, adjacency: Adjacency = Adjacency.BY
     >>> guarantee(LaplaceParameters(scale=10.0, compositions=100)).guarantee.epsilon(0).upper
     10.0
     """
-    pair = f"two inputs whose answers differ by {parameters.sensitivity:g}, always in the same direction"
-    return by_sensitivity(_guarantee(parameters), adjacency, "classic.laplace", pair, _published(parameters))
+    moved = sensitivity_of(parameters, adjacency, L1)
+    pair = f"two inputs whose answers differ by {moved}, always in the same direction"
+    found, printed = _guarantee(parameters, moved), _published(parameters, moved)
+    return by_sensitivity(found, adjacency, "classic.laplace", pair, printed, sensitivity=moved)
 
 
-def _guarantee(parameters: LaplaceParameters) -> Guarantee:
-    most = pure_epsilon(parameters)
+def _guarantee(parameters: LaplaceParameters, moved: Sensitivity) -> Guarantee:
+    """Each coordinate that moves is an answer of its own."""
+    most = _most(parameters, moved)
     if most == 0:
         return PureDP(0)
-    ratio = exact(parameters.scale) / exact(parameters.sensitivity)
+    ratio, count = exact(parameters.scale) / moved.moved, parameters.compositions * moved.coordinates
     low, high = neighbours_of(ratio)
-    less = _loss(low, parameters.compositions)
-    return BoundedLoss(most, less if low == ratio else Enclosed(_loss(high, parameters.compositions), less))
+    less = _loss(low, count)
+    return BoundedLoss(most, less if low == ratio else Enclosed(_loss(high, count), less))
 
 
 def _loss(scale: float, compositions: int) -> Guarantee:
@@ -78,17 +87,18 @@ def _loss(scale: float, compositions: int) -> Guarantee:
     return composed(compositions, Laplace(scale))
 
 
-def _published(parameters: LaplaceParameters) -> PublishedGuarantee:
+def _published(parameters: LaplaceParameters, moved: Sensitivity) -> PublishedGuarantee:
     """Each answer is sensitivity/scale differentially private, and that adds up."""
-    formula, most = published("classic.laplace_basic").formula, pure_epsilon(parameters)
+    formula, most = published("classic.laplace_basic").formula, _most(parameters, moved)
 
     def epsilon(delta: Any) -> Bound:
         check_probability(float(exact(delta, "delta")))
         if most == 0:
             return exactly(0.0)
         with precision(192):
-            sizes = {"s": parameters.sensitivity, "b": parameters.scale, "T": parameters.compositions}
-            return bound_of(formula.arb(**{name: arb_of(exact(value)) for name, value in sizes.items()}))
+            size, count = moved.coordinates * moved.moved, Fraction(parameters.compositions)
+            sizes = {"s": size, "b": exact(parameters.scale), "T": count}
+            return bound_of(formula.arb(**{name: arb_of(value) for name, value in sizes.items()}))
 
     return PublishedGuarantee("classic.laplace_basic", epsilon, PureDP(most), "classic.laplace_basic")
 

@@ -16,20 +16,24 @@ from accountant.enclosures import exact
 from accountant.noise.bounded_loss import BoundedLoss
 from accountant.noise.primitive import by_sensitivity, composed
 from accountant.notions import Guarantee, PureDP
-from accountant.parameters import Integers, Parameters, Reals, parameter
+from accountant.parameters import Integers, Reals, parameter
+from accountant.sensitivity import LARGEST, Measured, Sensitivity, queried, sensitivity_of
 
 __all__ = ["ACCOUNTANT", "PermuteAndFlipParameters", "guarantee"]
 
 
 @dataclass(frozen=True)
-class PermuteAndFlipParameters(Parameters):
+class PermuteAndFlipParameters(Measured):
     """How flat the choice is, and how far utilities move."""
 
     scale: float = parameter(
         Reals(0, lower_open=True), "utility", "coins go with exp((utility - best)/scale)"
     )
     compositions: int = parameter(Integers(0), "choices", "how many choices are made", 1)
-    sensitivity: float = parameter(Reals(0), "utility", "how far one utility moves between neighbours", 1.0)
+    sensitivity: float | None = parameter(
+        Reals(0), "utility", "how far one utility moves between neighbours", None
+    )
+    query: str | None = queried()
 
 
 def guarantee(
@@ -40,14 +44,17 @@ def guarantee(
     >>> guarantee(PermuteAndFlipParameters(scale=20.0, compositions=100)).guarantee.epsilon(0).upper
     10.0
     """
-    released = "every choice"
-    return by_sensitivity(_guarantee(parameters), adjacency, "classic.permuted", None, released=released)
+    moved = sensitivity_of(parameters, adjacency, LARGEST)
+    found = _guarantee(parameters, moved)
+    return by_sensitivity(
+        found, adjacency, "classic.permuted", None, released="every choice", sensitivity=moved
+    )
 
 
-def _guarantee(parameters: PermuteAndFlipParameters) -> Guarantee:
+def _guarantee(parameters: PermuteAndFlipParameters, moved: Sensitivity) -> Guarantee:
     from accountant.pairs.exponential_mechanism import permute_and_flip
 
-    epsilon = 2 * exact(parameters.sensitivity) / exact(parameters.scale)
+    epsilon = 2 * moved.moved / exact(parameters.scale)
     if epsilon == 0 or parameters.compositions == 0:
         return PureDP(0)
     return BoundedLoss(

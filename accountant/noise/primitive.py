@@ -2,8 +2,8 @@
 
 A primitive is given a sensitivity, which is a function of a neighbouring relation. It is therefore private
 under every relation whose neighbours' answers differ by at most that much: without a relation the answer
-speaks of inputs ``by-sensitivity``; a relation that is given is repeated, and taken to be the
-sensitivity's own.
+speaks of inputs ``by-sensitivity``. With a relation the sensitivity is given, and taken to be the one under
+it, or follows from a stated query; see `accountant.sensitivity`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from accountant.accounted import Accounted, Attained, PublishedGuarantee
 from accountant.adjacency import Adjacency
 from accountant.notions import Guarantee, PureDP
+from accountant.sensitivity import Sensitivity
 from accountant.trust import TrustModel
 
 if TYPE_CHECKING:
@@ -43,15 +44,16 @@ def by_sensitivity(
     notes: tuple[str, ...] = (),
     released: str = "every noisy answer",
     trust: TrustModel = TrustModel.CENTRAL,
+    sensitivity: Sensitivity | None = None,
     exact_sampler: str | None = None,
 ) -> Accounted:
     """The answer of a primitive whose ``guarantee`` is exactly what ``pair`` attains, if one is named.
 
     >>> from accountant.notions import GaussianDP
-    >>> by_sensitivity(GaussianDP(1), Adjacency.REPLACE, "classic.gaussian", "means 0 and 1").notes
-    ('the sensitivity is taken to be that under replace neighbours',)
+    >>> by_sensitivity(GaussianDP(1), Adjacency.REPLACE, "classic.gaussian", "means 0 and 1").attained.pair
+    'means 0 and 1'
     """
-    taken = f"the sensitivity is taken to be that under {adjacency.value} neighbours"
+    told = () if sensitivity is None or adjacency is Adjacency.BY_SENSITIVITY else (sensitivity.rule,)
     return Accounted(
         guarantee,
         adjacency,
@@ -60,6 +62,7 @@ def by_sensitivity(
         statement,
         published=published,
         attained=None if pair is None else Attained(guarantee, pair),
-        notes=notes if adjacency is Adjacency.BY_SENSITIVITY else (*notes, taken),
+        notes=(*notes, *told),
+        sensitivity=sensitivity,
         exact_sampler=exact_sampler,
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from accountant.accounted import Accountant, Accounted
-from accountant.adjacency import Adjacency
+from accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from accountant.enclosures import exact
 from accountant.noise.primitive import by_sensitivity, composed
 from accountant.parameters import Integers, Parameters, Reals, parameter
@@ -45,11 +45,18 @@ def guarantee(
 ) -> Accounted:
     """The exact guarantee of all answers of one person, attained by two truths.
 
+    Raises:
+        UnprovedAdjacencyError: for a relation under which a person may be absent.
+
     >>> guarantee(RandomisedResponseParameters(randomness=0.5)).guarantee.epsilon(0).upper
     1.098612
     """
     from accountant.pairs.randomised_response import truthful_response
 
+    if adjacency not in _COVERED:
+        known = ", ".join(relation.value for relation in _COVERED)
+        why = f"whether a person answers at all is seen by everybody; proved relations: {known}"
+        raise UnprovedAdjacencyError("randomised-response", adjacency, why)
     count = parameters.compositions if parameters.randomness < 1 else 0
     found = composed(count, *([truthful_response(truth(parameters), parameters.categories)] if count else []))
     pair = "two people whose true answers differ on every question"
@@ -64,6 +71,9 @@ def guarantee(
         exact_sampler="mechanisms.noise.randomised_response",
     )
 
+
+_COVERED = (Adjacency.BY_SENSITIVITY, Adjacency.REPLACE, Adjacency.REWARDS_ONLY)
+"""Relations under which one person's truth is another, and nobody comes or goes."""
 
 ACCOUNTANT = Accountant(
     "randomised-response",

@@ -33,7 +33,8 @@ from accountant.composition import compose_approx_optimal
 from accountant.composition.advanced import advanced_epsilon
 from accountant.enclosures import exact
 from accountant.notions import Guarantee, PureDP
-from accountant.parameters import Flag, Integers, Parameters, Reals, parameter
+from accountant.parameters import Flag, Integers, Reals, parameter
+from accountant.sensitivity import LARGEST, Measured, check_monotone, queried, sensitivity_of
 from accountant.sparse_vector.loss import Least, loss_of_runs
 from accountant.sparse_vector.pair import AlternatingPair, Moves
 from accountant.trust import TrustModel
@@ -42,7 +43,7 @@ __all__ = ["ACCOUNTANT", "SparseVectorParameters", "guarantee", "pure_epsilon"]
 
 
 @dataclass(frozen=True)
-class SparseVectorParameters(Parameters):
+class SparseVectorParameters(Measured):
     """The noise of the sparse vector technique, and when it halts.
 
     >>> SparseVectorParameters(query_scale=40.0, positives=4).threshold
@@ -62,7 +63,8 @@ class SparseVectorParameters(Parameters):
     )
     monotone: bool = parameter(Flag(), "", "all queries move the same way between neighbours", False)
     redraw: bool = parameter(Flag(), "", "draw the threshold's noise anew after each positive answer", False)
-    sensitivity: float = parameter(Reals(0), "1", "sensitivity of each query", 1.0)
+    sensitivity: float | None = parameter(Reals(0), "1", "sensitivity of each query", None)
+    query: str | None = queried()
 
     @property
     def threshold(self) -> float:
@@ -87,9 +89,11 @@ class SparseVectorParameters(Parameters):
         return 1 if self.redraw else self.positives
 
 
-def _rates(parameters: SparseVectorParameters) -> tuple[Fraction, Fraction, Fraction]:
-    """Sensitivity over the scales of threshold, query and numeric answer; 0 without numeric answers."""
-    moved = exact(parameters.sensitivity, "sensitivity")
+Rates = tuple[Fraction, Fraction, Fraction]
+"""Sensitivity over the scales of threshold, query and numeric answer; 0 without numeric answers."""
+
+
+def _rates(parameters: SparseVectorParameters, moved: Fraction) -> Rates:
     answer = parameters.answer_scale
     return (
         moved / exact(parameters.threshold),
@@ -98,14 +102,16 @@ def _rates(parameters: SparseVectorParameters) -> tuple[Fraction, Fraction, Frac
     )
 
 
-def _worst(parameters: SparseVectorParameters) -> tuple[Moves, Fraction]:
+def _worst(parameters: SparseVectorParameters, rates: Rates) -> tuple[Moves, Fraction]:
     """How the worst neighbours move the queries, and what one threshold then reveals, exactly."""
-    rates, served = _rates(parameters), parameters.run_positives
+    served = parameters.run_positives
     moves = (Moves(1, 0), Moves(1, 1), Moves(0, -1)) if parameters.monotone else (Moves(1, -1),)
     return max(((move, move.epsilon(*rates, served)) for move in moves), key=lambda pair: pair[1])
 
 
-def pure_epsilon(parameters: SparseVectorParameters) -> Fraction:
+def pure_epsilon(
+    parameters: SparseVectorParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
+) -> Fraction:
     """The smallest epsilon for which all answers together are epsilon-DP, whatever the queries.
 
     >>> pure_epsilon(SparseVectorParameters(query_scale=8.0, positives=2, threshold_scale=2.0))
@@ -113,7 +119,8 @@ def pure_epsilon(parameters: SparseVectorParameters) -> Fraction:
 
     Source: statement classic.sparse_vector.
     """
-    return parameters.runs * _worst(parameters)[1]
+    moved = sensitivity_of(parameters, adjacency, LARGEST).moved
+    return parameters.runs * _worst(parameters, _rates(parameters, moved))[1]
 
 
 def guarantee(
@@ -128,52 +135,53 @@ def guarantee(
     >>> guarantee(again).guarantee.epsilon("1e-6").upper
     0.439989
     """
-    taken = f"the sensitivity is taken to be that under {adjacency.value} neighbours"
+    moved = sensitivity_of(parameters, adjacency, LARGEST)
+    check_monotone(parameters, adjacency)
+    rates = _rates(parameters, moved.moved)
     return Accounted(
-        _guarantee(parameters),
+        _guarantee(parameters, rates),
         adjacency,
         TrustModel.CENTRAL,
         "every indicator, and every numeric answer",
         "classic.sparse_vector_profile",
-        published=_published(parameters),
-        attained=Attained(_pair(parameters), _PAIR),
-        notes=() if adjacency is Adjacency.BY_SENSITIVITY else (taken,),
+        published=_published(parameters, rates),
+        attained=Attained(_pair(parameters, rates), _PAIR),
+        notes=() if adjacency is Adjacency.BY_SENSITIVITY else (moved.rule,),
+        sensitivity=moved,
     )
 
 
 _PAIR = "queries at the threshold, all answered below, then far lower ones answered above, moved against them"
 
 
-def _guarantee(parameters: SparseVectorParameters) -> Guarantee:
+def _guarantee(parameters: SparseVectorParameters, rates: Rates) -> Guarantee:
     """The pure guarantees composed, and the profile of thresholds and coins: both hold."""
-    pure = _pure(parameters)
+    pure = _pure(parameters, rates)
     try:
-        loss = loss_of_runs(
-            _rates(parameters), parameters.monotone, parameters.runs, parameters.run_positives
-        )
+        loss = loss_of_runs(rates, parameters.monotone, parameters.runs, parameters.run_positives)
     except ValueError:  # noise so large or small that a pair of the profile does not represent it
         return pure
     return Least((pure, loss))
 
 
-def _pure(parameters: SparseVectorParameters) -> Guarantee:
-    once = PureDP(_worst(parameters)[1])
+def _pure(parameters: SparseVectorParameters, rates: Rates) -> Guarantee:
+    once = PureDP(_worst(parameters, rates)[1])
     return compose_approx_optimal([(once, parameters.runs)]) if parameters.runs > 1 else once
 
 
-def _pair(parameters: SparseVectorParameters) -> AlternatingPair:
+def _pair(parameters: SparseVectorParameters, rates: Rates) -> AlternatingPair:
     return AlternatingPair(
-        _worst(parameters)[0],
-        _rates(parameters),
+        _worst(parameters, rates)[0],
+        rates,
         parameters.run_positives,
         parameters.runs,
-        _pure(parameters),
+        _pure(parameters, rates),
     )
 
 
-def _published(parameters: SparseVectorParameters) -> PublishedGuarantee:
+def _published(parameters: SparseVectorParameters, rates: Rates) -> PublishedGuarantee:
     """The budgets of threshold, comparisons and answers added up; several thresholds by Theorem 3.20."""
-    threshold, query, answer = _rates(parameters)
+    threshold, query, answer = rates
     total = threshold + parameters.run_positives * ((1 if parameters.monotone else 2) * query + answer)
     runs = parameters.runs
 

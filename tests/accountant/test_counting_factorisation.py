@@ -146,7 +146,7 @@ def test_more_nodes_never_hurt(time, later):
 
 
 def test_the_accountant():
-    p = MatrixCountingParameters(16384, 10.0)
+    p = MatrixCountingParameters(16384, 10.0, sensitivity=1.0)
     found = guarantee(p)
     with precision(192):
         square = participation_norm(SquareRoot(16384))
@@ -172,7 +172,7 @@ def test_replacement_is_below_its_bound(most):
         for a in sets
         for b in sets
     )
-    p = MatrixCountingParameters(7, 1.0, participations=most, contributions="nonnegative")
+    p = MatrixCountingParameters(7, 1.0, sensitivity=1.0, participations=most, contributions="nonnegative")
     assert moved <= Fraction(guarantee(p, Adjacency.REPLACE).guarantee.mu.upper) ** 2
 
 
@@ -185,7 +185,7 @@ def test_signed_replacement_is_attained_and_not_exceeded(most):
         for u in values
         for v in values
     )
-    p = MatrixCountingParameters(5, 1.0, participations=most)
+    p = MatrixCountingParameters(5, 1.0, sensitivity=1.0, participations=most)
     mu = guarantee(p, Adjacency.REPLACE).guarantee.mu
     assert Fraction(mu.lower) ** 2 <= moved <= Fraction(mu.upper) ** 2
     counts = guarantee(replace(p, contributions="nonnegative"), Adjacency.REPLACE)
@@ -194,7 +194,9 @@ def test_signed_replacement_is_attained_and_not_exceeded(most):
 
 @pytest.mark.parametrize("relation", [Adjacency.BY_SENSITIVITY, Adjacency.REPLACE])
 def test_calibration_meets_and_a_little_less_misses(relation):
-    p = MatrixCountingParameters(1000, 1.0, bands=50, participations=3, separation=100, restarts=1)
+    p = MatrixCountingParameters(
+        1000, 1.0, sensitivity=1.0, bands=50, participations=3, separation=100, restarts=1
+    )
     meets, misses = ACCOUNTANT.calibrate(p, relation, "1", "1e-6")
     assert guarantee(meets, relation).guarantee.epsilon("1e-6").upper <= 1
     assert guarantee(misses, relation).guarantee.epsilon("1e-6").lower > 1

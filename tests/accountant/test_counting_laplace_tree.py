@@ -14,7 +14,7 @@ from accountant.counting.laplace_tree import ACCOUNTANT, LaplaceTreeParameters, 
 from accountant.counting.profiles import worst_profiles
 from accountant.counting.sensitivity import absolute_replacement, absolute_sensitivity
 
-P = LaplaceTreeParameters(16384, 15.0)
+P = LaplaceTreeParameters(16384, 15.0, sensitivity=1.0)
 
 
 def all_nodes(leaves):
@@ -93,8 +93,10 @@ def test_against_a_pessimistic_and_an_optimistic_accountant(relation):
 @pytest.mark.parametrize("leaves", [1, 2, 3, 4])
 def test_replacing_one_leaf_by_enumeration(leaves):
     """Signed changes: every pair of values at two leaves, composed by another accountant, costs no more."""
-    worst = guarantee(LaplaceTreeParameters(leaves, 5.0), Adjacency.REPLACE).guarantee.epsilon("1e-3")
-    counts = LaplaceTreeParameters(leaves, 5.0, contributions="nonnegative")
+    worst = guarantee(
+        LaplaceTreeParameters(leaves, 5.0, sensitivity=1.0), Adjacency.REPLACE
+    ).guarantee.epsilon("1e-3")
+    counts = LaplaceTreeParameters(leaves, 5.0, sensitivity=1.0, contributions="nonnegative")
     fewer = guarantee(counts, Adjacency.REPLACE).guarantee.epsilon("1e-3")
     pairs = {
         shift: pld.from_laplace_mechanism(
@@ -133,7 +135,9 @@ def test_two_leaves_are_the_worst_of_their_profiles():
     ]
     assert found.lower <= max(high for high in highs if not math.isnan(high)) * (1 + 1e-9)
     assert found.relative_width < 1e-3
-    assert found.upper <= pure_epsilon(LaplaceTreeParameters(8, 20.0, participations=2), Adjacency.ADD_REMOVE)
+    assert found.upper <= pure_epsilon(
+        LaplaceTreeParameters(8, 20.0, sensitivity=1.0, participations=2), Adjacency.ADD_REMOVE
+    )
 
 
 @pytest.mark.parametrize(("parts", "scale"), [((1, 1), 5.0), ((1, 2), 3.0), ((1, 1, 2), 8.0)])

@@ -95,13 +95,13 @@ def test_signed_replacement_by_enumeration(leaves, most, separation):
         for x in signed_changes(leaves, most, separation)
     ]
     worst = max(sum(c * c for c in row) for row in moved)
-    p = TreeParameters(leaves, 1.0, participations=most, separation=separation)
+    p = TreeParameters(leaves, 1.0, sensitivity=1.0, participations=most, separation=separation)
     assert squared_norm(p, Adjacency.REPLACE) == (worst, worst)
     assert worst > squared_norm(replace(p, contributions="nonnegative"), Adjacency.REPLACE)[1]
 
 
 def test_what_is_assumed_of_contributions_is_said():
-    p = TreeParameters(16384, 1.0)
+    p = TreeParameters(16384, 1.0, sensitivity=1.0)
     assert squared_norm(p, Adjacency.REPLACE) == (60, 60)
     assert "[-sensitivity, sensitivity]" in guarantee(p, Adjacency.REPLACE).notes[0]
     counts = guarantee(replace(p, contributions="nonnegative"), Adjacency.REPLACE)
@@ -146,7 +146,9 @@ def test_large_separations_are_answered_tightly():
     assert 0 < low <= high
     with pytest.raises(ValueError, match="at most 4096"):
         separated_sensitivity(2**40, 5000, 1001)
-    p = TreeParameters(16384, 1.0, participations=3, separation=1001, contributions="nonnegative")
+    p = TreeParameters(
+        16384, 1.0, sensitivity=1.0, participations=3, separation=1001, contributions="nonnegative"
+    )
     low, high = squared_norm(p, Adjacency.REPLACE)
     assert low < high == replacement_sensitivity(16384, 3)
     found = guarantee(p, Adjacency.REPLACE)
@@ -171,7 +173,7 @@ def test_the_values_of_the_anchor():
 
 
 def test_relations():
-    p = TreeParameters(16, 1.0)
+    p = TreeParameters(16, 1.0, sensitivity=1.0)
     norms = {
         a: squared_norm(p, a) for a in (Adjacency.BY_SENSITIVITY, Adjacency.ADD_REMOVE, Adjacency.REPLACE)
     }
@@ -181,7 +183,7 @@ def test_relations():
 
 
 def test_restarts_add_and_sensitivity_scales():
-    p = TreeParameters(100, 3.0)
+    p = TreeParameters(100, 3.0, sensitivity=1.0)
     once, five = (squared_norm(replace(p, restarts=n), Adjacency.REPLACE) for n in (0, 4))
     assert five == (5 * once[0], 5 * once[1])
     scaled = replace(p, sensitivity=6.0, sigma=18.0)
@@ -191,7 +193,7 @@ def test_restarts_add_and_sensitivity_scales():
 @pytest.mark.parametrize("relation", [Adjacency.BY_SENSITIVITY, Adjacency.REPLACE])
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.1", "1e-30"), ("20", "1e-3")])
 def test_calibration_meets_and_a_little_less_misses(relation, epsilon, delta):
-    p = TreeParameters(1000, 1.0, participations=2)
+    p = TreeParameters(1000, 1.0, sensitivity=1.0, participations=2)
     meets, misses = ACCOUNTANT.calibrate(p, relation, epsilon, delta)
     assert guarantee(meets, relation).guarantee.epsilon(delta).upper <= float(epsilon)
     assert guarantee(misses, relation).guarantee.epsilon(delta).lower > float(epsilon)

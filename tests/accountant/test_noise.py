@@ -91,7 +91,7 @@ def test_the_textbook_is_infinite_where_it_proves_nothing():
 
 @pytest.mark.parametrize("adjacency", Adjacency)
 def test_a_primitive_takes_any_relation_and_says_so(adjacency):
-    found = gaussian(GaussianParameters(sigma=5.0), adjacency)
+    found = gaussian(GaussianParameters(sigma=5.0, sensitivity=1.0), adjacency)
     assert found.adjacency is adjacency
     said = any(adjacency.value in note for note in found.notes)
     assert said == (adjacency is not Adjacency.BY_SENSITIVITY)

@@ -237,7 +237,7 @@ def test_bad_parameters_are_refused(values, name):
 
 
 def test_a_named_relation_is_repeated():
-    found = guarantee(SparseVectorParameters(1.0), Adjacency.REPLACE)
+    found = guarantee(SparseVectorParameters(1.0, sensitivity=1.0), Adjacency.REPLACE)
     assert found.adjacency is Adjacency.REPLACE
     assert "replace" in found.notes[0]
     assert ACCOUNTANT.relation(None) is Adjacency.BY_SENSITIVITY

@@ -31,7 +31,17 @@ def test_a_primitive_may_leave_the_relation_out(run):
 
 def test_a_relation_that_is_given_is_repeated(run):
     answer = run(
-        "account", "gaussian", "--sigma", 5, "--adjacency", "replace", "--delta", ".1", "--json"
+        "account",
+        "gaussian",
+        "--sigma",
+        5,
+        "--sensitivity",
+        1,
+        "--adjacency",
+        "replace",
+        "--delta",
+        ".1",
+        "--json",
     ).json
     assert answer["adjacency"] == "replace"
     assert any("the sensitivity is taken to be that under replace" in note for note in answer["notes"])
@@ -214,6 +224,8 @@ def some_parameters(name):
     accountant = accountant_for(name)
     required = [f for f in accountant.parameters.fields() if f.default is dataclasses.MISSING]
     chosen = {field.name: field.metadata["domain"].some() for field in required} | TOGETHER.get(name, {})
+    measured = [field for field in accountant.parameters.fields() if field.name == "sensitivity"]
+    chosen |= {field.name: field.metadata["domain"].some() for field in measured}
     for relation in Adjacency:
         try:
             accountant.guarantee(accountant.parameters.read(chosen), relation)

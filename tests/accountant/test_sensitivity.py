@@ -1,0 +1,238 @@
+"""The sensitivity: never guessed where users are named, and as brute force finds it where a query is stated.
+
+References: all data sets of at most three records from a small universe, all pairs of neighbours, the norm of
+the difference of the query's answers in rationals; the accountants' answers against the same mechanism with
+as many answers and an explicit sensitivity.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+
+from accountant.accounted import CATALOGUE, accountant_for
+from accountant.adjacency import Adjacency
+from accountant.notions import GaussianDP
+from accountant.sensitivity import L1, L2, LARGEST, Query, sensitivity_of
+
+ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
+SUMS = {
+    "sum in [0, 3]": (0, 1, 3),
+    "sum in [-2, 3]": (-2, 0, 3),
+    "sum in [-5, -1]": (-5, -1),
+    "sum in [1/2, 0.75]": (Fraction(1, 2), Fraction(3, 4)),
+}
+UNIVERSES = {"count": (0, 1), "histogram": (0, 1, 2, 3), **SUMS}
+REQUIRED = {
+    "gaussian": {"sigma": 5.0},
+    "laplace": {"scale": 5.0},
+    "geometric": {"scale": 5.0},
+    "discrete-gaussian": {"sigma": 5.0},
+    "binomial": {"trials": 100},
+    "exponential": {"scale": 5.0},
+    "permute-and-flip": {"scale": 5.0},
+    "sparse-vector": {"query_scale": 5.0},
+    "tree": {"leaves": 8, "sigma": 5.0},
+    "laplace-tree": {"leaves": 8, "scale": 5.0},
+    "matrix-counting": {"leaves": 8, "sigma": 5.0},
+}
+QUERIED = [name for name in REQUIRED if "tree" not in name and "matrix" not in name]
+
+
+def parameters(name, **given):
+    return accountant_for(name).parameters.read({**REQUIRED[name], **given})
+
+
+def answer(query, data):
+    if query == "histogram":
+        return tuple(data.count(cell) for cell in UNIVERSES["histogram"])
+    return (sum(data),)
+
+
+def neighbours(universe, relation):
+    """All pairs of data sets in the relation: of at most three records."""
+    for size in range(3):
+        for data in itertools.product(universe, repeat=size):
+            if relation is ADD_REMOVE:
+                yield from ((data, (*data, record)) for record in universe)
+            else:
+                for one, other in itertools.permutations(universe, 2):
+                    yield (*data, one), (*data, other)
+
+
+def moved(query, relation):
+    universe = UNIVERSES[query]
+    for first, second in neighbours(universe, relation):
+        pairs = zip(answer(query, first), answer(query, second), strict=True)
+        yield tuple(abs(Fraction(b) - Fraction(a)) for a, b in pairs)
+
+
+@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE])
+@pytest.mark.parametrize("query", UNIVERSES)
+def test_a_query_moves_as_far_as_brute_force_finds(query, relation):
+    found = sensitivity_of(parameters("gaussian", query=query), relation, L2)
+    gaps = list(moved(query, relation))
+    assert found.squared == max(sum(g * g for g in gap) for gap in gaps)
+    assert found.coordinates * found.moved == max(sum(gap) for gap in gaps)
+    assert found.moved == max(max(gap) for gap in gaps)
+    # What one pair of neighbours does: as many coordinates move as are composed, each as far.
+    assert (
+        max(sorted(gap, reverse=True) for gap in gaps)[: found.coordinates]
+        == [found.moved] * found.coordinates
+    )
+    assert all(sum(g > 0 for g in gap) <= found.coordinates for gap in gaps)
+
+
+@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE])
+@pytest.mark.parametrize("query", UNIVERSES)
+def test_queries_are_called_monotone_only_where_they_move_one_way(query, relation):
+    signs = set()
+    for first, second in neighbours(UNIVERSES[query], relation):
+        if relation is REPLACE or len(second) > len(first):
+            pairs = zip(answer(query, first), answer(query, second), strict=True)
+            signs |= {(b > a) - (b < a) for a, b in pairs} - {0}
+    assert Query.of(query).monotone(relation) == (len(signs) == 1)
+
+
+@pytest.mark.parametrize(
+    ("query", "relation", "norm", "exact", "square"),
+    [
+        ("histogram", REPLACE, L1, "2", 4),
+        ("histogram", REPLACE, L2, "sqrt(2)", 2),
+        ("histogram", REPLACE, LARGEST, "1", 1),
+        ("histogram", ADD_REMOVE, L1, "1", 1),
+        ("histogram", ADD_REMOVE, L2, "1", 1),
+        ("count", REPLACE, L1, "1", 1),
+        ("sum in [-2, 3]", REPLACE, L2, "5", 25),
+        ("sum in [-2, 3]", ADD_REMOVE, L2, "3", 9),
+        ("sum in [0.1, 0.7]", REPLACE, L1, "3/5", Fraction(9, 25)),
+    ],
+)
+def test_the_value_that_is_shown_is_at_least_the_sensitivity(query, relation, norm, exact, square):
+    found = sensitivity_of(parameters("laplace", query=query), relation, norm)
+    assert found.exact == exact
+    assert Fraction(found.value) ** 2 >= square
+    assert Fraction(math.nextafter(math.nextafter(found.value, 0), 0)) ** 2 < square
+
+
+@pytest.mark.parametrize("relation", [a for a in Adjacency if a is not Adjacency.BY_SENSITIVITY])
+@pytest.mark.parametrize("name", REQUIRED)
+def test_no_sensitivity_is_guessed_where_users_are_named(name, relation):
+    accountant = accountant_for(name)
+    with pytest.raises(ValueError, match=r"sensitivity is missing|no guarantee of .* is proved"):
+        accountant.guarantee(parameters(name), relation)
+    with pytest.raises(ValueError, match=r"sensitivity is missing|no guarantee of .* is proved"):
+        accountant.least_noise(parameters(name), relation, 1, "1e-3")
+    assert accountant.guarantee(parameters(name), Adjacency.BY_SENSITIVITY).sensitivity.moved == 1
+
+
+def test_every_mechanism_with_a_sensitivity_is_here():
+    fields = {name: {f.name for f in accountant_for(name).parameters.fields()} for name in CATALOGUE}
+    assert {name for name, known in fields.items() if "sensitivity" in known} == REQUIRED.keys()
+    assert {name for name, known in fields.items() if "query" in known} == set(QUERIED)
+
+
+@pytest.mark.parametrize("name", QUERIED)
+@pytest.mark.parametrize(
+    "relation", [a for a in Adjacency if a not in (Adjacency.ADD_REMOVE, Adjacency.REPLACE)]
+)
+def test_a_query_fixes_no_sensitivity_under_other_relations(name, relation):
+    with pytest.raises(ValueError, match=f"add-remove and replace only, not under {relation.value}"):
+        accountant_for(name).guarantee(parameters(name, query="count"), relation)
+
+
+@pytest.mark.parametrize("name", QUERIED)
+def test_a_query_beside_a_sensitivity_is_refused(name):
+    with pytest.raises(ValueError, match=r"sensitivity \(1\) must be left out beside query \('count'\)"):
+        parameters(name, query="count", sensitivity=1)
+
+
+@pytest.mark.parametrize("query", ["sums in [0, 1]", "sum in [1, 0]", "sum in [0, 0]", "sum in [0, nan]", 1])
+def test_what_is_no_query_is_refused(query):
+    with pytest.raises(ValueError, match=r"query \(.*\) must be count, histogram or 'sum in \[a, b\]'"):
+        parameters("gaussian", query=query)
+
+
+@pytest.mark.parametrize("name", ["geometric", "discrete-gaussian", "binomial"])
+def test_noise_on_whole_numbers_needs_whole_ends(name):
+    with pytest.raises(ValueError, match="must have whole ends"):
+        accountant_for(name).guarantee(parameters(name, query="sum in [0, 1/2]"), REPLACE)
+
+
+def test_a_sum_moves_a_binomial_count_by_one_at_most():
+    with pytest.raises(ValueError, match="moves by 2, which must be an integer in"):
+        accountant_for("binomial").guarantee(parameters("binomial", query="sum in [0, 2]"), REPLACE)
+
+
+PLAIN = ("gaussian", "laplace", "geometric", "discrete-gaussian")
+
+
+@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize(
+    ("query", "relation", "count", "each"),
+    [
+        ("count", REPLACE, 1, 1),
+        ("histogram", ADD_REMOVE, 1, 1),
+        ("histogram", REPLACE, 2, 1),
+        ("sum in [-2, 3]", REPLACE, 1, 5),
+        ("sum in [-2, 3]", ADD_REMOVE, 1, 3),
+    ],
+)
+def test_a_stated_query_costs_what_its_moved_coordinates_cost(name, query, relation, count, each):
+    accountant = accountant_for(name)
+    kind = int if name in ("geometric", "discrete-gaussian") else float
+    stated = accountant.guarantee(parameters(name, query=query, compositions=3), relation)
+    given = parameters(name, sensitivity=kind(each), compositions=3 * count)
+    explicit = accountant.guarantee(given, relation).guarantee
+    assert stated.guarantee.epsilon("1e-3") == explicit.epsilon("1e-3")
+    assert stated.guarantee.epsilon(0) == explicit.epsilon(0)
+    assert any(query.split(",")[0] in note for note in stated.notes)
+
+
+def test_a_histogram_under_replace_has_the_exact_root_of_two():
+    found = accountant_for("gaussian").guarantee(parameters("gaussian", query="histogram"), REPLACE)
+    assert isinstance(found.guarantee, GaussianDP)
+    mu = found.guarantee.mu
+    assert Fraction(mu.lower) ** 2 <= Fraction(2, 25) <= Fraction(mu.upper) ** 2
+    assert mu.upper <= math.nextafter(mu.lower, 1)
+
+
+def binomial_histogram_delta(trials, share, ratio):
+    """Hockey-stick divergence of (noise + e_1) from (noise + e_2), noise in both cells, in rationals."""
+    law = {k: math.comb(trials, k) * share**k * (1 - share) ** (trials - k) for k in range(trials + 1)}
+    cells = itertools.product(range(trials + 2), repeat=2)
+    chances = ((law.get(a - 1, 0) * law.get(b, 0), law.get(a, 0) * law.get(b - 1, 0)) for a, b in cells)
+    return sum(max(p - ratio * q, 0) for p, q in chances)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.25])
+def test_a_binomial_histogram_under_replace_is_that_of_both_cells(share):
+    found = accountant_for("binomial").guarantee(
+        parameters("binomial", trials=12, probability=share, query="histogram"), REPLACE
+    )
+    for epsilon in ("0.1", "0.5", "1"):
+        bound = found.guarantee.delta(epsilon)
+        low, high = (Fraction(math.exp(float(epsilon)) * (1 + sign * 1e-15)) for sign in (1, -1))
+        assert binomial_histogram_delta(12, Fraction(share), high) >= bound.lower
+        assert binomial_histogram_delta(12, Fraction(share), low) <= bound.upper
+        assert bound.upper <= bound.lower * 1.02
+
+
+@pytest.mark.parametrize("name", ["exponential", "sparse-vector"])
+def test_queries_that_are_not_monotone_are_not_called_so(name):
+    accountant = accountant_for(name)
+    with pytest.raises(ValueError, match="move in both directions between replace neighbours"):
+        accountant.guarantee(parameters(name, query="count", monotone=True), REPLACE)
+    accountant.guarantee(parameters(name, query="count", monotone=True), ADD_REMOVE)
+    with pytest.raises(ValueError, match="move in both directions between add-remove neighbours"):
+        accountant.guarantee(parameters(name, query="sum in [-1, 1]", monotone=True), ADD_REMOVE)
+
+
+@pytest.mark.parametrize("relation", [ADD_REMOVE, Adjacency.EXPERT])
+def test_a_local_answer_does_not_hide_whether_there_is_one(relation):
+    accountant = accountant_for("randomised-response")
+    chosen = accountant.parameters(0.5)
+    with pytest.raises(ValueError, match="whether a person answers at all is seen by everybody"):
+        accountant.guarantee(chosen, relation)
+    assert math.isfinite(accountant.guarantee(chosen, REPLACE).guarantee.epsilon(0).upper)
