@@ -8,13 +8,14 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from accountant.adjacency import Adjacency
+from accountant.arithmetic import Assumption, assume, current, recorded, scoped
 from accountant.bounds import Bound, exactly
-from accountant.enclosures import exact
+from accountant.enclosures import Number, exact
 from accountant.notions import Guarantee
 from accountant.parameters import Parameters
 from accountant.sensitivity import Sensitivity
@@ -127,6 +128,28 @@ class Accounted:
             return IN_REAL_ARITHMETIC
         return f"covers every released bit, where {self.exact_sampler} draws from entropy"
 
+    assumptions: frozenset[Assumption] = field(default_factory=current, compare=False, repr=False)
+    """What making the guarantee took on trust of the machine's arithmetic; see `accountant.arithmetic`."""
+
+    def epsilon(self, delta: Number) -> Bound:
+        """The guarantee's epsilon; its ``assumptions`` are all that it rests on.
+
+        >>> found = accountant_for("laplace").guarantee(accountant_for("laplace").parameters(5.0))
+        >>> sorted(one.value for one in found.epsilon("0.5").assumptions), found.epsilon(0).assumptions
+        (['elementary-4ulp'], frozenset())
+        """
+        return self._asked(lambda: self.guarantee.epsilon(delta))
+
+    def delta(self, epsilon: Number) -> Bound:
+        """The guarantee's delta, likewise."""
+        return self._asked(lambda: self.guarantee.delta(epsilon))
+
+    def _asked(self, question: Callable[[], Bound]) -> Bound:
+        with recorded():
+            assume(*self.assumptions)
+            found = question()
+            return replace(found, assumptions=current())
+
     @property
     def notion(self) -> Guarantee:
         """The guarantee, as the notion of privacy it is stated in."""
@@ -156,6 +179,9 @@ class Accountant:
     None where there is nothing to show."""
     safer: int = 1
     """1 where more of ``noise`` is more private, -1 where less is."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "guarantee", scoped(self.guarantee))
 
     def relation(self, given: str | None) -> Adjacency:
         """The neighbouring relation of that name, or without one the relation that is meant.

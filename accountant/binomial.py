@@ -11,15 +11,14 @@ Source: Loader, Fast and accurate computation of binomial probabilities (2000), 
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
-import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arithmetic import cache, np
 from accountant.binomial_shift import shifted_ratio
 from accountant.enclosures import arb_of, precision
 
@@ -280,7 +279,7 @@ def _stirling(count: Floats) -> Floats:
 _BERNOULLI = np.array([1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188])
 
 
-@functools.cache
+@cache
 def _small() -> Floats:
     """The first values of ``_stirling``, each the double nearest to an Arb enclosure of 128 bits."""
     with precision(128):

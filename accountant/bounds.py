@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+
+from accountant.arithmetic import Assumption, current
 
 __all__ = ["Bound", "Truth", "UndecidedError", "exactly"]
 
@@ -57,6 +59,8 @@ class Bound:
     upper: float
     of: Of = "guarantee"
     attained_by: str | None = None
+    assumptions: frozenset[Assumption] = field(default_factory=current, compare=False, repr=False)
+    """What its computation took on trust of the machine's arithmetic; see `accountant.arithmetic`."""
 
     def __post_init__(self) -> None:
         for end in ("lower", "upper"):

@@ -7,7 +7,6 @@ trade-off function composed k times with itself (docs/notes/group_privacy.md).
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,9 +15,9 @@ from functools import singledispatch
 from itertools import accumulate, pairwise
 
 import flint
-import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arithmetic import math, np
 from accountant.bounds import Bound
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.inversion import below

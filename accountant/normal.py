@@ -6,13 +6,12 @@ enveloped by its terms, and on a series for short intervals that has no cancella
 
 from __future__ import annotations
 
-import functools
 import math
 
 import flint
-import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arithmetic import cache, np
 from accountant.enclosures import precision
 
 __all__ = ["SMALLEST_MASS", "interval_masses", "upper_tail"]
@@ -30,7 +29,7 @@ _FAR = 1e8
 """Beyond it every mass is far below the smallest one; arguments are clipped to it."""
 
 
-@functools.cache
+@cache
 def _table() -> Floats:
     """(-1)^n R^(n)(x) / n! at the nodes x = j/32, correctly rounded up to an ulp; R' = x R - 1.
 

@@ -16,6 +16,7 @@ from typing import Protocol, runtime_checkable
 
 import flint
 
+from accountant.arithmetic import assume
 from accountant.bounds import Bound, exactly
 from accountant.conversion import OPTIMAL, Conversion, Curve, convert
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
@@ -49,6 +50,8 @@ def ends_of(value: Number | Bound, name: str) -> tuple[Fraction, Fraction]:
     Raises:
         ValueError: naming the parameter, for a negative, infinite or undefined value.
     """
+    if isinstance(value, Bound):
+        assume(*value.assumptions)
     low, high = (value.lower, value.upper) if isinstance(value, Bound) else (value, value)
     ends = exact(low, name), exact(high, name)
     if ends[0] < 0:

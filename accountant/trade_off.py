@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache, partial, reduce, singledispatch
+from functools import partial, reduce, singledispatch
 
 import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arithmetic import cache
 from accountant.bounds import Bound
 from accountant.conversion import OPTIMAL
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up

@@ -8,6 +8,7 @@ from typing import Any
 
 from accountant.accounted import IN_REAL_ARITHMETIC, Accountant, Accounted, check_run
 from accountant.adjacency import Adjacency
+from accountant.arithmetic import listed, recorded
 from accountant.bounds import Bound
 from accountant.enclosures import Number, exact
 from accountant.notions import Guarantee
@@ -91,22 +92,34 @@ def account(
     asked, answer, at = ("epsilon", "delta", epsilon) if delta is None else ("delta", "epsilon", delta)
     shown = _asked(0 if at is None else at, asked)
     check_run(parameters)
-    found = accountant.guarantee(parameters, adjacency)
-    ask = _once(lambda guarantee: getattr(guarantee, answer)(at))
+    with recorded() as used:
+        found = accountant.guarantee(parameters, adjacency)
+        ask = _once(lambda guarantee: getattr(guarantee, answer)(at))
+        body = {
+            "name": accountant.name,
+            "parameters": parameters.as_json(),
+            "adjacency": adjacency.value,
+            asked: shown,
+            **_found(found, answer, at, ask),
+        }
+        if accountant.beside is not None:
+            other = ask(found.guarantee).upper
+            beside = accountant.beside(parameters, *((other, at) if asked == "delta" else (at, other)))
+            body |= {} if beside is None else {"printed": _finite(beside)}
+    return envelope({**body, "arithmetic_assumptions": listed(used)})
+
+
+def _found(found: Accounted, answer: str, at: Any, ask: Ask) -> Json:
+    """What an accountant found, beside what is published."""
     results = _results(*_statements(found))
     rests = results[found.statement]
-    mechanism = _mechanism(found, ask)
-    body = {
-        "name": accountant.name,
-        "parameters": parameters.as_json(),
-        "adjacency": adjacency.value,
+    return {
         "trust": found.trust.value,
         "released": found.released,
         **released_bits(found),
         "joint_by": found.joint_statement,
-        asked: shown,
         answer: _of(found, ask(found.guarantee)),
-        "mechanism": mechanism,
+        "mechanism": _mechanism(found, ask),
         "published": _published(found, answer, at, ask, results),
         "statement": found.statement,
         "verdict": rests.verdict.value,
@@ -116,11 +129,6 @@ def account(
         "notes": list(found.notes),
         "sensitivity": _sensitivity(found),
     }
-    if accountant.beside is not None:
-        other = ask(found.guarantee).upper
-        beside = accountant.beside(parameters, *((other, at) if asked == "delta" else (at, other)))
-        body |= {} if beside is None else {"printed": _finite(beside)}
-    return envelope(body)
 
 
 def released_bits(found: Accounted | None) -> Json:
@@ -206,14 +214,25 @@ def calibrate(
     check_run(parameters)
     shown = {"target_epsilon": _asked(target, "epsilon"), "delta": _asked(delta, "delta")}
     meets, misses = accountant.least_noise(parameters, adjacency, target, delta)
-    found, below = (accountant.guarantee(choice, adjacency) for choice in (meets, misses))
+    with recorded() as used:
+        body = _calibrated(accountant, (meets, misses), adjacency, target, delta)
+        if accountant.compare is not None:
+            body["printed"] = _finite(accountant.compare(meets, target, delta))
+    return envelope({**body, **shown, "arithmetic_assumptions": listed(used)})
+
+
+def _calibrated(
+    accountant: Accountant, ends: tuple[Any, Any], adjacency: Adjacency, target: str, delta: str
+) -> Json:
+    """What is certified of the parameters that meet the target, and of those that miss it."""
+    meets, misses = ends
+    found, below = (accountant.guarantee(choice, adjacency) for choice in ends)
     met = _met(found.guarantee, target, delta)
     ask = _once(lambda guarantee: met if guarantee == found.guarantee else guarantee.epsilon(delta))
-    body = {
+    return {
         "name": accountant.name,
         "parameters": meets.as_json(),
         "adjacency": adjacency.value,
-        **shown,
         "noise": {"name": accountant.noise, "value": getattr(meets, accountant.noise)},
         "epsilon": _of(found, met),
         **released_bits(found),
@@ -225,9 +244,6 @@ def calibrate(
         "notes": list(found.notes),
         "sensitivity": _sensitivity(found),
     }
-    if accountant.compare is not None:
-        body["printed"] = _finite(accountant.compare(meets, target, delta))
-    return envelope(body)
 
 
 def _met(guarantee: Guarantee, target: str, delta: str) -> Bound:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from accountant.arithmetic import listed, recorded
 from accountant.claims import Claim
 from accountant.notions import Guarantee
 from accountant.trust import TrustModel
@@ -73,7 +74,8 @@ def guarantee_of_event(claim: Claim) -> Guarantee:
 
 def account_event(claim: Claim, guarantee: Guarantee) -> dict[str, Any]:
     """The answer of ``dpproof account``, as far as there is one for an event."""
-    bound = guarantee.epsilon(claim.delta)
+    with recorded() as used:
+        bound = guarantee.epsilon(claim.delta)
     return answers.envelope(
         {
             "name": kind_of(claim),
@@ -85,5 +87,6 @@ def account_event(claim: Claim, guarantee: Guarantee) -> dict[str, Any]:
             **answers.released_bits(None),
             "mechanism": None,
             "published": None,
+            "arithmetic_assumptions": listed(used),
         }
     )

@@ -11,10 +11,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
 import flint
 
+from accountant.arithmetic import lru_cache
 from accountant.composition.coins import Coins, mass
 from accountant.enclosures import arb_of
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from functools import lru_cache
 
 import flint
 
+from accountant.arithmetic import lru_cache
 from accountant.bounds import Bound
 from accountant.counting.honaker import node_variance
 from accountant.counting.tree import levels

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import lru_cache
 
 import flint
 
+from accountant.arithmetic import lru_cache
 from accountant.enclosures import arb_of
 from accountant.inversion import refined
 

@@ -15,11 +15,11 @@ import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Protocol
 
 import flint
 
+from accountant.arithmetic import lru_cache
 from accountant.counting.tree import levels
 from accountant.enclosures import Number, arb_of, exact
 

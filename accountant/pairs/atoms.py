@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arithmetic import cached_property
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.pairs.base import Cells, Characteristic, Floats
 from accountant.pairs.lattice import floored

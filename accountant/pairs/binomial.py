@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
-import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arithmetic import cached_property, np
 from accountant.binomial import check_law, log_masses
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.pairs.base import Cells, Floats

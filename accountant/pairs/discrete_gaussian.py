@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
-import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arithmetic import np
 from accountant.enclosures import Number, arb_of, exact, precision
 from accountant.normal import interval_masses
 from accountant.pairs.base import Cells, Floats

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from accountant.arithmetic import np
 from accountant.enclosures import Number, arb_of, exact, precision, round_up
 from accountant.pairs.base import Cells, Floats
 from accountant.pairs.checks import RAREST

@@ -10,10 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
-import numpy as np
-
+from accountant.arithmetic import lru_cache, np
 from accountant.enclosures import arb_of, exact, precision, round_down
 from accountant.normal import interval_masses
 from accountant.pairs.base import Cells, Characteristic, Floats

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-import numpy as np
-
+from accountant.arithmetic import math, np
 from accountant.enclosures import Number, arb_of, exact, precision, round_up
 from accountant.pairs.base import Cells, Floats
 from accountant.pairs.lattice import floored

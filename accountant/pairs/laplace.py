@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-import numpy as np
-
+from accountant.arithmetic import math, np
 from accountant.pairs.base import Cells, Characteristic, Floats
 from accountant.pairs.checks import within
 from accountant.pairs.lattice import floored

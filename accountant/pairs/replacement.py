@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
+from accountant.arithmetic import math, np
 from accountant.enclosures import Number, exact
 from accountant.normal import interval_masses
 from accountant.pairs.base import Cells, Floats, Pair

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import flint
-import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arithmetic import np
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.pairs.base import Cells, Characteristic, Floats, Tilted
 from accountant.privacy_loss.phases import EPS

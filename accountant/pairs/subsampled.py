@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
-import numpy as np
 
+from accountant.arithmetic import math, np
 from accountant.enclosures import arb_of, exact, precision, round_down, round_up
 from accountant.pairs.base import Cells, Characteristic, Floats, Pair
 from accountant.pairs.checks import double, pair_of, sampling_rate

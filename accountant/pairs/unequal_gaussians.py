@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import flint
-import numpy as np
 
+from accountant.arithmetic import np
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.normal import interval_masses
 from accountant.pairs.base import Cells, Floats

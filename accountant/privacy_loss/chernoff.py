@@ -6,10 +6,10 @@ M(c) e^(-c epsilon) times that factor; what one mechanism of a composition revea
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+from accountant.arithmetic import math
 from accountant.pairs.base import Pair
 from accountant.privacy_loss.crossing import LEAST_DELTA
 from accountant.privacy_loss.saddle import Inapplicable, Line, Parts, line_at

@@ -7,12 +7,11 @@ every epsilon near the one it was chosen for. Derivation: docs/notes/saddle_inve
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arithmetic import math, np
 from accountant.pairs.base import Floats
 from accountant.privacy_loss.crossing import LEAST_DELTA
 from accountant.privacy_loss.phases import EPS

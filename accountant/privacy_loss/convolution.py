@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
 
+from accountant.arithmetic import Assumption, assume, math, np
 from accountant.pairs.base import Floats
 
 Complexes = NDArray[np.complex128]
@@ -49,6 +48,7 @@ def circular_power(parts: Sequence[tuple[Floats, int]]) -> tuple[Floats, Noise]:
     Source: Higham, Accuracy and Stability of Numerical Algorithms (2nd ed.), Theorem 24.2; this project,
     docs/notes/loss_grid.md, section 5.
     """
+    assume(Assumption.FFT)
     n = len(parts[0][0])
     product = np.ones(n // 2 + 1, dtype=np.complex128)
     entry, norm, moved = 0.0, 0.0, 0

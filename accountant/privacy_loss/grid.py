@@ -6,12 +6,11 @@ each cell, centred at a grid point, is merged into one outcome. Both are of seco
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arithmetic import math, np
 from accountant.pairs.base import Cells, Floats, Pair
 
 __all__ = ["LossLaw", "law_above", "law_below"]

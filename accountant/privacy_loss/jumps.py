@@ -7,12 +7,10 @@ proportion to the jumps' small mass.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
+from accountant.arithmetic import math, np
 from accountant.pairs.base import Floats, Pair
 from accountant.privacy_loss.coarse import Guide
 from accountant.privacy_loss.crossing import LEAST_DELTA

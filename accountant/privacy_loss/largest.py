@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
+from accountant.arithmetic import math
 from accountant.pairs.base import Pair
 
 __all__ = ["infinite_mass", "largest_loss"]

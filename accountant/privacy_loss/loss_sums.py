@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
+from accountant.arithmetic import cached_property, math, np
 from accountant.pairs.base import Floats
 from accountant.privacy_loss.convolution import Noise, circular_power
 from accountant.privacy_loss.crossing import LEAST_DELTA
@@ -102,7 +100,7 @@ class LossSum:
         total = np.where(total >= LEAST_DELTA, total, 0.0) + self.infinite
         return np.asarray(np.clip(total * (1 - 8 * _U), 0.0, 1.0))
 
-    @functools.cached_property
+    @cached_property
     def falling(self) -> Floats:
         """For a lower bound: the largest bound at any grid point from each one on; delta falls in epsilon."""
         index = np.arange(len(self.outer))

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arithmetic import np
 from accountant.pairs.base import Floats
 
 __all__ = ["EPS", "phases_minus_one"]

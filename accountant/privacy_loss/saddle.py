@@ -10,10 +10,10 @@ short. The search below is a guide: no error bound rests on where it ends.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from accountant.arithmetic import math
 from accountant.pairs.base import Characteristic, Tilted
 
 __all__ = ["Inapplicable", "Line", "Parts", "line_at", "saddle_for_delta", "saddle_for_epsilon"]

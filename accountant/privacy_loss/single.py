@@ -7,13 +7,12 @@ most s times the P-mass between the two: on it 0 <= 1 - e^epsilon dQ/dP <= s in 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 
 import flint
-import numpy as np
 
+from accountant.arithmetic import math, np
 from accountant.enclosures import arb_of, round_down, round_up
 from accountant.inversion import bracket, neighbours, refined
 from accountant.pairs.base import Floats, Pair

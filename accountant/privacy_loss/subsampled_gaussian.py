@@ -8,12 +8,11 @@ Derivations: docs/notes/saddle_inversion.md, sections 2 to 4.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arithmetic import math, np
 from accountant.pairs.base import Floats, Tilted
 from accountant.privacy_loss.phases import EPS, phases_minus_one
 from accountant.privacy_loss.uniform_layers import layers

@@ -10,8 +10,7 @@ inversion formula needs to be cut off with a proof. See docs/notes/saddle_invers
 
 from __future__ import annotations
 
-import numpy as np
-
+from accountant.arithmetic import np
 from accountant.pairs.base import Floats
 
 __all__ = ["decay", "layers"]

@@ -12,10 +12,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 
 import flint
 
+from accountant.arithmetic import lru_cache
 from accountant.enclosures import Number, arb_of, exact, precision
 from accountant.notions import RenyiDP
 

@@ -6,12 +6,12 @@ decides how good they are, never whether the answer is sound.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
 
+from accountant.arithmetic import math
 from accountant.enclosures import arb_of, exact
 from accountant.published import published
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
 import flint
 
+from accountant.arithmetic import lru_cache
 from accountant.enclosures import arb_of, exact, precision, round_up
 
 __all__ = ["Logged", "run_out", "walk_constants", "walk_factor", "walk_tail"]

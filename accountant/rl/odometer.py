@@ -6,9 +6,9 @@ visits costs its users (N+1)/(2 beta_k N^2) of rho at every later release, not t
 
 from __future__ import annotations
 
-import numpy as np
 import numpy.typing as npt
 
+from accountant.arithmetic import np
 from accountant.episodes import Episodes
 from accountant.rl.rlsvi import RLSVIParameters
 

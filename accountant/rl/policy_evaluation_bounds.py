@@ -11,15 +11,14 @@ exp(-beta) are products of a few numbers that Arb certifies.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Protocol
 
 import flint
 import numpy as np
 import numpy.typing as npt
 
+from accountant.arithmetic import cached_property
 from accountant.enclosures import precision
 from accountant.rl.policy_evaluation_shares import inverse_square_sums
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
 import flint
 import numpy as np
 
+from accountant.arithmetic import lru_cache
 from accountant.calibration import UnreachableTargetError, calibrate_noise
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.gaussian import gaussian_mu

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
 import flint
 
+from accountant.arithmetic import lru_cache
 from accountant.bounds import Bound
 from accountant.counting.factorised_error import factorised_union_bound
 from accountant.counting.honaker_error import honaker_union_bound

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache, lru_cache
 
 import flint
 
+from accountant.arithmetic import cache, lru_cache
 from accountant.binomial import lower_tail
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from accountant.rl.sdp_pe import ShuffledCountParameters, view

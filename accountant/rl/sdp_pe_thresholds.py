@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 
+from accountant.arithmetic import lru_cache
 from accountant.bounds import Bound
 from accountant.enclosures import Number, exact
 from accountant.gaussian import gaussian_mu

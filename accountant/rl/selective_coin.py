@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arithmetic import math
 from accountant.enclosures import Number, exact
 from accountant.pairs.base import Characteristic, Floats, Pair, Tilted
 from accountant.pairs.visible_coin import VisibleChoice, visible_coin

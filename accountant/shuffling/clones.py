@@ -9,16 +9,15 @@ mean over C is a sum of positive terms, with no tail inside (docs/notes/shufflin
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import flint
-import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arithmetic import lru_cache, math, np
 from accountant.binomial import UNIT, log_masses, lower_tail
 from accountant.bounds import Bound
 from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up

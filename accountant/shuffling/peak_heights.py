@@ -12,13 +12,13 @@ these two have, and a few evaluations bound all of any number of peaks.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
 import flint
 
+from accountant.arithmetic import math
 from accountant.binomial import mass, tail_ratio
 from accountant.enclosures import arb_of, exact, precision, round_down
 from accountant.inversion import refined

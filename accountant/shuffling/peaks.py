@@ -8,13 +8,13 @@ direction crosses the target once at most (docs/notes/shuffling.md).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
 import flint
 
+from accountant.arithmetic import math
 from accountant.enclosures import arb_of
 from accountant.inversion import refined
 from accountant.shuffling.peak_heights import first_peak_above

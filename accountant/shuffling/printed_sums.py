@@ -10,15 +10,13 @@ many users who are alike, and at most that of one message by itself.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
 import flint
-import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arithmetic import lru_cache, math, np
 from accountant.binomial import UNIT, log_masses, lower_tail
 from accountant.bounds import Bound
 from accountant.enclosures import Number, exact, precision, round_up

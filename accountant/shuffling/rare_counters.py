@@ -8,14 +8,12 @@ finite losses, the best c of many; below, the certain mass (docs/notes/sdp_batch
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
-from functools import lru_cache
 
 import flint
-import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arithmetic import lru_cache, math, np
 from accountant.binomial import log_masses
 from accountant.enclosures import arb_of, precision, round_down, round_up
 from accountant.shuffling.view import BinomialView
@@ -27,7 +25,7 @@ _BITS, _MOST = 192, 1 << 21
 _OUTSIDE = 8e-300
 """At least the mass of the outcomes left out of a window, by Bernstein's inequality."""
 _CHARGE = 1e-13
-_TILTS = np.exp2(np.arange(-24, 33) / 4)
+_TILTS = 2.0 ** (np.arange(-24, 33) / 4)
 
 
 def rare_counters(changes: int, trials: int, p: Fraction, epsilon: Fraction) -> tuple[float, float]:

@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
+from accountant.arithmetic import lru_cache
 from accountant.bounds import Bound
 from accountant.enclosures import Number, arb_of, bound_of, exact, precision, round_down, round_up
 from accountant.shuffling.clones import CloneView, general_randomiser
@@ -57,7 +57,7 @@ class ShuffledResponse:
         high = min(bound.delta(epsilon).upper for bound in self.upper_bounds())
         if self.categories > 2:
             high = min(high, self._blanket(point))
-        return Bound(min(self._attained(point), high), high, "mechanism", self._pair())
+        return self._between(min(self._attained(point), high), high, point)
 
     def epsilon(self, delta: Number) -> Bound:
         """See ``Guarantee.epsilon``.
@@ -66,12 +66,26 @@ class ShuffledResponse:
         """
         target = exact(delta, "delta")
         high = min(bound.epsilon(delta).upper for bound in self.upper_bounds())
-        if target == 0 or not self._attained(Fraction(0)) > target:
-            return Bound(0.0, high, "mechanism", self._pair())
+        if target == 0:
+            return self._pure(high)
+        if not self._attained(Fraction(0)) > target:
+            return self._between(0.0, high, Fraction(0))
         low = _last(lambda point: self._attained(point) > target, 0.0, high)[0]
         if self.categories > 2:
             high = _from_below(self._blanket, self._attained, target, low, high)
-        return Bound(low, high, "mechanism", self._pair())
+        return self._between(low, high, Fraction(low))
+
+    def _pure(self, high: float) -> Bound:
+        """At delta 0 the local epsilon itself: the outcome that all messages are 0 has that ratio."""
+        with precision(_BITS):
+            own = bound_of(arb_of(exact(self.local_epsilon)))
+        return self._between(min(own.lower, high), min(own.upper, high), Fraction(0))
+
+    def _between(self, low: float, high: float, point: Fraction) -> Bound:
+        """The bound whose lower end a pair of data sets attains, the better of the two at ``point``."""
+        values = self._values(point)
+        where = max(values, key=lambda others: values[others])
+        return Bound(low, high, "mechanism", f"one user's value 0 against 1, all others holding {where}")
 
     def upper_bounds(self) -> tuple[CloneView, ...]:
         """The two reductions: to clones of any randomiser, and to clones that send one of the two values.
@@ -85,23 +99,28 @@ class ShuffledResponse:
         return (own,) if self.categories == 2 else (general_randomiser(self.users, self.local_epsilon), own)
 
     def _attained(self, epsilon: Fraction) -> float:
-        """What the named pair of data sets attains, at a local epsilon rounded down: that is processing."""
+        """What the better pair of data sets attains, at a local epsilon rounded down: that is processing."""
+        return max(self._values(epsilon).values())
+
+    def _values(self, epsilon: Fraction) -> dict[str, float]:
+        """What all others hold -> a lower end of delta.
+
+        Where all others hold 0 only the number of messages 0 is looked at.
+        """
         with precision(_BITS):
-            rare = round_up(1 / (arb_of(exact(self.local_epsilon)).exp() + self.categories - 1))
-        if self.categories == 2:
-            rare = min(rare, 0.5)
-            return BinomialView(self.users - 1, rare, rare, 1 - Fraction(rare)).delta(epsilon).lower
-        return _third_value(self.users, self.categories, Fraction(rare), epsilon)
+            above = round_up(1 / (arb_of(exact(self.local_epsilon)).exp() + self.categories - 1))
+        rare = min(Fraction(above), Fraction(1, self.categories))
+        own = 1 - (self.categories - 1) * rare
+        values = {"0": BinomialView(self.users - 1, own, own, rare).delta(epsilon).lower}
+        if self.categories > 2:
+            values["a third value"] = _third_value(self.users, self.categories, rare, epsilon)
+        return values
 
     def _blanket(self, epsilon: Fraction) -> float:
         """What the blanket of uniform messages promises, at a local epsilon rounded up."""
         with precision(_BITS):
             rare = round_down(1 / (arb_of(exact(self.local_epsilon)).exp() + self.categories - 1))
         return blanket(self.users, self.categories, Fraction(rare), epsilon)
-
-    def _pair(self) -> str:
-        where = "0" if self.categories == 2 else "a third value"
-        return f"one user's value 0 against 1, all others holding {where}"
 
 
 def _last(missed: Callable[[Fraction], bool], low: float, high: float) -> tuple[float, float]:

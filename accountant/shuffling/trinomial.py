@@ -10,12 +10,11 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from functools import lru_cache
 
 import flint
-import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arithmetic import lru_cache, np
 from accountant.binomial import UNIT, log_masses, lower_tail, tail_ratios
 from accountant.enclosures import arb_of, precision, round_up
 

@@ -6,11 +6,11 @@ downwards in the order gives all of them, stably, and by Horner's rule every sum
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import flint
-import numpy as np
+
+from accountant.arithmetic import math, np
 
 __all__ = ["TooManyTermsError", "Weights", "bessel", "endless_sum", "finite_sum"]
 

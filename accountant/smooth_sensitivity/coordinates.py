@@ -15,13 +15,12 @@ docs/notes/policy_evaluation.md, section 4. Compare: Gaussian noise of the same 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import flint
 
+from accountant.arithmetic import lru_cache, math
 from accountant.enclosures import Number, arb_of, bound_of, exact, precision, round_up
 from accountant.notions import ZCDP, ApproxDP, PureDP
 from accountant.smooth_sensitivity.notion import positive

@@ -7,12 +7,10 @@ the c-th head, and cost about sqrt(c) times one, not c times. Proof: docs/notes/
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
+from accountant.arithmetic import math, np
 from accountant.bounds import Bound
 from accountant.enclosures import Number, arb_of, precision, round_down, round_up
 from accountant.notions import Guarantee

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from accountant.arithmetic import in_words
 from accountant.words import nearest
 from dpproof import answers
 from dpproof.auditing import check_ready
@@ -209,3 +210,7 @@ def _print_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], c
     accounts = (ledger.account for ledger in ledgers if ledger.account and "assumptions" in ledger.account)
     for line in dict.fromkeys(map(show.trusted, accounts)):
         console.print(line, style="dim", highlight=False, soft_wrap=True)
+    for ledger in ledgers:
+        if ledger.account and ledger.account["arithmetic_assumptions"]:
+            line = f"{ledger.claim.name}: {in_words(ledger.account['arithmetic_assumptions'])}"
+            console.print(line, markup=False, style="dim", highlight=False, soft_wrap=True)

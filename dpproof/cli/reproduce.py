@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from accountant.arithmetic import in_words
 from dpproof import answers
 from dpproof.cli import show
 from dpproof.cli.corpus import progress_of
@@ -69,6 +70,7 @@ def _print(experiment: Experiment, answer: Any, console: Console) -> None:
     for name in ("never_learning", "error", "runs"):
         if name in answer:
             console.print(f"{name.replace('_', ' ')}: {show.figure(answer[name])}")
+    console.print(in_words(answer["arithmetic_assumptions"]), style="dim", highlight=False)
     console.print(f"{answer['seconds']:.1f} s, written to {answer['folder']}", markup=False, soft_wrap=True)
 
 

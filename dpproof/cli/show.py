@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from accountant.arithmetic import in_words
 from dpproof.cli.layout import put, table
 
 __all__ = [
@@ -157,6 +158,7 @@ def account(answer: Answer, console: Console) -> None:
     if "printed" in answer:
         _printed(answer["printed"], console)
     console.print(trusted(answer), style="dim", highlight=False, soft_wrap=True)
+    _arithmetic(answer, console)
     _notes(answer, console)
 
 
@@ -172,6 +174,10 @@ def trusted(answer: Answer) -> str:
 def released_bits(answer: Answer) -> str:
     """Whether the certified numbers speak of what the library releases, to the last bit."""
     return f"released bits: {answer['released_bits']}"
+
+
+def _arithmetic(answer: Answer, console: Console) -> None:
+    console.print(escape(in_words(answer["arithmetic_assumptions"])), style="dim", highlight=False)
 
 
 def _notes(answer: Answer, console: Console) -> None:
@@ -205,6 +211,7 @@ def calibrate(answer: Answer, console: Console) -> None:
         _printed(answer["printed"], console)
     if "what_if" in answer:
         _what_if(answer["what_if"], noise["name"], console)
+    _arithmetic(answer, console)
     _notes(answer, console)
     console.print("\nin Python, and in a claim file:\n", style="dim")
     for text in answer["code"].values():

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from accountant.arithmetic import in_words
+
 if TYPE_CHECKING:
     from dpproof.claim_file import Refusal
     from dpproof.report.claims import ClaimLedger
@@ -102,6 +104,7 @@ def _message(ledger: ClaimLedger) -> str:
         epsilon = ledger.account["epsilon"]
         lines.append(f"certified: epsilon at most {epsilon['upper']} at delta {claim.delta}")
         lines.append(f"released bits: {ledger.account['released_bits']}")
+        lines.append(in_words(ledger.account["arithmetic_assumptions"]))
     if ledger.audit is not None:
         seen = ledger.audit
         lines.append(

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from accountant.accounted import accountant_for
+from accountant.arithmetic import listed, recorded
 from accountant.claims import Claim
 from accountant.implications import gaussian_to_zcdp
 from accountant.notions import ZCDP, GaussianDP, Guarantee, ends_of
@@ -162,7 +163,9 @@ def _accounted(claim: Claim) -> tuple[Answer | None, bool, bool]:
     """The account, whether it proves the promise, and whether an attained pair breaks it."""
     if claim.outside and not events.kind_of(claim):
         return None, False, False
-    account, (proved, broken) = _event(claim) if events.kind_of(claim) else _mechanism(claim)
+    with recorded() as used:
+        account, (proved, broken) = _event(claim) if events.kind_of(claim) else _mechanism(claim)
+    account = {**account, "arithmetic_assumptions": listed(used)}
     exposed = implies(claim.trust, TrustModel.of(account["trust"]))
     return account, proved and _covers(account, claim), broken and exposed
 

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from accountant.accounted import CATALOGUE
 from accountant.adjacency import Adjacency
+from accountant.arithmetic import in_words
 from dpproof import __version__
 from dpproof.claim_file import Refusal
 from dpproof.cli.show import COLOURS, at_least, at_most, figure, own_remarks, verdict_words
@@ -52,6 +53,7 @@ _ENVIRONMENT.filters.update(
     verdict=verdict_words,
     formula=_formula,
     claim=claim_text,
+    arithmetic=lambda account: in_words(account["arithmetic_assumptions"]),
     notes=notes_of,
 )
 

@@ -8,9 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from accountant.arithmetic import Assumption, listed
 from accountant.words import nearest
 
 __all__ = ["EXPERIMENTS", "Experiment", "experiment_for"]
+
+ARITHMETIC = (
+    "Certified figures of this page were computed in several processes, or found in a journal. They are "
+    "taken to rest on everything that is assumed of the machine's arithmetic: "
+    f"{'; '.join(assumption.text for assumption in Assumption)} "
+    "([explained](../explanation/trust.md#arithmetic))."
+)
+"""The last line of a page of figures: their routes are not followed, so that they may assume everything."""
 
 Run = Callable[[Path, bool, int], Mapping[str, Any]]
 """(folder, quick, seed) -> the answer; writes its files into the folder."""
@@ -32,7 +41,11 @@ class Experiment:
     def run(self, folder: Path, *, quick: bool, seed: int) -> Mapping[str, Any]:
         """Run it, write its files into `folder`, which exists, and return what was found."""
         run: Run = importlib.import_module(self.module).run
-        return run(folder, quick, seed)
+        answer = run(folder, quick, seed)
+        page = folder / f"{self.module.split('.')[-2]}.md"
+        if page.is_file():
+            page.write_text(f"{page.read_text(encoding='utf-8')}\n{ARITHMETIC}\n", encoding="utf-8")
+        return {**answer, "arithmetic_assumptions": listed(Assumption)}
 
     def page(self, folder: Path) -> str:
         """Return its page, written again from the tables that a run left in `folder`."""

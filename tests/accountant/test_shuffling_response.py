@@ -31,12 +31,14 @@ def law(data, k, local):
     return current
 
 
+def divergence(n, k, local, epsilon, others):
+    one, other = law((0, *others), k, local), law((1, *others), k, local)
+    return sum(max(one[x] - math.exp(epsilon) * other[x], 0.0) for x in one)
+
+
 def worst(n, k, local, epsilon):
-    best = 0.0
-    for others in itertools.combinations_with_replacement(range(k), n - 1):
-        one, other = law((0, *others), k, local), law((1, *others), k, local)
-        best = max(best, sum(max(one[x] - math.exp(epsilon) * other[x], 0.0) for x in one))
-    return best
+    held = itertools.combinations_with_replacement(range(k), n - 1)
+    return max(divergence(n, k, local, epsilon, others) for others in held)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,34 @@ def test_both_ends_hold_against_all_data_sets(n, k, local, epsilon):
     found = ShuffledResponse(n, k, local).delta(epsilon)
     assert found.lower <= truth * (1 + 1e-12)
     assert truth <= found.upper * (1 + 1e-12)
-    assert found.lower > 0.5 * truth
+    assert found.lower > 0.8 * truth
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "local", "epsilon"),
+    [
+        (4, 4, 1, 0.9),
+        (5, 4, 1, 0.9),
+        (5, 3, 1, 0.9),
+        (3, 3, 1, 0.9),
+        (6, 3, 1, 0.8),
+        (4, 3, 2, 1.9),
+        (5, 3, 2, 0.2),
+    ],
+)
+def test_the_pair_that_is_named_attains_the_lower_end(n, k, local, epsilon):
+    found = ShuffledResponse(n, k, local).delta(epsilon)
+    held = {"0": 0, "a third value": 2}[found.attained_by.split(" holding ")[1]]
+    attained = divergence(n, k, local, epsilon, (held,) * (n - 1))
+    assert found.of == "mechanism"
+    assert found.lower <= attained * (1 + 1e-12)
+    assert found.lower > 0.8 * worst(n, k, local, epsilon)
+
+
+def test_at_delta_zero_epsilon_is_the_local_one():
+    found = ShuffledResponse(7, 3, "0.1").epsilon(0)
+    assert Fraction(found.lower) <= Fraction(1, 10) <= Fraction(found.upper)
+    assert found.upper == math.nextafter(found.lower, 1)
 
 
 @pytest.mark.parametrize(("k", "local", "epsilon", "gap"), [(3, 1, "0.05", 1.03), (10, 4, "0.3", 1.04)])

@@ -1,0 +1,208 @@
+"""What a bound takes on trust of the machine's arithmetic, recorded where the arithmetic is done.
+
+Most bounds come from ball arithmetic and assume nothing. Faster ones use numpy's and the C library's
+elementary functions, each charged 4 ulp, and scipy's Fourier transform, whose error is charged by a constant
+without a proof. Modules whose bounds rest on these take ``np``, ``math`` and their caches from here. Every
+call is then recorded, and a cached value repeats the record of its computation. So an answer names what its
+own computation used, whichever route it took.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import functools
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import math
+    from functools import cache, cached_property, lru_cache
+
+    import numpy as np
+
+__all__ = [
+    "Assumption",
+    "assume",
+    "cache",
+    "cached_property",
+    "current",
+    "in_words",
+    "listed",
+    "lru_cache",
+    "math",
+    "np",
+    "recorded",
+    "scoped",
+]
+
+
+class Assumption(enum.Enum):
+    """Something about the machine's arithmetic that a bound rests on and that nothing here proves."""
+
+    FFT = "fft-error"
+    """The error of scipy's Fourier transform."""
+    ELEMENTARY = "elementary-4ulp"
+    """The error of elementary functions in double precision."""
+
+    @property
+    def text(self) -> str:
+        """The assumption as a sentence."""
+        return _TEXTS[self]
+
+    def as_json(self) -> dict[str, str]:
+        """The assumption as an answer shows it."""
+        return {"id": self.value, "assumes": self.text, "explained": _EXPLAINED}
+
+
+_TEXTS = {
+    Assumption.FFT: "scipy's fft of length 2^k errs by at most 24 (k + 2) 2^-53, relatively in the L2 norm",
+    Assumption.ELEMENTARY: "elementary functions of numpy and of the C library err by at most 4 ulp",
+}
+_EXPLAINED = "docs/explanation/trust.md#arithmetic"
+_PROCESS: set[Assumption] = set()
+_RECORD: ContextVar[set[Assumption]] = ContextVar("_RECORD", default=_PROCESS)
+
+
+def assume(*assumptions: Assumption) -> None:
+    """Record that what is being computed rests on these."""
+    _RECORD.get().update(assumptions)
+
+
+def current() -> frozenset[Assumption]:
+    """What the question being answered has used so far; outside any, what the whole process has."""
+    return frozenset(_RECORD.get())
+
+
+@contextlib.contextmanager
+def recorded() -> Iterator[set[Assumption]]:
+    """One question: yield the set of what its answer rests on; an enclosing question then rests on it, too.
+
+    >>> with recorded() as used:
+    ...     one = np.exp(0.0)
+    >>> sorted(assumption.value for assumption in used)
+    ['elementary-4ulp']
+    """
+    used: set[Assumption] = set()
+    token = _RECORD.set(used)
+    try:
+        yield used
+    finally:
+        _RECORD.reset(token)
+        assume(*used)
+
+
+def scoped(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, each of whose calls is a question of its own."""
+
+    @functools.wraps(function)
+    def asked(*arguments: Any, **options: Any) -> Any:
+        with recorded():
+            return function(*arguments, **options)
+
+    return asked
+
+
+def listed(assumptions: Iterable[Assumption]) -> list[dict[str, str]]:
+    """Assumptions as data, in a fixed order.
+
+    >>> [entry["id"] for entry in listed({Assumption.FFT, Assumption.ELEMENTARY})]
+    ['fft-error', 'elementary-4ulp']
+    """
+    given = set(assumptions)
+    return [assumption.as_json() for assumption in Assumption if assumption in given]
+
+
+def in_words(found: Sequence[Mapping[str, str]]) -> str:
+    """What numbers take on trust of the machine's arithmetic, in one line, from what `listed` gives.
+
+    >>> in_words([])
+    'arithmetic: ball arithmetic; nothing is assumed of the functions of the machine'
+    """
+    if not found:
+        return "arithmetic: ball arithmetic; nothing is assumed of the functions of the machine"
+    assumed = "; ".join(entry["assumes"] for entry in found)
+    return f"arithmetic, assumed and not proved: {assumed}; see {found[0]['explained']}"
+
+
+_ELEMENTARY = frozenset(
+    {"acos", "acosh", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh"}
+    | {"asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp", "exp2"}
+    | {"expm1", "float_power", "gamma", "geomspace", "hypot", "i0", "lgamma", "log", "log10", "log1p", "log2"}
+    | {"logaddexp", "logaddexp2", "logspace", "pow", "power", "sin", "sinc", "sinh", "tan", "tanh"}
+)
+
+
+class _Recorded:
+    """A module whose elementary functions record that they were called."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        module = importlib.import_module(self._name)  # when it is used: many answers do without numpy
+        found = _calls(module, name) if name in _ELEMENTARY else getattr(module, name)
+        setattr(self, name, found)
+        return found
+
+
+def _calls(module: Any, name: str) -> Callable[..., Any]:
+    def called(*arguments: Any, **options: Any) -> Any:
+        assume(Assumption.ELEMENTARY)
+        return getattr(module, name)(*arguments, **options)
+
+    return called
+
+
+def _lru_cache(maxsize: int | None = 128) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``functools.lru_cache``, whose values repeat the record of their computation."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.lru_cache(maxsize)
+        def computed(*arguments: Any, **options: Any) -> tuple[Any, frozenset[Assumption]]:
+            with recorded() as used:
+                return function(*arguments, **options), frozenset(used)
+
+        @functools.wraps(function)
+        def remembered(*arguments: Any, **options: Any) -> Any:
+            value, used = computed(*arguments, **options)
+            assume(*used)
+            return value
+
+        remembered.cache_clear = computed.cache_clear  # type: ignore[attr-defined]
+        remembered.cache_info = computed.cache_info  # type: ignore[attr-defined]
+        return remembered
+
+    return decorate
+
+
+class _CachedProperty:
+    """``functools.cached_property``, whose value repeats the record of its computation."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function, self.__doc__ = function, function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._place = f"_cached_{name}"
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        kept = instance.__dict__
+        if self._place not in kept:
+            with recorded() as used:
+                value = self._function(instance)
+            kept[self._place] = value, frozenset(used)
+        value, before = kept[self._place]
+        assume(*before)
+        return value
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        raise AttributeError(f"{self._place.removeprefix('_cached_')} cannot be set: it is computed")
+
+
+if not TYPE_CHECKING:
+    np, math = _Recorded("numpy"), _Recorded("math")
+    lru_cache, cache, cached_property = _lru_cache, _lru_cache(None), _CachedProperty

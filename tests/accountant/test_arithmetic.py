@@ -1,0 +1,257 @@
+"""What an answer takes on trust of the machine's arithmetic, against spies on the functions themselves.
+
+The spies replace numpy's elementary functions, and the transforms, by ones that note who called them. They
+know nothing of the record that `accountant.arithmetic` keeps.
+"""
+
+import ast
+import functools
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import accountant.privacy_loss.convolution as convolution
+from accountant.accounted import CATALOGUE, accountant_for
+from accountant.adjacency import Adjacency
+from accountant.arithmetic import (
+    Assumption,
+    assume,
+    cached_property,
+    current,
+    in_words,
+    listed,
+    lru_cache,
+    recorded,
+)
+from accountant.arithmetic import np as recording
+from accountant.bounds import Bound
+from accountant.notions import GaussianDP
+from dpproof import answers
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "accountant"
+GUIDES = {"privacy_loss/coarse.py", "counting/optimised.py"}
+"""Where elementary functions only choose a grid or a starting point; no bound rests on them."""
+ELEMENTARY = (
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "power", "cbrt", "hypot", "sinc"),
+    *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "angle"),
+    *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
+)
+PARAMETERS = {
+    "rlsvi": [{"states": 2, "actions": 2, "horizon": 2, "episodes": 4, "clip": 1.0}],
+    "gaussian": [{"sigma": 5.0}, {"sigma": 5.0, "compositions": 9}],
+    "laplace": [{"scale": 5.0}, {"scale": 5.0, "compositions": 9}],
+    "dp-sgd": [{"sampling_rate": 0.1, "noise_multiplier": 1.0, "steps": steps} for steps in (1, 100)]
+    + [{"sampling_rate": 0.1, "noise_multiplier": 2.0, "steps": 2, "records": 2}],
+    "geometric": [{"scale": 5.0, "compositions": count} for count in (1, 9)],
+    "discrete-gaussian": [{"sigma": 5.0, "compositions": count} for count in (1, 9)],
+    "binomial": [{"trials": 1000, "compositions": count} for count in (1, 9)],
+    "randomised-response": [{"randomness": 0.5}, {"randomness": 0.5, "compositions": 9}],
+    "exponential": [{"scale": 5.0}, {"scale": 5.0, "compositions": 9}],
+    "permute-and-flip": [{"scale": 5.0}, {"scale": 5.0, "compositions": 9}],
+    "tree": [{"leaves": 16, "sigma": 10.0}, {"leaves": 16, "sigma": 10.0, "participations": 3}],
+    "laplace-tree": [{"leaves": 16, "scale": 10.0}],
+    "matrix-counting": [{"leaves": 16, "sigma": 10.0}],
+    "sparse-vector": [{"query_scale": 40.0}, {"query_scale": 40.0, "positives": 9}],
+    "smooth-gaussian": [
+        {"noise": 10.0, "smoothing": 0.01},
+        {"noise": 9.0, "smoothing": 0.01, "dimension": 3},
+    ],
+    "smooth-laplace": [{"noise": 10.0, "smoothing": 0.01}],
+    "smooth-cauchy": [{"noise": 10.0, "smoothing": 0.01}],
+    "smooth-student": [{"noise": 10.0, "smoothing": 0.01}],
+    "smooth-log-normal": [{"noise": 10.0, "smoothing": 0.01, "spread": 1.0}],
+    "shuffled-count": [
+        {"users": 1000, "threshold": 20, "encoding": encoding} for encoding in ("bits", "sum")
+    ],
+    "shuffled-batch": [{"users": 1000, "threshold": 20.0, "states": 2, "actions": 2, "horizon": 2}],
+    "central-counts": [
+        {"states": 2, "actions": 2, "horizon": 2, "episodes": 4, "scale": 9.0, "noise": noise}
+        for noise in ("laplace", "gaussian")
+    ],
+    "local-counts": [{"states": 2, "actions": 2, "horizon": 2, "episodes": 4, "scale": 9.0}],
+    "batched-counts": [{"states": 2, "actions": 2, "horizon": 2, "episodes": 4, "sigma": 5.0}],
+    "policy-evaluation": [{"dimension": 40}],
+    "thompson": [{"arms": 2, "rounds": 4}],
+    "selective-dpsgd": [
+        {"sampling_rate": 0.1, "branch_probability": 0.5, "noise_multiplier": 2.0, "steps": 4}
+    ],
+    "expert-release": [
+        {"trajectories": 5, "length": 20, "least_probability": 0.1, "experts": 100, "per_expert": 5}
+    ],
+}
+
+
+class Spies:
+    """Who called a transform or an elementary function, as paths below the accountant's folder."""
+
+    def __init__(self):
+        self.called = {assumption: set() for assumption in Assumption}
+
+    def on(self, monkeypatch, module, name, assumption):
+        original = getattr(module, name)
+
+        @functools.wraps(original)
+        def spied(*arguments, **options):
+            caller = self._caller()
+            if caller is not None:
+                self.called[assumption].add(caller)
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(module, name, spied)
+
+    def _caller(self):
+        """The first frame below the accountant's folder that is not the recorder's own."""
+        frame = sys._getframe(2)
+        while frame is not None:
+            path = Path(frame.f_code.co_filename)
+            if path.name != "arithmetic.py":
+                inside = path.is_relative_to(FOLDER)
+                return path.relative_to(FOLDER).as_posix() if inside else None
+            frame = frame.f_back
+        return None
+
+    def used(self):
+        return {assumption for assumption, who in self.called.items() if who - GUIDES}
+
+
+@pytest.fixture
+def spies(monkeypatch):
+    found = Spies()
+    for name in ELEMENTARY:
+        found.on(monkeypatch, np, name, Assumption.ELEMENTARY)
+    for name in ("rfft", "irfft"):
+        found.on(monkeypatch, convolution, name, Assumption.FFT)
+    for name in ("rfft", "irfft", "fft", "ifft"):
+        found.on(monkeypatch, np.fft, name, Assumption.FFT)
+    return found
+
+
+def said(answer):
+    return {Assumption(entry["id"]) for entry in answer["arithmetic_assumptions"]}
+
+
+def relation_of(name):
+    return accountant_for(name).adjacency or {
+        "rlsvi": Adjacency.REWARDS_ONLY, "thompson": Adjacency.REWARDS_ONLY, "dp-sgd": Adjacency.ADD_REMOVE,
+        "selective-dpsgd": Adjacency.EXPERT, "expert-release": Adjacency.EXPERT,
+    }.get(name, Adjacency.REPLACE)  # fmt: skip
+
+
+CASES = [(name, place) for name, many in PARAMETERS.items() for place in range(len(many))]
+
+
+def test_every_mechanism_of_the_catalogue_is_here():
+    assert PARAMETERS.keys() == CATALOGUE.keys()
+
+
+@pytest.mark.parametrize("question", [{"delta": "1e-3"}, {"epsilon": "0.25"}, {"delta": 0}], ids=str)
+@pytest.mark.parametrize(("name", "place"), CASES)
+def test_an_answer_names_every_function_that_was_called(name, place, question, spies):
+    accountant = accountant_for(name)
+    parameters = accountant.parameters.read(PARAMETERS[name][place])
+    relation = relation_of(name)
+    answer = answers.account(accountant, parameters, relation, **question)
+    assert spies.used() <= said(answer)
+    assert (Assumption.FFT in spies.used()) == (Assumption.FFT in said(answer))
+    # What is cached by now is still named: the record is repeated with the value.
+    again = answers.account(accountant, parameters, relation, **question)
+    assert again["arithmetic_assumptions"] == answer["arithmetic_assumptions"]
+
+
+def test_each_assumption_is_named_by_some_answer_and_neither_by_others(spies):
+    def asked(name, place):
+        accountant = accountant_for(name)
+        parameters = accountant.parameters.read(PARAMETERS[name][place])
+        return said(answers.account(accountant, parameters, relation_of(name), delta="1e-6"))
+
+    assert asked("gaussian", 1) == asked("tree", 0) == set()
+    assert asked("laplace", 0) == {Assumption.ELEMENTARY}
+    assert asked("laplace", 1) == {Assumption.FFT, Assumption.ELEMENTARY}
+    assert spies.used() == {Assumption.FFT, Assumption.ELEMENTARY}
+
+
+def test_calibration_names_them_too(spies):
+    accountant = accountant_for("laplace")
+    relation = Adjacency.BY_SENSITIVITY
+    many, once = accountant.parameters(5.0, compositions=5), accountant.parameters(5.0)
+    composed = answers.calibrate(accountant, many, relation, "1", "1e-3")
+    assert said(composed) == spies.used() == {Assumption.FFT, Assumption.ELEMENTARY}
+    assert said(answers.calibrate(accountant, once, relation, "1", "0")) == set()
+
+
+def test_bounds_carry_what_they_rest_on():
+    laplace = accountant_for("laplace")
+    found = laplace.guarantee(laplace.parameters(5.0, compositions=3), Adjacency.BY_SENSITIVITY)
+    assert found.epsilon("1e-3").assumptions == {Assumption.FFT, Assumption.ELEMENTARY}
+    assert found.epsilon(0).assumptions == found.delta(1).assumptions == set()
+    with recorded():
+        with recorded():
+            assume(Assumption.FFT)
+            mu = Bound(0.5, 0.6)
+        assert current() == {Assumption.FFT}
+    with recorded():
+        assert GaussianDP(Bound(0.5, 0.6)).epsilon("0.1").assumptions == set()
+    with recorded():
+        assert GaussianDP(mu).epsilon("0.1").assumptions == {Assumption.FFT}
+    assert Bound(0.5, 0.6) == mu
+
+
+def test_caches_repeat_the_record():
+    class Kept:
+        @cached_property
+        def value(self):
+            """One."""
+            return float(recording.exp(0.0))
+
+    @lru_cache(maxsize=2)
+    def once(x):
+        return float(recording.log(x))
+
+    kept = Kept()
+    for _ in range(2):
+        for ask in (lambda: kept.value, lambda: once(1.0)):
+            with recorded() as used:
+                ask()
+            assert used == {Assumption.ELEMENTARY}
+    assert once.cache_info().hits == 1
+    with pytest.raises(AttributeError, match="value cannot be set"):
+        kept.value = 2.0
+
+
+def test_what_is_listed_is_in_words():
+    assert in_words(listed([])).startswith("arithmetic: ball arithmetic")
+    assert "4 ulp" in in_words(listed([Assumption.ELEMENTARY]))
+
+
+def imported(tree):
+    """Names that a module imports -> where from."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.asname or alias.name: alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize(
+    "path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.relative_to(FOLDER).as_posix()
+)
+def test_no_module_goes_round_the_record(path):
+    name = path.relative_to(FOLDER).as_posix()
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    known = imported(tree)
+    if name == "arithmetic.py":
+        return
+    transforms = {where for where in known.values() if "fft" in where}
+    assert not transforms or name == "privacy_loss/convolution.py"
+    cached = {where for where in known.values() if where.startswith("functools.") and "cache" in where}
+    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    dotted = {(getattr(node.value, "id", None), node.attr) for node in attributes}
+    assert not cached
+    assert not {attr for value, attr in dotted if value == "functools" and "cache" in attr}
+    if name not in GUIDES and {attr for value, attr in dotted if value == "np" and attr in ELEMENTARY}:
+        assert known["np"] == "accountant.arithmetic.np"
