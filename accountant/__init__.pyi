@@ -1,5 +1,6 @@
 from .accounted import Accountant, Accounted, Attained, PublishedGuarantee, accountant_for
 from .adjacency import Adjacency, UnprovedAdjacencyError
+from .arithmetic import Assumption
 from .bounds import Bound, Truth, UndecidedError
 from .calibration import calibrate_noise
 from .claims import Claim
@@ -93,6 +94,7 @@ from .rl.sdp_pe_loss import BatchLoss
 from .rl.sdp_pe_release import ShuffledBatchParameters
 from .rl.sdp_pe_thresholds import batch_threshold
 from .rl.selective_dpsgd import SelectiveDPSGDParameters
+from .sensitivity import Query, Sensitivity
 from .shuffling.clones import CloneView, general_randomiser
 from .shuffling.closed_form import closed_form_epsilon
 from .shuffling.compared import amplification_bounds
@@ -121,6 +123,7 @@ __all__ = [
     "ApproxDP",
     "ApproxFilter",
     "ApproxOdometer",
+    "Assumption",
     "Atoms",
     "Attained",
     "Banded",
@@ -163,6 +166,7 @@ __all__ = [
     "PublishedFormula",
     "PublishedGuarantee",
     "PureDP",
+    "Query",
     "RLSVIParameters",
     "RandomisedResponse",
     "ReleaseShape",
@@ -172,6 +176,7 @@ __all__ = [
     "RewardsFilter",
     "RidgeBound",
     "SelectiveDPSGDParameters",
+    "Sensitivity",
     "ShiftedBinomial",
     "ShuffledBatchParameters",
     "ShuffledBinary",
