@@ -115,6 +115,8 @@ class Accounted:
     None where there is no such sampler, and for everything unmarked: the guarantee is then one of the
     mathematical mechanism.
     """
+    assumptions: frozenset[Assumption] = field(default_factory=current, compare=False, repr=False)
+    """What making the guarantee took on trust of the machine's arithmetic; see `accountant.arithmetic`."""
 
     @property
     def covers_released_bits(self) -> bool:
@@ -127,9 +129,6 @@ class Accounted:
         if self.exact_sampler is None:
             return IN_REAL_ARITHMETIC
         return f"covers every released bit, where {self.exact_sampler} draws from entropy"
-
-    assumptions: frozenset[Assumption] = field(default_factory=current, compare=False, repr=False)
-    """What making the guarantee took on trust of the machine's arithmetic; see `accountant.arithmetic`."""
 
     def epsilon(self, delta: Number) -> Bound:
         """The guarantee's epsilon; its ``assumptions`` are all that it rests on.

@@ -128,6 +128,7 @@ def _claim() -> Schema:
             _one_of(("epsilon", "rho", "mu")),
             *_kinds(),
             *map(_parameters, CATALOGUE),
+            *_sensitivities(),
         ],
     }
 
@@ -179,3 +180,28 @@ def _parameters(name: str) -> Schema:
     table = {"additionalProperties": False, "properties": properties, "required": required}
     condition = {"properties": {"mechanism": {"const": name}}, "required": ["mechanism"]}
     return _if(condition, {"parameters": table}, ["parameters"] if required else [])
+
+
+def _sensitivities() -> list[Schema]:
+    """Where users are named, a sensitivity or a query from which it follows; never both."""
+    fields = {name: {f.name for f in accountant_for(name).parameters.fields()} for name in CATALOGUE}
+    measured = [name for name in CATALOGUE if "sensitivity" in fields[name]]
+    users = [relation.value for relation in Adjacency if relation is not Adjacency.BY_SENSITIVITY]
+    unasked = [word for word in users if word not in ("add-remove", "replace")] + ["by-sensitivity"]
+    given: Schema = {"anyOf": [{"required": ["sensitivity"]}, {"required": ["query"]}]}
+    return [
+        _of(measured, users, {"parameters": given}, ["parameters"]),
+        _of(measured, unasked, {"parameters": {"properties": {"query": False}}}),
+        _if(
+            {"properties": {"mechanism": {"enum": measured}}, "required": ["mechanism"]},
+            {"parameters": {"not": {"required": ["sensitivity", "query"]}}},
+        ),
+    ]
+
+
+def _of(
+    names: list[str], relations: list[str], properties: Schema, required: list[str] | None = None
+) -> Schema:
+    """What holds of these mechanisms under these relations."""
+    where = {"mechanism": {"enum": names}, "adjacency": {"enum": relations}}
+    return _if({"properties": where, "required": ["mechanism", "adjacency"]}, properties, required)

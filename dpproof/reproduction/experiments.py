@@ -44,13 +44,17 @@ class Experiment:
         answer = run(folder, quick, seed)
         page = folder / f"{self.module.split('.')[-2]}.md"
         if page.is_file():
-            page.write_text(f"{page.read_text(encoding='utf-8')}\n{ARITHMETIC}\n", encoding="utf-8")
+            page.write_text(_ended(page.read_text(encoding="utf-8")), encoding="utf-8")
         return {**answer, "arithmetic_assumptions": listed(Assumption)}
 
     def page(self, folder: Path) -> str:
         """Return its page, written again from the tables that a run left in `folder`."""
-        text: str = importlib.import_module(self.module).page_again(folder)
-        return text
+        return _ended(importlib.import_module(self.module).page_again(folder))
+
+
+def _ended(text: str) -> str:
+    """The page with what its figures assume below it."""
+    return f"{text}\n{ARITHMETIC}\n"
 
 
 EXPERIMENTS: Final = {

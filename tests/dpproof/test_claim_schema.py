@@ -85,7 +85,15 @@ def test_a_missing_key_is_seen(missing):
 def test_some_value_of_every_parameter_passes(name):
     fields = accountant_for(name).parameters.fields()
     some = {field.name: field.metadata["domain"].some() for field in fields}
+    query = some.pop("query", None)  # instead of a sensitivity
     assert admitted({"claim": [{**WARD, "mechanism": name, "parameters": some}]})
+    if query is not None:
+        both = {**WARD, "mechanism": name, "adjacency": "replace", "parameters": {**some, "query": query}}
+        assert not admitted({"claim": [both]})
+        some.pop("sensitivity")
+        assert admitted({"claim": [{**both, "parameters": {**some, "query": query}}]})
+        assert not admitted({"claim": [{**both, "parameters": some}]})
+        assert not admitted({"claim": [{**both, "adjacency": "rewards-only"}]})
 
 
 TOGETHER = [
@@ -197,6 +205,8 @@ VALUES = {
 """Values whose meaning is no matter: what can be loaded is there, and proved under any relation."""
 BASES = [
     {"name": "a", "mechanism": "gaussian", "parameters": {"sigma": 2.0, "compositions": 1}},
+    {"name": "a", "mechanism": "laplace", "parameters": {"scale": 2.0, "query": "histogram"}},
+    {"name": "a", "mechanism": "laplace", "parameters": {"scale": 2.0, "sensitivity": 2.0}},
     {"name": "a", "mechanism": "math:sin", "neighbours": "math:sin"},
     {"name": "a", "command": ["sh"], "neighbours": "math:sin"},
     {"name": "a", "event": EVENT},
