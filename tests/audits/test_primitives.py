@@ -111,7 +111,9 @@ def test_a_quarter_of_the_noise_is_refuted(name):
 
 
 def test_a_leaf_of_a_tree_with_noise_for_fewer_levels_is_refuted():
-    parameters = accountant_for("laplace-tree").parameters.read({"leaves": 64, "scale": 2.0})
+    parameters = accountant_for("laplace-tree").parameters.read(
+        {"leaves": 64, "scale": 2.0, "sensitivity": 1.0}
+    )
     found = audit_primitive(
         "laplace-tree", parameters, Adjacency.ADD_REMOVE, seed=0, curve=PureDP(1), budget=20_000
     )
@@ -156,7 +158,9 @@ def test_the_pair_of_a_tree_has_the_norm_that_the_accountant_proves():
     from accountant.counting.gaussian_tree import squared_norm
 
     for leaves, relation in ((6, Adjacency.ADD_REMOVE), (16, Adjacency.REPLACE), (13, Adjacency.ADD_REMOVE)):
-        parameters = accountant_for("tree").parameters.read({"leaves": leaves, "sigma": 1.0})
+        parameters = accountant_for("tree").parameters.read(
+            {"leaves": leaves, "sigma": 1.0, "sensitivity": 1.0}
+        )
         pair = SETTINGS["tree"].pair(parameters, relation)
         moved = tree_nodes((pair.second - pair.first).cumsum(axis=1))
         assert (moved**2).sum() == squared_norm(parameters, relation)[0]
