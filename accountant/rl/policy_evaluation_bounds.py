@@ -11,6 +11,7 @@ exp(-beta) are products of a few numbers that Arb certifies.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Protocol
 
