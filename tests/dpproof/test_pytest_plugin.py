@@ -251,13 +251,13 @@ def test_{name}({arguments}):
 
 def test_a_relation_without_a_sensitivity_certifies_nothing(session):
     result = session("""
-        @pytest.mark.privacy(epsilon=1.0, adjacency="replace")
-        def test_stated(privacy):
-            privacy.certify("laplace", scale=2.0, query="histogram")
+@pytest.mark.privacy(epsilon=1.0, adjacency="replace")
+def test_stated(privacy):
+    privacy.certify("laplace", scale=2.0, query="histogram")
 
-        @pytest.mark.privacy(epsilon=1.0, adjacency="replace")
-        def test_guessed(privacy):
-            privacy.certify("laplace", scale=2.0)
-    """)
+@pytest.mark.privacy(epsilon=1.0, adjacency="replace")
+def test_guessed(privacy):
+    privacy.certify("laplace", scale=2.0)
+""")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*sensitivity is missing: under replace neighbours*"])
