@@ -173,7 +173,7 @@ def _print_papers(ledgers: Sequence[PaperLedger], page: str | None, console: Con
         console.rule()
         console.print(f"[bold]{escape(ledger.paper.title)}[/]")
         console.print(ledger.paper.citation, style="dim")
-        statements({"statements": ledger.statements}, console)
+        statements(ledger.as_json(), console)
         if ledger.account is not None:
             show.account(ledger.account, console)
         if ledger.audits:

@@ -106,12 +106,18 @@ class PaperLedger:
     departures: Sequence[str]
     experiment: Shown | None = None
     """None if the paper has no experiment here."""
+    readings_all: int = 0
+    """How many readings all statements together rest on."""
+    laws_all: Sequence[str] = ()
+    """The laws that they take from the table."""
 
     def as_json(self) -> dict[str, Any]:
         """The ledger as data."""
         return {
             "paper": self.paper.name,
             "statements": list(self.statements),
+            "readings_all": self.readings_all,
+            "laws_all": list(self.laws_all),
             "account": None if self.account is None else dict(self.account),
             "audits": list(self.audits),
             "departures": list(self.departures),
@@ -130,7 +136,8 @@ def check_paper(
     from proofs_check.registry import BOOKS
 
     stage(f"{paper.name}: checking certificates")
-    statements = answers.verify(ids_named(paper.name))["statements"]
+    verified = answers.verify(ids_named(paper.name))
+    statements = verified["statements"]
     account = None
     if paper.deployment is not None:
         stage(f"{paper.name}: accounting")
@@ -145,7 +152,9 @@ def check_paper(
         if evidence.verdict is not case.expected:
             missed.append(f"{case.name}: expected {case.expected.value}, found {evidence.verdict.value}")
     departed = [*departures(statements, f"{BOOKS[paper.name].prefix}."), *missed]
-    return PaperLedger(paper, statements, account, audits, departed, experiment_of(paper.name))
+    shown = experiment_of(paper.name)
+    taken = verified["readings_all"], verified["laws_all"]
+    return PaperLedger(paper, statements, account, audits, departed, shown, *taken)
 
 
 def _account(deployment: Deployment) -> Answer:

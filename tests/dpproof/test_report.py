@@ -229,3 +229,15 @@ def test_a_mechanism_without_plots_shows_its_account():
     assert "0.5000146" in text  # the printed threshold's own epsilon, from above
     assert "0.07926989" in text
     assert "Epsilon against" not in text
+
+
+def test_the_papers_console_shows_what_their_statements_rest_on(capsys):
+    from rich.console import Console
+
+    from dpproof.cli.check import _print_papers
+
+    ledger = check_paper(next(paper for paper in PAPERS if paper.name == "classic"))
+    assert ledger.readings_all > 50
+    _print_papers([ledger], None, Console())
+    shown = capsys.readouterr().out
+    assert f"{ledger.readings_all} readings, {len(ledger.laws_all)} laws" in shown
