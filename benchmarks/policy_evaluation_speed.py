@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -73,6 +74,7 @@ def _statistics() -> list[dict[str, Any]]:
             lambda: RidgeBound(found.visits, even, TRAJECTORIES, 0.1).squared(1e-3),
             1,
         ),
+        *_releases(found),
         _row(
             "psi of DP-LSW, 100,000 states of different visits",
             lambda: WeightedBound(apart, many).squared(1e-3),
@@ -80,6 +82,21 @@ def _statistics() -> list[dict[str, Any]]:
             2,
         ),
     ]
+
+
+def _releases(found: Any) -> list[dict[str, Any]]:
+    """Theta in rationals, the noise and its draws, once the constants are known; and draws alone."""
+    from mechanisms.release.rounded_gaussian import rounded_gaussian
+    from mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW
+
+    target: dict[str, Any] = {"states": STATES, "epsilon": 1.0, "delta": 1e-6}
+    models = DPLSW(**target), DPLSL(ridge=2000.0, **target)
+    releases = [
+        _row(f"{type(model).__name__} on them, exactly", partial(model.fit, found), 2, 2) for model in models
+    ]
+    means, variances = [Fraction(1, 3)], [Fraction(4)]
+    drawn = partial(rounded_gaussian, means, variances, -20, times=1_000_000)
+    return [*releases, _row("a million draws of rounded Gaussian noise", drawn, 5, 2)]
 
 
 if __name__ == "__main__":

@@ -223,9 +223,10 @@ class _Private(_Evaluation):
         """The exact guarantee of `released_`, to the last bit, when one trajectory is replaced.
 
         Raises:
-            SimulationError: with a `random_state`.
+            SimulationError: with a `random_state`, or where `fit` had one.
         """
-        simulated = Randomness.of(self.random_state).simulated
+        fitted = isinstance(getattr(self, "released_", None), SimulatedValues)
+        simulated = fitted or Randomness.of(self.random_state).simulated
         return guaranteed(simulated, lambda: guarantee(self._parameters(), adjacency))
 
     def _parameters(self) -> PolicyEvaluationParameters:

@@ -145,7 +145,7 @@ def _end(block: Floats, weights: Floats, end: End) -> Fraction:
     near, sign = (float(rough[0]), -1) if end == "least" else (float(rough[-1]), 1)
     with precision(_BITS):
         gram = _arb(block.T) * _arb(weights[:, None] * np.ones_like(block), block)
-        for margin in _MARGINS:
+        for margin in _MARGINS if math.isfinite(near) else ():
             tried = Fraction(near * (1 + sign * margin))
             if tried > 0 and _certainly_positive(gram, sign * tried, -sign):
                 return tried

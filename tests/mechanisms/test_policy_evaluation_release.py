@@ -209,6 +209,9 @@ def test_a_seed_makes_a_simulation_without_a_guarantee(name, seed):
     model = fitted(name, attacked()[0], random_state=seed)
     with pytest.raises(SimulationError, match="a simulation has no guarantee"):
         model.guarantee(Adjacency.REPLACE)
+    model.set_params(random_state=None)  # what was fitted stays a simulation
+    with pytest.raises(SimulationError, match="a simulation has no guarantee"):
+        model.guarantee(Adjacency.REPLACE)
     assert type(model.released_) is SimulatedValues
     assert not hasattr(model.released_, "guarantee")
     assert "no guarantee" in repr(model.released_)
@@ -332,6 +335,16 @@ def test_norms_are_certified_upper_bounds_and_close(case):
         assert is_positive(shifted(weighted, -narrow, 1)) is expected
     assert is_positive(shifted(full, Fraction(above) ** 2, -1))
     assert is_positive(shifted(weighted, -1 / Fraction(inverse) ** 2, 1))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-100, 1e100, 1e200])
+def test_norms_of_very_large_and_small_features_are_upper_bounds_or_refused(scale):
+    phi = np.array([[3.0, 1.0], [1.0, 2.0]])
+    for found, true in (
+        (norm_above(phi * scale), np.linalg.norm(phi, 2) * scale),
+        (pseudo_inverse_norm_above(phi * scale, np.ones(2)), 1 / np.linalg.norm(phi, -2) / scale),
+    ):
+        assert found is None or true <= found <= 1.5 * true
 
 
 def test_columns_that_depend_on_each_other_are_not_certified():
