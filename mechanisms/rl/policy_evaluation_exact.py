@@ -141,24 +141,31 @@ def _end(block: Floats, weights: Floats, end: End) -> Fraction:
     if block.shape[1] == 1:
         pairs = zip(weights.tolist(), block[:, 0].tolist(), strict=True)
         return sum((Fraction(w) * Fraction(x) ** 2 for w, x in pairs), Fraction(0))
-    rough = np.linalg.eigvalsh(block.T @ (weights[:, None] * block))
+    scale = int(math.frexp(float(np.abs(block).max()))[1])  # so that doubles neither overflow nor underflow
+    scaled = np.ldexp(block, -scale)
+    rough = np.linalg.eigvalsh(scaled.T @ (weights[:, None] * scaled))
     near, sign = (float(rough[0]), -1) if end == "least" else (float(rough[-1]), 1)
     with precision(_BITS):
-        gram = _arb(block.T) * _arb(weights[:, None] * np.ones_like(block), block)
-        for margin in _MARGINS if math.isfinite(near) else ():
+        gram = _arb(block.T, -scale) * _weighted(_arb(block, -scale), weights)
+        for margin in _MARGINS:
             tried = Fraction(near * (1 + sign * margin))
             if tried > 0 and _certainly_positive(gram, sign * tried, -sign):
-                return tried
+                return tried * Fraction(4) ** scale
         trace = sum((gram[i, i] for i in range(len(rough))), flint.arb(0))
-        return Fraction(0) if end == "least" else Fraction(round_up(trace))
+        return Fraction(0) if end == "least" else Fraction(round_up(trace)) * Fraction(4) ** scale
 
 
-def _arb(matrix: Floats, times: Floats | None = None) -> flint.arb_mat:
-    """The matrix, or its product entry by entry with another, without rounding."""
-    values = [flint.arb(x) for x in matrix.ravel().tolist()]
-    if times is not None:
-        values = [value * flint.arb(x) for value, x in zip(values, times.ravel().tolist(), strict=True)]
-    return flint.arb_mat(*matrix.shape, values)
+def _arb(matrix: Floats, power: int = 0) -> flint.arb_mat:
+    """The matrix times 2^power, without rounding."""
+    unit = flint.arb(2) ** power
+    return flint.arb_mat(*matrix.shape, [flint.arb(x) * unit for x in matrix.ravel().tolist()])
+
+
+def _weighted(matrix: flint.arb_mat, weights: Floats) -> flint.arb_mat:
+    """The rows times their weights."""
+    count, width = matrix.nrows(), matrix.ncols()
+    rows = [[matrix[i, j] * flint.arb(w) for j in range(width)] for i, w in enumerate(weights.tolist())]
+    return flint.arb_mat(count, width, [value for row in rows for value in row])
 
 
 def _certainly_positive(gram: flint.arb_mat, shift: Fraction, sign: int) -> bool:
