@@ -314,7 +314,7 @@ class DPLSW(_Private, LSW):
     With 5,000 trajectories of a chain of 40 states, epsilon 1 and delta 1e-5, its RMSE is 204, or 2.07 with
     the bound `return_bound=1` on returns, where an estimate of 0 has .703. It needs some 30,000 trajectories
     there to beat that, and some 100,000 to beat Gaussian noise on counts and sums
-    (docs/how-to/policy-evaluation.md).
+    (docs/how-to/policy-evaluation.md). Predictions are cut off to [0, Fmax] after that.
 
     Args:
         epsilon: the target, above 0.

@@ -19,6 +19,7 @@ DPSGD = ("--sampling-rate", ".1", "--steps", 10, "--adjacency", "add-remove")
 SIZES = ("--states", 2, "--actions", 2, "--horizon", 2, "--episodes", 4)
 COUNTS = (*SIZES, "--scale", 30, "--adjacency", "replace")
 WHOLE = (*COUNTS, "--noise", "discrete-laplace", "--grains", 4)
+EVALUATION = ("--dimension", 2, "--adjacency", "replace")
 BANDIT = ("--arms", 2, "--rounds", 9, "--adjacency", "rewards-only")
 INTEGERS = {
     "geometric": ({"scale": 5.0}, [3]),
@@ -37,6 +38,8 @@ INTEGERS = {
         ("dp-sgd", (*DPSGD, "--noise-multiplier", 1), None),
         ("rlsvi", (*SIZES, "--adjacency", "rewards-only"), "mechanisms.RLSVI.publish"),
         ("thompson", BANDIT, "mechanisms.Thompson.publish"),
+        ("policy-evaluation", EVALUATION, "mechanisms.DPLSW"),
+        ("policy-evaluation", (*EVALUATION, "--algorithm", "lsl"), "mechanisms.DPLSL"),
         ("central-counts", COUNTS, None),
         ("central-counts", WHOLE, "mechanisms.PrivateCounts"),
         ("local-counts", WHOLE, "mechanisms.local_report"),
@@ -99,7 +102,12 @@ def test_check_says_so_of_every_claim_in_text_json_and_pages(run, tmp_path, monk
 def test_every_sampler_that_is_named_exists():
     """Walks the catalogue's modules for the names; each is an attribute of a package that users import."""
     named = {"mechanisms.RLSVI.publish", "mechanisms.Thompson.publish", "mechanisms.PrivateCounts"}
-    named |= {"mechanisms.local_report", *(f"mechanisms.noise.{name.replace('-', '_')}" for name in INTEGERS)}
+    named |= {
+        "mechanisms.DPLSW",
+        "mechanisms.DPLSL",
+        "mechanisms.local_report",
+        *(f"mechanisms.noise.{name.replace('-', '_')}" for name in INTEGERS),
+    }
     for name in named:
         module, *rest = name.split(".")[1:]
         found = importlib.import_module("mechanisms")
