@@ -83,8 +83,7 @@ class Layout:
         if not nan and len({part.shape[1:] for part in blocks}) == 1 and _is_plain(block):
             dtype = _dtype(block)
             rows = block.reshape(len(block), -1)
-            finite = [abs(number) for number in rows[_finite(rows)].tolist()]
-            odd = min(10 * max(finite, default=0) + 10, _largest(dtype))
+            odd = min(10 * _reach(rows[_finite(rows)]) + 10, _largest(dtype))
             wide = None if dtype.kind == "f" else Wide.of(np.where(_whole(rows), rows, 0))
             return cls(True, block.shape[1:], odd, 1, fractions, dtype, wide, _varying_bytes(rows))
         longest = min(max(sum(1 for _ in cells(row)) for row in block), WIDEST)
@@ -273,6 +272,13 @@ def _dtype(block: Block) -> np.dtype[Any]:
         if block.dtype.kind == "f"
         else np.dtype({"u": np.uint64, "O": object}.get(block.dtype.kind, np.int64))
     )
+
+
+def _reach(finite: Block) -> float:
+    """The largest size of the numbers, exact for integers."""
+    ends = (finite.min(), finite.max()) if finite.size else (0, 0)
+    sizes: list[float] = [abs(float(end) if finite.dtype.kind == "f" else plain(end)) for end in ends]
+    return sizes[0] if sizes[0] > sizes[1] else sizes[1]
 
 
 def _largest(dtype: np.dtype[Any]) -> float:
