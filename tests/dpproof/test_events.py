@@ -52,7 +52,7 @@ def test_an_event_or_a_training_is_accounted_for(run, claim_file, module, kind, 
     (entry,) = ran.json["claims"]
     assert (ran.code, entry["verdict"], entry["audit"]) == (0, "kept", None)
     assert entry["account"]["epsilon"]["upper"] == pytest.approx(truth.upper, rel=1e-9)
-    assert "says what is run, not how" in entry["remarks"][0]
+    assert "gives no code to run" in entry["remarks"][0]
 
 
 def test_a_smaller_promise_is_not_certified(run, claim_file, module):
