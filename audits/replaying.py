@@ -8,24 +8,63 @@ from importlib import import_module
 from typing import Any
 
 from audits.evidence import Evidence
+from audits.written import read
 
-__all__ = ["ReplayError", "replay"]
+__all__ = ["AUDITS", "ReplayError", "audit_called_again", "replay"]
 
-_AUDITS = {
-    "rlsvi": ("audits.rlsvi", "audit_rlsvi_again"),
-    "policy-evaluation": ("audits.policy_evaluation", "audit_policy_evaluation_again"),
-    "expert-release": ("audits.experts", "audit_release_again"),
-    "selective-dpsgd": ("audits.experts", "audit_training_again"),
-    "corpus": ("audits.named", "audit_case_again"),
-    "named": ("audits.named", "audit_named_again"),
-    "reward canaries": ("audits.training.reward_canaries", "audit_reward_canaries_again"),
-    "primitive": ("audits.primitives", "audit_primitive_again"),
-    "dp-sgd": ("audits.training.views", "audit_dp_sgd_again"),
-    "opacus": ("audits.training.opacus_engine", "audit_opacus_again"),
-    "expert training": ("audits.training.experts", "audit_expert_training_again"),
-    "expert canaries": ("audits.training.expert_runs", "audit_expert_canaries_again"),
+RUN = {"budget": int, "sharpen": bool}
+AUDITS: Mapping[str, tuple[str, str, Mapping[str, type]]] = {
+    "call": ("audits.replaying", "audit_called_again", {"function": str, "arguments": dict}),
+    "rlsvi": ("audits.rlsvi", "audit_rlsvi_again", {"parameters": dict, "noise_rule": str, **RUN}),
+    "policy-evaluation": (
+        "audits.policy_evaluation",
+        "audit_policy_evaluation_again",
+        {"parameters": dict, "adjacency": str, **RUN},
+    ),
+    "expert-release": ("audits.experts", "audit_release_again", {"parameters": dict, **RUN}),
+    "selective-dpsgd": ("audits.experts", "audit_training_again", {"parameters": dict, **RUN}),
+    "corpus": ("audits.named", "audit_case_again", {"case": str, "budget": int}),
+    "named": (
+        "audits.named",
+        "audit_named_again",
+        {"promise": dict, "adjacency": str, "neighbours": str, "options": dict, "budget": int},
+    ),
+    "reward canaries": (
+        "audits.training.reward_canaries",
+        "audit_reward_canaries_again",
+        {"parameters": dict, "noise_rule": str, "runs": int},
+    ),
+    "primitive": (
+        "audits.primitives",
+        "audit_primitive_again",
+        {"name": str, "parameters": dict, "adjacency": str, **RUN},
+    ),
+    "dp-sgd": (
+        "audits.training.views",
+        "audit_dp_sgd_again",
+        {"settings": dict, "view": str, "steps": int, **RUN},
+    ),
+    "opacus": ("audits.training.opacus_engine", "audit_opacus_again", {"settings": dict, **RUN}),
+    "expert training": (
+        "audits.training.experts",
+        "audit_expert_training_again",
+        {"settings": dict, "view": str, **RUN},
+    ),
+    "expert canaries": (
+        "audits.training.expert_runs",
+        "audit_expert_canaries_again",
+        {"settings": dict, "runs": int},
+    ),
 }
-"""From the name under which a witness says what was audited to the function that does it again."""
+"""What was audited -> the module and the function that does it again, and the fields it reads, by type."""
+CALLED = {
+    "audit": "audits.runner",
+    "audit_each": "audits.worst_pair",
+    "audit_one_run": "audits.training.one_run_audit",
+    "audit_steps": "audits.training.steps",
+    "audit_worst": "audits.worst_pair",
+}
+"""The audits of anything that Python can name -> their modules."""
 STATED = ("claim", "verdict", "seed", "alpha", "delta")
 """What comes out the same although the mechanism has randomness of its own."""
 
@@ -78,10 +117,25 @@ def replay(
 
 def _find(witness: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Evidence]:
     name = witness.get("replay", {}).get("audit")
-    if name not in _AUDITS:
-        raise ReplayError(f"witness: audit ({name!r}) must be one of {sorted(_AUDITS)}, or `run` be given")
-    module, function = _AUDITS[name]
+    if name not in AUDITS:
+        raise ReplayError(f"witness: audit ({name!r}) must be one of {sorted(AUDITS)}, or `run` be given")
+    module, function, _ = AUDITS[name]
     found: Callable[[Mapping[str, Any]], Evidence] = getattr(import_module(module), function)
+    return found
+
+
+def audit_called_again(witness: Mapping[str, Any]) -> Evidence:
+    """Call the audit of a witness with the arguments that it holds; see `audits.written`."""
+    how = witness["replay"]
+    if how["function"] not in CALLED:
+        raise ReplayError(f"witness: function ({how['function']!r}) must be one of {sorted(CALLED)}")
+    called = getattr(import_module(CALLED[how["function"]]), how["function"])
+    given = {name: read(value) for name, value in how["arguments"].items()}
+    run = {name: how[name] for name in ("budget", "sharpen", "runs", "shares") if name in how}
+    if run.get("shares") is not None:
+        run["shares"] = tuple(run["shares"])
+    stated = {name: witness[name] for name in ("seed", "alpha", "delta", "claim")}
+    found: Evidence = called(**given, **run, **stated)
     return found
 
 

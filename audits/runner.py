@@ -18,6 +18,7 @@ from audits.probing import check_randomness
 from audits.schedule import Pace
 from audits.scores import Score
 from audits.trial import run_trial
+from audits.written import call_of
 
 __all__ = ["BUDGET", "audit"]
 
@@ -81,14 +82,16 @@ def audit(
     points = curve_points(curve, delta, claimed)
     made, record = as_mechanism(sampler), Record()
     layout = check_randomness(made, pair, seed)
-    scores = layout.chosen(scores)
+    given, scores = scores, layout.chosen(scores)
     layout = layout.under(scores)
     pace = Pace()
     blocks = draw_blocks(made, pair, seed, budget, executor, layout, record, pace)
     rows = RowRecord()
     trial = run_trial(points, rows.watching(blocks), scores, alpha, sharpen=sharpen, pace=pace)
     rows.check()
-    how = {"budget": budget, "sharpen": sharpen, **_own_randomness(made), **(replay or {})}
+    called = {"curve": curve, "sampler": sampler, "pair": pair, "scores": given}
+    replay = {**({} if "audit" in (replay or {}) else call_of("audit", **called)), **(replay or {})}
+    how = {"budget": budget, "sharpen": sharpen, **_own_randomness(made), **replay}
     found = conclude(trial, claim, curve, claimed, delta, alpha, seed, pair.description, how)
     if found.verdict.violated:
         check_repeats(made, pair, seed, record, layout)

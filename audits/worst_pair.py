@@ -20,6 +20,7 @@ from audits.pairs import Pair
 from audits.runner import BUDGET, audit
 from audits.sampling import PAIRS
 from audits.scores import Score
+from audits.written import call_of
 
 __all__ = ["audit_each", "audit_worst"]
 
@@ -69,6 +70,7 @@ def audit_worst(
     True
     """
     _check(pairs, share)
+    called = {"curve": curve, "sampler": sampler, "pairs": list(pairs), "scores": scores}
     hunt = Hunt(as_mechanism(sampler), tuple(scores) if scores is not None else None, seed, executor)
     points = curve_points(curve, delta, curve.epsilon(delta).upper)
     winner, spent = hunt.best(pairs, points, int(share * budget))
@@ -85,7 +87,7 @@ def audit_worst(
         sharpen=sharpen,
         executor=executor,
         replay={
-            **(replay or {}),
+            **_call("audit_worst", replay, {**called, "share": share}),
             "budget": budget,
             "search": {"pairs": len(pairs), "winner": winner, "samples": spent, "share": share},
         },
@@ -123,6 +125,7 @@ def audit_each(
         MechanismError, ValueError: as for `audit_worst`; the budget must hold a sample for each pair.
     """
     _check(pairs, SHARE)
+    called = {"curve": curve, "sampler": sampler, "pairs": list(pairs), "scores": scores}
     found: list[Evidence] = []
     for place, pair in enumerate(pairs):
         found.append(
@@ -138,7 +141,7 @@ def audit_each(
                 budget=budget // len(pairs),
                 sharpen=sharpen,
                 executor=executor,
-                replay={**(replay or {}), "budget": budget, "each": len(pairs)},
+                replay={**_call("audit_each", replay, called), "budget": budget, "each": len(pairs)},
             )
         )
         if found[-1].verdict is Verdict.VIOLATION and not sharpen:
@@ -168,6 +171,12 @@ def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> E
 def _rank(verdict: Verdict) -> int:
     """What is violated without floating-point bits comes first, then what is violated through them."""
     return 2 * (verdict is Verdict.VIOLATION) + (verdict is Verdict.FLOATING_POINT)
+
+
+def _call(name: str, replay: Mapping[str, Any] | None, called: Mapping[str, Any]) -> dict[str, Any]:
+    """What the caller says a replay needs; if that is nothing, the call itself."""
+    given = dict(replay or {})
+    return given if "audit" in given else {**(call_of(name, **called) or {"audit": None}), **given}
 
 
 def _check(pairs: Sequence[Pair], share: float) -> None:

@@ -14,6 +14,7 @@ from audits.training.canaries import Canaries, played
 from audits.training.guesses import Guesses, guess, guess_counts
 from audits.training.one_run import one_run_epsilon_lower, one_run_refutes, one_run_tail
 from audits.training.one_run_power import needed_right, one_run_would_have_seen
+from audits.written import call_of
 
 __all__ = ["METHOD", "audit_one_run"]
 
@@ -66,6 +67,8 @@ def audit_one_run(
     <Verdict.VIOLATION: 'violation'>
     """
     claimed = _checked(curve, seed, delta, alpha, runs, shares)
+    called = {"curve": curve, "mechanism": mechanism, "canaries": canaries}
+    replay = {**({} if "audit" in (replay or {}) else call_of("audit_one_run", **called)), **(replay or {})}
     drawn = [played(canaries, mechanism, seed, run) for run in range(runs)]
     coins, scores = (np.concatenate([one[part] for one in drawn]) for part in (0, 1))
     numbers = guess_counts(len(coins), shares)

@@ -27,6 +27,7 @@ from audits.scores import Identity, Score
 from audits.time_budget import check_time
 from audits.trial import run_trial
 from audits.watching import watcher
+from audits.written import call_of
 
 __all__ = ["STEPS", "Training", "audit_steps", "labelled_steps"]
 
@@ -89,7 +90,9 @@ def audit_steps(
     pace = Pace()
     blocks = labelled_steps(start, seed, budget, pace)
     trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen, pace=pace)
-    how = {"method": "steps", "budget": budget, "sharpen": sharpen, **(replay or {})}
+    called = {"curve": curve, "start": start, "scores": scores, "pair": pair}
+    replay = {**({} if "audit" in (replay or {}) else call_of("audit_steps", **called)), **(replay or {})}
+    how = {"method": "steps", "budget": budget, "sharpen": sharpen, **replay}
     pair = pair or Pair(False, True, "the claim's", WITHOUT)
     found = conclude(trial, claim, curve, claimed, delta, alpha, seed, pair.description, how)
     return replace(found, pairs=(pair.as_json(),))

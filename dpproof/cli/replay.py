@@ -51,32 +51,22 @@ def _replayed(path: Path) -> Replayed:
 
 
 _WITNESS = {"seed": int, "alpha": float, "delta": float, "replay": dict}
-_REPLAY = {
-    "rlsvi": {"parameters": dict, "noise_rule": str, "budget": int, "sharpen": bool},
-    "policy-evaluation": {"parameters": dict, "adjacency": str, "budget": int, "sharpen": bool},
-    "expert-release": {"parameters": dict, "budget": int, "sharpen": bool},
-    "selective-dpsgd": {"parameters": dict, "budget": int, "sharpen": bool},
-    "expert training": {"settings": dict, "view": str, "budget": int, "sharpen": bool},
-    "expert canaries": {"settings": dict, "runs": int},
-    "dp-sgd": {"settings": dict, "view": str, "steps": int, "budget": int, "sharpen": bool},
-    "opacus": {"settings": dict, "budget": int, "sharpen": bool},
-    "claim": {"claim": dict, "budget": int, "sharpen": bool},
-    "corpus": {"case": str, "budget": int},
-    "named": {"promise": dict, "adjacency": str, "neighbours": str, "options": dict, "budget": int},
-    "primitive": {"name": str, "parameters": dict, "adjacency": str, "budget": int, "sharpen": bool},
-}
-"""What is audited -> the fields its replay reads, each with its type."""
+_CLAIM = {"claim": dict, "budget": int, "sharpen": bool}
+"""What the witness of a claim in a claim file holds."""
 
 
 def _checked(witness: Any) -> Mapping[str, Any]:
     """A witness with the fields that a replay reads, each of its type."""
+    from audits.replaying import AUDITS
+
     if not isinstance(witness, dict):
         raise ValueError("it must be a table")
     _check_types(witness, _WITNESS)
+    known = {"claim": _CLAIM, **{name: held for name, (_module, _function, held) in AUDITS.items()}}
     kind = witness["replay"].get("audit")
-    if not isinstance(kind, str) or kind not in _REPLAY:
-        raise ValueError(f"audit ({kind!r}) must be one of: {', '.join(_REPLAY)}")
-    _check_types(witness["replay"], _REPLAY[kind])
+    if not isinstance(kind, str) or kind not in known:
+        raise ValueError(f"audit ({kind!r}) must be one of: {', '.join(known)}")
+    _check_types(witness["replay"], known[kind])
     return witness
 
 

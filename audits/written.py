@@ -1,0 +1,148 @@
+"""The arguments of an audit as JSON data, so that the witness of a call from Python replays from a file.
+
+Written are numbers, texts, lists, tuples, dictionaries, arrays, fractions, enumeration members, dataclasses,
+partials, bound methods of these, and functions by the name under which they are imported. A lambda or a
+function inside another has no such name: the witness of its audit says nothing of a call.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from functools import partial
+from importlib import import_module
+from types import MethodType
+from typing import Any
+
+import numpy as np
+
+__all__ = ["UnwritableError", "call_of", "read", "written"]
+
+LONGEST = 1_000_000
+"""Arguments that take more characters are left out."""
+
+
+class UnwritableError(TypeError):
+    """Raised for a value that no file can hold."""
+
+
+def call_of(function: str, **arguments: Any) -> dict[str, Any]:
+    """What a witness says of a call; nothing where an argument cannot be written down.
+
+    >>> call_of("audit", claim="a")
+    {'audit': 'call', 'function': 'audit', 'arguments': {'claim': 'a'}}
+    >>> call_of("audit", sampler=lambda value, n, rng: value)
+    {}
+    """
+    try:
+        found = {name: written(value) for name, value in arguments.items()}
+    except (UnwritableError, RecursionError):
+        return {}
+    if len(json.dumps(found)) > LONGEST:
+        return {}
+    return {"audit": "call", "function": function, "arguments": found}
+
+
+def written(value: Any) -> Any:
+    """The value as JSON data.
+
+    Raises:
+        UnwritableError: there is no way to write it.
+
+    >>> read(written((Fraction(1, 3), [np.arange(2)])))
+    (Fraction(1, 3), [array([0, 1])])
+    """
+    if value is None or (isinstance(value, bool | int | str) and not isinstance(value, enum.Enum)):
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        return _array(np.asarray(value), alone=isinstance(value, np.generic))
+    if isinstance(value, float):
+        return value if np.isfinite(value) else {"float": str(value)}
+    if isinstance(value, list):
+        return [written(one) for one in value]
+    if isinstance(value, Mapping) and type(value) is dict:
+        return {"dict": [[written(key), written(one)] for key, one in value.items()]}
+    return _made(value)
+
+
+def _array(array: Any, *, alone: bool) -> Any:
+    if array.dtype.kind not in "biuf" or array.size * 4 > LONGEST:
+        raise UnwritableError(f"an array of {array.dtype}, {array.shape}")
+    listed = [written(one) for one in array.ravel().tolist()]
+    return {"array": listed, "dtype": array.dtype.str, "shape": list(array.shape), "alone": alone}
+
+
+def _made(value: Any) -> Any:
+    """What is made of parts, or imported."""
+    if isinstance(value, tuple) and type(value) is tuple:
+        return {"tuple": [written(one) for one in value]}
+    if isinstance(value, Fraction):
+        return {"fraction": str(value)}
+    if isinstance(value, enum.Enum):
+        return {"member": [_name(type(value)), value.name]}
+    if isinstance(value, partial):
+        return {"partial": written((value.func, value.args, value.keywords))}
+    if isinstance(value, MethodType):
+        return {"method": [written(value.__self__), value.__name__]}
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {field.name: written(getattr(value, field.name)) for field in fields(value) if field.init}
+        return {"made": _name(type(value)), "fields": parts}
+    return {"name": _name(value)}
+
+
+def _name(value: Any) -> str:
+    """The name under which exactly this is imported."""
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
+    if module in (None, "__main__") or not str(name).isidentifier():
+        raise UnwritableError(f"{value!r:.80} has no name under which it is imported")
+    if getattr(import_module(str(module)), name, None) is not value:
+        raise UnwritableError(f"{module}:{name} is something else")
+    return f"{module}:{name}"
+
+
+def _loaded(name: str) -> Any:
+    module, _, inside = name.partition(":")
+    return getattr(import_module(module), inside)
+
+
+def read(data: Any) -> Any:
+    """The value that was written.
+
+    Raises:
+        ValueError: the data are none of a value.
+    """
+    if isinstance(data, list):
+        return [read(one) for one in data]
+    if not isinstance(data, dict):
+        return data
+    for kind, reader in _READERS.items():
+        if kind in data:
+            return reader(data)
+    raise ValueError(f"argument ({data!r:.80}) must be one that a witness holds")
+
+
+def _read_array(data: Mapping[str, Any]) -> Any:
+    array = np.array([read(one) for one in data["array"]], data["dtype"]).reshape(data["shape"])
+    return array[()] if data["alone"] else array
+
+
+def _read_partial(data: Mapping[str, Any]) -> Any:
+    function, args, keywords = read(data["partial"])
+    return partial(function, *args, **keywords)
+
+
+_READERS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
+    "float": lambda data: float(data["float"]),
+    "dict": lambda data: {read(key): read(one) for key, one in data["dict"]},
+    "array": _read_array,
+    "tuple": lambda data: tuple(read(one) for one in data["tuple"]),
+    "fraction": lambda data: Fraction(data["fraction"]),
+    "member": lambda data: _loaded(data["member"][0])[data["member"][1]],
+    "partial": _read_partial,
+    "method": lambda data: getattr(read(data["method"][0]), data["method"][1]),
+    "made": lambda data: _loaded(data["made"])(**{k: read(v) for k, v in data["fields"].items()}),
+    "name": lambda data: _loaded(data["name"]),
+}
