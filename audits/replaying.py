@@ -14,7 +14,6 @@ __all__ = ["AUDITS", "ReplayError", "audit_called_again", "replay"]
 
 RUN = {"budget": int, "sharpen": bool}
 AUDITS: Mapping[str, tuple[str, str, Mapping[str, type]]] = {
-    "call": ("audits.replaying", "audit_called_again", {"function": str, "arguments": dict}),
     "rlsvi": ("audits.rlsvi", "audit_rlsvi_again", {"parameters": dict, "noise_rule": str, **RUN}),
     "policy-evaluation": (
         "audits.policy_evaluation",
@@ -55,6 +54,7 @@ AUDITS: Mapping[str, tuple[str, str, Mapping[str, type]]] = {
         "audit_expert_canaries_again",
         {"settings": dict, "runs": int},
     ),
+    "call": ("audits.replaying", "audit_called_again", {"function": str, "arguments": dict}),
 }
 """What was audited -> the module and the function that does it again, and the fields it reads, by type."""
 CALLED = {

@@ -62,7 +62,7 @@ def _checked(witness: Any) -> Mapping[str, Any]:
     if not isinstance(witness, dict):
         raise ValueError("it must be a table")
     _check_types(witness, _WITNESS)
-    known = {"claim": _CLAIM, **{name: held for name, (_module, _function, held) in AUDITS.items()}}
+    known = {**{name: held for name, (_module, _function, held) in AUDITS.items()}, "claim": _CLAIM}
     kind = witness["replay"].get("audit")
     if not isinstance(kind, str) or kind not in known:
         raise ValueError(f"audit ({kind!r}) must be one of: {', '.join(known)}")
