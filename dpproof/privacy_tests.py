@@ -139,7 +139,8 @@ class Privacy:
         with slips():
             accountant_for(name).parameters.read(parameters)
             ledger = check_claim(claim, audited=False)
-        self._note(f"{ledger.verdict} ({name})")
+        bits = "" if ledger.account is None else f"; released bits: {ledger.account['released_bits']}"
+        self._note(f"{ledger.verdict} ({name}{bits})")
         if ledger.verdict != "kept":
             bound = {} if ledger.account is None else ledger.account["epsilon"]
             lines = [f"promise not certified: {name}", f"  promised   {self._promised()}"]

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from accountant.arithmetic import Assumption, listed
 from accountant.words import nearest
+from dpproof.reproduction.first_lines import SIMULATED
 
 __all__ = ["EXPERIMENTS", "Experiment", "experiment_for"]
 
@@ -45,7 +46,8 @@ class Experiment:
         page = folder / f"{self.module.split('.')[-2]}.md"
         if page.is_file():
             page.write_text(_ended(page.read_text(encoding="utf-8")), encoding="utf-8")
-        return {**answer, "arithmetic_assumptions": listed(Assumption)}
+        first = [*answer["first_lines"], SIMULATED]
+        return {**answer, "first_lines": first, "arithmetic_assumptions": listed(Assumption)}
 
     def page(self, folder: Path) -> str:
         """Return its page, written again from the tables that a run left in `folder`."""

@@ -158,3 +158,13 @@ def test_the_account_of_a_training_of_others_is_one_in_real_arithmetic(run, tmp_
     (tmp_path / "claims.toml").write_text(f'[[claim]]\ntraining = "mine:steps"\n{lines}\n')
     found = run("check", "claims.toml", "--no-audits", "--json").json["claims"][0]["account"]
     assert found["released_bits"] == IN_REAL_ARITHMETIC
+
+
+def test_every_page_of_experiments_says_that_its_runs_are_simulations():
+    from dpproof.report.experiments import FOLDER
+    from dpproof.reproduction.first_lines import SIMULATED, read
+
+    assert IN_REAL_ARITHMETIC in SIMULATED
+    pages = sorted(FOLDER.glob("*.md"))
+    assert len(pages) >= 4
+    assert all(SIMULATED in read(page.read_text(encoding="utf-8")) for page in pages)
