@@ -21,7 +21,7 @@ from audits.schedule import AHEAD, Blocks, Pace
 from audits.time_budget import check_time
 from audits.watching import watcher
 
-__all__ = ["Drawn", "Record", "check_repeats", "draw_blocks"]
+__all__ = ["Drawn", "Record", "check_repeats", "draw_blocks", "largest_block"]
 
 LARGEST, DEAR = 1 << 17, 1 << 16
 """A block holds at most so many samples, which processor caches hold too, and fewer of those that cost a
@@ -89,11 +89,7 @@ def draw_blocks(
         pace: decides how large the blocks to come are, from what earlier ones have shown.
     """
     width, made = 1 if layout is None else layout.width, as_mechanism(sampler)
-    most = LARGEST if made.together == 1 else DEAR
-    largest = min(
-        most, NUMBERS // width, max(budget // AHEAD, made.together)
-    )  # so that none waits for the last
-    blocks = Blocks(budget, pace or Pace(), largest, made.together)
+    blocks = Blocks(budget, pace or Pace(), largest_block(width, budget, made.together), made.together)
     ask = functools.partial(draw, made, pair, seed=seed, layout=layout)
     drawn = _in_turn(ask, blocks) if executor is None else _ahead(ask, blocks, executor)
     tell, spent = watcher(), 0
@@ -105,6 +101,18 @@ def draw_blocks(
         if tell is not None:
             tell(spent, budget)
         yield outputs_, labels
+
+
+def largest_block(width: int, budget: int, together: int) -> int:
+    """The most samples that a block holds.
+
+    Args:
+        width: how many numbers the scores see of one output.
+        budget: samples in all; an eighth of them at most, so that no worker waits for the last block.
+        together: the fewest samples that a mechanism is asked for.
+    """
+    most = LARGEST if together == 1 else DEAR
+    return min(most, NUMBERS // max(width, 1), max(budget // AHEAD, together))
 
 
 def check_repeats(sampler: Auditable, pair: Pair, seed: int, record: Record, layout: Layout | None) -> None:

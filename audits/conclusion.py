@@ -8,7 +8,7 @@ for epsilon: the first saves samples, the second hardly notices.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -19,6 +19,7 @@ from audits import power
 from audits.curves import PrivacyCurve
 from audits.eprocess import SLACK, epsilon_lower
 from audits.evidence import Evidence, Verdict
+from audits.measured_power import Power, simulated
 from audits.scores import Score, only_bits, shares
 from audits.stream import ScoreStream
 from audits.trial import VERDICT, Trial, tails_share
@@ -36,6 +37,7 @@ def conclude(
     seed: int,
     pair: str,
     replay: Mapping[str, Any],
+    measure: Callable[[Trial], Power] | None = None,
 ) -> Evidence:
     """The evidence of a trial against a claim.
 
@@ -47,15 +49,20 @@ def conclude(
         delta, alpha, seed: as for `audits.audit`.
         pair: what the two inputs are.
         replay: what else a replay needs.
+        measure: measures the power of an audit that refuted nothing. Without it the power is simulated on the
+            reference pair, which is right where outputs are one number with a known likelihood ratio.
     """
     least = _least(trial, trial.streams, delta, alpha)
     refuted = trial.refuted or least > claimed
     in_values = trial.refuted_in_values or _least(trial, trial.in_values, delta, alpha) > claimed
     if trial.refuted and curve == ApproxDP(claimed, delta):
         least = max(least, claimed)  # the claim says no more than this one point: it is what is refuted
-    seen = None if refuted and in_values else _would_have_seen(trial, claimed, delta, alpha, seed)
-    missed = Verdict.CONSISTENT if seen is not None and seen <= 2 * claimed else Verdict.INCONCLUSIVE
-    verdict = (Verdict.VIOLATION if in_values else Verdict.FLOATING_POINT) if refuted else missed
+    verdict, found, seen = Verdict.VIOLATION, None, None
+    if not (refuted and in_values):
+        found = _power(trial, claimed, delta, alpha, seed) if measure is None else measure(trial)
+        seen = found.seen(claimed)
+        missed = Verdict.CONSISTENT if found.enough else Verdict.INCONCLUSIVE
+        verdict = Verdict.FLOATING_POINT if refuted else missed
     return Evidence(
         claim=claim,
         verdict=verdict,
@@ -72,6 +79,7 @@ def conclude(
         **_finding(trial, _streams_of(trial, verdict)),
         replay=replay,
         without_bits=missed if verdict is Verdict.FLOATING_POINT else None,
+        **({} if found is None else found.as_evidence()),
     )
 
 
@@ -94,14 +102,14 @@ def check_request(
         raise ValueError("scores: there must be at least one")
 
 
-def _would_have_seen(trial: Trial, claimed: float, delta: float, alpha: float, seed: int) -> float:
+def _power(trial: Trial, claimed: float, delta: float, alpha: float, seed: int) -> Power:
     """Let the reference pair face the same bets, with the share and the start of the earliest score.
 
     Where bits have refuted, the scores that see more are left, with all of the bets.
     """
     scores = [stream.score for stream in (trial.in_values if trial.refuted else trial.streams)]
     first = min(range(len(scores)), key=lambda place: scores[place].training)
-    return power.would_have_seen(
+    seen = power.would_have_seen(
         trial.bets,
         claimed,
         delta,
@@ -110,6 +118,7 @@ def _would_have_seen(trial: Trial, claimed: float, delta: float, alpha: float, s
         samples=trial.samples,
         seed=seed,
     )
+    return simulated(seen, claimed)
 
 
 def _least(trial: Trial, streams: Sequence[ScoreStream], delta: float, alpha: float) -> float:

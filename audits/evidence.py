@@ -27,9 +27,10 @@ class Verdict(enum.Enum):
     """The claim is false of the released floating-point numbers, at the stated confidence. Only their bits
     refute it; the rest of the budget found nothing without them, so it may hold in real arithmetic."""
     CONSISTENT = "consistent"
-    """Not refuted by a test that would have seen twice the claimed epsilon with power 0.9."""
+    """Not refuted on the pair that was run, by a test that sees violations of twice the claim in each of the
+    classes of events under ``power`` with power 0.9."""
     INCONCLUSIVE = "inconclusive"
-    """Not refuted, by a test too weak to say more."""
+    """Not refuted, and the power against one of these classes is less, or was not measured."""
 
     @property
     def violated(self) -> bool:
@@ -54,9 +55,10 @@ class Evidence:
         confidence: 1 - alpha; with at least this probability a violation is one *and* ``epsilon_lower``
             is true (they may fail with probability `audits.trial.VERDICT` alpha and the rest of alpha).
         samples: samples spent on both inputs together.
-        would_have_seen: the smallest epsilon at ``delta`` that this audit detects with power 0.9 on the
-            reference pair (`audits.power`); ``inf`` if none, ``None`` after a violation. Of a violation
-            through floating-point bits only: what would have been seen without them.
+        would_have_seen: an epsilon at ``delta`` that this audit detects with power 0.9: on the reference
+            pair (`audits.power`) where the likelihood ratio is known, otherwise twice the claim if ``power``
+            says so; ``inf`` if none, ``None`` after a violation. Of a violation through floating-point bits
+            only: what would have been seen without them.
         e_value: the largest average wealth of the bets against the claim.
         alpha: the level.
         seed: the seed everything was drawn from.
@@ -70,6 +72,9 @@ class Evidence:
         replay: what else a replay needs.
         without_bits: of a violation through floating-point bits only, the answer without them.
         arithmetic: of the claim: ``"real"`` if it promises nothing of floating-point bits.
+        power: from each class of events to what was measured of the power against violations in it.
+        not_covered: what violations were not planted in.
+        weakness: why a verdict is "inconclusive" and what to do, in words; otherwise an empty text.
     """
 
     claim: str
@@ -104,6 +109,10 @@ class Evidence:
         """Whether the claim is refuted; bits refute none about real arithmetic."""
         return self.verdict is Verdict.VIOLATION or (self.verdict.violated and self.arithmetic != "real")
 
+    power: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    not_covered: tuple[str, ...] = ()
+    weakness: str = ""
+
     def as_json(self) -> dict[str, Any]:
         """The contract's keys, and under ``"witness"`` what `audits.replay` needs; infinity is ``"inf"``."""
         more = {} if self.without_bits is None else {"without_bits": self.without_bits.value}
@@ -118,6 +127,9 @@ class Evidence:
             "would_have_seen": _finite(self.would_have_seen),
             "pairs": [dict(pair) for pair in self.pairs],
             "taken_on_trust": self.taken_on_trust,
+            "power": {name: dict(found) for name, found in self.power.items()},
+            "not_covered": list(self.not_covered),
+            "weakness": self.weakness,
             "witness": self.witness(),
             **more,
             **({"arithmetic": self.arithmetic} if self.arithmetic == "real" else {}),

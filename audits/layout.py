@@ -19,6 +19,8 @@ from audits.outputs import Block, is_numeric, joined, of_objects
 from audits.score_names import check_scores
 from audits.scores import (
     Atoms,
+    BestCoordinate,
+    BitParity,
     Classifier,
     Identity,
     LinearDiscriminant,
@@ -58,6 +60,7 @@ class Layout:
         dtype: of plain blocks: doubles, integers of 64 bits, or numbers of Python where none holds all.
         wide: how integers that no double holds become columns; None if the probe had none.
         count: how many of the lowest bytes of whole numbers vary.
+        bits: the outputs of the probe held no other numbers than 0 and 1, several in each.
         ordered: the samples of a block stay in the order of their labels. Only for scores that do not see a
             sample's place, not even in the last bit (docs/notes/audit_pairs.md, Lemma 2).
 
@@ -74,6 +77,7 @@ class Layout:
     dtype: np.dtype[Any] = DOUBLE
     wide: Wide | None = None
     count: int = 0
+    bits: bool = False
     ordered: bool = False
 
     @classmethod
@@ -85,7 +89,8 @@ class Layout:
             rows = block.reshape(len(block), -1)
             odd = min(10 * _reach(rows[_finite(rows)]) + 10, _largest(dtype))
             wide = None if dtype.kind == "f" else Wide.of(np.where(_whole(rows), rows, 0))
-            return cls(True, block.shape[1:], odd, 1, fractions, dtype, wide, _varying_bytes(rows))
+            count, bits = _varying_bytes(rows), rows.shape[1] > 1 and bool(((rows == 0) | (rows == 1)).all())
+            return cls(True, block.shape[1:], odd, 1, fractions, dtype, wide, count, bits)
         longest = min(max(sum(1 for _ in cells(row)) for row in block), WIDEST)
         integers = integers_of(block, longest)
         return cls(False, (), 0.0, longest, fractions, DOUBLE, Wide.of(integers), _varying_bytes(integers))
@@ -217,7 +222,8 @@ class Layout:
             repeated = Atoms(fewest=2, view=words, weight=0.05)
             return (Identity(), repeated) if self.dtype.kind != "f" else (Identity(),)
         learned = (LinearDiscriminant(ridge, view=self.view, weight=0.35) for ridge in (1e-10, None))
-        return (*learned, Atoms(view=self.view, weight=0.15), Atoms(fewest=2, view=words, weight=0.1))
+        more = (BestCoordinate(view=self.view, weight=0.3), *((BitParity(weight=0.1),) if self.bits else ()))
+        return (*learned, Atoms(view=self.view, weight=0.15), Atoms(fewest=2, view=words, weight=0.1), *more)
 
     def _digits(self) -> Iterator[Score]:
         """The low bits of floating-point numbers, and the bytes of whole ones."""

@@ -104,6 +104,7 @@ def audit_policy_evaluation(
         sharpen=sharpen,
         executor=executor,
         replay=again if curve is None else replay,
+        known_ratio=True,
     )
 
 

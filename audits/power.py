@@ -19,7 +19,7 @@ from audits.sampling import POWER, generator
 from audits.schedule import FIRST
 from audits.tails import BOTH, KINDS, LEVELS
 
-__all__ = ["RUNS", "gaussian_mu", "smallest_seen", "would_have_seen"]
+__all__ = ["NEEDED", "RUNS", "gaussian_mu", "smallest_seen", "would_have_seen"]
 
 RUNS, NEEDED = 200, 195
 """Power 0.9 is stated when so many of the runs see it. They look at the end only and know the thresholds;

@@ -73,9 +73,13 @@ class Setting:
     has_ratio: Callable[[Any], bool] = _always
     samples: int = BUDGET
 
+    def known(self, parameters: Any) -> bool:
+        """Whether the likelihood ratio of the outputs is known."""
+        return self.ratio is not None and self.has_ratio(parameters)
+
     def scores(self, parameters: Any, pair: Pair, width: int) -> tuple[Score, ...] | None:
         """The scores for outputs of ``width`` numbers."""
-        if self.ratio is None or not self.has_ratio(parameters):
+        if self.ratio is None or not self.known(parameters):
             return self.learned
         exact = partial(
             _applied, ratio=self.ratio, parameters=parameters, first=pair.first, second=pair.second
@@ -193,6 +197,7 @@ def audit_primitive(
         sharpen=sharpen,
         executor=executor,
         replay=again if curve is None else replay,
+        known_ratio=setting.known(parameters),
     )
 
 

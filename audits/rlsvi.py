@@ -89,6 +89,7 @@ def audit_rlsvi(
         sharpen=sharpen,
         executor=executor,
         replay=again if curve is None else replay,
+        known_ratio=True,
     )
 
 

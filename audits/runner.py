@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from audits.blocks import Record, check_repeats, draw_blocks
 from audits.callables import Auditable, Mechanism, as_mechanism
 from audits.conclusion import check_request, conclude
-from audits.curves import PrivacyCurve, curve_points
+from audits.curves import CurvePoint, PrivacyCurve, curve_points
 from audits.dependence import RowRecord, check_fresh_calls
 from audits.evidence import Evidence
+from audits.layout import Layout
+from audits.measured_power import Power, measured, unmeasured
 from audits.pairs import Pair
+from audits.planting import Bank, Planting, draw_bank
 from audits.probing import check_randomness
 from audits.schedule import Pace
 from audits.scores import Score
-from audits.trial import run_trial
+from audits.trial import Trial, run_trial
 from audits.written import call_of
 
 __all__ = ["BUDGET", "audit"]
@@ -40,6 +44,8 @@ def audit(
     sharpen: bool = False,
     executor: Executor | None = None,
     replay: Mapping[str, Any] | None = None,
+    known_ratio: bool = False,
+    power: bool = True,
 ) -> Evidence:
     """Audit a claimed guarantee on one pair of neighbouring inputs.
 
@@ -64,6 +70,10 @@ def audit(
         sharpen: spend the whole budget also after a violation, for a larger ``epsilon_lower``.
         executor: draws blocks of samples; with processes, sampler and pair must pickle.
         replay: JSON data that `audits.replay` rebuilds this audit from.
+        known_ratio: the law of the outputs is known, and the first score rises or falls with its likelihood
+            ratio. Then the power is simulated. Otherwise it is measured: violations of twice the claim are
+            planted in further outputs on the first input, about as many as the samples.
+        power: measure the power. Without it an audit that refutes nothing is inconclusive.
 
     Raises:
         MechanismError: the mechanism fails, returns NaN or the wrong shape, keeps a state between calls,
@@ -90,13 +100,43 @@ def audit(
     trial = run_trial(points, rows.watching(blocks), scores, alpha, sharpen=sharpen, pace=pace)
     rows.check()
     called = {"curve": curve, "sampler": sampler, "pair": pair, "scores": given}
+    called |= {} if power and not known_ratio else {"power": power, "known_ratio": known_ratio}
     replay = {**({} if "audit" in (replay or {}) else call_of("audit", **called)), **(replay or {})}
     how = {"budget": budget, "sharpen": sharpen, **_own_randomness(made), **replay}
-    found = conclude(trial, claim, curve, claimed, delta, alpha, seed, pair.description, how)
+
+    def measure(ended: Trial) -> Power:
+        if not power:
+            return unmeasured("the audit was asked not to")
+        left = [stream.score for stream in (ended.in_values if ended.refuted else ended.streams)]
+        return measured(
+            partial(_planting, made, pair, layout, left, points, ended.samples, alpha, seed, executor),
+            curve,
+            points,
+            seed,
+        )
+
+    asked = None if known_ratio and power else measure
+    found = conclude(trial, claim, curve, claimed, delta, alpha, seed, pair.description, how, asked)
     if found.verdict.violated:
         check_repeats(made, pair, seed, record, layout)
         check_fresh_calls(made, pair, seed, layout, rows.largest)
     return replace(found, pairs=(pair.as_json(),))
+
+
+def _planting(
+    made: Mechanism,
+    pair: Pair,
+    layout: Layout,
+    scores: Sequence[Score],
+    points: tuple[CurvePoint, ...],
+    samples: int,
+    alpha: float,
+    seed: int,
+    executor: Executor | None,
+) -> tuple[Bank, Planting]:
+    """A bank for planted audits that are like this one."""
+    bank = draw_bank(made, pair, layout, samples, seed, executor)
+    return bank, Planting(bank, scores, points, alpha, made.together)
 
 
 def _own_randomness(made: Mechanism) -> dict[str, bool]:

@@ -119,7 +119,8 @@ def audit_each(
 
     Returns:
         The evidence on the pair that speaks loudest, with ``epsilon_lower`` the largest of all,
-        ``would_have_seen`` the largest of all, ``samples`` those of all, and the e-value of all together.
+        ``would_have_seen`` the largest of all, ``power`` the weakest of all, ``samples`` those of all, and
+        the e-value of all together.
 
     Raises:
         MechanismError, ValueError: as for `audit_worst`; the budget must hold a sample for each pair.
@@ -154,8 +155,12 @@ def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> E
     loudest = max(found, key=lambda e: (_rank(e.verdict), e.e_value, e.epsilon_lower))
     all_consistent = all(evidence.verdict is Verdict.CONSISTENT for evidence in found)
     unseen = [math.inf if e.would_have_seen is None else e.would_have_seen for e in found]
+    weakest = loudest if violated else max(found, key=lambda e: (bool(e.weakness), e.would_have_seen or 0.0))
     return replace(
         loudest,
+        power=weakest.power,
+        not_covered=weakest.not_covered,
+        weakness=weakest.weakness,
         verdict=loudest.verdict if violated or all_consistent else Verdict.INCONCLUSIVE,
         epsilon_lower=max(evidence.epsilon_lower for evidence in found),
         would_have_seen=None if violated else max(unseen),

@@ -66,6 +66,9 @@ _KEYS = (
     "would_have_seen",
     "pairs",
     "taken_on_trust",
+    "power",
+    "not_covered",
+    "weakness",
     "witness",
 )
 

@@ -18,6 +18,7 @@ from accountant.parameters import Reals
 from audits.evidence import Evidence, Verdict
 from audits.pairs import Pair, check_pair
 from audits.runner import BUDGET, audit
+from dpproof.audit_words import worth
 from dpproof.privacy_markers import INI, as_mechanism_with, check_key, ini, promise_of, slips
 
 __all__ = ["Privacy", "privacy_of"]
@@ -166,6 +167,8 @@ class Privacy:
         self._note(
             f"{found.verdict.value}, epsilon at least {found.epsilon_lower:.4g}, {found.samples} samples"
         )
+        if worth(found.as_json()):
+            self._note(worth(found.as_json()))
         weak = Verdict.INCONCLUSIVE in (found.verdict, found.without_bits)
         if found.fails or (self.strict and weak):
             pytest.fail(self._text(found), pytrace=False)
@@ -190,6 +193,8 @@ class Privacy:
             f"  event      {event}",
             f"  counts     {dict(found.counts or {})} of {found.samples} samples, seed {found.seed}",
         ]
+        if found.weakness:
+            lines.append(f"  power      {found.weakness}")
         if self.witnesses is not None and found.verdict.violated:
             from dpproof.auditing import write_witness
 

@@ -13,9 +13,18 @@ from audits.curves import PrivacyCurve
 from audits.evidence import Evidence, Verdict
 from audits.pairs import Pair
 from audits.runner import BUDGET, audit
-from audits.scores import Score
+from audits.scores import Atoms, BestCoordinate, LinearDiscriminant, LogLikelihoodRatio, Score
 
-__all__ = ["Case", "CorpusCase"]
+__all__ = ["VALUES", "Case", "CorpusCase"]
+
+
+VALUES: tuple[Score, ...] = (
+    LinearDiscriminant(weight=0.35),
+    LinearDiscriminant(ridge=None, weight=0.35),
+    BestCoordinate(weight=0.3),
+    Atoms(weight=0.15),
+)
+"""What the engine learns of several numbers, without a look at the bits of floating-point noise."""
 
 
 class CorpusCase(Protocol):
@@ -65,6 +74,7 @@ class Case:
         scores: those of the engine, unless given.
         budget: the most samples.
         requires: a package without which the case is skipped, visibly.
+        known_ratio: as for `audits.audit`: the law is known, and the score rises or falls with its ratio.
     """
 
     name: str
@@ -78,11 +88,13 @@ class Case:
     scores: Sequence[Score] | None = None
     budget: int = BUDGET
     requires: str | None = None
+    known_ratio: bool = False
 
     def audit(
         self, *, seed: int, alpha: float = 0.01, budget: int | None = None, executor: Executor | None = None
     ) -> Evidence:
-        """Audit the case; see `audits.audit`."""
+        """Audit the case; see `audits.audit`. The likelihood ratios of the corpus are those of its laws."""
+        scores = self.scores or ()
         return audit(
             self.name,
             self.claim,
@@ -95,4 +107,5 @@ class Case:
             budget=self.budget if budget is None else budget,
             executor=executor,
             replay={"audit": "corpus", "case": self.name},
+            known_ratio=self.known_ratio or any(isinstance(one, LogLikelihoodRatio) for one in scores),
         )

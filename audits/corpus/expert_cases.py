@@ -140,6 +140,7 @@ def _step(
         truth=None,
         reason=reason,
         scores=(Projection((0.0, 1.0)),),
+        known_ratio=True,
         budget=1_000_000 if expected is FAIL else 100_000,
     )
 

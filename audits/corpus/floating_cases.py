@@ -49,6 +49,7 @@ CASES: tuple[Case, ...] = (
         PASS,
         "the values as such keep the claim",
         scores=(Identity(),),
+        known_ratio=True,
         truth=partial(stated, CLAIM),
     ),
     _case(

@@ -13,6 +13,7 @@ from audits.corpus.case import Case
 from audits.corpus.laplace_cases import counts_pair
 from audits.evidence import Verdict
 from audits.neighbours.vectors import Distance
+from audits.scores import Identity
 
 __all__ = ["CASES"]
 
@@ -36,6 +37,8 @@ def _case(name: str, sigma: float, claim: Any, expected: Verdict, reason: str, *
         expected=expected,
         truth=partial(_truth, sigma, DELTA),
         reason=reason,
+        known_ratio=True,
+        scores=(Identity(),),
         **options,
     )
 

@@ -10,11 +10,12 @@ from accountant.bounds import Bound
 from accountant.enclosures import arb_of, bound_of, exact, precision
 from accountant.notions import PureDP
 from audits.corpus import vectors
-from audits.corpus.case import Case
+from audits.corpus.case import VALUES, Case
 from audits.corpus.truths import argmax_ratio
 from audits.evidence import Verdict
 from audits.neighbours.vectors import Distance, VectorRelation
 from audits.pairs import Pair
+from audits.scores import Identity
 
 __all__ = ["CASES", "counts_pair", "stated"]
 
@@ -55,13 +56,13 @@ def _single(name: str, scale: float, expected: Verdict, truth: Any, reason: str,
         expected=expected,
         truth=partial(stated, truth),
         reason=reason,
-        **options,
+        **{"known_ratio": True, "scores": (Identity(),), **options},
     )
 
 
 def _vector(name: str, sampler: Any, other: Sequence[float], distance: Distance, **options: Any) -> Case:
     pair = counts_pair([1.0] * len(other), other, distance)
-    return Case(name=name, mechanism=sampler, pair=pair, claim=CLAIMED, **options)
+    return Case(name=name, mechanism=sampler, pair=pair, claim=CLAIMED, **{"scores": VALUES, **options})
 
 
 def _argmax(one_sided: bool) -> Case:

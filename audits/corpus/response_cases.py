@@ -77,6 +77,7 @@ def _response(epsilon: str, expected: Verdict, **options: Any) -> Case:
         expected=expected,
         truth=partial(_response_truth, epsilon),
         reason="exactly on its claim" if expected is PASS else "flipped too rarely",
+        known_ratio=True,
         **options,
     )
 

@@ -65,7 +65,7 @@ def _case(name: str, sampler: Any, expected: Any, reason: str, epsilon: float = 
 
 
 CASES: tuple[Case, ...] = (
-    _case("constant", _constant, Verdict.CONSISTENT, "the same output on both inputs: nothing is revealed"),
+    _case("constant", _constant, Verdict.INCONCLUSIVE, "reveals nothing; nothing can be planted in it"),
     _case("the same noise in every call", _fixed_seed, MechanismError, "rows differ, calls do not"),
     _case("draws from elsewhere", _ignores_the_generator, MechanismError, "could not be replayed"),
     _case("one draw for a whole call", _one_draw_a_call, MechanismError, "rows of a call are dependent"),

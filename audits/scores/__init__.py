@@ -3,6 +3,7 @@
 from audits.scores.atoms import Atoms
 from audits.scores.bits import float_bits, lowest_bit, lowest_bit_of_cells, only_bits
 from audits.scores.classifiers import Classifier, logistic, trees
+from audits.scores.coordinates import BestCoordinate, BitParity
 from audits.scores.discriminant import LinearDiscriminant
 from audits.scores.fixed import Identity, LogLikelihoodRatio, Projection
 from audits.scores.protocol import Score, Scorer, View, shares, whole
@@ -10,6 +11,8 @@ from audits.scores.tokens import row_tokens, tokens
 
 __all__ = [
     "Atoms",
+    "BestCoordinate",
+    "BitParity",
     "Classifier",
     "Identity",
     "LinearDiscriminant",

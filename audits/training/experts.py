@@ -99,6 +99,7 @@ def audit_expert_training(
             sharpen=sharpen,
             pair=Pair(False, True, Adjacency.EXPERT, PAIR, one_canary_more),
             replay={"audit": "expert training", "settings": settings.as_json(), "view": view.value},
+            known_ratio=True,
         )
 
 

@@ -165,6 +165,7 @@ def audit_opacus(
             sharpen=sharpen,
             pair=canary_pair(),
             replay={"audit": "opacus", "settings": written},
+            known_ratio=True,
         )
 
 

@@ -20,12 +20,13 @@ from audits.callables import MechanismError
 from audits.conclusion import check_request, conclude
 from audits.curves import PrivacyCurve, curve_points
 from audits.evidence import Evidence
+from audits.measured_power import Power, unmeasured
 from audits.pairs import Pair
 from audits.sampling import BLOCKS, generator
 from audits.schedule import Blocks, Pace
 from audits.scores import Identity, Score
 from audits.time_budget import check_time
-from audits.trial import run_trial
+from audits.trial import Trial, run_trial
 from audits.watching import watcher
 from audits.written import call_of
 
@@ -52,6 +53,7 @@ def audit_steps(
     sharpen: bool = False,
     pair: Pair | None = None,
     replay: Mapping[str, Any] | None = None,
+    known_ratio: bool = False,
 ) -> Evidence:
     """Audit the claim on a single step of a training run, on as many steps of one run as it takes.
 
@@ -73,6 +75,9 @@ def audit_steps(
         sharpen: go on after a violation.
         pair: the two inputs of a step, whose relation is checked; without one it is taken on trust.
         replay: JSON data that the witness carries.
+        known_ratio: what is seen is one number whose likelihood ratio is known and rises with the score. Only
+            then is an audit that finds nothing "consistent": a violation can be planted in fresh outputs, not
+            in the steps of a training, which depend on each other.
 
     Raises:
         MechanismError: what is seen is NaN.
@@ -91,10 +96,11 @@ def audit_steps(
     blocks = labelled_steps(start, seed, budget, pace)
     trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen, pace=pace)
     called = {"curve": curve, "start": start, "scores": scores, "pair": pair}
+    called |= {"known_ratio": True} if known_ratio else {}
     replay = {**({} if "audit" in (replay or {}) else call_of("audit_steps", **called)), **(replay or {})}
     how = {"method": "steps", "budget": budget, "sharpen": sharpen, **replay}
-    pair = pair or Pair(False, True, "the claim's", WITHOUT)
-    found = conclude(trial, claim, curve, claimed, delta, alpha, seed, pair.description, how)
+    pair, measure = pair or Pair(False, True, "the claim's", WITHOUT), None if known_ratio else _unmeasured
+    found = conclude(trial, claim, curve, claimed, delta, alpha, seed, pair.description, how, measure)
     return replace(found, pairs=(pair.as_json(),))
 
 
@@ -121,6 +127,10 @@ def labelled_steps(
         if tell is not None:
             tell(taken, budget)
         yield seen, labels
+
+
+def _unmeasured(_trial: Trial) -> Power:
+    return unmeasured("the steps of a training depend on each other, and their law is not known")
 
 
 def _timely(training: Training, label: int) -> Any:

@@ -115,7 +115,8 @@ def audit_dp_sgd(
             return lambda canary: loop.run(length, canary)[0]
 
         with one_thread():
-            return audit_steps(claim, curve, start, pair=canary_pair(), **common)
+            common |= {"pair": canary_pair(), "known_ratio": length == 1}
+            return audit_steps(claim, curve, start, **common)
     with one_thread():
         return audit(claim, curve, Released(settings, length, view).sample, canary_pair(), **common)
 

@@ -38,7 +38,15 @@ class Doubled:
     def audited(self, draw: Draw, seed: int, budget: int) -> Evidence:
         """The audit of one of the two."""
         return audit(
-            self.name, self.claim, draw, BITS, seed=seed, delta=self.delta, alpha=ALPHA, budget=budget
+            self.name,
+            self.claim,
+            draw,
+            BITS,
+            seed=seed,
+            delta=self.delta,
+            alpha=ALPHA,
+            budget=budget,
+            known_ratio=True,
         )
 
 

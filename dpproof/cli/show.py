@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from accountant.arithmetic import in_words
+from dpproof.audit_words import worth
 from dpproof.cli.layout import put, table
 
 __all__ = [
@@ -269,6 +270,11 @@ def own_remarks(entry: Answer) -> Sequence[str]:
 
 def audits(answer: Answer, console: Console) -> None:
     """The findings of ``dpproof audit``."""
+    for entry in answer["audits"]:
+        if worth(entry):
+            console.print(
+                f"{escape(entry['claim'])}: {entry['verdict']}. {escape(worth(entry))}", soft_wrap=True
+            )
     for sentence in _on_trust(answer["audits"]):
         console.print(f"taken on trust: {sentence}", markup=False, highlight=False, soft_wrap=True)
     headings = ("claim", "verdict", "claimed", "at least", "delta", "samples", "would see")

@@ -19,6 +19,7 @@ from audits.evidence import Verdict
 from audits.time_budget import OutOfTimeError, check_time, ending_at
 from audits.watching import watched
 from dpproof import answers, auditing, events
+from dpproof.audit_words import worth
 from dpproof.claim_file import Budget
 
 __all__ = ["ClaimLedger", "check_claim", "check_claims"]
@@ -148,9 +149,9 @@ def _advice(claim: Claim, verdict: str, account: Answer | None, audit: Answer | 
     if verdict == "not certified" and account is not None and account["epsilon"]["upper"] == "inf":
         return ["no epsilon is proved at this delta" + ("; give delta" if claim.delta == 0 else "")]
     if audit is not None and audit["verdict"] == "inconclusive":
-        seen = audit["would_have_seen"]
-        power = seen if isinstance(seen, str) else f"{seen:.4g}"
-        return [f"the audit would have seen {power}; a larger budget in its audit table sees more"]
+        return [worth(audit)]
+    if audit is not None and verdict == "consistent":
+        return [worth(audit)]
     return []
 
 

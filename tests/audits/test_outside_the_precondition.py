@@ -17,6 +17,7 @@ from audits.curves import CurvePoint, curve_points
 from audits.eprocess import LogWealth
 from audits.evidence import Verdict
 from audits.independence import looks_dependent
+from audits.measured_power import unmeasured
 from audits.pairs import Pair
 from audits.runner import audit
 from audits.sampling import MechanismError
@@ -94,7 +95,7 @@ def test_the_place_of_a_sample_tells_nothing_of_its_label():
 
 def test_equal_rows_whose_scores_differ_by_rounding_are_no_evidence(monkeypatch):
     """A word that comes at times, on both inputs alike; its score is a sum over many columns."""
-    monkeypatch.setattr("audits.power.would_have_seen", lambda *_given, **_named: math.inf)  # not asked here
+    monkeypatch.setattr("audits.runner.measured", lambda *_given: unmeasured("not asked here"))
 
     def word(_value, rng):
         return "abort" if rng.random() < 0.05 else 1.0

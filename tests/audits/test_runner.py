@@ -27,6 +27,9 @@ CONTRACT = {
     "confidence",
     "samples",
     "would_have_seen",
+    "power",
+    "not_covered",
+    "weakness",
     "witness",
 }
 
@@ -35,9 +38,9 @@ VALUES = [Identity()]
 
 
 def test_an_exact_claim_is_consistent_and_says_what_would_have_been_seen(bits, laplace):
-    evidence = audit("exact", PureDP(1.0), laplace(1.0), bits, VALUES, seed=3, budget=3000)
+    evidence = audit("exact", PureDP(1.0), laplace(1.0), bits, VALUES, seed=3, budget=40_000)
     assert evidence.verdict is Verdict.CONSISTENT
-    assert evidence.samples == 3000
+    assert evidence.samples == 40_000
     assert evidence.epsilon_lower <= 1 < evidence.would_have_seen <= 2
 
 
@@ -60,7 +63,8 @@ def test_too_few_samples_are_inconclusive(bits, laplace):
 
 def test_the_stated_power_is_the_measured_one(bits, laplace):
     runs, samples = 200, 1500
-    stated = audit("power", PureDP(1.0), laplace(1.0), bits, VALUES, seed=5, budget=samples).would_have_seen
+    known = {"seed": 5, "budget": samples, "known_ratio": True}
+    stated = audit("power", PureDP(1.0), laplace(1.0), bits, VALUES, **known).would_have_seen
     points = (CurvePoint(1.0, 0.0),)
     seen = 0
     for seed in range(1000, 1000 + runs):
@@ -116,7 +120,7 @@ def test_infinite_outputs_are_outputs(bits):
         drawn = rng.laplace(value, 1.0, n)
         return np.where(drawn > 2, np.inf, drawn)
 
-    found = audit("censored", PureDP(1.0), sampler, bits, VALUES, seed=0, budget=2000)
+    found = audit("censored", PureDP(1.0), sampler, bits, VALUES, seed=0, budget=40_000)
     assert found.verdict is Verdict.CONSISTENT
     json.dumps(found.as_json(), allow_nan=False)
 
@@ -160,7 +164,8 @@ def test_evidence_has_the_contract_keys_and_replays(bits, laplace):
 
 
 def test_gaussian_and_approximate_claims(bits, gauss):
-    found = audit("gdp", GaussianDP(1.0), gauss(1.0), bits, VALUES, seed=1, delta=1e-3, budget=5000)
+    known = {"seed": 1, "delta": 1e-3, "budget": 5000, "known_ratio": True}
+    found = audit("gdp", GaussianDP(1.0), gauss(1.0), bits, VALUES, **known)
     assert found.verdict is Verdict.CONSISTENT
     found = audit("approximate", ApproxDP(1.0, 1e-3), gauss(3.0), bits, seed=1, delta=1e-3)
     assert found.verdict is Verdict.VIOLATION
