@@ -151,6 +151,21 @@ def _low_bits(bank: Bank, rng: np.random.Generator) -> Values:
     return np.isin(seen.astype(np.int64), patterns)
 
 
+def _token(bank: Bank, rng: np.random.Generator) -> Values:
+    """A token is there, or it comes before another one."""
+    words = bank.words[int(rng.integers(bank.sketch))]
+    if not words:
+        return np.zeros(len(bank.outputs), bool)
+    one, other = words[int(rng.integers(len(words)))], words[int(rng.integers(len(words)))]
+    if one == other or rng.random() < 0.5:
+        return np.array([one in found for found in bank.words], bool)
+    return np.array([_before(one, other, found) for found in bank.words], bool)
+
+
+def _before(one: str, other: str, words: list[str]) -> bool:
+    return one in words and (other not in words or words.index(one) < words.index(other))
+
+
 CLASSES: tuple[EventClass, ...] = (
     EventClass(
         "a tail of one coordinate",
@@ -182,6 +197,12 @@ CLASSES: tuple[EventClass, ...] = (
         f"three to {LOW} adjacent bits among the lowest {LOW}, uniform; a random half of their patterns",
         lambda bank: _whole(bank).size > 0,
         _low_bits,
+    ),
+    EventClass(
+        "presence or order of a token",
+        "a token of an output, uniform: it is there, or it comes before another token of that output",
+        lambda bank: not bank.layout.plain,
+        _token,
     ),
 )
 """The required classes, those that are seldom seen first; one is required where outputs have such events."""

@@ -7,7 +7,7 @@ are made of the mechanism's own outputs, and each output is used once (docs/note
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from audits.blocks import largest_block
 from audits.callables import Mechanism
+from audits.canonical import canonical_text
 from audits.curves import CurvePoint
 from audits.layout import Layout
 from audits.outputs import Block, joined
@@ -66,6 +67,11 @@ class Bank:
             return self.outputs.reshape(len(self.outputs), -1)
         return self.layout.numbers(self.outputs)
 
+    @cached_property
+    def words(self) -> list[list[str]]:
+        """The tokens of every output, in their order: words of a text, parts of what is nested."""
+        return [list(_tokens(output)) for output in self.outputs]
+
 
 def draw_bank(
     made: Mechanism, pair: Pair, layout: Layout, samples: int, seed: int, executor: Executor | None = None
@@ -84,6 +90,25 @@ def draw_bank(
     asked = [(made, pair, size, generator(seed, POWER, BANK, i)) for i, size in enumerate(sizes)]
     blocks = list(map(_drawn, asked) if executor is None else executor.map(_drawn, asked))
     return Bank(layout.settled(joined(blocks)), sketch, samples, layout)
+
+
+def _tokens(value: Any) -> Iterator[str]:
+    """What an output is made of; the entries of a table with their names.
+
+    >>> list(_tokens(["a b", {"x": 1}]))
+    ['a', 'b', '["x",1]']
+    """
+    if isinstance(value, str):
+        yield from value.split() or [value]
+    elif isinstance(value, list | tuple | np.ndarray):
+        for part in value:
+            yield from _tokens(part)
+    elif isinstance(value, Mapping):
+        yield from sorted(canonical_text(entry) for entry in value.items())
+    elif isinstance(value, Set):
+        yield from sorted(map(canonical_text, value))
+    else:
+        yield canonical_text(value)
 
 
 def _drawn(asked: tuple[Mechanism, Pair, int, np.random.Generator]) -> Block:

@@ -99,7 +99,7 @@ def audit(
     rows = RowRecord()
     trial = run_trial(points, rows.watching(blocks), scores, alpha, sharpen=sharpen, pace=pace)
     rows.check()
-    called = {"curve": curve, "sampler": sampler, "pair": pair, "scores": given}
+    called: dict[str, Any] = {"curve": curve, "sampler": sampler, "pair": pair, "scores": given}
     called |= {} if power and not known_ratio else {"power": power, "known_ratio": known_ratio}
     replay = {**({} if "audit" in (replay or {}) else call_of("audit", **called)), **(replay or {})}
     how = {"budget": budget, "sharpen": sharpen, **_own_randomness(made), **replay}

@@ -1,0 +1,85 @@
+""" "Consistent" is said only where planted violations are seen: controls that must not get the word."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from accountant.notions import PureDP
+from audits.curves import CurvePoint
+from audits.evidence import Verdict
+from audits.measured_power import LEVEL, enough_seen, measured
+from audits.runner import audit
+from audits.scores import Identity, Projection
+from audits.time_budget import check_time, ending_at
+
+
+def counts(width):
+    """Two-sided geometric noise, epsilon 1, on the first of several numbers; the others are noise."""
+
+    def mechanism(value, n, rng):
+        drawn = rng.geometric(1 - np.exp(-1), (n, width)) - rng.geometric(1 - np.exp(-1), (n, width))
+        drawn[:, 0] += int(value)
+        return drawn if width > 1 else drawn[:, 0]
+
+    return mechanism
+
+
+def test_every_required_class_is_seen_and_the_answer_lists_them(bits):
+    found = audit("count", PureDP(1.0), counts(1), bits, seed=0, budget=40_000)
+    answer = found.as_json()
+    assert found.verdict is Verdict.CONSISTENT
+    classes = {"a tail of one coordinate", "one coordinate", "adjacent low bits of a number"}
+    assert answer["power"].keys() == classes
+    for one in answer["power"].values():
+        assert one["enough"]
+        assert one["seen"] >= 0.95 * one["runs"]
+        assert (one["multiple"], one["mass_floor"]) == (2, 0.01)
+    assert any("parities of three" in text for text in answer["not_covered"])
+
+
+def test_scores_that_cannot_see_a_required_class_are_not_enough(bits):
+    """The second number is not looked at: events of it are missed, and the answer says which."""
+    only_first = [Projection((1.0, 0.0))]
+    found = audit("count", PureDP(1.0), counts(2), bits, only_first, seed=0, budget=20_000)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "one coordinate" in found.weakness
+    assert "raise the budget, or give scores" in found.weakness
+
+
+def test_a_budget_that_sees_only_large_events_is_not_enough(bits):
+    """At 1,000 samples the reference pair at twice the claim is seen, a tail of mass .01 is not."""
+    asked = ("count", PureDP(1.0), counts(1), bits, [Identity()])
+    simulated = audit(*asked, seed=0, budget=1000, known_ratio=True)
+    planted = audit(*asked, seed=0, budget=1000)
+    assert (simulated.verdict, planted.verdict) == (Verdict.CONSISTENT, Verdict.INCONCLUSIVE)
+
+
+def test_twice_a_claim_of_zero_is_no_violation(bits):
+    found = audit("quiet", PureDP(0.0), lambda v, n, rng: rng.integers(0, 9, n), bits, seed=0, budget=500)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "twice an epsilon of 0" in found.weakness
+
+
+def test_power_that_there_is_no_time_for_is_not_claimed():
+    with ending_at(time.monotonic() - 1):
+        found = measured(check_time, PureDP(1.0), (CurvePoint(1.0, 0.0),), 0)
+    assert not found.enough
+    assert "time budget" in found.why
+
+
+@pytest.mark.parametrize(("power", "most"), [(0.9, 3 * LEVEL), (0.85, LEVEL)])
+def test_too_little_power_is_seldom_called_enough(power, most):
+    """2,000 counts; the bound is 1 %, three times that is beyond a binomial quantile of 1 - 1e-9."""
+    rng = np.random.default_rng(0)
+    called = [enough_seen(lambda _run: bool(rng.random() < power))[2] for _ in range(2000)]
+    assert np.mean(called) <= most
+
+
+def test_high_power_is_called_enough_and_quickly():
+    rng = np.random.default_rng(1)
+    counted = [enough_seen(lambda _run: bool(rng.random() < 0.995)) for _ in range(200)]
+    assert np.mean([enough for _, _, enough in counted]) >= 0.98
+    assert np.mean([runs for _, runs, _ in counted]) < 80
