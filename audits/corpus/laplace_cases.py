@@ -75,6 +75,7 @@ def _argmax(one_sided: bool) -> Case:
         expected=PASS,
         truth=partial(argmax_ratio, FIVE, other, 2 * SCALE, one_sided=one_sided),
         reason="noise of twice the scale hides which count is largest",
+        budget=400_000,
     )
 
 

@@ -99,6 +99,11 @@ CASES: tuple[Case, ...] = (
     _response("1", PASS),
     _response("1.05", FAIL, budget=400_000),
     _response("1.5", FAIL),
-    _rappor("0.4", PASS, "the bound for eight differing bits; these two values differ in six"),
+    _rappor(
+        "0.4",
+        Verdict.INCONCLUSIVE,
+        "the bound for eight differing bits, these two values differ in six; twenty bits need more samples",
+        budget=20_000,
+    ),
     _rappor("0.2", FAIL, "six differing bits at 0.05 each", budget=2_000_000, scores=(logistic(), Atoms())),
 )

@@ -68,8 +68,10 @@ VERDICTS = {
     "violation (floating point only)": """The promise is false of the floating-point numbers that are
         released: their low bits tell the neighbours apart. Nothing was found without the bits, so it may hold
         in real arithmetic; a claim that promises no more says arithmetic = "real".""",
-    "consistent": "Not refuted by a test that would have seen twice the promised epsilon with power 0.9.",
-    "inconclusive": "Not refuted, by a test too weak to say more; give it a larger budget.",
+    "consistent": """Not refuted on the pair that was run, by an audit that sees violations of twice the
+        promised epsilon there with power 0.9, in each of the classes of events that it names.""",
+    "inconclusive": """Not refuted, and such violations in one of these classes are not seen, or nothing was
+        measured. The answer says which class; give a larger budget, or scores that see it.""",
 }
 
 

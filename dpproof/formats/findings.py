@@ -34,7 +34,7 @@ RULES = {
     "kept": (Level.PASS, "A proved guarantee implies the promise."),
     "consistent": (
         Level.NOTHING,
-        "An audit that would have seen twice the promise found nothing.",
+        "An audit found nothing on its pair; it sees twice the promise there, in the classes it names.",
     ),
     "inconclusive": (Level.NOTHING, "An audit found nothing; it might not have seen twice the promise."),
     "broken": (Level.FAILURE, "A promise must hold: no pair of neighbours and no audit may refute it."),
