@@ -88,7 +88,7 @@ def beta_above(parameters: RLSVIParameters, episode: int) -> Fraction:
     """The noise variance beta_k of episode k = 1, 2, ... at no visits, rounded up to a double.
 
     >>> float(beta_above(RLSVIParameters(6, 2, 20, 1000), 1))
-    148169...
+    148170.866...
     """
     with precision(_BITS):
         scale = arb_of(exact(parameters.beta_scale)) * parameters.states * parameters.horizon**3
