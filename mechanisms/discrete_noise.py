@@ -23,6 +23,8 @@ Bools = NDArray[np.bool_]
 WORD = 1 << 62
 LARGEST = 1 << 53
 """Scales beyond it are refused: sums would leave the 64-bit integers."""
+_MOST_COINS = 1 << 62
+"""No run of coins of chance 1/e is ever so long: a cost beyond it is the same to every draw."""
 
 
 def geometric_noise(scale: Fraction, n: int, rng: np.random.Generator) -> Ints:
@@ -85,7 +87,7 @@ def exponential_coins(costs: Sequence[Fraction], which: Ints, rng: np.random.Gen
     >>> round(float(exponential_coins([Fraction(1, 2)], np.zeros(1_000_000, int), rng).mean()), 2)
     0.61
     """
-    whole = np.array([math.floor(cost) for cost in costs], np.int64)[which]
+    whole = np.array([min(math.floor(cost), _MOST_COINS) for cost in costs], np.int64)[which]
     up = np.ones(which.size, bool)
     for step in range(int(whole.max(initial=0))):
         tossed = np.flatnonzero(up & (whole > step))

@@ -82,16 +82,32 @@ def _answers(answers: ArrayLike, parameters: Any, kind: Any) -> NDArray[Any]:
     Raises:
         ValueError: another number of them, or not all finite, or not all whole where they must be.
     """
-    given = np.asarray(answers)
-    true = given.astype(kind)
+    given = np.asarray(answers) if kind is np.float64 else _each_by_itself(answers)
     count = parameters.compositions
     cells = len(given) // count if _histograms(parameters) and given.ndim == 1 and count else 1
     if given.shape != (count * cells,):
         raise ValueError(f"answers (shape {given.shape}) must have the shape ({count * cells},)")
-    if not np.isfinite(given).all() or (true != given).any():
-        rule = "finite numbers" if kind is np.float64 else "whole numbers"
-        raise ValueError(f"answers ({given.tolist()}) must be {rule}")
-    return true
+    if kind is np.float64:
+        true = given.astype(kind)
+        if not np.isfinite(true).all():
+            raise ValueError(f"answers ({given.tolist()}) must be finite numbers")
+        return true
+    if not all(_is_word(value) for value in given.tolist()):
+        raise ValueError(f"answers ({given.tolist()}) must be whole numbers of 64 bits")
+    return given.astype(kind)
+
+
+def _each_by_itself(answers: ArrayLike) -> NDArray[Any]:
+    """An array as it is; of a list every entry as it is, none rounded because another is a double."""
+    return answers if isinstance(answers, np.ndarray) else np.array(answers, dtype=object)
+
+
+def _is_word(value: Any) -> bool:
+    """Whether it is a whole number of 64 bits, with a sign."""
+    whole = isinstance(value, (int, np.integer, np.bool_)) or (
+        isinstance(value, (float, np.floating)) and value % 1 == 0
+    )
+    return bool(whole and -(2**63) <= value < 2**63)
 
 
 def _histograms(parameters: Any) -> bool:

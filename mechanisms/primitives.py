@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -70,8 +70,11 @@ class Primitive:
             raise ValueError(f"primitive ({self.name!r}) must be one of: {', '.join(SAMPLERS)}")
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
-        """The accountant's guarantee of one run."""
-        return accountant_for(self.name).guarantee(self.parameters, adjacency)
+        """The accountant's guarantee of one run; it covers the released bits only where `sample` is exact."""
+        found = accountant_for(self.name).guarantee(self.parameters, adjacency)
+        sampler = SAMPLERS[self.name]
+        drawn_here = found.exact_sampler == f"{sampler.__module__}.{sampler.__qualname__}"
+        return found if drawn_here else replace(found, exact_sampler=None)
 
     def sample(self, data: Any, n: int, rng: Source = None) -> NDArray[Any]:
         """Draw ``n`` independent releases on ``data``, whose form is the sampler's.

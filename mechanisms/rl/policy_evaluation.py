@@ -10,6 +10,7 @@ drawn exactly. Theta and sigma_X^2 are exact rationals here; docs/notes/policy_e
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -110,6 +111,10 @@ class WeightedSquares(Squares):
     def __post_init__(self) -> None:
         """Refuse features that are not of full rank before any data are seen."""
         object.__setattr__(self, "_norm", pseudo_inverse_norm(self.features, self.weights))
+        if self._norm == math.inf:
+            raise ValueError(
+                "features (too small with these weights) must have a pseudo-inverse of finite norm"
+            )
 
     def solve(self, data: FirstVisits) -> Floats:
         """Theta without noise, (d,): LSW."""

@@ -60,6 +60,17 @@ class FirstVisits:
             raise ValueError(f"sums ({float(sums[wrong][0])!r}) {rule}")
         if self.rest is not None and not (self.rest.shape == sums.shape and np.isfinite(self.rest).all()):
             raise ValueError(f"rest ({self.rest!r}) must be an array of real numbers, one a state")
+        self._check_exact()
+
+    def _check_exact(self) -> None:
+        """Refuse exact sums that no returns in [0, Fmax] have: the sensitivity of a release rests on it."""
+        if self.rest is None:
+            return
+        for total, count in zip(self.exact_sums, self.visits.tolist(), strict=True):
+            if not 0 <= total <= count * Fraction(self.bound):
+                raise ValueError(
+                    f"sums with rest ({float(total)!r}) must be in [0, {count} times {self.bound!r}]"
+                )
 
     @property
     def exact_sums(self) -> list[Fraction]:

@@ -222,11 +222,16 @@ class _Private(_Evaluation):
     def guarantee(self, adjacency: Adjacency) -> Accounted:
         """The exact guarantee of `released_`, to the last bit, when one trajectory is replaced.
 
+        It is that of the constants that `fit` used, whatever was set since. Before `fit` it is what a release
+        with the present constants would have.
+
         Raises:
-            SimulationError: with a `random_state`, or where `fit` had one.
+            SimulationError: where `fit` had a `random_state`, or would have one.
         """
-        fitted = isinstance(getattr(self, "released_", None), SimulatedValues)
-        simulated = fitted or Randomness.of(self.random_state).simulated
+        released = getattr(self, "released_", None)
+        if isinstance(released, ReleasedValues):
+            return released.guarantee(adjacency)
+        simulated = released is not None or Randomness.of(self.random_state).simulated
         return guaranteed(simulated, lambda: guarantee(self._parameters(), adjacency))
 
     def _parameters(self) -> PolicyEvaluationParameters:

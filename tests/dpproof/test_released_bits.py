@@ -168,3 +168,31 @@ def test_every_page_of_experiments_says_that_its_runs_are_simulations():
     pages = sorted(FOLDER.glob("*.md"))
     assert len(pages) >= 4
     assert all(SIMULATED in read(page.read_text(encoding="utf-8")) for page in pages)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "relation"),
+    [
+        ("thompson", {"arms": 2, "rounds": 9}, Adjacency.REWARDS_ONLY),
+        ("central-counts", {"states": 2, "actions": 2, "horizon": 2, "episodes": 4, "scale": 30.0,
+                            "noise": "discrete-laplace", "grains": 4}, Adjacency.REPLACE),
+    ],
+)  # fmt: skip
+def test_a_primitive_that_samples_in_doubles_is_not_covered_though_an_exact_sampler_exists(
+    name, given, relation
+):
+    from mechanisms.primitives import Primitive
+
+    parameters = accountant_for(name).parameters.read(given)
+    assert accountant_for(name).guarantee(parameters, relation).covers_released_bits
+    found = Primitive(name, parameters).guarantee(relation)
+    assert not found.covers_released_bits
+    assert found.released_bits == IN_REAL_ARITHMETIC
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_a_primitive_whose_own_sampler_is_exact_is_covered(name):
+    from mechanisms.primitives import Primitive
+
+    parameters = accountant_for(name).parameters.read(INTEGERS[name][0])
+    assert Primitive(name, parameters).guarantee(Adjacency.BY_SENSITIVITY).covers_released_bits

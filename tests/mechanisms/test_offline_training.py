@@ -613,3 +613,17 @@ def test_private_files_say_so_and_are_their_owners_alone(tmp_path):
     assert "never to be published" in held["notice"]
     if os.name == "posix":
         assert {path.stat().st_mode & 0o077 for path in tmp_path.glob("PRIVATE-*")} == {0}
+
+
+def test_a_run_on_other_data_never_takes_over_the_key_of_a_folder(tmp_path):
+    """With the same noise on both, the difference of two models would show the data."""
+    train(_from_entropy(), tmp_path, 30)
+    for other, named in (
+        (Training(_settings(), _data(seed=5), _data(seed=1)), "private"),
+        (Training(_settings(batch=13), _data(), _data(seed=1)), "settings"),
+    ):
+        key = other._key
+        with pytest.raises(ValueError, match=f"another configuration: {named} "):
+            train(other, tmp_path, 30)
+        assert other._key == key
+    assert not hasattr(other, "begin")  # nobody sets a key by hand

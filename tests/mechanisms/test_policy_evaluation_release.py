@@ -352,3 +352,28 @@ def test_columns_that_depend_on_each_other_are_not_certified():
     assert pseudo_inverse_norm_above(np.eye(2), np.array([1.0, 0.0])) is None
     with pytest.raises(ValueError, match=r"rank 1 .* must have rank 2"):
         WeightedSquares(np.array([[1.0, 2.0], [2.0, 4.0]]), np.ones(2))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_guarantee_is_that_of_what_was_released_and_not_of_what_was_set_since(name):
+    model = fitted(name, attacked()[0])
+    held = model.guarantee(Adjacency.REPLACE).guarantee.epsilon(1e-6).upper
+    model.set_params(epsilon=model.epsilon / 100)
+    assert model.guarantee(Adjacency.REPLACE).guarantee.epsilon(1e-6).upper == held
+    model.set_params(random_state=0)  # the release stays one
+    assert model.guarantee(Adjacency.REPLACE).guarantee.epsilon(1e-6).upper == held
+
+
+@pytest.mark.parametrize("rest", [1e-300, 1e9, -1.0])
+def test_exact_sums_that_no_returns_have_are_refused(rest):
+    """Otherwise a release would go beyond the sensitivity that its noise hides."""
+    visits = np.array([4, 0])
+    with pytest.raises(ValueError, match=r"sums with rest .* must be in"):
+        FirstVisits(visits, np.array([8.0, 0.0]), 4, 2.0, np.array([0.0, rest]))
+    assert FirstVisits(visits, np.array([8.0, 0.0]), 4, 2.0, np.zeros(2)).exact_sums == [8, 0]
+
+
+def test_features_without_a_finite_pseudo_inverse_are_refused_before_any_data():
+    model = DPLSW(features=[[5e-324, 0], [0, 5e-324]], discount=0.5, epsilon=1.0, delta=1e-6)
+    with pytest.raises(ValueError, match="pseudo-inverse of finite norm"):
+        model.noise_range(30)

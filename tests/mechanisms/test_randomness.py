@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from accountant.accounted import accountant_for
 from accountant.adjacency import Adjacency
 from accountant.rl.private_ucb_parameters import CentralCountsParameters
 from accountant.rl.rlsvi import RLSVIParameters
@@ -14,6 +15,7 @@ from accountant.rl.thompson import ThompsonParameters
 from mechanisms.discrete_noise import geometric_noise
 from mechanisms.environments.bandit import bandit
 from mechanisms.environments.river_swim import river_swim
+from mechanisms.primitives import SAMPLERS
 from mechanisms.randomness import Entropy, Randomness, SimulationError, guaranteed
 from mechanisms.rl.dp_ucbvi import DPUCBVI
 from mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
@@ -159,3 +161,31 @@ def test_noise_that_does_not_say_what_draws_it_has_no_guarantee():
     counts = PrivateCounts(CentralCountsParameters(**SIZES, scale=3.0), Unmarked())
     with pytest.raises(SimulationError, match="no guarantee"):
         counts.guarantee(Adjacency.REPLACE)
+
+
+@pytest.mark.parametrize("other", [0.0, np.float64(0), np.float32(0), False])
+@pytest.mark.parametrize("name", ["geometric", "discrete-gaussian"])
+def test_a_whole_answer_is_not_rounded_because_another_is_a_double(name, other):
+    """2^60 + 129 beside 0.0 would become 2^60 + 256: answers one apart would be released 256 apart."""
+    scale = {"geometric": "scale", "discrete-gaussian": "sigma"}[name]
+    parameters = accountant_for(name).parameters.read({scale: 1e-6, "compositions": 2})
+    for answer in (2**60 + 129, 2**63 - 1, -(2**63), np.int64(2**62 + 1)):
+        found = SAMPLERS[name](parameters, [answer, other], 3, Entropy())
+        assert found.tolist() == [[answer, 0]] * 3
+
+
+@pytest.mark.parametrize("answer", [2**63, -(2**63) - 1, 2**70, 0.5, np.nan, np.inf, "3", None, 1j])
+@pytest.mark.parametrize("name", ["geometric", "discrete-gaussian", "randomised-response"])
+def test_what_is_no_whole_number_of_64_bits_is_refused_by_name(name, answer):
+    given = {"geometric": {"scale": 1.0}, "discrete-gaussian": {"sigma": 1.0},
+             "randomised-response": {"randomness": 0.5}}[name]  # fmt: skip
+    parameters = accountant_for(name).parameters.read(given)
+    with pytest.raises(ValueError, match="must be whole numbers of 64 bits"):
+        SAMPLERS[name](parameters, [answer], 1, Entropy())
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e-19, 1e-30, 1e-150, 5e-324])
+def test_noise_of_the_smallest_scales_is_drawn(scale):
+    for name, of in (("geometric", "scale"), ("discrete-gaussian", "sigma")):
+        parameters = accountant_for(name).parameters.read({of: scale})
+        assert (SAMPLERS[name](parameters, [3], 20, Entropy()) == 3).all()

@@ -125,13 +125,17 @@ def publish(training: Training, path: Path) -> None:
 
 
 def _go_on(folder: Path, training: Training) -> None:
-    """Give a run drawn from entropy the key under which one in the folder began."""
+    """Give a run drawn from entropy the key under which the same run began in the folder.
+
+    A run of any other configuration keeps its own key: the same noise on other data could be subtracted.
+    """
     path = folder / _CONFIGURATION
     if training.simulated or training.step or not path.exists():
         return
     found = _read(path)
-    if found.get("simulated") is False and str(found.get("key")).isdecimal():
-        training.begin(int(found["key"]))
+    same = configuration(training) == {**found, "key": str(training._key)}
+    if same and str(found.get("key")).isdecimal():
+        training._begin(int(found["key"]))
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -150,7 +154,7 @@ def _claim(folder: Path, wanted: dict[str, Any]) -> None:
         _write(record, {"steps": 0})  # first: a configuration without it is of a run that has lost it
         _write(path, wanted)
     found = _read(path)
-    for name in {**wanted, **found}:
+    for name in sorted({**wanted, **found}, key="key".__eq__):  # the key last: it differs with all else
         if found.get(name) != wanted.get(name):
             said = "another" if name == "key" else f"({found.get(name)!r}) must be {wanted.get(name)!r}"
             raise ValueError(f"{folder.name}: a checkpoint of another configuration: {name} {said}")

@@ -121,9 +121,9 @@ class Training:
         self.settings, self.simulated = settings, seed is not None
         self.private, self.released = private, released
         self._check()
-        self.begin(secrets.randbits(128) if seed is None else _checks.at_least("seed", seed, 0))
+        self._begin(secrets.randbits(128) if seed is None else _checks.at_least("seed", seed, 0))
 
-    def begin(self, key: int) -> None:
+    def _begin(self, key: int) -> None:
         """Start anew under a key, from which all randomness derives; a checkpoint goes on with its own."""
         self._key = key
         self.theta = self.settings.layers.initial(self._rng(0))
