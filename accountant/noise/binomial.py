@@ -2,6 +2,10 @@
 
 The outcome that no coin produced gives a user away, so that delta is never below its probability.
 
+Noise of unfair coins is skewed: a count that rises and one that falls have different losses, and together
+they may reveal more than two that rise, or two that fall. Only counts that are known to move in one direction
+are therefore accounted in each direction by itself.
+
 Source: Dwork, Kenthapadi, McSherry, Mironov and Naor, EUROCRYPT 2006, Section 4. This project's statement
 classic.binomial.
 """
@@ -9,12 +13,20 @@ classic.binomial.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from accountant.accounted import Accountant, Accounted
 from accountant.adjacency import Adjacency
+from accountant.arithmetic import lru_cache
+from accountant.enclosures import exact
+from accountant.noise.bounded_loss import Enclosed
 from accountant.noise.primitive import by_sensitivity, composed
+from accountant.notions import Guarantee
 from accountant.parameters import Integers, Reals, parameter
-from accountant.sensitivity import Measured, queried, whole_sensitivity
+from accountant.sensitivity import Measured, Query, queried, whole_sensitivity
+
+if TYPE_CHECKING:
+    from accountant.pairs.base import Pair
 
 __all__ = ["ACCOUNTANT", "BinomialParameters", "guarantee"]
 
@@ -33,24 +45,77 @@ class BinomialParameters(Measured):
 
 
 def guarantee(parameters: BinomialParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Accounted:
-    """The exact guarantee of all counts together, attained by two inputs whose counts differ by 1.
+    """The guarantee of all counts together; exact where the coins are fair or the direction is known.
 
     >>> guarantee(BinomialParameters(trials=1000)).guarantee.epsilon("1e-6").upper < 0.4
     True
     """
+    moved, _ = whole_sensitivity(parameters, adjacency)
+    notes: tuple[str, ...] = ()
+    if moved.coordinates > 1 and parameters.compositions:
+        found = _in_both(parameters)
+        pair = "two inputs of which one has 1 more in a cell, and 1 less in another, always the same cells"
+    elif _one_direction(parameters, adjacency):
+        found, pair = _in_each(parameters), f"{_DIFFER}, always in the same direction"
+    else:
+        found = Enclosed(_in_some(parameters), _in_any(parameters))
+        pair, notes = f"{_DIFFER}, in the same direction or half of them in the other", (_EITHER,)
+    return by_sensitivity(found, adjacency, "classic.binomial", pair, notes=notes, sensitivity=moved)
+
+
+_DIFFER = "two inputs whose counts differ by 1"
+_EITHER = (
+    "each count may rise or fall, which with unfair coins reveals more than one direction does; "
+    "query count under add-remove fixes the direction"
+)
+
+
+def _one_direction(parameters: BinomialParameters, adjacency: Adjacency) -> bool:
+    """Whether all counts have one loss: a single one, fair coins, or a query that moves in one direction."""
+    if parameters.compositions < 2 or 2 * exact(parameters.probability) == 1:
+        return True
+    return parameters.query is not None and Query.of(parameters.query).monotone(adjacency)
+
+
+def _pairs(parameters: BinomialParameters) -> tuple[Pair, Pair]:
     from accountant.pairs.binomial import ShiftedBinomial
 
-    moved, _ = whole_sensitivity(parameters, adjacency)
-    more, count = ShiftedBinomial(parameters.trials, parameters.probability), parameters.compositions
-    if moved.coordinates == 1 or count == 0:
-        found = composed(count, more, more.reversed())
-        pair = "two inputs whose counts differ by 1, always in the same direction"
-    else:
-        from accountant.privacy_loss.notion import PrivacyLoss
+    rises = ShiftedBinomial(parameters.trials, parameters.probability)
+    return rises, rises.reversed()
 
-        found = PrivacyLoss((((more, count), (more.reversed(), count)),))
-        pair = "two inputs of which one has 1 more in a cell, and 1 less in another, always the same cells"
-    return by_sensitivity(found, adjacency, "classic.binomial", pair, sensitivity=moved)
+
+def _in_each(parameters: BinomialParameters) -> Guarantee:
+    """The larger of two: all counts rise, or all fall."""
+    return composed(parameters.compositions, *_pairs(parameters))
+
+
+def _in_both(parameters: BinomialParameters) -> Guarantee:
+    """One cell rises and another falls, every time."""
+    return _loss([[(pair, parameters.compositions) for pair in _pairs(parameters)]])
+
+
+def _in_some(parameters: BinomialParameters) -> Guarantee:
+    """The largest of three: all counts rise, all fall, or half of them rise and the others fall."""
+    (rises, falls), count = _pairs(parameters), parameters.compositions
+    return _loss([[(rises, count)], [(falls, count)], [(rises, count // 2), (falls, count - count // 2)]])
+
+
+def _in_any(parameters: BinomialParameters) -> Guarantee:
+    """Each count rises or falls, whichever reveals more given the earlier ones: by a pair above both."""
+    return composed(parameters.compositions, _above_both(parameters.trials, parameters.probability))
+
+
+@lru_cache(maxsize=16)
+def _above_both(trials: int, probability: float) -> Pair:
+    from accountant.pairs.dominating import dominating_pair
+
+    return dominating_pair(composed(1, *_pairs(BinomialParameters(trials, probability))))
+
+
+def _loss(alternatives: list[list[tuple[Pair, int]]]) -> Guarantee:
+    from accountant.privacy_loss.notion import PrivacyLoss
+
+    return PrivacyLoss(alternatives)
 
 
 ACCOUNTANT = Accountant(

@@ -172,8 +172,9 @@ DISCRETE_GAUSSIAN = Statement(
 BINOMIAL = Statement(
     "classic.binomial", "project", "All counts of a binomial mechanism are a product of binomial pairs",
     Source("arXiv:2106.08567", "v4", "Theorem 10", "classic.binomial"),
-    "T adaptive counts of sensitivity 1, each with the heads of n coins of probability p added, are dominated by the T-fold product of "
-    "(Bin(n, p), Bin(n, p) + 1) and of the same reversed; inputs whose counts differ by 1 every time attain it.",
+    "T adaptive counts, each with the heads of n coins of probability p added, that move by at most 1 between neighbours, all in one "
+    "direction, are dominated by the T-fold product of (Bin(n, p), Bin(n, p) + 1), or of the same reversed; inputs whose counts differ by 1 "
+    "every time attain it. Counts that may move in either direction are dominated by the T-fold product of any pair that dominates both.",
     r"L(x)=\ln\frac{(n+1-x)\,p}{x\,(1-p)}",
     (
         Obligation("loss", make_claim({"n": "[1, inf)", "x": "[1, inf)", "p": "(0, 1)"},

@@ -219,6 +219,36 @@ def test_a_binomial_histogram_under_replace_is_that_of_both_cells(share):
         assert bound.upper <= bound.lower * 1.02
 
 
+def adaptive_binomial_delta(trials, share, ratio):
+    """What two counts reveal, the second rising or falling by what the noise on the first shows."""
+    law = [math.comb(trials, k) * share**k * (1 - share) ** (trials - k) for k in range(trials + 1)]
+    sides = [([0, *law], [*law, 0]), ([*law, 0], [0, *law])]
+
+    def second(p, q):
+        return max(sum(max(p * a - ratio * q * b, 0) for a, b in zip(*side, strict=True)) for side in sides)
+
+    return max(sum(second(p, q) for p, q in zip(*side, strict=True)) for side in sides)
+
+
+@pytest.mark.parametrize(("trials", "share"), [(7, 0.375), (4, 0.125)])
+def test_unfair_coins_hide_counts_that_move_in_either_direction(trials, share):
+    accountant = accountant_for("binomial")
+    given = {"trials": trials, "probability": share, "compositions": 2}
+    asked = [({}, Adjacency.BY_SENSITIVITY), ({"query": "count"}, REPLACE), ({"sensitivity": 1}, ADD_REMOVE)]
+    for more, relation in asked:
+        found = accountant.guarantee(parameters("binomial", **given, **more), relation)
+        assert any("rise or fall" in note for note in found.notes)
+        for epsilon in ("0.2", "0.25", "0.3"):
+            bound = found.guarantee.delta(epsilon)
+            ratio = Fraction(math.exp(float(epsilon)) * (1 + 1e-15))
+            assert (
+                bound.upper >= adaptive_binomial_delta(trials, Fraction(share), ratio) >= bound.lower * 0.99
+            )
+    rising = accountant.guarantee(parameters("binomial", **given, query="count"), ADD_REMOVE)
+    assert rising.attained.pair.endswith("always in the same direction")
+    assert rising.guarantee.delta(epsilon).upper <= bound.upper
+
+
 @pytest.mark.parametrize("name", ["exponential", "sparse-vector"])
 def test_queries_that_are_not_monotone_are_not_called_so(name):
     accountant = accountant_for(name)
