@@ -189,20 +189,21 @@ def _of_class(
     return ClassPower(chosen.name, chosen.law, seen, runs, enough, planting.passes - before)
 
 
-def simulated(seen: float, claimed: float) -> Power:
+def simulated(seen: float, claimed: float, name: str = KNOWN) -> Power:
     """The power that `audits.power` simulated, where outputs are one number with a known likelihood ratio.
 
     Args:
         seen: the smallest epsilon that is seen.
         claimed: the claimed one.
+        name: of what the violations were simulated in.
 
     >>> simulated(1.9, 1.0).enough, simulated(2.1, 1.0).enough
     (True, False)
     """
     enough = seen <= MULTIPLE * claimed < math.inf
     multiple = seen / claimed if claimed > 0 else math.inf
-    found = ClassPower(KNOWN, "the reference pair, simulated", None, power.RUNS, enough, 0.0, multiple)
-    return Power((found,), ("anything but tails of that ratio", *OTHERS))
+    found = ClassPower(name, "the reference pair, simulated", None, power.RUNS, enough, 0.0, multiple)
+    return Power((found,), ("everything else that outputs may show", *OTHERS))
 
 
 def unmeasured(why: str) -> Power:

@@ -86,6 +86,7 @@ CASES: tuple[Case, ...] = (
         PASS,
         "the grid is the same for every input",
         truth=partial(floating_point.snapped_ratio, 0, 1, scale=SCALE, limit=100.0),
+        budget=1_000_000,
     ),
     _case(
         "Box-Muller sampler, bits",

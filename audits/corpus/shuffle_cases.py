@@ -150,6 +150,7 @@ CASES: tuple[Case, ...] = (
         truth=_Known(BITS, 1e-6),
         scores=(Identity(),),
         budget=2_000_000,
+        known_ratio=True,
     ),
     _counter(
         "bits, a hundredth of the smallest threshold",

@@ -10,6 +10,7 @@ import numpy as np
 from audits.callables import Auditable
 from audits.curves import PrivacyCurve
 from audits.evidence import Evidence, Verdict
+from audits.measured_power import simulated
 from audits.training.canaries import Canaries, played
 from audits.training.guesses import Guesses, guess, guess_counts
 from audits.training.one_run import one_run_epsilon_lower, one_run_refutes, one_run_tail
@@ -18,6 +19,8 @@ from audits.written import call_of
 
 __all__ = ["METHOD", "audit_one_run"]
 
+UNDISTURBED = "canaries that do not disturb each other"
+"""What the power of one run is simulated for: the best case."""
 METHOD = "one run"
 """How the evidence names what found it; its bounds are weaker than those of many runs."""
 
@@ -84,6 +87,7 @@ def audit_one_run(
     if not refuted(found[best]):
         needed = {number: needed_right(len(coins), number, refuted) for number in numbers}
         seen = one_run_would_have_seen(len(coins), needed, claimed, delta, seed)
+    found_power = {} if seen is None else simulated(seen, claimed, UNDISTURBED).as_evidence()
     return Evidence(
         claim=claim,
         verdict=_verdict(seen, claimed),
@@ -102,6 +106,7 @@ def audit_one_run(
         score="canaries",
         pairs=(drawn[0][2].as_json(),),
         replay={"runs": runs, "shares": None if shares is None else list(shares), **(replay or {})},
+        **found_power,
     )
 
 
