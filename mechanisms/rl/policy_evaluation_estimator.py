@@ -107,8 +107,7 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         """The estimated values of the states X, integers of any shape."""
         check_is_fitted(self)
         phi = self._features()
-        found: Floats = phi[_checks.indices("X", X, len(phi))] @ self.coef_
-        return found
+        return np.asarray(phi[_checks.indices("X", X, len(phi))] @ self.coef_)
 
 
 class LSW(_Evaluation):
@@ -220,10 +219,7 @@ class _Private(_Evaluation):
         return with_room(self.epsilon, self.delta, phi.shape[1])
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
-        """The exact guarantee of `released_`, to the last bit, when one trajectory is replaced.
-
-        It is that of the constants that `fit` used, whatever was set since. Before `fit` it is what a release
-        with the present constants would have.
+        """The exact guarantee of `released_`, whatever was set since; before `fit`, of what it would release.
 
         Raises:
             SimulationError: where `fit` had a `random_state`, or would have one.
@@ -300,8 +296,7 @@ class _Private(_Evaluation):
 
     def _warn(self, data: FirstVisits) -> None:
         """Warn where public numbers alone say that the release is worthless."""
-        least, _ = self.noise_range(data.trajectories)
-        if least > data.bound / 2:
+        if (least := self.noise_range(data.trajectories)[0]) > data.bound / 2:
             why = f"standard deviation at least {least:.3g} on values in [0, {data.bound:.6g}]"
             rule = "use more trajectories, a larger epsilon, fewer features or a smaller public return_bound"
             warnings.warn(f"whatever the data are, the noise has {why}: {rule}", UserWarning, stacklevel=4)
