@@ -99,8 +99,8 @@ CASES: tuple[Case, ...] = (
     _case(
         "OpenDP's Laplace sampler, bits",
         mechanism(floating_point.opendp_laplace(SCALE), seeded=False),
-        PASS,
-        "noise on a lattice, drawn exactly",
+        Verdict.INCONCLUSIVE,
+        "noise on a lattice, drawn exactly; too few samples to say more at a claim of 0.1",
         requires="opendp",
     ),
 )
