@@ -35,8 +35,8 @@ __all__ = [
     "check_run",
 ]
 
-RUNS = ("compositions", "steps")
-"""The parameters that say how often a mechanism is run."""
+RUNS = ("compositions", "steps", "sampling_rate")
+"""The parameters that say how often a mechanism is run, and on how many of its records."""
 
 
 IN_REAL_ARITHMETIC = "in real arithmetic; the released doubles are not covered"
@@ -223,7 +223,7 @@ def check_run(parameters: Parameters) -> None:
     """
     for name in RUNS:
         if getattr(parameters, name, 1) == 0:
-            raise ValueError(f"{name} (0): nothing was run; {name} must be at least 1")
+            raise ValueError(f"{name} (0): nothing was run on any record; {name} must be above 0")
 
 
 CATALOGUE: Mapping[str, str] = {

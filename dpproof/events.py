@@ -34,13 +34,26 @@ def _training(given: Any) -> Any:
     kept = getattr(made, "accountant", made)
     history = getattr(kept, "history", kept)
     try:
-        steps = [(float(rate), float(noise), int(count)) for noise, rate, count in history]
+        steps = [(float(rate), float(noise), _whole(count)) for noise, rate, count in history]
     except (TypeError, ValueError) as error:
-        rule = "must be an Opacus engine or accountant, or a list of (noise multiplier, sampling rate, steps)"
+        rule = (
+            "must be an Opacus engine or accountant, or a list of (noise multiplier, sampling rate, steps), "
+            "steps a whole number"
+        )
         raise ValueError(f"training ({type(made).__name__}) {rule}") from error
     if not any(count > 0 for _rate, _noise, count in steps):
         raise ValueError(f"training ({type(made).__name__}): nothing was run: no step was made")
+    if not any(count > 0 and rate for rate, _noise, count in steps):
+        rule = "the sampling rate must be above 0 in some step"
+        raise ValueError(f"training ({type(made).__name__}): nothing was run on any record: {rule}")
     return ComposedDpEvent([event_of_training(*step) for step in steps])
+
+
+def _whole(count: Any) -> int:
+    """A number of steps, without rounding."""
+    if int(count) != count:
+        raise ValueError(f"steps ({count!r}) must be a whole number")
+    return int(count)
 
 
 PREFIXES: Mapping[str, Callable[[Any], Any]] = {"event": _event, "training": _training}

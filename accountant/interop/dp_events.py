@@ -64,9 +64,26 @@ def privacy_loss_of(event: dp.DpEvent, adjacency: Adjacency) -> PrivacyLoss:
         ValueError: nothing was run in it; or for parameters outside their domain.
     """
     parts = parts_of(event, adjacency)
-    if not any(count and not isinstance(one, dp.NoOpDpEvent) for one, count in _flat(event, 1)):
-        raise ValueError(f"event ({type(event).__name__}): nothing was run: it must hold at least one step")
+    if not _ran(event):
+        rule = "it must hold at least one step that can use a record"
+        raise ValueError(f"event ({type(event).__name__}): nothing was run: {rule}")
     return PrivacyLoss([parts, [(pair.reversed(), count) for pair, count in parts]])
+
+
+def _ran(event: dp.DpEvent) -> bool:
+    """Whether a step was made that can use a record, also below samples."""
+    return any(count and _uses_records(one) for one, count in _flat(event, 1))
+
+
+def _uses_records(event: dp.DpEvent) -> bool:
+    """Whether a primitive can use a record: an empty sample, or an empty step, does not."""
+    if isinstance(event, dp.PoissonSampledDpEvent):
+        return event.sampling_probability != 0 and _ran(event.event)
+    if isinstance(event, dp.SampledWithoutReplacementDpEvent):
+        return event.sample_size != 0 and _ran(event.event)
+    if isinstance(event, dp.SingleEpochTreeAggregationDpEvent):
+        return _levels(event) > 0
+    return not isinstance(event, dp.NoOpDpEvent)
 
 
 def parts_of(event: dp.DpEvent, adjacency: Adjacency) -> list[tuple[Pair, int]]:
@@ -205,9 +222,13 @@ def _tree(event: dp.SingleEpochTreeAggregationDpEvent, adjacency: Adjacency) -> 
         raise UnsupportedEventError(
             event, adjacency, "with a record more all later ones move to other leaves"
         )
+    return [(_gaussian(1.0, event.noise_multiplier, adjacency), _levels(event))]
+
+
+def _levels(event: dp.SingleEpochTreeAggregationDpEvent) -> int:
+    """Levels of the largest tree: the nodes that one step is in."""
     counts = [event.step_counts] if isinstance(event.step_counts, int) else list(event.step_counts)
-    levels = max((int(count).bit_length() for count in counts), default=0)
-    return [(_gaussian(1.0, event.noise_multiplier, adjacency), levels)]
+    return max((int(count).bit_length() for count in counts), default=0)
 
 
 _MAKERS: Mapping[type[dp.DpEvent], Callable[[Any, Adjacency], Made]] = {

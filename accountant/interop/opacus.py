@@ -39,13 +39,14 @@ class CertifiedOpacusAccountant(IAccountant):  # type: ignore[misc] # Opacus's i
         """Everything counted so far, with both ends.
 
         Raises:
-            ValueError: no step was counted.
+            ValueError: no step was counted that can use a record.
         """
-        if not len(self):
-            raise ValueError("history: nothing was run: the engine must have made at least one step")
         parts: list[tuple[Pair, int]] = [
-            (SubsampledGaussian(rate, noise), steps) for noise, rate, steps in self.history if rate
+            (SubsampledGaussian(rate, noise), steps) for noise, rate, steps in self.history if rate and steps
         ]
+        if not parts:
+            rule = "the engine must have made at least one step, at a sample_rate above 0"
+            raise ValueError(f"history: nothing was run: {rule}")
         return PrivacyLoss([parts, [(pair.reversed(), count) for pair, count in parts]])
 
     def epsilon(self, delta: float) -> Bound:

@@ -171,7 +171,7 @@ def _parameters(name: str) -> Schema:
     properties = {
         field.name: {
             **_finite(field.metadata["domain"].schema()),
-            **({"minimum": 1} if field.name in RUNS else {}),
+            **({"exclusiveMinimum": 0} if field.name in RUNS else {}),
             "description": field.metadata["help"],
         }
         for field in fields

@@ -102,6 +102,10 @@ def test_no_noise_is_no_privacy():
         dp.ComposedDpEvent([]),
         dp.SelfComposedDpEvent(dp.GaussianDpEvent(1.0), 0),
         dp.ComposedDpEvent([dp.NoOpDpEvent(), dp.SelfComposedDpEvent(TRAINING, 0)]),
+        dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(0.1, dp.NoOpDpEvent()), 9),
+        dp.PoissonSampledDpEvent(0.1, dp.SelfComposedDpEvent(dp.GaussianDpEvent(1.0), 0)),
+        dp.PoissonSampledDpEvent(0.1, dp.ComposedDpEvent([])),
+        dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(0, dp.GaussianDpEvent(1.0)), 9),
     ],
 )
 def test_an_event_in_which_nothing_was_run_is_refused(event):
@@ -109,6 +113,20 @@ def test_an_event_in_which_nothing_was_run_is_refused(event):
         privacy_loss_of(event, Adjacency.ADD_REMOVE)
     with pytest.raises(ValueError, match=r"nothing was run|must be positive"):
         CertifiedAccountant().compose(event).get_epsilon(1e-6)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        dp.SampledWithoutReplacementDpEvent(100, 5, dp.NoOpDpEvent()),
+        dp.SampledWithoutReplacementDpEvent(100, 0, dp.GaussianDpEvent(1.0)),
+        dp_event.SingleEpochTreeAggregationDpEvent(1.0, []),
+        dp_event.SingleEpochTreeAggregationDpEvent(1.0, [0]),
+    ],
+)
+def test_so_it_is_under_replace(event):
+    with pytest.raises(ValueError, match=r"nothing was run|sample \(0\)"):
+        privacy_loss_of(event, Adjacency.REPLACE)
 
 
 def test_accountant_calibrates_with_the_peer_s_own_search():
@@ -138,6 +156,9 @@ class TestOpacus:
         return CertifiedOpacusAccountant()
 
     def test_an_engine_without_steps_is_refused(self, accountant):
+        with pytest.raises(ValueError, match="nothing was run"):
+            accountant.get_epsilon(1e-6)
+        accountant.step(noise_multiplier=1.0, sample_rate=0)
         with pytest.raises(ValueError, match="nothing was run"):
             accountant.get_epsilon(1e-6)
 

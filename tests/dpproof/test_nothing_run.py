@@ -25,7 +25,7 @@ adjacency = "add-remove"
 epsilon = 1.0
 delta = 1e-5
 """
-COUNTS = ("compositions", "steps")
+COUNTS = ("compositions", "steps", "sampling_rate")
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,7 @@ COUNTS = ("compositions", "steps")
     [
         [],
         [(1.0, 0.01, 0)],
+        [(1.0, 0, 100)],  # a batch divided by the number of records as whole numbers
         SimpleNamespace(history=[]),
         SimpleNamespace(accountant=SimpleNamespace(history=[])),
     ],
@@ -40,6 +41,12 @@ COUNTS = ("compositions", "steps")
 def test_a_training_without_steps_is_refused(history):
     with pytest.raises(ValueError, match="nothing was run"):
         _training(history)
+
+
+@pytest.mark.parametrize("steps", [10.9, "10", float("nan"), None])
+def test_steps_are_not_rounded(steps):
+    with pytest.raises(ValueError, match="steps a whole number"):
+        _training([(1.0, 0.01, steps)])
 
 
 @pytest.mark.parametrize(
@@ -57,6 +64,11 @@ def test_a_training_without_steps_is_refused(history):
             'mechanism = "dp-sgd"\nparameters = { sampling_rate = 0.1, noise_multiplier = 1.0, steps = 0 }',
             "",
         ),
+        (
+            'mechanism = "dp-sgd"\nparameters = { sampling_rate = 0, noise_multiplier = 1.0, steps = 9 }',
+            "",
+        ),
+        ('training = "empty_run:history"', "history = [(1.0, 64 // 60_000, 1000)]"),
     ],
 )
 def test_a_claim_about_nothing_is_refused(run, tmp_path, monkeypatch, about, code):
