@@ -35,6 +35,7 @@ __all__ = [
 L1, L2, LARGEST = "L1", "L2", "largest coordinate"
 """The norms that a sensitivity may be measured in."""
 FORMS = "count, histogram or 'sum in [a, b]'"
+_LEAST = Fraction(1, 10**300)
 _SUM = re.compile(r"\s*sum\s+in\s*\[([^,\[\]]+),([^,\[\]]+)\]\s*")
 
 
@@ -58,7 +59,8 @@ class Query:
         """The query that ``text`` states; a decimal is that rational number.
 
         Raises:
-            ValueError: for any other text, or a sum whose lower end is not below its upper end.
+            ValueError: for any other text, or a sum whose lower end is not below its upper end, or whose ends
+                are far beyond double precision.
         """
         if text in ("count", "histogram"):
             return cls(text)
@@ -68,6 +70,8 @@ class Query:
         lower, upper = (exact(end.strip(), "query") for end in found.groups())
         if not lower < upper:
             raise ValueError(f"query ({text!r}): the lower end must be below the upper end")
+        if max(abs(lower), abs(upper)) > 1 / _LEAST or upper - lower < _LEAST:
+            raise ValueError(f"query ({text!r}) must have ends in [-1e300, 1e300], at least 1e-300 apart")
         return cls("sum", lower, upper)
 
     def moved(self, adjacency: Adjacency) -> tuple[Fraction, ...]:
@@ -136,12 +140,14 @@ class Measured(Parameters):
     """Parameters with a ``sensitivity`` (and maybe a ``query``), of which at most one is given.
 
     Raises:
-        ValueError: if both are given.
+        ValueError: if both are given, or the query is none.
     """
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         query, given = getattr(self, "query", None), getattr(self, "sensitivity")  # noqa: B009 (of subclasses)
+        if isinstance(query, str):
+            Query.of(query)  # whose error says more than that the text is none of the queries
+        super().__post_init__()
         if query is not None and given is not None:
             raise ValueError(
                 f"sensitivity ({given!r}) must be left out beside query ({query!r}), from which it follows"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from accountant.accounted import IN_REAL_ARITHMETIC, Accountant, Accounted, check_run
 from accountant.adjacency import Adjacency
-from accountant.arithmetic import listed, recorded
+from accountant.arithmetic import Assumption, listed, recorded
 from accountant.bounds import Bound
 from accountant.enclosures import Number, exact
 from accountant.notions import Guarantee
@@ -16,7 +17,7 @@ from accountant.parameters import Parameters
 from accountant.targets import neighbours_of
 from dpproof import __version__
 
-__all__ = ["account", "calibrate", "envelope", "number", "released_bits", "verdicts_of", "verify"]
+__all__ = ["account", "calibrate", "envelope", "number", "released_bits", "resting", "verdicts_of", "verify"]
 
 Json = dict[str, Any]
 Ask = Callable[[Guarantee], Bound]
@@ -60,6 +61,15 @@ def _asked(value: Number, name: str) -> float:
     if rational < 0:
         raise ValueError(f"{name} ({value!r}) must be at least 0")
     return shown
+
+
+@contextlib.contextmanager
+def resting(answer: Json) -> Iterator[None]:
+    """What is computed inside and added to ``answer``: its assumptions of arithmetic are added, too."""
+    with recorded() as used:
+        yield
+    before = {Assumption(entry["id"]) for entry in answer["arithmetic_assumptions"]}
+    answer["arithmetic_assumptions"] = listed(before | used)
 
 
 def verdicts_of(*statements: str) -> dict[str, str]:

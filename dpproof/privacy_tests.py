@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 
 from accountant.accounted import accountant_for
+from accountant.arithmetic import in_words
 from accountant.claims import Claim
 from accountant.parameters import Reals
 from audits.evidence import Evidence, Verdict
@@ -140,13 +141,15 @@ class Privacy:
         with slips():
             accountant_for(name).parameters.read(parameters)
             ledger = check_claim(claim, audited=False)
-        bits = "" if ledger.account is None else f"; released bits: {ledger.account['released_bits']}"
-        self._note(f"{ledger.verdict} ({name}{bits})")
+        told = () if ledger.account is None else _rests(ledger.account)
+        self._note("; ".join([f"{ledger.verdict} ({name})", *told]))
         if ledger.verdict != "kept":
             bound = {} if ledger.account is None else ledger.account["epsilon"]
             lines = [f"promise not certified: {name}", f"  promised   {self._promised()}"]
             lines += [f"  certified  epsilon at most {bound.get('upper', 'inf')} at delta {claim.delta}"]
-            pytest.fail("\n".join([*lines, *(f"  {text}" for text in ledger.remarks)]), pytrace=False)
+            pytest.fail(
+                "\n".join([*lines, *(f"  {text}" for text in (*told, *ledger.remarks))]), pytrace=False
+            )
 
     def _paired(self, first: Any, second: Any) -> Pair:
         if isinstance(first, Pair):
@@ -200,3 +203,8 @@ class Privacy:
 
             lines.append(f"  witness    {write_witness(found, self.witnesses)}")
         return "\n".join(lines)
+
+
+def _rests(account: Mapping[str, Any]) -> tuple[str, str]:
+    """Words beside a certified epsilon: whether released bits are covered, and what arithmetic assumes."""
+    return f"released bits: {account['released_bits']}", in_words(account["arithmetic_assumptions"])

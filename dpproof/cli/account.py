@@ -69,7 +69,8 @@ def _calibrate(
     answer = answers.calibrate(accountant, parameters, relation, target_epsilon, delta)
     found = accountant.parameters.read(answer["parameters"])
     if what_if:
-        answer["what_if"] = noise_for_other_goals(accountant, found, relation, target_epsilon, delta)
+        with answers.resting(answer):
+            answer["what_if"] = noise_for_other_goals(accountant, found, relation, target_epsilon, delta)
     _draw(plot, accountant, found, relation, answer)
     answer["code"] = code(accountant, found, relation, target_epsilon, delta)
     show.either(answer, json, show.calibrate)

@@ -13,6 +13,7 @@ import matplotlib as mpl
 
 from accountant.accounted import Accounted, accountant_for
 from accountant.adjacency import Adjacency
+from accountant.arithmetic import assume, in_words, listed, recorded
 from accountant.notions import Guarantee
 
 if TYPE_CHECKING:
@@ -117,7 +118,9 @@ def write_plot(file: Path, found: Accounted, title: str) -> None:
     """
     from matplotlib.figure import Figure
 
-    points = _profile_points(found.guarantee)
+    with recorded() as used:
+        assume(*found.assumptions)
+        points = _profile_points(found.guarantee)
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(9.6, 4.2), layout="constrained")
         left, right = figure.subplots(1, 2)
@@ -128,7 +131,8 @@ def write_plot(file: Path, found: Accounted, title: str) -> None:
         right.plot(places, [_least_missed(points, x) for x in places], color=_COLOURS["tight"])
         right.plot([0, 1], [1, 0], color="#777777", linewidth=0.8, linestyle="--")
         right.set(xlabel="false alarms", ylabel="misses, at least", title="trade-off function")
-        figure.suptitle(f"{title}\nreleased bits: {found.released_bits}", fontsize=9, wrap=True)
+        told = f"released bits: {found.released_bits}\n{in_words(listed(used))}"
+        figure.suptitle(f"{title}\n{told}", fontsize=9, wrap=True)
         content = _rendered(figure, file.suffix, title)
     file.write_bytes(content)
 

@@ -255,3 +255,18 @@ def test_no_module_goes_round_the_record(path):
     assert not {attr for value, attr in dotted if value == "functools" and "cache" in attr}
     if name not in GUIDES and {attr for value, attr in dotted if value == "np" and attr in ELEMENTARY}:
         assert known["np"] == "accountant.arithmetic.np"
+
+
+def test_what_is_drawn_or_added_says_so_too(tmp_path):
+    from dpproof.report.plots import write_plot
+
+    laplace = accountant_for("laplace")
+    found = laplace.guarantee(laplace.parameters(5.0, compositions=2), Adjacency.BY_SENSITIVITY)
+    path = tmp_path / "profile.html"
+    write_plot(path, found, "two answers")
+    drawn = " ".join(path.read_text(encoding="utf-8").split())
+    assert "scipy&#x27;s fft" in drawn or "scipy's fft" in drawn
+    answer = {"arithmetic_assumptions": listed({Assumption.ELEMENTARY})}
+    with answers.resting(answer):
+        assume(Assumption.FFT)
+    assert said(answer) == {Assumption.ELEMENTARY, Assumption.FFT}

@@ -148,9 +148,22 @@ def test_a_query_beside_a_sensitivity_is_refused(name):
         parameters(name, query="count", sensitivity=1)
 
 
-@pytest.mark.parametrize("query", ["sums in [0, 1]", "sum in [1, 0]", "sum in [0, 0]", "sum in [0, nan]", 1])
-def test_what_is_no_query_is_refused(query):
-    with pytest.raises(ValueError, match=r"query \(.*\) must be count, histogram or 'sum in \[a, b\]'"):
+@pytest.mark.parametrize(
+    ("query", "rule"),
+    [
+        ("sums in [0, 1]", r"must be count, histogram or 'sum in \[a, b\]'"),
+        (1, r"must be count, histogram or 'sum in \[a, b\]'"),
+        ("sum in [1, 0]", "the lower end must be below the upper end"),
+        ("sum in [0, 0]", "the lower end must be below the upper end"),
+        ("sum in [0, nan]", "must be a finite number"),
+        ("sum in [0, 1/0]", "must be a finite number"),
+        ("sum in [0, 1e400]", "must have ends in"),
+        ("sum in [-1e301, 0]", "must have ends in"),
+        ("sum in [0, 1e-400]", "at least 1e-300 apart"),
+    ],
+)
+def test_what_is_no_query_is_refused(query, rule):
+    with pytest.raises(ValueError, match=rf"query \(.*\).* {rule}"):
         parameters("gaussian", query=query)
 
 

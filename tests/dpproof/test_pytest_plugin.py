@@ -255,9 +255,14 @@ def test_a_relation_without_a_sensitivity_certifies_nothing(session):
 def test_stated(privacy):
     privacy.certify("laplace", scale=2.0, query="histogram")
 
+@pytest.mark.privacy(epsilon=0.1, delta=1e-3, adjacency="replace")
+def test_too_little(privacy):
+    privacy.certify("laplace", scale=2.0, query="histogram")
+
 @pytest.mark.privacy(epsilon=1.0, adjacency="replace")
 def test_guessed(privacy):
     privacy.certify("laplace", scale=2.0)
 """)
-    result.assert_outcomes(passed=1, failed=1)
+    result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(["*sensitivity is missing: under replace neighbours*"])
+    result.stdout.fnmatch_lines(["*certified  epsilon at most*", "*released bits: in real*", "*scipy's fft*"])
