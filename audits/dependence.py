@@ -7,29 +7,41 @@ come from a pool of one call, on one input or on both. Other dependence is taken
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.callables import Mechanism, MechanismError
+from audits.callables import Each, Mechanism, MechanismError
 from audits.layout import Layout
 from audits.pairs import Pair
-from audits.repeated_rows import Ids, blocks_repeat, calls_repeat, row_ids
+from audits.repeated_rows import Ids, blocks_repeat, calls_repeat, equal_in_turn, row_ids, value_in_runs
 from audits.sampling import PROBES, generator, outputs
+from audits.unlike_calls import bins_of, calls_differ
 
 __all__ = ["RowRecord", "check_fresh_calls"]
 
 KEPT = 1 << 18
 """Rows of each input that are kept."""
-CALLS, FEWEST, MOST = 4, 512, 1 << 13
-"""Fresh calls on each input, and how many rows each has: as many as the largest so far, within these."""
+CALLS, FEWEST, MOST, MORE = 4, 512, 1 << 13, 4
+"""Fresh calls on each input, and how many rows each has: four times the most so far, within these."""
 FRESH = 10
 """Place in the seed's tree of probes for the fresh calls."""
+UNLIKE_LEVEL = 1e-8
+"""The level of one comparison of calls, of which an audit makes at most nine."""
 SHARED = (
     "mechanism: the outputs of one call depend on each other: rows come again in blocks, or within a call,"
     " far beyond chance, as tiled noise or a generator that is seeded again has it; rows must be independent"
+)
+IN_TURN = (
+    "mechanism: the outputs of one call depend on each other: equal rows stand side by side far beyond"
+    " chance, as where some calls, or parts of a call, have outputs of their own; rows must be independent"
+)
+UNLIKE = (
+    "mechanism: the outputs of one call are unlike those of another, far beyond chance: their law depends on"
+    " how many outputs are asked for, or the call draws once what every output must draw anew;"
+    " f(data, n, rng) must return n independent outputs, and n must not be taken for the number of records"
 )
 
 Labelled = tuple[NDArray[Any], NDArray[np.int64]]
@@ -68,8 +80,13 @@ class RowRecord:
             MechanismError: they do.
         """
         length = max((n for n in _lengths() if n <= min(self._kept)), default=0)
-        if any(blocks_repeat((one[:length], other[:length])) for one, other in self._sequences()):
+        firsts = [(one[:length], other[:length]) for one, other in self._sequences()]
+        if any(map(blocks_repeat, firsts)):
             raise MechanismError(SHARED)
+        if any(map(equal_in_turn, firsts)) or any(
+            value_in_runs(ids) for pair in self._sequences() for ids in pair
+        ):
+            raise MechanismError(IN_TURN)
 
     def _sequences(self) -> Iterator[tuple[Ids, Ids]]:
         """Rows, and each column that is looked at, of both inputs."""
@@ -86,17 +103,35 @@ def _by_column(calls: list[list[Ids]]) -> list[Ids]:
 
 
 def check_fresh_calls(made: Mechanism, pair: Pair, seed: int, layout: Layout, largest: int) -> None:
-    """Refuse rows that share randomness, seen in a few fresh calls as large as those before.
+    """Refuse rows that share randomness, or calls unlike each other, seen in a few fresh calls.
+
+    A mechanism that is called once for each output cannot know how many are asked for.
 
     Raises:
         MechanismError: they do, or the mechanism fails.
     """
-    size = min(max(largest, FEWEST), MOST)
-    calls: list[list[list[Ids]]] = [[], []]
-    for label in (0, 1):
-        for call in range(CALLS):
-            rng = generator(seed, PROBES, FRESH, label, call)
-            calls[label].append(row_ids(layout.settled(outputs(made, pair, label, size, rng))))
-    for one, other in zip(*map(_by_column, calls), strict=False):
+    each = isinstance(made.function, Each)
+    size = min(max(largest if each else MORE * largest, FEWEST), MOST)
+    others = [] if each else [size // 2 - call for call in range(2 * CALLS)]
+    calls = [_fresh(made, pair, label, seed, layout, [size] * CALLS + others) for label in (0, 1)]
+    ids = [[row_ids(block) for block in blocks] for blocks in calls]
+    for one, other in zip(*(_by_column(columns[:CALLS]) for columns in ids), strict=False):
         if blocks_repeat((one, other)) or calls_repeat((one, other), size):
             raise MechanismError(SHARED)
+    if not each and _unlike([[layout.numbers(block) for block in blocks] for blocks in calls], ids):
+        raise MechanismError(UNLIKE)
+
+
+def _fresh(
+    made: Mechanism, pair: Pair, label: int, seed: int, layout: Layout, sizes: Sequence[int]
+) -> list[NDArray[Any]]:
+    """The outputs of one call of each size."""
+    rngs = (generator(seed, PROBES, FRESH, label, call) for call in range(len(sizes)))
+    return [layout.settled(outputs(made, pair, label, n, rng)) for n, rng in zip(sizes, rngs, strict=True)]
+
+
+def _unlike(numbers: list[list[NDArray[np.float64]]], ids: list[list[list[Ids]]]) -> bool:
+    """Whether calls are unlike each other, in one of some columns or in whole rows."""
+    whole_rows = [[column[0] for column in columns] for columns in ids]
+    binned = zip(*map(bins_of, numbers, whole_rows), strict=True)
+    return any(calls_differ(inputs, UNLIKE_LEVEL) for inputs in binned)

@@ -14,14 +14,15 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from audits.canonical import canonical_text, hashed
 from audits.outputs import Block, is_numeric
 
-__all__ = ["LEVEL", "Repeats", "blocks_repeat", "calls_repeat", "row_ids"]
+__all__ = ["LEVEL", "Repeats", "blocks_repeat", "calls_repeat", "equal_in_turn", "row_ids", "value_in_runs"]
 
 LEVEL = 1e-11
-"""The level of one test; an audit makes fewer than 48,000."""
+"""The level of one test; an audit makes fewer than 55,000."""
 LONGEST = 1 << 17
 """A repeated block of more rows is not looked for: two halves of it are found."""
 COLUMNS = 4
@@ -156,7 +157,59 @@ def calls_repeat(labelled: Labelled, size: int) -> bool:
     return _surprising(found, math.log(pairs), 1, repeats)
 
 
-def _surprising(found: int, log_pairs: float, length: int, repeats: Repeats) -> bool:
+def equal_in_turn(labelled: Labelled) -> bool:
+    """Whether the rows 1 and 2, 3 and 4, ... are equal more often than in a random order.
+
+    >>> fresh = np.random.default_rng(0).integers(50, size=(2, 1000)).astype(np.uint64)
+    >>> equal_in_turn((fresh[0], fresh[1])), equal_in_turn((np.sort(fresh[0]), fresh[1]))
+    (False, True)
+    """
+    repeats = Repeats.of(labelled)
+    if repeats is None:
+        return False
+    found = sum(len(_in_turn(ids)) for ids in labelled)
+    return _surprising(found, math.log(sum(map(len, labelled)) / 2), 1, repeats)
+
+
+def value_in_runs(ids: Ids) -> bool:
+    """Whether some value stands in the rows 1 and 2, 3 and 4, ... more often than in a random order.
+
+    The expected number of sets of k such pairs that all hold it, k being how many were found, times the
+    number of values. Its level is `LEVEL` over all numbers of rows, however the number was chosen.
+
+    >>> busy = np.arange(1000) // 20 % 10 == 3
+    >>> value_in_runs(busy.astype(np.uint64)), value_in_runs(np.sort(busy)[::-1].astype(np.uint64))
+    (True, True)
+    >>> value_in_runs(np.random.default_rng(0).permutation(busy).astype(np.uint64))
+    False
+    """
+    again = _in_turn(ids)
+    if not again.size:
+        return False
+    places, rows = len(ids) // 2, len(ids)
+    values, counts = np.unique(ids, return_counts=True)
+    twice, found = np.unique(again, return_counts=True)
+    count = counts[np.searchsorted(values, twice)]
+    log_sets = _log_choose(places, found) + _log_falling(count, 2 * found) - _log_falling(rows, 2 * found)
+    return bool((log_sets + math.log(len(values)) <= math.log(LEVEL / rows**2)).any())
+
+
+def _in_turn(ids: Ids) -> Ids:
+    """The values of two rows in turn that are equal."""
+    pairs = ids[: len(ids) // 2 * 2].reshape(-1, 2)
+    return np.asarray(pairs[pairs[:, 0] == pairs[:, 1], 0])
+
+
+def _log_choose(n: int, k: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+
+
+def _log_falling(n: NDArray[np.int64] | int, k: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Log of n (n - 1) ... (n - k + 1)."""
+    return np.asarray(gammaln(np.asarray(n) + 1) - gammaln(np.asarray(n) - k + 1))
+
+
+def _surprising(found: int, log_pairs: float, length: int, repeats: Repeats, level: float = LEVEL) -> bool:
     """Whether so many disjoint pairs of equal windows have a chance of at most `LEVEL`.
 
     The expected number of sets of k such pairs, by the number of sets that were found, for some k.
