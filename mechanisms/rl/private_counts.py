@@ -31,6 +31,7 @@ __all__ = ["Counts", "NoiseSource", "PrivateCounts", "SimulatedNoise", "local_re
 
 Floats = NDArray[np.float64]
 _BITS = 192
+_WHOLE = 1 << 53
 
 
 class NoiseSource(Protocol):
@@ -113,12 +114,16 @@ def user_counts(
     return found
 
 
-def _check(parameters: CountsParameters, noise: NoiseSource) -> None:
-    """Refuse noise of another kind than the parameters', whose guarantee would not be what is released."""
+def _check(parameters: CountsParameters, noise: NoiseSource, users: int) -> None:
+    """Refuse noise of another kind than the parameters', and sums over so many users that are rounded."""
     if noise.integer and not parameters.integer:
         raise ValueError(f"noise ({parameters.noise!r}) must be discrete where integer noise is drawn")
     if parameters.integer and not noise.integer:
         raise ValueError(f"noise ({parameters.noise!r}) must be laplace or gaussian: what is drawn is real")
+    steps = users * parameters.horizon
+    if parameters.integer and steps * (parameters.grains or 1) > _WHOLE:
+        most = f"2^53 over the {steps} steps that are counted: doubles would round larger sums"
+        raise ValueError(f"grains ({parameters.grains}) must be at most {most}")
 
 
 def _units(counts: Counts, family: str, parameters: CountsParameters) -> Floats:
@@ -151,11 +156,12 @@ class PrivateCounts:
         noise: where noise comes from.
 
     Raises:
-        ValueError: for another counter, integer noise without a discrete law, or a discrete law without it.
+        ValueError: for another counter, integer noise without a discrete law, a discrete law without it, or
+            grains so fine that a sum of them could leave the integers that doubles hold.
     """
 
     def __init__(self, parameters: CentralCountsParameters, noise: NoiseSource) -> None:
-        _check(parameters, noise)
+        _check(parameters, noise, parameters.episodes)
         if parameters.counter != "tree":
             raise ValueError(f"counter ({parameters.counter!r}) must be tree for a stream of releases")
         self.parameters = parameters
@@ -247,7 +253,7 @@ def local_report(
     Raises:
         ValueError: as ``user_counts``; as ``PrivateCounts`` for noise of another kind than the parameters'.
     """
-    _check(parameters, noise)
+    _check(parameters, noise, 1)
     counts = user_counts(parameters, states, actions, costs)
     found = {}
     for name in parameters.families:

@@ -9,7 +9,7 @@ from scipy import stats
 
 from accountant.accounted import accountant_for
 from accountant.adjacency import Adjacency
-from accountant.rl.private_ucb_parameters import CentralCountsParameters
+from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
 from accountant.rl.rlsvi import RLSVIParameters
 from accountant.rl.thompson import ThompsonParameters
 from mechanisms.discrete_noise import geometric_noise
@@ -22,7 +22,7 @@ from mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
 from mechanisms.rl.optimistic_exact import ExactCounts
 from mechanisms.rl.policy_elimination import SDPPE
 from mechanisms.rl.policy_elimination_bandit import PrivateBanditUCB
-from mechanisms.rl.private_counts import PrivateCounts, SimulatedNoise
+from mechanisms.rl.private_counts import PrivateCounts, SimulatedNoise, local_report
 from mechanisms.rl.privatizers_paper import CentralPrivatizer
 from mechanisms.rl.rlsvi import RLSVI
 from mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
@@ -189,3 +189,30 @@ def test_noise_of_the_smallest_scales_is_drawn(scale):
     for name, of in (("geometric", "scale"), ("discrete-gaussian", "sigma")):
         parameters = accountant_for(name).parameters.read({of: scale})
         assert (SAMPLERS[name](parameters, [3], 20, Entropy()) == 3).all()
+
+
+class _NoNoise:
+    integer = True
+
+    def __call__(self, law, scale):
+        return np.zeros
+
+
+def test_whole_costs_are_never_rounded_on_their_way_to_the_noise():
+    """At most 2^53 grains are summed: beyond, users one grain apart would be several apart."""
+    grains = 2**53 // (9 * 10**4)
+    sizes = {"states": 1, "actions": 1, "horizon": 10**4, "episodes": 9}
+    given = {**sizes, "scale": 1.0, "noise": "discrete-laplace"}
+    found = []
+    for last in (1.0, 1.0 - 1 / grains):
+        counts = PrivateCounts(CentralCountsParameters(**given, grains=grains, pooled=True), _NoNoise())
+        for k in range(8):
+            counts.update(k, [0] * 10001, [0] * 10000, [1.0] * 9999 + [last if k == 0 else 0.3])
+        found.append(int(counts._trees["costs"].release(8)[0]))
+    assert found[0] - found[1] == 1
+    finer = CentralCountsParameters(**given, grains=grains + 1, pooled=True)
+    with pytest.raises(ValueError, match=r"grains .* must be at most 2\^53 over the 90000 steps"):
+        PrivateCounts(finer, _NoNoise())
+    alone = LocalCountsParameters(**given, grains=2**53 // 10**4 + 1)
+    with pytest.raises(ValueError, match=r"grains .* must be at most 2\^53 over the 10000 steps"):
+        local_report(alone, _NoNoise(), [0] * 10001, [0] * 10000, [1.0] * 10000)
