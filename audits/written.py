@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import json
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
@@ -98,8 +99,8 @@ def _name(value: Any) -> str:
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
     if module in (None, "__main__") or not str(name).isidentifier():
         raise UnwritableError(f"{value!r:.80} has no name under which it is imported")
-    if getattr(import_module(str(module)), name, None) is not value:
-        raise UnwritableError(f"{module}:{name} is something else")
+    if getattr(sys.modules.get(str(module)), name, None) is not value:
+        raise UnwritableError(f"{module}:{name} is not what that name stands for among the imported modules")
     return f"{module}:{name}"
 
 

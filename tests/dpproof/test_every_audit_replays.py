@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+import types
 from fractions import Fraction
 
 import numpy as np
@@ -139,6 +140,12 @@ def test_what_has_no_name_is_not_written(value):
     with pytest.raises(UnwritableError):
         written(value)
     assert call_of("audit", sampler=value) == {}
+
+
+def test_a_function_of_a_module_that_is_not_imported_is_not_written():
+    unknown = types.FunctionType(module.noisy.__code__, {"__name__": "no_such_module"}, "noisy")
+    assert unknown.__module__ == "no_such_module"
+    assert call_of("audit", sampler=unknown) == {}
 
 
 def test_a_witness_without_a_name_for_its_code_is_refused(refused, tmp_path):
