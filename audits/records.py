@@ -73,7 +73,7 @@ def _reader(value: Any) -> Callable[[Any], Records] | None:
         return lambda held: Records("item", [_key(item) for item in held.items()], ordered=False)
     if isinstance(value, Set):
         return lambda held: Records("element", [_key(one) for one in held], ordered=False)
-    if isinstance(value, list | tuple):
+    if isinstance(value, Sequence) and not isinstance(value, memoryview):
         return lambda held: Records("element", [_key(one) for one in held])
     if hasattr(value, "__array__") and np.ndim(value) > 0:
         return _of_array
@@ -81,11 +81,10 @@ def _reader(value: Any) -> Callable[[Any], Records] | None:
 
 
 def _of_array(value: Any) -> Records:
-    array = np.asarray(value)
+    array = value if np.ma.isMaskedArray(value) else np.asarray(value)
     unit = "element" if array.ndim == 1 else "row"
-    return Records(
-        unit, [_key(row) for row in array.tolist()], header=array.shape[1:] if len(array) else None
-    )
+    header = (array.shape[1:], array.dtype.names) if array.dtype.names else array.shape[1:]
+    return Records(unit, [_key(row) for row in array.tolist()], header=header if len(array) else None)
 
 
 def _frame_rows(value: Any) -> tuple[Hashable, Iterable[Any]] | None:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from accountant.adjacency import Adjacency
 from accountant.episodes import Episodes
 from audits.episode_relations import EPISODE_CHECKS
@@ -72,6 +74,11 @@ def standing_of(first: Any, second: Any, adjacency: Adjacency | str, validator: 
     >>> standing_of([1, 2, 3], [1, 5, 3], Adjacency.REPLACE, None)
     Standing(checked=True, why='1 of 3 elements differs')
     """
+    for which, data in (("first", first), ("second", second)):
+        if isinstance(data, Iterator):
+            raise ValueError(
+                f"the {which} input is an iterator, which can be read once only; give a list of it"
+            )
     if validator is not None and _module(validator).partition(".")[0] in OURS:
         return Standing(True, f"by {_name(validator)}")
     found = _of_inputs(first, second, adjacency)
@@ -133,16 +140,20 @@ def _parts(value: Any) -> Mapping[Any, Any] | None:
     """The parts of what may be a bundle, by name or place."""
     if isinstance(value, Mapping) and not isinstance(value, Counter):
         return value
-    return dict(enumerate(value)) if isinstance(value, tuple) else None
+    bundled = isinstance(value, tuple) or (
+        isinstance(value, list) and all(isinstance(part, np.ndarray) for part in value)
+    )
+    return dict(enumerate(value)) if bundled else None
 
 
 def _columnar(parts: Mapping[Any, Any]) -> bool:
-    """Whether all parts are equally long: arrays, or lists with more elements than there are parts."""
+    """Whether all parts are equally long, and arrays or lists, or tuples longer than there are parts."""
     if not parts or not all(map(is_collection, parts.values())):
         return False
     lengths = {len(part) for part in parts.values()}
     ordered = not any(isinstance(part, Mapping | set | frozenset) for part in parts.values())
-    return len(lengths) == 1 and ordered and (_arrays(parts) or max(lengths) > len(parts))
+    tuples = any(isinstance(part, tuple) for part in parts.values())
+    return len(lengths) == 1 and ordered and (not tuples or max(lengths) > len(parts))
 
 
 def _arrays(parts: Mapping[Any, Any]) -> bool:

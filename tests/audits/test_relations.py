@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, namedtuple
+from collections import Counter, deque, namedtuple
 from types import SimpleNamespace
 
 import numpy as np
@@ -178,3 +178,32 @@ def test_an_answer_names_its_pair_and_what_is_taken_on_trust():
     trusting = audits.audit("sum", PureDP(1.0), laplace_sum, numbers, seed=0, budget=2000).as_json()
     assert trusting["pairs"][0]["status"] == "taken on trust"
     assert trusting["taken_on_trust"][0].startswith("two totals: replace neighbours (")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "relation"),
+    [
+        ({"age": [1, 2], "pay": [3, 4]}, {"age": [8, 9], "pay": [3, 4]}, "replace"),
+        ({"a": [1], "b": [1], "c": [1]}, {"a": [1], "b": [1], "c": [1, 2]}, "replace"),
+        ([np.array([1, 2, 3]), np.array([0, 1, 1])], [np.array([7, 8, 9]), np.array([0, 1, 1])], "replace"),
+    ],
+)
+def test_small_tables_and_lists_of_arrays_are_not_taken_for_records_only(first, second, relation):
+    pair = Pair(first, second, relation, "x")
+    assert pair.standing.checked is (len(first) == 3)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "why"),
+    [
+        ((i for i in range(3)), (i for i in range(4)), "read once only"),
+        (iter([1, 2]), [1, 3], "read once only"),
+        (deque([1, 2]), deque([3, 4]), "2 of 2 elements differ"),
+        (range(3), range(5), "3 and 5 elements"),
+        (np.ma.array([1, 2, 3], mask=[1, 0, 0]), np.ma.array([1, 2, 4], mask=[0, 1, 0]), "3 of 3 elements"),
+        (np.ones(2, [("a", int), ("b", int)]), np.ones(2, [("b", int), ("a", int)]), "elements have"),
+    ],
+)
+def test_iterators_queues_masks_and_field_names_are_looked_at(first, second, why):
+    with pytest.raises(InvalidPairError, match=why):
+        Pair(first, second, "replace", "x")
