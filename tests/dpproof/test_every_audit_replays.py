@@ -143,7 +143,7 @@ def test_what_has_no_name_is_not_written(value):
 
 
 def test_a_function_of_a_module_that_is_not_imported_is_not_written():
-    unknown = types.FunctionType(module.noisy.__code__, {"__name__": "no_such_module"}, "noisy")
+    unknown = types.FunctionType(call_of.__code__, {"__name__": "no_such_module"}, "noisy")
     assert unknown.__module__ == "no_such_module"
     assert call_of("audit", sampler=unknown) == {}
 
