@@ -8,7 +8,7 @@ two cells if a record is replaced. Where users and a relation are named it is th
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -270,6 +270,8 @@ def whole_sensitivity(parameters: Any, adjacency: Adjacency, norm: str = L1) -> 
         raise ValueError(
             f"query ({parameters.query!r}): a coordinate moves by {found.moved}, which must be {domain}"
         )
+    if query is not None and query.kind == "sum":
+        found = replace(found, rule=found.rule.replace("(one record a user)", "(one whole number a user)"))
     return found, int(found.moved)
 
 

@@ -28,6 +28,7 @@ from accountant.parameters import Integers, Parameters, Reals, parameter
 from accountant.published.smooth_sensitivity import conditions
 from accountant.smooth_sensitivity.notion import SmoothNoise, largest
 from accountant.smooth_sensitivity.spherical import spherical_delta
+from accountant.smooth_sensitivity.unattained import smooth_notes
 
 __all__ = ["ACCOUNTANT", "SmoothGaussian", "SmoothGaussianParameters", "guarantee"]
 
@@ -112,13 +113,11 @@ def guarantee(
     0.277043
     """
     found = SmoothGaussian(parameters.noise, parameters.smoothing, parameters.dimension)
-    return by_sensitivity(
-        found, adjacency, "classic.smooth_gaussian", _PAIR, _published(parameters, found), (_NOTE,)
-    )
+    printed, notes = _published(parameters, found), smooth_notes(adjacency)
+    return by_sensitivity(found, adjacency, "classic.smooth_gaussian", _PAIR, printed, notes)
 
 
 _PAIR = "answers apart by the smaller smooth bound; bounds equal, or the full factor exp(beta) apart"
-_NOTE = "the smoothing is to be chosen without looking at the data: the noise itself depends on them"
 
 
 def _published(parameters: SmoothGaussianParameters, found: SmoothGaussian) -> PublishedGuarantee:

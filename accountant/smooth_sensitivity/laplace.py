@@ -24,6 +24,7 @@ from accountant.noise.primitive import by_sensitivity
 from accountant.parameters import Parameters, Reals, parameter
 from accountant.published.smooth_sensitivity import conditions
 from accountant.smooth_sensitivity.notion import SmoothNoise, largest
+from accountant.smooth_sensitivity.unattained import smooth_notes
 
 __all__ = ["ACCOUNTANT", "SmoothLaplace", "SmoothLaplaceParameters", "guarantee", "laplace_delta"]
 
@@ -121,13 +122,11 @@ def guarantee(
     0.580347
     """
     found = SmoothLaplace(parameters.noise, parameters.smoothing)
-    return by_sensitivity(
-        found, adjacency, "classic.smooth_laplace", _PAIR, _published(parameters, found), (_NOTE,)
-    )
+    printed, notes = _published(parameters, found), smooth_notes(adjacency)
+    return by_sensitivity(found, adjacency, "classic.smooth_laplace", _PAIR, printed, notes)
 
 
 _PAIR = "answers apart by the smaller smooth bound; bounds equal, or the full factor exp(beta) apart"
-_NOTE = "the smoothing is to be chosen without looking at the data: the noise itself depends on them"
 
 
 def _published(parameters: SmoothLaplaceParameters, found: SmoothLaplace) -> PublishedGuarantee:

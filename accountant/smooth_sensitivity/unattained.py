@@ -1,4 +1,4 @@
-"""What accountants answer whose bound no pair is known to attain at every delta."""
+"""What accountants of smooth sensitivity say alike, and what they answer where no pair attains the bound."""
 
 from __future__ import annotations
 
@@ -7,9 +7,19 @@ from accountant.adjacency import Adjacency
 from accountant.notions import Guarantee
 from accountant.trust import TrustModel
 
-__all__ = ["NOTE", "unattained"]
+__all__ = ["smooth_notes", "unattained"]
 
-NOTE = "the smoothing is to be chosen without looking at the data: the noise itself depends on them"
+_NOTE = "the smoothing is to be chosen without looking at the data: the noise itself depends on them"
+
+
+def smooth_notes(adjacency: Adjacency) -> tuple[str, ...]:
+    """What noise scaled by a smooth bound takes as given: the smoothing, and the relation of the bound.
+
+    >>> smooth_notes(Adjacency.REPLACE)[-1]
+    'the smooth bound is taken to be one under replace neighbours'
+    """
+    taken = f"the smooth bound is taken to be one under {adjacency.value} neighbours"
+    return (_NOTE,) if adjacency is Adjacency.BY_SENSITIVITY else (_NOTE, taken)
 
 
 def unattained(
@@ -25,8 +35,6 @@ def unattained(
     >>> unattained(PureDP(1), Adjacency.BY_SENSITIVITY, "classic.smooth_pure").attained is None
     True
     """
-    taken = f"the smooth bound is taken to be one under {adjacency.value} neighbours"
-    said = (NOTE, *notes) if adjacency is Adjacency.BY_SENSITIVITY else (NOTE, *notes, taken)
     return Accounted(
         guarantee,
         adjacency,
@@ -34,5 +42,5 @@ def unattained(
         "the noisy answer",
         statement,
         published=published,
-        notes=said,
+        notes=(*smooth_notes(adjacency), *notes),
     )

@@ -98,6 +98,8 @@ GLOSSARY = {
     "adjacency": """Which two data sets count as neighbours, and so whose data are protected; part of every
         promise. dpproof explain add-remove, replace, rewards-only, expert or by-sensitivity.""",
     "sensitivity": "How far an answer can move between neighbours; noise is scaled to it.",
+    "query": """What is asked: count, histogram, or 'sum in [a, b]' of one number a record. The sensitivity
+        under add-remove or replace follows from it, where each user has one record.""",
     "mu": """The unit of Gaussian differential privacy: telling neighbours apart is no easier than telling a
         normal variable of mean 0 from one of mean mu, both of variance 1.""",
     "rho": "The unit of zero-concentrated differential privacy; rho = mu^2 / 2 for Gaussian noise.",

@@ -279,3 +279,21 @@ def test_a_local_answer_does_not_hide_whether_there_is_one(relation):
     with pytest.raises(ValueError, match="whether a person answers at all is seen by everybody"):
         accountant.guarantee(chosen, relation)
     assert math.isfinite(accountant.guarantee(chosen, REPLACE).guarantee.epsilon(0).upper)
+
+
+def test_a_sum_with_noise_on_whole_numbers_is_one_of_whole_numbers():
+    found = accountant_for("geometric").guarantee(parameters("geometric", query="sum in [-1, 1]"), REPLACE)
+    assert found.sensitivity.rule.endswith("(one whole number a user)")
+    cells = accountant_for("geometric").guarantee(parameters("geometric", query="histogram"), REPLACE)
+    assert cells.sensitivity.rule.endswith("(one record a user)")
+
+
+@pytest.mark.parametrize("name", [name for name in CATALOGUE if name.startswith("smooth-")])
+def test_a_smooth_bound_belongs_to_a_relation(name):
+    accountant = accountant_for(name)
+    given = {"noise": 10.0, "smoothing": 0.01, **({"spread": 1.0} if name == "smooth-log-normal" else {})}
+    for relation in (REPLACE, Adjacency.EXPERT):
+        notes = accountant.guarantee(accountant.parameters(**given), relation).notes
+        assert f"the smooth bound is taken to be one under {relation.value} neighbours" in notes
+    alone = accountant.guarantee(accountant.parameters(**given), Adjacency.BY_SENSITIVITY).notes
+    assert not any("taken to be" in note for note in alone)
