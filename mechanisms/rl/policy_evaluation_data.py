@@ -150,8 +150,9 @@ def first_visits(
     """
     top = checked_bound(discount, reward_bound, return_bound)
     count = _checks.at_least("states", states, 1)
-    if int(episodes.states.max()) >= count:
-        raise ValueError(f"states ({int(episodes.states.max())}) must be one of 0, ..., {count - 1}")
+    wrong = (episodes.states < 0) | (episodes.states >= count)
+    if wrong.any():
+        raise ValueError(f"states ({int(episodes.states[wrong][0])}) must be one of 0, ..., {count - 1}")
     least, most = float(episodes.rewards.min()), float(episodes.rewards.max())
     if not (least >= 0 and most <= reward_bound):
         raise ValueError(

@@ -72,7 +72,7 @@ class Thompson:
         return self.parameters.arms * self.parameters.pulls + self.parameters.rounds
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
-        """The proved guarantee; see `accountant.rl.thompson`."""
+        """The proved guarantee of releasing all draws once by `publish`; see `accountant.rl.thompson`."""
         return accounting.guarantee(self.parameters, adjacency)
 
     def learn(self, means: ArrayLike, n: int, rng: Source = None) -> ThompsonRun:

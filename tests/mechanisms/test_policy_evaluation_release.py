@@ -169,6 +169,15 @@ def test_a_return_is_cut_off_at_the_bound_exactly():
         assert found.exact_sums == [3 * Fraction(found.bound)]
 
 
+@pytest.mark.parametrize("value", [-1, -4, 2])
+def test_a_state_changed_after_the_batch_was_made_is_refused(value):
+    batch = batch_of(WALKS)
+    batch.states[1] = value
+    for name in MODELS:
+        with pytest.raises(ValueError, match=rf"states \({value}\) must be one of 0, ..., 1"):
+            model_of(name, 2).fit(batch)
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -1e-300, math.nextafter(1, 2)])
 def test_a_reward_changed_after_the_batch_was_made_is_refused(value):
     batch = batch_of(WALKS)
