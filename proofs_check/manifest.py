@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from proofs_check.kernel import claim_hash
+from proofs_check.laws import LAWS
 from proofs_check.statement import Statement
 
 __all__ = ["RECORD", "contents", "differences", "main", "recorded", "write"]
@@ -25,16 +26,20 @@ DIGITS = 16
 
 
 def contents(entry: Statement) -> dict[str, Any]:
-    """What a verdict on a statement depends on, each text as a hash."""
+    """What a verdict on a statement depends on, each text as a hash.
+
+    An obligation is its claim and the note that says what its letters stand for.
+    """
     found = {
         "says": _hash(entry.kind, entry.says, entry.latex),
-        "obligations": {x.name: claim_hash(x.claim)[:DIGITS] for x in entry.obligations},
+        "obligations": {x.name: _hash(claim_hash(x.claim), x.note) for x in entry.obligations},
         "rests_on": list(entry.rests_on),
         "parts": list(entry.parts),
         "readings": [_hash(text) for text in entry.reading],
         "rules": [_hash(text) for text in entry.rules],
-        "laws": list(entry.laws),
+        "laws": {name: _hash(LAWS[name]) for name in entry.laws},
         "conditions": _hash(entry.domain, entry.reason, entry.not_covered, entry.corrected_by),
+        "severity": _hash(judged.severity.value, judged.why) if (judged := entry.judgement) else None,
     }
     return {key: value for key, value in found.items() if value}
 

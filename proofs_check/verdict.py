@@ -98,8 +98,9 @@ Outcomes = Sequence[tuple[str, Outcome | None]]
 def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]) -> Result:
     """The verdict of ``statement`` from its checked certificates and from what it rests on.
 
-    Whatever is missing makes the statement OPEN. A part or an obligation that is refuted refutes it,
-    unless what the refutation rests on is itself open or refuted. Named rules, a reason and inherited
+    A certificate that is missing or rejected makes the statement OPEN, also where another one refutes it:
+    the argument may need both. A part or an obligation that is refuted refutes it, unless what the
+    refutation rests on is itself open or refuted. Named rules, a reason and inherited
     assumptions leave at best PROVED GIVEN; a restricted domain, its own or inherited, leaves PROVED ON
     A SUBDOMAIN. Any reading, its own or of what it rests on, leaves at best STEPS PROVED: see `_own`.
     What a refutation assumes stays listed beside it.
@@ -184,13 +185,12 @@ def _core(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result])
     """What the obligations, the parts and what the statement rests on leave, assumptions aside."""
     parts = {below[name].verdict for name in statement.parts}
     checked = [outcome for _, outcome in outcomes if outcome]
-    missing = len(outcomes) != len(statement.obligations)
+    missing = len(outcomes) != len(statement.obligations) or len(checked) != len(outcomes)
     if missing or _BROKEN & {below[name].verdict for name in statement.rests_on}:
         return Verdict.OPEN
     if Verdict.REFUTED in parts or any(outcome.verdict == "REFUTED" for outcome in checked):
         return Verdict.REFUTED
-    proved = len(checked) == len(outcomes) and all(outcome.verdict == "PROVED" for outcome in checked)
-    if not proved or Verdict.OPEN in parts:
+    if Verdict.OPEN in parts or any(outcome.verdict != "PROVED" for outcome in checked):
         return Verdict.OPEN
     if statement.obligations or parts - {Verdict.ASSUMED}:
         return Verdict.GIVEN if Verdict.ASSUMED in parts else Verdict.PROVED

@@ -47,13 +47,20 @@ def status(entry: Statement, table: Mapping[str, Statement]) -> str:
 def accepted(entry: Statement, table: Mapping[str, Statement]) -> bool:
     """Tell whether the record has all claims of a statement and of everything it rests on.
 
-    A definition asserts nothing. Anything else without a claim, such as a quoted theorem, was not checked.
+    A definition asserts nothing. Anything else without a claim, such as a quoted theorem, was not checked,
+    and neither was a fact that a statement names as a rule.
     """
     closure = _closure(entry, table)
     known = recorded()["lemmas"]
-    bare = (x for x in closure.values() if not x.obligations and not x.parts and x.reason != DEFINITION)
     hashes = [claim_hash(x.claim) for below in closure.values() for x in below.obligations]
-    return not any(bare) and bool(hashes) and all(x in known for x in hashes)
+    taken = any(_taken(x) for x in closure.values())
+    return not taken and bool(hashes) and all(x in known for x in hashes)
+
+
+def _taken(entry: Statement) -> bool:
+    """Whether a statement takes something for granted that no claim says."""
+    bare = not entry.obligations and not entry.parts and entry.reason != DEFINITION
+    return bare or bool(entry.rules)
 
 
 def _closure(entry: Statement, table: Mapping[str, Statement]) -> dict[str, Statement]:

@@ -267,6 +267,7 @@ SHIFTS = Statement(
              "H_alpha at d' is the excess of U there, at most the excess of U at d, at most H_alpha at d; the other order of the pair, and negative shifts of a symmetric law, by reflection",
              "-|x| and -x^2 are concave; a law on the whole numbers is log-concave if the ratio of neighbouring masses falls"),
     not_covered="noise drawn by a sampler that is not exact",
+    laws=("discrete-gaussian.mass", "geometric.mass", "binomial.mass"),
 )  # fmt: skip
 
 STATEMENTS = (

@@ -224,7 +224,7 @@ LAURENT_MASSART = Statement(
     reading=("E exp(l Z^2) = (1-2l)^(-1/2) for l < 1/2 and a standard normal Z: the integral of a Gaussian density of variance 1/(1-2l)",
              "X is the sum of d independent squares", _EXP),
     not_covered="weighted sums of squares",
-    laws=("chi-square.mgf",),
+    laws=("chi-square.mgf", "gaussian.density"),
 )  # fmt: skip
 
 _SUBSET = {"n": _P, "r": _NN}

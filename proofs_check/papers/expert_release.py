@@ -219,6 +219,7 @@ EXACT = Statement(
     reading=("V in scales of 2/eps' has density exp(-|v|)/2, U - in the same unit of scale 2 - the upper tail exp(-u/2)/2 for u >= 0; the three pieces are "
              "the integrals of exp(v)(1 - exp((t+v)/2)/2)/2 over v < -t, of exp(v) exp(-(t+v)/2)/4 over -t < v < 0, of exp(-v) exp(-(t+v)/2)/4 over v > 0, s = exp(-t/2)",),
     not_covered=f"nothing ({NOTE}, section 2)",
+    laws=("laplace.density", "laplace.tail"),
 )  # fmt: skip
 
 _TAIL, _GAP = "(2+t)*exp(-t)/4", {"t": HALF, "h": HALF}

@@ -236,6 +236,16 @@ def test_a_quoted_theorem_below_was_not_checked():
     assert record.status(entry, TABLE) == record.NOT_CHECKED
 
 
+def test_a_named_rule_was_not_checked():
+    entry = replace(lookup("rlsvi.eq2"), rules=("a theorem with a name",))
+    assert record.status(entry, TABLE) == record.NOT_CHECKED
+    above = replace(lookup("rlsvi.lemma6.specifically"), rests_on=(entry.id,))
+    assert record.status(above, {entry.id: lookup("rlsvi.eq2")}) == record.CHECKED
+    assert record.status(above, {entry.id: entry}) == record.NOT_CHECKED
+    for found in verify():
+        assert not (as_json(found)["coq_all"] and found.assumptions), found.id
+
+
 def test_at_least_thirty_statements_are_cross_checked():
     done = [x for x in TABLE.values() if record.status(x, TABLE) == record.CHECKED]
     assert len(done) >= 30

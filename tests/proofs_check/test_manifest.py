@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from proofs_check import manifest, registry
+from proofs_check.laws import LAWS
 from proofs_check.registry import lookup, statements, verify
-from proofs_check.statement import make_claim
+from proofs_check.statement import Judgement, Severity, make_claim
 from proofs_check.verdict import Verdict
 
 LISTS = ("obligations", "rests_on", "parts", "reading", "rules", "laws")
@@ -54,6 +55,33 @@ def test_every_changed_claim_is_noticed():
             assert manifest.differences(replace(entry, obligations=kept)) == (
                 f"obligations: {x.name} changed",
             )
+
+
+def test_what_the_letters_of_an_obligation_stand_for_is_agreed_to():
+    for entry in statements():
+        for x in entry.obligations:
+            kept = tuple(replace(y, note=f"{x.note}, nearly") if y is x else y for y in entry.obligations)
+            assert manifest.differences(replace(entry, obligations=kept)) == (
+                f"obligations: {x.name} changed",
+            )
+
+
+def test_a_law_that_reads_otherwise_opens_what_takes_it(monkeypatch):
+    monkeypatch.setitem(LAWS, "laplace.tail", "a Laplace variable of scale b is above t with probability 0")
+    for entry in statements():
+        expected = ("laws: laplace.tail changed",) if "laplace.tail" in entry.laws else ()
+        assert manifest.differences(entry) == expected
+    assert verify(["expert.lemma5_2"])[0].verdict is Verdict.OPEN
+
+
+def test_a_severity_that_nobody_agreed_to_is_noticed():
+    refuted = [x for x in statements() if x.judgement]
+    assert len(refuted) >= 80
+    for entry in refuted:
+        lighter = Severity.SLIP if entry.judgement.severity is not Severity.SLIP else Severity.REPAIRABLE
+        changed = replace(entry, judgement=Judgement(lighter, entry.judgement.why))
+        assert manifest.differences(changed) == ("severity: changed",)
+        assert manifest.differences(replace(entry, judgement=None)) == ("severity: changed",)
 
 
 @pytest.mark.parametrize("name", TEXTS)

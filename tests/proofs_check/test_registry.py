@@ -124,10 +124,25 @@ def test_a_missing_outcome_leaves_the_statement_open():
     two = (*BASE.obligations, Obligation("p", CLAIM, "n"))
     assert below(obligations=two).verdict is Verdict.OPEN
     assert below(obligations=two, outcomes=[*DONE, ("file", None)]).verdict is Verdict.OPEN
+    assert below(obligations=two, outcomes=[*BROKEN, ("file", None)]).verdict is Verdict.OPEN
     assert below(outcomes=[]).verdict is Verdict.OPEN
     assert below(outcomes=DONE * 2).verdict is Verdict.OPEN
     assert below(obligations=two, outcomes=DONE * 2).verdict is Verdict.STEPS
     assert OPEN.method is OPEN.point is ASSUMED.method is None
+
+
+def test_every_certificate_is_needed(monkeypatch):
+    """A refutation stood when the steps that make its argument had lost their certificates."""
+    outcome, lost = registry._outcome, None
+    known = {(x.id, y.name): outcome(x, y) for x in statements() for y in x.obligations}
+
+    def without(entry, obligation):
+        path, found = known[entry.id, obligation.name]
+        return path, None if (entry.id, obligation.name) == lost else found
+
+    monkeypatch.setattr(registry, "_outcome", without)
+    for lost in known:
+        assert verify([lost[0]])[0].verdict is Verdict.OPEN, lost
 
 
 @pytest.mark.parametrize("found", [{}, {"t.b": PROVED}, {"t.b": PROVED, "t.c": PROVED, "t.d": PROVED}])
