@@ -167,11 +167,8 @@ class Privacy:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
     def _judge(self, found: Evidence) -> None:
-        self._note(
-            f"{found.verdict.value}, epsilon at least {found.epsilon_lower:.4g}, {found.samples} samples"
-        )
-        if worth(found.as_json()):
-            self._note(worth(found.as_json()))
+        said = f"{found.verdict.value}, epsilon at least {found.epsilon_lower:.4g}, {found.samples} samples"
+        self._note("; ".join(filter(None, [said, worth(found.as_json())])))
         weak = Verdict.INCONCLUSIVE in (found.verdict, found.without_bits)
         if found.fails or (self.strict and weak):
             pytest.fail(self._text(found), pytrace=False)

@@ -79,9 +79,17 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, ())]
     found = [value for report in reports for key, value in report.user_properties if key == "privacy"]
     if found:
-        outcomes = Counter(value.partition(",")[0].partition(" (")[0] for value in found)
+        outcomes = Counter(map(_outcome, found))
         said = ", ".join(f"{number} {outcome}" for outcome, number in sorted(outcomes.items()))
         terminalreporter.write_line(f"privacy: {len(found)} checks: {said}")
         if outcomes["inconclusive"]:
             hint = "such an audit might not have seen twice the promise; see strict and budget of the marker"
             terminalreporter.write_line(f"privacy: {hint}")
+
+
+def _outcome(noted: str) -> str:
+    """Return the word that a note begins with: "consistent, ..." or "kept (name); ..."."""
+    from audits.evidence import Verdict
+
+    first = noted.partition(",")[0]
+    return first if any(first == verdict.value for verdict in Verdict) else first.partition(" (")[0]

@@ -228,7 +228,8 @@ def test_a_sampler_that_copies_its_generator_is_refused():
 
     with pytest.raises(MechanismError, match="leave it as it was"):
         audit("copying", PureDP(1.0), copying, BITS, seed=0, budget=2000)
-    assert audit("spawning", PureDP(1.0), spawning, BITS, seed=0, budget=2000).verdict is Verdict.CONSISTENT
+    found = audit("spawning", PureDP(1.0), spawning, BITS, seed=0, budget=2000)
+    assert not found.verdict.violated
 
 
 def honest(run):
