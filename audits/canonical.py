@@ -89,7 +89,10 @@ def _compound_text(value: Any) -> str:
         return f"{type(value).__name__}({','.join(inside)})"
     if hasattr(value, "__array__"):
         return canonical_text(np.asarray(value))
-    raise UnreadableOutputError(f"an output of type {type(value).__name__} has no canonical text")
+    raise UnreadableOutputError(
+        f"an output of type {type(value).__name__} cannot be read; return numbers, texts, bytes, None, members"
+        " of an enumeration, or lists, dictionaries, sets, arrays or dataclasses of these"
+    )
 
 
 def tokens(outputs: NDArray[Any]) -> NDArray[np.uint64]:
