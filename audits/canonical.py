@@ -90,8 +90,8 @@ def _compound_text(value: Any) -> str:
     if hasattr(value, "__array__"):
         return canonical_text(np.asarray(value))
     raise UnreadableOutputError(
-        f"an output of type {type(value).__name__} cannot be read; return numbers, texts, bytes, None, members"
-        " of an enumeration, or lists, dictionaries, sets, arrays or dataclasses of these"
+        f"an output of type {type(value).__name__} cannot be read; return numbers, texts, bytes, None,"
+        " members of an enumeration, or lists, dictionaries, sets, arrays or dataclasses of these"
     )
 
 

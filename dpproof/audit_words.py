@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from audits.evidence import Verdict
+
 __all__ = ["worth"]
 
 
 def worth(audit: Mapping[str, Any]) -> str:
-    """What was measured of the power of an audit, on which pair; an empty text after a violation.
+    """What was found on which pair, and the power that was measured; an empty text after a violation.
 
     Args:
         audit: as `audits.Evidence.as_json` gives it.
@@ -20,13 +22,19 @@ def worth(audit: Mapping[str, Any]) -> str:
     """
     if not audit.get("power") and not audit.get("weakness"):
         return ""
-    opening = f"On the pair that was run ({audit['witness']['pair']}) nothing was found"
+    opening = f"On the pair that was run ({audit['witness']['pair']}) {_found(audit['verdict'])}"
     if audit["weakness"]:
         return f"{opening}, and {audit['weakness']}."
     return (
         f"{opening}. On this pair only, violations of twice the claim are seen with power 90 % in these"
         f" classes of events: {_classes(audit['power'])}. Not covered: {'; '.join(audit['not_covered'])}."
     )
+
+
+def _found(verdict: str) -> str:
+    if verdict == Verdict.FLOATING_POINT.value:
+        return "the low bits of floating-point numbers refute the claim, and nothing was found without them"
+    return "nothing was found"
 
 
 def _classes(power: Mapping[str, Any]) -> str:

@@ -77,3 +77,12 @@ def test_alarms_without_bits_keep_their_level():
 def test_scores_of_bits_are_told_apart():
     assert only_bits(float_bits())
     assert not only_bits(Identity())
+
+
+def test_the_first_line_says_that_the_low_bits_refute_the_claim():
+    from dpproof.audit_words import worth
+
+    found = {"verdict": Verdict.FLOATING_POINT.value, "power": {}, "not_covered": []}
+    found |= {"weakness": "power was not measured: no time", "witness": {"pair": "0 or 1"}}
+    assert "the low bits of floating-point numbers refute the claim" in worth(found)
+    assert "nothing was found" not in worth(found).partition(" and nothing was found without them")[0]
