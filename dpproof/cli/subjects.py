@@ -67,6 +67,7 @@ VERDICTS = {
         before it ended. Nothing was found out. Exit code 3.""",
     "too weak": """Under --strict: an audit that could not have seen twice the promised epsilon; give it a
         larger budget.""",
+    "as recorded": "All verdicts on a paper's statements came out as last recorded, refuted ones included.",
     "not as recorded": "A verdict on a paper's statement, or an audit of the corpus, that was another once.",
     "violation": "The promise is false, at the stated confidence; the witness replays.",
     "violation (floating point only)": """The promise is false of the floating-point numbers that are

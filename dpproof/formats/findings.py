@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ class Level(enum.Enum):
     """A proved guarantee implies the promise."""
     NOTHING = "nothing found"
     """An audit found nothing against the promise, which is no proof of it."""
+    RECORDED = "as recorded"
+    """What is known of a paper came out again. This says nothing of whether the paper is right."""
     FAILURE = "failure"
     """A promise is refuted."""
     ERROR = "error"
@@ -45,6 +48,7 @@ RULES = {
     ),
     "out of time": (Level.ERROR, "The time budget must suffice for claims that only an audit speaks for."),
     "refused": (Level.ERROR, "A claim must be one that can be checked."),
+    "as recorded": (Level.RECORDED, "The recorded verdicts came out again, refuted ones included."),
     "not as recorded": (Level.FAILURE, "The recorded verdicts must come out again."),
 }
 """How something came out -> its level, and the rule behind it."""
@@ -123,5 +127,11 @@ def _of_paper(ledger: PaperLedger) -> Iterator[Finding]:
     for text in ledger.departures:
         yield Finding(ledger.paper.name, "not as recorded", text)
     if not ledger.departures:
-        said = f"{len(ledger.statements)} statements and {len(ledger.audits)} audits as recorded"
-        yield Finding(ledger.paper.name, "kept", said)
+        audits = f"{len(ledger.audits)} audits as recorded"
+        yield Finding(ledger.paper.name, "as recorded", f"{_verdicts(ledger)}; {audits}")
+
+
+def _verdicts(ledger: PaperLedger) -> str:
+    """How many of a paper's statements have which verdict."""
+    found = Counter(str(entry["verdict"]) for entry in ledger.statements)
+    return f"{len(ledger.statements)} statements: " + ", ".join(f"{n} {word}" for word, n in found.items())

@@ -37,7 +37,7 @@ def _case(suite: ElementTree.Element, finding: Finding) -> None:
         suite, "testcase", {"classname": _legal(where), "name": _legal(finding.name)}
     )
     text = _legal(finding.message)
-    if finding.level is Level.PASS:
+    if finding.level in (Level.PASS, Level.RECORDED):
         ElementTree.SubElement(case, "system-out").text = text
         return
     if finding.level is Level.NOTHING:  # neither passed nor failed

@@ -9,7 +9,13 @@ from dpproof.formats.findings import Finding, Level
 
 __all__ = ["markdown"]
 
-MARKS = {Level.PASS: "\u2713", Level.NOTHING: "\u2013", Level.FAILURE: "\u2717", Level.ERROR: "?"}
+MARKS = {
+    Level.PASS: "\u2713",
+    Level.NOTHING: "\u2013",
+    Level.RECORDED: "=",
+    Level.FAILURE: "\u2717",
+    Level.ERROR: "?",
+}
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@$^])")
 LINKED = re.compile(r"(?i)(:(?=//)|www(?=\.)|\\[@#]|\bgh(?=-\d))")
 """What pages make a link of without being asked, escaped or not; a comment in between stops it."""
@@ -20,10 +26,12 @@ def markdown(findings: Sequence[Finding]) -> str:
     failed = [finding for finding in findings if finding.level in (Level.FAILURE, Level.ERROR)]
     open_ = [finding for finding in findings if finding.level is Level.NOTHING]
     passed = [finding for finding in findings if finding.level is Level.PASS]
+    known = [finding for finding in findings if finding.level is Level.RECORDED]
     nothing = f"; of {len(open_)} an audit found nothing, which is no proof" if open_ else ""
-    head = f"**dpproof**: {len(passed)} of {len(findings)} proved{nothing}"
+    papers = f"; {len(known)} as recorded, refuted statements included" if known else ""
+    head = f"**dpproof**: {len(passed)} of {len(findings)} proved{nothing}{papers}"
     rows = ["| | claim | result | what was found |", "|---|---|---|---|"]
-    return "\n".join([head, "", *rows, *map(_row, [*failed, *open_, *passed]), ""])
+    return "\n".join([head, "", *rows, *map(_row, [*failed, *open_, *known, *passed]), ""])
 
 
 def _row(finding: Finding) -> str:

@@ -22,6 +22,7 @@ SIGNS = re.compile(r"[\\\[\]]")
 LEVELS = {
     Level.PASS: {"kind": "pass", "level": "none"},
     Level.NOTHING: {"kind": "open", "level": "none"},
+    Level.RECORDED: {"kind": "informational", "level": "none"},
     Level.FAILURE: {"kind": "fail", "level": "error"},
     Level.ERROR: {"kind": "fail", "level": "warning"},
 }

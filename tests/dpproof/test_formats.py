@@ -6,6 +6,7 @@ import html
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import jsonschema
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from dpproof.formats import FORMATS, Finding, Level, write_findings
+from dpproof.formats import FORMATS, Finding, Level, findings_of_papers, write_findings
 from dpproof.formats.findings import RULES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,16 +88,21 @@ def test_junit_is_xml_with_a_case_for_each_finding(findings):
     assert len(cases) == len(findings) == int(suites.get("tests"))
     for case, finding in zip(cases, findings, strict=True):
         (child,) = case
-        assert child.tag == {Level.PASS: "system-out", Level.NOTHING: "skipped"}.get(
-            finding.level, finding.level.value
-        )
+        assert child.tag == {
+            Level.PASS: "system-out",
+            Level.RECORDED: "system-out",
+            Level.NOTHING: "skipped",
+        }.get(finding.level, finding.level.value)
     assert int(suites.get("failures")) == len(list(suites.iter("failure")))
     assert int(suites.get("errors")) == len(list(suites.iter("error")))
 
 
 def test_markdown_shows_what_fails_first_and_escapes_the_rest():
     head, _, _, _, first, *_ = text_of("markdown", FINDINGS).splitlines()
-    assert head == f"**dpproof**: 2 of {len(FINDINGS)} proved; of 2 an audit found nothing, which is no proof"
+    assert head == (
+        f"**dpproof**: 2 of {len(FINDINGS)} proved; of 2 an audit found nothing, which is no proof; "
+        "1 as recorded, refuted statements included"
+    )
     assert first.startswith("| \N{BALLOT X} | \\<script\\>alert\\(1\\)\\</script\\> \\|")
     assert text_of("markdown", FINDINGS).count("\n| ") == len(FINDINGS) + 1
 
@@ -114,6 +120,19 @@ def test_an_audit_that_found_nothing_has_no_tick(rule):
     assert suites.find(".//skipped").get("message") == rule
     proved = Finding("counter", "kept", "so it is")
     assert "\N{CHECK MARK}" in text_of("markdown", [proved])
+
+
+def test_a_paper_that_came_out_as_recorded_is_not_called_proved():
+    """Six papers with ninety refuted statements were "6 of 6 proved", each with a tick."""
+    entries = [{"verdict": "REFUTED"}, {"verdict": "STEPS PROVED"}, {"verdict": "REFUTED"}]
+    paper = SimpleNamespace(paper=SimpleNamespace(name="ucb"), departures=[], statements=entries, audits=[])
+    (finding,) = findings_of_papers([paper])
+    assert finding.message == "3 statements: 2 REFUTED, 1 STEPS PROVED; 0 audits as recorded"
+    text = text_of("markdown", [finding])
+    assert "\N{CHECK MARK}" not in text
+    assert "**dpproof**: 0 of 1 proved; 1 as recorded" in text
+    (result,) = json.loads(text_of("sarif", [finding]))["runs"][0]["results"]
+    assert (result["ruleId"], result["kind"]) == ("as-recorded", "informational")
 
 
 def test_files_are_written_whole(tmp_path):
