@@ -95,7 +95,7 @@ def test_sound_integers_are_no_violation(by):
 
     for seed in range(5):
         found = audit("sound", PureDP(1.0), sampler, DATA, seed=seed, budget=3_000)
-        assert found.verdict is Verdict.CONSISTENT
+        assert not found.verdict.violated
 
 
 @given(st.lists(st.integers(-(2**210), 2**210), min_size=2, max_size=20, unique=True))
