@@ -175,18 +175,13 @@ def _of_class(
     """The count for one class; None if it has no event to plant."""
     before = planting.passes
 
-    def sees(run: int) -> bool:
+    def sees(run: int) -> bool | None:
         rng = generator(seed, POWER, place, run)
         planted = planted_in(chosen, bank, twice, rng)
-        if planted is None:
-            raise _NoEventError
-        return planting.sees(planted, rng)
+        return None if planted is None else planting.sees(planted, rng)
 
-    try:
-        seen, runs, enough = enough_seen(sees)
-    except _NoEventError:
-        return None
-    return ClassPower(chosen.name, chosen.law, seen, runs, enough, planting.passes - before)
+    counted = enough_seen(sees)
+    return counted and ClassPower(chosen.name, chosen.law, *counted, planting.passes - before)
 
 
 def simulated(seen: float, claimed: float, name: str = KNOWN) -> Power:
@@ -211,15 +206,14 @@ def unmeasured(why: str) -> Power:
     return Power((), OTHERS, why)
 
 
-class _NoEventError(Exception):
-    """A class has no event to plant."""
-
-
-def enough_seen(sees: Callable[[int], bool]) -> tuple[int, int, bool]:
+def enough_seen(sees: Callable[[int], bool | None]) -> tuple[int, int, bool] | None:
     """How many of at most `RUNS` audits see a violation, of how many, and whether power 90 % is stated.
 
     Args:
-        sees: whether the audit of this number does.
+        sees: whether the audit of this number does; None if there was no event to plant.
+
+    Returns:
+        The two numbers and the answer; None where there was no event to plant.
 
     >>> enough_seen(lambda run: True)
     (55, 55, True)
@@ -228,7 +222,10 @@ def enough_seen(sees: Callable[[int], bool]) -> tuple[int, int, bool]:
     """
     seen, needed = 0, -math.log(LEVEL)
     for runs in range(1, RUNS + 1):
-        seen += sees(runs - 1)
+        outcome = sees(runs - 1)
+        if outcome is None:
+            return None
+        seen += outcome
         missed = runs - seen
         stake = seen * GAIN + missed * LOSS
         if stake >= needed:

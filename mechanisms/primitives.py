@@ -53,6 +53,7 @@ SAMPLERS: Mapping[str, Callable[..., NDArray[Any]]] = {
 class Primitive:
     """A primitive by its command-line name, with its accountant's parameters.
 
+    >>> import numpy as np
     >>> from accountant.noise.laplace import LaplaceParameters
     >>> once = Primitive("laplace", LaplaceParameters(scale=2.0))
     >>> once.sample([0.0], 3, np.random.default_rng(0)).shape

@@ -62,7 +62,7 @@ class LaplaceTreeParameters(Measured):
 def pure_epsilon(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> Fraction:
     """The largest loss of the whole run: the nodes' largest total change over the scale.
 
-    >>> pure_epsilon(LaplaceTreeParameters(16384, 15.0), Adjacency.ADD_REMOVE)
+    >>> pure_epsilon(LaplaceTreeParameters(16384, 15.0, sensitivity=1.0), Adjacency.ADD_REMOVE)
     Fraction(1, 1)
 
     Raises:

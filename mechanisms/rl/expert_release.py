@@ -79,8 +79,7 @@ class DataRelease:
 
     >>> parameters = ExpertReleaseParameters(3, 2, 0.1, 99, 1, scale=1.0, draws="fresh")
     >>> table = np.tile([[[0.9, 0.1]]], (100, 1, 1))
-    >>> from mechanisms.randomness import Randomness, Source, how_drawn
-    from mechanisms.rl.expert_policies import TabularExperts
+    >>> from mechanisms.rl.expert_policies import TabularExperts
     >>> logged = Episodes.rectangular(*(np.zeros((100, 2), int) for _ in range(3)))
     >>> rng = np.random.default_rng(0)
     >>> DataRelease(parameters).release(logged, TabularExperts(table), rng).lengths.shape

@@ -14,6 +14,7 @@ from audits.evidence import Verdict
 from audits.measured_power import unmeasured
 from audits.neighbours import Distance, vector_pairs
 from audits.pairs import Pair
+from audits.scores import Identity
 from audits.worst_pair import audit_each, audit_worst
 
 ALL = vector_pairs(5, Distance.ALL)
@@ -63,7 +64,7 @@ def test_each_pair_is_audited_until_one_is_refuted():
 
 
 def test_all_pairs_must_be_consistent():
-    wide = audit_each("sum", PureDP(1.0), summed, ONE, seed=0, budget=400_000)
+    wide = audit_each("sum", PureDP(1.0), summed, ONE, [Identity()], seed=0, budget=400_000)
     assert wide.verdict is Verdict.CONSISTENT
     assert 1 < wide.would_have_seen <= 2
     short = audit_each("sum", PureDP(1.0), summed, ONE, seed=0, budget=300)

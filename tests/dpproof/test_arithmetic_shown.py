@@ -45,7 +45,7 @@ def test_a_claim_file_and_its_report_show_them(run, tmp_path):
 def test_pages_of_experiments_say_what_their_figures_rest_on(tmp_path, monkeypatch):
     def run(folder, quick, seed):
         (folder / "private_ucb.md").write_text("# figures\n")
-        return {"experiment": "private-ucb"}
+        return {"experiment": "private-ucb", "first_lines": []}
 
     monkeypatch.setattr("dpproof.reproduction.private_ucb.figure.run", run)
     answer = EXPERIMENTS["private-ucb"].run(tmp_path, quick=True, seed=0)

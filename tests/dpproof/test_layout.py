@@ -41,7 +41,7 @@ def test_remarks_of_claims_stand_below_their_table_at_full_width(run, claim_file
     monkeypatch.setenv("COLUMNS", "60")
     lines = run("check", claim_file({"epsilon": 0.1}), "--no-audits").out.splitlines()
     assert not any("…" in line for line in lines)
-    (remark,) = (line for line in lines if line.startswith("ward: "))
+    remark = next(line for line in lines if line.startswith("ward: "))
     assert remark.startswith("ward: a pair of neighbours exceeds it: first user's rewards all 0 against all")
 
 
