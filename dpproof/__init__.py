@@ -5,5 +5,5 @@ The library stands in four parts: ``dpproof.accountant`` (certified bounds), ``d
 implementations). The command line is ``dpproof``.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 __all__ = ["__version__"]
