@@ -11,13 +11,15 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from audits.canonical import canonical_text, hashed
-from audits.outputs import Block, is_numeric
+from audits.exact import EXACT
+from audits.outputs import Block, as_block, is_numeric
 
 __all__ = ["LEVEL", "Repeats", "blocks_repeat", "calls_repeat", "equal_in_turn", "row_ids", "value_in_runs"]
 
@@ -37,17 +39,38 @@ Labelled = tuple[Ids, Ids]
 
 
 def row_ids(block: Block) -> list[Ids]:
-    """A number for each row that equal rows share; of outputs of several numbers also for some columns."""
+    """A number for each row that equal rows share; of outputs of several numbers also for some columns.
+
+    Equal outputs have equal numbers whatever else is in their blocks: a whole number that one block holds as
+    a double, another beside a word.
+
+    >>> numbers, mixed = np.array([1.0, 2.0]), np.array([1, "abort"], dtype=object)
+    >>> bool(row_ids(numbers)[0][0] == row_ids(mixed)[0][0])
+    True
+    """
     if not is_numeric(block):
-        return [np.array([hashed(canonical_text(row)) for row in block], np.uint64)]
-    flat = block.reshape(len(block), -1)
-    kind = np.float64 if block.dtype.kind == "f" else np.int64
-    bits = np.ascontiguousarray(flat, kind).view(np.uint64)
+        return [np.array([_row_id(row) for row in block], np.uint64)]
+    bits = _number_bits(np.ascontiguousarray(block.reshape(len(block), -1)))
     if bits.shape[1] <= 1:
         return [bits.ravel()]
     weights = np.random.default_rng(0).integers(1 << 63, size=bits.shape[1], dtype=np.uint64) * 2 + 1
     chosen = np.unique(np.linspace(0, bits.shape[1] - 1, COLUMNS).astype(int))
     return [(bits * weights).sum(axis=1), *(bits[:, column].copy() for column in chosen)]
+
+
+def _row_id(row: Any) -> int:
+    """The number of one row: as in an array of such rows, where there could be one."""
+    block = as_block([row])
+    return int(row_ids(block)[0][0]) if is_numeric(block) else hashed(canonical_text(row))
+
+
+def _number_bits(numbers: NDArray[Any]) -> Ids:
+    """The bits of numbers as doubles; of whole numbers beyond what doubles hold, their own."""
+    doubles = numbers.astype(np.float64)
+    if numbers.dtype.kind in "fb":
+        return doubles.view(np.uint64)
+    whole = numbers.astype(np.int64).view(np.uint64)
+    return np.where(np.abs(doubles) <= EXACT, doubles.view(np.uint64), whole)
 
 
 @dataclass(frozen=True)

@@ -219,8 +219,8 @@ BAD = {
     "one too many": (lambda: lambda v, n, rng: rng.normal(size=n + 1), "must begin with 64"),
     "nothing": (lambda: lambda v, n, rng: None, "must be an array or a list"),
     "one number": (lambda: lambda v, n, rng: rng.normal(), "must be an array or a list"),
-    "no text": (lambda: lambda v, rng: object(), "no canonical text"),
-    "endless": (lambda: lambda v, rng: itertools.count(), "no canonical text"),
+    "no text": (lambda: lambda v, rng: object(), "cannot be read"),
+    "endless": (lambda: lambda v, rng: itertools.count(), "cannot be read"),
     "exits": (lambda: lambda v, n, rng: exit(0), "raised SystemExit"),
 }
 
