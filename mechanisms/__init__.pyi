@@ -37,12 +37,12 @@ from .rl.private_counts import Counts, PrivateCounts, SimulatedNoise, local_repo
 from .rl.privatizers import CountNoise, Levels, Privatizer
 from .rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 from .rl.rlsvi import RLSVI
-from .rl.rlsvi_release import RLSVIRelease, RLSVIStream
+from .rl.rlsvi_release import RLSVIRelease, RLSVISimulation, RLSVIStream
 from .rl.shuffle_privatizer import BatchCounts, BatchPrivatizer, ReleasedCounts
 from .rl.shuffle_privatizer_kinds import LaplaceCounts, NoPrivacy
 from .rl.shuffle_privatizer_noise import ShufflePrivatizer
 from .rl.thompson import Thompson, ThompsonRun
-from .rl.thompson_release import ThompsonRelease
+from .rl.thompson_release import ThompsonRelease, ThompsonSimulation
 from .rl.trajectories import Trajectories, differ_in_one_trajectory
 from .rl.users import Users, differ_only_in_rewards_of_one_user
 from .rl.worst_trajectories import central_log_ratio, local_log_ratio, worst_pair
@@ -91,6 +91,7 @@ __all__ = [
     "Privatizer",
     "Projection",
     "RLSVIRelease",
+    "RLSVISimulation",
     "RLSVIStream",
     "Randomness",
     "Release",
@@ -109,6 +110,7 @@ __all__ = [
     "Thompson",
     "ThompsonRelease",
     "ThompsonRun",
+    "ThompsonSimulation",
     "Trajectories",
     "TreePaths",
     "Users",

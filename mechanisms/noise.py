@@ -29,6 +29,8 @@ __all__ = ["binomial", "discrete_gaussian", "gaussian", "geometric", "laplace", 
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_LARGEST = 1 << 62
+"""Exact noise has scale at most 2^53 and exceeds 2^62 with probability below exp(-500)."""
 
 
 def gaussian(parameters: GaussianParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
@@ -92,8 +94,9 @@ def _answers(answers: ArrayLike, parameters: Any, kind: Any) -> NDArray[Any]:
         if not np.isfinite(true).all():
             raise ValueError(f"answers ({given.tolist()}) must be finite numbers")
         return true
-    if not all(_is_word(value) for value in given.tolist()):
-        raise ValueError(f"answers ({given.tolist()}) must be whole numbers of 64 bits")
+    if not all(_is_whole(value) for value in given.tolist()):
+        rule = "must be whole numbers in [-2^62, 2^62], so that 64 bits hold them with their noise"
+        raise ValueError(f"answers ({given.tolist()}) {rule}")
     return given.astype(kind)
 
 
@@ -102,12 +105,12 @@ def _each_by_itself(answers: ArrayLike) -> NDArray[Any]:
     return answers if isinstance(answers, np.ndarray) else np.array(answers, dtype=object)
 
 
-def _is_word(value: Any) -> bool:
-    """Whether it is a whole number of 64 bits, with a sign."""
+def _is_whole(value: Any) -> bool:
+    """Return whether this is a whole number of size at most 2^62."""
     whole = isinstance(value, (int, np.integer, np.bool_)) or (
         isinstance(value, (float, np.floating)) and value % 1 == 0
     )
-    return bool(whole and -(2**63) <= value < 2**63)
+    return bool(whole and abs(int(value)) <= _LARGEST)
 
 
 def _histograms(parameters: Any) -> bool:

@@ -34,8 +34,6 @@ class SecureNoise:
 
     integer: bool = field(default=True, init=False)
     """Values must be whole."""
-    simulated: bool = field(default=False, init=False)
-    """Its randomness is entropy."""
 
     def __call__(self, law: str, scale: float) -> Callable[[int], NDArray[np.float64]]:
         """See ``secure_noise``."""

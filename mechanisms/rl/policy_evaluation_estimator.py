@@ -291,7 +291,7 @@ class _Private(_Evaluation):
             self._warn(data)
         integers, exponent = self._drawn(squares, data, 1, words_of(randomness))
         kind = SimulatedValues if randomness.simulated else ReleasedValues
-        self.released_: ReleasedValues | SimulatedValues = kind(parameters, tuple(integers), exponent)
+        self.released_ = kind(parameters, tuple(integers), exponent, randomness)
         return self.released_.values
 
     def _warn(self, data: FirstVisits) -> None:

@@ -24,6 +24,7 @@ from accountant.rl.private_ucb_parameters import (
     LocalCountsParameters,
 )
 from mechanisms import _checks
+from mechanisms.counting.release import SecureNoise
 from mechanisms.counting.streaming import FreshNoise, StreamingTree
 from mechanisms.randomness import guaranteed
 
@@ -35,16 +36,11 @@ _WHOLE = 1 << 53
 
 
 class NoiseSource(Protocol):
-    """Where noise comes from: ``mechanisms.counting.release.SecureNoise``, or a simulation's."""
+    """Where noise comes from: ``mechanisms.counting.release.SecureNoise``; any other makes a simulation."""
 
     @property
     def integer(self) -> bool:
         """Whether noise is whole, so that values must be, and the law is a discrete one."""
-        ...
-
-    @property
-    def simulated(self) -> bool:
-        """Whether a seed or a given generator draws it, so that no guarantee holds."""
         ...
 
     def __call__(self, law: str, scale: float) -> FreshNoise:
@@ -70,7 +66,6 @@ class SimulatedNoise:
 
     rng: np.random.Generator
     integer: bool = field(default=False, init=False)
-    simulated: bool = field(default=True, init=False)
 
     def __call__(self, law: str, scale: float) -> FreshNoise:
         """See ``NoiseSource``."""
@@ -165,7 +160,7 @@ class PrivateCounts:
         if parameters.counter != "tree":
             raise ValueError(f"counter ({parameters.counter!r}) must be tree for a stream of releases")
         self.parameters = parameters
-        self.simulated = bool(getattr(noise, "simulated", True))  # unmarked noise has no guarantee
+        self._secure = type(noise) is SecureNoise
         shapes = self._shapes()
         self._trees = {
             name: StreamingTree(
@@ -176,11 +171,16 @@ class PrivateCounts:
             for name in parameters.families
         }
 
+    @property
+    def simulated(self) -> bool:
+        """Whether noise comes from anything but ``SecureNoise``, so that no guarantee holds."""
+        return not self._secure
+
     def guarantee(self, adjacency: Adjacency) -> Accounted:
         """What all releases promise, in the central model: ``accountant.rl.private_ucb.guarantee``.
 
         Raises:
-            SimulationError: the noise is a simulation's.
+            SimulationError: the noise is not that of ``SecureNoise``.
         """
         return guaranteed(self.simulated, lambda: private_ucb.guarantee(self.parameters, adjacency))
 

@@ -24,7 +24,7 @@ from mechanisms.rl import _rlsvi_kernels as kernels
 from mechanisms.rl._rlsvi_inputs import check_sizes, check_users, law_of, scale_of
 from mechanisms.rl.learning_run import LearningRun, RunsMany
 from mechanisms.rl.noise_rule import NoiseRule
-from mechanisms.rl.rlsvi_release import RLSVIRelease, RLSVIStream
+from mechanisms.rl.rlsvi_release import RLSVIRelease, RLSVISimulation, RLSVIStream
 from mechanisms.rl.users import Users
 
 if TYPE_CHECKING:
@@ -126,7 +126,9 @@ class RLSVI(RunsMany):
         """Return the tables of `release` and the visit counts N_h^k(s, a) before episode k, shaped alike."""
         return self._release(users, rng, runs, counted=True)
 
-    def publish(self, users: Users, seed: Source = None, *, exponent: int = GRID) -> RLSVIRelease:
+    def publish(
+        self, users: Users, seed: Source = None, *, exponent: int = GRID
+    ) -> RLSVIRelease | RLSVISimulation:
         """Release the perturbed Q tables of one run on `users`, private to the last bit.
 
         Args:

@@ -17,24 +17,28 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from accountant.adjacency import Adjacency
 from accountant.enclosures import exact
-from accountant.rl.rlsvi import RLSVIParameters, beta_above, guarantee
+from accountant.rl.rlsvi import RLSVIParameters, beta_above
 from mechanisms import _checks
-from mechanisms.randomness import Randomness, Source, guaranteed
+from mechanisms.randomness import Randomness, Source
 from mechanisms.release.grid import GRID, REWARD_BITS, checked_exponent, doubles, grains, how_released
+from mechanisms.release.on_grid import OnGrid, Released, Simulated
 from mechanisms.release.rounded_gaussian import rounded_gaussian
 from mechanisms.release.words import words_of
 
 if TYPE_CHECKING:
     from accountant.accounted import Accounted
 
-__all__ = ["RLSVIRelease", "RLSVIStream"]
+__all__ = ["RLSVIRelease", "RLSVISimulation", "RLSVIStream"]
+
+_Table: TypeAlias = "tuple[tuple[tuple[int, ...], ...], ...]"
+"""One episode's table in steps of the grid, (H, S, A)."""
 
 
 @dataclass(eq=False)
@@ -62,49 +66,23 @@ class _Cell:
         return Fraction(total, self.visits << finest)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RLSVIRelease:
-    """The tables of all episodes, and whether they are a simulation.
+class _Tables(OnGrid):
+    """The tables of all episodes: integers (K, H, S, A) in steps of the grid."""
 
-    Attributes:
-        parameters: those of the mechanism.
-        integers: the tables in steps of the grid, nested lists (K, H, S, A).
-        exponent: the grid is all multiples of 2^exponent.
-        simulated: whether a seed or a given generator drew them: then no guarantee holds.
-    """
-
-    parameters: RLSVIParameters
-    integers: list[list[list[list[int]]]]
-    exponent: int
-    simulated: bool
+    mechanism = "rlsvi"
 
     @property
     def tables(self) -> NDArray[np.float64]:
         """The tables as doubles (K, H, S, A): functions of the integers, and so as private."""
         return doubles(self.integers, self.exponent)
 
-    def guarantee(self, adjacency: Adjacency) -> Accounted:
-        """Return the guarantee of all tables, to the last bit.
 
-        Raises:
-            SimulationError: a seed or a generator was given.
-            UnprovedAdjacencyError: nothing is proved under this adjacency.
-        """
-        return guaranteed(self.simulated, lambda: guarantee(self.parameters, adjacency))
+class RLSVIRelease(_Tables, Released):
+    """The tables of all episodes, drawn from entropy by an exact sampler: private to the last bit."""
 
-    def __repr__(self) -> str:
-        return f"<RLSVIRelease of {len(self.integers)} episodes; {how_released(self.simulated)}>"
 
-    def as_json(self) -> dict[str, Any]:
-        """The release as JSON data: neither seed nor generator state is part of it."""
-        return {
-            "parameters": self.parameters.as_json(),
-            "integers": self.integers,
-            "exponent": self.exponent,
-            "simulated": self.simulated,
-            "covers_released_bits": not self.simulated,
-            "released_bits": how_released(self.simulated),
-        }
+class RLSVISimulation(_Tables, Simulated):
+    """The tables of all episodes, drawn from a seed or a given generator: without a guarantee."""
 
 
 class RLSVIStream:
@@ -130,14 +108,18 @@ class RLSVIStream:
     """
 
     def __init__(self, parameters: RLSVIParameters, seed: Source = None, *, exponent: int = GRID) -> None:
-        randomness = Randomness.of(seed)
+        self._randomness = Randomness.of(seed)
         self.parameters, self.exponent = parameters, checked_exponent(exponent)
-        self.simulated = randomness.simulated
-        self._words = words_of(randomness)
+        self._words = words_of(self._randomness)
         H, S, A = parameters.horizon, parameters.states, parameters.actions
         self._cells = [[[_Cell() for _ in range(A)] for _ in range(S)] for _ in range(H)]
-        self._released: list[list[list[list[int]]]] = []
+        self._released: list[_Table] = []
         self._seen = 0
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a seed or a given generator draws the tables, so that no guarantee holds."""
+        return self._randomness.simulated
 
     @property
     def episode(self) -> int:
@@ -183,12 +165,13 @@ class RLSVIStream:
             self._cells[h][int(s[h])][int(a[h])].see(grain, int(s[h + 1]))
         self._seen += 1
 
-    def release(self) -> RLSVIRelease:
-        """All tables released so far."""
-        return RLSVIRelease(self.parameters, list(self._released), self.exponent, self.simulated)
+    def release(self) -> RLSVIRelease | RLSVISimulation:
+        """Return all tables released so far; a simulation where a seed or a generator was given."""
+        kind = RLSVISimulation if self.simulated else RLSVIRelease
+        return kind(self.parameters, tuple(self._released), self.exponent, self._randomness)
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
-        """Return the guarantee of all K tables; see `RLSVIRelease.guarantee`."""
+        """Return the guarantee of all K tables; see `OnGrid.guarantee`."""
         return self.release().guarantee(adjacency)
 
     def __repr__(self) -> str:
@@ -203,14 +186,14 @@ class RLSVIStream:
         """
         raise TypeError("a stream of RLSVI holds private data and must not be pickled; save its release()")
 
-    def _present(self) -> list[list[list[int]]]:
+    def _present(self) -> _Table:
         if len(self._released) == self._seen:
             if self._seen == self.parameters.episodes:
                 raise ValueError(f"episodes ({self._seen}) are all over: no further table is accounted for")
             self._released.append(self._draw(beta_above(self.parameters, self._seen + 1)))
         return self._released[self._seen]
 
-    def _draw(self, beta: Fraction) -> list[list[list[int]]]:
+    def _draw(self, beta: Fraction) -> _Table:
         """One episode's table, from the last step to the first."""
         following, found = [0] * self.parameters.states, []
         for step in reversed(self._cells):
@@ -219,10 +202,10 @@ class RLSVIStream:
             variances = [beta / (cell.visits + 1) for cell in cells]
             drawn = rounded_gaussian(means, variances, self.exponent, source=self._words)
             A = self.parameters.actions
-            rows = [drawn[at : at + A] for at in range(0, len(drawn), A)]
+            rows = tuple(tuple(drawn[at : at + A]) for at in range(0, len(drawn), A))
             following = [self._clipped(max(row)) for row in rows]
             found.append(rows)
-        return found[::-1]
+        return tuple(found[::-1])
 
     def _clipped(self, value: int) -> int:
         """V as the step before sees it: within [0, clip] if the parameters ask for it."""

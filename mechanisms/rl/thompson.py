@@ -21,7 +21,7 @@ from accountant.rl.thompson import ThompsonParameters
 from mechanisms import _checks
 from mechanisms.randomness import Randomness, Source, how_drawn
 from mechanisms.release.grid import GRID
-from mechanisms.rl.thompson_release import ThompsonRelease, publish
+from mechanisms.rl.thompson_release import ThompsonRelease, ThompsonSimulation, publish
 
 if TYPE_CHECKING:
     from accountant.accounted import Accounted
@@ -116,7 +116,9 @@ class Thompson:
         paid = self.checked(rewards)
         return self._run(partial(_paid, paid), n, Randomness.of(rng)).draws
 
-    def publish(self, rewards: ArrayLike, seed: Source = None, *, exponent: int = GRID) -> ThompsonRelease:
+    def publish(
+        self, rewards: ArrayLike, seed: Source = None, *, exponent: int = GRID
+    ) -> ThompsonRelease | ThompsonSimulation:
         """Release the draws of one run for given users, private to the last bit.
 
         Args:

@@ -222,7 +222,8 @@ def test_a_seed_makes_a_simulation_without_a_guarantee(name, seed):
     with pytest.raises(SimulationError, match="a simulation has no guarantee"):
         model.guarantee(Adjacency.REPLACE)
     assert type(model.released_) is SimulatedValues
-    assert not hasattr(model.released_, "guarantee")
+    with pytest.raises(SimulationError, match="a simulation has no guarantee"):
+        model.released_.guarantee(Adjacency.REPLACE)
     assert "no guarantee" in repr(model.released_)
     stored = model.released_.as_json()
     assert stored["simulated"]

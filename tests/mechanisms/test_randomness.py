@@ -158,9 +158,15 @@ def test_noise_that_does_not_say_what_draws_it_has_no_guarantee():
         def __call__(self, law, scale):
             return np.zeros
 
-    counts = PrivateCounts(CentralCountsParameters(**SIZES, scale=3.0), Unmarked())
-    with pytest.raises(SimulationError, match="no guarantee"):
-        counts.guarantee(Adjacency.REPLACE)
+    class Claiming(Unmarked):
+        simulated = False
+
+    for noise in (Unmarked(), Claiming()):
+        counts = PrivateCounts(CentralCountsParameters(**SIZES, scale=3.0), noise)
+        with pytest.raises(SimulationError, match="no guarantee"):
+            counts.guarantee(Adjacency.REPLACE)
+        with pytest.raises(AttributeError):
+            counts.simulated = False
 
 
 @pytest.mark.parametrize("other", [0.0, np.float64(0), np.float32(0), False])
@@ -169,19 +175,21 @@ def test_a_whole_answer_is_not_rounded_because_another_is_a_double(name, other):
     """2^60 + 129 beside 0.0 would become 2^60 + 256: answers one apart would be released 256 apart."""
     scale = {"geometric": "scale", "discrete-gaussian": "sigma"}[name]
     parameters = accountant_for(name).parameters.read({scale: 1e-6, "compositions": 2})
-    for answer in (2**60 + 129, 2**63 - 1, -(2**63), np.int64(2**62 + 1)):
+    for answer in (2**60 + 129, 2**62, -(2**62), np.int64(2**62 - 1)):
         found = SAMPLERS[name](parameters, [answer, other], 3, Entropy())
         assert found.tolist() == [[answer, 0]] * 3
 
 
-@pytest.mark.parametrize("answer", [2**63, -(2**63) - 1, 2**70, 0.5, np.nan, np.inf, "3", None, 1j])
+@pytest.mark.parametrize(
+    "answer", [2**62 + 1, 2**63 - 1, -(2**63), 2**63, 2**70, 0.5, np.nan, np.inf, "3", None, 1j]
+)
 @pytest.mark.parametrize("name", ["geometric", "discrete-gaussian", "randomised-response"])
-def test_what_is_no_whole_number_of_64_bits_is_refused_by_name(name, answer):
+def test_an_answer_that_64_bits_may_not_hold_with_its_noise_is_refused_before_any_draw(name, answer):
     given = {"geometric": {"scale": 1.0}, "discrete-gaussian": {"sigma": 1.0},
              "randomised-response": {"randomness": 0.5}}[name]  # fmt: skip
     parameters = accountant_for(name).parameters.read(given)
-    with pytest.raises(ValueError, match="must be whole numbers of 64 bits"):
-        SAMPLERS[name](parameters, [answer], 1, Entropy())
+    with pytest.raises(ValueError, match=r"must be whole numbers in \[-2\^62, 2\^62\]"):
+        SAMPLERS[name](parameters, [answer], 1, None)  # no generator: nothing can be drawn
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1e-19, 1e-30, 1e-150, 5e-324])

@@ -108,7 +108,6 @@ class Training:
         theta, target: the parameters of the network and of the target network.
         slots: what the optimizer keeps.
         step: steps done.
-        simulated: whether a seed was given.
     """
 
     def __init__(
@@ -118,7 +117,7 @@ class Training:
         released: Transitions | None,
         seed: int | None = None,
     ) -> None:
-        self.settings, self.simulated = settings, seed is not None
+        self.settings, self._seeded = settings, seed is not None
         self.private, self.released = private, released
         self._check()
         self._begin(secrets.randbits(128) if seed is None else _checks.at_least("seed", seed, 0))
@@ -130,6 +129,11 @@ class Training:
         self.target = self.theta.clone()
         self.slots = torch.zeros(self.settings.optimizer.slots, self.settings.layers.count)
         self.step = 0
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a seed was given, so that no guarantee holds."""
+        return self._seeded
 
     def __repr__(self) -> str:
         drawn = how_drawn(self.simulated)

@@ -1,0 +1,89 @@
+"""What an exact sampler drew: integers in steps of a public grid, as a release or as a simulation."""
+
+from __future__ import annotations
+
+from dataclasses import InitVar, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from accountant.accounted import accountant_for
+from accountant.adjacency import Adjacency
+from mechanisms.randomness import Randomness, guaranteed
+from mechanisms.release.grid import how_released
+
+if TYPE_CHECKING:
+    from accountant.accounted import Accounted
+
+__all__ = ["OnGrid", "Released", "Simulated"]
+
+
+@dataclass(frozen=True, repr=False)
+class OnGrid:
+    """Integers in steps of a public grid, and the public parameters of the mechanism that drew them.
+
+    Whether they are a release or a simulation is a matter of type, so no copy or change of fields alters it.
+
+    Attributes:
+        parameters: those of the mechanism.
+        integers: nested tuples.
+        exponent: the grid is all multiples of 2^exponent; it depends on no data.
+
+    Args:
+        randomness: what drew the integers; it is not kept.
+
+    Raises:
+        ValueError: the randomness does not belong to this type.
+    """
+
+    parameters: Any
+    integers: tuple[Any, ...]
+    exponent: int
+    randomness: InitVar[Randomness]
+    mechanism: ClassVar[str]
+    """The command-line name of the mechanism, which has the guarantee."""
+
+    def __post_init__(self, randomness: Randomness) -> None:
+        """Refuse a release that a seed or a given generator drew, and a simulation that entropy drew."""
+        if randomness.simulated != self.simulated:
+            rule = f"must be {'a seed or a generator' if self.simulated else 'entropy'} to make this type"
+            raise ValueError(f"randomness ({randomness!r}) {rule}: {type(self).__name__}")
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a seed or a given generator drew the integers, so that no guarantee holds."""
+        return not isinstance(self, Released)
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """Return the guarantee of these integers, to the last bit, and of all that follows from them alone.
+
+        Raises:
+            SimulationError: a seed or a generator was given.
+            UnprovedAdjacencyError: nothing is proved under this adjacency.
+        """
+        account = accountant_for(self.mechanism).guarantee
+        return guaranteed(self.simulated, lambda: account(self.parameters, adjacency))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self.integers)} rows; {how_released(self.simulated)}>"
+
+    def as_json(self) -> dict[str, Any]:
+        """The integers and what they are as JSON data: neither seed nor generator state is part of it."""
+        return {
+            "parameters": self.parameters.as_json(),
+            "integers": _lists(self.integers),
+            "exponent": self.exponent,
+            "simulated": self.simulated,
+            "covers_released_bits": not self.simulated,
+            "released_bits": how_released(self.simulated),
+        }
+
+
+class Released(OnGrid):
+    """Integers that were drawn from entropy: private to the last bit."""
+
+
+class Simulated(OnGrid):
+    """Integers that were drawn from a seed or a given generator: without a guarantee."""
+
+
+def _lists(nested: Any) -> Any:
+    return [_lists(each) for each in nested] if isinstance(nested, tuple) else nested
