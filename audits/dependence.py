@@ -7,6 +7,8 @@ come from a pool of one call, on one input or on both. Other dependence is taken
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -18,6 +20,7 @@ from audits.layout import Layout
 from audits.pairs import Pair
 from audits.repeated_rows import Ids, blocks_repeat, calls_repeat, equal_in_turn, row_ids, value_in_runs
 from audits.sampling import PROBES, generator, outputs
+from audits.time_budget import time_left
 from audits.unlike_calls import bins_of, calls_differ
 
 __all__ = ["RowRecord", "check_fresh_calls"]
@@ -26,8 +29,10 @@ KEPT = 1 << 18
 """Rows of each input that are kept."""
 CALLS, FEWEST, MOST, MORE = 4, 512, 1 << 13, 4
 """Fresh calls on each input, and how many rows each has: four times the most so far, within these."""
-FRESH = 10
-"""Place in the seed's tree of probes for the fresh calls."""
+FRESH, TIMED = 10, 11
+"""Places in the seed's tree of probes for the fresh calls, and for one that is only timed."""
+LEAST, SHARE = 64, 0.5
+"""The fewest rows of a fresh call where time is short, and the share of the time left for them all."""
 UNLIKE_LEVEL = 1e-8
 """The level of one comparison of calls, of which an audit makes at most nine."""
 SHARED = (
@@ -42,6 +47,11 @@ UNLIKE = (
     "mechanism: the outputs of one call are unlike those of another, far beyond chance: their law depends on"
     " how many outputs are asked for, or the call draws once what every output must draw anew;"
     " f(data, n, rng) must return n independent outputs, and n must not be taken for the number of records"
+)
+
+SHORT = (
+    "before the violation was pronounced, shared randomness was looked for in fresh calls of {size} rows"
+    " instead of {wanted}, since the time budget allows no more"
 )
 
 Labelled = tuple[NDArray[Any], NDArray[np.int64]]
@@ -102,16 +112,22 @@ def _by_column(calls: list[list[Ids]]) -> list[Ids]:
     return [np.concatenate(column) for column in zip(*calls, strict=False)]
 
 
-def check_fresh_calls(made: Mechanism, pair: Pair, seed: int, layout: Layout, largest: int) -> None:
+def check_fresh_calls(made: Mechanism, pair: Pair, seed: int, layout: Layout, largest: int) -> str:
     """Refuse rows that share randomness, or calls unlike each other, seen in a few fresh calls.
 
-    A mechanism that is called once for each output cannot know how many are asked for.
+    A mechanism that is called once for each output cannot know how many are asked for. Where a time budget
+    allows it only so, the calls have fewer rows, but as many as those of a small audit.
+
+    Returns:
+        What is taken on trust because the calls had fewer rows; an empty text otherwise.
 
     Raises:
         MechanismError: they do, or the mechanism fails.
+        OutOfTimeError: the time budget is spent.
     """
     each = isinstance(made.function, Each)
-    size = min(max(largest if each else MORE * largest, FEWEST), MOST)
+    wanted = min(max(largest if each else MORE * largest, FEWEST), MOST)
+    size = _affordable(made, pair, seed, wanted, max(LEAST, min(largest, FEWEST)))
     others = [] if each else [size // 2 - call for call in range(2 * CALLS)]
     calls = [_fresh(made, pair, label, seed, layout, [size] * CALLS + others) for label in (0, 1)]
     ids = [[row_ids(block) for block in blocks] for blocks in calls]
@@ -120,6 +136,18 @@ def check_fresh_calls(made: Mechanism, pair: Pair, seed: int, layout: Layout, la
             raise MechanismError(SHARED)
     if not each and _unlike([[layout.numbers(block) for block in blocks] for blocks in calls], ids):
         raise MechanismError(UNLIKE)
+    return "" if size == wanted else SHORT.format(size=size, wanted=wanted)
+
+
+def _affordable(made: Mechanism, pair: Pair, seed: int, wanted: int, least: int) -> int:
+    """How many rows a fresh call can have in its share of the time left, from the time that one call takes."""
+    if wanted <= least or math.isinf(time_left()):
+        return wanted
+    begun = time.monotonic()
+    outputs(made, pair, 0, least, generator(seed, PROBES, TIMED))
+    took = max(time.monotonic() - begun, 1e-9)
+    rounds = SHARE * time_left() / (6 * CALLS * took)
+    return int(min(max(least * rounds, least), wanted))
 
 
 def _fresh(

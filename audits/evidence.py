@@ -5,13 +5,19 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 __all__ = ["Evidence", "Verdict"]
 
 INDEPENDENCE = "the outputs are independent, but for the kinds of dependence that an audit looks for"
 """What every audit takes on trust (docs/notes/audit_pairs.md)."""
+
+UNCONFIRMED = (
+    "the bets refute the claim, but the time budget was spent before the outputs were checked for shared"
+    " randomness, without which nothing is called a violation; raise the time budget"
+)
+"""Why a finding is no violation yet, and what to do."""
 
 
 class Verdict(enum.Enum):
@@ -75,6 +81,9 @@ class Evidence:
         power: from each class of events to what was measured of the power against violations in it.
         not_covered: what violations were not planted in.
         weakness: why a verdict is "inconclusive" and what to do, in words; otherwise an empty text.
+        unconfirmed: the bets refuted the claim, but the time budget was spent before the checks of
+            independence that a violation needs. The verdict is then "inconclusive", and the event is kept.
+        shortened: what is taken on trust because these checks were shortened; otherwise an empty text.
     """
 
     claim: str
@@ -102,7 +111,7 @@ class Evidence:
         """What the answer rests on that nothing here checked, one sentence each."""
         trusted = (one for one in self.pairs if one["status"] != "checked")
         pairs = [f"{one['description']}: {one['relation']} neighbours ({one['why']})" for one in trusted]
-        return [*pairs, INDEPENDENCE]
+        return [*pairs, INDEPENDENCE, *([self.shortened] if self.shortened else [])]
 
     @property
     def fails(self) -> bool:
@@ -112,10 +121,27 @@ class Evidence:
     power: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     not_covered: tuple[str, ...] = ()
     weakness: str = ""
+    unconfirmed: bool = False
+    shortened: str = ""
+
+    def left_unconfirmed(self) -> Evidence:
+        """The same finding as no more than a suspicion: no bound above the claim, and no violation."""
+        return replace(
+            self,
+            verdict=Verdict.INCONCLUSIVE,
+            epsilon_lower=min(self.epsilon_lower, self.claimed_epsilon),
+            would_have_seen=math.inf,
+            without_bits=None,
+            power={},
+            not_covered=(),
+            weakness=UNCONFIRMED,
+            unconfirmed=True,
+        )
 
     def as_json(self) -> dict[str, Any]:
         """The contract's keys, and under ``"witness"`` what `audits.replay` needs; infinity is ``"inf"``."""
-        more = {} if self.without_bits is None else {"without_bits": self.without_bits.value}
+        more: dict[str, Any] = {"unconfirmed": True} if self.unconfirmed else {}
+        more |= {} if self.without_bits is None else {"without_bits": self.without_bits.value}
         return {
             "claim": self.claim,
             "verdict": self.verdict.value,

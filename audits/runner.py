@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from audits.blocks import Record, check_repeats, draw_blocks
@@ -21,6 +21,7 @@ from audits.planting import Bank, Planting, draw_bank
 from audits.probing import check_randomness
 from audits.schedule import Pace
 from audits.scores import Score
+from audits.time_budget import OutOfTimeError
 from audits.trial import Trial, run_trial
 from audits.written import call_of
 
@@ -116,11 +117,30 @@ def audit(
         )
 
     asked = None if known_ratio and power else measure
+    confirmed = cache(partial(_confirmed, made, pair, seed, layout, record, rows.largest))
+    if trial.refuted:  # before the power is measured, which may take all of the time left
+        confirmed()
     found = conclude(trial, claim, curve, claimed, delta, alpha, seed, pair.description, how, asked)
-    if found.verdict.violated:
+    found = replace(found, pairs=(pair.as_json(),))
+    if not found.verdict.violated:
+        return found
+    short = confirmed()
+    return found.left_unconfirmed() if short is None else replace(found, shortened=short)
+
+
+def _confirmed(
+    made: Mechanism, pair: Pair, seed: int, layout: Layout, record: Record, largest: int
+) -> str | None:
+    """What a violation takes on trust after the checks of independence; None if there was no time for them.
+
+    Raises:
+        MechanismError: as for `check_repeats` and `check_fresh_calls`.
+    """
+    try:
         check_repeats(made, pair, seed, record, layout)
-        check_fresh_calls(made, pair, seed, layout, rows.largest)
-    return replace(found, pairs=(pair.as_json(),))
+        return check_fresh_calls(made, pair, seed, layout, largest)
+    except OutOfTimeError:
+        return None
 
 
 def _planting(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from audits.eprocess import LogWealth, log_sums, rejects
 from audits.schedule import Pace
 from audits.scores import Score, only_bits, shares
 from audits.stream import ScoreStream
+from audits.time_budget import OutOfTimeError, time_left
 
 __all__ = ["VERDICT", "Trial", "in_values", "run_trial", "tails_share"]
 
@@ -22,6 +23,9 @@ Labelled = tuple[NDArray[Any], NDArray[np.int64]]
 
 VERDICT = 0.95
 """The share of alpha that the verdict has; the interval for epsilon has the rest."""
+
+CHECKS = 0.6
+"""The share of the time left at a refutation that is kept for the checks that a violation needs."""
 
 POSTERIOR = 0.1
 """Against a pure claim, the prior weight of betting on a learned posterior."""
@@ -71,15 +75,16 @@ def run_trial(
 
     Where floating-point bits alone refute, the other scores bet on, until they refute as well or the blocks
     end: at the same level, since a claim that holds must pass both (docs/notes/audit_betting.md, Theorem 7).
-    ``pace`` is told of the wealth after every block.
+    ``pace`` is told of the wealth after every block. What is drawn after a refutation leaves `CHECKS` of
+    the time left for the checks that follow.
     """
     pure = points[-1].epsilon if points[-1].delta == 0 else None
     bets, streams = LogWealth(points), tuple(ScoreStream(score, pure) for score in scores)
     pace, level = pace or Pace(), VERDICT * alpha
-    samples, feeding = 0, streams
+    samples, feeding, refuted = 0, streams, False
     every = _Largest(bets, streams)
     values = every if in_values(streams) == streams else _Largest(bets, in_values(streams))
-    for outputs, labels in blocks:
+    for outputs, labels in _in_time(blocks, lambda: refuted):
         samples += len(labels)
         for stream in feeding:
             stream.feed(outputs, labels)
@@ -92,6 +97,25 @@ def run_trial(
                 break
         pace.heed((values if refuted else every).now, -math.log(level))
     return Trial(bets, streams, samples, every.best, rejects(every.best, level), rejects(values.best, level))
+
+
+def _in_time(blocks: Iterable[Labelled], refuted: Callable[[], bool]) -> Iterator[Labelled]:
+    """The blocks; once the claim is refuted only those for which there is time.
+
+    A block takes at most about twice as long as the one before it.
+    """
+    stop, before = None, time_left()
+    try:
+        for block in blocks:
+            yield block
+            left = time_left()
+            stop = CHECKS * left if refuted() and stop is None else stop
+            if stop is not None and left - 2 * (before - left) < stop < math.inf:
+                return
+            before = left
+    except OutOfTimeError:
+        if not refuted():
+            raise
 
 
 def in_values(streams: Sequence[ScoreStream]) -> tuple[ScoreStream, ...]:

@@ -145,17 +145,21 @@ def audit_each(
                 replay={**_call("audit_each", replay, called), "budget": budget, "each": len(pairs)},
             )
         )
-        if found[-1].verdict is Verdict.VIOLATION and not sharpen:
+        if found[-1].unconfirmed or (found[-1].verdict is Verdict.VIOLATION and not sharpen):
             break
     return _united(found, len(pairs), alpha, seed)
 
 
 def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> Evidence:
     violated = any(evidence.verdict.violated for evidence in found)
-    loudest = max(found, key=lambda e: (_rank(e.verdict), e.e_value, e.epsilon_lower))
+    loudest = max(found, key=lambda e: (_rank(e.verdict), e.unconfirmed, e.e_value, e.epsilon_lower))
     all_consistent = all(evidence.verdict is Verdict.CONSISTENT for evidence in found)
     unseen = [math.inf if e.would_have_seen is None else e.would_have_seen for e in found]
-    weakest = loudest if violated else max(found, key=lambda e: (bool(e.weakness), e.would_have_seen or 0.0))
+    weakest = (
+        loudest
+        if violated or loudest.unconfirmed
+        else max(found, key=lambda e: (bool(e.weakness), e.would_have_seen or 0.0))
+    )
     return replace(
         loudest,
         power=weakest.power,

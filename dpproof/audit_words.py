@@ -22,7 +22,10 @@ def worth(audit: Mapping[str, Any]) -> str:
     """
     if not audit.get("power") and not audit.get("weakness"):
         return ""
-    opening = f"On the pair that was run ({audit['witness']['pair']}) {_found(audit['verdict'])}"
+    pair = f"On the pair that was run ({audit['witness']['pair']})"
+    if audit.get("unconfirmed"):
+        return f"{pair} {audit['weakness']}."
+    opening = f"{pair} {_found(audit['verdict'])}"
     if audit["weakness"]:
         return f"{opening}, and {audit['weakness']}."
     return (

@@ -118,14 +118,15 @@ def audit(
 
 
 def _finish(found: Iterable[Evidence | str], json: bool) -> None:
-    """Print what was found, and end: with 1 if a claim is violated, with 3 if there was no time for one."""
+    """Print what was found, and end: with 1 if a claim is violated, with 3 if time was too short for one."""
     every = list(found)
     late = [one for one in every if isinstance(one, str)]
     audits = [one for one in every if not isinstance(one, str)]
     body = {"audits": [one.as_json() for one in audits], **({"out_of_time": late} if late else {})}
     show.either(answers.envelope(body), json, show.audits)
     violated = any(evidence.fails for evidence in audits)
-    raise typer.Exit(1 if violated else 3 if late else 0)
+    unfinished = late or any(evidence.unconfirmed for evidence in audits)
+    raise typer.Exit(1 if violated else 3 if unfinished else 0)
 
 
 def _refuse(given: Mapping[str, Any], flags: list[str], where: str) -> None:

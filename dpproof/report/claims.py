@@ -201,7 +201,8 @@ def _audited(
     try:
         with ending_at(until), watched(count):
             check_time()
-            return auditing.audit_claim(claim, **options).as_json(), None, []
+            found = auditing.audit_claim(claim, **options)
+            return found.as_json(), OUT_OF_TIME if found.unconfirmed else None, []
     except OutOfTimeError as error:
         return None, OUT_OF_TIME, [f"not audited: {error}, after {drawn[0]} samples"]
     except (auditing.NoAuditError, ArithmeticError) as error:

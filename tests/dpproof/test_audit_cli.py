@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from audits.time_budget import OutOfTimeError
 from dpproof import auditing, corpus
 from dpproof.claim_file import claim_from, entry_of, read_claims
 
@@ -517,3 +518,21 @@ def test_the_seconds_of_a_file_hold_for_its_audits(run, claim_file):
     assert ran.err.splitlines() == [
         f"dpproof: {name}: not audited: the time budget is spent" for name in "ab"
     ]
+
+
+def test_a_refutation_without_time_for_its_checks_ends_with_3(run, claim_file, user_module, monkeypatch):
+    """The finding is kept, as a suspicion, by `audit` and by `check`."""
+
+    def late(*_arguments):
+        raise OutOfTimeError
+
+    monkeypatch.setattr("audits.runner.check_fresh_calls", late)
+    claim = {"mechanism": f"{user_module}:bad", "parameters": None, "neighbours": f"{user_module}:pairs"}
+    path = claim_file({**claim, "epsilon": 1.0, "delta": None})
+    ran = run("audit", path, "--json")
+    (entry,) = ran.json["audits"]
+    assert (ran.code, entry["verdict"], entry["unconfirmed"]) == (3, "inconclusive", True)
+    ran = run("check", path, "--json")
+    (entry,) = ran.json["claims"]
+    assert (ran.code, entry["verdict"], entry["audit"]["unconfirmed"]) == (3, "out of time", True)
+    assert "the bets refute the claim, but the time budget was spent" in " ".join(entry["remarks"])

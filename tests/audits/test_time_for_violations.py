@@ -1,0 +1,129 @@
+"""A refuted claim is not lost where time is short, and is no violation before its outputs were checked."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from accountant.notions import PureDP
+from audits import time_budget
+from audits.callables import MechanismError
+from audits.evidence import UNCONFIRMED, Verdict
+from audits.runner import audit
+from audits.time_budget import OutOfTimeError, ending_at
+from audits.worst_pair import audit_each
+from dpproof.audit_words import worth
+
+
+@dataclasses.dataclass
+class Clock:
+    """A clock that only the mechanism moves on."""
+
+    now: float = 0.0
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr(time_budget.time, "monotonic", made.monotonic)
+    return made
+
+
+def slow_laplace(clock, seconds, scale=0.25):
+    """Laplace noise whose every row takes its time, whatever the call."""
+
+    def mechanism(value, n, rng):
+        clock.now += n * seconds
+        return value + rng.laplace(0, scale, n)
+
+    return mechanism
+
+
+def audited(clock, sampler, bits, until, **options):
+    with ending_at(clock.now + until):
+        return audit("slow", PureDP(1.0), sampler, bits, seed=0, **options)
+
+
+@pytest.mark.parametrize("until", [0.001, 0.1, 1.0])
+def test_what_is_found_in_time_is_told_or_none_is(clock, bits, until):
+    """A third of a millisecond a row: the probe takes .2 s, a finding and its checks as they were 3 s."""
+    try:
+        found = audited(clock, slow_laplace(clock, 3e-4), bits, until)
+    except OutOfTimeError:
+        assert until < 0.2
+        return
+    assert found.verdict is Verdict.VIOLATION
+    assert "instead of" in found.taken_on_trust[-1]
+
+
+def test_without_a_time_budget_the_checks_are_as_long_as_ever(clock, bits):
+    found = audit("slow", PureDP(1.0), slow_laplace(clock, 3e-4), bits, seed=0)
+    assert (found.verdict, found.shortened) == (Verdict.VIOLATION, "")
+    assert audited(clock, slow_laplace(clock, 3e-4), bits, 600.0).shortened == ""
+
+
+def times(clock, bits):
+    """When the probe ends, and when the bets have refuted: found by shorter and shorter budgets."""
+    for until in np.arange(1.0, 0.0, -0.01):
+        try:
+            yield until, audited(clock, slow_laplace(clock, 3e-4), bits, float(until))
+        except OutOfTimeError:
+            return
+
+
+def test_a_refutation_without_its_checks_is_kept_as_a_suspicion(clock, bits):
+    """Some budget ends between the refutation and the checks: no violation, no bound, exit code 3."""
+    every = dict(times(clock, bits))
+    verdicts = [found.verdict for found in every.values()]
+    assert Verdict.VIOLATION in verdicts
+    late = [found for found in every.values() if found.unconfirmed]
+    assert late
+    for found in late:
+        assert (found.verdict, found.weakness) == (Verdict.INCONCLUSIVE, UNCONFIRMED)
+        assert found.epsilon_lower <= found.claimed_epsilon
+        assert found.e_value > 1 / found.alpha
+        assert found.event is not None
+        assert found.as_json()["unconfirmed"] is True
+        assert "nothing was found" not in worth(found.as_json())
+
+
+@pytest.mark.parametrize("rows", [16, 100])
+def test_shared_randomness_is_no_violation_however_short_the_time_is(clock, bits, rows):
+    def tiled(value, n, rng):
+        clock.now += n * 3e-4
+        return value + np.resize(rng.laplace(0, 1.0, min(rows, n)), n)
+
+    for until in (0.001, 0.1, 0.3, 0.4, 0.5, 1.0, 3.0, 10.0):
+        for seed in range(5):
+            try:
+                with ending_at(clock.now + until):
+                    found = audit("tiled", PureDP(1.0), tiled, bits, seed=seed, budget=5000)
+            except (OutOfTimeError, MechanismError):
+                continue
+            assert not found.verdict.violated
+
+
+def test_samples_for_a_larger_bound_leave_time_for_the_checks(clock, bits):
+    """A million rows would take 300 s; the bound is what a part of the time after the refutation gives."""
+    found = audited(clock, slow_laplace(clock, 3e-4), bits, 10.0, sharpen=True, budget=1_000_000)
+    assert found.verdict is Verdict.VIOLATION
+    assert 2_000 < found.samples < 20_000
+
+
+def test_bits_that_refute_are_told_though_the_rest_of_the_budget_takes_too_long(clock, bits):
+    """Numpy's Laplace noise: bits refute it soon, and without them there is nothing to be found."""
+    found = audited(clock, slow_laplace(clock, 3e-4, 1.0), bits, 30.0, budget=1_000_000)
+    assert found.verdict is Verdict.FLOATING_POINT
+    assert found.without_bits is Verdict.INCONCLUSIVE
+
+
+def test_a_suspicion_on_one_pair_stands_for_all(clock, bits):
+    until = next(u for u, found in times(clock, bits) if found.unconfirmed)
+    with ending_at(clock.now + until):
+        found = audit_each("slow", PureDP(1.0), slow_laplace(clock, 3e-4), [bits, bits], seed=0)
+    assert found.unconfirmed or found.verdict is Verdict.VIOLATION
