@@ -140,7 +140,7 @@ def check_fresh_calls(made: Mechanism, pair: Pair, seed: int, layout: Layout, la
 
 
 def _affordable(made: Mechanism, pair: Pair, seed: int, wanted: int, least: int) -> int:
-    """How many rows a fresh call can have in its share of the time left, from the time that one call takes."""
+    """How many rows a fresh call can have in its share of the time left: one call is timed."""
     if wanted <= least or math.isinf(time_left()):
         return wanted
     begun = time.monotonic()

@@ -81,10 +81,10 @@ def run_trial(
     pure = points[-1].epsilon if points[-1].delta == 0 else None
     bets, streams = LogWealth(points), tuple(ScoreStream(score, pure) for score in scores)
     pace, level = pace or Pace(), VERDICT * alpha
-    samples, feeding, refuted = 0, streams, False
+    samples, feeding = 0, streams
     every = _Largest(bets, streams)
     values = every if in_values(streams) == streams else _Largest(bets, in_values(streams))
-    for outputs, labels in _in_time(blocks, lambda: refuted):
+    for outputs, labels in _in_time(blocks, lambda: rejects(every.best, level)):
         samples += len(labels)
         for stream in feeding:
             stream.feed(outputs, labels)
