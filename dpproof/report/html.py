@@ -102,7 +102,7 @@ def _paper(ledger: PaperLedger) -> dict[str, Any]:
         "counts": coverage.counts(share),
         "undecided": share.undecided,
         "decided": f"{len(share.decided)} of {share.statements}" if share.statements else "-",
-        "refuted": sum(entry["verdict"] == "REFUTED" for entry in ledger.statements),
+        "refuted": _refuted(share) if share.statements else "-",
         "as_expected": sum(audit["verdict"] == audit["expected"] for audit in ledger.audits),
         "statements": [(entry, lookup(entry["id"])) for entry in ledger.statements],
         "corrects": _corrects(ledger),
@@ -110,6 +110,11 @@ def _paper(ledger: PaperLedger) -> dict[str, Any]:
         "plots": _plots(paper.deployment),
         "derivation": [_formula(step) for step in _derivation(paper.name)],
     }
+
+
+def _refuted(share: coverage.Share) -> int:
+    """How many of a paper's numbered statements are refuted; those that stand beside them do not count."""
+    return sum(number for word, number in share.verdicts.items() if word.startswith("REFUTED"))
 
 
 def _claim(ledger: ClaimLedger) -> dict[str, Any]:
