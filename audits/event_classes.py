@@ -1,6 +1,6 @@
 """The classes of events that violations are planted in, by the kind of the outputs.
 
-Events are chosen by outputs of the bank that are used for nothing else, after the audit was fixed. So an
+Events are chosen by a sketch: outputs that are used for nothing else, drawn after the audit was fixed. So an
 event is independent of the outputs that are planted in it.
 """
 
@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from audits.fresh_outputs import SKETCH, Outputs
 from audits.planted_laws import Doubled
-from audits.planting import Bank, Planted
+from audits.planting import Planted
 
 __all__ = ["CLASSES", "FLOOR", "EventClass", "planted_in"]
 
 Values = NDArray[np.generic]
+Event = Callable[[Outputs], Values]
+"""The values of some outputs: whether they are in an event, or a score whose tails are the events."""
 Floats = NDArray[np.float64]
 
 FLOOR, TAIL, HALF = 0.01, 0.1, 0.5
@@ -42,38 +46,42 @@ class EventClass:
     Attributes:
         name: for the answer.
         law: how an event is drawn from it, in words.
-        applies: whether outputs like those of the bank have such events.
-        draw: the values of all outputs of the bank: whether they are in an event, or a score of them, whose
-            upper and lower tails are the events.
+        applies: whether outputs like those of the sketch have such events.
+        draw: draws an event, or a score, whose upper and lower tails are the events.
         deep: events are tails of mass at most `TAIL`.
     """
 
     name: str
     law: str
-    applies: Callable[[Bank], bool]
-    draw: Callable[[Bank, np.random.Generator], Values]
+    applies: Callable[[Outputs], bool]
+    draw: Callable[[Outputs, np.random.Generator], Event]
     deep: bool = False
 
 
-def planted_in(chosen: EventClass, bank: Bank, twice: Doubled, rng: np.random.Generator) -> Planted | None:
+def planted_in(
+    chosen: EventClass, sketch: Outputs, twice: Doubled, rng: np.random.Generator
+) -> Planted | None:
     """A violation of twice the claim in an event drawn from a class; None if none was found to plant."""
     most = HALF if len(twice.odds) == 1 else TAIL
     for _ in range(TRIES):
-        values = chosen.draw(bank, rng)
-        if values.dtype != bool and twice.rank_shift is not None and not chosen.deep:
-            found = _shifted(values, bank.sketch, twice)
+        values = chosen.draw(sketch, rng)
+        known = values(sketch)
+        if known.dtype != bool and twice.rank_shift is not None and not chosen.deep:
+            found = _shifted(values, known, twice)
             if found is not None:
                 return _either(found, rng)
-        inside = values if values.dtype == bool else _tail(values, bank.sketch, chosen.deep, most, rng)
-        planted = np.asarray(inside[bank.sketch :], bool)
-        mass = float(planted.mean())
-        if mass > HALF:
-            planted, mass = np.logical_not(planted), 1 - mass
+        inside = values if known.dtype == bool else _tail(values, known, chosen.deep, most, rng)
+        mass = float(inside(sketch).mean())
+        other, mass = mass > HALF, min(mass, 1 - mass)
         if FLOOR <= mass <= most:
-            chances = twice.event(mass)
-            laws = np.array([[1 - chance, chance] for chance in chances])
-            return _either(Planted(planted.astype(np.int64), laws), rng)
+            laws = np.array([[1 - chance, chance] for chance in twice.event(mass)])
+            return _either(Planted(partial(_in_or_out, inside, other), laws), rng)
     return None
+
+
+def _in_or_out(inside: Event, other: bool, outputs: Outputs) -> NDArray[np.int64]:
+    """The cells of an event, or of its complement: 1 inside, 0 outside."""
+    return np.asarray(np.asarray(inside(outputs), bool) != other).astype(np.int64)
 
 
 def _either(planted: Planted, rng: np.random.Generator) -> Planted:
@@ -81,85 +89,90 @@ def _either(planted: Planted, rng: np.random.Generator) -> Planted:
     return planted if rng.random() < 0.5 else Planted(planted.cells, planted.laws[::-1])
 
 
-def _tail(
-    values: Values, sketch: int, deep: bool, most: float, rng: np.random.Generator
-) -> NDArray[np.bool_]:
+def _tail(values: Event, known: Values, deep: bool, most: float, rng: np.random.Generator) -> Event:
     """A tail of a score, its mass drawn uniformly."""
-    known = np.sort(values[:sketch])
+    known, count = np.sort(known), len(known)
     mass = rng.uniform(FLOOR, min(TAIL, most) if deep else most)
-    at = min(sketch - 1, max(0, round(mass * sketch) - 1))
+    at = min(count - 1, max(0, round(mass * count) - 1))
     if rng.random() < 0.5:
-        return np.asarray(values >= known[sketch - 1 - at])
-    return np.asarray(values <= known[at])
+        return lambda outputs: np.asarray(values(outputs) >= known[count - 1 - at])
+    return lambda outputs: np.asarray(values(outputs) <= known[at])
 
 
-def _shifted(values: Values, sketch: int, twice: Doubled) -> Planted | None:
+def _shifted(values: Event, known: Values, twice: Doubled) -> Planted | None:
     """A Gaussian shift of the rank of a score, in cells; None if the score has too few values."""
-    places = np.unique(np.rint(np.concatenate([DEPTHS, 1 - DEPTHS, [0.5]]) * sketch).astype(np.int64))
-    edges = np.unique(np.sort(values[:sketch])[places[(places > 0) & (places < sketch)]])
-    cells = edges.searchsorted(values[sketch:], "right")
-    counts = np.bincount(cells, minlength=edges.size + 1)
+    count = min(len(known), SKETCH)
+    places = np.unique(np.rint(np.concatenate([DEPTHS, 1 - DEPTHS, [0.5]]) * count).astype(np.int64))
+    edges = np.unique(np.sort(known[:count])[places[(places > 0) & (places < count)]])
+    counts = np.bincount(edges.searchsorted(known, "right"), minlength=edges.size + 1)
     if np.count_nonzero(counts) < FEWEST:
         return None
     laws = np.stack(twice.ranks(counts / counts.sum()))
-    return Planted(cells, laws) if twice.admits(laws[0], laws[1]) else None
+    if not twice.admits(laws[0], laws[1]):
+        return None
+    return Planted(lambda outputs: edges.searchsorted(values(outputs), "right"), laws)
 
 
-def _varying(bank: Bank) -> NDArray[np.int64]:
-    known = bank.numbers[: bank.sketch]
+def _varying(sketch: Outputs) -> NDArray[np.int64]:
+    known = sketch.numbers
     return np.flatnonzero(known.max(axis=0) > known.min(axis=0)).astype(np.int64)
 
 
-def _coordinate(bank: Bank, rng: np.random.Generator) -> Values:
-    return np.asarray(bank.numbers[:, rng.choice(_varying(bank))])
+def _coordinate(sketch: Outputs, rng: np.random.Generator) -> Event:
+    column = rng.choice(_varying(sketch))
+    return lambda outputs: np.asarray(outputs.numbers[:, column])
 
 
-def _projection(bank: Bank, rng: np.random.Generator) -> Values:
-    known = bank.numbers[: bank.sketch].astype(np.float64)
-    spread = known.std(axis=0)
+def _projection(sketch: Outputs, rng: np.random.Generator) -> Event:
+    spread = sketch.numbers.astype(np.float64).std(axis=0)
     direction = np.where(spread > 0, rng.standard_normal(spread.size) / np.where(spread > 0, spread, 1), 0.0)
-    return np.asarray(bank.numbers.astype(np.float64) @ direction)
+    return lambda outputs: np.asarray(outputs.numbers.astype(np.float64) @ direction)
 
 
-def _bits(bank: Bank) -> NDArray[np.int64]:
+def _bits(sketch: Outputs) -> NDArray[np.int64]:
     """The columns that are bits: truth values, or 0 and 1 and nothing else."""
-    columns = _varying(bank)[:DECLARED]
-    known = bank.numbers[: bank.sketch, columns]
+    columns = _varying(sketch)[:DECLARED]
+    known = sketch.numbers[:, columns]
     return np.asarray(columns[((known == 0) | (known == 1)).all(axis=0)])
 
 
-def _parity(bank: Bank, rng: np.random.Generator) -> Values:
-    one, other = rng.choice(_bits(bank), 2, replace=False)
-    return np.asarray(bank.numbers[:, one] != bank.numbers[:, other])
+def _parity(sketch: Outputs, rng: np.random.Generator) -> Event:
+    one, other = rng.choice(_bits(sketch), 2, replace=False)
+    return lambda outputs: np.asarray(outputs.numbers[:, one] != outputs.numbers[:, other], bool)
 
 
-def _whole(bank: Bank) -> NDArray[np.int64]:
+def _whole(sketch: Outputs) -> NDArray[np.int64]:
     """The columns of whole numbers that are more than bits."""
-    columns = np.setdiff1d(_varying(bank), _bits(bank))
-    if bank.numbers.dtype.kind == "O":
-        whole = [all(isinstance(x, int) for x in bank.numbers[:, column]) for column in columns]
+    columns = np.setdiff1d(_varying(sketch), _bits(sketch))
+    if sketch.numbers.dtype.kind == "O":
+        whole = [all(isinstance(x, int) for x in sketch.numbers[:, column]) for column in columns]
         return np.asarray(columns[np.array(whole, bool)])
-    return columns if bank.numbers.dtype.kind in "iu" else columns[:0]
+    return columns if sketch.numbers.dtype.kind in "iu" else columns[:0]
 
 
-def _low_bits(bank: Bank, rng: np.random.Generator) -> Values:
+def _low_bits(sketch: Outputs, rng: np.random.Generator) -> Event:
     """Three to eight adjacent bits among the lowest eight; the event is a random half of their patterns."""
     size = int(rng.integers(3, LOW + 1))
     shift = int(rng.integers(0, LOW - size + 1))
     patterns = rng.permutation(1 << size)[: 1 << (size - 1)]
-    seen = (bank.numbers[:, rng.choice(_whole(bank))] >> shift) & ((1 << size) - 1)
-    return np.isin(seen.astype(np.int64), patterns)
+    column = rng.choice(_whole(sketch))
+
+    def inside(outputs: Outputs) -> Values:
+        numbers = [int(number) for number in outputs.numbers[:, column]]
+        return np.isin([(number >> shift) & ((1 << size) - 1) for number in numbers], patterns)
+
+    return inside
 
 
-def _token(bank: Bank, rng: np.random.Generator) -> Values:
+def _token(sketch: Outputs, rng: np.random.Generator) -> Event:
     """A token is there, or it comes before another one."""
-    words = bank.words[int(rng.integers(bank.sketch))]
+    words = sketch.words[int(rng.integers(len(sketch.rows)))]
     if not words:
-        return np.zeros(len(bank.outputs), bool)
+        return lambda outputs: np.zeros(len(outputs.rows), bool)
     one, other = words[int(rng.integers(len(words)))], words[int(rng.integers(len(words)))]
     if one == other or rng.random() < 0.5:
-        return np.array([one in found for found in bank.words], bool)
-    return np.array([_before(one, other, found) for found in bank.words], bool)
+        return lambda outputs: np.array([one in found for found in outputs.words], bool)
+    return lambda outputs: np.array([_before(one, other, found) for found in outputs.words], bool)
 
 
 def _before(one: str, other: str, words: list[str]) -> bool:
@@ -170,38 +183,38 @@ CLASSES: tuple[EventClass, ...] = (
     EventClass(
         "a tail of one coordinate",
         f"a coordinate that varies, uniform; its upper, or lower, tail of mass up to {TAIL:g}, uniform",
-        lambda bank: _varying(bank).size > 0,
+        lambda sketch: _varying(sketch).size > 0,
         _coordinate,
         deep=True,
     ),
     EventClass(
         "one coordinate",
         "a coordinate that varies, uniform; at least, or at most, a quantile of it, of uniform mass",
-        lambda bank: _varying(bank).size > 0,
+        lambda sketch: _varying(sketch).size > 0,
         _coordinate,
     ),
     EventClass(
         "a random projection",
         "a Gaussian direction in units of the spreads; its upper, or lower, tail, of uniform mass",
-        lambda bank: _varying(bank).size > 1,
+        lambda sketch: _varying(sketch).size > 1,
         _projection,
     ),
     EventClass(
         "parity of two bits",
         f"two of the first {DECLARED} bits, uniform; they differ, or are equal",
-        lambda bank: _bits(bank).size > 1,
+        lambda sketch: _bits(sketch).size > 1,
         _parity,
     ),
     EventClass(
         "adjacent low bits of a number",
         f"three to {LOW} adjacent bits among the lowest {LOW}, uniform; a random half of their patterns",
-        lambda bank: _whole(bank).size > 0,
+        lambda sketch: _whole(sketch).size > 0,
         _low_bits,
     ),
     EventClass(
         "presence or order of a token",
         "a token of an output, uniform: it is there, or it comes before another token of that output",
-        lambda bank: not bank.layout.plain,
+        lambda sketch: not sketch.layout.plain,
         _token,
     ),
 )

@@ -6,7 +6,7 @@ import enum
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -148,7 +148,7 @@ class Layout:
         """The block as a matrix ``(n, width)``."""
         return flattened(self.view(self.settled(block)))
 
-    @property
+    @cached_property
     def view(self) -> View:
         """What scores that add up numbers look at: exact columns of doubles."""
         if not self.native:
@@ -200,7 +200,7 @@ class Layout:
             return replace(score, view=self._bits)
         return score
 
-    @property
+    @cached_property
     def _bits(self) -> View:
         """The lowest set bits of what is not whole."""
         if self.native and self.dtype.kind == "f":

@@ -14,8 +14,9 @@ from typing import Any
 from audits import power
 from audits.curves import CurvePoint, PrivacyCurve
 from audits.event_classes import CLASSES, FLOOR, EventClass, planted_in
+from audits.fresh_outputs import Outputs
 from audits.planted_laws import MULTIPLE, Doubled, doubled
-from audits.planting import Bank, Planting
+from audits.planting import Planting
 from audits.sampling import POWER, generator
 from audits.time_budget import OutOfTimeError
 
@@ -49,7 +50,7 @@ class ClassPower:
         law: how events were drawn from it, in words.
         seen, runs: of so many planted audits, so many refuted the claim; ``None`` where it was simulated.
         enough: whether power 90 % is stated.
-        passes: how often each output of the bank was used, on average.
+        outputs: how many fresh outputs the planted audits were made of; each is used once at most.
         multiple: of the claimed epsilon, which the violations have at most.
     """
 
@@ -58,7 +59,7 @@ class ClassPower:
     seen: int | None
     runs: int
     enough: bool
-    passes: float
+    outputs: int
     multiple: float = MULTIPLE
 
     @property
@@ -77,7 +78,8 @@ class ClassPower:
             "mass_floor": FLOOR,
             "law": self.law,
             "multiple": self.multiple if math.isfinite(self.multiple) else "inf",
-            "uses_of_an_output": round(self.passes, 2),
+            "outputs": self.outputs,
+            "uses_of_an_output": 1,
         }
 
 
@@ -129,7 +131,7 @@ class Power:
 
 
 def measured(
-    draw: Callable[[], tuple[Bank, Planting]],
+    draw: Callable[[], tuple[Outputs, Planting]],
     curve: PrivacyCurve,
     points: tuple[CurvePoint, ...],
     seed: int,
@@ -137,7 +139,7 @@ def measured(
     """The power of an audit against at most twice its claim, class by class, until a class is missed.
 
     Args:
-        draw: draws the bank, and says how audits of it are run.
+        draw: draws the outputs that events are chosen by, and says how planted audits are run.
         curve: the claim.
         points: of it, those that the audit bets against.
         seed: the audit's.
@@ -145,22 +147,22 @@ def measured(
     if points[-1].epsilon == 0:
         return unmeasured("twice an epsilon of 0 is 0, so that there is no violation to plant")
     try:
-        bank, planting = draw()
-        return _by_class(bank, planting, doubled(curve, points), seed)
+        sketch, planting = draw()
+        return _by_class(sketch, planting, doubled(curve, points), seed)
     except OutOfTimeError:
         return unmeasured("the time budget was spent before the power was measured")
 
 
-def _by_class(bank: Bank, planting: Planting, twice: Doubled, seed: int) -> Power:
+def _by_class(sketch: Outputs, planting: Planting, twice: Doubled, seed: int) -> Power:
     classes: list[ClassPower] = []
     others = list(OTHERS)
     for place, chosen in enumerate(CLASSES, 1):
-        if not chosen.applies(bank):
+        if not chosen.applies(sketch):
             continue
         if classes and not classes[-1].enough:
             others.append(f"{chosen.name}: not measured, since a class before it was missed")
             continue
-        found = _of_class(chosen, place, bank, planting, twice, seed)
+        found = _of_class(chosen, place, sketch, planting, twice, seed)
         if found is None:
             others.append(f"{chosen.name}: no event of a mass that twice the claim could show in was found")
         else:
@@ -170,18 +172,18 @@ def _by_class(bank: Bank, planting: Planting, twice: Doubled, seed: int) -> Powe
 
 
 def _of_class(
-    chosen: EventClass, place: int, bank: Bank, planting: Planting, twice: Doubled, seed: int
+    chosen: EventClass, place: int, sketch: Outputs, planting: Planting, twice: Doubled, seed: int
 ) -> ClassPower | None:
     """The count for one class; None if it has no event to plant."""
-    before = planting.passes
+    planting.begin()
 
     def sees(run: int) -> bool | None:
         rng = generator(seed, POWER, place, run)
-        planted = planted_in(chosen, bank, twice, rng)
+        planted = planted_in(chosen, sketch, twice, rng)
         return None if planted is None else planting.sees(planted, rng)
 
     counted = enough_seen(sees)
-    return counted and ClassPower(chosen.name, chosen.law, *counted, planting.passes - before)
+    return counted and ClassPower(chosen.name, chosen.law, *counted, planting.used)
 
 
 def simulated(seen: float, claimed: float, name: str = KNOWN) -> Power:
@@ -197,7 +199,7 @@ def simulated(seen: float, claimed: float, name: str = KNOWN) -> Power:
     """
     enough = seen <= MULTIPLE * claimed < math.inf
     multiple = seen / claimed if claimed > 0 else math.inf
-    found = ClassPower(name, "the reference pair, simulated", None, power.RUNS, enough, 0.0, multiple)
+    found = ClassPower(name, "the reference pair, simulated", None, power.RUNS, enough, 0, multiple)
     return Power((found,), ("everything else that outputs may show", *OTHERS))
 
 

@@ -1,119 +1,35 @@
 """Planted audits: the very same audit, run on a stream in which a known violation was planted.
 
-A bank holds fresh outputs of the mechanism on one input. A planted stream throws the coin of each sample,
-draws a cell from that label's law, and takes the next output of the bank that lies in the cell. So both laws
-are made of the mechanism's own outputs, and each output is used once (docs/notes/audit_power.md).
+A planted stream throws the coin of each sample, draws a cell from that label's law, and takes the next fresh
+output of the mechanism that lies in the cell. So both laws are made of the mechanism's own outputs on one
+input. Within a class of events each output is used at most once (docs/notes/audit_power.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from audits.blocks import largest_block
-from audits.callables import Mechanism
-from audits.canonical import canonical_text
 from audits.curves import CurvePoint
+from audits.fresh_outputs import FreshOutputs, Outputs
 from audits.layout import Layout
-from audits.outputs import Block, joined
-from audits.pairs import Pair
-from audits.sampling import POWER, generator, outputs
 from audits.schedule import Blocks, Pace
 from audits.scores import Score, Scorer, View
 from audits.time_budget import check_time
 from audits.trial import run_trial
 
-__all__ = ["Bank", "Planted", "Planting", "draw_bank"]
+__all__ = ["Planted", "Planting"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SKETCH = 4096
-"""At most so many outputs serve to choose events by, and are not used for anything else."""
-ROOM, SPARE = 1.1, 512
-"""The bank holds so many outputs for each sample of a planted stream, and so many more."""
-NUMBERS = 1 << 24
-"""The bank holds about so many numbers at most."""
-BANK, INPUT = 0, 0
-"""The bank's place in the seed's tree of power, and the input of the pair that it is drawn on."""
-
-
-@dataclass(frozen=True, eq=False)
-class Bank:
-    """Fresh outputs of a mechanism on the first input of a pair.
-
-    Attributes:
-        outputs: a row for each; the first `sketch` of them choose events, the others are planted.
-        sketch: how many choose events.
-        samples: the length of a planted stream.
-        layout: what the outputs look like.
-    """
-
-    outputs: Block
-    sketch: int
-    samples: int
-    layout: Layout
-
-    @cached_property
-    def numbers(self) -> NDArray[Any]:
-        """The outputs as a matrix; whole numbers stay exact."""
-        if self.layout.plain and self.outputs.dtype.kind in "biuO":
-            return self.outputs.reshape(len(self.outputs), -1)
-        return self.layout.numbers(self.outputs)
-
-    @cached_property
-    def words(self) -> list[list[str]]:
-        """The tokens of every output, in their order: words of a text, parts of what is nested."""
-        return [list(_tokens(output)) for output in self.outputs]
-
-
-def draw_bank(
-    made: Mechanism, pair: Pair, layout: Layout, samples: int, seed: int, executor: Executor | None = None
-) -> Bank:
-    """Draw the outputs that planted audits of so many samples need; their seeds do not depend on workers.
-
-    Raises:
-        MechanismError: as for `audits.sampling.outputs`.
-        OutOfTimeError: the time budget is spent.
-    """
-    samples = min(samples, max(1, NUMBERS // max(layout.width, 1)))
-    sketch = min(SKETCH, max(256, samples // 8))
-    total = sketch + int(ROOM * samples) + SPARE
-    most = largest_block(layout.width, total, made.together)
-    sizes = [min(most, total - start) for start in range(0, total, most)]
-    asked = [(made, pair, size, generator(seed, POWER, BANK, i)) for i, size in enumerate(sizes)]
-    blocks = list(map(_drawn, asked) if executor is None else executor.map(_drawn, asked))
-    return Bank(layout.settled(joined(blocks)), sketch, samples, layout)
-
-
-def _tokens(value: Any) -> Iterator[str]:
-    """What an output is made of; the entries of a table with their names.
-
-    >>> list(_tokens(["a b", {"x": 1}]))
-    ['a', 'b', '["x",1]']
-    """
-    if isinstance(value, str):
-        yield from value.split() or [value]
-    elif isinstance(value, list | tuple | np.ndarray):
-        for part in value:
-            yield from _tokens(part)
-    elif isinstance(value, Mapping):
-        yield from sorted(canonical_text(entry) for entry in value.items())
-    elif isinstance(value, Set):
-        yield from sorted(map(canonical_text, value))
-    else:
-        yield canonical_text(value)
-
-
-def _drawn(asked: tuple[Mechanism, Pair, int, np.random.Generator]) -> Block:
-    made, pair, size, rng = asked
-    return outputs(made, pair, INPUT, size, rng)
+MOST, SPARE = 4, 1024
+"""A planted audit may draw so many times its samples, and so many more; beyond that it has missed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,19 +37,21 @@ class Planted:
     """A violation to plant.
 
     Attributes:
-        cells: of every output of the bank that may be planted, its cell.
+        cells: the cells in which outputs lie.
         laws: the chances of the cells under the two labels: ``(2, cells)``.
     """
 
-    cells: Ints
+    cells: Callable[[Outputs], Ints]
     laws: Floats
 
 
 class Planting:
-    """Runs planted audits one after the other, on outputs of the bank that were used least.
+    """Runs planted audits one after the other, each on fresh outputs.
 
     Args:
-        bank: the outputs.
+        fresh: the outputs.
+        layout: what they look like.
+        samples: of one audit.
         scores: those of the audit.
         points: those that the audit bets against.
         alpha: its level.
@@ -142,112 +60,108 @@ class Planting:
 
     def __init__(
         self,
-        bank: Bank,
+        fresh: FreshOutputs,
+        layout: Layout,
+        samples: int,
         scores: Sequence[Score],
         points: tuple[CurvePoint, ...],
         alpha: float,
         together: int = 1,
     ) -> None:
-        planted = bank.outputs[bank.sketch :]
-        self._scores = tuple(_Known(score, _table(score, planted)) for score in scores)
-        self._points, self._alpha, self._samples = points, alpha, bank.samples
-        self._sizes = largest_block(bank.layout.width, bank.samples, together), together
-        self._room, self._taken = len(planted), 0
+        self._fresh, self._scores = fresh, scores
+        self._points, self._alpha, self._samples = points, alpha, samples
+        self._sizes = largest_block(layout.width, samples, together), together
+        self._next = 0
 
     @property
-    def passes(self) -> float:
-        """How often the outputs of the bank were used so far, on average."""
-        return self._taken / self._room
+    def used(self) -> int:
+        """How many outputs were drawn for the audits since `begin`."""
+        return self._next * self._fresh.size
+
+    def begin(self) -> None:
+        """Begin the audits of a class. Another class may have used the same outputs, this one has not."""
+        self._next = 0
 
     def sees(self, planted: Planted, rng: np.random.Generator) -> bool:
         """Whether one audit of a stream with this violation refutes the claim.
 
-        One that runs out of outputs in a cell does not.
+        One that finds too few outputs in a cell does not.
         """
-        pace, queues = Pace(), _Queues(planted.cells, len(planted.laws[0]), self._taken % self._room)
-        blocks = self._blocks(queues, planted.laws, rng, pace)
-        refuted = run_trial(self._points, blocks, self._scores, self._alpha, pace=pace).refuted
-        self._taken += queues.reached
+        pace, stream = Pace(), _Stream(self._fresh, self._next, planted, MOST * self._samples + SPARE)
+        scores = [_Known(score, stream) for score in self._scores]
+        blocks = self._blocks(stream, planted.laws, rng, pace)
+        refuted = run_trial(self._points, blocks, scores, self._alpha, pace=pace).refuted
+        self._next += len(stream.chunks)
         return refuted
 
     def _blocks(
-        self, queues: _Queues, laws: Floats, rng: np.random.Generator, pace: Pace
+        self, stream: _Stream, laws: Floats, rng: np.random.Generator, pace: Pace
     ) -> Iterator[tuple[Ints, Ints]]:
-        """Blocks of places in the bank and of labels, until the samples or the outputs are spent."""
+        """Blocks of places in the stream and of labels, until the samples or the outputs are spent."""
         edges = laws.cumsum(axis=1)[:, :-1]
         for size, *_ in Blocks(self._samples, pace, *self._sizes):
             check_time()
             labels = rng.integers(0, 2, size)
-            places = queues.take((rng.random(size)[:, None] >= edges[labels]).sum(axis=1))
+            places = stream.take((rng.random(size)[:, None] >= edges[labels]).sum(axis=1))
             if places is None:
                 return
             yield places, labels
 
 
-class _Queues:
-    """The places of the bank by their cells, from some place on and around; each is taken once.
+class _Stream:
+    """Fresh outputs by their cells, from some chunk on; each is taken once.
 
     Attributes:
-        reached: how many places lie before the last one taken, and with it.
+        chunks: those that were drawn.
     """
 
-    def __init__(self, cells: Ints, count: int, start: int) -> None:
-        around = np.roll(np.arange(len(cells)), -start)
-        rolled = cells[around]
-        self._around = around
-        self._left = [np.flatnonzero(rolled == cell) for cell in range(count)]
-        self._next = [0] * count
-        self.reached = 0
+    def __init__(self, fresh: FreshOutputs, first: int, planted: Planted, most: int) -> None:
+        self.chunks: list[Outputs] = []
+        self._fresh, self._first, self._cells = fresh, first, planted.cells
+        self._most = -(-most // fresh.size)
+        self._waiting = [np.empty(0, np.int64) for _ in planted.laws[0]]
 
     def take(self, cells: Ints) -> Ints | None:
-        """The next place in each of these cells; None if there are not so many left."""
-        places = np.empty(len(cells), np.int64)
-        for cell, left in enumerate(self._left):
-            wanted = np.flatnonzero(cells == cell)
-            end = self._next[cell] + wanted.size
-            if end > left.size:
+        """The next place in each of these cells; None if too many outputs would be needed."""
+        wanted = np.bincount(cells, minlength=len(self._waiting))
+        while any(len(left) < count for left, count in zip(self._waiting, wanted, strict=True)):
+            if len(self.chunks) >= self._most:
                 return None
-            places[wanted] = taken = left[self._next[cell] : end]
-            self._next[cell] = end
-            self.reached = max(self.reached, int(taken[-1]) + 1 if taken.size else 0)
-        return self._around[places]
+            self._draw()
+        places = np.empty(len(cells), np.int64)
+        for cell in np.flatnonzero(wanted):
+            left = self._waiting[cell]
+            places[cells == cell], self._waiting[cell] = left[: wanted[cell]], left[wanted[cell] :]
+        return places
+
+    def _draw(self) -> None:
+        start = len(self.chunks) * self._fresh.size
+        self.chunks.append(self._fresh.chunk(self._first + len(self.chunks)))
+        cells = self._cells(self.chunks[-1])
+        for cell, left in enumerate(self._waiting):
+            self._waiting[cell] = np.append(left, start + np.flatnonzero(cells == cell))
+
+    def seen(self, view: View, places: Ints) -> NDArray[Any]:
+        """What a score looks at of the outputs at some places."""
+        if not len(places):
+            return view(self.chunks[0].rows[:0])
+        low, high = int(places.min()) // self._fresh.size, int(places.max()) // self._fresh.size
+        parts = [chunk.seen(view) for chunk in self.chunks[low : high + 1]]
+        return np.concatenate(parts)[places - low * self._fresh.size]
 
 
-@dataclass(frozen=True, eq=False)
 class _Known:
-    """A score of outputs that are named by their places in the bank: what it looks at is computed once."""
+    """A score of outputs that are named by their places in a stream: what it looks at is computed once."""
 
-    score: Score
-    view: View
+    def __init__(self, score: Score, stream: _Stream) -> None:
+        self.name, self.oriented, self.training = score.name, score.oriented, score.training
+        self.weight = float(getattr(score, "weight", 1.0))
+        self._score, self._stream, self._looks = score, stream, score.view
 
-    @property
-    def name(self) -> str:
-        return self.score.name
-
-    @property
-    def oriented(self) -> bool:
-        return self.score.oriented
-
-    @property
-    def training(self) -> int:
-        return self.score.training
-
-    @property
-    def weight(self) -> float:
-        return float(getattr(self.score, "weight", 1.0))
+    def view(self, places: NDArray[Any]) -> NDArray[Any]:
+        """What the score looks at."""
+        return self._stream.seen(self._looks, places)
 
     def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
-        """Fit the score; of one that learns nothing the values themselves are looked at."""
-        return self.score.fit(outputs, labels) if self.score.training else _itself
-
-
-def _itself(values: NDArray[Any]) -> NDArray[Any]:
-    return values
-
-
-def _table(score: Score, outputs: Block) -> View:
-    """What a score looks at, by places; the values of a score that learns nothing."""
-    seen = score.view(outputs)
-    if not score.training:
-        seen = score.fit(seen[:0], np.empty(0, np.int64))(seen)
-    return lambda places: seen[places]
+        """Fit the score."""
+        return self._score.fit(outputs, labels)

@@ -14,10 +14,11 @@ from audits.conclusion import check_request, conclude
 from audits.curves import CurvePoint, PrivacyCurve, curve_points
 from audits.dependence import RowRecord, check_fresh_calls
 from audits.evidence import Evidence
+from audits.fresh_outputs import FEWEST, SKETCH, FreshOutputs, Outputs, draw_sketch, planted_samples
 from audits.layout import Layout
 from audits.measured_power import Power, measured, unmeasured
 from audits.pairs import Pair
-from audits.planting import Bank, Planting, draw_bank
+from audits.planting import Planting
 from audits.probing import check_randomness
 from audits.schedule import Pace
 from audits.scores import Score
@@ -73,7 +74,7 @@ def audit(
         replay: JSON data that `audits.replay` rebuilds this audit from.
         known_ratio: the law of the outputs is known, and the first score rises or falls with its likelihood
             ratio. Then the power is simulated. Otherwise it is measured: violations of twice the claim are
-            planted in further outputs on the first input, about as many as the samples.
+            planted in fresh outputs on the first input, some ten to forty times as many as the samples.
         power: measure the power. Without it an audit that refutes nothing is inconclusive.
 
     Raises:
@@ -153,10 +154,17 @@ def _planting(
     alpha: float,
     seed: int,
     executor: Executor | None,
-) -> tuple[Bank, Planting]:
-    """A bank for planted audits that are like this one."""
-    bank = draw_bank(made, pair, layout, samples, seed, executor)
-    return bank, Planting(bank, scores, points, alpha, made.together)
+) -> tuple[Outputs, Planting]:
+    """What is needed for planted audits that are like this one.
+
+    Against a single point with a delta, laws are planted on many cells, whose masses take more outputs.
+    """
+    samples = planted_samples(samples, layout)
+    weighed = samples if len(points) == 1 and points[0].delta > 0 else 0
+    count = min(SKETCH, max(FEWEST, samples)) + weighed
+    sketch = draw_sketch(made, pair, layout, count, seed, executor)
+    fresh = FreshOutputs(made, pair, layout, samples, seed, executor)
+    return sketch, Planting(fresh, layout, samples, scores, points, alpha, made.together)
 
 
 def _own_randomness(made: Mechanism) -> dict[str, bool]:

@@ -47,10 +47,13 @@ class ScoreStream:
     def feed(self, outputs: NDArray[Any], labels: NDArray[np.int64]) -> None:
         """Bet on a fresh block with what earlier blocks taught, then learn from it.
 
+        Args:
+            outputs: what the score's view shows of them.
+            labels: the inputs they come from.
+
         Raises:
             ValueError: the score is NaN, or not one number per output.
         """
-        outputs = self.score.view(outputs)
         if self.score.training == 0 and self._scorer is None:
             self._scorer = self.score.fit(outputs[:0], labels[:0])
         if self._scorer is not None:

@@ -86,8 +86,8 @@ def run_trial(
     values = every if in_values(streams) == streams else _Largest(bets, in_values(streams))
     for outputs, labels in _in_time(blocks, lambda: rejects(every.best, level)):
         samples += len(labels)
-        for stream in feeding:
-            stream.feed(outputs, labels)
+        for stream, seen in zip(feeding, _seen(outputs, feeding), strict=True):
+            stream.feed(seen, labels)
         for wealth in {every, values}:
             wealth.look()
         refuted = rejects(every.best, level)
@@ -97,6 +97,14 @@ def run_trial(
                 break
         pace.heed((values if refuted else every).now, -math.log(level))
     return Trial(bets, streams, samples, every.best, rejects(every.best, level), rejects(values.best, level))
+
+
+def _seen(outputs: NDArray[Any], streams: Sequence[ScoreStream]) -> list[NDArray[Any]]:
+    """What each score looks at; scores with the same view share it."""
+    views = [stream.score.view for stream in streams]
+    seen = {id(view): view for view in views}
+    shown = {key: view(outputs) for key, view in seen.items()}
+    return [shown[id(view)] for view in views]
 
 
 def _in_time(blocks: Iterable[Labelled], refuted: Callable[[], bool]) -> Iterator[Labelled]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -12,9 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accountant.notions import ApproxDP, GaussianDP, PureDP
+from audits.callables import as_mechanism
 from audits.curves import CurvePoint, curve_points
+from audits.fresh_outputs import FreshOutputs
+from audits.layout import Layout
+from audits.pairs import Pair
 from audits.planted_laws import MULTIPLE, doubled
-from audits.planting import _Queues
+from audits.planting import Planted, Planting, _Stream
+from audits.scores import Identity, whole
 
 MASSES = [0.01, 0.0371, 0.25, 0.5]
 GRID = 2**53
@@ -119,15 +125,48 @@ def test_the_planted_pair_is_the_pair_of_the_cells_whatever_the_mechanism_is():
         assert exceeds(*planted, odds) == exceeds(*laws, odds)
 
 
+def fresh_counts(executor=None):
+    def counting(_value, n, rng):
+        return rng.integers(0, 1 << 40, n)
+
+    made, pair = as_mechanism(counting), Pair(0, 1, "any", "0 or 1", lambda _first, _second: None)
+    layout = Layout.of([np.arange(100)])
+    return FreshOutputs(made, pair, layout, 3200, seed=0, executor=executor)
+
+
 def test_no_output_is_taken_twice_and_each_lies_in_its_cell():
     rng = np.random.default_rng(0)
-    cells = rng.integers(0, 3, 1000)
-    queues, taken = _Queues(cells, 3, 417), []
+    planted = Planted(lambda outputs: outputs.rows % 3, np.full((2, 3), 1 / 3))
+    stream, taken = _Stream(fresh_counts(), 7, planted, 1200), []
     for _ in range(20):
         wanted = rng.integers(0, 3, 40)
-        places = queues.take(wanted)
-        assert (cells[places] == wanted).all()
-        taken += places.tolist()
+        rows = stream.seen(whole, stream.take(wanted))
+        assert (rows % 3 == wanted).all()
+        taken += rows.tolist()
     assert len(set(taken)) == len(taken) == 800
-    assert queues.reached >= 800
-    assert queues.take(np.zeros(400, np.int64)) is None  # not so many are left
+    assert stream.take(np.zeros(500, np.int64)) is None  # there are not to be so many
+
+
+def test_audits_of_a_class_share_no_output(bits):
+    """Each begins with a chunk of its own; only another class begins again with the first one."""
+    drawn, fresh = [], fresh_counts()
+    chunk = fresh.chunk
+    fresh.chunk = lambda number: drawn.append(number) or chunk(number)
+    layout, laws = Layout.of([np.arange(100)]), np.array([[0.2, 0.8], [0.8, 0.2]])
+    planting = Planting(fresh, layout, 3200, [Identity()], (CurvePoint(0.5, 0.0),), 0.01)
+    planted = Planted(lambda outputs: (outputs.rows >= 1 << 39).astype(int), laws)
+    assert [planting.sees(planted, np.random.default_rng(run)) for run in range(20)] == [True] * 20
+    assert drawn == list(range(len(drawn)))
+    assert planting.used == len(drawn) * fresh.size
+    planting.begin()
+    planting.sees(planted, np.random.default_rng(0))
+    assert drawn[-1] < len(drawn) - 1
+    assert planting.used < len(drawn) * fresh.size
+
+
+def test_chunks_do_not_depend_on_workers_nor_on_when_they_are_drawn():
+    alone = fresh_counts()
+    with ThreadPoolExecutor(2) as executor:
+        ahead = fresh_counts(executor)
+        for number in (0, 1, 5, 2, 30, 0):
+            assert (ahead.chunk(number).rows == alone.chunk(number).rows).all()

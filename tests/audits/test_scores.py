@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from audits.curves import CurvePoint
 from audits.scores import Atoms, LinearDiscriminant, Projection, float_bits, logistic, tokens, trees
 from audits.stream import ScoreStream
 from audits.tails import BOTH, TailCounts
+from audits.trial import run_trial
 
 
 def labelled(n, seed=0):
@@ -54,10 +56,9 @@ def test_a_score_with_a_view_looks_nowhere_else():
     rng, labels = labelled(1000)
     outputs = np.column_stack([labels + rng.standard_normal(1000), rng.standard_normal(1000)])
     blind = LinearDiscriminant(view=lambda drawn: drawn[:, 1:])
-    stream = ScoreStream(blind)
-    for block in range(2):
-        stream.feed(outputs[block::2], labels[block::2])
-    won, lost, _ = stream.tails.counts[0, BOTH]
+    blocks = [(outputs[block::2], labels[block::2]) for block in range(2)]
+    trial = run_trial((CurvePoint(1.0, 0.0),), blocks, [blind], 0.01)
+    won, lost, _ = trial.counts[0, 0, BOTH]
     assert abs(won - lost) < 100
     assert blind.name == "linear-discriminant-sharp of <lambda>"
 
