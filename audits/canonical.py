@@ -23,6 +23,10 @@ from audits.exact import doubles
 __all__ = ["UnreadableOutputError", "canonical_text", "hashed", "plain", "tokens"]
 
 
+PLAIN = frozenset((bool, int, float, str, bytes, list, tuple, dict, type(None)))
+"""Types of Python's own, which stay as they are."""
+
+
 class UnreadableOutputError(ValueError):
     """Raised for an output of a type that has no canonical text."""
 
@@ -53,6 +57,8 @@ def plain(value: Any) -> Any:
     >>> plain(np.arange(2)), plain(np.longdouble(1))
     ([0, 1], [1.0, 0.0, 0.0])
     """
+    if type(value) in PLAIN:
+        return value
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fc" and value.dtype.itemsize > 16:
         value = np.stack([value.real, value.imag], axis=-1)  # complex numbers of longdouble
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f" and value.dtype.itemsize > 8:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterator, Mapping, Set
+import threading
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass
-from itertools import islice
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ layout for wide ones is its distance from a centre; one that is too wide for its
 COLUMNS = 5
 """Columns of a cell: value, kind, and flags for NaN, infinity (with its sign) and missing."""
 LARGEST = 1e300
+KNOWN = 1 << 14
+"""So many words are remembered with their cells."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,9 @@ def cells(value: Any) -> Iterator[Cell]:
     True
     """
     value = plain(value)
-    if value is None:
+    if type(value) is float:
+        yield NUMBER, value
+    elif value is None:
         yield NOTHING, 0.0
     elif isinstance(value, bool | int | float) and not isinstance(value, enum.Enum):
         yield NUMBER, value if abs(value) > EXACT else float(value)
@@ -86,9 +91,16 @@ def _compound_cells(value: Any) -> Iterator[Cell]:
 
 def _counted(kind: int, values: Any) -> Iterator[Cell]:
     yield kind, float(len(values))
-    yield from (cell for value in values for cell in cells(value))
+    for value in values:
+        if type(value) is int and -EXACT <= value <= EXACT:  # most of what is nested, without a call
+            yield NUMBER, float(value)
+        elif type(value) is float:
+            yield NUMBER, value
+        else:
+            yield from cells(value)
 
 
+@lru_cache(KNOWN)
 def _word(text: str) -> Cell:
     """A finite number that is written out counts as a number."""
     try:
@@ -102,6 +114,7 @@ def _word(text: str) -> Cell:
     return (NUMBER, number) if math.isfinite(number) else (NAME, _place(text))
 
 
+@lru_cache(KNOWN)
 def _place(text: str) -> float:
     return (hashed(text) >> 11) / 2**53
 
@@ -130,6 +143,24 @@ def features(outputs: NDArray[Any], width: int, wide: Wide | None = None) -> NDA
     return np.hstack([counts[:, None], finite, kinds, *flags, parts]).astype(np.float64)
 
 
+class _Latest(threading.local):
+    """The outputs that were laid flat last, and their cells: several scores look at the same ones."""
+
+    outputs: NDArray[Any] | None = None
+    flat: Sequence[list[Cell]] = ()
+
+
+_LATEST = _Latest()
+
+
+def _laid_flat(outputs: NDArray[Any]) -> Sequence[list[Cell]]:
+    """The cells of every output."""
+    if _LATEST.outputs is not outputs:
+        _LATEST.flat = [list(cells(output)) for output in outputs]
+        _LATEST.outputs = outputs
+    return _LATEST.flat
+
+
 Cells = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 
@@ -140,8 +171,7 @@ def _object_cells(
     counts, kinds, values = np.zeros(n), np.zeros((n, width)), np.zeros((n, width))
     integers = np.zeros((n, width), object)
     integers[:] = 0 if wide is None else wide.centres
-    for row, output in enumerate(outputs):
-        found = list(cells(output))
+    for row, found in enumerate(_laid_flat(outputs)):
         counts[row] = len(found)
         for column, (kind, value) in enumerate(found[:width]):
             if wide is not None and kind == NUMBER and _is_whole(value):
@@ -166,8 +196,8 @@ def _exact_cell(kind: int, value: float) -> tuple[int, float]:
 def integers_of(outputs: NDArray[Any], width: int) -> NDArray[Any]:
     """The integers among the first cells of outputs, where a cell is one, 0 elsewhere: ``(n, width)``."""
     found = np.zeros((len(outputs), width), object)
-    for row, output in enumerate(outputs):
-        for column, (kind, value) in enumerate(islice(cells(output), width)):
+    for row, flat in enumerate(_laid_flat(outputs)):
+        for column, (kind, value) in enumerate(flat[:width]):
             if kind == NUMBER and _is_whole(value):
                 found[row, column] = int(value)
     return found

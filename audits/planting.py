@@ -87,7 +87,8 @@ class Planting:
 
         One that finds too few outputs in a cell does not.
         """
-        pace, stream = Pace(), _Stream(self._fresh, self._next, planted, MOST * self._samples + SPARE)
+        most, views = MOST * self._samples + SPARE, [score.view for score in self._scores]
+        pace, stream = Pace(), _Stream(self._fresh, self._next, planted, most, views)
         scores = [_Known(score, stream) for score in self._scores]
         blocks = self._blocks(stream, planted.laws, rng, pace)
         refuted = run_trial(self._points, blocks, scores, self._alpha, pace=pace).refuted
@@ -115,7 +116,10 @@ class _Stream:
         chunks: those that were drawn.
     """
 
-    def __init__(self, fresh: FreshOutputs, first: int, planted: Planted, most: int) -> None:
+    def __init__(
+        self, fresh: FreshOutputs, first: int, planted: Planted, most: int, views: Sequence[View]
+    ) -> None:
+        self._views = views
         self.chunks: list[Outputs] = []
         self._fresh, self._first, self._cells = fresh, first, planted.cells
         self._most = -(-most // fresh.size)
@@ -135,8 +139,11 @@ class _Stream:
         return places
 
     def _draw(self) -> None:
+        """Draw a chunk; all that scores look at is computed at once, since that shares much of the work."""
         start = len(self.chunks) * self._fresh.size
         self.chunks.append(self._fresh.chunk(self._first + len(self.chunks)))
+        for view in self._views:
+            self.chunks[-1].seen(view)
         cells = self._cells(self.chunks[-1])
         for cell, left in enumerate(self._waiting):
             self._waiting[cell] = np.append(left, start + np.flatnonzero(cells == cell))

@@ -62,7 +62,7 @@ def audited(function, budget=1500, seed=0, claim=CLAIM, **options):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_an_output_of_any_kind_is_audited(form):
-    assert audited(formed(respond, form)).verdict is not Verdict.VIOLATION
+    assert audited(formed(respond, form), power=False).verdict is not Verdict.VIOLATION
     assert audited(formed(careless, form)).verdict is Verdict.VIOLATION
 
 

@@ -137,7 +137,7 @@ def fresh_counts(executor=None):
 def test_no_output_is_taken_twice_and_each_lies_in_its_cell():
     rng = np.random.default_rng(0)
     planted = Planted(lambda outputs: outputs.rows % 3, np.full((2, 3), 1 / 3))
-    stream, taken = _Stream(fresh_counts(), 7, planted, 1200), []
+    stream, taken = _Stream(fresh_counts(), 7, planted, 1200, [whole]), []
     for _ in range(20):
         wanted = rng.integers(0, 3, 40)
         rows = stream.seen(whole, stream.take(wanted))
