@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from audits.evidence import Verdict
 
-__all__ = ["worth"]
+__all__ = ["worth", "would_see"]
 
 
 def worth(audit: Mapping[str, Any]) -> str:
@@ -32,6 +33,17 @@ def worth(audit: Mapping[str, Any]) -> str:
         f"{opening}. On this pair only, violations of twice the claim are seen with power 90 % in these"
         f" classes of events: {_classes(audit['power'])}. Not covered: {'; '.join(audit['not_covered'])}."
     )
+
+
+def would_see(seen: float | str | None) -> str:
+    """The epsilon that an audit would have seen with power 90 %, as people read it.
+
+    >>> would_see(2.0), would_see("inf"), would_see(None)
+    ('2', 'not known', '-')
+    """
+    if seen is None:
+        return "-"
+    return "not known" if seen in ("inf", math.inf) else f"{seen:.7g}"
 
 
 def _found(verdict: str) -> str:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["privacy", "pytest_addoption", "pytest_collection_modifyitems", "pytest_configure"]
 
 MARKER = (
-    "privacy(epsilon=..., delta=0, rho=..., mu=..., adjacency=..., budget=..., strict=False): the promise "
-    "that the fixture `privacy` holds implementations to"
+    "privacy(epsilon=..., delta=0, rho=..., mu=..., adjacency=..., budget=..., strict=False, "
+    "arithmetic='floating-point'): the promise that the fixture `privacy` holds implementations to"
 )
 USERS = pytest.StashKey[int]()
 """The number of tests of the session that promise something, or use the fixture."""

@@ -27,7 +27,7 @@ from dpproof.cli.statements import statements
 from dpproof.executors import executor_for
 from dpproof.formats import FORMATS, findings_of_claims, findings_of_papers, write_findings
 from dpproof.journal import journal_at
-from dpproof.report.claims import ClaimLedger, check_claims
+from dpproof.report.claims import FLOATING_POINT, ClaimLedger, check_claims, heard_in
 from dpproof.report.ledger import PAPERS, PaperLedger, check_paper
 
 __all__ = ["check"]
@@ -37,6 +37,7 @@ _EXIT = {
     "consistent": 0,
     "inconclusive": 0,
     "broken": 1,
+    FLOATING_POINT: 1,
     "refused": 2,
     "not certified": 3,
     "out of time": 3,
@@ -149,7 +150,7 @@ def _body(ledgers: Sequence[ClaimLedger], reading: Reading, html: Path | None) -
 def _exit_code(ledgers: Sequence[ClaimLedger], strict: bool) -> int:
     """The worst of all claims: refused before broken before not certified before kept."""
     codes = {_EXIT[ledger.verdict] for ledger in ledgers}
-    vague = any(ledger.audit is not None and ledger.audit["verdict"] == "inconclusive" for ledger in ledgers)
+    vague = any(heard_in(ledger.audit) == "inconclusive" for ledger in ledgers)
     if strict and vague:
         codes.add(1)
     return next(code for code in (2, 1, 3, 0) if code in codes)

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from accountant.arithmetic import in_words
-from dpproof.audit_words import worth
+from dpproof.audit_words import worth, would_see
 from dpproof.cli.layout import put, table
 
 __all__ = [
@@ -55,11 +55,14 @@ COLOURS = {
     "violation (floating point only)": "red",
     "kept": "green",
     "broken": "red",
+    "broken (floating point only)": "red",
     "not certified": "yellow",
     "refused": "red",
     "out of time": "yellow",
     "skipped": "yellow",
 }
+
+AUDITS = "Audits: epsilon claimed, found, and what would have been seen with power 90 %"
 
 
 def either(answer: Answer, as_json: bool, render: Callable[[Answer, Console], None]) -> None:
@@ -278,7 +281,7 @@ def audits(answer: Answer, console: Console) -> None:
     for sentence in _on_trust(answer["audits"]):
         console.print(f"taken on trust: {sentence}", markup=False, highlight=False, soft_wrap=True)
     headings = ("claim", "verdict", "claimed", "at least", "delta", "samples", "would see")
-    rows = table(*headings, title="Audits: epsilon claimed, found, and what would have been seen")
+    rows = table(*headings, title=AUDITS)
     for entry in answer["audits"]:
         rows.add_row(
             escape(entry["claim"]),
@@ -287,7 +290,7 @@ def audits(answer: Answer, console: Console) -> None:
             _found(entry),
             figure(entry["delta"]),
             str(entry["samples"]),
-            figure(entry["would_have_seen"]),
+            would_see(entry["would_have_seen"]),
         )
     put(rows, console)
 

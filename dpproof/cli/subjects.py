@@ -60,11 +60,13 @@ VERDICTS = {
     "law": "A density, tail or generating function of a named law that is taken as known, from one table.",
     "kept": "The guarantee that is proved implies the promise.",
     "broken": "A pair of neighbours, or an audit, refutes the promise.",
+    "broken (floating point only)": """The low bits of floating-point numbers refute the promise, and
+        nothing else does; a claim that promises no more than real arithmetic says arithmetic = "real".""",
     "not certified": "A mechanism of this project whose proved guarantee does not imply the promise.",
     "refused": """A claim that cannot be checked: it is written wrongly, or what it names does not exist or
         fails. The line beside it says the value and the rule; the other claims are checked. Exit code 2.""",
     "out of time": """Only an audit could speak for the claim, and the seconds of the file's budget were spent
-        before it ended. Nothing was found out. Exit code 3.""",
+        before it ended. A refutation that there was no time to confirm is said beside it. Exit code 3.""",
     "too weak": """Under --strict: an audit that could not have seen twice the promised epsilon; give it a
         larger budget.""",
     "as recorded": "All verdicts on a paper's statements came out as last recorded, refuted ones included.",

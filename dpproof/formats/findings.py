@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from accountant.arithmetic import in_words
+from dpproof.report.claims import heard_in, tolerated
 
 if TYPE_CHECKING:
     from dpproof.claim_file import Refusal
@@ -23,6 +24,8 @@ class Level(enum.Enum):
 
     PASS = "pass"
     """A proved guarantee implies the promise."""
+    TOLERATED = "tolerated"
+    """Only floating-point bits refute a promise that is about real arithmetic."""
     NOTHING = "nothing found"
     """An audit found nothing against the promise, which is no proof of it."""
     RECORDED = "as recorded"
@@ -41,6 +44,14 @@ RULES = {
     ),
     "inconclusive": (Level.NOTHING, "An audit found nothing; it might not have seen twice the promise."),
     "broken": (Level.FAILURE, "A promise must hold: no pair of neighbours and no audit may refute it."),
+    "broken (floating point only)": (
+        Level.FAILURE,
+        "Released floating-point numbers must keep a promise, unless it is about real arithmetic.",
+    ),
+    "tolerated (floating point only)": (
+        Level.TOLERATED,
+        "Only floating-point bits refute the promise, which is about real arithmetic.",
+    ),
     "too weak": (Level.FAILURE, "Under --strict an audit must be able to see twice the promise."),
     "not certified": (
         Level.ERROR,
@@ -96,8 +107,11 @@ def findings_of_claims(
 
 
 def _rule(ledger: ClaimLedger, strict: bool) -> str:
-    vague = ledger.audit is not None and ledger.audit["verdict"] == "inconclusive"
-    return "too weak" if strict and vague and ledger.verdict in ("kept", "inconclusive") else ledger.verdict
+    vague = heard_in(ledger.audit) == "inconclusive"
+    if strict and vague and ledger.verdict in ("kept", "inconclusive"):
+        return "too weak"
+    stands = ledger.verdict in ("kept", "consistent", "inconclusive")
+    return "tolerated (floating point only)" if stands and tolerated(ledger.audit) else ledger.verdict
 
 
 def _message(ledger: ClaimLedger) -> str:

@@ -11,6 +11,7 @@ __all__ = ["markdown"]
 
 MARKS = {
     Level.PASS: "\u2713",
+    Level.TOLERATED: "\u2013",
     Level.NOTHING: "\u2013",
     Level.RECORDED: "=",
     Level.FAILURE: "\u2717",
@@ -25,13 +26,15 @@ def markdown(findings: Sequence[Finding]) -> str:
     """A table, what does not pass first in words; text from outside is escaped."""
     failed = [finding for finding in findings if finding.level in (Level.FAILURE, Level.ERROR)]
     open_ = [finding for finding in findings if finding.level is Level.NOTHING]
+    bits = [finding for finding in findings if finding.level is Level.TOLERATED]
     passed = [finding for finding in findings if finding.level is Level.PASS]
     known = [finding for finding in findings if finding.level is Level.RECORDED]
     nothing = f"; of {len(open_)} an audit found nothing, which is no proof" if open_ else ""
+    nothing += f"; {len(bits)} refuted by floating-point bits alone, which they allow" if bits else ""
     papers = f"; {len(known)} as recorded, refuted statements included" if known else ""
     head = f"**dpproof**: {len(passed)} of {len(findings)} proved{nothing}{papers}"
     rows = ["| | claim | result | what was found |", "|---|---|---|---|"]
-    return "\n".join([head, "", *rows, *map(_row, [*failed, *open_, *known, *passed]), ""])
+    return "\n".join([head, "", *rows, *map(_row, [*failed, *bits, *open_, *known, *passed]), ""])
 
 
 def _row(finding: Finding) -> str:

@@ -21,6 +21,7 @@ SIGNS = re.compile(r"[\\\[\]]")
 # "kind" says that something passes; only what fails has a level.
 LEVELS = {
     Level.PASS: {"kind": "pass", "level": "none"},
+    Level.TOLERATED: {"kind": "open", "level": "none"},
     Level.NOTHING: {"kind": "open", "level": "none"},
     Level.RECORDED: {"kind": "informational", "level": "none"},
     Level.FAILURE: {"kind": "fail", "level": "error"},
@@ -45,11 +46,15 @@ def sarif(findings: Sequence[Finding]) -> str:
 
 
 def _identity(rule: str) -> str:
-    return rule.replace(" ", "-")
+    return "-".join(_words(rule))
+
+
+def _words(rule: str) -> list[str]:
+    return re.findall(r"\w+", rule)
 
 
 def _camel(rule: str) -> str:
-    return "".join(word.capitalize() for word in rule.split())
+    return "".join(word.capitalize() for word in _words(rule))
 
 
 def _result(finding: Finding, index: int) -> dict[str, Any]:

@@ -22,11 +22,12 @@ from dpproof import answers, auditing, events
 from dpproof.audit_words import worth
 from dpproof.claim_file import Budget
 
-__all__ = ["ClaimLedger", "check_claim", "check_claims"]
+__all__ = ["FLOATING_POINT", "ClaimLedger", "check_claim", "check_claims", "heard_in", "tolerated"]
 
 Answer = Mapping[str, Any]
 Stage = Callable[[str], None]
 OUT_OF_TIME = "out of time"
+FLOATING_POINT = "broken (floating point only)"
 VIOLATIONS = tuple(verdict.value for verdict in Verdict if verdict.violated)
 
 
@@ -36,7 +37,8 @@ class ClaimLedger:
 
     claim: Claim
     verdict: str
-    """kept: the guarantee proves it; broken: a pair or an audit refutes it; consistent or inconclusive: only
+    """kept: the guarantee proves it; broken: a pair or an audit refutes it; broken (floating point
+    only): the bits of floating-point numbers alone do; consistent or inconclusive: only
     an audit speaks for it; out of time: only an audit could have; refused: what it names fails; not
     certified: what is proved of a mechanism of this project does not imply it."""
     account: Answer | None
@@ -115,9 +117,10 @@ def check_claim(
     remarks += said
     if refuted and account is not None:
         remarks.append(f"a pair of neighbours exceeds it: {account['mechanism']['attained_by']}")
-    heard = _heard(audit)
+    heard = heard_in(audit)
     if refuted or heard in VIOLATIONS:
-        verdict = "broken"
+        only_bits = not refuted and heard == Verdict.FLOATING_POINT.value
+        verdict = FLOATING_POINT if only_bits else "broken"
     elif ended == "refused":
         verdict = "refused"
     elif proved:
@@ -129,20 +132,24 @@ def check_claim(
     return ClaimLedger(claim, verdict, account, audit, [*remarks, *_advice(claim, verdict, account, audit)])
 
 
-def _heard(audit: Answer | None) -> str | None:
+def heard_in(audit: Answer | None) -> str | None:
     """What an audit says of the promise: without bits, where the promise is about real arithmetic."""
     if audit is None:
         return None
-    real = audit.get("arithmetic") == "real"
-    return str(audit["without_bits"] if real and "without_bits" in audit else audit["verdict"])
+    return str(audit["without_bits"] if tolerated(audit) else audit["verdict"])
+
+
+def tolerated(audit: Answer | None) -> bool:
+    """Whether floating-point bits alone refute a promise that is about real arithmetic."""
+    return audit is not None and audit.get("arithmetic") == "real" and "without_bits" in audit
 
 
 def _advice(claim: Claim, verdict: str, account: Answer | None, audit: Answer | None) -> list[str]:
     """What to do next, where the verdict alone does not say it."""
-    if verdict == "broken" and audit is not None and audit["verdict"] in VIOLATIONS:
+    if verdict in ("broken", FLOATING_POINT) and audit is not None and audit["verdict"] in VIOLATIONS:
         after = f"after {audit['samples']} samples"
         return [f"{audit['verdict']} {after}: dpproof audit FILE --witnesses DIR keeps it"]
-    if audit is not None and audit.get("arithmetic") == "real" and "without_bits" in audit:
+    if tolerated(audit):
         return ["floating-point bits refute it; the claim is about real arithmetic, where nothing was found"]
     if verdict == "not certified" and account is not None and not _covers(account, claim):
         return [f"the account is in the {account['trust']} model: no proof in the {claim.trust.value} one"]

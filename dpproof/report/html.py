@@ -15,6 +15,7 @@ from accountant.accounted import CATALOGUE
 from accountant.adjacency import Adjacency
 from accountant.arithmetic import in_words
 from dpproof import __version__
+from dpproof.audit_words import would_see
 from dpproof.claim_file import Refusal
 from dpproof.cli.show import COLOURS, at_least, at_most, figure, own_remarks, verdict_words
 from dpproof.report import coverage, graph, plots
@@ -49,6 +50,7 @@ _ENVIRONMENT.filters.update(
     at_least=at_least,
     at_most=at_most,
     figure=figure,
+    would_see=would_see,
     remarks=own_remarks,
     verdict=verdict_words,
     formula=_formula,

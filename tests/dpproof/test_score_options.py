@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from audits.layout import Layout
@@ -113,22 +115,70 @@ def test_a_claim_names_its_scores_and_its_arithmetic():
 
 @pytest.mark.parametrize(("arithmetic", "verdict", "code"), [
     ("real", "inconclusive", 0),
-    ("floating-point", "broken", 1),
+    ("floating-point", "broken (floating point only)", 1),
 ])  # fmt: skip
 def test_a_claim_file_is_checked_in_the_arithmetic_of_its_claims(
     run, counters, tmp_path, arithmetic, verdict, code
 ):
-    path = tmp_path / "claims.toml"
-    path.write_text(
-        f'[[claim]]\nname = "textbook"\nmechanism = "{counters}:textbook"\nneighbours = "{counters}:pairs"\n'
-        f'adjacency = "replace"\nepsilon = 1.0\narithmetic = "{arithmetic}"\naudit = {{ budget = 6000 }}\n'
-    )
+    path = counters_claim(counters, tmp_path, arithmetic)
     sarif = tmp_path / "found.sarif"
     ran = run("check", path, "--json", "--allow-outside", "--sarif", sarif)
     (claim,) = ran.json["claims"]
     assert (ran.code, claim["verdict"]) == (code, verdict)
     assert claim["audit"]["verdict"] == "violation (floating point only)"
     assert "floating" in sarif.read_text()
+
+
+def counters_claim(counters, folder, arithmetic):
+    path = folder / "claims.toml"
+    path.write_text(
+        f'[[claim]]\nname = "textbook"\nmechanism = "{counters}:textbook"\nneighbours = "{counters}:pairs"\n'
+        f'adjacency = "replace"\nepsilon = 1.0\narithmetic = "{arithmetic}"\naudit = {{ budget = 6000 }}\n'
+    )
+    return path
+
+
+@pytest.mark.parametrize(("arithmetic", "rule", "code", "kind"), [
+    ("real", "tolerated (floating point only)", 0, "open"),
+    ("floating-point", "broken (floating point only)", 1, "fail"),
+])  # fmt: skip
+def test_every_format_says_that_only_floating_point_is_refuted(
+    run, counters, tmp_path, arithmetic, rule, code, kind
+):
+    """In its own words and without a tick, whether a claim tolerates it or not."""
+    path, files = (
+        counters_claim(counters, tmp_path, arithmetic),
+        [tmp_path / f"found.{end}" for end in ("sarif", "md", "xml")],
+    )
+    written = ["--sarif", files[0], "--markdown", files[1], "--junit", files[2], "--html", tmp_path]
+    ran = run("check", path, "--allow-outside", *written)
+    sarif, markdown, junit = (file.read_text(encoding="utf-8") for file in files)
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert ran.code == code
+    (result,) = json.loads(sarif)["runs"][0]["results"]
+    named = json.loads(sarif)["runs"][0]["tool"]["driver"]["rules"][result["ruleIndex"]]
+    assert (result["ruleId"], result["kind"]) == (rule.replace(" ", "-").translate({40: "", 41: ""}), kind)
+    assert (named["id"], "floating-point" in named["shortDescription"]["text"]) == (result["ruleId"], True)
+    assert f"| {rule} |" in markdown.replace("\\", "")
+    assert f'"{rule}"' in junit
+    assert "would have seen" in page
+    for text in (ran.out, markdown, junit, page):
+        assert "floating" in text
+        assert not {"\u2713", "\u2714", "\u2705"} & set(text)
+
+
+def test_strict_holds_for_what_is_left_without_bits(run, counters, tmp_path):
+    """Bits are tolerated; without them the audit is inconclusive, which --strict does not let pass."""
+    path, junit = counters_claim(counters, tmp_path, "real"), tmp_path / "found.xml"
+    ran = run("check", path, "--allow-outside", "--strict", "--junit", junit)
+    assert ran.code == 1
+    assert 'type="too weak"' in junit.read_text(encoding="utf-8")
+
+
+def test_an_unknown_epsilon_is_said_in_words(run, counters):
+    words = " ".join(run("audit", f"{counters}:textbook", *ASKED, "--budget", 300).out.split())
+    assert "not known" in words
+    assert " inf " not in words
 
 
 def test_every_name_makes_scores_and_none_is_missing():
