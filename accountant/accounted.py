@@ -15,6 +15,7 @@ from typing import Any
 from accountant.adjacency import Adjacency
 from accountant.arithmetic import Assumption, assume, current, recorded, scoped
 from accountant.bounds import Bound, exactly
+from accountant.decimals import as_typed, at_decimals, beyond_decimals, sides
 from accountant.enclosures import Number, exact
 from accountant.notions import Guarantee
 from accountant.parameters import Parameters
@@ -180,7 +181,7 @@ class Accountant:
     """1 where more of ``noise`` is more private, -1 where less is."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "guarantee", scoped(self.guarantee))
+        object.__setattr__(self, "guarantee", scoped(at_decimals(self.guarantee)))
 
     def relation(self, given: str | None) -> Adjacency:
         """The neighbouring relation of that name, or without one the relation that is meant.
@@ -205,6 +206,16 @@ class Accountant:
             ValueError: for a bad target, or one that no noise, or every noise, meets.
             ArithmeticError: where the guarantee is not exact enough to decide.
         """
+        more, less, _ = sides(parameters)
+        meets, misses = self._least(less, adjacency, epsilon, delta)
+        if more != less:
+            misses = self._least(more, adjacency, epsilon, delta)[1]
+        meets = beyond_decimals(meets, self.noise, self.safer)
+        misses = beyond_decimals(misses, self.noise, -self.safer)
+        return as_typed(meets, parameters, self.noise), as_typed(misses, parameters, self.noise)
+
+    def _least(self, parameters: Any, adjacency: Adjacency, epsilon: Any, delta: Any) -> tuple[Any, Any]:
+        """The same for parameters that are doubles."""
         if self.calibrate is not None:
             return self.calibrate(parameters, adjacency, epsilon, delta)
         from accountant.calibration import calibrate_noise

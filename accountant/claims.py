@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from accountant.adjacency import Adjacency
+from accountant.enclosures import Written
 from accountant.notions import ZCDP, ApproxDP, GaussianDP, Guarantee
 from accountant.parameters import Domain
 from accountant.trust import TrustModel
@@ -98,7 +99,8 @@ class Claim:
     @property
     def delta(self) -> float:
         """The delta at which the promise is compared: its own, or 1e-6 for a promise of a curve."""
-        return float(self.promise.get("delta", 0.0 if "epsilon" in self.promise else 1e-6))
+        given = self.promise.get("delta", 0.0 if "epsilon" in self.promise else 1e-6)
+        return given if isinstance(given, Written) else float(given)
 
     @property
     def epsilon(self) -> float:

@@ -19,7 +19,7 @@ import flint
 
 from accountant.bounds import Bound, Of
 
-__all__ = ["Number", "arb_of", "bound_of", "exact", "precision", "round_down", "round_up"]
+__all__ = ["Number", "Written", "arb_of", "bound_of", "exact", "precision", "round_down", "round_up", "typed"]
 
 Number = int | float | str | Fraction
 _LOCK = threading.RLock()
@@ -39,11 +39,49 @@ def exact(value: Number, name: str = "value") -> Fraction:
     try:
         if isinstance(value, bool):
             raise TypeError("a truth value is no number")
+        if isinstance(value, Written):
+            return value.rational
         if isinstance(value, str) and "/" not in value:
             return _decimal(value)
         return Fraction(int(value)) if isinstance(value, Integral) else Fraction(value)
     except (ArithmeticError, TypeError, ValueError) as error:
         raise ValueError(f"{name} ({value!r}) must be a finite number") from error
+
+
+class Written(float):
+    """A decimal that was typed: the double nearest to it, which remembers the rational.
+
+    >>> Written("0.1") == 0.1, exact(Written("0.1"))
+    (True, Fraction(1, 10))
+    """
+
+    text: str
+    rational: Fraction
+
+    def __new__(cls, text: str) -> Written:
+        """The number that ``text`` writes."""
+        found = super().__new__(cls, text)
+        found.text, found.rational = text.strip(), exact(text)
+        return found
+
+    def __reduce__(self) -> tuple[type[Written], tuple[str]]:
+        """Copies remember the rational, too."""
+        return Written, (self.text,)
+
+
+def typed(text: str) -> float:
+    """Return the number that ``text`` writes: a double if that is exact, else one that remembers it.
+
+    >>> type(typed("0.5")) is float, type(typed("0.1")) is Written
+    (True, True)
+
+    Raises:
+        ValueError: for text that is no number.
+    """
+    nearest = float(text)
+    if not math.isfinite(nearest) or exact(text) == nearest:
+        return nearest
+    return Written(text)
 
 
 def _decimal(text: str) -> Fraction:

@@ -11,11 +11,14 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol, Self
 
+from accountant.enclosures import typed
 from accountant.words import nearest
 
 __all__ = [
+    "EXACT",
     "Choice",
     "Domain",
     "Flag",
@@ -66,7 +69,7 @@ class Domain:
 
     def admits(self, value: object) -> bool:
         """Whether ``value`` is a number of the right kind in the interval (NaN never is)."""
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+        if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
             return False
         if self.kind is int and not isinstance(value, int):
             return False
@@ -81,7 +84,7 @@ class Domain:
 
     def read(self, text: str) -> Any:
         """The number that ``text`` writes."""
-        return self.kind(text)
+        return typed(text) if self.kind is float else self.kind(text)
 
     def some(self) -> Any:
         """A number of the interval, 1 where that is one.
@@ -227,9 +230,20 @@ class Flag:
         return "true or false"
 
 
-def parameter(domain: Values, unit: str, help: str, default: Any = dataclasses.MISSING) -> Any:
-    """A dataclass field with its ``domain``, ``unit`` and ``help``; a ``None`` default makes it optional."""
-    return dataclasses.field(default=default, metadata={"domain": domain, "unit": unit, "help": help})
+EXACT = 0
+"""Of a number with which the accountant computes as a rational, so that a decimal needs no rounding."""
+
+
+def parameter(
+    domain: Values, unit: str, help: str, default: Any = dataclasses.MISSING, *, safer: int | None = None
+) -> Any:
+    """A dataclass field with its ``domain``, ``unit`` and ``help``; a ``None`` default makes it optional.
+
+    ``safer`` is 1 where a mechanism with a larger value is proved to be at least as private, -1 where one
+    with a smaller value is, `EXACT`, or None where none of these is known; see `accountant.decimals`.
+    """
+    metadata = {"domain": domain, "unit": unit, "help": help, "safer": safer}
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,8 @@ def _asked(value: Number, name: str) -> float:
     except OverflowError:
         shown = math.inf
     if math.isinf(shown) or (shown == 0) != (rational == 0):
-        raise ValueError(f"{name} ({value!r}) must be a number in the range of double precision")
+        rule = "must be a number in the range of double precision: 0, or from 4.95e-324 to 1.79e308"
+        raise ValueError(f"{name} ({value!r}) {rule}")
     if name == "delta" and not 0 <= rational < 1:
         raise ValueError(f"delta ({value!r}) must be in [0, 1)")
     if rational < 0:

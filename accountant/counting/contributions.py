@@ -38,7 +38,7 @@ def sensitivity() -> Any:
     True
     """
     text = "largest size of what one user adds to a leaf (by-sensitivity: of a leaf's change)"
-    return parameter(Reals(0, lower_open=True), "count", text, None)
+    return parameter(Reals(0, lower_open=True), "count", text, None, safer=-1)
 
 
 def restarts(runs: str) -> Any:

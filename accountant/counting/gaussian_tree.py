@@ -48,7 +48,7 @@ class TreeParameters(Measured):
 
     leaves: int = parameter(Integers(1), "leaves", "length of the stream")
     sigma: float = parameter(
-        Reals(0, lower_open=True), "count", "standard deviation of the noise on each node"
+        Reals(0, lower_open=True), "count", "standard deviation of the noise on each node", safer=1
     )
     sensitivity: float | None = sensitivity()
     participations: int = parameter(Integers(1, MOST), "leaves", "leaves of one tree that one user moves", 1)

@@ -52,7 +52,7 @@ class LaplaceTreeParameters(Measured):
     """
 
     leaves: int = parameter(Integers(1), "leaves", "length of the stream")
-    scale: float = parameter(Reals(0, lower_open=True), "count", "scale of the noise on each node")
+    scale: float = parameter(Reals(0, lower_open=True), "count", "scale of the noise on each node", safer=1)
     sensitivity: float | None = sensitivity()
     participations: int = parameter(Integers(1, MOST), "leaves", "leaves of one tree that one user moves", 1)
     restarts: int = restarts("trees")

@@ -52,7 +52,7 @@ class MatrixCountingParameters(Measured):
 
     leaves: int = parameter(Integers(1, MOST_LEAVES), "leaves", "length of the stream")
     sigma: float = parameter(
-        Reals(0, lower_open=True), "count", "standard deviation of the noise on each entry of C x"
+        Reals(0, lower_open=True), "count", "standard deviation of the noise on each entry of C x", safer=1
     )
     bands: int | None = parameter(Integers(1), "bands", "leading coefficients kept; all without it", None)
     sensitivity: float | None = sensitivity()

@@ -22,7 +22,7 @@ from accountant.enclosures import exact
 from accountant.noise.bounded_loss import Enclosed
 from accountant.noise.primitive import by_sensitivity, composed
 from accountant.notions import Guarantee
-from accountant.parameters import Integers, Reals, parameter
+from accountant.parameters import EXACT, Integers, Reals, parameter
 from accountant.sensitivity import Measured, Query, queried, whole_sensitivity
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class BinomialParameters(Measured):
 
     trials: int = parameter(Integers(1, 10**12), "coins", "how many coins are thrown")
     probability: float = parameter(
-        Reals(0, 1, lower_open=True, upper_open=True), "1", "probability of heads", 0.5
+        Reals(0, 1, lower_open=True, upper_open=True), "1", "probability of heads", 0.5, safer=EXACT
     )
     compositions: int = parameter(Integers(0), "answers", "how many counts are given", 1)
     sensitivity: int | None = parameter(Integers(1, 1), "1", "sensitivity of each count, which is 1", None)

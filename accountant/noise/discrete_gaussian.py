@@ -12,7 +12,7 @@ from accountant.accounted import Accountant, Accounted
 from accountant.adjacency import Adjacency
 from accountant.enclosures import exact
 from accountant.noise.primitive import by_sensitivity, composed
-from accountant.parameters import Integers, Reals, parameter
+from accountant.parameters import EXACT, Integers, Reals, parameter
 from accountant.sensitivity import L2, Measured, queried, whole_sensitivity
 
 __all__ = ["ACCOUNTANT", "DiscreteGaussianParameters", "guarantee"]
@@ -23,7 +23,10 @@ class DiscreteGaussianParameters(Measured):
     """Discrete Gaussian noise, how often it is drawn, and what it hides."""
 
     sigma: float = parameter(
-        Reals(0, lower_open=True), "1", "the noise has mass ~ exp(-x^2/(2 sigma^2)) on the whole numbers"
+        Reals(0, lower_open=True),
+        "1",
+        "the noise has mass ~ exp(-x^2/(2 sigma^2)) on the whole numbers",
+        safer=EXACT,
     )
     compositions: int = parameter(Integers(0), "answers", "how many numbers are given", 1)
     sensitivity: int | None = parameter(Integers(1), "1", "sensitivity of each number, a whole number", None)

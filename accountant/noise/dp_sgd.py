@@ -33,10 +33,10 @@ class DPSGDParameters(Parameters):
     """
 
     sampling_rate: float = parameter(
-        Reals(0, 1), "1", "probability q of a user to be in a step's sample, by a coin of its own"
+        Reals(0, 1), "1", "probability q of a user to be in a step's sample, by a coin of its own", safer=-1
     )
     noise_multiplier: float = parameter(
-        Reals(1e-4, 1e12), "1", "standard deviation of the noise over the clipping norm"
+        Reals(1e-4, 1e12), "1", "standard deviation of the noise over the clipping norm", safer=1
     )
     steps: int = parameter(Integers(0), "steps", "number of steps")
     records: int = parameter(

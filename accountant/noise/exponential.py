@@ -32,10 +32,12 @@ __all__ = ["ACCOUNTANT", "SelectionParameters", "guarantee", "loss_range"]
 class SelectionParameters(Measured):
     """How flat the choice is, and how far utilities move."""
 
-    scale: float = parameter(Reals(0, lower_open=True), "utility", "chances go with exp(utility/scale)")
+    scale: float = parameter(
+        Reals(0, lower_open=True), "utility", "chances go with exp(utility/scale)", safer=1
+    )
     compositions: int = parameter(Integers(0), "choices", "how many choices are made", 1)
     sensitivity: float | None = parameter(
-        Reals(0), "utility", "how far one utility moves between neighbours", None
+        Reals(0), "utility", "how far one utility moves between neighbours", None, safer=-1
     )
     monotone: bool = parameter(Flag(), "1", "all utilities move in one direction between neighbours", False)
     query: str | None = queried()

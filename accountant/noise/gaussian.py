@@ -43,9 +43,9 @@ class GaussianParameters(Measured):
     ValueError: sigma (0.0) must be a number above 0
     """
 
-    sigma: float = parameter(Reals(0, lower_open=True), "1", "standard deviation of the noise")
+    sigma: float = parameter(Reals(0, lower_open=True), "1", "standard deviation of the noise", safer=1)
     compositions: int = parameter(Integers(0), "answers", "how many answers are given", 1)
-    sensitivity: float | None = parameter(Reals(0), "1", "L2 sensitivity of each answer", None)
+    sensitivity: float | None = parameter(Reals(0), "1", "L2 sensitivity of each answer", None, safer=-1)
     query: str | None = queried()
 
 

@@ -24,7 +24,9 @@ __all__ = ["ACCOUNTANT", "GeometricParameters", "guarantee"]
 class GeometricParameters(Measured):
     """Geometric noise, how often it is drawn, and what it hides."""
 
-    scale: float = parameter(Reals(0, lower_open=True), "1", "scale b of the noise, of mass ~ exp(-|x|/b)")
+    scale: float = parameter(
+        Reals(0, lower_open=True), "1", "scale b of the noise, of mass ~ exp(-|x|/b)", safer=1
+    )
     compositions: int = parameter(Integers(0), "answers", "how many answers are given", 1)
     sensitivity: int | None = parameter(
         Integers(1, 10**5), "1", "sensitivity of each answer, a whole number", None

@@ -38,10 +38,12 @@ class LaplaceParameters(Measured):
     """
 
     scale: float = parameter(
-        Reals(0, lower_open=True), "1", "scale b of the noise, of density exp(-|x|/b)/2b"
+        Reals(0, lower_open=True), "1", "scale b of the noise, of density exp(-|x|/b)/2b", safer=1
     )
     compositions: int = parameter(Integers(0), "answers", "how many answers are given", 1)
-    sensitivity: float | None = parameter(Reals(0), "1", "sensitivity of each answer, a number", None)
+    sensitivity: float | None = parameter(
+        Reals(0), "1", "sensitivity of each answer, a number", None, safer=-1
+    )
     query: str | None = queried()
 
 

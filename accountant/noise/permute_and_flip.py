@@ -27,11 +27,11 @@ class PermuteAndFlipParameters(Measured):
     """How flat the choice is, and how far utilities move."""
 
     scale: float = parameter(
-        Reals(0, lower_open=True), "utility", "coins go with exp((utility - best)/scale)"
+        Reals(0, lower_open=True), "utility", "coins go with exp((utility - best)/scale)", safer=1
     )
     compositions: int = parameter(Integers(0), "choices", "how many choices are made", 1)
     sensitivity: float | None = parameter(
-        Reals(0), "utility", "how far one utility moves between neighbours", None
+        Reals(0), "utility", "how far one utility moves between neighbours", None, safer=-1
     )
     query: str | None = queried()
 

@@ -24,7 +24,7 @@ class RandomisedResponseParameters(Parameters):
     """How often the answer is random, among how many, and how many questions there are."""
 
     randomness: float = parameter(
-        Reals(0, 1, lower_open=True), "1", "probability that the answer is drawn uniformly at random"
+        Reals(0, 1, lower_open=True), "1", "probability that the answer is drawn uniformly at random", safer=1
     )
     categories: int = parameter(Integers(2), "answers", "how many answers there are to choose from", 2)
     compositions: int = parameter(Integers(0), "answers", "how many questions one person answers", 1)

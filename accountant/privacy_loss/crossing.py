@@ -6,12 +6,30 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-__all__ = ["LEAST_DELTA", "crossing"]
+__all__ = ["LEAST_DELTA", "check_least", "crossing"]
 
-LEAST_DELTA = 1e-300
+LEAST_DELTA = math.nextafter(1e-300, 0)
 """No upper end is below it, and no lower end that is not 0: below, doubles lose their accuracy."""
 
 _FARTHEST, _NEAREST = 1e12, 1e-300
+
+
+def check_least(delta: Fraction) -> None:
+    """Refuse a delta above 0 that doubles are not accurate enough for.
+
+    Raises:
+        ValueError: for a delta below 1e-300.
+
+    >>> check_least(Fraction(1, 10**301))
+    Traceback (most recent call last):
+    ValueError: delta (1e-301) must be 0 or at least 1e-300: this loss is computed in double precision, ...
+    """
+    if delta >= LEAST_DELTA:
+        return
+    power = len(str(delta.denominator)) - len(str(delta.numerator))
+    shown = f"{float(delta):g}" if float(delta) else f"about 1e-{power}"
+    why = "this loss is computed in double precision, which is not accurate below. Ask at a larger delta"
+    raise ValueError(f"delta ({shown}) must be 0 or at least 1e-300: {why}")
 
 
 def crossing(

@@ -21,7 +21,7 @@ from accountant.enclosures import Number, arb_of, bound_of, exact, precision
 from accountant.notions import GaussianDP
 from accountant.pairs.base import Pair
 from accountant.privacy_loss.chernoff import coarse_delta, coarse_epsilon
-from accountant.privacy_loss.crossing import LEAST_DELTA
+from accountant.privacy_loss.crossing import check_least
 from accountant.privacy_loss.inverting import delta_by_inversion, epsilon_by_inversion
 from accountant.privacy_loss.largest import infinite_mass, largest_loss
 from accountant.privacy_loss.saddle import Inapplicable, Parts
@@ -74,8 +74,8 @@ class PrivacyLoss:
         target = exact(delta, "delta")
         if not 0 <= target < 1:
             raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
-        if 0 < target < LEAST_DELTA:
-            raise ValueError(f"delta ({delta!r}) must be 0 or at least {LEAST_DELTA}")
+        if target > 0:
+            check_least(target)
         return self._largest(lambda parts: _epsilon(parts, target))
 
     def _largest(self, ask: Callable[[Composition], Ends]) -> Bound:

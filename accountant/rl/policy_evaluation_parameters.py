@@ -30,10 +30,18 @@ class PolicyEvaluationParameters(Parameters):
 
     dimension: int = parameter(Integers(1, 100_000), "coordinates", "number of features d")
     noise: float | None = parameter(
-        _OPEN, "1", "alpha: deviation of the noise over the smooth bound; instead of a printed target", None
+        _OPEN,
+        "1",
+        "alpha: deviation of the noise over the smooth bound; instead of a printed target",
+        None,
+        safer=1,
     )
     beta: float | None = parameter(
-        _OPEN, "1", "smoothing of the variance; when calibrating, left out it is chosen with the noise", None
+        _OPEN,
+        "1",
+        "smoothing of the variance; when calibrating, left out it is chosen with the noise",
+        None,
+        safer=-1,
     )
     printed_epsilon: float | None = parameter(
         _OPEN, "1", "the epsilon that the paper's alpha and beta are set by; 1 without it", None

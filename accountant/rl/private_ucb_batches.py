@@ -48,10 +48,10 @@ class BatchedCountsParameters(Parameters):
     horizon: int = parameter(Integers(1, _MOST), "steps", "steps per episode H")
     episodes: int = parameter(Integers(1, _MOST), "episodes", "number of episodes K, one user each")
     sigma: float = parameter(
-        Reals(0, lower_open=True), "count", "standard deviation of the noise on each entry of C x"
+        Reals(0, lower_open=True), "count", "standard deviation of the noise on each entry of C x", safer=1
     )
     cost_factor: float = parameter(
-        Reals(0, lower_open=True), "1", "noise of summed costs, in units of that of transitions", 1.0
+        Reals(0, lower_open=True), "1", "noise of summed costs, in units of that of transitions", 1.0, safer=1
     )
     cap: int = parameter(
         Integers(1), "visits", "most visits of a state and action that an episode counts, at most H", 1

@@ -32,13 +32,18 @@ class CountsParameters(Parameters):
     horizon: int = parameter(Integers(1, _MOST), "steps", "steps per episode H")
     episodes: int = parameter(Integers(1, _MOST), "episodes", "number of episodes K, one user each")
     printed_epsilon: float | None = parameter(
-        Reals(0, lower_open=True), "1", "the epsilon that the paper's noise is set by; instead of scale", None
+        Reals(0, lower_open=True),
+        "1",
+        "the epsilon that the paper's noise is set by; instead of scale",
+        None,
+        safer=-1,
     )
     scale: float | None = parameter(
         Reals(0, lower_open=True),
         "count",
         "scale of the Laplace noise, deviation parameter of the Gaussian; instead of printed_epsilon",
         None,
+        safer=1,
     )
     noise: str = parameter(
         Choice("laplace", "gaussian", "discrete-laplace", "discrete-gaussian"),
@@ -47,7 +52,11 @@ class CountsParameters(Parameters):
         "laplace",
     )
     cost_factor: float = parameter(
-        Reals(0, lower_open=True), "1", "noise of summed costs, in units of that of the other counts", 1.0
+        Reals(0, lower_open=True),
+        "1",
+        "noise of summed costs, in units of that of the other counts",
+        1.0,
+        safer=1,
     )
     visits: str = parameter(
         Choice("released", "summed"),

@@ -50,10 +50,14 @@ class RLSVIParameters(Parameters):
     horizon: int = parameter(Integers(1), "steps", "steps per episode H")
     episodes: int = parameter(Integers(1), "episodes", "number of episodes K, one user each")
     beta_scale: float = parameter(
-        Reals(0, lower_open=True), "1", "factor on the paper's noise variance beta_k", 1.0
+        Reals(0, lower_open=True), "1", "factor on the paper's noise variance beta_k", 1.0, safer=1
     )
     clip: float | None = parameter(
-        Reals(0), "reward", "clip the next step's values to [0, clip]; the paper does not clip", None
+        Reals(0),
+        "reward",
+        "clip the next step's values to [0, clip]; the paper does not clip",
+        None,
+        safer=-1,
     )
 
     @property

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from accountant.bounds import Bound
 from accountant.enclosures import Number, exact
-from accountant.privacy_loss.crossing import LEAST_DELTA, crossing
+from accountant.privacy_loss.crossing import check_least, crossing
 from accountant.shuffling.fair_counters import fair_counters
 from accountant.shuffling.rare_counters import certain_mass, rare_counters
 
@@ -81,8 +81,7 @@ class BatchLoss:
             raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
         if certain_mass(self.changes, self.trials, self.probability)[0] > target or target == 0:
             return Bound(math.inf, math.inf)
-        if target < LEAST_DELTA:
-            raise ValueError(f"delta ({delta!r}) must be 0 or at least {LEAST_DELTA}")
+        check_least(target)
         ends = [lambda e, side=side: self._quick(Fraction(e))[side] for side in (0, 1)]
         low, high = crossing(ends[0], ends[1], target)
         if high > (1 + _WIDE) * low and (found := self._by_grid(lambda loss: loss.epsilon(target))):

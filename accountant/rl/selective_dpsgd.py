@@ -46,11 +46,11 @@ class SelectiveDPSGDParameters(Parameters):
     """
 
     sampling_rate: float = parameter(
-        Reals(0, 1), "1", "probability b/m of an expert to be in a noisy step's batch"
+        Reals(0, 1), "1", "probability b/m of an expert to be in a noisy step's batch", safer=-1
     )
-    branch_probability: float = parameter(Reals(0, 1), "1", "probability p of a noisy step")
+    branch_probability: float = parameter(Reals(0, 1), "1", "probability p of a noisy step", safer=-1)
     noise_multiplier: float = parameter(
-        Reals(2e-4, 1e12), "1", "standard deviation of the noise over the clipping norm"
+        Reals(2e-4, 1e12), "1", "standard deviation of the noise over the clipping norm", safer=1
     )
     steps: int = parameter(Integers(0), "steps", "number of steps, of both kinds")
     coin: str = parameter(

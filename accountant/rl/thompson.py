@@ -49,7 +49,9 @@ class ThompsonParameters(Parameters):
     arms: int = parameter(Integers(1), "arms", "number of arms N")
     rounds: int = parameter(Integers(1), "rounds", "number of rounds T, one user each")
     pulls: int = parameter(Integers(0), "pulls", "how often every arm is pulled before, b", 0)
-    variance: float = parameter(Reals(0, lower_open=True), "1", "factor c on the variance of the draws", 1.0)
+    variance: float = parameter(
+        Reals(0, lower_open=True), "1", "factor c on the variance of the draws", 1.0, safer=1
+    )
 
     @property
     def square(self) -> Fraction:

@@ -20,7 +20,7 @@ from accountant.arithmetic import lru_cache, math, np
 from accountant.binomial import UNIT, log_masses, lower_tail
 from accountant.bounds import Bound
 from accountant.enclosures import Number, exact, precision, round_up
-from accountant.privacy_loss.crossing import LEAST_DELTA, crossing
+from accountant.privacy_loss.crossing import check_least, crossing
 from accountant.shuffling.view import BinomialView
 
 __all__ = ["AlikeSums", "PrintedSums"]
@@ -95,8 +95,7 @@ def _inverse(sums: AlikeSums | PrintedSums, delta: Number, bits: int) -> Bound:
         raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
     if target == 0 or target < Fraction(1, 2**bits):
         return Bound(math.inf, math.inf)
-    if target < LEAST_DELTA:
-        raise ValueError(f"delta ({delta!r}) must be 0 or at least {LEAST_DELTA}")
+    check_least(target)
     ends = crossing(lambda e: sums.delta(e).lower, lambda e: sums.delta(e).upper, target)
     return Bound(*ends)
 

@@ -23,9 +23,11 @@ class SmoothCauchyParameters(Parameters):
     """Noise of density proportional to 1/(1 + |z|^exponent), scaled by a smooth bound; one real answer."""
 
     noise: float = parameter(
-        Reals(0, lower_open=True), "1", "scale of the noise over the smooth bound (1/alpha)"
+        Reals(0, lower_open=True), "1", "scale of the noise over the smooth bound (1/alpha)", safer=1
     )
-    smoothing: float = parameter(Reals(0), "1", "beta: the bound changes by a factor of at most exp(beta)")
+    smoothing: float = parameter(
+        Reals(0), "1", "beta: the bound changes by a factor of at most exp(beta)", safer=-1
+    )
     exponent: float = parameter(Reals(1, lower_open=True), "1", "exponent of the density's tail", 2.0)
 
 

@@ -97,9 +97,14 @@ class SmoothGaussianParameters(Parameters):
     """
 
     noise: float = parameter(
-        Reals(0, lower_open=True), "1", "standard deviation of the noise over the smooth bound (1/alpha)"
+        Reals(0, lower_open=True),
+        "1",
+        "standard deviation of the noise over the smooth bound (1/alpha)",
+        safer=1,
     )
-    smoothing: float = parameter(Reals(0), "1", "beta: the bound changes by a factor of at most exp(beta)")
+    smoothing: float = parameter(
+        Reals(0), "1", "beta: the bound changes by a factor of at most exp(beta)", safer=-1
+    )
     dimension: int = parameter(_DIMENSIONS, "coordinates", "dimension of the answer", 1)
 
 

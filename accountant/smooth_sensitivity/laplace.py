@@ -108,9 +108,11 @@ class SmoothLaplaceParameters(Parameters):
     """Laplace noise scaled by a smooth bound on the local sensitivity of one real answer."""
 
     noise: float = parameter(
-        Reals(0, lower_open=True), "1", "scale of the noise over the smooth bound (1/alpha)"
+        Reals(0, lower_open=True), "1", "scale of the noise over the smooth bound (1/alpha)", safer=1
     )
-    smoothing: float = parameter(Reals(0), "1", "beta: the bound changes by a factor of at most exp(beta)")
+    smoothing: float = parameter(
+        Reals(0), "1", "beta: the bound changes by a factor of at most exp(beta)", safer=-1
+    )
 
 
 def guarantee(

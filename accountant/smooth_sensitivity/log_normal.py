@@ -92,8 +92,12 @@ _LEAST = 1e-150
 class SmoothLogNormalParameters(Parameters):
     """Laplace-log-normal noise scaled by a smooth bound on the local sensitivity of one real answer."""
 
-    noise: float = parameter(Reals(0, lower_open=True), "1", "scale of the noise over the smooth bound")
-    smoothing: float = parameter(Reals(0), "1", "beta: the bound changes by a factor of at most exp(beta)")
+    noise: float = parameter(
+        Reals(0, lower_open=True), "1", "scale of the noise over the smooth bound", safer=1
+    )
+    smoothing: float = parameter(
+        Reals(0), "1", "beta: the bound changes by a factor of at most exp(beta)", safer=-1
+    )
     spread: float = parameter(
         Reals(0, lower_open=True), "1", "standard deviation of the log of the noise's scale"
     )

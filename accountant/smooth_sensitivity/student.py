@@ -18,8 +18,12 @@ __all__ = ["ACCOUNTANT", "SmoothStudentParameters", "guarantee"]
 class SmoothStudentParameters(Parameters):
     """Student's t noise scaled by a smooth bound on the local sensitivity of one real answer."""
 
-    noise: float = parameter(Reals(0, lower_open=True), "1", "scale of the noise over the smooth bound")
-    smoothing: float = parameter(Reals(0), "1", "beta: the bound changes by a factor of at most exp(beta)")
+    noise: float = parameter(
+        Reals(0, lower_open=True), "1", "scale of the noise over the smooth bound", safer=1
+    )
+    smoothing: float = parameter(
+        Reals(0), "1", "beta: the bound changes by a factor of at most exp(beta)", safer=-1
+    )
     degrees: float = parameter(Reals(0, lower_open=True), "1", "degrees of freedom of the t law", 3.0)
 
 

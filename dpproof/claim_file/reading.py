@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from accountant.claims import Claim
+from accountant.enclosures import typed
 from accountant.parameters import Reals, Values
 from accountant.words import nearest
 from audits.unaudited import LoadError
@@ -111,7 +112,7 @@ def read_all(path: Path, ready: Ready = _nothing_more, *, outside: bool = False)
     """
     try:
         text = path.read_text(encoding="utf-8")
-        document = tomllib.loads(readable(text))
+        document = tomllib.loads(readable(text), parse_float=typed)
     except (ValueError, RecursionError) as error:  # no TOML, or no Unicode
         raise ValueError(f"{path}: not a TOML file: {error}") from error
     unknown = sorted(set(document) - {"claim", "budget"})

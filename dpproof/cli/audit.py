@@ -16,6 +16,7 @@ from rich.markup import escape
 
 from accountant.accounted import CATALOGUE, accountant_for
 from accountant.adjacency import Adjacency
+from accountant.arithmetic import listed, recorded
 from accountant.claims import ARITHMETIC, Claim
 from accountant.words import nearest
 from audits.score_names import SCORE_NAMES, check_scores
@@ -118,11 +119,16 @@ def audit(
 
 
 def _finish(found: Iterable[Evidence | str], json: bool) -> None:
-    """Print what was found, and end: with 1 if a claim is violated, with 3 if time was too short for one."""
-    every = list(found)
+    """Print what was found, and what claimed epsilons assume of arithmetic; then exit.
+
+    The exit code is 1 if a claim is violated, and 3 if time was too short for one.
+    """
+    with recorded() as used:
+        every = list(found)
     late = [one for one in every if isinstance(one, str)]
     audits = [one for one in every if not isinstance(one, str)]
-    body = {"audits": [one.as_json() for one in audits], **({"out_of_time": late} if late else {})}
+    shown = {"audits": [one.as_json() for one in audits], "arithmetic_assumptions": listed(used)}
+    body = {**shown, **({"out_of_time": late} if late else {})}
     show.either(answers.envelope(body), json, show.audits)
     violated = any(evidence.fails for evidence in audits)
     unfinished = late or any(evidence.unconfirmed for evidence in audits)

@@ -280,6 +280,9 @@ def audits(answer: Answer, console: Console) -> None:
             )
     for sentence in _on_trust(answer["audits"]):
         console.print(f"taken on trust: {sentence}", markup=False, highlight=False, soft_wrap=True)
+    if answer.get("arithmetic_assumptions"):
+        line = f"claimed epsilon: {in_words(answer['arithmetic_assumptions'])}"
+        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
     headings = ("claim", "verdict", "claimed", "at least", "delta", "samples", "would see")
     rows = table(*headings, title=AUDITS)
     for entry in answer["audits"]:

@@ -12,6 +12,7 @@ from typing import Any
 from accountant.accounted import accountant_for
 from accountant.arithmetic import listed, recorded
 from accountant.claims import Claim
+from accountant.enclosures import exact
 from accountant.implications import gaussian_to_zcdp
 from accountant.notions import ZCDP, GaussianDP, Guarantee, ends_of
 from accountant.trust import TrustModel, implies
@@ -187,9 +188,8 @@ def _mechanism(claim: Claim) -> tuple[Answer, tuple[bool, bool]]:
     accountant = accountant_for(claim.mechanism)
     parameters = accountant.parameters.read(claim.parameters)
     account = answers.account(accountant, parameters, claim.adjacency, delta=claim.delta)
-    if "epsilon" in claim.promise and float(account["epsilon"]["upper"]) <= Fraction(
-        claim.promise["epsilon"]
-    ):
+    promised = claim.promise.get("epsilon")
+    if promised is not None and float(account["epsilon"]["upper"]) <= exact(promised):
         return account, (True, False)
     found = accountant.guarantee(parameters, claim.adjacency)
     attained = found.attained.guarantee if found.attained else None
@@ -225,10 +225,10 @@ def _settled(claim: Claim, guarantee: Guarantee, attained: Guarantee | None) -> 
     the profile decides where it can: the inverse may stop a little beside it.
     """
     kind = next(name for name in ("epsilon", "rho", "mu") if name in claim.promise)
-    promised = Fraction(claim.promise[kind])
-    if kind == "epsilon" and claim.delta > 0:
-        below = guarantee.delta(promised).upper <= claim.delta
-        return below, attained is not None and attained.delta(promised).lower > claim.delta
+    promised, delta = exact(claim.promise[kind]), exact(claim.delta)
+    if kind == "epsilon" and delta > 0:
+        below = guarantee.delta(promised).upper <= delta
+        return below, attained is not None and attained.delta(promised).lower > delta
     least = None if attained is None else _cost(attained, kind)
     most = _cost(guarantee, kind)
     proved = most is not None and most[1] <= promised

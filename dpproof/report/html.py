@@ -13,7 +13,8 @@ from markupsafe import Markup
 
 from accountant.accounted import CATALOGUE
 from accountant.adjacency import Adjacency
-from accountant.arithmetic import in_words
+from accountant.arithmetic import in_words, listed
+from accountant.arithmetic import recorded as assumptions_of
 from dpproof import __version__
 from dpproof.audit_words import would_see
 from dpproof.claim_file import Refusal
@@ -143,18 +144,20 @@ def _drawn(
     delta: str = "0",
     along: str | None = None,
 ) -> list[tuple[Markup, str]]:
-    """The plots, which take seconds."""
+    """The plots, which take seconds, with captions that name what they assume of the machine's arithmetic."""
     where = (mechanism, dict(parameters), adjacency)
-    drawn = [
-        (_svg(plots.profile(*where)), "The privacy profile: delta against epsilon."),
-        (
-            _svg(plots.trade_off(*where)),
-            "The trade-off function: what the best test between neighbours misses.",
-        ),
-    ]
-    if along is None:
-        return drawn
-    return [(_svg(plots.growth(*where, delta, along)), f"Epsilon against the number of {along}."), *drawn]
+    with assumptions_of() as used:
+        drawn = [
+            (plots.profile(*where), "The privacy profile: delta against epsilon."),
+            (
+                plots.trade_off(*where),
+                "The trade-off function: misses of the best test between neighbours.",
+            ),
+        ]
+        if along is not None:
+            drawn.insert(0, (plots.growth(*where, delta, along), f"Epsilon against the number of {along}."))
+    rests = in_words(listed(used))
+    return [(_svg(svg), f"{caption} {rests[0].upper()}{rests[1:]}.") for svg, caption in drawn]
 
 
 def _graph(ledger: PaperLedger, prefix: str) -> Markup:

@@ -175,7 +175,7 @@ def test_calibrate_finds_the_least_noise(run):
     below, value = answer["minimal"]["value_below"], answer["noise"]["value"]
     assert 0 < value - below <= 1e-12 * value
     again = run("account", *flags(beta_scale=repr(value)), "--delta", "1e-6", "--json").json
-    assert again["epsilon"] == answer["epsilon"]
+    assert again["epsilon"]["lower"] <= answer["epsilon"]["upper"] <= again["epsilon"]["upper"] <= 1
 
 
 @pytest.mark.parametrize(

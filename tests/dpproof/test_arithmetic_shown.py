@@ -42,6 +42,31 @@ def test_a_claim_file_and_its_report_show_them(run, tmp_path):
     assert text in (tmp_path / "found.md").read_text()
 
 
+def test_audits_by_name_show_what_the_claimed_epsilon_rests_on(run):
+    """DP-SGD's loss is composed on a grid; the Gaussian's is a closed form in ball arithmetic."""
+    flags = ("--sampling-rate", 0.1, "--noise-multiplier", 1, "--steps", 3, "--adjacency", "add-remove")
+    ran = run("audit", "dp-sgd", *flags, "--budget", 2000, "--json")
+    ids = [entry["id"] for entry in ran.json["arithmetic_assumptions"]]
+    assert ids == ["fft-error", "elementary-4ulp"]
+    shown = run("audit", "dp-sgd", *flags, "--budget", 2000).out
+    assert "claimed epsilon: arithmetic, assumed and not proved: scipy's fft" in shown
+    ran = run("audit", "gaussian", "--sigma", 5, "--budget", 2000, "--json")
+    assert ran.json["arithmetic_assumptions"] == []
+
+
+def test_captions_of_curves_name_what_they_assume():
+    from accountant.adjacency import Adjacency
+    from dpproof.report.html import _drawn
+
+    for name, given, assumed in (
+        ("laplace", (("scale", 5.0), ("compositions", 3)), True),
+        ("gaussian", (("sigma", 5.0),), False),
+    ):
+        for _, caption in _drawn(name, given, Adjacency.BY_SENSITIVITY):
+            assert ("Arithmetic, assumed and not proved: scipy's fft" in caption) == assumed
+            assert ("Arithmetic: ball arithmetic; nothing is assumed" in caption) != assumed
+
+
 def test_pages_of_experiments_say_what_their_figures_rest_on(tmp_path, monkeypatch):
     def run(folder, quick, seed):
         (folder / "private_ucb.md").write_text("# figures\n")
