@@ -25,7 +25,7 @@ from accountant.targets import neighbours_of
 if TYPE_CHECKING:
     from accountant.accounted import Accounted, Attained, PublishedGuarantee
 
-__all__ = ["as_typed", "at_decimals", "beyond_decimals", "sides"]
+__all__ = ["as_typed", "at_decimals", "beyond_decimals", "doubles", "sides"]
 
 
 def sides(parameters: Any) -> tuple[Any, Any, tuple[str, ...]]:
@@ -64,6 +64,13 @@ def _around(value: Written, safer: int | None, domain: Any) -> tuple[Any, Any] |
     if safer is None or not (domain.admits(low) and domain.admits(high)):
         return None
     return (low, high) if safer > 0 else (high, low)
+
+
+def doubles(parameters: Any) -> Any:
+    """Return the parameters with which an implementation runs: of each typed decimal the nearest double."""
+    values = {field.name: getattr(parameters, field.name) for field in parameters.fields()}
+    changed = {name: float(value) for name, value in values.items() if isinstance(value, Written)}
+    return replace(parameters, **changed) if changed else parameters
 
 
 def as_typed(found: Any, given: Any, noise: str) -> Any:

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from accountant.accounted import accountant_for, check_run
 from accountant.adjacency import Adjacency
 from accountant.claims import ARITHMETIC, Claim
+from accountant.decimals import doubles
+from accountant.enclosures import Written
 from accountant.trust import TrustModel, implies
 from audits.time_budget import OutOfTimeError
 from audits.unaudited import NoAuditError
@@ -56,7 +58,7 @@ def audit_mechanism(
         ValueError: for an unknown name, or an adjacency the audit has no pairs for.
     """
     accountant = accountant_for(name)
-    chosen = accountant.parameters.read(parameters)
+    chosen = doubles(accountant.parameters.read(parameters))
     accountant.guarantee(chosen, adjacency)
     return _audit_of(name, chosen, adjacency)(**{"claim": name, **options})
 
@@ -128,7 +130,7 @@ def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Any) -> Evi
     _check_promise(claim)
     if kind_of(claim):
         raise NoAuditError(f"{kind_of(claim)}{EVENT}")
-    chosen = {**claim.audit, **options}
+    chosen, claim = {**claim.audit, **options}, _in_doubles(claim)
     if claim.outside:
         executor = chosen.pop("executor", None)
         about = {} if claim.arithmetic == ARITHMETIC[0] else {"arithmetic": claim.arithmetic}
@@ -136,6 +138,15 @@ def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Any) -> Evi
     promised = {"curve": claim.guarantee, "delta": claim.delta, "claim": claim.name, "replay": _again(claim)}
     found = audit_mechanism(claim.mechanism, claim.parameters, claim.adjacency, **promised, **chosen)
     return replace(found, arithmetic=claim.arithmetic)
+
+
+def _in_doubles(claim: Claim) -> Claim:
+    """Return the claim about the doubles that an implementation runs with, and that a witness keeps."""
+
+    def plain(table: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: float(value) if isinstance(value, Written) else value for key, value in table.items()}
+
+    return replace(claim, promise=plain(claim.promise), parameters=plain(claim.parameters))
 
 
 def _audit_outside(claim: Claim, **options: Any) -> Evidence:
@@ -295,7 +306,7 @@ def check_auditable(claim: Claim) -> None:
     if kind_of(claim):
         raise NoAuditError(f"{kind_of(claim)}{EVENT}")
     if not claim.outside:
-        parameters = accountant_for(claim.mechanism).parameters.read(claim.parameters)
+        parameters = doubles(accountant_for(claim.mechanism).parameters.read(claim.parameters))
         _audit_of(claim.mechanism, parameters, claim.adjacency)
 
 

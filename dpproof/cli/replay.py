@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
+from accountant.arithmetic import listed, recorded
 from dpproof import answers, auditing
 from dpproof.cli import show
 
@@ -25,7 +26,8 @@ def replay(path: Path, witnesses: Path | None, json: bool) -> None:
     Raises:
         ValueError: the file is no witness, or a broken one.
     """
-    found = _replayed(path)
+    with recorded() as used:
+        found = _replayed(path)
     evidence, news = found.evidence, found.news
     violated = evidence.fails
     if violated and witnesses is not None:
@@ -36,7 +38,9 @@ def replay(path: Path, witnesses: Path | None, json: bool) -> None:
         if news is not None:
             console.print(f"{path}: {news}", markup=False, soft_wrap=True)
 
-    show.either(answers.envelope({"audits": [found.as_json()]}), json, render)
+    show.either(
+        answers.envelope({"audits": [found.as_json()], "arithmetic_assumptions": listed(used)}), json, render
+    )
     raise typer.Exit(1 if violated else 0)
 
 
