@@ -45,7 +45,13 @@ BOOKS = {
     "rlsvi": Book("rlsvi", ("rlsvi", "rlsvi_project")),
     "private-ucb": Book(
         "ucb",
-        ("private_ucb_privacy", "private_ucb_counters", "private_ucb_learning", "private_ucb_regret"),
+        (
+            "private_ucb_privacy",
+            "private_ucb_counters",
+            "private_ucb_learning",
+            "private_ucb_regret",
+            "private_ucb_corollaries",
+        ),
     ),
     "sdp-pe": Book(
         "sdp",
@@ -222,7 +228,13 @@ def as_json(result: Result) -> dict[str, Any]:
         "coq_all": coq == CHECKED,
         "parts": list(result.parts),
         "conjuncts": [
-            {"id": x.id, "title": x.title, "verdict": x.verdict.value, "severity": _severity(x)}
+            {
+                "id": x.id,
+                "title": x.title,
+                "verdict": x.verdict.value,
+                "severity": _severity(x),
+                "assumptions": list(x.assumptions),
+            }
             for x in result.conjuncts
         ],
         "severity": _severity(result),

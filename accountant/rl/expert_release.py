@@ -229,7 +229,9 @@ def _domain(parameters: ExpertReleaseParameters) -> tuple[str, ...]:
     if parameters.printed_epsilon is None:
         return ()
     inside = in_printed_domain(parameters.printed_epsilon, parameters.printed_delta, parameters.trajectories)
-    return (f"the printed budget is {'inside' if inside else 'outside'} the domain of expert.theorem5_5",)
+    return (
+        f"the printed budget is {'inside' if inside else 'outside'} the domain of expert.theorem5_5.drawn",
+    )
 
 
 def _published(parameters: ExpertReleaseParameters) -> PublishedGuarantee | None:
@@ -250,7 +252,7 @@ def _published(parameters: ExpertReleaseParameters) -> PublishedGuarantee | None
         each = bound_of(2 * published("expert.each_epsilon").formula.arb(**values))
     once = ApproxDP(each, exact(failure) / (2 * parameters.trajectories))
     together = compose_approx_optimal([(once, parameters.trajectories)])
-    return PublishedGuarantee("expert.theorem5_5", epsilon, together, "classic.kairouz_oh_viswanath")
+    return PublishedGuarantee("expert.theorem5_5.drawn", epsilon, together, "classic.kairouz_oh_viswanath")
 
 
 def _calibrate(
@@ -278,7 +280,7 @@ def _compare(parameters: ExpertReleaseParameters, epsilon: Any, delta: Any) -> M
     budget = float(exact(epsilon)), float(exact(delta))
     theirs = printed_design(*budget, p.trajectories, p.length, p.least_probability).cutoff
     return {
-        "statement": "expert.theorem5_5",
+        "statement": "expert.theorem5_5.drawn",
         "cutoff": {"printed": theirs, "exact": ours, "ratio": ours / theirs},
     }
 

@@ -23,6 +23,7 @@ __all__ = [
     "at_least",
     "at_most",
     "audits",
+    "beside",
     "calibrate",
     "either",
     "figure",
@@ -106,15 +107,25 @@ def coloured(word: str) -> str:
 
 
 def verdict_words(entry: Answer, prefix: str = "") -> str:
-    """A verdict with its severity and the number of readings that it rests on.
+    """A verdict with its severity, what it assumes, and the number of readings that it rests on.
 
-    >>> verdict_words({"verdict": "STEPS PROVED", "readings_all": 3})
-    'STEPS PROVED (3 readings)'
+    >>> verdict_words({"verdict": "PROVED ON A SUBDOMAIN", "assumptions": ["a theorem"], "readings_all": 3})
+    'PROVED ON A SUBDOMAIN (given 1 assumption; 3 readings)'
     """
-    read = entry.get(f"{prefix}readings_all", 0)
-    beside = [entry.get("severity"), many(read, "reading") if read else None]
-    words = "; ".join(text for text in beside if text)
+    words = "; ".join(beside(entry, prefix))
     return f"{entry[f'{prefix}verdict']}{f' ({words})' if words else ''}"
+
+
+def beside(entry: Answer, prefix: str = "") -> list[str]:
+    """What stands beside a verdict: severity, the assumptions that its word does not name, readings.
+
+    >>> beside({"verdict": "REFUTED", "severity": "slip", "readings_all": 1})
+    ['slip', '1 reading']
+    """
+    read, assumed = entry.get(f"{prefix}readings_all", 0), entry.get(f"{prefix}assumptions", ())
+    hidden = assumed and entry[f"{prefix}verdict"] not in ("PROVED GIVEN", "ASSUMED")
+    given = f"given {many(len(assumed), 'assumption')}" if hidden else None
+    return [text for text in (entry.get("severity"), given, many(read, "reading") if read else None) if text]
 
 
 def many(number: int, noun: str) -> str:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dpproof.cli.show import coloured, many, own_remarks
+from dpproof.cli.show import beside, coloured, many, own_remarks
 
 __all__ = ["statements"]
 
@@ -39,9 +39,8 @@ def statements(answer: Answer, console: Console) -> None:
 
 
 def _verdict(entry: Answer) -> str:
-    """The verdict, and below it how many readings it rests on."""
-    read = entry["readings_all"]
-    return "\n".join([coloured(entry["verdict"]), *([many(read, "reading")] if read else [])])
+    """The verdict, and below it its severity, what it assumes and how many readings it rests on."""
+    return "\n".join([coloured(entry["verdict"]), *beside(entry)])
 
 
 def _assumptions(answer: Answer) -> Sequence[str]:
@@ -49,7 +48,13 @@ def _assumptions(answer: Answer) -> Sequence[str]:
 
 
 def _letter(place: int) -> str:
-    return chr(ord("a") + place) if place < 26 else f"a{place}"
+    """The name of an assumption by its place: a to z, then aa, ab and so on.
+
+    >>> [_letter(place) for place in (0, 25, 26, 701, 702)]
+    ['a', 'z', 'aa', 'zz', 'aaa']
+    """
+    before, last = divmod(place, 26)
+    return (_letter(before - 1) if before else "") + chr(ord("a") + last)
 
 
 def _checked(answer: Answer, letters: Sequence[str], console: Console) -> None:

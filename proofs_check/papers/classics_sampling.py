@@ -74,12 +74,11 @@ FIXED_SIZE_PAIR = Statement(
     r"h(\alpha)=H_\alpha(P'\|Q)\ (\alpha\ge1),\qquad h(\alpha)=H_\alpha(Q\|P')\ (\alpha\le1)",
     (
         Obligation("convex", make_claim(_MIRROR, "(1-q)*(b+d+c) + q*(b+c) >= b"),
-                   "P'(P <= Q) >= Q(P > Q): no negative mass is left at loss 0. By symmetry b = Q(P > Q) = P(P < Q) and b + d = P(P > Q) = Q(P < Q), "
-                   "d >= 0 as P exceeds Q where it is the larger; c = P(P = Q) = Q(P = Q)",
+                   "P'(P <= Q) >= Q(P > Q): b = Q(P > Q), b + d = P(P > Q), c = P(P = Q)",
                    witness={"q": "1", "b": "1/2", "c": "0", "d": "0"}),
     ),
     ("classic.fixed_size", _COMPOSED),
-    reading=("a number is its positive part less that of its negative, so that H_alpha(P||Q) = 1 - alpha + alpha H_{1/alpha}(Q||P): a bound for alpha >= 1 on both orders of every pair of "
+    reading=("P and Q have one profile in both directions: by symmetry Q(P > Q) = P(P < Q) = b and P(P > Q) = Q(P < Q) = b + d; d >= 0 as P exceeds Q where it is the larger", "as P'(P <= Q) >= Q(P > Q), no negative mass is left at loss 0 (convex)", "a number is its positive part less that of its negative, so that H_alpha(P||Q) = 1 - alpha + alpha H_{1/alpha}(Q||P): a bound for alpha >= 1 on both orders of every pair of "
              "neighbours is one for all alpha",),
     not_covered="pairs whose two directions differ; add/remove neighbours; that no smaller pair exists",
 )  # fmt: skip
@@ -136,11 +135,11 @@ REPLACED_GAUSSIAN = Statement(
                    witness={"a": "1", "b": "1", "w": "1", "U": "0", "V": "0", "z": "0"}),
         Obligation("mirrored",
                    make_claim(_MIXED, "((1-q) + k*y)/((1-q) + k/y) * (((1-q) + k/y)/((1-q) + k*y)) == 1"),
-                   "the ratio of the densities at y = e^(x/sigma^2), and at -x its inverse: both directions have one loss; k = q e^(-1/(2 sigma^2))",
+                   "the ratio of the densities at y = e^(x/sigma^2), and at -x its inverse; k = q e^(-1/(2 sigma^2))",
                    witness={"q": "1/2", "k": "1", "y": "2"}),
     ),
     ("classic.gaussian_interpolation", _COMPOSED),
-    reading=("the coins of all the other records have finitely many outcomes, of one law on both neighbours: the excess of an event is the mean of its excesses given them, each at most "
+    reading=("the ratio of the densities at -x is the inverse of that at x: both directions have one loss (mirrored)", "the coins of all the other records have finitely many outcomes, of one law on both neighbours: the excess of an event is the mean of its excesses given them, each at most "
              "the divergence given them",),
     not_covered="the numerical masses, whose errors are bounded where they stand; noise drawn in floating point",
     laws=("gaussian.density",),

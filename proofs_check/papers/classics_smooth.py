@@ -33,10 +33,11 @@ PAIR = Statement(
         Obligation("ball", make_claim(_POSITIVE, "1 - ((a*(1+w)/w)**2 - g*(1+w)/w)/(a*(1+w)/w)**2 == g*w/((1+w)*a**2)"),
                    "w = exp(s) - 1, g = b - d s: radius over distance", witness={"a": "1", "w": "1", "g": "1"}),
         Obligation("centre", make_claim({"a": "(0, inf)", "w": "(0, inf)"}, "a*(1+w)/w - a == (a*(1+w)/w)/(1+w)"),
-                   "the narrower mean's distance is the wider's over the ratio of variances, so that both laws have one Bessel argument",
+                   "the narrower mean's distance is the wider's over the ratio of variances",
                    witness={"a": "1", "w": "1"}),
     ),
     rules=(_CHI, _BESSEL, "F_d - F_(d+2) = 2 f_(d+2) for non-central chi-square laws"),
+    reading=("a ball's chance under either law is a non-central chi-square one; both laws have one Bessel argument, the wider's distance times the radius over its variance (centre)",),
     not_covered="covariances that are not spherical",
     laws=("gaussian.density",),
 )  # fmt: skip
@@ -49,12 +50,15 @@ GAUSSIAN = Statement(
     r"\delta=\max\{\delta_{0},\delta_{\beta},\delta_{-\beta}\}",
     (
         Obligation("turn", make_claim(_TURN, f"{_SQUARE} >= 0"),
-                   "w = exp(s) - 1: the size of the first term of G' at a zero of G; the second term is negative as the Bessel ratio rises",
+                   "w = exp(s) - 1: the size of the first term of G' at a zero of G",
                    mutation=make_claim(_TURN, f"{_SQUARE} >= 1/1000")),
         Obligation("square", make_claim(_TURN, f"(d - T)*w/(2*q*a**2*(1 + w))*(T - d) == 0 - {_SQUARE}"),
                    "q' (u A' - 1) at a zero of G is minus a square", witness={"a": "1", "q": "1", "w": "1", "d": "1", "T": "2"}),
     ),
     ("classic.smooth_gaussian_pair",), (_SHIFT, _ENVELOPE, _CHI, _BESSEL),
+    reading=(f"the derivative of delta along the ratio has the sign of q - A(q u) = -G ({_NOTE}, section 2)",
+             "at a zero of G the first term of G' is at most 0 (turn, square) and the second is negative, as the Bessel ratio rises: G passes from + to - only, and delta falls before and rises after that",
+             f"where q^2 <= 0 the set is empty, and delta falls to 0 before and rises from 0 after it ({_NOTE}, section 2)"),
     not_covered="a smoothing chosen from the private data; a smooth bound in another norm",
 )  # fmt: skip
 
@@ -72,7 +76,7 @@ RENYI = Statement(
         Obligation("wide_first", make_claim({"g": "(0, 1]", "v": "(0, 1]"}, "1/(g*v) >= 1/g"), "P wider: g falls as the ratio grows, and the first term rises",
                    positive(reflect=["v"]), {"g": "1", "v": "1"}),
         Obligation("wide_second", make_claim({"z": "(0, inf)", "q": "[0, inf)", "w": "[0, inf)"}, f"{_SECOND.format('((1+q)*(1+w))')} >= {_SECOND.format('(1+q)')}"),
-                   "and so does the second: 1/g is 1 + q at a ratio and (1+q) (1+w) at a larger one; s = log(1 + (1-g)/z)", mono("w", 1, IDENTITY), {"z": "1", "q": "1", "w": "0"}),
+                   "the second rises, too: 1/g is 1 + q at a ratio and (1+q) (1+w) at a larger one; s = log(1 + (1-g)/z)", mono("w", 1, IDENTITY), {"z": "1", "q": "1", "w": "0"}),
         Obligation("narrow_first", make_claim({"x": "[0, inf)", "z": "(0, inf)"}, "(1 + x) + x*z >= 1"),
                    "P narrower, x = e^s - 1: the first term is below that at equal scales", witness={"x": "0", "z": "1"}),
         Obligation("narrow_second", make_claim({"z": "(0, inf)", "k": "[0, 1)"}, "log(1 + z*k/(z+k)) - log(1-k) >= 2*z*log(1 + k/z)"),
@@ -96,7 +100,7 @@ LAPLACE = Statement(
     (
         Obligation("far", make_claim(_LAPLACE, "0 > (1 - r*y)/(r - 1)"), "the far end moves inwards as the ratio grows",
                    mutation=make_claim(_LAPLACE, "0 > (1 - r*y)/(r - 1) + 2")),
-        Obligation("near", make_claim({"r": "(1, inf)", "y": "(0, 1)"}, "0 > 0 - (1 + r*y)/(r + 1)"), "and so does the near one",
+        Obligation("near", make_claim({"r": "(1, inf)", "y": "(0, 1)"}, "0 > 0 - (1 + r*y)/(r + 1)"), "the near end moves inwards, too",
                    mutation=make_claim({"r": "(1, inf)", "y": "(0, 1)"}, "0 > 2 - (1 + r*y)/(r + 1)")),
     ),
     (), (_SHIFT, _ENVELOPE, f"y exp(-y) rises up to 1 and falls after it; one change of sign ({_NOTE})"),

@@ -58,7 +58,7 @@ ROUNDS = Statement(
         Obligation("gone", make_claim({"t": HALF, "q": HALF, "v": MANY} | _FOUR, "exp(t+q)*v*y1*w1 >= y*w", "exp(t+q)*y1 >= y", "v*w1 >= w"), "an expert goes: a case whose longest prefix has count >= c_min",
                    positive(("v*w1", 0), ("y", 1)), _SAME | {"t": "0", "q": "0", "v": "1"}),
         Obligation("gone_draw", make_claim({"v": "(1, inf)"}, "1/(1-1/(v/(v-1))) == v"), "eps_d = -log(1 - 1/c_min) is the eps' of Lemma 5.1 for this c_min", IDENTITY, {"v": "2"}),
-        Obligation("failure", _failure("1"), "all other cases need the top of one query, which the trajectory alone determines; u is its chance given the trajectory, s is 1 where there is such a query",
+        Obligation("failure", _failure("1"), "s is 1 where a trajectory has the query whose top is needed, u its chance given the trajectory",
                    expect([("s*(d-u)", positive(("s", 0))), ("d*(1-s)", positive(reflect=["s"]))], positive(("1", 1), ("1", 2))), mutation=_failure("1/2")),
         Obligation("tail", _NARROW, "d for b_t = b and b_q = b + h, s = e^(-g/b_q), r = e^(-g/b_t): the integrals over the threshold's noise below -g, to 0 and beyond", IDENTITY, {"s": "1", "r": "1", "b": "1", "h": "1"}),
         Obligation("tail_wide", _WIDE, "and for b_t = k b_q, k > 1; k = 1 is expert.monotone_margin", IDENTITY, {"s": "1", "r": "1", "k": "2"}),
@@ -68,7 +68,7 @@ ROUNDS = Statement(
                    IDENTITY, {"u": "1/2", "w": "1", "d": "1/100"}),
     ),
     ("expert.svt_monotone", "expert.lemma5_1", "expert.lemmaA_2", "expert.monotone_margin", "classic.dominating_composition"),
-    reading=(NEIGHBOURS, LOGGED, PREFIX, "a case is a prefix with one action more and the answers top..top bottom, or a whole trajectory and top..top; y and w are the chances of its answers and of its draw, y1 and w1 those under the other set; "
+    reading=("all other cases need the top of one query, which the trajectory alone determines (failure)", NEIGHBOURS, LOGGED, PREFIX, "a case is a prefix with one action more and the answers top..top bottom, or a whole trajectory and top..top; y and w are the chances of its answers and of its draw, y1 and w1 those under the other set; "
              "exp(q) y1 >= y and exp(t+q) y1 >= y are the two directions of expert.svt_monotone for scales b_t and b_q",
              "m >= theta: the first count is at least pmin m >= c_min, so that a case with count < c_min releases a prefix of length k >= 1 whose count is below theta (Lemma A.2, other), and the first query with a count below theta answered top. m < theta: "
              "anything but the empty release needs the first query's top, chance at most d under Pi, and under Pi' with smaller counts, too", f"written out in {NOTE}, sections 4 and 5"),

@@ -92,7 +92,7 @@ A_1 = (
         "For k < L, neighbouring Pi, Pi' and count_tau_k(Pi) < c_min: Pr(A(Pi) = tau_k) <= Pr(E_tau_k|Pi) delta' for every prefix, and < where Pr(E_tau_k|Pi) > 0.",
         r"\Pr(\mathcal A(\Pi)=\tau_k)\le\Pr(E_{\tau_k}|\Pi)\,\delta'",
         (
-            Obligation("below", make_claim({"v": "(1, inf)", "x": "(0, 1)", "c": HALF}, f"{THRESHOLD} > c", f"{LEAST} > c"), "c_min < theta, so that Lemma 5.2 speaks",
+            Obligation("below", make_claim({"v": "(1, inf)", "x": "(0, 1)", "c": HALF}, f"{THRESHOLD} > c", f"{LEAST} > c"), "c_min < theta, which Lemma 5.2 asks for",
                        positive(("1", 0), reflect=["x"]), {"v": "2", "x": "99999/100000", "c": "199999/100000"}),
             Obligation("every", _rare("beta*W >= n*E(y*w)", UNIT), "the sum over actions, Pr(top) = delta' - g, for every prefix",
                        expect([("w*(beta-g-y)", positive(("w", 0)))], positive(("n", 2), ("-(beta-g)", 1))),
@@ -123,14 +123,13 @@ A_2 = Statement(
     (
         Obligation("kept", make_claim(_KEPT, "exp(2*e)*y1*w1 >= y*w", "exp(e)*y1 >= y", "exp(e)*w1 >= w"), "an action a in A': count_(tau_k a) >= c_min",
                    positive(("exp(e)*w1", 0), ("y", 1)), {"e": "1/10000", "y": "1", "w": "1", "y1": "1", "w1": "1"}),
-        Obligation("other", make_claim(_BELOW, f"{THRESHOLD} > c", f"{LEAST} - g >= x*c"), "an action in A'': count_(tau_k a) = c_min - g is at least pmin count_tau_k, so that "
-                   "count_tau_k < theta (equations 30 to 32) and y <= delta'", positive(("1/x", 0)), {"v": "2", "x": "1/2", "g": "1/100000", "c": "39999/10000"}),
+        Obligation("other", make_claim(_BELOW, f"{THRESHOLD} > c", f"{LEAST} - g >= x*c"), "an action in A'': count_(tau_k a) = c_min - g is at least pmin count_tau_k; count_tau_k < theta (equations 30 to 32)", positive(("1/x", 0)), {"v": "2", "x": "1/2", "g": "1/100000", "c": "39999/10000"}),
         Obligation("sum", _frequent("1"), "the sum over actions, s = 1 on A' and 0 on A''",
                    expect([("exp(2*e)*y1*w1+beta*w-y*w", have("(1-s)*(exp(2*e)*y1*w1) >= 0", positive(reflect=["s"]), positive(("1", 0), ("w", 1), ("1", 2))))], positive(("n", 2))),
                    mutation=_frequent("1/2")),
     ),
     ("expert.svt", "expert.lemma5_1", "expert.lemma5_2"),
-    reading=(NEIGHBOURS, PREFIX, SUMMED, LAST_TOP, PRIMED, ASSUMED),
+    reading=("an action in A'': y <= delta' by Lemma 5.2, as count_tau_k < theta (other)", NEIGHBOURS, PREFIX, SUMMED, LAST_TOP, PRIMED, ASSUMED),
 )  # fmt: skip
 
 _WHOLE = {"y": UNIT, "g": "(0, 1]", "beta": "(0, 1)"}
@@ -255,19 +254,19 @@ EMPTY = Statement(
     (
         Obligation("many_experts", make_claim({"v": "(1, inf)", "x": "(0, 1)", "m": MANY, "c": OPEN}, f"c >= {LEAST}", "c >= x*m", f"m >= {THRESHOLD}"),
                    "m >= theta: every first action has a count of at least pmin m >= c_min", positive(("1", 0), ("x", 1)), {"v": "2", "x": "1/2", "m": "40001/10000", "c": "20002/10000"}),
-        Obligation("nothing", _none("1"), "then, over first states and actions, expert.svt and Lemma 5.1",
+        Obligation("nothing", _none("1"), "m >= theta: y, w and y1, w1 under Pi and Pi', of a first state and action",
                    expect([("exp(2*e)*y1*w1 - y*w", positive(("exp(e)*w1", 0), ("y", 1)))], positive(("1", 2))), mutation=_none("1/2")),
-        Obligation("small_step", _early("1"), "m < theta and eps' <= 8/5: the first count under Pi' is below theta + 1, g > -1, and the integral of Lemma 5.2 gives top with probability at most delta'",
+        Obligation("small_step", _early("1"), "m < theta and eps' <= 8/5: h the chance of top, w the weight of Lemma 5.2's integral, g = theta - count > -1",
                    have("3/2 >= exp(-(e/4)*g)", RANGE, expect([("exp(-(e/4)*g)*beta*w/2-h", positive(("1", 0)))], positive(("-exp(-(e/4)*g)*beta/2", 1), ("1", 3)))),
                    mutation=_early("1/2")),
-        Obligation("large_step", _late("1"), "m < theta and eps' >= 8/5: Pr(nothing|Pi') >= Pr(V >= 0) Pr(U <= -1) = e^(-eps'/4)/4 by independence",
+        Obligation("large_step", _late("1"), "m < theta and eps' >= 8/5: a and b tell that V >= 0 and that U <= -1, z that nothing is released",
                    expect([("z-a*b", positive(("1", 0)))], have("exp(2*e)*(exp(-e/4)/4) >= 1", mono("e", 1, RANGE), positive(("exp(2*e)", 2), ("exp(2*e)", 1), ("1", 3)))),
                    mutation=_late("5")),
         Obligation("event", make_claim({"p": UNIT, "e": OPEN, "beta": "(0, 1)"}, "beta >= 1 - exp(2*e)*p", "p >= 1 - beta"), "S with the empty release in it: at most 1 - e^(2 eps') Pr(nothing|Pi')",
                    positive(("1", 0)), {"p": "1/2", "e": "1/100000", "beta": "1/2"}),
     ),
     ("expert.svt", "expert.lemma5_1", "expert.lemma5_2"),
-    reading=(NEIGHBOURS, LOGGED, ASSUMED, PREFIX, "h, w and the transform as in expert.lemma5_2, whose tail bound holds for every sign of a",
+    reading=("m < theta and eps' <= 8/5: the first count under Pi' is below theta + 1, so that g > -1 and the integral of Lemma 5.2 gives top with probability at most delta' (small_step)", "m >= theta: over first states and actions, expert.svt and Lemma 5.1 (nothing)", "m < theta and eps' >= 8/5: U and V are independent, so that Pr(nothing|Pi') >= Pr(V >= 0) Pr(U <= -1) = e^(-eps'/4)/4 (large_step)", NEIGHBOURS, LOGGED, ASSUMED, PREFIX, "h, w and the transform as in expert.lemma5_2, whose tail bound holds for every sign of a",
              "nothing is released exactly if the first query answers bottom; for m < theta all counts under Pi are below theta, so that all other releases together have probability below delta'",
              "the margin (4/eps') log(1/delta') is positive, so that U - V <= margin + theta - count follows from U <= -1 and V >= 0 if count < theta + 1", f"written out in {NOTE}"),
     laws=("laplace.density", "laplace.tail", "laplace.mgf"),
@@ -320,15 +319,14 @@ ITERATION = Statement(
     (
         Obligation("round_and_draw", _together(7, 3, 4), "the printed noise: a round at 3 eps'/4 (expert.svt_monotone), Lemma 5.1 at eps', in Lemmas A.2 and A.3 and for the empty release if m >= theta",
                    positive(("exp(4*f)*w1", 0), ("y", 1)), _EVERY),
-        Obligation("nothing", _bottom(7, 1, "1"), "the printed noise, m < theta and eps' >= 8/5: e^(7 eps'/4) Pr(nothing|Pi') >= 1; for eps' <= 8/5 expert.empty_release, small_step, does not depend on the factor", _never(7), mutation=_bottom(7, 1, "3")),
+        Obligation("nothing", _bottom(7, 1, "1"), "the printed noise, m < theta and eps' >= 8/5: e^(7 eps'/4) Pr(nothing|Pi') >= 1", _never(7), mutation=_bottom(7, 1, "3")),
         Obligation("half_round_and_draw", _together(8, 4, 4), "half the noise: a round at eps'", positive(("exp(4*f)*w1", 0), ("y", 1)), _EVERY),
-        Obligation("half_nothing_early", make_claim(_SMALL, "exp(-3*u-3*e/8) >= (2+4*u)*exp(-4*u)/4"), "half the noise, m < theta and eps' <= 1: counts under Pi' are below theta + 1, so that the first query answers top with a chance below the "
-                   "right side (expert.monotone_margin), t = 4 u scales away, and delta' = exp(-3 (t + eps'/2)/4); t > 0 as delta' < 1/2",
+        Obligation("half_nothing_early", make_claim(_SMALL, "exp(-3*u-3*e/8) >= (2+4*u)*exp(-4*u)/4"), "half the noise, m < theta and eps' <= 1: t = 4 u scales of distance, delta' = exp(-3 (t + eps'/2)/4)",
                    mono("e", -1, have("exp(u-3/8) >= 1/2 + u", taylor("u", "3/8", 2), positive(("exp(-4*u)", 0)))), mutation=make_claim(_SMALL, "exp(-3*u-3*e/8) >= (5/2+5*u)*exp(-4*u)/4")),
         Obligation("half_nothing_late", _bottom(8, 2, "1"), "half the noise, m < theta and eps' >= 1: Pr(V >= 0) Pr(U <= -1) = e^(-eps'/2)/4", _never(8), mutation=_bottom(8, 2, "3")),
     ),
     ("expert.svt_monotone", "expert.monotone_margin", "expert.empty_release", "expert.theorem5_3"),
-    reading=(NEIGHBOURS, LOGGED, ASSUMED, "Lemmas A.1 to A.3, equation 50, the empty release and the sums of Theorem 5.3 use of a round its epsilon and the bound delta' on tops below theta, and nothing else: with these two replaced their obligations hold "
+    reading=("half the noise, m < theta and eps' <= 1: counts under Pi' are below theta + 1, so that the first query answers top with a chance below the right side of half_nothing_early (expert.monotone_margin); t > 0 as delta' < 1/2", "the printed noise, m < theta and eps' <= 8/5: small_step of expert.empty_release does not depend on the factor of a round", NEIGHBOURS, LOGGED, ASSUMED, "Lemmas A.1 to A.3, equation 50, the empty release and the sums of Theorem 5.3 use of a round its epsilon and the bound delta' on tops below theta, and nothing else: with these two replaced their obligations hold "
              "word for word, but for the factor of a round and for the empty release if m < theta, which stand here",
              "f = eps'/4; top below theta + 1 if the count's noise U and the threshold's V satisfy U - V > t scales with t = (eps'/2)(margin - 1) = 4 y - eps'/2, delta' = exp(-3 y)",
              "the printed delta' = delta_1/(2TL) is below 1/2; nothing is released if V >= 0 and U <= -1, for the margin is positive and counts are below theta + 1"),

@@ -133,7 +133,7 @@ VISIBLE = Statement(
         Obligation("printed_is_less", _compared("1"), "for every event w: what the printed rate counts there is less by (1-p)(e^eps-1) Pr(w); r is the density of N(1, s^2) to N(0, s^2)",
                    expect([], POSITIVE), mutation=_compared("2")),
         Obligation("every_order", _every_order("1"), "every order a = 1 + k > 1: 1 - p + p E(d^a) is at least E((1-p + p d)^a), the moment at rate p q, for d = 1 - q + q r; y = (1-p + p d)^a, e^v0 and e^v1 are 1 and d "
-                   "over 1-p + p d, so that y e^(a v0) = 1 and y e^(a v1) = d^a", expect([("(1-x)*y*exp(v0+w0) + x*y*exp(v1+w1) - y",
+                   "over 1-p + p d; y e^(a v0) = 1 and y e^(a v1) = d^a", expect([("(1-x)*y*exp(v0+w0) + x*y*exp(v1+w1) - y",
                    have("exp(w0) >= 1+w0", taylor("w0", "0", 2), have("exp(w1) >= 1+w1", taylor("w1", "0", 2), have("exp(-v0) >= 1-v0", taylor("v0", "0", 2), have("exp(-v1) >= 1-v1", taylor("v1", "0", 2),
                         positive(("(1-x)*y*exp(v0)", 4), ("x*y*exp(v1)", 5), ("(1-x)*y*exp(v0)", 2), ("x*y*exp(v1)", 3), ("k*(1-x)*y*exp(v0)", 6), ("k*x*y*exp(v1)", 7), ("(1+k)*y", 1)))))))],
                    positive(("1", 4), ("-(1-x)", 0))), mutation=_every_order("2")),
@@ -209,7 +209,7 @@ def _fixed(rounds: int, length: int, least: str = "delta") -> Claim:
 
 
 FIXED_DATA = Statement(
-    "expert.fixed_data", "project", "Two fixed data sets, as Definition 2 literally reads", _source("Definitions 2 and 3 with Theorem 5.5", "expert.fixed_data"),
+    "expert.fixed_data", "statement", "Two fixed data sets, as Definition 2 literally reads", _source("Definitions 2 and 3 with Theorem 5.5", "expert.fixed_data"),
     "Read literally, Theorem 5.5 is about two neighbouring data sets that are given: every trajectory of D^Pi but those of one expert is in D^Pi', and Pr[A(D^Pi) in S] <= e^eps_1 Pr[A(D^Pi') in S] + delta_1 for the coins of "
     "Algorithm 2 alone.",
     r"\Pr[\mathcal A(D^\Pi)\in S]\ge\tfrac12\big(1-(1-\tfrac1m)^T\big),\qquad\Pr[\mathcal A(D^{\Pi'})\in S]=0",
@@ -223,7 +223,7 @@ FIXED_DATA = Statement(
              "prefix is m (1-y), at least theta + margin, so that it is called stable with probability at least 1/2 by the symmetry of U - V",
              "S: some released prefix begins in this state; without x none can. One of the first T trajectories of the shuffled data set is x's with probability at least 1 - (1 - 1/m)^T (without replacement: more)",
              "Laplace noise is symmetric, so that Pr(U - V > -g) >= 1/2 for g >= 0"),
-    corrected_by="expert.theorem5_5",
+    corrected_by="expert.theorem5_5.drawn",
     not_covered="nothing: with states from a continuum, as in the experiments, no two trajectories begin in the same state, and a state in which nearly all experts agree is enough; what is proved is for trajectories that are drawn anew "
     "under both expert sets",
     laws=("laplace.density",),
@@ -341,7 +341,7 @@ SET_ASIDE = Statement(
                    mutation=_kept("1/2")),
         _AFTER,
     ),
-    ("expert.theorem5_5", "expert.basic_composition"),
+    ("expert.theorem5_5.drawn", "expert.basic_composition"),
     reading=(NEIGHBOURS, LOGGED, "the trajectories set aside are independent of the release; the release and the others' trajectories have under both expert sets a joint law that differs in the release only; f <= e^eps_2 g + delta_2 at each of "
              "them is what expert.basic_composition asks for", "p = 0: g is the chance of the event given the release, the same for both expert sets"),
     not_covered="training on the rest of the trajectories from which the release was drawn (expert.theorem5_6.given_release). The release needs 10 trajectories of every expert at the settings of the experiments, which have 20",
@@ -352,7 +352,7 @@ AS_MEANT = Statement(
     "If training, coins included, is (eps_2, delta_2)-DP given the release, for the law that the trajectories left over have given it, then Algorithm 3 is (eps_1 + eps_2, delta_1 + delta_2)-DP.",
     r"\varepsilon=\varepsilon_1+\varepsilon_2,\qquad\delta=\delta_1+\delta_2",
     (_AFTER,),
-    ("expert.theorem5_5", "expert.basic_composition"),
+    ("expert.theorem5_5.drawn", "expert.basic_composition"),
     ("that training is (eps_2, delta_2)-DP given the release, for the law that the trajectories left over have given it: a hypothesis about Algorithm 3 and no rule of probability; it is stronger than DP-SGD's guarantee for every fixed "
      "data set, from which the sum does not follow (expert.reuse), and is not shown here",),
     reading=(NEIGHBOURS, LOGGED, "given the release, expert.basic_composition is the sum"),

@@ -69,14 +69,14 @@ FIRST = Statement(
     (
         Obligation("term", make_claim({"y": UNIT, "S": "[1, inf)"}, "y/(1 + S - y) == y/S", integers=("y",)),
                    "a success y contributes 1/S, a failure nothing", enumerated("y", IDENTITY), {"y": "1", "S": "2"}),
-        *equal("independent", "h = 1/(1+S-y) depends on the other m trials only, and has the law of 1/(B+1)",
+        *equal("independent", "h = 1/(1+S-y), of the other m trials",
               ("E(y*h)", "p*e"), ("E(y) == p", "E(h) == e"), (("E_h", 0), ("p", 1)), CHANCE | {"e": UNIT}, ({"y": UNIT}, {"h": UNIT})),
         *equal("none", "z: no success so far", ("E(z*(1 - y))", "q*(1 - p)"), ("E(z) == q", "E(y) == p"),
               (("1 - p", 0), ("0 - E_z", 1)), CHANCE | {"q": UNIT}, ({"z": UNIT}, {"y": UNIT})),
         Obligation("solve", make_claim(_SOLVE, "e == (1 - q*(1 - p))/(p*(m + 1))", "(m + 1)*p*e == 1 - q*(1 - p)"),
                    "m+1 equal terms add up to P[S >= 1]", identity(("1/(p*(m + 1))", 0)), {"p": "1/2", "m": "1", "q": "1/2", "e": "3/4"}),
     ),
-    reading=(*_BINOMIAL, "the sum over the m + 1 trials: y/(1+S-y) is y/S where S >= 1 and 0 where S = 0, and the y add up to S"),
+    reading=("S - y is the number of successes of the other m trials: h is independent of y and has the law of 1/(B+1)", *_BINOMIAL, "the sum over the m + 1 trials: y/(1+S-y) is y/S where S >= 1 and 0 where S = 0, and the y add up to S"),
 )  # fmt: skip
 
 _PRINTED = "6/(p*(m + 1))*((1 - (1 - p)**2*q)/(p*(m + 2)) - (1 - p)*q - p*(m + 1)/2*q)"

@@ -34,8 +34,14 @@ _CAUCHY: Node = expect(
     [("(b*u - a*v)**2", sos(("1", "b*u - a*v")))],
     positive(("1/(2*a*b)", 2), ("-b/(2*a)", 0), ("-a/(2*b)", 1)),
 )
+WHOLE7 = Statement(
+    "eval.lemma7", "statement", "The sensitivity of ridge regression on returns", source("Lemma 7, restated as Lemma 19", "eval.lemma7"),
+    "|theta - theta'|/2 is at most ||(Delta Phi theta - F_x + F_x')' Gamma Phi||/(lambda - ||Phi' Delta Gamma Phi||). The appendix (Lemma 19) has the right matrix Delta; in the main text (Lemma 7) it reads as 0.",
+    r"\frac{\|\theta_X^\lambda-\theta_{X'}^\lambda\|}{2}\le\frac{\|(\Delta\Phi\theta_X^\lambda-F_x+F_{x'})^\top\Gamma_\rho\Phi\|}{\lambda-\|\Phi^\top\Delta\Gamma_\rho\Phi\|}",
+    parts=("eval.lemma7.bound", "eval.lemma7.main_text"), corrected_by="eval.lemma7.bound",
+)  # fmt: skip
 LEMMA7 = Statement(
-    "eval.lemma7", "statement", "The sensitivity of ridge regression on returns", source("Lemma 19", "eval.lemma7"),
+    "eval.lemma7.bound", "statement", "Lemma 7 with the Delta of the appendix", source("Lemma 19", "eval.lemma7"),
     "For all X, X' that differ in the last trajectory and lambda > ||Phi' Delta Gamma Phi|| =: B, with Delta(s, s) = [s in x] - [s in x'], |theta - theta'|/2 is at most "
     "||(Delta Phi theta - F_x + F_x')' Gamma Phi||/(lambda - B).",
     r"\frac{\|\theta_X^\lambda-\theta_{X'}^\lambda\|}{2}\le\frac{\|(\Delta\Phi\theta_X^\lambda-F_x+F_{x'})^\top\Gamma_\rho\Phi\|}{\lambda-\|\Phi^\top\Delta\Gamma_\rho\Phi\|}",
@@ -56,7 +62,6 @@ LEMMA7 = Statement(
     ),
     reading=(_COORDINATES, "B is an operator norm: |v' Phi' Delta Gamma Phi v| <= B |v|^2", "where a norm is 0 the product is 0, and D = 0 needs no proof",
              "m J_X - m J_X' is the loss on x less that on x'; the minimisers are unique, their gradients 0"),
-    not_covered="the main text's definition of Delta, which reads as 0: eval.lemma7.main_text",
 )  # fmt: skip
 
 _ONE = {"lam": POS, "f": HALF, "g": HALF}
@@ -69,7 +74,7 @@ MAIN7 = Statement(
     (Obligation("printed", make_claim(_ONE, f"g/lam >= {_MOVE}"),
                 "one state, one feature, m = 2: the other trajectory has return f, x has return g, x' stays away", point(lam="1", f="1", g="0"),
                 mutation=make_claim(_ONE, f"sqrt(((f + g)/(2 + lam/2) - g)**2)/(lam - 1) >= {_MOVE}", "lam > 1")),),
-    reading=("theta = (f + g)/(2 + lambda/2) and theta' = f/(1 + lambda/2) by the closed form (11)",), corrected_by="eval.lemma7",
+    reading=("theta = (f + g)/(2 + lambda/2) and theta' = f/(1 + lambda/2) by the closed form (11)",), corrected_by="eval.lemma7.bound",
     not_covered="whether the misprint is the paper's or its transcription's: the appendix, which has the proof, has the right matrix",
     judgement=Judgement(Severity.SLIP, "A matrix is defined as a difference that is 0; the appendix has the right one."),
 )  # fmt: skip
@@ -115,7 +120,7 @@ COROLLARY8 = Statement(
     "||Phi|| ||rho||_inf sqrt(sum of rho_s |X_s|)/sqrt(2 lambda) + ||rho||_2.",
     r"\|\theta-\theta'\|\le\frac{2R_{\max}\|\Phi\|}{(1-\gamma)(\lambda-\|\Phi\|^2\|\rho\|_\infty)}\sqrt{\varphi_X^\lambda}",
     (
-        Obligation("operator", _operator("1"), "the bilinear form of Phi' Delta Gamma Phi: y = Phi u and z = Phi v, s = Delta_s rho_s, R = ||rho||_inf; also for Delta Gamma Phi theta against Phi v",
+        Obligation("operator", _operator("1"), "the bilinear form of Phi' Delta Gamma Phi: y = Phi u and z = Phi v, s = Delta_s rho_s, R = ||rho||_inf",
                    _OPERATOR, mutation=_operator("1/2")),
         Obligation("returns", make_claim({"F": HALF}, "F**2*E(r**2) >= E(r**2*h**2)", "F >= h", "F >= -h", random=_GAPS), "||(F_x - F_x') Gamma|| <= F ||rho||_2, h the difference",
                    expect([("F**2*r**2 - r**2*h**2", positive(("r**2", 0, 1)))], positive(("1", 2))),
@@ -135,8 +140,8 @@ COROLLARY8 = Statement(
                    positive(("2*P**2*R/x", 0), ("2/x", 1), ("D/x", 2), ("1/x", 3)),
                    {"x": "1", "P": "1", "R": "0", "q": "1", "S": "0", "F": "1", "T": "0", "N": "1", "B": "0", "D": "2"}),
     ),
-    rests_on=("eval.lemma7",),
-    reading=(STATES, _COORDINATES, "operator norms are least constants: |Phi u| <= ||Phi|| |u|, and the norm of Phi' M is the largest bilinear form (Phi u)' M w over unit vectors",
+    rests_on=("eval.lemma7.bound",),
+    reading=("the bilinear form is also used for Delta Gamma Phi theta against Phi v (operator)", STATES, _COORDINATES, "operator norms are least constants: |Phi u| <= ||Phi|| |u|, and the norm of Phi' M is the largest bilinear form (Phi u)' M w over unit vectors",
              "the triangle inequality joins the two parts of the numerator (42); where a norm is 0 its product is 0"),
 )  # fmt: skip
 
@@ -189,7 +194,7 @@ CORRECTED9 = Statement(
     "With min{v_s, m} in place of the maximum: phi_k has min{v_s + k, m}, is constant from k >= m - min v_s on, and so 0 <= k <= m is enough for the supremum.",
     r"\varphi_k^\lambda(v)=\Big(c\sqrt{\textstyle\sum_s\rho_s\min\{v_s+k,m\}}+\|\rho\|_2\Big)^2",
     (
-        Obligation("coordinate", make_claim(_CAPS | {"u": HALF}, "v + k >= M", "u >= M", "k >= u - v"), "M = min(u, m) for u = v' within k of v; and m >= M by itself",
+        Obligation("coordinate", make_claim(_CAPS | {"u": HALF}, "v + k >= M", "u >= M", "k >= u - v"), "M = min(u, m) for u = v' within k of v",
                    positive(("1", 0), ("1", 1)), {"v": "0", "k": "1", "m": "1", "M": "1", "c": "1", "r": "1", "u": "1"}),
         *_WHOLE,
         Obligation("constant", make_claim({"v": HALF, "k": HALF, "m": HALF, "n": HALF}, "v + k >= m", "k >= m - n", "v >= n"), "from k >= m - min v on every minimum is m",
@@ -197,7 +202,7 @@ CORRECTED9 = Statement(
         Obligation("tail", make_claim({"m": HALF, "j": HALF, "b": POS, "W": HALF}, "exp(-m*b)*W >= exp(-(m + j)*b)*W"), "past k = m no term is larger; W the constant",
                    None, {"m": "0", "j": "0", "b": "1", "W": "1"}),
     ),
-    reading=(STATES, "roots are monotone; min(x, m) is x where x <= m and m where x >= m"),
+    reading=(STATES, "roots are monotone; min(x, m) is x where x <= m and m where x >= m, and at most m"),
 )  # fmt: skip
 
 # -- Theorems 6 and 10 ------------------------------------------------------------------------------------
@@ -250,7 +255,7 @@ _CONDITIONS = (
                "sigma = alpha K sqrt(psi) is at least alpha |theta - theta'|: p = sqrt(psi), f = sqrt(phi), K the factor before the root", positive(("a*K", 0), ("a", 1)),
                dict.fromkeys("aKfpD", "1")),
     Obligation("condition_b", make_claim({"C": POS, "u": REAL, "v": REAL, "b": POS}, "b >= log(C**2*exp(u)) - log(C**2*exp(v))", "b >= u - v"),
-               "variances C^2 psi with psi = exp(u), exp(v) at two neighbours; the other sign alike", positive(("1", 0)), {"C": "1", "u": "1", "v": "0", "b": "1"}),
+               "variances C^2 psi with psi = exp(u), exp(v) at two neighbours", positive(("1", 0)), {"C": "1", "u": "1", "v": "0", "b": "1"}),
 )  # fmt: skip
 _VISITS = "replacing a trajectory changes |X_s| by at most 1 at every s, as each trajectory counts once, so that count vectors of neighbours are within 1 of each other"
 
@@ -259,7 +264,7 @@ CORRECTED6 = Statement(
     "For 0 < eps <= 15, delta in (0, 1), every MDP, features of full rank, weights w > 0 and every m, Algorithm 1 is (eps, delta)-DP under replacing one trajectory.",
     r"0<\varepsilon\le15", _CONDITIONS,
     rests_on=("eval.lemma1.corrected", "eval.corollary3", "eval.lemma4.upper", "eval.lemma4.smooth", "eval.lemma5", "eval.lemma5.range"),
-    reading=(_VISITS, "the pseudo-inverse's operator norm: |theta - theta'| <= ||(Gamma^(1/2) Phi)^+|| ||F_X - F_X'||, equation (13)",
+    reading=("condition_b is used for both orders of the neighbours, which bounds the absolute value of the difference", _VISITS, "the pseudo-inverse's operator norm: |theta - theta'| <= ||(Gamma^(1/2) Phi)^+|| ||F_X - F_X'||, equation (13)",
              "K = ||(Gamma^(1/2) Phi)^+|| Rmax/(1-gamma), or any public bound on returns in place of the last factor; log psi moves by at most beta",
              "if Rmax = 0 all returns are 0 and no noise is added: the output does not depend on X"),
     not_covered="noise drawn in floating point; eps above 15",
@@ -271,9 +276,20 @@ CORRECTED10 = Statement(
     "under replacing one trajectory.",
     r"0<\varepsilon\le15", _CONDITIONS,
     rests_on=("eval.lemma1.corrected", "eval.corollary8", "eval.lemma4.upper", "eval.lemma4.smooth", "eval.lemma9.corrected"),
-    reading=(_VISITS, "K = 2 Rmax ||Phi||/((1-gamma)(lambda - ||Phi||^2 ||rho||_inf)); as |X_s| <= m, min{|X_s|, m} is |X_s|; if all of rho is 0, or Phi = 0, or Rmax = 0, theta = 0 and sigma_X = 0: "
+    reading=("condition_b is used for both orders of the neighbours, which bounds the absolute value of the difference", _VISITS, "K = 2 Rmax ||Phi||/((1-gamma)(lambda - ||Phi||^2 ||rho||_inf)); as |X_s| <= m, min{|X_s|, m} is |X_s|; if all of rho is 0, or Phi = 0, or Rmax = 0, theta = 0 and sigma_X = 0: "
              "the output does not depend on X"),
     not_covered="noise drawn in floating point; eps above 15",
 )  # fmt: skip
 
-STATEMENTS = (LEMMA7, MAIN7, COROLLARY8, *LEMMA9, CORRECTED9, THEOREM6, CORRECTED6, THEOREM10, CORRECTED10)
+STATEMENTS = (
+    WHOLE7,
+    LEMMA7,
+    MAIN7,
+    COROLLARY8,
+    *LEMMA9,
+    CORRECTED9,
+    THEOREM6,
+    CORRECTED6,
+    THEOREM10,
+    CORRECTED10,
+)

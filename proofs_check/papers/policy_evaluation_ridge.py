@@ -277,11 +277,11 @@ THEOREM32 = (
         "G = sum rho_s g_s^m, m v the covariance of A = sum rho_s ||phi_s||^2 |X_s| and B = sum rho_s |X_s|, h = sum over s, s' of rho_s rho_s' ||phi_s||^2 (P[s, not s'] + e^(-beta) P[s, s']) g_s'^(m-1).",
         r"C_\lambda^2\Bigl\{\tfrac{dQ}2b+2\|\rho\|^2a+\tfrac\lambda md\|\rho\|^2+\tfrac{dQ}{2e\beta m}G+\tfrac m\lambda Qab+\tfrac Q\lambda\bigl(v+\tfrac h{e\beta}\bigr)\Bigr\}",
         (
-            *equal("pair", "n, n2 the counts of two states; the same state twice where p2 = both = p", ("E(r*f*n*(r2*n2))", "r*f*r2*(m**2*p*p2 + m*(both - p*p2))"),
+            *equal("pair", "n, n2 the counts of two states", ("E(r*f*n*(r2*n2))", "r*f*r2*(m**2*p*p2 + m*(both - p*p2))"),
                   ("E(n*n2) == m*(m - 1)*p*p2 + m*both",), (("r*f*r2", 0),), _COUNT, ({"n": NONNEGATIVE, "n2": NONNEGATIVE},)),
             *equal("rare", "x = e^(-beta |X_s'|), t = e^(-beta), q = g_s'^(m-1); one trajectory more", ("E(x*(1 - y2 + t*y2))", "q*(1 - (1 - t)*p2)*(1 - (1 - t)*p2)"),
                   ("E(x) == q*(1 - (1 - t)*p2)", "E(y2) == p2"), (("1 - (1 - t)*p2", 0), ("0 - (1 - t)*E_x", 1)), _NEXT, ({"x": UNIT}, {"y2": UNIT})),
-            *equal("rare_pair", "n = |X_s|; (n + y) times the next x; for s' = s y2 = y, so that only = 0 and both = p",
+            *equal("rare_pair", "n = |X_s|; (n + y) times the next x",
                   ("E((n + y)*x*(1 - y2 + t*y2))", "(m + 1)*(only + t*both)*(q*(1 - (1 - t)*p2))"),
                   ("E(n*x) == m*(only + t*both)*q", "E(x) == q*(1 - (1 - t)*p2)", "E(y2) == p2", "E(y*(1 - y2)) == only", "E(y*y2) == both"),
                   (("1 - (1 - t)*p2", 0), ("only + t*both", 1), ("0 - (1 - t)*E_n_x", 2), ("E_x", 3), ("t*E_x", 4)), _NEXT, (_BEFORE, _VISITS)),
@@ -292,7 +292,7 @@ THEOREM32 = (
                        mutation=_total("C2*999/1000")),
         ),
         ("eval.lemma29", "eval.noise.corrected", "eval.eq58.corrected", "eval.lemma31"),
-        reading=("E[AB] is the sum over all pairs: v = sum_s rho_s^2 ||phi_s||^2 (p_s - p_s^2) + sum over s != s' of rho_s rho_s' ||phi_s||^2 (p_ss' - p_s p_s')",
+        reading=("the claims for two states are used for the same state twice: y2 = y, p2 = both = p and only = 0", "E[AB] is the sum over all pairs: v = sum_s rho_s^2 ||phi_s||^2 (p_s - p_s^2) + sum over s != s' of rho_s rho_s' ||phi_s||^2 (p_ss' - p_s p_s')",
                  "D = sum rho_s e^(-beta |X_s|), so that E[D] = G, and E[AD] = m h is the sum over all pairs; one more trajectory multiplies e^(-beta |X_s'|) by e^(-beta y2) = 1 - y2 + t y2, y2 "
                  "in {0, 1} its visit; induction over m from one trajectory, where n x = y (1 - y2 + t y2), q = 1 and x = 1 - y2 + t y2",
                  "R2 = ||rho||_2^2, C2 = C_lambda^2 with alpha in it, as the theorem says and the text before Lemma 30 forgets"),

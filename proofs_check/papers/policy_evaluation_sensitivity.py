@@ -33,7 +33,7 @@ LEMMA2 = Statement(
     r"\|F_X-F_{X'}\|_{2,\Gamma}\le\frac{R_{\max}}{1-\gamma}\sqrt{\sum_{s\in S_x\cup S_{x'}}\frac{w_s}{(|X_s^\circ|+1)^2}}",
     (
         Obligation("discount", make_claim(_RETURN, "R/(1 - y) >= r + y*f", "R >= r", "R/(1 - y) >= f"),
-                   "a return is a reward and a discounted return, hence at most Rmax/(1 - gamma), by induction on the length",
+                   "r a reward, f the return that follows it",
                    positive(("1", 0), ("y", 1)), {"R": "1", "y": "1/2", "r": "1", "f": "2"}),
         Obligation("both", make_claim(_VISITS, "F/(n + 1) >= (n*G + f)/(n + 1) - (n*G + g)/(n + 1)", "F >= f"),
                    "x and x' visit the state, with returns f and g; n others do, with average G (0 if n = 0)", positive(("1/(n + 1)", 0)),
@@ -47,7 +47,7 @@ LEMMA2 = Statement(
                    expect([("F**2*w*v**2 - w*x**2", positive(("w", 0, 1)))], positive(("1", 2))),
                    mutation=make_claim({"F": HALF}, "F**2*E(w*v**2)/2 >= E(w*x**2)", *_BOUNDS, random=_STATE)),
     ),
-    reading=(STATES, _SQUARED, "F stands for Rmax/(1-gamma); a trajectory that does not visit the state has return 0 there, so that f <= F i",
+    reading=("a return is a reward and a discounted return: by induction on the length it is at most Rmax/(1 - gamma) (discount)", STATES, _SQUARED, "F stands for Rmax/(1-gamma); a trajectory that does not visit the state has return 0 there, so that f <= F i",
              "a state that neither visits has the same average, and one that no other trajectory visits has n = 0 and G = 0",
              "the bound on the difference holds for X, X' in either order, which is what both signs in the sum ask"),
 )  # fmt: skip
@@ -102,8 +102,10 @@ SMOOTH = Statement(
     "If u and v differ by at most 1 in each coordinate, psi(u) <= exp(beta) psi(v): a point within k of u is within k + 1 of v.",
     r"\psi(u)\le e^\beta\psi(v)",
     (
-        Obligation("ball", make_claim(_BALL, "k + 1 >= u - x", "1 >= u - v", "k >= v - x"), "one coordinate; the other direction alike",
+        Obligation("ball", make_claim(_BALL, "k + 1 >= u - x", "1 >= u - v", "k >= v - x"), "one coordinate that rises",
                    positive(("1", 0), ("1", 1)), {"k": "0", "u": "1", "v": "0", "x": "0"}),
+        Obligation("ball_down", make_claim(_BALL, "k + 1 >= x - u", "1 >= v - u", "k >= x - v"), "one that falls",
+                   positive(("1", 0), ("1", 1)), {"k": "0", "u": "0", "v": "1", "x": "1"}),
         Obligation("term", make_claim(_NEXT, "exp(b)*S >= exp(-k*b)*f", *_CLIMB), "f = phi_k(u), g = phi_(k+1)(v), S = psi(v): every term of psi(u)",
                    positive(("exp(b)", 1), ("exp(-k*b)", 0)), None,
                    make_claim(_NEXT, "S >= exp(-k*b)*f", *_CLIMB)),
@@ -117,12 +119,12 @@ SMALLEST = Statement(
     "A beta-smooth upper bound falls by at most exp(-beta) a step, along k steps from v to the point where phi is largest within k.",
     r"\psi'(v)\ge e^{-k\beta}\psi'(v')\ge e^{-k\beta}\varphi(v')",
     (
-        Obligation("step", make_claim(_PATH, "A >= exp(-(k + 1)*b)*D", *_STEPS), "one more step, by induction over the steps",
+        Obligation("step", make_claim(_PATH, "A >= exp(-(k + 1)*b)*D", *_STEPS), "one more step",
                    positive(("1", 0), ("exp(-k*b)", 1)), None, make_claim(_PATH, "A >= exp(-k*b)*D", *_STEPS)),
         Obligation("path", make_claim({"k": HALF, "v": HALF, "x": HALF}, "k >= x - (v + 1)", "k + 1 >= x - v"), "a coordinate that is too small moves up by 1; too large, down",
                    positive(("1", 0)), {"k": "1", "v": "0", "x": "2"}),
     ),
-    reading=("every coordinate that differs moves by 1 towards its end at each step, so that k steps reach every vector of counts within k",),
+    reading=("every coordinate that differs moves by 1 towards its end at each step, so that k steps reach every vector of counts within k; the bound for k steps by induction",),
 )  # fmt: skip
 
 # -- Lemma 5 ----------------------------------------------------------------------------------------------
@@ -137,13 +139,13 @@ LEMMA5 = Statement(
         Obligation("flat", make_claim({"M": "[1, inf)"}, "1/1**2 >= 1/M**2"), "where v - k <= 1; M = max(v', 1)", witness={"M": "1"}),
         Obligation("falling", make_claim(_CUT, "1/x**2 >= 1/M**2", "M >= u", "u >= x"), "where x = v - k >= 1; u = v'",
                    positive(("(M + x)/(x*M)**2", 0), ("(M + x)/(x*M)**2", 1)), {"x": "1", "M": "1", "u": "1"}),
-        Obligation("sum", make_claim({}, "E(w*p) >= E(w*q)", "p >= q", random=_SUMS), "all states at once: each coordinate has its largest share at the same v'",
+        Obligation("sum", make_claim({}, "E(w*p) >= E(w*q)", "p >= q", random=_SUMS), "all states at once: p a state's largest share, q another one",
                    expect([("w*p - w*q", positive(("w", 0)))], positive(("1", 1))), mutation=make_claim({}, "E(w*p) >= 2*E(w*q)", "p >= q", random=_SUMS)),
         Obligation("constant", make_claim({"v": HALF, "k": HALF, "n": HALF}, "1 >= v - k", "k >= n - 1", "n >= v"), "from k >= max v - 1 on every maximum is 1",
                    positive(("1", 0), ("1", 1)), {"v": "2", "k": "1", "n": "2"}),
     ),
     reading=(STATES, "max(x, 1) is 1 where x <= 1 and x where x >= 1",
-             "the maximum is attained at v' = max(v - k, 0), which is within k of v, and there max(v', 1) = max(v - k, 1)"),
+             "the maximum is attained at v' = max(v - k, 0), which is within k of v, and there max(v', 1) = max(v - k, 1): each coordinate has its largest share at the same v'"),
 )  # fmt: skip
 
 RANGE_K = Statement(
@@ -163,7 +165,7 @@ CANDIDATES = Statement(
     "tangents, so that it is largest at an end.",
     r"\max_{k\ge0}e^{-k\beta}\varphi_k=\max_{k\in\{0\}\cup\{v_s-1\}}e^{-k\beta}\varphi_k",
     (
-        Obligation("exponential", make_claim({"t": REAL}, "exp(t) >= 1 + t"), "for t = -u, hence 1/(1-u) >= exp(u) for u < 1; for t = (2 - c) u; and for t = -b h, a constant share",
+        Obligation("exponential", make_claim({"t": REAL}, "exp(t) >= 1 + t"), "the exponential above its tangent at 0",
                    split("t", "0", mono("t", -1, IDENTITY), mono("t", 1, IDENTITY)), {"t": "0"}),
         Obligation("square", make_claim({"g": HALF, "p": HALF, "z": HALF}, "g**2*z >= p**2*z", "g >= p"), "g = 1/(1-u), p = exp(u), z = exp(-c u): with x = v - k, u = h/x and c = b x, "
                    "exp(-b h) x^2/(x-h)^2 >= exp((2-c) u) >= 1 + (2-c) u, a tangent in h", positive(("z*(g + p)", 0)), {"g": "1", "p": "1", "z": "1"}),
@@ -171,7 +173,7 @@ CANDIDATES = Statement(
                    positive(("j/(h + j)", 0), ("h/(h + j)", 1), ("j/(h + j)", 2), ("h/(h + j)", 3)), {"M": "1", "A": "1", "B": "1", "f": "1", "s": "0", "h": "1", "j": "1"}),
     ),
     rests_on=("eval.lemma5.range",),
-    reading=("tangents of the states' terms, with weights w_s >= 0, add up to one of the sum; between two of the numbers a term is w_s exp(-b k)/(v_s - k)^2 or w_s exp(-b k) throughout",),
+    reading=("the tangent of the exponential is used at t = -u, inverted to 1/(1-u) >= exp(u) for u < 1, at t = (2 - c) u, and at t = -b h for a constant share", "tangents of the states' terms, with weights w_s >= 0, add up to one of the sum; between two of the numbers a term is w_s exp(-b k)/(v_s - k)^2 or w_s exp(-b k) throughout",),
 )  # fmt: skip
 
 STATEMENTS = (LEMMA2, COROLLARY3, LEMMA4, UPPER, SMOOTH, SMALLEST, LEMMA5, RANGE_K, CANDIDATES)

@@ -117,11 +117,17 @@ _RATIO = {"l": "(0, inf)", "lam": "(0, inf)"}
 _NATURAL = _RUN | {"K": "[2, inf)", "eps": "(0, inf)", "delta": "(0, 1]"}
 
 
-def _units(lemma: str, inside: str, low: str) -> Obligation:
-    text = f"{formula(f'ucb.{lemma}.E1', epsilon='eps')}/{formula(f'ucb.{lemma}.scale', epsilon='eps')}"
+def _units(lemma: str, inside: str, low: str) -> tuple[Obligation, ...]:
+    return tuple(
+        _unit(lemma, *level, inside, low) for level in (("units", "E1", "S"), ("units_triples", "E2", "S**2"))
+    )
+
+
+def _unit(lemma: str, name: str, level: str, states: str, inside: str, low: str) -> Obligation:
+    text = f"{formula(f'ucb.{lemma}.{level}', epsilon='eps')}/{formula(f'ucb.{lemma}.scale', epsilon='eps')}"
     return Obligation(
-        "units", make_claim(_NATURAL | {"K": f"[{low}, inf)"}, f"{text} == sqrt(8*{inside}*log(6*S*A*K*H/delta))"),
-        "the printed level in units of the noise's scale; E2 alike", IDENTITY, {"K": "3"} | _small("1/2"),
+        name, make_claim(_NATURAL | {"K": f"[{low}, inf)"}, f"{text} == sqrt(8*{inside}*log(6*{states}*A*K*H/delta))"),
+        f"the printed level {level} in units of the noise's scale", IDENTITY, {"K": "3"} | _small("1/2"),
     )  # fmt: skip
 
 
@@ -179,7 +185,7 @@ CENTRAL = (
             Obligation("odd", make_claim(_STEPS, "(2*n+1)**2 >= 3*F + G", "n**2 >= F", "(n+1)**2 >= G"), "F(2n+1) = 3 F(n) + F(n+1)",
                        positive(("3", 0), ("1", 1)), {"n": "0", "F": "0", "G": "1"}),
             Obligation("factor", make_claim({"h": "[0, inf)"}, "1/(1 - sqrt(2/3)**2) == 3"), "one term costs the factor 3", IDENTITY, {"h": "1"}),
-            _units("lemma5_1", "log(K)", "2"),
+            *_units("lemma5_1", "log(K)", "2"),
             Obligation("exponent", make_claim(_RATIO, "l - lam >= 2*l - sqrt(2/3)*sqrt(8*l*lam)", "3*l >= lam", "lam >= l"),
                        "K^2 exp(-h t) <= K exp(-lam) for h = sqrt(2/3), t = sqrt(8 l lam), in logarithms",
                        positive((f"1/{_SPREAD}", 0, 1), (f"2*l/(3*{_SPREAD})", 0)), {"l": "1", "lam": "3"}),
@@ -237,7 +243,7 @@ LOCAL = (
         "ucb.lemma5_4.utility.domain", "project", "Where the printed levels of the LOCAL-PRIVATIZER hold", source("Lemma 5.4", "ucb.lemma5_4.utility"),
         "If log(6 S^2 A T/delta) <= 8K/3, the printed levels hold with probability 1 - delta (natural logarithm; to base 2 they are larger).",
         r"\sqrt{8K\lambda},\quad h^2=\min(\lambda/(2K),2/3)",
-        (_LOG, *_SMALL, *_WIDE, _units("lemma5_4", "K", "1"), _BUDGET, _COVER), ("ucb.laplace_sum",),
+        (_LOG, *_SMALL, *_WIDE, *_units("lemma5_4", "K", "1"), _BUDGET, _COVER), ("ucb.laplace_sum",),
         reading=(_SIDES, _UNION, "L = K: the count before episode k has m = k - 1 <= K noises; for lam <= 3K/2 h^2 = lam/(2K) is at most 3/4, for lam = K r beyond it h^2 = 2/3"),
         domain="3*log(6*S^2*A*K*H/delta) <= 8*K, delta that of the levels",
         not_covered="sizes outside the domain, where ucb.local_error gives other levels",

@@ -24,7 +24,7 @@ from proofs_check.hints import (
 from proofs_check.papers.private_ucb_learning import UNION
 from proofs_check.papers.private_ucb_privacy import source
 from proofs_check.papers.private_ucb_same_delta import PRINTED_32, PRINTED_42
-from proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
+from proofs_check.statement import Judgement, Obligation, Severity, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
 
@@ -109,7 +109,9 @@ THEOREM_32 = Statement(
     r"R(T)\le120L^2\bigl(\sqrt{S^2AH^3T}+\sqrt{S^3A^2H^4}+E_2S^2AH^2+E_1SAH^2\bigr)",
     (
         *_DIFFERENCES, *_DESCENT, *_BONUS, *_SQUARES, _MORE,
-        Obligation("visits", make_claim({"X": _SIZE, "H": _SIZE, "L": _SIZE}, "12*X*H*L >= 8*X*H*L + 4*H*L"), "the first sum of Lemma A.2, X = SA; the second alike, 13 = 8 + 5",
+        Obligation("visits", make_claim({"X": _SIZE, "H": _SIZE, "L": _SIZE}, "12*X*H*L >= 8*X*H*L + 4*H*L"), "the first sum of Lemma A.2, X = SA",
+                   POSITIVE, {"X": "1", "H": "1", "L": "1"}),
+        Obligation("visits_root", make_claim({"X": _SIZE, "H": _SIZE, "L": _SIZE}, "13*X*H*L >= 8*X*H*L + 5*H*L"), "the second sum but for its first term",
                    POSITIVE, {"X": "1", "H": "1", "L": "1"}),
         Obligation("order", make_claim(_ORDER, f"120*L**2*{_PO} >= {_PO_SUM}"), "T_2 and the bonuses, summed", POSITIVE, mutation=make_claim(_ORDER, f"10*L**2*{_PO} >= {_PO_SUM}")),
         _budget("2*delta", "2*delta", "Lemma 3.1, and Lemma A.2"), UNION,
@@ -183,11 +185,11 @@ THEOREM_42 = (
                        have("4*L**2 >= 2*L", POSITIVE, positive(("1/(2*L + sqrt(2*L))", 0))), positive(("6*g**3*k", 0))),
                        mutation=make_claim({"g": _SIZE, "k": _SIZE, "L": _SIZE}, "6*L*g**3*k >= 6*g**2*sqrt(2*L)*(g*k)")),
             Obligation("order", make_claim(_VI_ORDER, f"144*L**2*{_VI} >= {_VI_SUM}"), "all terms, summed over visits", POSITIVE, mutation=make_claim(_VI_ORDER, f"10*L**2*{_VI} >= {_VI_SUM}")),
-            _budget("3*delta", "delta", "Lemma 4.1, whose events Lemma B.1 shares, and the martingale"), UNION, _BONUS[3],
+            _budget("3*delta", "delta", "Lemma 4.1 and the martingale"), UNION, _BONUS[3],
         ),
         ("ucb.lemma4_1", "ucb.lemmaB_1", "ucb.lemmaA_2", "ucb.hoeffding"),
         reading=(
-            _ORDERS, _LOGS, _VOID,
+            "Lemma B.1 has the events of Lemma 4.1 and no others (budget)", _ORDERS, _LOGS, _VOID,
             "induction over h; sums over next states are added term by term", "sums over visits along the run are those of Lemma A.2, 1 + ln(2n-1) and 3 sqrt(n) a cell",
             "the repair of (18) is derived in docs/notes/ucb_learning.md: the weighted chi have mean 0 given the past; a level above the largest possible sum needs no proof",
             "Q~ is not below the formula before clipping, unless that exceeds the cap, which by Lemma B.1 it does not",
@@ -209,159 +211,4 @@ THEOREM_42 = (
     ),
 )  # fmt: skip
 
-_EPS = {"eps": "(0, inf)"}
-_BIG = dict.fromkeys(("s", "a", "k", "H"), _SIZE) | _EPS
-_CENTRAL = {"L": _SIZE, "H": _SIZE, "l": _POS, "x": _POS} | _EPS
-_FOURTH = have(
-    "9*L**4 - 8*l**3*x >= 0",
-    positive(("8*L*(L**2 + L*l + l**2)", 0), ("8*l**3", 1)),
-    positive(("3*H/(eps*(3*L**2 + sqrt(8*l**3*x)))", 2)),
-)
-
-
-def _dropped(noise: str, times: str = "") -> tuple[Obligation, ...]:
-    """The terms that a corollary leaves out: below the noise's term, the leading term, or the regret is."""
-    kept = f"s**4*a**2*H**3*{noise}/eps"
-    return (
-        Obligation("po_leading", make_claim(_BIG, "s**2*a*H**2*k >= s**3*a**2*H**2", "k >= s*a"), "K >= SA", positive(("s**2*a*H**2", 0)), dict.fromkeys(_BIG, "1")),
-        Obligation("po_trivial", make_claim(_BIG, "s**2*a*H**2*k >= k**2*H", "s*a >= k"), "K <= SA: the regret is at most KH", positive(("k*H", 0)), dict.fromkeys(_BIG, "1")),
-        Obligation("vi_noise", make_claim(_BIG | {"u": _SIZE}, f"u*{kept} >= s**4*a**2*H**3", f"u*{noise} >= eps"), f"eps at most u, the noise's unit{times}", positive(("s**4*a**2*H**3/eps", 0)),
-                   dict.fromkeys(_BIG, "1") | {"u": "1"}),
-        Obligation("vi_leading", make_claim(_BIG, "s*a*H**2*k >= s**4*a**2*H**3", "k >= s**3*a*H"), "K >= S^3AH^2", positive(("s*a*H**2", 0)), dict.fromkeys(_BIG, "1")),
-        Obligation("vi_trivial", make_claim(_BIG, "s*a*H**2*k >= k**2*H", "s*a*H >= k"), "K <= SAH^2: the regret is at most KH", positive(("k*H", 0)), dict.fromkeys(_BIG, "1")),
-    )  # fmt: skip
-
-
-def _noise(value: str) -> Claim:
-    return make_claim(
-        _BIG | {"E": _POS},
-        f"2*{value}*s**4*a**2*H**2 >= E*s**4*a**2*H**2 + E*s**4*a**2*H**2",
-        f"{value} >= E",
-    )
-
-
-_RUN_AT = "the corollary names no confidence parameter of the algorithm: it is run at delta' = delta/4, with the levels at delta'"
-_L_HERE = "L here is log(6 S^2 A T/delta'), at most twice the L of the theorems"
-_NOISE_AT = dict.fromkeys(_BIG, "1")
-_UNDECIDED = "all of it: neither proved nor refuted at the printed scale. Tried: {}. At the scale of ucb.central_regret it is proved"
-COROLLARIES = (
-    Statement(
-        "ucb.corollary5_2", "statement", "Privacy and regret with the CENTRAL-PRIVATIZER", source("Corollary 5.2", "ucb.corollary5_2"),
-        "Both algorithms with the CENTRAL-PRIVATIZER at scale 3H log K/eps are said to be eps-JDP, with regret O~(sqrt(S^2AH^3T) + S^2AH^3/eps) and "
-        "O~(sqrt(SAH^3T) + S^2AH^3/eps).",
-        r"\varepsilon\text{-JDP},\quad\tilde O(\sqrt{SAH^3T}+S^2AH^3/\varepsilon)",
-        parts=("ucb.corollary5_2.jdp", "ucb.corollary5_2.jdp_fixed_ties", "ucb.corollary5_2.jdp_po", "ucb.corollary5_2.regret"), corrected_by="ucb.central_regret",
-        judgement=Judgement(Severity.REPAIRABLE, "The privacy of one of the two algorithms falls to a made-up tie rule. Whether it holds for a fixed tie rule, and for the other algorithm, is open."),
-    ),
-    Statement(
-        "ucb.corollary5_2.jdp_fixed_ties", "statement", "PRIVATE-UCB-VI is eps-JDP, with ties broken by a fixed order", source("Corollary 5.2", "ucb.corollary5_2"),
-        "PRIVATE-UCB-VI with noise of scale 3H log K/eps is eps-JDP if ties are broken by a rule that does not look at the counts.",
-        r"\varepsilon\text{-JDP}",
-        not_covered=_UNDECIDED.format("the counterexample of ucb.corollary5_2.jdp, whose tie rule looks at the counts; without such a rule the actions show less than the counts, of which the loss is known"),
-    ),
-    Statement(
-        "ucb.corollary5_2.jdp_po", "statement", "PRIVATE-UCB-PO is eps-JDP with the CENTRAL-PRIVATIZER", source("Corollary 5.2", "ucb.corollary5_2"),
-        "PRIVATE-UCB-PO with noise of scale 3H log K/eps is eps-JDP.",
-        r"\varepsilon\text{-JDP}",
-        not_covered=_UNDECIDED.format("post-processing, the paper's argument: the counts are not eps-DP (ucb.lemma5_1.privacy), but the actions alone may show less"),
-    ),
-    Statement(
-        "ucb.corollary5_2.regret", "statement", "Regret with the CENTRAL-PRIVATIZER", source("Corollary 5.2", "ucb.corollary5_2"),
-        "Theorems 3.2 and 4.2 (in the form of 1 - 4 delta') at the levels of Lemma 5.1. The term S^2AH^3 that the second bound leaves out is below the noise's, 9 L^2 S^2AH^3/eps, for eps <= 9 L^2.",
-        r"\tilde O(\sqrt{S^2AH^3T}+S^2AH^3/\varepsilon),\quad\tilde O(\sqrt{SAH^3T}+S^2AH^3/\varepsilon)",
-        (
-            Obligation("level", make_claim(_CENTRAL, "9*H*L**2/eps >= 3*H/eps*sqrt(8*l**3*x)", "L >= l", "L >= x"), "E1, E2 <= 9H L^2/eps: l = log K, x the other logarithm", _FOURTH,
-                       mutation=make_claim(_CENTRAL, "8*H*L**2/eps >= 3*H/eps*sqrt(8*l**3*x)", "L >= l", "L >= x")),
-            Obligation("noise", _noise("H"), "the noise's terms of both theorems, in units of 9 L^2/eps", positive(("2*s**4*a**2*H**2", 0)), _NOISE_AT | {"E": "1"}),
-            *_dropped("1", ", 9 L^2"),
-        ),
-        ("ucb.theorem3_2.four_delta", "ucb.theorem4_2.four_delta", "ucb.lemma5_1.utility.domain"),
-        reading=(_RUN_AT, _L_HERE, "the regret of an episode is at most H"),
-        domain="24*S^2*A*H <= delta*K^2, K >= 2 (the levels' domain at delta' = delta/4); for PRIVATE-UCB-VI also eps <= 9 L^2, or K <= SAH^2, or K >= S^3AH^2, where L = log(24*S^2*A*K*H/delta)",
-        not_covered="PRIVATE-UCB-VI for eps > 9 L^2 and SAH^2 < K < S^3AH^2, where Theorem 4.2 leaves S^2AH^3; sizes where the levels of Lemma 5.1 are not proved; the algorithm run at delta itself, where the proof gives 1 - 4 delta",
-    ),
-    Statement(
-        "ucb.corollary5_5", "statement", "Regret with the LOCAL-PRIVATIZER", source("Corollary 5.5", "ucb.corollary5_5"),
-        "With the LOCAL-PRIVATIZER at scale 3H/eps, with probability 1 - delta: regret O~(sqrt(S^2AH^3T) + S^2A sqrt(H^5T)/eps) and O~(sqrt(SAH^3T) + S^2A sqrt(H^5T)/eps).",
-        r"\tilde O(\sqrt{SAH^3T}+S^2A\sqrt{H^5T}/\varepsilon)",
-        (
-            Obligation("level", make_claim({"L": _SIZE, "H": _SIZE, "k": _SIZE} | _EPS, "9*H*k*L/eps >= 3*H/eps*sqrt(8*k**2*L)"), "E1, E2 <= 9H sqrt(K) L/eps",
-                       have("9*k**2*L**2 - 8*k**2*L >= 0", POSITIVE, positive(("3*H/(eps*(3*k*L + sqrt(8*k**2*L)))", 0))),
-                       mutation=make_claim({"L": _SIZE, "H": _SIZE, "k": _SIZE} | _EPS, "8*H*k*L/eps >= 3*H/eps*sqrt(8*k**2*L)")),
-            Obligation("noise", _noise("H*k"), "the noise's terms of both theorems, in units of 9 L/eps", positive(("2*s**4*a**2*H**2", 0)), _NOISE_AT | {"E": "1"}),
-            *_dropped("k", ", 9 L, times the root of K"),
-        ),
-        ("ucb.theorem3_2.four_delta", "ucb.theorem4_2.four_delta", "ucb.lemma5_4.utility.domain"),
-        reading=(_RUN_AT, _L_HERE, "the regret of an episode is at most H",
-                 "the second bound is printed with O, the first with O~: both are read as O~, as in Table 1"),
-        domain="3*log(24*S^2*A*K*H/delta) <= 8*K (the levels' domain at delta' = delta/4); for PRIVATE-UCB-VI also eps <= 9 L sqrt(K), or K <= SAH^2, or K >= S^3AH^2, where L = log(24*S^2*A*K*H/delta)",
-        not_covered="PRIVATE-UCB-VI for larger eps and SAH^2 < K < S^3AH^2; the algorithm run at delta itself, where the proof gives 1 - 4 delta; the sentence claims no level of privacy: that the LOCAL-PRIVATIZER is eps-LDP is ucb.lemma5_4.privacy, refuted",
-    ),
-)  # fmt: skip
-
-_MENDED = {"H": _SIZE, "L": _SIZE, "B": _POS, "x": _POS} | _EPS
-_EIGHT = "3 >= sqrt(8)"
-_LOCAL_AT = {"k": _SIZE, "H": _SIZE, "L": _SIZE, "x": _POS} | _EPS
-_LEVEL = have(
-    _EIGHT,
-    RANGE,
-    have(
-        "6*H*L >= 0",
-        POSITIVE,
-        positive(("(6*H-3)*B*x/eps", 2), ("3*(6*H-3)*x/eps", 0), ("9/2*(6*H-3)*L/eps", 1)),
-    ),
-)
-_LEVEL_ROOT = have(
-    "5/4*L >= sqrt(B*x)",
-    have("25/16*L**2 >= B*x", positive(("x", 0), ("3/2*L", 1)), positive(("1/(5/4*L + sqrt(B*x))", 2))),
-    have(
-        _EIGHT,
-        RANGE,
-        positive(("(6*H-3)*B*sqrt(B*x)/eps", 3), ("3*(6*H-3)*B/eps", 2), ("15/4*(6*H-3)*L/eps", 0)),
-    ),
-)
-_LOCAL_LINE = have(_EIGHT, RANGE, positive(("6*H*x/eps", 1), ("18*H/eps", 0)))
-_LOCAL_ROOT = have(
-    "k*L >= sqrt(k**2*x)",
-    have("k**2*L**2 >= k**2*x", positive(("k**2", 0)), positive(("1/(k*L + sqrt(k**2*x))", 1))),
-    have(_EIGHT, RANGE, positive(("6*H*sqrt(k**2*x)/eps", 2), ("18*H/eps", 1))),
-)
-MENDED = (
-    Statement(
-        "ucb.central_regret", "project", "Privacy and regret with the central noise that is needed", source("Corollary 5.2", "ucb.corollary5_2"),
-        "With noise of scale (6H-3) ceil(log2 K)/eps and the levels of ucb.central_error, K >= 2, run at delta' = delta/4: the actions of both algorithms are eps-JDP, for every tie rule, and with "
-        "probability 1 - delta the regret is O~(sqrt(S^2AH^3T) + S^2AH^3/eps) for PRIVATE-UCB-PO and O~(sqrt(SAH^3T) + S^2AH^3 + S^2AH^3/eps) for PRIVATE-UCB-VI.",
-        r"\tilde O(\sqrt{S^2AH^3T}+S^2AH^3/\varepsilon),\quad\tilde O(\sqrt{SAH^3T}+S^2AH^3+S^2AH^3/\varepsilon)",
-        (
-            Obligation("digits", make_claim({"K": "[2, inf)"}, "3/2*log(6*K) >= 1 + log(K)/log(2)"), "B = ceil(log2 K) is at most 3L/2: L is at least log(6K)", mono("K", 1, RANGE),
-                       mutation=make_claim({"K": "[2, inf)"}, "3/4*log(6*K) >= 1 + log(K)/log(2)")),
-            Obligation("level_root", make_claim(_MENDED, "34*H*L**2/eps >= sqrt(8)*((6*H-3)*B/eps)*sqrt(B*x)", "3/2*L >= B", "L >= x"), "E1, E2 <= 34 H L^2/eps: b sqrt(8 B x), x the other logarithm", _LEVEL_ROOT,
-                       mutation=make_claim(_MENDED, "20*H*L**2/eps >= sqrt(8)*((6*H-3)*B/eps)*sqrt(B*x)", "3/2*L >= B", "L >= x")),
-            Obligation("level", make_claim(_MENDED, "34*H*L**2/eps >= sqrt(8)*((6*H-3)*B/eps)*x", "3/2*L >= B", "L >= x"), "and b sqrt(8) x", _LEVEL,
-                       mutation=make_claim(_MENDED, "12*H*L**2/eps >= sqrt(8)*((6*H-3)*B/eps)*x", "3/2*L >= B", "L >= x")),
-            Obligation("noise", _noise("H"), "the noise's terms of both theorems, in units of 34 L^2/eps", positive(("2*s**4*a**2*H**2", 0)), _NOISE_AT | {"E": "1"}),
-            *_dropped("1")[:2],
-        ),
-        ("ucb.theorem3_2.four_delta", "ucb.theorem4_2.four_delta", "ucb.central_error", "ucb.central_privacy"),
-        reading=(_L_HERE, "the regret of an episode is at most H", "the actions of the other users are post-processing of what ucb.central_privacy compares, for every tie rule"),
-        not_covered="K = 1, where nothing is released and the regret is at most H",
-    ),
-    Statement(
-        "ucb.local_regret", "project", "Privacy and regret with the local noise that is needed", source("Corollary 5.5", "ucb.corollary5_5"),
-        "With noise of scale 6H/eps and the levels of ucb.local_error, run at delta' = delta/4: what users send is eps-LDP, and with probability 1 - delta the regret is "
-        "O~(sqrt(S^2AH^3T) + S^2A sqrt(H^5T)/eps) for PRIVATE-UCB-PO and O~(sqrt(SAH^3T) + S^2AH^3 + S^2A sqrt(H^5T)/eps) for PRIVATE-UCB-VI.",
-        r"\tilde O(\sqrt{S^2AH^3T}+S^2A\sqrt{H^5T}/\varepsilon),\quad\tilde O(\sqrt{SAH^3T}+S^2AH^3+S^2A\sqrt{H^5T}/\varepsilon)",
-        (
-            Obligation("level_root", make_claim(_LOCAL_AT, "18*H*k*L/eps >= sqrt(8)*(6*H/eps)*sqrt(k**2*x)", "L >= x"), "E1, E2 <= 18 H sqrt(K) L/eps, K = k^2: b sqrt(8 K x)", _LOCAL_ROOT,
-                       mutation=make_claim(_LOCAL_AT, "16*H*k*L/eps >= sqrt(8)*(6*H/eps)*sqrt(k**2*x)", "L >= x")),
-            Obligation("level", make_claim(_LOCAL_AT, "18*H*k*L/eps >= sqrt(8)*(6*H/eps)*x", "L >= x"), "and b sqrt(8) x", _LOCAL_LINE,
-                       mutation=make_claim(_LOCAL_AT, "16*H*k*L/eps >= sqrt(8)*(6*H/eps)*x", "L >= x")),
-            Obligation("noise", _noise("H*k"), "the noise's terms of both theorems, in units of 18 L/eps", positive(("2*s**4*a**2*H**2", 0)), _NOISE_AT | {"E": "1"}),
-            *_dropped("k")[:2],
-        ),
-        ("ucb.theorem3_2.four_delta", "ucb.theorem4_2.four_delta", "ucb.local_error", "ucb.local_privacy"),
-        reading=(_L_HERE, "the regret of an episode is at most H"),
-    ),
-)  # fmt: skip
-
-STATEMENTS = (PRINTED_32, THEOREM_32, PRINTED_42, *THEOREM_42, *COROLLARIES, *MENDED)
+STATEMENTS = (PRINTED_32, THEOREM_32, PRINTED_42, *THEOREM_42)

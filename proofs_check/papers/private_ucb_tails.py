@@ -99,8 +99,10 @@ VISITS = Statement(
     "x_1, ..., x_(i-1) it has mean 0 and a second moment of at most v, the variance of an answer.",
     r"E[x_i\mid x_1,\dots,x_{i-1}]=0,\quad E[x_i^2\mid x_1,\dots,x_{i-1}]\le v",
     (
-        Obligation("mean", make_claim({}, "0 >= E(w*(x + u*y))", *_VISIT_GIVEN, random=_ANSWER), "one more episode; 0 <= alike",
+        Obligation("mean", make_claim({}, "0 >= E(w*(x + u*y))", *_VISIT_GIVEN, random=_ANSWER), "one more episode: at most 0",
                    expect([], positive(("-1", 0), ("-1", 1))), mutation=make_claim({}, "0 >= E(w) + E(w*(x + u*y))", *_VISIT_GIVEN, random=_ANSWER)),
+        Obligation("mean_least", make_claim({}, "E(w*(x + u*y)) >= 0", *_VISIT_GIVEN, random=_ANSWER), "and at least 0",
+                   expect([], positive(("1", 0), ("1", 1))), mutation=make_claim({}, "E(w*(x + u*y)) >= E(w)", *_VISIT_GIVEN, random=_ANSWER)),
         Obligation("square", make_claim({"v": _UNIT}, "v*E(w*(r + u)) >= E(w*(x + u*y)**2)", *_SQUARE_GIVEN, random=_ANSWER), "one more episode, squared: the i-th visit is in one of them at most",
                    _FLAT_SQUARE, mutation=make_claim({"v": _UNIT}, "v*E(w*(r + u)) >= 2*E(w*(x + u*y)**2)", *_SQUARE_GIVEN, random=_ANSWER)),
         Obligation("once", make_claim({"v": _UNIT}, "v*E(w) >= v*E(w*r)", random=_ANSWER), "r is at most 1",

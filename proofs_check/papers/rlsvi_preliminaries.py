@@ -222,7 +222,7 @@ LEMMA8 = Statement(
             make_claim(ORDER | DELTA | {"p": "(0, 1]", "q": "(0, 1]", "epsilon": "[0, inf)"},
                        "epsilon + log(1/delta)/(alpha-1) + log(q) >= log(p)",
                        "(alpha-1)*epsilon >= alpha*log(p) + (1-alpha)*log(q)", "log(p) >= log(delta)"),
-            "p > delta and the divergence of the event imply p <= exp(eps') q, in logarithms",
+            "p > delta and the divergence of the event give p <= exp(eps') q, in logarithms",
             {"leaf": "positive", "multipliers": [[_OVER, 0], [_OVER, 1]]},
             {"alpha": "2", "delta": "4999999/10000000", "p": "1/2", "q": "1/100", "epsilon": "3218876/1000000"},
         ),

@@ -66,7 +66,7 @@ SINGLE = (
             Obligation("spread", make_claim({"N": ONE}, "E(w) >= 3/16", *_FAR, random=_SPREAD), "w: |2k - N| >= sqrt(N)/2", expect([("s**4/8 + 2*w*N**2 - w*s**2*N", _ZYGMUND), ("N/4 + w*s**2 - s**2", positive(("1", 2)))],
                        positive(("1/(2*N**2)", 4), ("1/(2*N)", 5), ("1/(16*N**2)", 1), ("1/(2*N)", 0))), mutation=make_claim({"N": ONE}, "E(w) >= 1/5", *_FAR, random=_SPREAD)),
             Obligation("gap", make_claim({"r": OPEN, "E": OPEN}, "r/(2*(r**2 + E)) >= 1/(4*r)", "r**2 >= E"), "then |P~(b) - P~(c)| = |2k - N|/N~ is at least 1/(4r), r^2 = N >= E", positive(("1/(4*r*(r**2 + E))", 0)), {"r": "1", "E": "1"}),
-            Obligation("mirror", make_claim({}, "E(g) >= E(w)/2", "g + h >= w", "E(g) == E(h)", random=_MIRROR), "g: P~(b) is at least 1/(8r) from v = P~(b|x,1), h: P~(c) is; k and N - k have the same law",
+            Obligation("mirror", make_claim({}, "E(g) >= E(w)/2", "g + h >= w", "E(g) == E(h)", random=_MIRROR), "g: P~(b) is at least 1/(8r) from v = P~(b|x,1), h: P~(c) is",
                        expect([("g + h - w", positive(("1", 0)))], positive(("1/2", 2), ("1/2", 1))), mutation=make_claim({}, "E(g) >= E(w)", "g + h >= w", "E(g) == E(h)", random=_MIRROR)),
             Obligation("chance", make_claim({}, "E(g) >= 87/1000", "E(g) >= 3/32*E(k)", "k + u + t >= 1", "1/20 >= E(u)", "1/50 >= E(t)", random=_RANGES), "k: the number of visits lies between E and 20 M", expect([("k + u + t - 1", positive(("1", 1)))],
                        positive(("1", 0), ("3/32", 4), ("3/32", 2), ("3/32", 3))), mutation=make_claim({}, "E(g) >= 1/10", "E(g) >= 3/32*E(k)", "k + u + t >= 1", "1/20 >= E(u)", "1/50 >= E(t)", random=_RANGES)),
@@ -77,7 +77,7 @@ SINGLE = (
             Obligation("left", make_claim({"delta": "(0, 1/200)"}, "1/20 - delta/2 > 9*delta"), "with both events", positive(reflect=["delta"]), mutation=make_claim({"delta": "(0, 1/200)"}, "1/20 - delta/2 > 10*delta")),
         ),
         reading=(
-            "states: the contexts, b and c, X = n + 2. The privatizer releases N + E/2, counts with E/(2X) more and exact reward sums, all zero: estimated values are zero, and no policy is eliminated in any stage; L is a power of two and K >= 6 L reaches its stage",
+            "k and N - k have the same law, so that E g = E h (mirror)", "states: the contexts, b and c, X = n + 2. The privatizer releases N + E/2, counts with E/(2X) more and exact reward sums, all zero: estimated values are zero, and no policy is eliminated in any stage; L is a power of two and K >= 6 L reaches its stage",
             "contexts as next states have no visits and are in W; the tuples of b and c are outside W once their crude counts exceed 24 E iota, and there P' = P = 1/2",
             "the first layer's mixture has 2X policies, at least one of which takes action 2 in x and all but one action 1; ties are broken so that of the 4X policies of pi_0 only those for (1, x, 2) and for the four pairs of b and c at step 2 take action 2 in x: "
             "the chance of (x, 2) is between 1/(4nX) and 5/(4nX). Policies for pairs that cannot be reached are ties too",
@@ -102,7 +102,7 @@ SINGLE = (
             Obligation("vanishes", make_claim(_GROWN, "1/4000 > B*(8 + 72*E)/m**4", *_FAR_OUT), "m^8 = n, B = C iota^p, at most the eighth root q m^3 of 288 n^3/delta >= 8K/delta by sdp.logarithms; q^8 = 288/delta",
                        positive(("(8 + 72*E)/m**4", 0), ("1/(4001*m)", 1)), mutation=make_claim(_GROWN, "1/4000 > B*(8 + 72*E)/m**4", _FAR_OUT[0])),
             Obligation("long", make_claim(_GROWN, "m**8 >= 24*((48*E + 2)*B + E)", *_FAR_OUT), "n >= 24 ((48 E + 2) iota + E), as iota <= B", positive(("24*(48*E + 2)", 0), ("m**7", 1)), mutation=make_claim(_GROWN, "m >= 24*((48*E + 2)*B + E)", *_FAR_OUT)),
-            Obligation("length", make_claim({"n": ONE, "c": HALF}, "n**3 >= 8*n*(n + 2)*c", "n >= 24*c"), "so that n^3 is as long as asked", positive(("8*n*(n + 2)/24", 0)), {"n": "1", "c": "1/24"}),
+            Obligation("length", make_claim({"n": ONE, "c": HALF}, "n**3 >= 8*n*(n + 2)*c", "n >= 24*c"), "n^3 is as long as asked", positive(("8*n*(n + 2)/24", 0)), {"n": "1", "c": "1/24"}),
         ),
         ("sdp.logarithms",),
         reading=("iota >= 1, so that sqrt(iota) and iota are at most iota^p",),

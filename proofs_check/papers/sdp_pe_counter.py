@@ -37,7 +37,7 @@ INTERVAL = Statement(
     (
         Obligation("few", make_claim({"tau": OPEN, "n": "[1, inf)", "c": "[1, inf)"}, "c*n/2 >= tau/2", "c >= tau/n"), "E Q >= tau/2 for n <= tau, c = ceil(tau/n)", positive(("n/2", 0)),
                    {"tau": "1", "n": "1", "c": "1"}),
-        Obligation("within", make_claim(COUNTER | {"m": OPEN}, "m >= 3*log(2/beta)", f"m >= {TAU}/2"), "so that x = sqrt(3 log(2/beta')/E Q) <= 1",
+        Obligation("within", make_claim(COUNTER | {"m": OPEN}, "m >= 3*log(2/beta)", f"m >= {TAU}/2"), "x^2 <= 1 for x = sqrt(3 log(2/beta')/E Q), m = E Q",
                    have("1/epsilon**2 >= 1", have("1/epsilon >= 1", positive(reflect=["epsilon"]), positive(("1/epsilon+1", 1))), positive(("1", 0), ("48*log(2/beta)", 1))),
                    mutation=make_claim(COUNTER | {"m": OPEN}, "m >= 60*log(2/beta)", f"m >= {TAU}/2")),
         Obligation("above", make_claim(_BAND, "m*x**2/(2+2*x/3) >= L", "m*x**2 >= 3*L"), "the upper tail's exponent", positive(("1/(2+2*x/3)", 0), reflect=["x"]),

@@ -171,7 +171,7 @@ REGRET = (
         "12 C (7 s sqrt(2^(B-1)) + 2 D (B - 1)), and sqrt(2^(B-1)) <= sqrt(K/6 + 1): at most 91 C s sqrt(K) + 24 C D log2(K/6 + 1).",
         r"\sum_{b=2}^B12CL_b\xi_{b-1}\le91C\sqrt{XAH^3\iota K}+24CD\log_2(K/6+1)",
         (
-            Obligation("series", make_claim(_SCALES, f"{_BOUND} >= {_STAGE}", integers=("B",)), "the printed sum, with l = log(2)/2, so that L_b = exp(2 b l)",
+            Obligation("series", make_claim(_SCALES, f"{_BOUND} >= {_STAGE}", integers=("B",)), "the printed sum, l = log(2)/2 and L_b = exp(2 b l)",
                        telescope(_STAGE, _ANTI, "==", IDENTITY,
                                  have("7/exp(l) >= exp(l)**2/(exp(l) - 1)", RANGE, positive(("1", 0), ("12*C*s*exp(B*l)", 1)))),
                        mutation=make_claim(_SCALES, f"{_BOUND.replace('7', '3/2')} >= {_STAGE}", integers=("B",))),

@@ -70,8 +70,10 @@ STEPS = (
         "The values of a policy in the absorbing and the refined model differ by at most the sum over (h,x,a) of |(P~ - P') f_(h+1)| times the probability of the pair in "
         "the refined model.",
         r"|V^\mu(r',P')-V^\mu(r',\tilde P)|\le\sum_{h,x,a}|(\tilde P_h-P'_h)f_{h+1}|V^\mu(1_{hxa},\tilde P)",
-        (Obligation("size", make_claim({}, "E(q*e) >= E(q*b)", "e >= b", random=_PATH), "b: a step's term, e its size, q the refined model's probabilities over a reference law; -b likewise",
-                    expect([("q*(e - b)", positive(("q", 0)))], positive(("1", 1))), mutation=make_claim({}, "E(q*e)/2 >= E(q*b)", "e >= b", random=_PATH)),),
+        (Obligation("size", make_claim({}, "E(q*e) >= E(q*b)", "e >= b", random=_PATH), "b: a step's term, e its size, q the refined model's probabilities over a reference law",
+                    expect([("q*(e - b)", positive(("q", 0)))], positive(("1", 1))), mutation=make_claim({}, "E(q*e)/2 >= E(q*b)", "e >= b", random=_PATH)),
+         Obligation("size_below", make_claim({}, "E(q*e) >= -E(q*b)", "e >= -b", random=_PATH), "the other sign",
+                    expect([("q*(e + b)", positive(("q", 0)))], positive(("1", 1))), mutation=make_claim({}, "E(q*e)/2 >= -E(q*b)", "e >= -b", random=_PATH))),
         ("classic.simulation",),
         reading=("the same reward function in both models, so that only the transitions' terms are left", "a policy's expectation over steps h is the sum over pairs of the probabilities of visits"),
     ),
@@ -189,10 +191,10 @@ _KNOWN = "the initial law d_1 is taken to be known, as Algorithms 1 to 3 use val
 # How many counters of a stage each event is about, two tails where the deviation has two sides.
 _EVENTS = {
     "crude": ("2*B*H*X**2*A", "crude counts near their means (Lemma 14)"),
-    "refined": ("2*B*H*X**2*A", "refined counts near their means (the same proof)"),
+    "refined": ("2*B*H*X**2*A", "refined counts near their means"),
     "crude_visits": ("B*H*X*A", "Lemma 12 for the visits of a pair by its layer, eq. (13)"),
     "rare": ("B*H*X**2*A", "Lemma 12 for each next state, eq. (16)"),
-    "crude_upper": ("B*H*X**2*A", "the mirror image of Lemma 12 for the crude counts (sdp.lemma9.refined)"),
+    "crude_upper": ("B*H*X**2*A", "the upper side of Lemma 12 for the crude counts (sdp.lemma9.refined)"),
     "auxiliary": ("B*H*X**2*A", "Lemma 12 for the auxiliary policy's counts (sdp.lemma9.refined)"),
     "fine_visits": ("B*H*X*A", "Lemma 12 for the visits in fine exploration (Lemma 18)"),
     "rewards": ("2*B*H*X*A", "reward sums near their means"),
@@ -306,7 +308,7 @@ REPAIRED = (
         ("sdp.lemma8.stopped", "sdp.lemma9.repaired", "sdp.lemma12", "sdp.lemma14.large_error", "sdp.lemma15", "sdp.lemma16.coverage", "sdp.lemma16.shortfall", "sdp.lemma16.each_next_state", "sdp.lemma18",
          "sdp.algorithm2.layer.rounded", "sdp.binomial_tails", "sdp.lemma9.cauchy", "sdp.lemma9.inverse_visits"),
         reading=(
-            _MEANT,
+            "the proof of Lemma 14 for the crude counts is one for the refined counts, too (refined)", _MEANT,
             "triangle: V(r,P) - V(r,P') , V(r,P') - V(r,P~) and V(r,P~) - V(r~,P~): the reward function of the second is fixed, and only finitely many policies occur",
             "clipping to [0, 1] brings an estimate no further from a number in [0, 1]; where a pair is rarely visited the error is at most 1",
             "d = sqrt(2 N iota) + 2 iota/3 by sdp.binomial_tails for the reward sum given the visits; values under the refined model are at most 4 times those under P'",

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dpproof.cli.statements import _letter
+from dpproof.report.pages import DOCS
 from proofs_check.registry import statement_ids
 from proofs_check.verdict import Verdict
 
@@ -173,3 +175,21 @@ def test_a_statement_that_lost_an_obligation_is_named(run, monkeypatch):
     assert ran.code == 1
     assert "rlsvi.eq2: recorded STEPS PROVED, found OPEN" in ran.err
     assert "not as agreed: obligations: down missing" in " ".join(ran.out.split())
+
+
+def test_a_domain_does_not_hide_an_assumption(run):
+    """Both stand beside the verdict: in the table, in `explain` and on the pages."""
+    name = "expert.theorem5_6.given_release"
+    entry = run("verify", name, "--json").json["statements"][0]
+    assert (entry["verdict"], len(entry["assumptions"])) == ("PROVED ON A SUBDOMAIN", 1)
+    assert "given 1 assumption" in run("verify", name).out
+    assert "PROVED ON A SUBDOMAIN (given 1 assumption; " in " ".join(run("explain", name).out.split())
+    page = (DOCS / "ledger" / "expert.md").read_text(encoding="utf-8")
+    assert f"## {name}: PROVED ON A SUBDOMAIN (given 1 assumption; " in page
+
+
+def test_every_assumption_has_a_letter_of_its_own():
+    letters = [_letter(place) for place in range(1000)]
+    assert letters[:2] + letters[24:29] == ["a", "b", "y", "z", "aa", "ab", "ac"]
+    assert len(set(letters)) == 1000
+    assert all(x.isalpha() for x in letters)

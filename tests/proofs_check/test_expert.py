@@ -251,6 +251,7 @@ def test_verdicts():
             [
                 "expert.theorem5_3",
                 "expert.theorem5_5",
+                "expert.theorem5_5.drawn",
                 "expert.theorem5_6",
                 "expert.theorem5_6.set_aside",
                 "expert.amplification",
@@ -259,7 +260,8 @@ def test_verdicts():
     }
     assert found == {
         "expert.theorem5_3": "STEPS PROVED",
-        "expert.theorem5_5": "PROVED ON A SUBDOMAIN",
+        "expert.theorem5_5": "REFUTED",
+        "expert.theorem5_5.drawn": "PROVED ON A SUBDOMAIN",
         "expert.theorem5_6": "REFUTED",
         "expert.theorem5_6.set_aside": "PROVED ON A SUBDOMAIN",
         "expert.amplification": "REFUTED",

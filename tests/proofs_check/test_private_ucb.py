@@ -28,7 +28,10 @@ EXPECTED = {
     "ucb.corollary5_2": "REFUTED",
     "ucb.lemma5_4.privacy": "REFUTED",
     "ucb.lemma5_4.utility": "REFUTED",
-    "ucb.corollary5_5": "PROVED ON A SUBDOMAIN",
+    "ucb.corollary5_5": "REFUTED",
+    "ucb.corollary5_5.po": "PROVED ON A SUBDOMAIN",
+    "ucb.corollary5_5.vi": "PROVED ON A SUBDOMAIN",
+    "ucb.corollary5_5.vi_printed": "REFUTED",
     "ucb.lemmaA_1": "STEPS PROVED",
     "ucb.lemmaA_2": "STEPS PROVED",
     "ucb.lemmaA_3": "STEPS PROVED",
@@ -262,3 +265,22 @@ def test_equation_18_depends_on_the_costs_seen(short, holds):
     gap, b1, b2 = (3 + short) * lc / math.sqrt(n), 1e-3 * lc / math.sqrt(n), 6 * lc / math.sqrt(n)
     chi = -gap
     assert (3 * (chi + b1 + b2) >= 1.5 * (chi + b1) + 2.25 * b2) is holds
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_without_logarithms_the_bound_fails_while_the_bonus_covers_every_cost(seed):
+    """Corollary 5.5 as printed, with O: Algorithm 2 on two actions, the bad one first in every tie."""
+    episodes, eps, delta, rng = 100, 1.0, 0.25, np.random.default_rng(seed)
+    log = math.log(12 * episodes / delta)
+    error, confidence = 3 / eps * math.sqrt(8 * episodes * log), math.sqrt(2 * math.log(8 * episodes / delta))
+    costs, plays, paid, noise = np.array([1.0, 0.0]), np.zeros(2), np.zeros(2), np.zeros((2, 2))
+    for _ in range(episodes):
+        assert np.abs(noise).max() <= error
+        n = np.maximum(1, plays + noise[0] + error)
+        bonus = 2 * confidence / np.sqrt(n) + 6 * error / n
+        values = np.clip((paid + noise[1]) / n - bonus, 0, 1)
+        action = int(np.argmin(values))
+        plays[action] += 1
+        paid[action] += costs[action]
+        noise += rng.laplace(0, 3 / eps, (2, 2))
+    assert paid.sum() == episodes > math.sqrt(2 * episodes) + 2 * math.sqrt(episodes) / eps

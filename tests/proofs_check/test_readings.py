@@ -23,6 +23,16 @@ FAMILIES = {
 }
 
 
+STEPS = re.compile(
+    r"\b(alike|likewise|similarly|analog\w*|symmetr\w*|mirror\w*|vice versa|conversely|without loss|wlog"
+    r"|same (way|argument|proof|reason\w*|manner)|suffic\w*|induction|by \w+(ance|ence|city|ity|try|vity)"
+    r"|hence|thus|therefore|so that|and so|because|since|also for|does not depend|simply|clearly|obvious\w*"
+    r"|trivial\w*|evident\w*|impl(y|ies)|swap\w*|exchang\w*|change places|other (signs|cases))\b",
+    re.IGNORECASE,
+)
+"""Words by which a person goes from one step to another: they belong into readings, which are counted."""
+
+
 def closure(name):
     """A statement and all it rests on, found by another route than the derivation's."""
     entry = lookup(name)
@@ -74,6 +84,32 @@ def test_anything_beside_the_goal_lowers_it(change):
     below = {name: RESULTS[name] for name in entry.rests_on}
     found = derive(entry, [("file", Outcome("PROVED", frozenset({"positive"}), None))], below)
     assert found.verdict is (Verdict.GIVEN if "rules" in change else Verdict.STEPS)
+
+
+def test_notes_name_what_is_claimed_and_leave_every_step_to_the_readings():
+    """A note says what the letters of its claim stand for; a step that people take is counted."""
+    taken = [
+        f"{entry.id}.{x.name}: {x.note}"
+        for entry in statements()
+        for x in entry.obligations
+        if STEPS.search(x.note)
+    ]
+    assert not taken
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "one coordinate; the other direction alike",
+        "one more step, by induction over the steps",
+        "Pr(nothing) >= Pr(V >= 0) Pr(U <= -1) by independence",
+        "refined counts near their means (the same proof)",
+        "no negative mass is left at loss 0. By symmetry b = Q(P > Q)",
+        "never below the truth, so that it is within E on that side too",
+    ],
+)
+def test_a_step_in_a_note_is_recognised(note):
+    assert STEPS.search(note)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
