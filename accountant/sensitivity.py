@@ -66,7 +66,7 @@ class Query:
             return cls(text)
         found = _SUM.fullmatch(text)
         if found is None:
-            raise ValueError(f"query ({text!r}) must be {FORMS}")
+            raise ValueError(f"query ({text!r}) must be {Queries()}")
         lower, upper = (exact(end.strip(), "query") for end in found.groups())
         if not lower < upper:
             raise ValueError(f"query ({text!r}): the lower end must be below the upper end")
