@@ -1,4 +1,4 @@
-"""What a bound takes on trust of the machine's arithmetic, recorded where the arithmetic is done.
+"""Assumptions about the machine's arithmetic, recorded where a bound uses them.
 
 Most bounds come from ball arithmetic and assume nothing. Faster ones use numpy's and the C library's
 elementary functions, each charged 4 ulp, and scipy's Fourier transform, whose error is charged by a constant
@@ -40,7 +40,7 @@ __all__ = [
 
 
 class Assumption(enum.Enum):
-    """Something about the machine's arithmetic that a bound rests on and that nothing here proves."""
+    """An unproved assumption about the machine's arithmetic that a bound rests on."""
 
     FFT = "fft-error"
     """The error of scipy's Fourier transform."""
@@ -67,7 +67,7 @@ _RECORD: ContextVar[set[Assumption]] = ContextVar("_RECORD", default=_PROCESS)
 
 
 def assume(*assumptions: Assumption) -> None:
-    """Record that what is being computed rests on these."""
+    """Record assumptions that the present computation rests on."""
     _RECORD.get().update(assumptions)
 
 
@@ -78,7 +78,7 @@ def current() -> frozenset[Assumption]:
 
 @contextlib.contextmanager
 def recorded() -> Iterator[set[Assumption]]:
-    """One question: yield the set of what its answer rests on; an enclosing question then rests on it, too.
+    """Record one question: yield the set of its assumptions, which an enclosing question then shares.
 
     >>> with recorded() as used:
     ...     one = np.exp(0.0)

@@ -18,7 +18,7 @@ from accountant.trust import TrustModel
 __all__ = ["ARITHMETIC", "Claim"]
 
 ARITHMETIC = ("floating-point", "real")
-"""The numbers that a promise may be about."""
+"""The kinds of arithmetic that a promise may be about."""
 
 
 def _epsilon_delta(values: Mapping[str, float]) -> Guarantee:

@@ -1,4 +1,4 @@
-"""Answers at decimals that were typed, such as 0.1, which no double is: between those at the doubles around.
+"""Bounds at typed decimals, such as 0.1, that double precision does not hold.
 
 Accountants compute with doubles. A typed decimal is the rational that it writes. For a parameter of which
 more is known to be more private, or less private, the exact mechanism lies between two others, whose
@@ -95,7 +95,7 @@ def beyond_decimals(parameters: Any, noise: str, side: int) -> Any:
 
 
 def at_decimals(guarantee: Callable[..., Accounted]) -> Callable[..., Accounted]:
-    """The accountant's function, which at decimals answers between the doubles around them."""
+    """Wrap an accountant's function: typed decimals are enclosed by the doubles around them."""
 
     @wraps(guarantee)
     def asked(parameters: Any, *relation: Any, **named: Any) -> Accounted:
@@ -110,7 +110,7 @@ def at_decimals(guarantee: Callable[..., Accounted]) -> Callable[..., Accounted]
 
 
 def _sensitivity(found: Accounted, parameters: Any) -> Any:
-    """The sensitivity as it was typed."""
+    """Return the sensitivity with the value that was typed."""
     given = getattr(parameters, "sensitivity", None)
     if found.sensitivity is None or not isinstance(given, Written):
         return found.sensitivity
@@ -128,7 +128,7 @@ def _between(more: Accounted, less: Accounted) -> Accounted:
 
 
 def _enclosed(more: Guarantee, less: Guarantee) -> Guarantee:
-    """A guarantee between two; of one notion if both are."""
+    """Return the guarantee that two others enclose, in their notion if they share one."""
     if more == less:
         return less
     if isinstance(more, GaussianDP) and isinstance(less, GaussianDP):

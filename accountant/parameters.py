@@ -231,7 +231,7 @@ class Flag:
 
 
 EXACT = 0
-"""Of a number with which the accountant computes as a rational, so that a decimal needs no rounding."""
+"""Value of `safer` for a parameter that the accountant uses as an exact rational."""
 
 
 def parameter(

@@ -204,7 +204,7 @@ def integers_of(outputs: NDArray[Any], width: int) -> NDArray[Any]:
 
 
 def _is_whole(value: float) -> bool:
-    """Whether it is a whole number, of whichever type: 1 is 1.0."""
+    """Return whether a value is a whole number of any numeric type; 1.0 is one."""
     return isinstance(value, int) or value.is_integer()
 
 

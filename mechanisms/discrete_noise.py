@@ -24,7 +24,7 @@ WORD = 1 << 62
 LARGEST = 1 << 53
 """Scales beyond it are refused: sums would leave the 64-bit integers."""
 _MOST_COINS = 1 << 62
-"""No run of coins of chance 1/e is ever so long: a cost beyond it is the same to every draw."""
+"""Costs are cut off here: 2^62 successes in a row, each of probability 1/e, do not occur."""
 
 
 def geometric_noise(scale: Fraction, n: int, rng: np.random.Generator) -> Ints:

@@ -101,7 +101,7 @@ def _answers(answers: ArrayLike, parameters: Any, kind: Any) -> NDArray[Any]:
 
 
 def _each_by_itself(answers: ArrayLike) -> NDArray[Any]:
-    """An array as it is; of a list every entry as it is, none rounded because another is a double."""
+    """Return an array unchanged, and a list as an array of objects, so that no entry is rounded."""
     return answers if isinstance(answers, np.ndarray) else np.array(answers, dtype=object)
 
 

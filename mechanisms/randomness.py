@@ -1,4 +1,4 @@
-"""Randomness: where random numbers come from, and whether a guarantee may be reported of what they drew.
+"""Sources of randomness, and whether a guarantee may be reported for what they drew.
 
 What is released is drawn from the operating system's entropy. A seed, or a generator that was given, makes a
 *simulation*: whoever has it can compute the noise and subtract it, so no guarantee holds. `guaranteed` is the
@@ -31,7 +31,7 @@ _KEY_BITS = 256
 
 
 class SimulationError(ValueError):
-    """A guarantee was asked of a simulation."""
+    """Raised when somebody asks for the guarantee of a simulation."""
 
 
 class Entropy(np.random.Generator):
@@ -49,13 +49,13 @@ class Entropy(np.random.Generator):
         super().__init__(np.random.PCG64DXSM(fresh))
 
     def spawn(self, n_children: int) -> list[np.random.Generator]:
-        """Return so many others, each of entropy of its own."""
+        """Return that many new generators, each with its own entropy."""
         return [Entropy() for _ in range(n_children)]
 
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> Any:
-        """Return uniform integers from `low` to below `high`; ends that are arrays are numpy's business."""
+        """Return uniform integers in [low, high). Arrays as bounds are passed on to numpy."""
         if not (_whole(low) and (high is None or _whole(high))) or dtype is int:
             return super().integers(low, high, size, dtype, endpoint)
         first, end = (0, int(low)) if high is None else (int(low), int(high))
@@ -74,7 +74,7 @@ class Entropy(np.random.Generator):
         Raises:
             TypeError: always.
         """
-        raise TypeError("a generator of entropy must not be saved: its state gives the noise away")
+        raise TypeError("a generator of entropy must not be saved: its state would reveal the noise")
 
 
 def _whole(value: Any) -> bool:
@@ -82,7 +82,7 @@ def _whole(value: Any) -> bool:
 
 
 def _below(span: int, count: int) -> NDArray[np.uint64]:
-    """Uniform integers from 0 to below `span`, at most 2^64: words of as many bits, those too large again."""
+    """Draw uniform integers in [0, span) by rejection; `span` is at most 2^64."""
     mask, most = np.uint64((1 << (span - 1).bit_length()) - 1), np.uint64(span - 1)
     found = np.frombuffer(os.urandom(8 * count), np.uint64) & mask
     while (large := np.flatnonzero(found > most)).size:
@@ -92,7 +92,7 @@ def _below(span: int, count: int) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Randomness:
-    """A generator, and whether what it draws is a simulation.
+    """A generator, and whether its draws make a simulation.
 
     >>> Randomness.of(None).simulated, Randomness.of(0).simulated
     (False, True)

@@ -226,7 +226,7 @@ def _tree(event: dp.SingleEpochTreeAggregationDpEvent, adjacency: Adjacency) -> 
 
 
 def _levels(event: dp.SingleEpochTreeAggregationDpEvent) -> int:
-    """Levels of the largest tree: the nodes that one step is in."""
+    """Number of levels of the largest tree, which is the number of nodes that contain one step."""
     counts = [event.step_counts] if isinstance(event.step_counts, int) else list(event.step_counts)
     return max((int(count).bit_length() for count in counts), default=0)
 

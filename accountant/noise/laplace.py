@@ -73,7 +73,7 @@ def guarantee(parameters: LaplaceParameters, adjacency: Adjacency = Adjacency.BY
 
 
 def _guarantee(parameters: LaplaceParameters, moved: Sensitivity) -> Guarantee:
-    """Each coordinate that moves is an answer of its own."""
+    """Return the guarantee; each coordinate that changes counts as one answer."""
     most = _most(parameters, moved)
     if most == 0:
         return PureDP(0)

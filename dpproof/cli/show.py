@@ -129,7 +129,7 @@ def beside(entry: Answer, prefix: str = "") -> list[str]:
 
 
 def many(number: int, noun: str) -> str:
-    """A number with its noun.
+    """Return a number with its noun.
 
     >>> many(1, "law"), many(2, "law")
     ('1 law', '2 laws')

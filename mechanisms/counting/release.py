@@ -21,7 +21,7 @@ __all__ = ["SecureNoise", "secure_noise"]
 
 _LAWS = "discrete-laplace", "discrete-gaussian"
 _LARGEST = 2.0**40
-"""Beyond, noise could leave the integers that doubles hold, and be rounded without what it hides."""
+"""Larger scales are refused: their noise could exceed 2^53, beyond which doubles round integers."""
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def _step_coin(words: Any, at: int, k: Any, x: Any) -> Any:  # pragma: no cover 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _whole(words: Any, at: int) -> Any:  # pragma: no cover - compiled
-    """How it went, k of mass proportional to exp(-k^2/2), and where the next word is."""
+    """Return the outcome, k with mass proportional to exp(-k^2/2), and the place of the next word."""
     k = 0
     while True:
         found, at = _half_coin(words, at)

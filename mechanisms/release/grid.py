@@ -1,4 +1,4 @@
-"""The public grid of a release: which there are, rewards in whole grains, integers as doubles."""
+"""Public grids of releases: their exponents, rewards in whole grains, and integers as doubles."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def system_words(count: int) -> Words:
 
 
 def seeded_words(rng: np.random.Generator) -> WordSource:
-    """A source that repeats with the generator's seed: for simulations and tests, never for a release.
+    """Return a source of words that a seeded generator repeats; for simulations and tests only.
 
     >>> source = seeded_words(np.random.default_rng(0))
     >>> source(2).dtype.name
@@ -54,7 +54,7 @@ def words_of(randomness: Randomness) -> WordSource:
 
 
 class WordStream:
-    """The words of a source, one after another; those not yet dropped can be read again.
+    """A stream of the words of a source. Words can be read again until they are dropped.
 
     Attributes:
         held: words that were drawn from the source and not dropped.
@@ -70,7 +70,7 @@ class WordStream:
         self.held = np.concatenate([self.held, self._source(count)])
 
     def drop(self, count: int) -> None:
-        """Drop the first `count` words; reading goes on behind them."""
+        """Drop the first `count` words; the next read starts after them."""
         self.held = self.held[count:]
         self._place = 0
 

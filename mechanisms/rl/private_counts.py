@@ -110,7 +110,7 @@ def user_counts(
 
 
 def _check(parameters: CountsParameters, noise: NoiseSource, users: int) -> None:
-    """Refuse noise of another kind than the parameters', and sums over so many users that are rounded."""
+    """Refuse noise that does not match the parameters, and sums that doubles would round."""
     if noise.integer and not parameters.integer:
         raise ValueError(f"noise ({parameters.noise!r}) must be discrete where integer noise is drawn")
     if parameters.integer and not noise.integer:

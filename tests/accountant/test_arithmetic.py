@@ -227,7 +227,7 @@ def test_what_is_listed_is_in_words():
 
 
 def imported(tree):
-    """Names that a module imports -> where from."""
+    """Return a mapping from each name that a module imports to its source."""
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

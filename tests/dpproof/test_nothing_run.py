@@ -1,4 +1,4 @@
-"""What ran nothing is refused, and what cannot be loaded is named before anything runs."""
+"""Claims about runs without a step are refused, and modules that cannot be loaded are named first."""
 
 from __future__ import annotations
 
