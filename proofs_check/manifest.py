@@ -31,7 +31,7 @@ def contents(entry: Statement) -> dict[str, Any]:
     An obligation is its claim and the note that says what its letters stand for.
     """
     found = {
-        "says": _hash(entry.kind, entry.says, entry.latex),
+        "says": _hash(entry.kind, entry.title, str(entry.source), entry.says, entry.latex),
         "obligations": {x.name: _hash(claim_hash(x.claim), x.note) for x in entry.obligations},
         "rests_on": list(entry.rests_on),
         "parts": list(entry.parts),

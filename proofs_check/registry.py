@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from proofs_check.coq.record import CHECKED
+from proofs_check.coq.record import CHECKED, NOT_CHECKED
 from proofs_check.coq.record import status as cross_check
 from proofs_check.kernel import Outcome, Rejected, check, load
 from proofs_check.manifest import differences
@@ -105,6 +105,7 @@ BOOKS = {
     ),
 }
 FORMER = {
+    "eval.lemma19": "eval.lemma7.bound",
     "expert.theorem5_6.as_meant": "expert.theorem5_6.given_release",
     "sdp.corollary11.privacy_as_meant": "sdp.corollary11.privacy_bits",
     "sdp.corollary11.regret_as_meant": "sdp.corollary11.repaired",
@@ -112,7 +113,10 @@ FORMER = {
     "sdp.lemma10.utility.tails_as_meant": "sdp.lemma10.utility.tails_to_mean",
     "sdp.lemma14.as_meant": "sdp.lemma14.large_error",
 }
-"""Ids of the first edition -> those of today: each of these corrections changes more than a slip."""
+"""Ids that a statement had before, or that name a part in its paper -> ids of today.
+
+Those that ended in ``as_meant`` are corrections that change more than a slip.
+"""
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -208,9 +212,18 @@ def _severity(result: Result) -> str | None:
     return result.judgement.severity.value if result.judgement else None
 
 
+def _coq(result: Result) -> str:
+    """What Coq checked of a result: nothing of a statement that is open or assumes something.
+
+    An open statement may be one that lost the claims Coq does not have.
+    """
+    whole = result.verdict.decided and not result.assumptions
+    return cross_check(lookup(result.id), _table()) if whole else NOT_CHECKED
+
+
 def as_json(result: Result) -> dict[str, Any]:
     """One result with the keys of ``dpproof verify --json``."""
-    coq, judgement = cross_check(lookup(result.id), _table()), result.judgement
+    coq, judgement = _coq(result), result.judgement
     return {
         "id": result.id,
         "kind": result.kind,

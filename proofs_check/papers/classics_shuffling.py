@@ -212,7 +212,7 @@ CLONE_STEP = Statement(
                    "A the sum of h below k, h = h(k): the sum of (h(j) + h(j-1))/2 up to k is that of h, less h(k)/2",
                    witness={"A": "1", "h": "1"}),
     ),
-    ("classic.clones", "classic.post_processing"),
+    ("classic.clones", "classic.post_processing", "classic.shuffled_bits"),
     reading=("given c clones the first count is k with some mass and the other law's; h(k) is the difference of the mass under the one and e^epsilon times that under the other, of one sign "
              "below a threshold and of the other above: the best event is where it is positive (as in classic.shuffled_bits)",),
     not_covered="the arithmetic of the accountant (docs/notes/shuffling.md)",

@@ -82,6 +82,7 @@ RENYI = Statement(
         Obligation("narrow_second", make_claim({"z": "(0, inf)", "k": "[0, 1)"}, "log(1 + z*k/(z+k)) - log(1-k) >= 2*z*log(1 + k/z)"),
                    "and the second below the wide pair's at the same ratio, k = 1 - g: the sum of z s and log(g) for both signs of s", mono("k", 1, IDENTITY), {"z": "1", "k": "1/1000"}),
     ),
+    rests_on=("rlsvi.state_neighbours",),
     reading=("log M(z) of a pair with log ratio s of variances is (shift)^2 z (z+1)/(2 g) - (d/2)(s z + log g), g = 1 - (e^s - 1) z > 0, by the Gaussian integral (as in rlsvi.state_neighbours); "
              "divided by z it is the divergence of order 1 + z",
              "a pair with P narrower has s < 0 and, in units of its smaller deviation, e^|s| + (e^|s| - 1) z in place of g in the first term",

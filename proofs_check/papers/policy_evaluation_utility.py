@@ -246,7 +246,7 @@ LEMMA25 = (
                        expect([("z + r + exp(beta)*x - M", positive(("1", 0)))], positive(("1", 4), ("0 - 1", 1), ("0 - exp(beta)", 2), ("1", 3))),
                        mutation=make_claim(_SUM, f"{_TAIL} + exp(beta)*g*999/1000 >= E(M)", *_ALL, random=_COUNTS)),
         ),
-        ("eval.eq52.corrected", "eval.lemma24.second"),
+        ("eval.eq52.corrected", "eval.lemma24.second", "eval.lemma31"),
         reading=("g = (1-(1-e^(-beta))p)^m: 1 at m = 0, one factor for each trajectory; q = (1-p)^m is the chance of no visit (eval.lemma31)",
                  "one more trajectory multiplies x = e^(-beta n) by e^(-beta y) = 1 - y + y t, y in {0, 1} its visit, t = e^(-beta); where n = 0, z = x = 1 and r = 0, and M = 1 <= z",
                  "max{1/n^2, e^(-beta(n-1))} <= 1/n^2 + e^beta e^(-beta n)"),

@@ -234,6 +234,7 @@ LEMMA8 = Statement(
                           positive(("1", 3), ("1", 4), ("1", 6), ("C*(1 - alpha)", 1), ("C*alpha/c", 2))),
                    mutation=make_claim(_EVENT, "999/1000*D >= C*q", *_EVENT_GIVEN, random=_EVENT_LAW)),
     ),
+    rests_on=("rlsvi.definition3",),
     reading=("expectations under Q: q = E[a], p = E[a r] = c q, so that C q = p^alpha q^(1-alpha) <= exp((alpha-1) eps), the hypothesis of the first obligation in logarithms",
              "where r = 0 the tangent is C (1 - alpha) <= 0; a m <= m, which the last hypothesis repeats: E[a m] is finite",
              "the divergence being finite, Q(B) = 0 forces P(B) = 0 (rlsvi.definition3); then, and where P(B) <= delta, nothing is left to show"),

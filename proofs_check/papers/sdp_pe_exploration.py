@@ -112,7 +112,7 @@ CRUDE = (
             Obligation("union", make_claim(_TAIL | {"iota": "[1/2, inf)", "T": NONNEGATIVE}, "delta >= H*(T/H/(2*iota))*(delta/(2*H*A*K))", "K >= T"), "all failures together",
                        have("K >= T/H", positive(("1/H", 0)), positive(("delta/(4*A*K*iota)", 1))), mutation=make_claim(_TAIL | {"iota": "[1/2, inf)", "T": NONNEGATIVE}, "delta/8 >= H*(T/H/(2*iota))*(delta/(2*H*A*K))", "K >= T")),
         ),
-        ("sdp.lemma12",),
+        ("sdp.lemma12", "sdp.lemma18.relevant"),
         reading=("given the number N of visits of (h,x,a) in the layer's batch the next states are independent draws: Lemma 12 at N, W = iota; conditional probabilities add up",
                  "the probabilities of the next states add up to one, so at most N/(2 iota) of them are above 2 iota/N (sdp.lemma18.relevant, pairs)"),
     ),

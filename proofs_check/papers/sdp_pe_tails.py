@@ -188,7 +188,7 @@ UTILITY = Statement(
                    have("(1663/10*sqrt(l*L)-96*sqrt(3*l*L))*(1663/10*sqrt(l*L)+96*sqrt(3*l*L)) >= 0", POSITIVE,
                         have("1663/10*sqrt(l*L) >= 96*sqrt(3*l*L)", positive(("1/(1663/10*sqrt(l*L)+96*sqrt(3*l*L))", 0)), positive(("H/epsilon", 1)))),
                    {"l": "1000000", "L": "1", "H": "1", "epsilon": "1/2"}),
-        Obligation("three", make_claim(_LOGS, f"{_ERROR} >= 3"), "and it is at least 3, as sdp.lemma14.large_error wants it",
+        Obligation("three", make_claim(_LOGS, f"{_ERROR} >= 3"), "and it is at least 3",
                    have("1/epsilon >= 1", positive(reflect=["epsilon"]), have(f"(sqrt(2*{_TAU}*L)-1)*(sqrt(2*{_TAU}*L)+1) >= 0", positive(("1728*l*L*H**2*(1/epsilon+1)", 0)),
                         have(f"sqrt(2*{_TAU}*L) >= 1", positive((f"1/(sqrt(2*{_TAU}*L)+1)", 1)), positive(("4", 2))))),
                    mutation=make_claim(_LOGS, f"{_ERROR}/1000 >= 3")),
@@ -216,7 +216,7 @@ UTILITY_RUN = Statement(
                    mono("B", 1, mono("H", 1, mono("X", 1, mono("A", 1, mono("delta", -1, RANGE))))),
                    mutation=make_claim(_RUN, "log(4*B*H*X**2*A/delta) >= 2")),
     ),
-    ("sdp.lemma10.utility",),
+    ("sdp.lemma10.utility", "sdp.theorem6.switching.stages"),
     reading=(
         "a stage has one release of fine exploration, with all H steps, and H releases of crude exploration, of which layer h uses step h: two counters for each (stage, h, x, a, x') at most, 2B H X^2 A in a run",
         "given the past the noise of a release is fresh, so each counter has its tail; chances add up over all counters of the run. The families are added up as in sdp.lemma10.utility (families), with L for its L",

@@ -260,14 +260,14 @@ REPAIRED = (
                        mutation=make_claim(_BOTH, f"{_ERROR.replace('768', '1')} >= 4*(2*S + (H*iota + 2*X*H*E)*Q) + 4*H*R", *_PARTS)),
             Obligation("coverage", make_claim(SIZES | {"L": OPEN, "w": HALF}, "49*X*A*H/L >= w*4/L", "12*(1 + 1/48)*X*A*H >= w"), "w is the coverage of sdp.lemma17.mixture with eta = 1/48: the bound on Q, and with iota that on R",
                        positive(("4/L", 0)), {"X": "1", "A": "1", "H": "1", "L": "1", "w": "49/4"}),
-            _union("freedman", *_EVENTS["freedman"]),
+            _union("crude", *_EVENTS["crude"]), _union("refined", *_EVENTS["refined"]), _union("freedman", *_EVENTS["freedman"]),
         ),
         ("classic.freedman", "classic.total_variance", "sdp.lemma9.simulation", "sdp.lemma9.release", "sdp.lemma9.cauchy", "sdp.lemma9.inverse_visits", "sdp.lemma9.refined",
          "sdp.lemma14.large_error", "sdp.lemma15", "sdp.lemma17.mixture", "sdp.lemma18"),
         reading=(
             _MEANT,
             "the refined model is within a factor 1 -+ 1/H of the absorbing one by sdp.lemma14.large_error for its counts above 6 E H^2 iota, so that values under it are at most 4 times those under P' (Lemma 15); "
-            "with this iota the chance there is at least 1 - 4 delta for every K (sdp.lemma7.repaired, crude and refined)",
+            "with this iota the chance there is at least 1 - 4 delta for every K (crude and refined)",
             "given the visits of (h,x,a) the next states are independent draws from P_h(.|x,a); f_(h+1), a value function in the absorbing model, is fixed by the crude data; it has values in [0, H]",
             "for rarely visited pairs |(P~ - P') f| <= H is used instead, since both are subprobabilities",
             "by Cauchy-Schwarz S^2 is at most iota times the sum of V/N times the sum of V Var; N <= N~",

@@ -8,13 +8,15 @@ from dataclasses import replace
 import pytest
 
 from proofs_check import manifest, registry
+from proofs_check.coq import record
+from proofs_check.kernel import claim_hash
 from proofs_check.laws import LAWS
-from proofs_check.registry import lookup, statements, verify
+from proofs_check.registry import as_json, lookup, statements, verify
 from proofs_check.statement import Judgement, Severity, make_claim
 from proofs_check.verdict import Verdict
 
 LISTS = ("obligations", "rests_on", "parts", "reading", "rules", "laws")
-TEXTS = ("says", "domain", "reason", "not_covered", "corrected_by")
+TEXTS = ("title", "says", "latex", "domain", "reason", "not_covered", "corrected_by")
 WEAKER = make_claim({"x": "[0, 1]"}, "x >= 0")
 
 
@@ -113,6 +115,25 @@ def test_a_statement_that_nobody_agreed_to_is_open(monkeypatch):
         registry, "_outcome", lambda *_: ("file", registry.Outcome("PROVED", frozenset(), None))
     )
     assert verify(["rlsvi.eq22"])[0].verdict is Verdict.OPEN
+
+
+def test_another_place_in_the_paper_is_noticed():
+    """A statement must not pass for another one's theorem."""
+    for entry in statements():
+        moved = replace(entry, source=replace(entry.source, item="Theorem 0"))
+        assert manifest.differences(moved) == ("says: changed",)
+
+
+def test_coq_checked_nothing_of_what_lost_a_claim(monkeypatch):
+    """Without what it rests on and the claims that Coq does not have, a statement was cross-checked."""
+    theorem, known = lookup("rlsvi.lemma11"), record.recorded()["lemmas"]
+    kept = tuple(x for x in theorem.obligations if claim_hash(x.claim) in known)
+    assert len(kept) > 0
+    less = replace(theorem, obligations=kept, rests_on=())
+    put(monkeypatch, less)
+    (found,) = verify([theorem.id])
+    assert record.accepted(less, {less.id: less})
+    assert (found.verdict, as_json(found)["coq_all"]) == (Verdict.OPEN, False)
 
 
 def test_one_command_lists_and_agrees_to_a_change(monkeypatch, tmp_path, capsys):

@@ -136,3 +136,15 @@ def test_an_unknown_law_is_refused():
 def test_every_verdict_has_a_meaning():
     assert MEANINGS.keys() == set(Verdict)
     assert {x for x in Verdict if x.decided} == {*STANDING, Verdict.REFUTED}
+
+
+CITED = re.compile(r"\b(?:rlsvi|ucb|sdp|eval|expert|classic)\.\w+(?:\.\w+)*")
+
+
+def test_what_an_argument_cites_is_rested_on():
+    """Otherwise its readings, assumptions and domain are not counted. What is refuted supports nothing."""
+    for entry in statements():
+        texts = (*entry.reading, *entry.rules, *(x.note for x in entry.obligations))
+        cited = {name for text in texts for name in CITED.findall(text) if name in RESULTS}
+        support = {name for name in cited if RESULTS[name].verdict is not Verdict.REFUTED}
+        assert support <= closure(entry.id), (entry.id, support - closure(entry.id))
