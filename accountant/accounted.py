@@ -209,7 +209,8 @@ class Accountant:
         more, less, _ = sides(parameters)
         meets, misses = self._least(less, adjacency, epsilon, delta)
         if more != less:
-            misses = self._least(more, adjacency, epsilon, delta)[1]
+            near = more if self.calibrate else replace(more, **{self.noise: getattr(meets, self.noise)})
+            misses = self._least(near, adjacency, epsilon, delta)[1]
         meets = beyond_decimals(meets, self.noise, self.safer)
         misses = beyond_decimals(misses, self.noise, -self.safer)
         return as_typed(meets, parameters, self.noise), as_typed(misses, parameters, self.noise)

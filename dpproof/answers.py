@@ -11,6 +11,7 @@ from accountant.accounted import IN_REAL_ARITHMETIC, Accountant, Accounted, chec
 from accountant.adjacency import Adjacency
 from accountant.arithmetic import Assumption, listed, recorded
 from accountant.bounds import Bound
+from accountant.decimals import doubles
 from accountant.enclosures import Number, exact
 from accountant.notions import Guarantee
 from accountant.parameters import Parameters
@@ -115,7 +116,9 @@ def account(
         }
         if accountant.beside is not None:
             other = ask(found.guarantee).upper
-            beside = accountant.beside(parameters, *((other, at) if asked == "delta" else (at, other)))
+            beside = accountant.beside(
+                doubles(parameters), *((other, at) if asked == "delta" else (at, other))
+            )
             body |= {} if beside is None else {"printed": _finite(beside)}
     return envelope({**body, "arithmetic_assumptions": listed(used)})
 
@@ -228,7 +231,7 @@ def calibrate(
     with recorded() as used:
         body = _calibrated(accountant, (meets, misses), adjacency, target, delta)
         if accountant.compare is not None:
-            body["printed"] = _finite(accountant.compare(meets, target, delta))
+            body["printed"] = _finite(accountant.compare(doubles(meets), target, delta))
     return envelope({**body, **shown, "arithmetic_assumptions": listed(used)})
 
 

@@ -181,6 +181,24 @@ def test_what_calibration_prints_keeps_the_target_when_it_is_typed(name, target,
     assert Fraction(target) < Fraction(below["epsilon"]["lower"])
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(
+            "calibrate selective-dpsgd --sampling-rate .1 --branch-probability .3 --steps 2 --adjacency expert",
+            marks=pytest.mark.slow,
+        ),
+        "calibrate policy-evaluation --dimension 4 --beta 0.01 --adjacency replace",
+        "calibrate tree --leaves 8 --sensitivity 0.3 --adjacency add-remove",
+    ],
+)
+def test_what_papers_print_stands_beside_typed_decimals(words):
+    found = asked(*words.split(), "--target-epsilon", "1.1", "--delta", "1e-4")
+    assert (
+        Fraction(found["epsilon"]["upper"]) <= Fraction("1.1") < Fraction(found["minimal"]["epsilon_lower"])
+    )
+
+
 def test_two_gaussian_guarantees_stay_one():
     accountant = accountant_for("gaussian")
     found = accountant.guarantee(accountant.parameters(Written("0.3"))).guarantee
