@@ -185,7 +185,8 @@ def test_what_calibration_prints_keeps_the_target_when_it_is_typed(name, target,
     "words",
     [
         pytest.param(
-            "calibrate selective-dpsgd --sampling-rate .1 --branch-probability .3 --steps 2 --adjacency expert",
+            "calibrate selective-dpsgd --sampling-rate .1 --branch-probability .3 --steps 2 "
+            "--adjacency expert",
             marks=pytest.mark.slow,
         ),
         "calibrate policy-evaluation --dimension 4 --beta 0.01 --adjacency replace",
