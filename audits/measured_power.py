@@ -106,7 +106,8 @@ class Power:
         """An epsilon that is seen with power 90 %, given the claimed one; infinity if none is known."""
         if not self.enough:
             simulated_ones = [one.multiple for one in self.classes if one.seen is None]
-            return claimed * max(simulated_ones, default=math.inf)
+            most = max(simulated_ones, default=math.inf)
+            return claimed * most if most < math.inf else math.inf
         return claimed * max(one.multiple for one in self.classes)
 
     def as_evidence(self) -> dict[str, Any]:

@@ -62,6 +62,8 @@ VERDICTS = {
     "broken": "A pair of neighbours, or an audit, refutes the promise.",
     "broken (floating point only)": """The low bits of floating-point numbers refute the promise, and
         nothing else does; a claim that promises no more than real arithmetic says arithmetic = "real".""",
+    "tolerated (floating point only)": """Only the low bits of floating-point numbers refute the promise,
+        which is about real arithmetic. The exit code is that of what is known without the bits.""",
     "not certified": "A mechanism of this project whose proved guarantee does not imply the promise.",
     "refused": """A claim that cannot be checked: it is written wrongly, or what it names does not exist or
         fails. The line beside it says the value and the rule; the other claims are checked. Exit code 2.""",

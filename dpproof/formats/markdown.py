@@ -30,7 +30,8 @@ def markdown(findings: Sequence[Finding]) -> str:
     passed = [finding for finding in findings if finding.level is Level.PASS]
     known = [finding for finding in findings if finding.level is Level.RECORDED]
     nothing = f"; of {len(open_)} an audit found nothing, which is no proof" if open_ else ""
-    nothing += f"; {len(bits)} refuted by floating-point bits alone, which they allow" if bits else ""
+    if bits:
+        nothing += f"; of {len(bits)} about real arithmetic only floating-point bits refute the claim"
     papers = f"; {len(known)} as recorded, refuted statements included" if known else ""
     head = f"**dpproof**: {len(passed)} of {len(findings)} proved{nothing}{papers}"
     rows = ["| | claim | result | what was found |", "|---|---|---|---|"]

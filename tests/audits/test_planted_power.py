@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -61,6 +62,17 @@ def test_twice_a_claim_of_zero_is_no_violation(bits):
     found = audit("quiet", PureDP(0.0), lambda v, n, rng: rng.integers(0, 9, n), bits, seed=0, budget=500)
     assert found.verdict is Verdict.INCONCLUSIVE
     assert "twice an epsilon of 0" in found.weakness
+    assert found.would_have_seen == math.inf
+    known = audit(
+        "quiet",
+        PureDP(0.0),
+        lambda v, n, rng: rng.integers(0, 9, n),
+        bits,
+        seed=0,
+        budget=500,
+        known_ratio=True,
+    )
+    assert known.would_have_seen == math.inf
 
 
 def test_power_that_there_is_no_time_for_is_not_claimed():

@@ -1,0 +1,36 @@
+""" "Consistent" is not said of mechanisms with exactly twice the claimed epsilon, wherever the fault is hidden."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from benchmarks.audits.misses import EPSILON, FAULTS, misses
+
+ALPHA, MOST = 0.01, 0.1
+RUNS = math.ceil(math.log(ALPHA) / math.log(1 - MOST))
+"""So many runs without a miss reject "at least a share `MOST` is missed" at level `ALPHA`."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_in_each_class_of_events_is_hardly_ever_called_consistent(name):
+    counts = misses(name, 20_000, RUNS)
+    assert counts["consistent"] == 0
+    assert counts["violation"] >= 0.5 * RUNS  # most of what is not called consistent is found
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_has_the_mass_and_the_ratio_that_it_is_meant_to_have(name):
+    """Inside and outside are told apart by nothing but the event; its chances have ratio e^(2 epsilon)."""
+    fault, mass = FAULTS[name]
+    outputs = fault(np.random.default_rng([0, 1]))
+    one, again = (outputs(np.ones(50, bool), np.random.default_rng(7)) for _ in range(2))
+    other = outputs(np.zeros(50, bool), np.random.default_rng(7))
+    assert np.array_equal(one, again)
+    assert not np.array_equal(one, other)
+    least = 2 * mass / (1 + math.exp(2 * EPSILON))
+    assert least * (1 + math.exp(2 * EPSILON)) / 2 == pytest.approx(mass)
+    assert math.exp(2 * EPSILON) * least < 1
