@@ -37,7 +37,7 @@ MEANINGS = {
     Verdict.REFUTED: "The statement fails at a point that the kernel checks. The severity says how much "
     "changes: substantive, repairable or slip. A corrected statement has a verdict of its own.",
     Verdict.SUBDOMAIN: "Proved, or its steps are, where the stated domain says. The number of readings "
-    "stands beside the verdict.",
+    "stands beside the verdict, and so does the number of assumptions if there are any.",
     Verdict.GIVEN: "Proved, or its steps are, under the listed assumptions. The number of readings stands "
     "beside the verdict.",
     Verdict.ASSUMED: "A quoted theorem or a definition. It is not proved here; the reason is given.",

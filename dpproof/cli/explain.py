@@ -128,8 +128,7 @@ def _statement(identity: str, console: Console) -> None:
     entry, found = lookup(identity), verify([identity])[0]
     result = as_json(found)
     console.print(f"[bold]{identity}[/]: {escape(entry.title)}")
-    source = entry.source
-    console.print(f"{source.paper}, {source.version}, {source.item}".replace(", ,", ","), style="dim")
+    console.print(escape(str(entry.source)), style="dim")
     console.print(escape(entry.says))
     console.print(f"verdict: {show.coloured(result['verdict'])}{_beside(result)}")
     for line in show.remarks(result):
