@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from numpy.typing import NDArray
 
-from accountant.arithmetic import math, np
+from accountant.arithmetic import lru_cache, math, np
 from accountant.pairs.base import Floats, Tilted
 from accountant.privacy_loss.phases import EPS, phases_minus_one
 from accountant.privacy_loss.uniform_layers import layers
@@ -25,7 +25,6 @@ _REACH = 13.0
 """By how much per unit of y the terms fall beyond the points kept."""
 _MOST_NODES = 400_000
 _MOST_ENTRIES = 4_000_000
-_HALF_WIDTHS = np.geomspace(0.02, 24, 96)
 _NORMAL = 1 / math.sqrt(2 * math.pi)
 
 
@@ -172,6 +171,12 @@ def _cut(weights: Floats, step: float) -> float:
     return 1.01 * float(weights[0] + weights[-1]) * ratio / (1 - ratio)
 
 
+@lru_cache(maxsize=1)
+def _half_widths() -> Floats:
+    """Strips that the rule is tried in."""
+    return np.geomspace(0.02, 24, 96)
+
+
 def _rule(sigma: float, negative: float, frequency: float) -> tuple[float, float]:
     """The largest step found, few bits long so that all nodes are exact, and the rule's relative error.
 
@@ -180,7 +185,7 @@ def _rule(sigma: float, negative: float, frequency: float) -> tuple[float, float
     most twice the integral there, divided by exp(2 pi a/step) - 1 (Trefethen and Weideman 2014, Theorem
     5.1).
     """
-    a = np.minimum(_HALF_WIDTHS, 0.98 * np.pi * sigma)
+    a = np.minimum(_half_widths(), 0.98 * np.pi * sigma)
     turn = a / sigma
     grown = a * a / 2 + frequency * turn - negative * np.log(np.cos(turn / 2))
     steps = 2 * np.pi * a / (_QUIET + grown)

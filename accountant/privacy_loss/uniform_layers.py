@@ -10,15 +10,19 @@ inversion formula needs to be cut off with a proof. See docs/notes/saddle_invers
 
 from __future__ import annotations
 
-from accountant.arithmetic import np
+from accountant.arithmetic import lru_cache, np
 from accountant.pairs.base import Floats
 
 __all__ = ["decay", "layers"]
 
 _SECOND_PEAK = 0.21724
 """An upper bound on |sinc(x)| for every x >= pi; its largest value there is 0.217233..."""
-_LEVELS = np.unique(np.concatenate([np.linspace(0, 1, 49)[1:], np.geomspace(1e-5, 0.5, 40)]))
-"""Levels of the density, as parts of its peak: even ones for the body, geometric ones for the tails."""
+
+
+@lru_cache(maxsize=1)
+def _levels() -> Floats:
+    """Levels of the density, as parts of its peak: even ones for the body, geometric ones for the tails."""
+    return np.unique(np.concatenate([np.linspace(0, 1, 49)[1:], np.geomspace(1e-5, 0.5, 40)]))
 
 
 def decay(weights: Floats, widths: Floats, frequencies: Floats) -> Floats:
@@ -51,7 +55,7 @@ def layers(density: Floats, points: Floats, error: Floats | float = 0.0) -> tupl
     peak = int(np.argmax(density))
     left = np.minimum.accumulate(density[: peak + 1][::-1])[::-1]
     right = np.minimum.accumulate(density[peak:])
-    levels = density[peak] * _LEVELS
+    levels = density[peak] * _levels()
     first = np.searchsorted(left, levels, side="left")
     last = peak + len(right) - np.searchsorted(right[::-1], levels, side="left")
     last = np.maximum(last, first + 1)

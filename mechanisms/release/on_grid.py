@@ -16,8 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["OnGrid", "Released", "Simulated"]
 
 
+class _Fixed:
+    """What has no attribute that can be set: neither its type nor the mechanism it names."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name} of what was drawn cannot be changed")
+
+
 @dataclass(frozen=True, repr=False)
-class OnGrid:
+class OnGrid(_Fixed):
     """Integers in steps of a public grid, and the public parameters of the mechanism that drew them.
 
     Whether they are a release or a simulation is a matter of type, so no copy or change of fields alters it.

@@ -9,7 +9,7 @@ that of the noise that is drawn.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -159,7 +159,7 @@ class PrivateCounts:
         _check(parameters, noise, parameters.episodes)
         if parameters.counter != "tree":
             raise ValueError(f"counter ({parameters.counter!r}) must be tree for a stream of releases")
-        self.parameters = parameters
+        self._parameters = parameters
         self._secure = type(noise) is SecureNoise
         shapes = self._shapes()
         self._trees = {
@@ -170,6 +170,19 @@ class PrivateCounts:
             )
             for name in parameters.families
         }
+
+    @property
+    def parameters(self) -> CentralCountsParameters:
+        """Those that the noise is drawn with; they cannot be changed."""
+        return self._parameters
+
+    def __reduce__(self) -> Any:
+        """Refuse to be copied or pickled: a copy would count the same users again, with other noise.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError("private counts must not be copied: noise on the same users would be drawn twice")
 
     @property
     def simulated(self) -> bool:
@@ -243,7 +256,8 @@ def local_report(
 ) -> Counts:
     """What one user of the LOCAL-PRIVATIZER sends: own tables, each entry with noise.
 
-    It keeps ``accountant.rl.private_ucb_local.guarantee(parameters, ...)``.
+    With ``SecureNoise`` it keeps ``accountant.rl.private_ucb_local.guarantee(parameters, ...)``. With any
+    other noise it is a simulation, of which no guarantee holds.
 
     >>> parameters = LocalCountsParameters(2, 1, 2, 9, printed_epsilon=1.0)
     >>> noise = SimulatedNoise(np.random.default_rng(0))

@@ -109,12 +109,22 @@ class RLSVIStream:
 
     def __init__(self, parameters: RLSVIParameters, seed: Source = None, *, exponent: int = GRID) -> None:
         self._randomness = Randomness.of(seed)
-        self.parameters, self.exponent = parameters, checked_exponent(exponent)
+        self._parameters, self._exponent = parameters, checked_exponent(exponent)
         self._words = words_of(self._randomness)
         H, S, A = parameters.horizon, parameters.states, parameters.actions
         self._cells = [[[_Cell() for _ in range(A)] for _ in range(S)] for _ in range(H)]
         self._released: list[_Table] = []
         self._seen = 0
+
+    @property
+    def parameters(self) -> RLSVIParameters:
+        """Those that every table is drawn with; they cannot be changed."""
+        return self._parameters
+
+    @property
+    def exponent(self) -> int:
+        """The exponent of the grid; it cannot be changed."""
+        return self._exponent
 
     @property
     def simulated(self) -> bool:

@@ -6,6 +6,7 @@ know nothing of the record that `accountant.arithmetic` keeps.
 
 import ast
 import functools
+import subprocess
 import sys
 from pathlib import Path
 
@@ -255,6 +256,19 @@ def test_no_module_goes_round_the_record(path):
     assert not {attr for value, attr in dotted if value == "functools" and "cache" in attr}
     if name not in GUIDES and {attr for value, attr in dotted if value == "np" and attr in ELEMENTARY}:
         assert known["np"] == "accountant.arithmetic.np"
+
+
+def test_loading_a_module_is_no_part_of_an_answer():
+    """What is listed does not depend on whether the answer is the first of its process."""
+    code = """
+import importlib, pkgutil, accountant
+from accountant.arithmetic import current
+for module in pkgutil.walk_packages(accountant.__path__, "accountant."):
+    importlib.import_module(module.name)
+print(sorted(one.value for one in current()))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_what_is_drawn_or_added_says_so_too(tmp_path):

@@ -278,7 +278,7 @@ def test_the_noise_of_a_step_is_what_is_accounted_for_and_not_a_percent_less():
     training, noise = Training(settings, data, None, 5), []
     for step in range(4):
         before, quiet = training.theta.clone(), Training(settings, data, None, 5)
-        quiet.theta, quiet.target, quiet.step = before.clone(), training.target, step
+        quiet.theta, quiet.target, quiet._step = before.clone(), training.target, step
         rows = BATCHES["poisson"](data, 0.25, 10, _after_coin(training, budget, step))
         clipped = quiet._sum(data, rows, 2.0)
         training.advance(1)
@@ -347,6 +347,15 @@ def _settings(**changes):
     return TrainingSettings(
         budget, Layers((3, 8, 2)), **({"batch": 12, "optimizer": Adam(0.01), "target_every": 7} | changes)
     )
+
+
+def test_what_a_training_has_spent_is_not_taken_back():
+    training = Training(_settings(), _data(), _data(seed=1))
+    training.advance(2)
+    for name, value in (("step", 0), ("settings", _settings(clip=2.0))):
+        with pytest.raises(AttributeError):
+            setattr(training, name, value)
+    assert training.step == 2
 
 
 def test_an_interrupted_run_is_the_same_run_and_spends_once(tmp_path):

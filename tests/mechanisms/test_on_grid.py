@@ -47,11 +47,13 @@ DRAWN = {
 @pytest.mark.parametrize("name", DRAWN)
 def test_no_copy_or_change_gives_a_simulation_a_guarantee(name):
     found, relation = DRAWN[name](7), RELATION.get(name, Adjacency.REWARDS_ONLY)
-    for change in ("simulated", "integers", "parameters"):
+    for change in ("simulated", "integers", "parameters", "mechanism", "guarantee"):
         with pytest.raises(AttributeError):
             setattr(found, change, False)
     with pytest.raises(AttributeError):
         object.__setattr__(found, "simulated", False)
+    with pytest.raises(AttributeError):
+        found.__class__ = type(DRAWN[name]())
     with pytest.raises((TypeError, ValueError), match=r"simulated|randomness"):
         dataclasses.replace(found, simulated=False)
     with pytest.raises(ValueError, match="must be a seed or a generator to make this type"):

@@ -1,5 +1,6 @@
 """Entropy and simulations. References: counts with a stated alpha; what pickle writes."""
 
+import copy
 import pickle
 from fractions import Fraction
 
@@ -25,6 +26,7 @@ from mechanisms.rl.policy_elimination_bandit import PrivateBanditUCB
 from mechanisms.rl.private_counts import PrivateCounts, SimulatedNoise, local_report
 from mechanisms.rl.privatizers_paper import CentralPrivatizer
 from mechanisms.rl.rlsvi import RLSVI
+from mechanisms.rl.rlsvi_release import RLSVIStream
 from mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
 from mechanisms.rl.thompson import Thompson
 
@@ -151,17 +153,28 @@ def test_a_stream_of_simulated_noise_has_no_guarantee():
         counts.guarantee(Adjacency.REPLACE)
 
 
+@pytest.mark.parametrize("name", ["parameters", "exponent", "simulated"])
+def test_what_a_stream_draws_with_cannot_be_changed_under_its_guarantee(name):
+    stream = RLSVIStream(RLSVIParameters(states=2, actions=2, horizon=1, episodes=2))
+    stream.table()
+    with pytest.raises(AttributeError):
+        setattr(stream, name, RLSVIParameters(states=2, actions=2, horizon=1, episodes=2, beta_scale=100.0))
+
+
+def test_private_counts_keep_their_parameters_and_are_not_copied():
+    counts = PrivateCounts(CentralCountsParameters(**SIZES, scale=3.0), _Unmarked())
+    with pytest.raises(AttributeError):
+        counts.parameters = CentralCountsParameters(**SIZES, scale=3000.0)
+    for again in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="drawn twice"):
+            again(counts)
+
+
 def test_noise_that_does_not_say_what_draws_it_has_no_guarantee():
-    class Unmarked:
-        integer = False
-
-        def __call__(self, law, scale):
-            return np.zeros
-
-    class Claiming(Unmarked):
+    class Claiming(_Unmarked):
         simulated = False
 
-    for noise in (Unmarked(), Claiming()):
+    for noise in (_Unmarked(), Claiming()):
         counts = PrivateCounts(CentralCountsParameters(**SIZES, scale=3.0), noise)
         with pytest.raises(SimulationError, match="no guarantee"):
             counts.guarantee(Adjacency.REPLACE)
@@ -197,6 +210,13 @@ def test_noise_of_the_smallest_scales_is_drawn(scale):
     for name, of in (("geometric", "scale"), ("discrete-gaussian", "sigma")):
         parameters = accountant_for(name).parameters.read({of: scale})
         assert (SAMPLERS[name](parameters, [3], 20, Entropy()) == 3).all()
+
+
+class _Unmarked:
+    integer = False
+
+    def __call__(self, law, scale):
+        return np.zeros
 
 
 class _NoNoise:

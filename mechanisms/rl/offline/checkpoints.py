@@ -176,7 +176,7 @@ def _restore(folder: Path, training: Training) -> None:
             )
         for name in _ARRAYS:
             setattr(training, name, torch.from_numpy(stored[name]))
-        training.step = step
+        training._step = step
 
 
 def _save(folder: Path, training: Training) -> None:

@@ -107,7 +107,6 @@ class Training:
     Attributes:
         theta, target: the parameters of the network and of the target network.
         slots: what the optimizer keeps.
-        step: steps done.
     """
 
     def __init__(
@@ -117,7 +116,7 @@ class Training:
         released: Transitions | None,
         seed: int | None = None,
     ) -> None:
-        self.settings, self._seeded = settings, seed is not None
+        self._settings, self._seeded = settings, seed is not None
         self.private, self.released = private, released
         self._check()
         self._begin(secrets.randbits(128) if seed is None else _checks.at_least("seed", seed, 0))
@@ -128,7 +127,17 @@ class Training:
         self.theta = self.settings.layers.initial(self._rng(0))
         self.target = self.theta.clone()
         self.slots = torch.zeros(self.settings.optimizer.slots, self.settings.layers.count)
-        self.step = 0
+        self._step = 0
+
+    @property
+    def settings(self) -> TrainingSettings:
+        """What is trained and how, the noise included; they cannot be changed."""
+        return self._settings
+
+    @property
+    def step(self) -> int:
+        """Steps done; none is taken back, because the noise of each is drawn for it alone."""
+        return self._step
 
     @property
     def simulated(self) -> bool:
@@ -185,7 +194,7 @@ class Training:
         """Take so many steps more, but none beyond the budget's."""
         for _ in range(min(steps, self.settings.budget.steps - self.step)):
             self._take(self._rng(self.step + 1))
-            self.step += 1
+            self._step += 1
             if self.step % self.settings.target_every == 0:
                 self.target = self.theta.clone()
 
