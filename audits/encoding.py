@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from audits.canonical import canonical_text, hashed, plain
 from audits.exact import BEYOND, EXACT, Wide
 
-__all__ = ["Raised", "cells", "features", "integers_of"]
+__all__ = ["Raised", "cells", "features", "integers_of", "lengths", "values_between"]
 
 Cell = tuple[int, float | int]
 MISSING, NOTHING, NUMBER, TEXT, SEQUENCE, TABLE, GROUP, FAILURE, RECORD, NAME, BYTES, INTEGER, HUGE = range(
@@ -201,6 +201,24 @@ def integers_of(outputs: NDArray[Any], width: int) -> NDArray[Any]:
             if kind == NUMBER and _is_whole(value):
                 found[row, column] = int(value)
     return found
+
+
+def values_between(outputs: NDArray[Any], start: int, end: int) -> NDArray[np.float64]:
+    """The values of the cells from ``start`` on and before ``end``; 0 where there is none, or no finite one.
+
+    >>> values_between(np.array([[5, 6, 7], 8], dtype=object), 2, 4).tolist()
+    [[6.0, 7.0], [0.0, 0.0]]
+    """
+    found = np.zeros((len(outputs), end - start))
+    for row, flat in enumerate(_laid_flat(outputs)):
+        for column, cell in enumerate(flat[start:end]):
+            found[row, column] = _exact_cell(*cell)[1]
+    return np.clip(np.where(np.isfinite(found), found, 0.0), -LARGEST, LARGEST)
+
+
+def lengths(outputs: NDArray[Any]) -> NDArray[np.int64]:
+    """How many cells each output has."""
+    return np.array([len(flat) for flat in _laid_flat(outputs)], np.int64)
 
 
 def _is_whole(value: float) -> bool:

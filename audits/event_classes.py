@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,10 +145,15 @@ def _parity(sketch: Outputs, rng: np.random.Generator) -> Event:
 def _whole(sketch: Outputs) -> NDArray[np.int64]:
     """The columns of whole numbers that are more than bits."""
     columns = np.setdiff1d(_varying(sketch), _bits(sketch))
-    if sketch.numbers.dtype.kind == "O":
-        whole = [all(isinstance(x, int) for x in sketch.numbers[:, column]) for column in columns]
-        return np.asarray(columns[np.array(whole, bool)])
-    return columns if sketch.numbers.dtype.kind in "iu" else columns[:0]
+    if sketch.numbers.dtype.kind in "iu":
+        return columns
+    whole = [all(_is_whole(number) for number in sketch.numbers[:, column]) for column in columns]
+    return np.asarray(columns[np.array(whole, bool)])
+
+
+def _is_whole(number: Any) -> bool:
+    """Whether it is a whole number, of whichever type: 1 is 1.0."""
+    return isinstance(number, int | np.integer) or float(number).is_integer()
 
 
 def _low_bits(sketch: Outputs, rng: np.random.Generator) -> Event:
@@ -158,7 +164,7 @@ def _low_bits(sketch: Outputs, rng: np.random.Generator) -> Event:
     column = rng.choice(_whole(sketch))
 
     def inside(outputs: Outputs) -> Values:
-        numbers = [int(number) for number in outputs.numbers[:, column]]
+        numbers = [int(x) if _is_whole(x) else 0 for x in outputs.numbers[:, column].tolist()]
         return np.isin([(number >> shift) & ((1 << size) - 1) for number in numbers], patterns)
 
     return inside

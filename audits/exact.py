@@ -208,12 +208,14 @@ def _far(rest: Numbers, offset: int) -> NDArray[np.float64]:
 def low_bytes(numbers: Numbers, count: int) -> NDArray[np.int64]:
     """The lowest three bits, then the lowest bytes, of each whole number: ``(n, numbers * (1 + count))``.
 
+    Those of a double that is not whole are those of 0.
+
     >>> low_bytes(np.array([[258]]), 2).tolist()
     [[2, 2, 1]]
     """
     flat = numbers.reshape(len(numbers), -1)
     if flat.dtype.kind == "f":
-        flat = np.where(np.isfinite(flat) & (np.abs(flat) < 2.0**62), flat, 0).astype(np.int64)
+        flat = np.where((flat == np.rint(flat)) & (np.abs(flat) < 2.0**62), flat, 0).astype(np.int64)
     if flat.dtype.kind == "O":
         flat = np.array([[math.floor(x) & (2**64 - 1) for x in row] for row in flat], np.uint64)
     words = flat.astype(np.uint64 if flat.dtype.kind == "u" else np.int64).view(np.uint64)

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from audits.blocks import largest_block
 from audits.callables import Mechanism
 from audits.canonical import canonical_text
-from audits.layout import Layout
+from audits.encoding import lengths, values_between
+from audits.layout import WIDEST, Layout
 from audits.outputs import Block, joined
 from audits.pairs import Pair
 from audits.sampling import POWER, generator, outputs
 from audits.scores import View
 
-__all__ = ["FEWEST", "SKETCH", "FreshOutputs", "Outputs", "draw_sketch", "planted_samples"]
+__all__ = ["FARTHEST", "FEWEST", "SKETCH", "FreshOutputs", "Outputs", "draw_sketch", "planted_samples"]
 
 SKETCH, FEWEST = 4096, 1024
 """So many outputs choose events, at most and at least; they are not used for anything else."""
@@ -30,6 +31,8 @@ NUMBERS = 1 << 24
 """About so many numbers are kept at most: of the sketch, and of the chunks that more than one class uses."""
 CHUNKS, SMALLEST = 32, 64
 """A chunk has this part of the samples of an audit, and at least so many outputs."""
+FARTHEST = 512
+"""Events lie in so many numbers and words of an output that is no array of numbers."""
 AHEAD = 8
 """So many chunks are drawn ahead if workers share the work."""
 INPUT = 0
@@ -52,10 +55,21 @@ class Outputs:
 
     @cached_property
     def numbers(self) -> NDArray[Any]:
-        """The outputs as a matrix; whole numbers stay exact."""
+        """The outputs as a matrix; whole numbers stay exact.
+
+        Of outputs that are longer than what scores look at, `FARTHEST` cells: events lie there, too.
+        """
         if self.layout.plain and self.rows.dtype.kind in "biuO":
             return self.rows.reshape(len(self.rows), -1)
-        return self.seen(self.layout.view).reshape(len(self.rows), -1)
+        seen = self.seen(self.layout.view).reshape(len(self.rows), -1)
+        if self.layout.plain or self.layout.cells < WIDEST:
+            return seen
+        return np.hstack([seen, values_between(self.rows, WIDEST, FARTHEST)])
+
+    @cached_property
+    def cut(self) -> bool:
+        """Whether some outputs are so long that events do not reach their ends."""
+        return not self.layout.plain and bool((lengths(self.rows) > FARTHEST).any())
 
     @cached_property
     def words(self) -> list[list[str]]:

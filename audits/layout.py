@@ -37,7 +37,7 @@ from audits.scores import (
 )
 from audits.scores.protocol import flattened
 
-__all__ = ["Layout"]
+__all__ = ["WIDEST", "Layout"]
 
 WIDEST = 64
 """At most so many cells of an output are laid out for the scores; the token sees all of it."""
@@ -264,9 +264,11 @@ ONE_BY_ONE = (
 
 def _varying_bytes(rows: Block) -> int:
     """How many of the lowest bytes of whole numbers need to be looked at: none where values recur anyway."""
-    if rows.size > len(rows) * WIDEST or (rows.dtype.kind == "f" and not _whole(rows).all()):
+    if rows.size > len(rows) * WIDEST:
         return 0
-    spread = [int(max(column)) - int(min(column)) for column in np.where(_whole(rows), rows, 0).T]
+    whole = _whole(rows)
+    columns = np.where(whole, rows, 0).T[whole.all(axis=0)]
+    spread = [int(max(column)) - int(min(column)) for column in columns]
     most = max(spread, default=0)
     return 0 if most < FEW else min(8, max(1, -(-most.bit_length() // 8)))
 

@@ -14,7 +14,7 @@ from typing import Any
 from audits import power
 from audits.curves import CurvePoint, PrivacyCurve
 from audits.event_classes import CLASSES, FLOOR, EventClass, planted_in
-from audits.fresh_outputs import Outputs
+from audits.fresh_outputs import FARTHEST, Outputs
 from audits.planted_laws import MULTIPLE, Doubled, doubled
 from audits.planting import Planting
 from audits.sampling import POWER, generator
@@ -39,6 +39,8 @@ OTHERS = (
     "low bits of floating-point numbers",
 )
 """What is planted nowhere."""
+CUT = f"what follows the first {FARTHEST} numbers and words of an output"
+"""Nor is anything planted there."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ def measured(
 
 def _by_class(sketch: Outputs, planting: Planting, twice: Doubled, seed: int) -> Power:
     classes: list[ClassPower] = []
-    others = list(OTHERS)
+    others = [*OTHERS, *([CUT] if sketch.cut else [])]
     for place, chosen in enumerate(CLASSES, 1):
         if not chosen.applies(sketch):
             continue

@@ -53,7 +53,7 @@ def audit(
 
     Samples are drawn until the claim is refuted or the budget is spent. The result depends on the seed, not
     on the number of workers. A false alarm has probability at most ``alpha``, whatever the scores
-    (docs/notes/audit_betting.md). Some 700 further outputs, not counted, check the generator.
+    (docs/notes/audit_betting.md). Some 700 to 2,000 further outputs, not counted, check the generator.
 
     Args:
         claim: a name.
@@ -93,7 +93,7 @@ def audit(
     claimed = curve.epsilon(delta).upper
     points = curve_points(curve, delta, claimed)
     made, record = as_mechanism(sampler), Record()
-    layout = check_randomness(made, pair, seed)
+    layout = check_randomness(made, pair, seed, budget)
     given, scores = scores, layout.chosen(scores)
     layout = layout.under(scores)
     pace = Pace()

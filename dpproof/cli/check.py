@@ -181,7 +181,7 @@ def _print_papers(ledgers: Sequence[PaperLedger], page: str | None, console: Con
             show.audits({"audits": ledger.audits}, console)
         for line in ledger.departures:
             console.print(f"[red]not as recorded:[/] {escape(line)}")
-        console.print("all as recorded" if not ledger.departures else "", style="green")
+        console.print("" if ledger.departures else "all as recorded")
     if page is not None:
         console.print(f"report: {page}", markup=False, soft_wrap=True)
 
