@@ -58,13 +58,15 @@ VERDICTS = {
     "reading": """A step of the argument that people read and the kernel does not check: how obligations make
         up a statement, what a definition means in them. dpproof explain ID lists them.""",
     "law": "A density, tail or generating function of a named law that is taken as known, from one table.",
-    "kept": "The guarantee that is proved implies the promise.",
+    "kept": """The certified guarantee implies the promise. The answer names the statement that it rests on,
+        and its verdict.""",
     "broken": "A pair of neighbours, or an audit, refutes the promise.",
     "broken (floating point only)": """The low bits of floating-point numbers refute the promise, and
         nothing else does; a claim that promises no more than real arithmetic says arithmetic = "real".""",
     "tolerated (floating point only)": """Only the low bits of floating-point numbers refute the promise,
         which is about real arithmetic. The exit code is that of what is known without the bits.""",
-    "not certified": "A mechanism of this project whose proved guarantee does not imply the promise.",
+    "not certified": """A mechanism of this project whose certified guarantee does not imply the promise, or
+        rests on a statement that is open.""",
     "refused": """A claim that cannot be checked: it is written wrongly, or what it names does not exist or
         fails. The line beside it says the value and the rule; the other claims are checked. Exit code 2.""",
     "out of time": """Only an audit could speak for the claim, and the seconds of the file's budget were spent

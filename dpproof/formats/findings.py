@@ -13,17 +13,17 @@ from dpproof.report.claims import heard_in, tolerated
 
 if TYPE_CHECKING:
     from dpproof.claim_file import Refusal
-    from dpproof.report.claims import ClaimLedger
+    from dpproof.report.claims import Answer, ClaimLedger
     from dpproof.report.ledger import PaperLedger
 
 __all__ = ["RULES", "Finding", "Level", "findings_of_claims", "findings_of_papers"]
 
 
 class Level(enum.Enum):
-    """How one thing came out: proved, refuted, neither, or not checked."""
+    """How one thing came out: kept, refuted, neither, or not checked."""
 
     PASS = "pass"
-    """A proved guarantee implies the promise."""
+    """A certified guarantee implies the promise."""
     TOLERATED = "tolerated"
     """Only floating-point bits refute a promise that is about real arithmetic."""
     NOTHING = "nothing found"
@@ -37,7 +37,7 @@ class Level(enum.Enum):
 
 
 RULES = {
-    "kept": (Level.PASS, "A proved guarantee implies the promise."),
+    "kept": (Level.PASS, "A certified guarantee implies the promise; the message says what it rests on."),
     "consistent": (
         Level.NOTHING,
         "An audit found nothing on its pair; it sees twice the promise there, in the classes it names.",
@@ -55,7 +55,7 @@ RULES = {
     "too weak": (Level.FAILURE, "Under --strict an audit must be able to see twice the promise."),
     "not certified": (
         Level.ERROR,
-        "A promise about a mechanism of this project must follow from its proved guarantee.",
+        "A promise about a mechanism of this project must follow from its certified guarantee.",
     ),
     "out of time": (Level.ERROR, "The time budget must suffice for claims that only an audit speaks for."),
     "refused": (Level.ERROR, "A claim must be one that can be checked."),
@@ -121,6 +121,7 @@ def _message(ledger: ClaimLedger) -> str:
     if ledger.account is not None:
         epsilon = ledger.account["epsilon"]
         lines.append(f"certified: epsilon at most {epsilon['upper']} at delta {claim.delta}")
+        lines += _rests_on(ledger.account)
         lines.append(f"released bits: {ledger.account['released_bits']}")
         lines.append(in_words(ledger.account["arithmetic_assumptions"]))
     if ledger.audit is not None:
@@ -130,6 +131,15 @@ def _message(ledger: ClaimLedger) -> str:
             f"confidence {seen['confidence']}, {seen['samples']} samples, seed {seen['witness']['seed']}"
         )
     return "\n".join([*lines, *ledger.remarks])
+
+
+def _rests_on(account: Answer) -> list[str]:
+    """The statement of a guarantee, its verdict, and how much all of that takes on trust."""
+    if "statement" not in account:
+        return []
+    counts = {"assumptions": len(account["assumptions"]), "readings": account["readings_all"]}
+    taken = ", ".join(f"{name}: {n}" for name, n in {**counts, "laws": len(account["laws_all"])}.items())
+    return [f"rests on: {account['statement']}, {account['verdict']}; {taken}"]
 
 
 def findings_of_papers(ledgers: Iterable[PaperLedger]) -> list[Finding]:

@@ -33,7 +33,7 @@ def markdown(findings: Sequence[Finding]) -> str:
     if bits:
         nothing += f"; of {len(bits)} about real arithmetic only floating-point bits refute the claim"
     papers = f"; {len(known)} as recorded, refuted statements included" if known else ""
-    head = f"**dpproof**: {len(passed)} of {len(findings)} proved{nothing}{papers}"
+    head = f"**dpproof**: {len(passed)} of {len(findings)} kept{nothing}{papers}"
     rows = ["| | claim | result | what was found |", "|---|---|---|---|"]
     return "\n".join([head, "", *rows, *map(_row, [*failed, *bits, *open_, *known, *passed]), ""])
 

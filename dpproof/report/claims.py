@@ -154,6 +154,9 @@ def _advice(claim: Claim, verdict: str, account: Answer | None, audit: Answer | 
         return ["floating-point bits refute it; the claim is about real arithmetic, where nothing was found"]
     if verdict == "not certified" and account is not None and not _covers(account, claim):
         return [f"the account is in the {account['trust']} model: no proof in the {claim.trust.value} one"]
+    if verdict == "not certified" and account is not None and _undecided(account):
+        name = account["statement"]
+        return [f"the guarantee rests on {name}, which is {account['verdict']}: see dpproof verify {name}"]
     if verdict == "not certified" and account is not None and account["epsilon"]["upper"] == "inf":
         return ["no epsilon is proved at this delta" + ("; give delta" if claim.delta == 0 else "")]
     if audit is not None and audit["verdict"] == "inconclusive":
@@ -168,6 +171,11 @@ def _covers(account: Answer, claim: Claim) -> bool:
     return implies(TrustModel.of(account["trust"]), claim.trust)
 
 
+def _undecided(account: Answer) -> bool:
+    """Whether the statement of a guarantee has lost its proof: a step or a certificate is missing."""
+    return account.get("verdict") in ("OPEN", "REFUTED")
+
+
 def _accounted(claim: Claim) -> tuple[Answer | None, bool, bool]:
     """The account, whether it proves the promise, and whether an attained pair breaks it."""
     if claim.outside and not events.kind_of(claim):
@@ -176,7 +184,7 @@ def _accounted(claim: Claim) -> tuple[Answer | None, bool, bool]:
         account, (proved, broken) = _event(claim) if events.kind_of(claim) else _mechanism(claim)
     account = {**account, "arithmetic_assumptions": listed(used)}
     exposed = implies(claim.trust, TrustModel.of(account["trust"]))
-    return account, proved and _covers(account, claim), broken and exposed
+    return account, proved and _covers(account, claim) and not _undecided(account), broken and exposed
 
 
 def _event(claim: Claim) -> tuple[Answer, tuple[bool, bool]]:

@@ -139,6 +139,20 @@ def test_a_claim_at_delta_zero_is_broken_by_gaussian_noise(run, claim_file):
     assert entry["account"]["epsilon"]["upper"] == "inf"
 
 
+@pytest.mark.usefixtures("unaudited")
+def test_a_guarantee_whose_statement_lost_its_proof_keeps_no_promise(monkeypatch, run, claim_file):
+    """Without a certificate the statement is OPEN; the claim had a tick all the same."""
+    path = claim_file({"epsilon": 50.0, "delta": 1e-6})
+    (entry,) = run("check", path, "--json").json["claims"]
+    assert entry["verdict"] == "kept"
+    monkeypatch.setattr("proofs_check.registry._outcome", lambda entry, obligation: (obligation.name, None))
+    ran = run("check", path, "--json")
+    (entry,) = ran.json["claims"]
+    assert (ran.code, entry["verdict"]) == (3, "not certified")
+    assert entry["account"]["verdict"] == "OPEN"
+    assert any("which is OPEN: see dpproof verify" in text for text in entry["remarks"])
+
+
 def _verdict(adjacency=Adjacency.REWARDS_ONLY, parameters=SMALL, **promise):
     return check_claim(Claim("ward", "rlsvi", parameters, adjacency, promise)).verdict
 

@@ -101,7 +101,7 @@ def test_junit_is_xml_with_a_case_for_each_finding(findings):
 def test_markdown_shows_what_fails_first_and_escapes_the_rest():
     head, _, _, _, first, *_ = text_of("markdown", FINDINGS).splitlines()
     assert head == (
-        f"**dpproof**: 2 of {len(FINDINGS)} proved; of 2 an audit found nothing, which is no proof; "
+        f"**dpproof**: 2 of {len(FINDINGS)} kept; of 2 an audit found nothing, which is no proof; "
         "of 1 about real arithmetic only floating-point bits refute the claim; "
         "1 as recorded, refuted statements included"
     )
@@ -114,7 +114,7 @@ def test_an_audit_that_found_nothing_has_no_tick(rule):
     finding = Finding("counter", rule, "so it is", "claims.toml", 3)
     assert finding.level in (Level.NOTHING, Level.TOLERATED)
     assert "\N{CHECK MARK}" not in text_of("markdown", [finding])
-    assert "**dpproof**: 0 of 1 proved" in text_of("markdown", [finding])
+    assert "**dpproof**: 0 of 1 kept" in text_of("markdown", [finding])
     (result,) = json.loads(text_of("sarif", [finding]))["runs"][0]["results"]
     assert (result["kind"], result["level"]) == ("open", "none")
     suites = ElementTree.fromstring(text_of("junit", [finding]))
@@ -132,7 +132,7 @@ def test_a_paper_that_came_out_as_recorded_is_not_called_proved():
     assert finding.message == "3 statements: 2 REFUTED, 1 STEPS PROVED; 0 audits as recorded"
     text = text_of("markdown", [finding])
     assert "\N{CHECK MARK}" not in text
-    assert "**dpproof**: 0 of 1 proved; 1 as recorded" in text
+    assert "**dpproof**: 0 of 1 kept; 1 as recorded" in text
     (result,) = json.loads(text_of("sarif", [finding]))["runs"][0]["results"]
     assert (result["ruleId"], result["kind"]) == ("as-recorded", "informational")
 
