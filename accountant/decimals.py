@@ -3,7 +3,8 @@
 Accountants compute with doubles. A typed decimal is the rational that it writes. For a parameter of which
 more is known to be more private, or less private, the exact mechanism lies between two others, whose
 parameters are the doubles on both sides. So the guarantee of the less private one bounds it from above and
-that of the more private one from below. Fields of parameters say which way they go (``safer``).
+that of the more private one from below. Fields of parameters say which way they go (``safer``). Proofs of the
+directions: docs/notes/typed_decimals.md.
 """
 
 from __future__ import annotations

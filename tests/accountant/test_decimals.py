@@ -12,6 +12,7 @@ from fractions import Fraction
 import flint
 import mpmath
 import pytest
+import sympy
 from typer.testing import CliRunner
 
 from accountant.accounted import accountant_for
@@ -40,7 +41,7 @@ PARAMETERS = {
     "sparse-vector": {"query_scale": 40.0, "sensitivity": 1.0},
     "smooth-gaussian": {"noise": 10.0, "smoothing": 0.01},
     "smooth-laplace": {"noise": 10.0, "smoothing": 0.01},
-    "smooth-cauchy": {"noise": 10.0, "smoothing": 0.01},
+    "smooth-cauchy": {"noise": 10.0, "smoothing": 0.5},
     "smooth-student": {"noise": 10.0, "smoothing": 0.01},
     "smooth-log-normal": {"noise": 10.0, "smoothing": 0.01, "spread": 1.0},
     "central-counts": {"states": 2, "actions": 2, "horizon": 2, "episodes": 4, "printed_epsilon": 3.0},
@@ -161,6 +162,56 @@ def test_every_accountant_answers_between_the_doubles_around_and_names_what_it_r
             kept = [exact(getattr(each, field.name)) for each in (more, less)]
             around = {Fraction(end) for end in neighbours_of(value.rational)}
             assert rounded or set(kept) in (around, {value.rational})
+
+
+def test_more_noise_is_less_noise_and_some_added():
+    """Quotients of characteristic functions (docs/notes/typed_decimals.md), as identities of polynomials."""
+    t, b, wide, p, more, cosine = sympy.symbols("t b wide p more cosine", positive=True)
+    x = (b / wide) ** 2
+    laplace = (x + (1 - x) / (1 + wide**2 * t**2)) / (1 + b**2 * t**2) - 1 / (1 + wide**2 * t**2)
+    assert sympy.simplify(laplace) == 0
+    narrow, broad = (1 - 2 * each * cosine + each**2 for each in (p, more))
+    geometric = narrow / broad - (p / more + (1 - p / more) * (1 - p * more) / broad)
+    assert sympy.simplify(geometric) == 0
+
+
+DIRECTED = [
+    pytest.param(
+        name,
+        field.name,
+        field.metadata["safer"],
+        id=f"{name} {field.name}",
+        marks=[pytest.mark.slow] * (name == "smooth-log-normal"),
+    )
+    for name in PARAMETERS
+    for field in accountant_for(name).parameters.fields()
+    if field.metadata["safer"] in (1, -1)
+]
+
+
+@pytest.mark.parametrize(("name", "field", "safer"), DIRECTED)
+def test_a_parameter_moves_privacy_in_the_direction_that_is_stated(name, field, safer):
+    """The other direction is contradicted, too: where both answers were wide, nothing would be seen."""
+    accountant = accountant_for(name)
+    given = dict(PARAMETERS[name])
+    if name in ("central-counts", "local-counts") and field in ("scale", "printed_epsilon"):
+        given = {key: number for key, number in given.items() if key not in ("scale", "printed_epsilon")}
+        given[field] = 3.0
+    parameters = accountant.parameters.read(given)
+    value = getattr(parameters, field)
+    value = 1.0 if value is None else value
+    low, high = (replace(parameters, **{field: value * factor}) for factor in (0.75, 0.9))
+    more, less = (high, low) if safer > 0 else (low, high)
+    seen = 0
+    for relation in Adjacency:
+        try:
+            private, other = (accountant.guarantee(each, relation).guarantee for each in (more, less))
+        except (UnprovedAdjacencyError, ValueError):
+            continue
+        for epsilon in ("0.001", "0.7"):
+            assert private.delta(epsilon).lower <= other.delta(epsilon).upper
+            seen += private.delta(epsilon).upper < other.delta(epsilon).lower
+    assert seen
 
 
 def test_a_decimal_without_a_known_direction_is_rounded_and_the_answer_says_so():
