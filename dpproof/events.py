@@ -100,6 +100,12 @@ def account_event(claim: Claim, guarantee: Guarantee) -> dict[str, Any]:
             **answers.released_bits(None),
             "mechanism": None,
             "published": None,
+            "rests_on": _RESTS_ON,
             "arithmetic_assumptions": listed(used),
         }
     )
+
+
+_RESTS_ON = (
+    "a dominating pair of each single event, and classic.dominating_composition, which is quoted, not proved"
+)

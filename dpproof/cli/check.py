@@ -208,7 +208,7 @@ def _print_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], c
         if ledger.account:
             line = f"{ledger.claim.name}: {show.released_bits(ledger.account)}"
             console.print(line, markup=False, highlight=False, soft_wrap=True)
-    accounts = (ledger.account for ledger in ledgers if ledger.account and "assumptions" in ledger.account)
+    accounts = (ledger.account for ledger in ledgers if ledger.account)
     for line in dict.fromkeys(map(show.trusted, accounts)):
         console.print(line, style="dim", highlight=False, soft_wrap=True)
     for ledger in ledgers:

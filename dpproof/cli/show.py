@@ -179,6 +179,8 @@ def account(answer: Answer, console: Console) -> None:
 
 def trusted(answer: Answer) -> str:
     """What an account takes on trust, and the command that lists it."""
+    if "rests_on" in answer:
+        return f"taken on trust: {answer['rests_on']}"
     assumed, read, laws = len(answer["assumptions"]), answer["readings_all"], len(answer["laws_all"])
     taken = [many(n, noun) for n, noun in ((assumed, "assumption"), (read, "reading"), (laws, "law")) if n]
     if not taken:

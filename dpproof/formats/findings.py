@@ -136,7 +136,7 @@ def _message(ledger: ClaimLedger) -> str:
 def _rests_on(account: Answer) -> list[str]:
     """The statement of a guarantee, its verdict, and how much all of that takes on trust."""
     if "statement" not in account:
-        return []
+        return [f"rests on: {account['rests_on']}"]
     counts = {"assumptions": len(account["assumptions"]), "readings": account["readings_all"]}
     taken = ", ".join(f"{name}: {n}" for name, n in {**counts, "laws": len(account["laws_all"])}.items())
     return [f"rests on: {account['statement']}, {account['verdict']}; {taken}"]

@@ -149,6 +149,10 @@ def test_the_account_of_a_training_of_others_is_one_in_real_arithmetic(run, tmp_
     (tmp_path / "claims.toml").write_text(f'[[claim]]\ntraining = "mine:steps"\n{lines}\n')
     found = run("check", "claims.toml", "--no-audits", "--json").json["claims"][0]["account"]
     assert found["released_bits"] == IN_REAL_ARITHMETIC
+    shown = run("check", "claims.toml", "--no-audits", "--markdown", "found.md", "--html", "made").out
+    pages = (tmp_path / "found.md").read_text(), (tmp_path / "made" / "index.html").read_text()
+    for text in (shown, *(page.replace("\\", "") for page in pages)):
+        assert "classic.dominating_composition, which is quoted, not proved" in " ".join(text.split())
 
 
 def test_every_page_of_experiments_says_that_its_runs_are_simulations():
