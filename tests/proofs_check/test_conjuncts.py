@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpproof.report.coverage import coverage, items
-from proofs_check.registry import FORMER, as_json, lookup, statement_ids, statements, verify
+from proofs_check.registry import FORMER, ROOT, as_json, lookup, statement_ids, statements, verify
 from proofs_check.statement import Severity
 
 RESULTS = {x.id: as_json(x) for x in verify()}
@@ -69,6 +69,11 @@ def test_the_severities_of_the_numbered_refutations():
     assert len(found) == 37
     assert {name for name, severity in found.items() if severity == "slip"} == SLIPS
     assert {name for name, severity in found.items() if severity == "substantive"} == SUBSTANTIVE
+
+
+def test_the_findings_begin_with_every_substantive_refutation():
+    begin = (ROOT / "docs/findings.md").read_text(encoding="utf-8").split("\n## ")[0]
+    assert [name for name in SUBSTANTIVE if f"`{name}`" not in begin] == []
 
 
 def test_an_open_part_leaves_its_statement_open():
