@@ -176,6 +176,7 @@ class Evidence:
             "counts": None if self.counts is None else dict(self.counts),
             "e_value": _finite(self.e_value),
             "replay": dict(self.replay),
+            **({"unconfirmed": True} if self.unconfirmed else {}),
         }
 
 

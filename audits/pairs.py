@@ -64,8 +64,8 @@ class Pair:
     standing: Standing = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.adjacency in WORDS:
-            object.__setattr__(self, "adjacency", Adjacency.of(self.adjacency))
+        if isinstance(self.adjacency, str) and _word(self.adjacency) in WORDS:
+            object.__setattr__(self, "adjacency", Adjacency.of(_word(self.adjacency)))
         try:
             if self.validator is not None:
                 self.validator(self.first, self.second)
@@ -82,6 +82,11 @@ class Pair:
         relation = self.adjacency.value if isinstance(self.adjacency, Adjacency) else self.adjacency
         told = {"status": self.standing.word, "why": self.standing.why}
         return {"description": self.description, "relation": relation, **told}
+
+
+def _word(relation: str) -> str:
+    """A relation's word as it is spelt here: "Add_Remove" is no relation of its own, which nobody checks."""
+    return relation.strip().lower().replace("_", "-").replace(" ", "-").replace("/", "-")
 
 
 def check_pair(pair: Pair, adjacency: Adjacency) -> None:

@@ -74,11 +74,8 @@ def standing_of(first: Any, second: Any, adjacency: Adjacency | str, validator: 
     >>> standing_of([1, 2, 3], [1, 5, 3], Adjacency.REPLACE, None)
     Standing(checked=True, why='1 of 3 elements differs')
     """
-    for which, data in (("first", first), ("second", second)):
-        if isinstance(data, Iterator):
-            raise ValueError(
-                f"the {which} input is an iterator, which can be read once only; give a list of it"
-            )
+    _check_readable(first, "first")
+    _check_readable(second, "second")
     if validator is not None and _module(validator).partition(".")[0] in OURS:
         return Standing(True, f"by {_name(validator)}")
     found = _of_inputs(first, second, adjacency)
@@ -87,17 +84,27 @@ def standing_of(first: Any, second: Any, adjacency: Adjacency | str, validator: 
     return Standing(False, f"{found.why}; the pair's own validator, {_name(validator)}, accepts it")
 
 
+def _check_readable(data: Any, which: str) -> None:
+    """Refuse an iterator, and what holds one: the first call would leave nothing for the others."""
+    parts = data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else ()
+    for value, what in ((data, "is"), *((part, "holds") for part in parts)):
+        if isinstance(value, Iterator):
+            raise ValueError(
+                f"the {which} input {what} an iterator, which is read only once; give a list of it"
+            )
+
+
 def _of_inputs(first: Any, second: Any, adjacency: Adjacency | str) -> Standing:
-    if not isinstance(adjacency, Adjacency) or adjacency is Adjacency.BY_SENSITIVITY:
+    if not isinstance(adjacency, Adjacency):
+        return Standing(False, "the relation is given in words, which nothing here can check")
+    if adjacency is Adjacency.BY_SENSITIVITY:
         return Standing(False, "the relation speaks of what a mechanism computes of data, not of records")
     check = _TYPED.get((type(first), adjacency)) if type(first) is type(second) else None
     if check is not None:
         check(first, second)
         return Standing(True, f"by {_name(check)}")
     try:
-        readings = list(_readings(first, second))
-        if adjacency in ADDED and len(readings) > 1:
-            del readings[0]  # nothing was added to the bundle itself, which has the same parts on both sides
+        readings = _readings(first, second, added=adjacency in ADDED)
         found = [(how, _compared(one, other, adjacency)) for how, one, other in readings]
     except UncomparableError as why:
         return Standing(False, str(why))
@@ -119,21 +126,58 @@ class _Comparison:
     certain: bool = True
 
 
-def _readings(first: Any, second: Any) -> Iterator[tuple[str, Any, Any]]:
-    """The ways to take two inputs for data sets, the plain one first."""
+def _readings(first: Any, second: Any, *, added: bool) -> list[tuple[str, Any, Any]]:
+    """The ways to take two inputs for data sets, the plain one first.
+
+    Args:
+        first, second: the inputs.
+        added: one has records more. They were not added to a bundle itself, which has the same parts on both
+            sides; so it is not read as the data set if something in it can be.
+    """
     one, other = _parts(first), _parts(second)
+    plain = [("", first, second)]
     if one is None or other is None or one.keys() != other.keys():
-        yield "", first, second
-    elif _columnar(one) and _columnar(other):
-        if not (isinstance(first, tuple) and _arrays(one)):
-            yield "", first, second
-        yield "as the columns of a table", _rows(one), _rows(other)
+        return plain
+    if _columnar(one) and _columnar(other):
+        inside = [("as the columns of a table", _rows(one), _rows(other))]
+        plain = [] if isinstance(first, tuple) and _arrays(one) else plain
     else:
-        yield "", first, second
-        changed = [key for key in one if _differ(one[key], other[key])]
-        mixed = not all(map(is_collection, one.values()))
-        if mixed and len(changed) == 1 and all(is_collection(parts[changed[0]]) for parts in (one, other)):
-            yield f"as the data set at {changed[0]!r}", one[changed[0]], other[changed[0]]
+        inside = list(_inside(one, other, isinstance(first, Mapping), added))
+    return inside if inside and added else [*plain, *inside]
+
+
+def _inside(
+    one: Mapping[Any, Any], other: Mapping[Any, Any], named: bool, added: bool
+) -> Iterator[tuple[str, Any, Any]]:
+    """The readings of the one part that differs, where it may be the data set: it may be a bundle itself."""
+    changed = [key for key in one if _differ(one[key], other[key])]
+    if len(changed) != 1 or not all(is_collection(parts[changed[0]]) for parts in (one, other)):
+        return
+    (key,) = changed
+    if not all(map(is_collection, one.values())) or _may_be_data(one[key], named):
+        for how, a, b in _readings(one[key], other[key], added=added):
+            yield f"as the data set at {key!r}{', ' if how else ''}{how}", a, b
+
+
+def _may_be_data(part: Any, named: bool) -> bool:
+    """Whether a part beside other collections may be a data set, and not one of the records.
+
+    A dictionary of users holds the records of each by their names: one of these is a data set if its own
+    records are collections. A tuple of lists or arrays is not often a data set of such.
+    """
+    if isinstance(part, Mapping | tuple):
+        return False
+    return (
+        not named
+        or hasattr(part, "columns")
+        or np.ndim(_first(part)) > 0
+        or isinstance(_first(part), Mapping)
+    )
+
+
+def _first(part: Any) -> Any:
+    """The first element of a collection that has an order; None where there is none."""
+    return part[0] if isinstance(part, Sequence | np.ndarray) and len(part) else None
 
 
 def _parts(value: Any) -> Mapping[Any, Any] | None:

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from audits.evidence import Evidence
+from audits.time_budget import ending_where
 from audits.written import read
 
 __all__ = ["AUDITS", "ReplayError", "audit_called_again", "replay"]
@@ -68,6 +69,9 @@ CALLED = {
 STATED = ("claim", "verdict", "seed", "alpha", "delta")
 """What comes out the same although the mechanism has randomness of its own."""
 
+UNCONFIRMED = ("verdict", "unconfirmed")
+"""What a replay with more time may settle: a suspicion that there was no time to confirm."""
+
 
 class ReplayError(ValueError):
     """Raised when a witness cannot be replayed, or does not come out the same; names what differs.
@@ -98,12 +102,16 @@ def replay(
     Raises:
         ReplayError: nothing says how, or the new witness differs.
     """
-    again = _find(witness) if run is None else run
-    evidence = again(witness)
+    again, last = _find(witness) if run is None else run, witness.get("replay", {}).get("last")
+    if type(last) not in (int, type(None)):
+        raise ReplayError(f"witness: last ({last!r}) must be a number of samples")
+    with ending_where(last):
+        evidence = again(witness)
     given, found = _plain(witness), _plain(evidence.witness())
     seeded = given.get("replay", {}).get("seeded", True)
     compared = given.keys() | found.keys() if seeded else STATED
-    different = sorted(key for key in compared if given.get(key) != found.get(key))
+    open_ = UNCONFIRMED if given.get("unconfirmed") else ()
+    different = sorted(key for key in compared if given.get(key) != found.get(key) and key not in open_)
     if different:
         key = different[0]
         raise ReplayError(

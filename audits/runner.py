@@ -22,7 +22,7 @@ from audits.planting import Planting
 from audits.probing import check_randomness
 from audits.schedule import Pace
 from audits.scores import Score
-from audits.time_budget import OutOfTimeError
+from audits.time_budget import OutOfTimeError, last_sample
 from audits.trial import Trial, run_trial
 from audits.written import call_of
 
@@ -99,12 +99,13 @@ def audit(
     pace = Pace()
     blocks = draw_blocks(made, pair, seed, budget, executor, layout, record, pace)
     rows = RowRecord()
-    trial = run_trial(points, rows.watching(blocks), scores, alpha, sharpen=sharpen, pace=pace)
+    watched = rows.watching(blocks)
+    trial = run_trial(points, watched, scores, alpha, sharpen=sharpen, pace=pace, last=last_sample())
     rows.check()
     called: dict[str, Any] = {"curve": curve, "sampler": sampler, "pair": pair, "scores": given}
     called |= {} if power and not known_ratio else {"power": power, "known_ratio": known_ratio}
     replay = {**({} if "audit" in (replay or {}) else call_of("audit", **called)), **(replay or {})}
-    how = {"budget": budget, "sharpen": sharpen, **_own_randomness(made), **replay}
+    how = {"budget": budget, "sharpen": sharpen, **_own_randomness(made), **replay, **trial.ended}
 
     def measure(ended: Trial) -> Power:
         if not power:

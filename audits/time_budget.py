@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["OutOfTimeError", "check_time", "ending_at", "time_left"]
+__all__ = ["OutOfTimeError", "check_time", "ending_at", "ending_where", "last_sample", "time_left"]
 
 _UNTIL: ContextVar[float] = ContextVar("until", default=math.inf)
+
+_LAST: ContextVar[int | None] = ContextVar("last", default=None)
 
 
 class OutOfTimeError(BaseException):
@@ -43,6 +45,26 @@ def ending_at(until: float | None) -> Iterator[None]:
         yield
     finally:
         _UNTIL.reset(before)
+
+
+@contextmanager
+def ending_where(last: int | None) -> Iterator[None]:
+    """Let audits in here that have refuted their claim end after so many samples, as time ended them once.
+
+    >>> with ending_where(500):
+    ...     last_sample()
+    500
+    """
+    before = _LAST.set(last)
+    try:
+        yield
+    finally:
+        _LAST.reset(before)
+
+
+def last_sample() -> int | None:
+    """The sample after which an audit that is run again was ended by its time; None if it was not."""
+    return _LAST.get()
 
 
 def time_left() -> float:

@@ -42,6 +42,7 @@ class Trial:
         log_wealth: log of the largest average wealth, of those looked at.
         refuted: it has reached 1 / (`VERDICT` alpha).
         refuted_in_values: so has the average wealth of the scores that see more than floating-point bits.
+        cut: the time budget ended the stream after the claim was refuted; a replay ends it there, too.
     """
 
     bets: LogWealth
@@ -50,11 +51,17 @@ class Trial:
     log_wealth: float
     refuted: bool
     refuted_in_values: bool
+    cut: bool = False
 
     @property
     def in_values(self) -> tuple[ScoreStream, ...]:
         """The scores that see more than floating-point bits; all of them, if none does."""
         return in_values(self.streams)
+
+    @property
+    def ended(self) -> dict[str, int]:
+        """What a witness says of a stream that the time budget ended early."""
+        return {"last": self.samples} if self.cut else {}
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -70,13 +77,15 @@ def run_trial(
     *,
     sharpen: bool = False,
     pace: Pace | None = None,
+    last: int | None = None,
 ) -> Trial:
     """Bet against the points of a curve on blocks of labelled samples, until refuted or out of blocks.
 
     Where floating-point bits alone refute, the other scores bet on, until they refute as well or the blocks
     end: at the same level, since a claim that holds must pass both (docs/notes/audit_betting.md, Theorem 7).
     ``pace`` is told of the wealth after every block. What is drawn after a refutation leaves `CHECKS` of
-    the time left for the checks that follow.
+    the time left for the checks that follow. With ``last`` no more is drawn after a refutation and so many
+    samples: a replay ends where the time ended before.
     """
     pure = points[-1].epsilon if points[-1].delta == 0 else None
     bets, streams = LogWealth(points), tuple(ScoreStream(score, pure) for score in scores)
@@ -84,7 +93,8 @@ def run_trial(
     samples, feeding = 0, streams
     every = _Largest(bets, streams)
     values = every if in_values(streams) == streams else _Largest(bets, in_values(streams))
-    for outputs, labels in _in_time(blocks, lambda: rejects(every.best, level)):
+    drawn = _InTime(blocks, lambda: rejects(every.best, level), last)
+    for outputs, labels in drawn:
         samples += len(labels)
         for stream, seen in zip(feeding, _seen(outputs, feeding), strict=True):
             stream.feed(seen, labels)
@@ -96,7 +106,8 @@ def run_trial(
             if rejects(values.best, level):
                 break
         pace.heed((values if refuted else every).now, -math.log(level))
-    return Trial(bets, streams, samples, every.best, rejects(every.best, level), rejects(values.best, level))
+    refuted, in_value = rejects(every.best, level), rejects(values.best, level)
+    return Trial(bets, streams, samples, every.best, refuted, in_value, drawn.cut)
 
 
 def _seen(outputs: NDArray[Any], streams: Sequence[ScoreStream]) -> list[NDArray[Any]]:
@@ -107,23 +118,36 @@ def _seen(outputs: NDArray[Any], streams: Sequence[ScoreStream]) -> list[NDArray
     return [shown[id(view)] for view in views]
 
 
-def _in_time(blocks: Iterable[Labelled], refuted: Callable[[], bool]) -> Iterator[Labelled]:
+class _InTime:
     """The blocks; once the claim is refuted only those for which there is time.
 
     A block takes at most about twice as long as the one before it.
+
+    Attributes:
+        cut: blocks were left out.
     """
-    stop, before = None, time_left()
-    try:
-        for block in blocks:
-            yield block
-            left = time_left()
-            stop = CHECKS * left if refuted() and stop is None else stop
-            if stop is not None and left - 2 * (before - left) < stop < math.inf:
-                return
-            before = left
-    except OutOfTimeError:
-        if not refuted():
-            raise
+
+    def __init__(self, blocks: Iterable[Labelled], refuted: Callable[[], bool], last: int | None) -> None:
+        self._blocks, self._refuted = blocks, refuted
+        self._last = math.inf if last is None else last
+        self.cut = False
+
+    def __iter__(self) -> Iterator[Labelled]:
+        stop, before, samples = None, time_left(), 0
+        try:
+            for block in self._blocks:
+                yield block
+                samples, left = samples + len(block[1]), time_left()
+                stop = CHECKS * left if self._refuted() and stop is None else stop
+                short = stop is not None and left - 2 * (before - left) < stop < math.inf
+                if short or (stop is not None and samples >= self._last):
+                    self.cut = True
+                    return
+                before = left
+        except OutOfTimeError:
+            if not self._refuted():
+                raise
+            self.cut = True
 
 
 def in_values(streams: Sequence[ScoreStream]) -> tuple[ScoreStream, ...]:

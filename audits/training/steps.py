@@ -25,7 +25,7 @@ from audits.pairs import Pair
 from audits.sampling import BLOCKS, generator
 from audits.schedule import Blocks, Pace
 from audits.scores import Identity, Score
-from audits.time_budget import check_time
+from audits.time_budget import check_time, last_sample
 from audits.trial import Trial, run_trial
 from audits.watching import watcher
 from audits.written import call_of
@@ -94,11 +94,11 @@ def audit_steps(
     points = curve_points(curve, delta, claimed)
     pace = Pace()
     blocks = labelled_steps(start, seed, budget, pace)
-    trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen, pace=pace)
+    trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen, pace=pace, last=last_sample())
     called = {"curve": curve, "start": start, "scores": scores, "pair": pair}
     called |= {"known_ratio": True} if known_ratio else {}
     replay = {**({} if "audit" in (replay or {}) else call_of("audit_steps", **called)), **(replay or {})}
-    how = {"method": "steps", "budget": budget, "sharpen": sharpen, **replay}
+    how = {"method": "steps", "budget": budget, "sharpen": sharpen, **replay, **trial.ended}
     pair, measure = pair or Pair(False, True, "the claim's", WITHOUT), None if known_ratio else _unmeasured
     found = conclude(trial, claim, curve, claimed, delta, alpha, seed, pair.description, how, measure)
     return replace(found, pairs=(pair.as_json(),))

@@ -103,7 +103,7 @@ UNKNOWN = [
     (41.0, 42.0, MORE, "type float has no records"),
     ("yes", "no", REPLACE, "type str has no records"),
     (BASE, BASE + 1, "by-sensitivity", "what a mechanism computes of data"),
-    (BASE, BASE + 1, "within 1 of each other", "what a mechanism computes of data"),
+    (BASE, BASE + 1, "within 1 of each other", "given in words"),
     ([object()], [object()], REPLACE, "records of type object cannot be compared"),
     (PEOPLE, [*PEOPLE[:5], Record("p5", 9.0)], "rewards-only", "that only its rewards differ cannot be seen"),
     (PEOPLE, PEOPLE[2:], "expert", "that one expert has them is not seen"),
@@ -196,8 +196,8 @@ def test_small_tables_and_lists_of_arrays_are_not_taken_for_records_only(first, 
 @pytest.mark.parametrize(
     ("first", "second", "why"),
     [
-        ((i for i in range(3)), (i for i in range(4)), "read once only"),
-        (iter([1, 2]), [1, 3], "read once only"),
+        ((i for i in range(3)), (i for i in range(4)), "read only once"),
+        (iter([1, 2]), [1, 3], "read only once"),
         (deque([1, 2]), deque([3, 4]), "2 of 2 elements differ"),
         (range(3), range(5), "3 and 5 elements"),
         (np.ma.array([1, 2, 3], mask=[1, 0, 0]), np.ma.array([1, 2, 4], mask=[0, 1, 0]), "3 of 3 elements"),
@@ -207,3 +207,38 @@ def test_small_tables_and_lists_of_arrays_are_not_taken_for_records_only(first, 
 def test_iterators_queues_masks_and_field_names_are_looked_at(first, second, why):
     with pytest.raises(InvalidPairError, match=why):
         Pair(first, second, "replace", "x")
+
+
+TABLE, OTHER = np.arange(30.0).reshape(10, 3), np.zeros((10, 3))
+LABELS = np.arange(10)
+BUNDLES = [
+    ({"data": {"X": TABLE, "y": LABELS}, "n": 10}, {"data": {"X": OTHER, "y": LABELS}, "n": 10}),
+    (([1, 2, 3], [7, 7]), ([4, 5, 6], [7, 7])),
+    ({"train": TABLE, "test": TABLE[:4]}, {"train": OTHER, "test": TABLE[:4]}),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), BUNDLES)
+def test_a_data_set_of_many_changes_in_a_bundle_is_not_called_checked(first, second):
+    """It is one part of a bundle that differs, but ten records of the data set in it."""
+    assert not Pair(first, second, "replace", "x").standing.checked
+
+
+def test_one_record_more_in_a_nested_bundle_is_checked():
+    small = {"data": {"X": TABLE[:9], "y": LABELS[:9]}, "k": 3}
+    assert Pair({"data": {"X": TABLE, "y": LABELS}, "k": 3}, small, "add-remove", "x").standing.checked
+
+
+@pytest.mark.parametrize("word", ["Replace", " replace", "REPLACE"])
+def test_a_relation_is_known_however_its_word_is_written(word):
+    with pytest.raises(InvalidPairError, match="10 of 10 rows"):
+        Pair(TABLE + 1, OTHER, word, "x")
+    with pytest.raises(InvalidPairError, match="5 and 9"):
+        Pair(list(range(5)), list(range(9)), "add_remove", "x")
+
+
+@pytest.mark.parametrize("hold", [lambda data: [data], lambda data: {"data": data, "n": 2}])
+def test_an_iterator_within_an_input_is_refused(hold):
+    """After the first call it is empty, so that all later ones would see equal inputs."""
+    with pytest.raises(InvalidPairError, match="holds an iterator"):
+        Pair(hold(iter([1, 2])), hold(iter([1, 3])), "replace", "x")

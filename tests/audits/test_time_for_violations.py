@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from accountant.notions import PureDP
 from audits import time_budget
 from audits.callables import MechanismError
 from audits.evidence import UNCONFIRMED, Verdict
+from audits.replaying import replay
 from audits.runner import audit
 from audits.time_budget import OutOfTimeError, ending_at
 from audits.worst_pair import audit_each
@@ -127,3 +129,29 @@ def test_a_suspicion_on_one_pair_stands_for_all(clock, bits):
     with ending_at(clock.now + until):
         found = audit_each("slow", PureDP(1.0), slow_laplace(clock, 3e-4), [bits, bits], seed=0)
     assert found.unconfirmed or found.verdict is Verdict.VIOLATION
+
+
+@pytest.mark.parametrize(("scale", "sharpen"), [(0.25, True), (1.0, False)])
+def test_a_witness_of_an_audit_that_the_time_ended_replays(clock, bits, scale, sharpen):
+    """What is drawn after a refutation, also by bits alone, ends with the time; a replay ends there, too."""
+    sampler, asked = slow_laplace(clock, 1, scale), {"budget": 10**6, "sharpen": sharpen}
+    found = audited(clock, sampler, bits, 50_000, **asked)
+    assert found.verdict.violated
+    assert found.samples < 10**6
+    assert replay(found.witness(), again(sampler, bits, **asked)).samples == found.samples
+
+
+def test_a_suspicion_that_had_no_time_to_be_confirmed_replays_and_is_settled(clock, bits):
+    sampler = slow_laplace(clock, 1)
+    found = audited(clock, sampler, bits, math.inf, budget=2000).left_unconfirmed()
+    assert replay(found.witness(), again(sampler, bits, budget=2000)).verdict is Verdict.VIOLATION
+
+
+def again(sampler, bits, **asked):
+    """The same audit with no end of time."""
+
+    def run(witness):
+        call = {key: value for key, value in witness["replay"].items() if key not in (*asked, "last")}
+        return audit("slow", PureDP(1.0), sampler, bits, seed=0, power=False, replay=call, **asked)
+
+    return run
