@@ -202,6 +202,9 @@ class Privacy:
         return "\n".join(lines)
 
 
-def _rests(account: Mapping[str, Any]) -> tuple[str, str]:
-    """Words beside a certified epsilon: whether released bits are covered, and what arithmetic assumes."""
-    return f"released bits: {account['released_bits']}", in_words(account["arithmetic_assumptions"])
+def _rests(account: Mapping[str, Any]) -> tuple[str, ...]:
+    """Words beside a certified epsilon: whether released bits are covered, and what is taken on trust."""
+    from dpproof.report.claims import rests_on
+
+    released = f"released bits: {account['released_bits']}"
+    return rests_on(account), released, in_words(account["arithmetic_assumptions"])

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from accountant.arithmetic import in_words
-from dpproof.report.claims import heard_in, tolerated
+from dpproof.report.claims import heard_in, rests_on, tolerated
 
 if TYPE_CHECKING:
     from dpproof.claim_file import Refusal
-    from dpproof.report.claims import Answer, ClaimLedger
+    from dpproof.report.claims import ClaimLedger
     from dpproof.report.ledger import PaperLedger
 
 __all__ = ["RULES", "Finding", "Level", "findings_of_claims", "findings_of_papers"]
@@ -121,7 +121,7 @@ def _message(ledger: ClaimLedger) -> str:
     if ledger.account is not None:
         epsilon = ledger.account["epsilon"]
         lines.append(f"certified: epsilon at most {epsilon['upper']} at delta {claim.delta}")
-        lines += _rests_on(ledger.account)
+        lines.append(rests_on(ledger.account))
         lines.append(f"released bits: {ledger.account['released_bits']}")
         lines.append(in_words(ledger.account["arithmetic_assumptions"]))
     if ledger.audit is not None:
@@ -131,15 +131,6 @@ def _message(ledger: ClaimLedger) -> str:
             f"confidence {seen['confidence']}, {seen['samples']} samples, seed {seen['witness']['seed']}"
         )
     return "\n".join([*lines, *ledger.remarks])
-
-
-def _rests_on(account: Answer) -> list[str]:
-    """The statement of a guarantee, its verdict, and how much all of that takes on trust."""
-    if "statement" not in account:
-        return [f"rests on: {account['rests_on']}"]
-    counts = {"assumptions": len(account["assumptions"]), "readings": account["readings_all"]}
-    taken = ", ".join(f"{name}: {n}" for name, n in {**counts, "laws": len(account["laws_all"])}.items())
-    return [f"rests on: {account['statement']}, {account['verdict']}; {taken}"]
 
 
 def findings_of_papers(ledgers: Iterable[PaperLedger]) -> list[Finding]:

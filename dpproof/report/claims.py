@@ -23,7 +23,15 @@ from dpproof import answers, auditing, events
 from dpproof.audit_words import worth
 from dpproof.claim_file import Budget
 
-__all__ = ["FLOATING_POINT", "ClaimLedger", "check_claim", "check_claims", "heard_in", "tolerated"]
+__all__ = [
+    "FLOATING_POINT",
+    "ClaimLedger",
+    "check_claim",
+    "check_claims",
+    "heard_in",
+    "rests_on",
+    "tolerated",
+]
 
 Answer = Mapping[str, Any]
 Stage = Callable[[str], None]
@@ -138,6 +146,15 @@ def heard_in(audit: Answer | None) -> str | None:
     if audit is None:
         return None
     return str(audit["without_bits"] if tolerated(audit) else audit["verdict"])
+
+
+def rests_on(account: Answer) -> str:
+    """The statement of a guarantee, its verdict, and how much all of that takes on trust."""
+    if "statement" not in account:
+        return f"rests on: {account['rests_on']}"
+    counts = {"assumptions": len(account["assumptions"]), "readings": account["readings_all"]}
+    taken = ", ".join(f"{name}: {n}" for name, n in {**counts, "laws": len(account["laws_all"])}.items())
+    return f"rests on: {account['statement']}, {account['verdict']}; {taken}"
 
 
 def tolerated(audit: Answer | None) -> bool:
