@@ -63,7 +63,7 @@ def planted_in(
     chosen: EventClass, sketch: Outputs, twice: Doubled, rng: np.random.Generator
 ) -> Planted | None:
     """A violation of twice the claim in an event drawn from a class; None if none was found to plant."""
-    most = HALF if len(twice.odds) == 1 else TAIL
+    most = HALF if len(twice.odds) == 1 and not chosen.deep else TAIL
     for _ in range(TRIES):
         values = chosen.draw(sketch, rng)
         known = values(sketch)

@@ -68,3 +68,15 @@ def test_whole_numbers_are_looked_at_bit_by_bit_whatever_stands_beside_them(bits
     for rows in tables:
         sketch = Outputs(rows, Layout.of([rows]))
         assert "adjacent low bits of a number" in {one.name for one in CLASSES if one.applies(sketch)}
+
+
+def test_a_tail_is_planted_only_where_there_is_one_of_its_mass(bits):
+    """An answer of yes or no has no event of mass .1 or less, and the answer says that none was planted."""
+
+    def response(value, n, rng):
+        return (rng.random(n) < 1 / (1 + np.e)) ^ bool(value)
+
+    found = audit("response", PureDP(1.0), response, bits, seed=0, budget=4000)
+    assert found.verdict is Verdict.CONSISTENT
+    assert found.power.keys() == {"one coordinate"}
+    assert any(text.startswith("a tail of one coordinate: no event") for text in found.not_covered)
