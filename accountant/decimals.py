@@ -50,11 +50,24 @@ def sides(parameters: Any) -> tuple[Any, Any, tuple[str, ...]]:
         ends = _around(value, safer, field.metadata["domain"])
         if ends is None:
             ends = float(value), float(value)
-            notes.append(f"{field.name} is taken to be the double nearest to {value.text}: {Fraction(value)}")
+            notes.append(_rounded(field.name, value))
         less[field.name], more[field.name] = ends
     if not more:
         return parameters, parameters, ()
     return replace(parameters, **more), replace(parameters, **less), tuple(notes)
+
+
+def _rounded(name: str, value: Written) -> str:
+    """What a reader must know of a decimal that no doubles enclose."""
+    return f"{name} is taken to be the double nearest to {value.text}: {Fraction(float(value))}"
+
+
+def _nearest(parameters: Any) -> tuple[Any, tuple[str, ...]]:
+    """The parameters at the doubles nearest to their decimals, and a note on each."""
+    named = ((field.name, getattr(parameters, field.name)) for field in parameters.fields())
+    typed = {name: value for name, value in named if isinstance(value, Written)}
+    doubles = {name: float(value) for name, value in typed.items()}
+    return replace(parameters, **doubles), tuple(_rounded(name, value) for name, value in typed.items())
 
 
 def _around(value: Written, safer: int | None, domain: Any) -> tuple[Any, Any] | None:
@@ -101,7 +114,11 @@ def at_decimals(guarantee: Callable[..., Accounted]) -> Callable[..., Accounted]
     @wraps(guarantee)
     def asked(parameters: Any, *relation: Any, **named: Any) -> Accounted:
         more, less, notes = sides(parameters)
-        found = guarantee(less, *relation, **named)
+        try:
+            found = guarantee(less, *relation, **named)
+        except ValueError:  # a decimal at an end of what is answered, or beyond: an error names the number typed
+            less, notes = _nearest(parameters)
+            more, found = less, guarantee(less, *relation, **named)
         if less is parameters:
             return found
         typed = replace(found, notes=(*found.notes, *notes), sensitivity=_sensitivity(found, parameters))

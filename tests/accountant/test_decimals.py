@@ -276,6 +276,15 @@ def test_the_least_delta_is_the_decimal_and_a_smaller_one_gets_a_reason():
         CliRunner().invoke(app, [*words, "1e-310"], catch_exceptions=False)
 
 
+def test_a_decimal_at_an_end_of_what_is_answered_is_answered_and_an_error_names_what_was_typed():
+    code, said = run("account", "laplace", "--scale", "0.002", "--adjacency", "by-sensitivity", "--delta", "0")
+    assert code == 0
+    assert "scale is taken to be the double nearest to 0.002" in json.dumps(said)
+    words = ("account", "laplace", "--scale", "0.001", "--adjacency", "by-sensitivity", "--delta", "0")
+    with pytest.raises(ValueError, match=r"scale \(0\.001\)"):
+        CliRunner().invoke(app, list(words), catch_exceptions=False)
+
+
 def test_a_claim_file_means_its_decimals(tmp_path):
     """Scale 0.07 has loss 100/7, above what the double has: a promise between the two is not certified."""
     double = accountant_for("laplace").guarantee(accountant_for("laplace").parameters(0.07))
