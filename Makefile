@@ -37,7 +37,7 @@ campaign: setup
 
 # Coq proves the claims a second time. Without coqc and its Interval library this fails, unless COQ_OPTIONAL=1 is set.
 coq: setup
-	$(BIN)/python -m proofs_check.coq $(ARGS)
+	$(BIN)/python -m dpproof.proofs_check.coq $(ARGS)
 
 # The generated pages, then the site in build/site, warnings being errors; its code blocks run in the tests.
 docs: setup

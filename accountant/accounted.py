@@ -12,16 +12,16 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from accountant.adjacency import Adjacency
-from accountant.arithmetic import Assumption, assume, current, recorded, scoped
-from accountant.bounds import Bound, exactly
-from accountant.decimals import as_typed, at_decimals, beyond_decimals, sides
-from accountant.enclosures import Number, exact
-from accountant.notions import Guarantee
-from accountant.parameters import Parameters
-from accountant.sensitivity import Sensitivity
-from accountant.trust import TrustModel
-from accountant.words import nearest
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.arithmetic import Assumption, assume, current, recorded, scoped
+from dpproof.accountant.bounds import Bound, exactly
+from dpproof.accountant.decimals import as_typed, at_decimals, beyond_decimals, sides
+from dpproof.accountant.enclosures import Number, exact
+from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.parameters import Parameters
+from dpproof.accountant.sensitivity import Sensitivity
+from dpproof.accountant.trust import TrustModel
+from dpproof.accountant.words import nearest
 
 __all__ = [
     "CATALOGUE",
@@ -117,7 +117,7 @@ class Accounted:
     mathematical mechanism.
     """
     assumptions: frozenset[Assumption] = field(default_factory=current, compare=False, repr=False)
-    """What making the guarantee took on trust of the machine's arithmetic; see `accountant.arithmetic`."""
+    """What making the guarantee took on trust of the machine's arithmetic; see `dpproof.accountant.arithmetic`."""
 
     @property
     def covers_released_bits(self) -> bool:
@@ -168,7 +168,7 @@ class Accountant:
     """Name of the parameter that calibration searches."""
     calibrate: Callable[[Any, Adjacency, Any, Any], tuple[Any, Any]] | None = field(default=None, repr=False)
     """(parameters, adjacency, epsilon, delta) -> (parameters that meet it, parameters that do not); None for
-    the general search, ``accountant.calibration``."""
+    the general search, ``dpproof.accountant.calibration``."""
     adjacency: Adjacency | None = None
     """The relation that is meant where none is given; None where one must be."""
     compare: Callable[[Any, Any, Any], Mapping[str, Any]] | None = field(default=None, repr=False)
@@ -219,7 +219,7 @@ class Accountant:
         """The same for parameters that are doubles."""
         if self.calibrate is not None:
             return self.calibrate(parameters, adjacency, epsilon, delta)
-        from accountant.calibration import calibrate_noise
+        from dpproof.accountant.calibration import calibrate_noise
 
         def guarantee_of(chosen: Any) -> Guarantee:
             return self.guarantee(chosen, adjacency).guarantee
@@ -239,34 +239,34 @@ def check_run(parameters: Parameters) -> None:
 
 
 CATALOGUE: Mapping[str, str] = {
-    "rlsvi": "accountant.rl.rlsvi",
-    "gaussian": "accountant.noise.gaussian",
-    "laplace": "accountant.noise.laplace",
-    "dp-sgd": "accountant.noise.dp_sgd",
-    "geometric": "accountant.noise.geometric",
-    "discrete-gaussian": "accountant.noise.discrete_gaussian",
-    "binomial": "accountant.noise.binomial",
-    "randomised-response": "accountant.noise.randomised_response",
-    "exponential": "accountant.noise.exponential",
-    "permute-and-flip": "accountant.noise.permute_and_flip",
-    "tree": "accountant.counting.gaussian_tree",
-    "laplace-tree": "accountant.counting.laplace_tree",
-    "matrix-counting": "accountant.counting.matrix_counting",
-    "sparse-vector": "accountant.sparse_vector",
-    "smooth-gaussian": "accountant.smooth_sensitivity.gaussian",
-    "smooth-laplace": "accountant.smooth_sensitivity.laplace",
-    "smooth-cauchy": "accountant.smooth_sensitivity.cauchy",
-    "smooth-student": "accountant.smooth_sensitivity.student",
-    "smooth-log-normal": "accountant.smooth_sensitivity.log_normal",
-    "shuffled-count": "accountant.rl.sdp_pe",
-    "shuffled-batch": "accountant.rl.sdp_pe_release",
-    "central-counts": "accountant.rl.private_ucb",
-    "local-counts": "accountant.rl.private_ucb_local",
-    "batched-counts": "accountant.rl.private_ucb_batches",
-    "policy-evaluation": "accountant.rl.policy_evaluation",
-    "thompson": "accountant.rl.thompson",
-    "selective-dpsgd": "accountant.rl.selective_dpsgd",
-    "expert-release": "accountant.rl.expert_release",
+    "rlsvi": "dpproof.accountant.rl.rlsvi",
+    "gaussian": "dpproof.accountant.noise.gaussian",
+    "laplace": "dpproof.accountant.noise.laplace",
+    "dp-sgd": "dpproof.accountant.noise.dp_sgd",
+    "geometric": "dpproof.accountant.noise.geometric",
+    "discrete-gaussian": "dpproof.accountant.noise.discrete_gaussian",
+    "binomial": "dpproof.accountant.noise.binomial",
+    "randomised-response": "dpproof.accountant.noise.randomised_response",
+    "exponential": "dpproof.accountant.noise.exponential",
+    "permute-and-flip": "dpproof.accountant.noise.permute_and_flip",
+    "tree": "dpproof.accountant.counting.gaussian_tree",
+    "laplace-tree": "dpproof.accountant.counting.laplace_tree",
+    "matrix-counting": "dpproof.accountant.counting.matrix_counting",
+    "sparse-vector": "dpproof.accountant.sparse_vector",
+    "smooth-gaussian": "dpproof.accountant.smooth_sensitivity.gaussian",
+    "smooth-laplace": "dpproof.accountant.smooth_sensitivity.laplace",
+    "smooth-cauchy": "dpproof.accountant.smooth_sensitivity.cauchy",
+    "smooth-student": "dpproof.accountant.smooth_sensitivity.student",
+    "smooth-log-normal": "dpproof.accountant.smooth_sensitivity.log_normal",
+    "shuffled-count": "dpproof.accountant.rl.sdp_pe",
+    "shuffled-batch": "dpproof.accountant.rl.sdp_pe_release",
+    "central-counts": "dpproof.accountant.rl.private_ucb",
+    "local-counts": "dpproof.accountant.rl.private_ucb_local",
+    "batched-counts": "dpproof.accountant.rl.private_ucb_batches",
+    "policy-evaluation": "dpproof.accountant.rl.policy_evaluation",
+    "thompson": "dpproof.accountant.rl.thompson",
+    "selective-dpsgd": "dpproof.accountant.rl.selective_dpsgd",
+    "expert-release": "dpproof.accountant.rl.expert_release",
 }
 """Command-line name -> module whose ``ACCOUNTANT`` serves it."""
 

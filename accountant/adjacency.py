@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from accountant.words import word
+from dpproof.accountant.words import word
 
 __all__ = ["Adjacency", "UnprovedAdjacencyError"]
 

@@ -18,9 +18,9 @@ from fractions import Fraction
 import flint
 from numpy.typing import NDArray
 
-from accountant.arithmetic import cache, np
-from accountant.binomial_shift import shifted_ratio
-from accountant.enclosures import arb_of, precision
+from dpproof.accountant.arithmetic import cache, np
+from dpproof.accountant.binomial_shift import shifted_ratio
+from dpproof.accountant.enclosures import arb_of, precision
 
 __all__ = [
     "MOST_TRIALS",

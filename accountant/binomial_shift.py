@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import flint
 
-from accountant.enclosures import arb_of
+from dpproof.accountant.enclosures import arb_of
 
 __all__ = ["shifted_ratio"]
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-from accountant.arithmetic import Assumption, current
+from dpproof.accountant.arithmetic import Assumption, current
 
 __all__ = ["Bound", "Truth", "UndecidedError", "exactly"]
 
@@ -25,7 +25,7 @@ class Truth(enum.Enum):
     (True, False)
     >>> bool(Truth.UNDECIDED)
     Traceback (most recent call last):
-    accountant.bounds.UndecidedError: the enclosures overlap: neither proved nor refuted
+    dpproof.accountant.bounds.UndecidedError: the enclosures overlap: neither proved nor refuted
     """
 
     PROVED = "proved"
@@ -60,7 +60,7 @@ class Bound:
     of: Of = "guarantee"
     attained_by: str | None = None
     assumptions: frozenset[Assumption] = field(default_factory=current, compare=False, repr=False)
-    """What its computation took on trust of the machine's arithmetic; see `accountant.arithmetic`."""
+    """What its computation took on trust of the machine's arithmetic; see `dpproof.accountant.arithmetic`."""
 
     def __post_init__(self) -> None:
         for end in ("lower", "upper"):

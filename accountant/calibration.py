@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from accountant.enclosures import Number, exact
-from accountant.notions import Guarantee
-from accountant.parameters import Parameters
-from accountant.targets import (
+from dpproof.accountant.enclosures import Number, exact
+from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.parameters import Parameters
+from dpproof.accountant.targets import (
     Judge,
     NoNoiseNeededError,
     Target,
@@ -51,8 +51,8 @@ def calibrate_noise(
     tells them apart. The search begins at the value that ``parameters`` holds.
 
     >>> from fractions import Fraction
-    >>> from accountant.parameters import Reals, parameter
-    >>> from accountant.notions import GaussianDP
+    >>> from dpproof.accountant.parameters import Reals, parameter
+    >>> from dpproof.accountant.notions import GaussianDP
     >>> @dataclass(frozen=True)
     ... class Sigma(Parameters):
     ...     sigma: float = parameter(Reals(0, lower_open=True), "1", "noise")

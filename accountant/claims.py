@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from accountant.adjacency import Adjacency
-from accountant.enclosures import Written
-from accountant.notions import ZCDP, ApproxDP, GaussianDP, Guarantee
-from accountant.parameters import Domain
-from accountant.trust import TrustModel
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.enclosures import Written
+from dpproof.accountant.notions import ZCDP, ApproxDP, GaussianDP, Guarantee
+from dpproof.accountant.parameters import Domain
+from dpproof.accountant.trust import TrustModel
 
 __all__ = ["ARITHMETIC", "Claim"]
 
@@ -51,7 +51,7 @@ class Claim:
         source: where the promise is written down.
         command: the program and its arguments, where the mechanism is one.
         audit: how it is to be audited, by name: ``budget``, and of a callable or a command what
-            `audits.audit_named` is told of it.
+            `dpproof.audits.audit_named` is told of it.
         arithmetic: ``floating-point``, the promise is about what is released, to the last bit; or ``real``,
             it is about real numbers, and what only floating-point bits refute is no violation of it.
 

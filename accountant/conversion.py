@@ -14,10 +14,10 @@ from functools import reduce
 
 import flint
 
-from accountant.enclosures import arb_of, precision
-from accountant.joint_range import best_order, common_pair, optimal_delta
-from accountant.orders import Orders, lowest_position, minimise_convex
-from accountant.sources import Source
+from dpproof.accountant.enclosures import arb_of, precision
+from dpproof.accountant.joint_range import best_order, common_pair, optimal_delta
+from dpproof.accountant.orders import Orders, lowest_position, minimise_convex
+from dpproof.accountant.sources import Source
 
 __all__ = ["CANONNE_KAMATH_STEINKE", "MIRONOV", "OPTIMAL", "Conversion", "Curve", "bits_needed", "convert"]
 

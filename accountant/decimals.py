@@ -16,15 +16,15 @@ from fractions import Fraction
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from accountant.bounds import Bound
-from accountant.enclosures import Written
-from accountant.noise.bounded_loss import Enclosed
-from accountant.notions import ZCDP, GaussianDP, Guarantee, ends_of
-from accountant.parameters import EXACT
-from accountant.targets import neighbours_of
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import Written
+from dpproof.accountant.noise.bounded_loss import Enclosed
+from dpproof.accountant.notions import ZCDP, GaussianDP, Guarantee, ends_of
+from dpproof.accountant.parameters import EXACT
+from dpproof.accountant.targets import neighbours_of
 
 if TYPE_CHECKING:
-    from accountant.accounted import Accounted, Attained, PublishedGuarantee
+    from dpproof.accountant.accounted import Accounted, Attained, PublishedGuarantee
 
 __all__ = ["as_typed", "at_decimals", "beyond_decimals", "doubles", "sides"]
 
@@ -34,8 +34,8 @@ def sides(parameters: Any) -> tuple[Any, Any, tuple[str, ...]]:
 
     Both are ``parameters`` itself unless it holds decimals that are no doubles.
 
-    >>> from accountant.enclosures import Written
-    >>> from accountant.noise.gaussian import GaussianParameters
+    >>> from dpproof.accountant.enclosures import Written
+    >>> from dpproof.accountant.noise.gaussian import GaussianParameters
     >>> more, less, notes = sides(GaussianParameters(Written("0.1"), sensitivity=Written("0.3")))
     >>> more.sigma > less.sigma, more.sensitivity < less.sensitivity, notes
     (True, True, ())
@@ -98,7 +98,7 @@ def beyond_decimals(parameters: Any, noise: str, side: int) -> Any:
 
     The decimal that calibration prints then meets the target, or misses it, as the double does.
 
-    >>> from accountant.noise.gaussian import GaussianParameters
+    >>> from dpproof.accountant.noise.gaussian import GaussianParameters
     >>> Fraction(repr(beyond_decimals(GaussianParameters(0.07), "sigma", 1).sigma)) > Fraction(0.07)
     True
     """

@@ -17,7 +17,7 @@ from numbers import Integral
 
 import flint
 
-from accountant.bounds import Bound, Of
+from dpproof.accountant.bounds import Bound, Of
 
 __all__ = ["Number", "Written", "arb_of", "bound_of", "exact", "precision", "round_down", "round_up", "typed"]
 

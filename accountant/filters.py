@@ -16,9 +16,9 @@ from typing import Generic, Self, TypeVar
 
 import flint
 
-from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from accountant.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP, ends_of
-from accountant.orders import Orders
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP, ends_of
+from dpproof.accountant.orders import Orders
 
 __all__ = [
     "ApproxFilter",

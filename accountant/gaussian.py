@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import flint
 
-from accountant.enclosures import arb_of, precision, round_down, round_up
-from accountant.inversion import bracket, refined
+from dpproof.accountant.enclosures import arb_of, precision, round_down, round_up
+from dpproof.accountant.inversion import bracket, refined
 
 __all__ = ["gaussian_delta", "gaussian_mu"]
 

@@ -17,14 +17,14 @@ from itertools import accumulate, pairwise
 import flint
 from numpy.typing import NDArray
 
-from accountant.arithmetic import math, np
-from accountant.bounds import Bound
-from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from accountant.inversion import below
-from accountant.notions import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, ends_of
-from accountant.orders import Orders
-from accountant.renyi.best_of import BestOf
-from accountant.trade_off import upper_near
+from dpproof.accountant.arithmetic import math, np
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.inversion import below
+from dpproof.accountant.notions import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, ends_of
+from dpproof.accountant.orders import Orders
+from dpproof.accountant.renyi.best_of import BestOf
+from dpproof.accountant.trade_off import upper_near
 
 __all__ = ["GroupProfile", "group_privacy"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from accountant.bounds import Bound
-from accountant.enclosures import Number, arb_of, bound_of, exact, precision, round_down, round_up
-from accountant.gaussian import gaussian_mu
-from accountant.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP, ends_of
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision, round_down, round_up
+from dpproof.accountant.gaussian import gaussian_mu
+from dpproof.accountant.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP, ends_of
 
 __all__ = [
     "approx_to_gaussian",

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import flint
 
-from accountant.enclosures import arb_of, precision
+from dpproof.accountant.enclosures import arb_of, precision
 
 __all__ = ["PRECISIONS", "Profile", "below", "bracket", "neighbours", "refined"]
 
@@ -41,7 +41,7 @@ def bracket(profile: Profile, target: Fraction, start: float = 1.0) -> tuple[flo
     ``(inf, inf)`` where target is 0 and no representable epsilon reaches it.
 
     >>> from fractions import Fraction
-    >>> from accountant.enclosures import arb_of
+    >>> from dpproof.accountant.enclosures import arb_of
     >>> low, high = bracket(lambda x: arb_of(-x).exp(), Fraction(1, 10))
     >>> low <= 2.302585092994046 <= high and high - low < 1e-14
     True

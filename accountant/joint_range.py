@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import flint
 
-from accountant.enclosures import arb_of
-from accountant.orders import Function, Orders, lowest
+from dpproof.accountant.enclosures import arb_of
+from dpproof.accountant.orders import Function, Orders, lowest
 
 __all__ = ["CoinPair", "best_order", "common_pair", "optimal_delta"]
 

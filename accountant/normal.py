@@ -11,8 +11,8 @@ import math
 import flint
 from numpy.typing import NDArray
 
-from accountant.arithmetic import cache, np
-from accountant.enclosures import precision
+from dpproof.accountant.arithmetic import cache, np
+from dpproof.accountant.enclosures import precision
 
 __all__ = ["SMALLEST_MASS", "interval_masses", "upper_tail"]
 

@@ -16,14 +16,14 @@ from typing import Protocol, runtime_checkable
 
 import flint
 
-from accountant.arithmetic import assume
-from accountant.bounds import Bound, exactly
-from accountant.conversion import OPTIMAL, Conversion, Curve, convert
-from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from accountant.gaussian import gaussian_delta
-from accountant.inversion import below, bracket, refined
-from accountant.orders import Orders
-from accountant.renyi.order_search import least_epsilon
+from dpproof.accountant.arithmetic import assume
+from dpproof.accountant.bounds import Bound, exactly
+from dpproof.accountant.conversion import OPTIMAL, Conversion, Curve, convert
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.gaussian import gaussian_delta
+from dpproof.accountant.inversion import below, bracket, refined
+from dpproof.accountant.orders import Orders
+from dpproof.accountant.renyi.order_search import least_epsilon
 
 __all__ = ["ZCDP", "ApproxDP", "GaussianDP", "Guarantee", "PureDP", "RenyiDP", "ends_of"]
 

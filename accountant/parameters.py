@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, Self
 
-from accountant.enclosures import typed
-from accountant.words import nearest
+from dpproof.accountant.enclosures import typed
+from dpproof.accountant.words import nearest
 
 __all__ = [
     "EXACT",
@@ -240,7 +240,7 @@ def parameter(
     """A dataclass field with its ``domain``, ``unit`` and ``help``; a ``None`` default makes it optional.
 
     ``safer`` is 1 where a mechanism with a larger value is proved to be at least as private, -1 where one
-    with a smaller value is, `EXACT`, or None where none of these is known; see `accountant.decimals`.
+    with a smaller value is, `EXACT`, or None where none of these is known; see `dpproof.accountant.decimals`.
     """
     metadata = {"domain": domain, "unit": unit, "help": help, "safer": safer}
     return dataclasses.field(default=default, metadata=metadata)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from accountant.adjacency import Adjacency
-from accountant.enclosures import arb_of, exact, precision, round_up
-from accountant.parameters import Parameters, parameter
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.enclosures import arb_of, exact, precision, round_up
+from dpproof.accountant.parameters import Parameters, parameter
 
 __all__ = [
     "L1",
@@ -210,7 +210,7 @@ class Sensitivity:
 def sensitivity_of(parameters: Any, adjacency: Adjacency, norm: str) -> Sensitivity:
     """The sensitivity of the parameters under a relation; 1 where no users are named and nothing is given.
 
-    >>> from accountant.noise.gaussian import GaussianParameters
+    >>> from dpproof.accountant.noise.gaussian import GaussianParameters
     >>> sensitivity_of(GaussianParameters(5.0, query="histogram"), Adjacency.REPLACE, L2).squared
     Fraction(2, 1)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from accountant.bounds import Bound
-from accountant.notions import Guarantee
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.notions import Guarantee
 
 __all__ = [
     "Judge",

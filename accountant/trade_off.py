@@ -18,12 +18,12 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.arithmetic import cache
-from accountant.bounds import Bound
-from accountant.conversion import OPTIMAL
-from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from accountant.notions import ZCDP, ApproxDP, GaussianDP, Guarantee, RenyiDP, ends_of
-from accountant.orders import Orders, lowest
+from dpproof.accountant.arithmetic import cache
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.conversion import OPTIMAL
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.notions import ZCDP, ApproxDP, GaussianDP, Guarantee, RenyiDP, ends_of
+from dpproof.accountant.orders import Orders, lowest
 
 __all__ = ["advantage", "attack_success", "power", "trade_off", "trade_off_curve"]
 

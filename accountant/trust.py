@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 
-from accountant.sources import Source
-from accountant.words import word
+from dpproof.accountant.sources import Source
+from dpproof.accountant.words import word
 
 __all__ = ["BILLBOARD", "TrustModel", "billboard", "implies"]
 

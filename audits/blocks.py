@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.callables import Auditable, MechanismError, as_mechanism
-from audits.layout import Layout
-from audits.outputs import digest
-from audits.pairs import Pair
-from audits.sampling import PROBES, draw, generator, outputs
-from audits.schedule import AHEAD, Blocks, Pace
-from audits.time_budget import check_time
-from audits.watching import watcher
+from dpproof.audits.callables import Auditable, MechanismError, as_mechanism
+from dpproof.audits.layout import Layout
+from dpproof.audits.outputs import digest
+from dpproof.audits.pairs import Pair
+from dpproof.audits.sampling import PROBES, draw, generator, outputs
+from dpproof.audits.schedule import AHEAD, Blocks, Pace
+from dpproof.audits.time_budget import check_time
+from dpproof.audits.watching import watcher
 
 __all__ = ["Drawn", "Record", "check_repeats", "draw_blocks", "largest_block"]
 

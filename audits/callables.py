@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.encoding import Raised
-from audits.outputs import of_objects
-from audits.time_budget import check_time
-from mechanisms.protocols import Samples
+from dpproof.audits.encoding import Raised
+from dpproof.audits.outputs import of_objects
+from dpproof.audits.time_budget import check_time
+from dpproof.mechanisms.protocols import Samples
 
 __all__ = ["Auditable", "Each", "Mechanism", "MechanismError", "as_mechanism", "each", "mechanism"]
 

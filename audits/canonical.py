@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.exact import doubles
+from dpproof.audits.exact import doubles
 
 __all__ = ["UnreadableOutputError", "canonical_text", "hashed", "plain", "tokens"]
 

@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from audits.callables import Mechanism, MechanismError
-from audits.time_budget import OutOfTimeError, time_left
+from dpproof.audits.callables import Mechanism, MechanismError
+from dpproof.audits.time_budget import OutOfTimeError, time_left
 
 __all__ = ["TIMEOUT", "Command", "CommandError", "command"]
 
@@ -56,7 +56,7 @@ class CommandError(MechanismError):
 class Command:
     """A program as a vectorised mechanism; see the module for the protocol.
 
-    Under a time budget (`audits.time_budget`) a request is ended when that is spent, too.
+    Under a time budget (`dpproof.audits.time_budget`) a request is ended when that is spent, too.
 
     Attributes:
         argv: the program and its arguments; no shell reads them.
@@ -149,7 +149,7 @@ def command(
     failures: str = "error",
     nan: str = "error",
 ) -> Mechanism:
-    """A program as a mechanism that can be audited; see `audits.commands` for the protocol.
+    """A program as a mechanism that can be audited; see `dpproof.audits.commands` for the protocol.
 
     With ``failures="token"`` the program is started once for each output.
 

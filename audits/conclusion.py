@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from accountant.notions import ApproxDP
-from audits import power
-from audits.curves import PrivacyCurve
-from audits.eprocess import SLACK, epsilon_lower
-from audits.evidence import Evidence, Verdict
-from audits.measured_power import Power, simulated
-from audits.scores import Score, only_bits, shares
-from audits.stream import ScoreStream
-from audits.trial import VERDICT, Trial, tails_share
+from dpproof.accountant.notions import ApproxDP
+from dpproof.audits import power
+from dpproof.audits.curves import PrivacyCurve
+from dpproof.audits.eprocess import SLACK, epsilon_lower
+from dpproof.audits.evidence import Evidence, Verdict
+from dpproof.audits.measured_power import Power, simulated
+from dpproof.audits.scores import Score, only_bits, shares
+from dpproof.audits.stream import ScoreStream
+from dpproof.audits.trial import VERDICT, Trial, tails_share
 
 __all__ = ["check_request", "conclude"]
 
@@ -46,7 +46,7 @@ def conclude(
         claim: its name.
         curve: what is claimed.
         claimed: the upper end of its epsilon at ``delta``.
-        delta, alpha, seed: as for `audits.audit`.
+        delta, alpha, seed: as for `dpproof.audits.audit`.
         pair: what the two inputs are.
         replay: what else a replay needs.
         measure: measures the power of an audit that refuted nothing. Without it the power is simulated on the

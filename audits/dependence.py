@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.callables import Each, Mechanism, MechanismError
-from audits.layout import Layout
-from audits.pairs import Pair
-from audits.repeated_rows import Ids, blocks_repeat, calls_repeat, equal_in_turn, row_ids, value_in_runs
-from audits.sampling import PROBES, generator, outputs
-from audits.time_budget import time_left
-from audits.unlike_calls import bins_of, calls_differ
+from dpproof.audits.callables import Each, Mechanism, MechanismError
+from dpproof.audits.layout import Layout
+from dpproof.audits.pairs import Pair
+from dpproof.audits.repeated_rows import Ids, blocks_repeat, calls_repeat, equal_in_turn, row_ids, value_in_runs
+from dpproof.audits.sampling import PROBES, generator, outputs
+from dpproof.audits.time_budget import time_left
+from dpproof.audits.unlike_calls import bins_of, calls_differ
 
 __all__ = ["RowRecord", "check_fresh_calls"]
 

@@ -1,6 +1,6 @@
 """Any output as a fixed number of columns for the scores.
 
-A function of one output alone, fixed before any sample is bet on, like `audits.canonical`. An exception is an
+A function of one output alone, fixed before any sample is bet on, like `dpproof.audits.canonical`. An exception is an
 output by its type.
 """
 
@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.canonical import canonical_text, hashed, plain
-from audits.exact import BEYOND, EXACT, Wide
+from dpproof.audits.canonical import canonical_text, hashed, plain
+from dpproof.audits.exact import BEYOND, EXACT, Wide
 
 __all__ = ["Raised", "cells", "features", "integers_of", "lengths", "values_between"]
 

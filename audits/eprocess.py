@@ -19,8 +19,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from audits import portfolio
-from audits.curves import CurvePoint
+from dpproof.audits import portfolio
+from dpproof.audits.curves import CurvePoint
 
 __all__ = ["EPSILON_LIMIT", "SLACK", "LogWealth", "epsilon_lower", "log_sums", "rejects"]
 
@@ -32,7 +32,7 @@ FRACTIONS: Floats = np.array([0.06, 0.2, 0.45, 0.8, 0.99])
 STAKES: Floats = np.exp(-0.1 - 0.5 * np.arange(24))
 """Stakes of the interval, the same for every epsilon so that the wealth falls in epsilon."""
 LEVEL_PRIOR: Floats = np.array([1, 1, 1, 0.9, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.06, 0.04])
-"""Prior weights of `audits.tails.LEVELS`, to be normalised."""
+"""Prior weights of `dpproof.audits.tails.LEVELS`, to be normalised."""
 KIND_PRIOR: Floats = np.array([1.0, 1.0, 6.0])
 SIDES: Floats = np.array([0.5, 0.5, 1.0])
 """What a kind of tail pays per sample, in units of delta."""
@@ -89,7 +89,7 @@ class LogWealth:
         return np.asarray(_gained(counts, self._gains) + self._log_prior[:, :, None, None])
 
     def __call__(self, counts: Ints) -> Floats:
-        """Log of the average wealth for counts (..., levels, kinds, 3); see `audits.tails.TailCounts`."""
+        """Log of the average wealth for counts (..., levels, kinds, 3); see `dpproof.audits.tails.TailCounts`."""
         return log_sums(self.parts(counts))
 
     def parts(self, counts: Ints) -> Floats:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.fresh_outputs import SKETCH, Outputs
-from audits.planted_laws import Doubled
-from audits.planting import Planted
+from dpproof.audits.fresh_outputs import SKETCH, Outputs
+from dpproof.audits.planted_laws import Doubled
+from dpproof.audits.planting import Planted
 
 __all__ = ["CLASSES", "FLOOR", "EventClass", "planted_in"]
 

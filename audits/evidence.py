@@ -59,10 +59,10 @@ class Evidence:
         epsilon_lower: the mechanism is not (x, delta)-DP for any x below this.
         delta: where ``epsilon_lower`` and ``would_have_seen`` are stated.
         confidence: 1 - alpha; with at least this probability a violation is one *and* ``epsilon_lower``
-            is true (they may fail with probability `audits.trial.VERDICT` alpha and the rest of alpha).
+            is true (they may fail with probability `dpproof.audits.trial.VERDICT` alpha and the rest of alpha).
         samples: samples spent on both inputs together.
         would_have_seen: an epsilon at ``delta`` that this audit detects with power 0.9: on the reference
-            pair (`audits.power`) where the likelihood ratio is known, otherwise twice the claim if ``power``
+            pair (`dpproof.audits.power`) where the likelihood ratio is known, otherwise twice the claim if ``power``
             says so; ``inf`` if none, ``None`` after a violation. Of a violation through floating-point bits
             only: what would have been seen without them.
         e_value: the largest average wealth of the bets against the claim.
@@ -139,7 +139,7 @@ class Evidence:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The contract's keys, and under ``"witness"`` what `audits.replay` needs; infinity is ``"inf"``."""
+        """The contract's keys, and under ``"witness"`` what `dpproof.audits.replay` needs; infinity is ``"inf"``."""
         more: dict[str, Any] = {"unconfirmed": True} if self.unconfirmed else {}
         more |= {} if self.without_bits is None else {"without_bits": self.without_bits.value}
         return {

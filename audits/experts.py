@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.adjacency import Adjacency
-from accountant.parameters import Parameters
-from accountant.rl.expert_release import ExpertReleaseParameters
-from accountant.rl.expert_release import guarantee as release_guarantee
-from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
-from accountant.rl.selective_dpsgd import guarantee as training_guarantee
-from audits.corpus.expert import PrefixRound, one_expert_more
-from audits.evidence import Evidence
-from audits.pairs import Pair
-from audits.runner import BUDGET, audit
-from audits.scores import Identity
-from audits.unaudited import NoAuditError
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.parameters import Parameters
+from dpproof.accountant.rl.expert_release import ExpertReleaseParameters
+from dpproof.accountant.rl.expert_release import guarantee as release_guarantee
+from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
+from dpproof.accountant.rl.selective_dpsgd import guarantee as training_guarantee
+from dpproof.audits.corpus.expert import PrefixRound, one_expert_more
+from dpproof.audits.evidence import Evidence
+from dpproof.audits.pairs import Pair
+from dpproof.audits.runner import BUDGET, audit
+from dpproof.audits.scores import Identity
+from dpproof.audits.unaudited import NoAuditError
 
 __all__ = ["audit_release", "audit_release_again", "audit_training", "audit_training_again"]
 
@@ -164,13 +164,13 @@ def _again(name: str, parameters: Parameters) -> Mapping[str, Any]:
 
 
 def audit_training_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
     how = witness["replay"]
     return audit_training(SelectiveDPSGDParameters.read(how["parameters"]), **_settings(witness))
 
 
 def audit_release_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
     how = witness["replay"]
     return audit_release(ExpertReleaseParameters.read(how["parameters"]), **_settings(witness))
 

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.blocks import largest_block
-from audits.callables import Mechanism
-from audits.canonical import canonical_text
-from audits.encoding import lengths, values_between
-from audits.layout import WIDEST, Layout
-from audits.outputs import Block, joined
-from audits.pairs import Pair
-from audits.sampling import POWER, generator, outputs
-from audits.scores import View
+from dpproof.audits.blocks import largest_block
+from dpproof.audits.callables import Mechanism
+from dpproof.audits.canonical import canonical_text
+from dpproof.audits.encoding import lengths, values_between
+from dpproof.audits.layout import WIDEST, Layout
+from dpproof.audits.outputs import Block, joined
+from dpproof.audits.pairs import Pair
+from dpproof.audits.sampling import POWER, generator, outputs
+from dpproof.audits.scores import View
 
 __all__ = ["FARTHEST", "FEWEST", "SKETCH", "FreshOutputs", "Outputs", "draw_sketch", "planted_samples"]
 
@@ -116,7 +116,7 @@ class FreshOutputs:
         """The chunk of this number, in the order of the stream; those that there is room for are kept.
 
         Raises:
-            MechanismError: as for `audits.sampling.outputs`.
+            MechanismError: as for `dpproof.audits.sampling.outputs`.
             OutOfTimeError: the time budget is spent.
         """
         if number in self._kept:

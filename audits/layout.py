@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.canonical import plain, tokens
-from audits.encoding import NUMBER, cells, features, integers_of
-from audits.exact import Wide, exactly, low_bytes, wider
-from audits.outputs import Block, is_numeric, joined, of_objects
-from audits.score_names import check_scores
-from audits.scores import (
+from dpproof.audits.canonical import plain, tokens
+from dpproof.audits.encoding import NUMBER, cells, features, integers_of
+from dpproof.audits.exact import Wide, exactly, low_bytes, wider
+from dpproof.audits.outputs import Block, is_numeric, joined, of_objects
+from dpproof.audits.score_names import check_scores
+from dpproof.audits.scores import (
     Atoms,
     BestCoordinate,
     BitParity,
@@ -35,7 +35,7 @@ from audits.scores import (
     trees,
     whole,
 )
-from audits.scores.protocol import flattened
+from dpproof.audits.scores.protocol import flattened
 
 __all__ = ["WIDEST", "Layout"]
 
@@ -156,7 +156,7 @@ class Layout:
         return whole if self.wide is None else partial(wide_columns, wide=self.wide)
 
     def named(self, name: str) -> tuple[Score, ...]:
-        """The scores of a name (`audits.score_names`).
+        """The scores of a name (`dpproof.audits.score_names`).
 
         Raises:
             ValueError: there is none of this name, or it does not suit the outputs.

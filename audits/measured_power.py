@@ -11,14 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from audits import power
-from audits.curves import CurvePoint, PrivacyCurve
-from audits.event_classes import CLASSES, FLOOR, EventClass, planted_in
-from audits.fresh_outputs import FARTHEST, Outputs
-from audits.planted_laws import MULTIPLE, Doubled, doubled
-from audits.planting import Planting
-from audits.sampling import POWER, generator
-from audits.time_budget import OutOfTimeError
+from dpproof.audits import power
+from dpproof.audits.curves import CurvePoint, PrivacyCurve
+from dpproof.audits.event_classes import CLASSES, FLOOR, EventClass, planted_in
+from dpproof.audits.fresh_outputs import FARTHEST, Outputs
+from dpproof.audits.planted_laws import MULTIPLE, Doubled, doubled
+from dpproof.audits.planting import Planting
+from dpproof.audits.sampling import POWER, generator
+from dpproof.audits.time_budget import OutOfTimeError
 
 __all__ = ["RUNS", "ClassPower", "Power", "enough_seen", "measured", "simulated", "unmeasured"]
 
@@ -113,7 +113,7 @@ class Power:
         return claimed * max(one.multiple for one in self.classes)
 
     def as_evidence(self) -> dict[str, Any]:
-        """What `audits.evidence.Evidence` says of it."""
+        """What `dpproof.audits.evidence.Evidence` says of it."""
         return {
             "power": {one.name: one.as_json() for one in self.classes},
             "not_covered": self.not_covered,
@@ -190,7 +190,7 @@ def _of_class(
 
 
 def simulated(seen: float, claimed: float, name: str = KNOWN) -> Power:
-    """The power that `audits.power` simulated, where outputs are one number with a known likelihood ratio.
+    """The power that `dpproof.audits.power` simulated, where outputs are one number with a known likelihood ratio.
 
     Args:
         seen: the smallest epsilon that is seen.

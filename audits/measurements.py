@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from audits.callables import Mechanism
-from audits.outputs import of_objects
+from dpproof.audits.callables import Mechanism
+from dpproof.audits.outputs import of_objects
 
 __all__ = ["measurement_mechanism"]
 

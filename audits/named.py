@@ -11,15 +11,15 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
 
-from accountant.adjacency import Adjacency
-from accountant.claims import Claim
-from audits.callables import Mechanism, as_mechanism, mechanism
-from audits.commands import TIMEOUT, command
-from audits.evidence import Evidence
-from audits.pairs import Pair, check_pair
-from audits.runner import BUDGET, audit
-from audits.unaudited import LoadError
-from audits.worst_pair import audit_worst
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims import Claim
+from dpproof.audits.callables import Mechanism, as_mechanism, mechanism
+from dpproof.audits.commands import TIMEOUT, command
+from dpproof.audits.evidence import Evidence
+from dpproof.audits.pairs import Pair, check_pair
+from dpproof.audits.runner import BUDGET, audit
+from dpproof.audits.unaudited import LoadError
+from dpproof.audits.worst_pair import audit_worst
 
 __all__ = ["audit_case_again", "audit_named", "audit_named_again", "load", "pairs_of"]
 
@@ -73,7 +73,7 @@ def audit_named(
             or several pairs, of which the worst is searched for; see `pairs_of`.
         seed, alpha, budget, sharpen, executor: as for `audit`.
         options: ``failures``, ``nan``, ``seeded``, and for a command ``timeout``; ``scores``, names of
-            `audits.score_names`; ``arithmetic``, of the claim: see `accountant.claims.Claim`.
+            `dpproof.audits.score_names`; ``arithmetic``, of the claim: see `dpproof.accountant.claims.Claim`.
 
     Raises:
         MechanismError, InvalidPairError, ValueError: as for `audit` and `pairs_of`; an unknown option.
@@ -147,7 +147,7 @@ def pairs_of(neighbours: str, adjacency: Adjacency) -> tuple[Pair, ...]:
 
 
 def audit_named_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness of `audit_named` describes; see `audits.replay`."""
+    """Run the audit that a witness of `audit_named` describes; see `dpproof.audits.replay`."""
     how = witness["replay"]
     return audit_named(
         witness["claim"],
@@ -162,8 +162,8 @@ def audit_named_again(witness: Mapping[str, Any]) -> Evidence:
 
 
 def audit_case_again(witness: Mapping[str, Any]) -> Evidence:
-    """Audit the case of the corpus that a witness names; see `audits.replay`."""
-    from audits.corpus.all_cases import case_named
+    """Audit the case of the corpus that a witness names; see `dpproof.audits.replay`."""
+    from dpproof.audits.corpus.all_cases import case_named
 
     return case_named(witness["replay"]["case"]).audit(**_settings(witness))
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.canonical import canonical_text
-from audits.encoding import cells
-from audits.exact import EXACT, doubles, united
+from dpproof.audits.canonical import canonical_text
+from dpproof.audits.encoding import cells
+from dpproof.audits.exact import EXACT, doubles, united
 
 __all__ = ["as_block", "digest", "has_nan", "is_numeric", "joined", "nan_count", "of_objects", "same"]
 

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.blocks import draw_blocks
-from audits.callables import Mechanism, MechanismError
-from audits.curves import CurvePoint
-from audits.pairs import Pair
-from audits.probing import look
-from audits.sampling import SEARCH
-from audits.scores import Score, only_bits
-from audits.tails import LEVELS
-from audits.trial import run_trial
+from dpproof.audits.blocks import draw_blocks
+from dpproof.audits.callables import Mechanism, MechanismError
+from dpproof.audits.curves import CurvePoint
+from dpproof.audits.pairs import Pair
+from dpproof.audits.probing import look
+from dpproof.audits.sampling import SEARCH
+from dpproof.audits.scores import Score, only_bits
+from dpproof.audits.tails import LEVELS
+from dpproof.audits.trial import run_trial
 
 __all__ = ["Hunt", "child_seed"]
 

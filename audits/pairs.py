@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from accountant.adjacency import Adjacency
-from accountant.rl.rlsvi import RLSVIParameters
-from audits.relations import Standing, standing_of
-from mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.audits.relations import Standing, standing_of
+from dpproof.mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
 
 __all__ = ["InvalidPairError", "Pair", "check_pair", "rlsvi_pair"]
 
@@ -38,7 +38,7 @@ class Pair:
         adjacency: the relation, an `Adjacency` or its word; for inputs without users, a description of it.
         description: what the two inputs are, in words.
         validator: called with both inputs; raises ValueError, showing the difference, unless they are
-            neighbours. The stated relation is checked besides, as far as it can be (`audits.relations`).
+            neighbours. The stated relation is checked besides, as far as it can be (`dpproof.audits.relations`).
         standing: whether the relation was checked, or is taken on trust, and why.
 
     Raises:
@@ -46,14 +46,14 @@ class Pair:
 
     >>> Pair([1, 2, 3], [1, 2], "replace", "two lists")
     Traceback (most recent call last):
-    audits.pairs.InvalidPairError: pair (two lists) is not adjacent (replace): the inputs have 3 and 2 ...
+    dpproof.audits.pairs.InvalidPairError: pair (two lists) is not adjacent (replace): the inputs have 3 and 2 ...
 
     >>> def at_most_one_apart(a, b):
     ...     if abs(a - b) > 1:
     ...         raise ValueError(f"{a} and {b} differ by more than 1")
     >>> Pair(0.0, 3.0, "differ by at most 1", "numbers", at_most_one_apart)
     Traceback (most recent call last):
-    audits.pairs.InvalidPairError: pair (numbers) is not adjacent (differ by at most 1): 0.0 and 3.0 ...
+    dpproof.audits.pairs.InvalidPairError: pair (numbers) is not adjacent (differ by at most 1): 0.0 and 3.0 ...
     """
 
     first: Any

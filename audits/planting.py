@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.blocks import largest_block
-from audits.curves import CurvePoint
-from audits.fresh_outputs import FreshOutputs, Outputs
-from audits.layout import Layout
-from audits.schedule import Blocks, Pace
-from audits.scores import Score, Scorer, View
-from audits.time_budget import check_time
-from audits.trial import run_trial
+from dpproof.audits.blocks import largest_block
+from dpproof.audits.curves import CurvePoint
+from dpproof.audits.fresh_outputs import FreshOutputs, Outputs
+from dpproof.audits.layout import Layout
+from dpproof.audits.schedule import Blocks, Pace
+from dpproof.audits.scores import Score, Scorer, View
+from dpproof.audits.time_budget import check_time
+from dpproof.audits.trial import run_trial
 
 __all__ = ["Planted", "Planting"]
 

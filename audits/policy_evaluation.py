@@ -17,22 +17,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.adjacency import Adjacency
-from accountant.bounds import Bound
-from accountant.episodes import Episodes
-from accountant.inversion import bracket, refined
-from accountant.rl.policy_evaluation import PolicyEvaluationParameters, guarantee
-from accountant.smooth_sensitivity.notion import largest
-from accountant.smooth_sensitivity.spherical import spherical_delta
-from audits.callables import Mechanism
-from audits.curves import PrivacyCurve
-from audits.evidence import Evidence
-from audits.neighbours.episodes import episodes_pair
-from audits.pairs import Pair
-from audits.runner import BUDGET, audit
-from audits.scores import LinearDiscriminant, LogLikelihoodRatio, Score
-from audits.unaudited import NoAuditError
-from mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.inversion import bracket, refined
+from dpproof.accountant.rl.policy_evaluation import PolicyEvaluationParameters, guarantee
+from dpproof.accountant.smooth_sensitivity.notion import largest
+from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
+from dpproof.audits.callables import Mechanism
+from dpproof.audits.curves import PrivacyCurve
+from dpproof.audits.evidence import Evidence
+from dpproof.audits.neighbours.episodes import episodes_pair
+from dpproof.audits.pairs import Pair
+from dpproof.audits.runner import BUDGET, audit
+from dpproof.audits.scores import LinearDiscriminant, LogLikelihoodRatio, Score
+from dpproof.audits.unaudited import NoAuditError
+from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW
 
 __all__ = [
     "audit_policy_evaluation",
@@ -73,7 +73,7 @@ def audit_policy_evaluation(
     Args:
         parameters: visits in a file are not looked at; the batches are this module's own.
         adjacency: ``replace`` or ``rewards-only``.
-        seed, delta, alpha, sharpen, executor, claim, curve, replay: as for `audits.rlsvi.audit_rlsvi`.
+        seed, delta, alpha, sharpen, executor, claim, curve, replay: as for `dpproof.audits.rlsvi.audit_rlsvi`.
         budget: the most samples; 100 000 unless given.
 
     Raises:
@@ -109,7 +109,7 @@ def audit_policy_evaluation(
 
 
 def audit_policy_evaluation_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
     how = witness["replay"]
     return audit_policy_evaluation(
         PolicyEvaluationParameters.read(how["parameters"]),

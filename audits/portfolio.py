@@ -2,7 +2,7 @@
 
 A sum of bets with weights fixed beforehand, the rest kept as cash, is one bet; its wealth depends on how
 many samples fell between the thresholds. The weights are those that grow fastest on a reference violation
-(`audits.reference`): they decide how fast a violation is found, never whether one is claimed. Proof:
+(`dpproof.audits.reference`): they decide how fast a violation is found, never whether one is claimed. Proof:
 docs/notes/audit_betting.md, Lemma A.
 """
 
@@ -13,9 +13,9 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.curves import CurvePoint
-from audits.reference import outcome_chances
-from audits.tails import BOTH, LEVELS
+from dpproof.audits.curves import CurvePoint
+from dpproof.audits.reference import outcome_chances
+from dpproof.audits.tails import BOTH, LEVELS
 
 __all__ = ["PRIOR", "log_gains"]
 

@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.exact import above, together
+from dpproof.audits.exact import above, together
 
 __all__ = ["PosteriorBets", "log_factors"]
 

@@ -1,6 +1,6 @@
 """What an audit would have seen: its power against a reference pair, by simulating the same bets.
 
-The pair is that of `audits.reference`. Counts are simulated, not samples; the thresholds are the exact
+The pair is that of `dpproof.audits.reference`. Counts are simulated, not samples; the thresholds are the exact
 quantiles, which the audit's own come close to. These figures describe the test, they carry no certificate.
 """
 
@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.eprocess import LogWealth
-from audits.reference import gaussian_mu, outcome_chances
-from audits.sampling import POWER, generator
-from audits.schedule import FIRST
-from audits.tails import BOTH, KINDS, LEVELS
+from dpproof.audits.eprocess import LogWealth
+from dpproof.audits.reference import gaussian_mu, outcome_chances
+from dpproof.audits.sampling import POWER, generator
+from dpproof.audits.schedule import FIRST
+from dpproof.audits.tails import BOTH, KINDS, LEVELS
 
 __all__ = ["NEEDED", "RUNS", "gaussian_mu", "smallest_seen", "would_have_seen"]
 
@@ -94,7 +94,7 @@ def _least(seen: Callable[[float], bool], within: float, guess: float = math.inf
 
 
 def _tallies(shells: NDArray[Any]) -> NDArray[Any]:
-    """Tallies (runs, levels, kinds, 3) of bets on both tails; see `audits.reference.outcome_chances`."""
+    """Tallies (runs, levels, kinds, 3) of bets on both tails; see `dpproof.audits.reference.outcome_chances`."""
     won, lost = (shells[:, start : start + LEVELS.size] for start in (0, LEVELS.size))
     counts = np.zeros((len(shells), LEVELS.size, len(KINDS), 3), shells.dtype)
     for outcome, side in enumerate((won, lost)):

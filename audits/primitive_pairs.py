@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.adjacency import Adjacency
-from accountant.counting.contributions import SIGNED
-from accountant.enclosures import arb_of, exact, precision
-from accountant.sensitivity import L1, sensitivity_of
-from accountant.targets import neighbours_of
-from audits.neighbours.vectors import Distance, VectorRelation
-from audits.pairs import Pair
-from mechanisms.counting.running_counts import tree_nodes
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.counting.contributions import SIGNED
+from dpproof.accountant.enclosures import arb_of, exact, precision
+from dpproof.accountant.sensitivity import L1, sensitivity_of
+from dpproof.accountant.targets import neighbours_of
+from dpproof.audits.neighbours.vectors import Distance, VectorRelation
+from dpproof.audits.pairs import Pair
+from dpproof.mechanisms.counting.running_counts import tree_nodes
 
 __all__ = [
     "answers",

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp, xlog1py, xlogy
 
-from accountant.counting.matrix_counting import strategy_of
-from mechanisms.counting.factorised import column_coefficients
-from mechanisms.counting.running_counts import convolved, tree_nodes
+from dpproof.accountant.counting.matrix_counting import strategy_of
+from dpproof.mechanisms.counting.factorised import column_coefficients
+from dpproof.mechanisms.counting.running_counts import convolved, tree_nodes
 
 __all__ = [
     "binomial",

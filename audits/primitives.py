@@ -17,23 +17,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.accounted import Accounted, accountant_for
-from accountant.adjacency import Adjacency
-from accountant.notions import ApproxDP
-from audits import primitive_pairs as pairs
-from audits import primitive_ratios as ratios
-from audits import private_counts as counts
-from audits import shuffled_batches as batches
-from audits.callables import Mechanism
-from audits.curves import PrivacyCurve
-from audits.evidence import Evidence
-from audits.pairs import Pair
-from audits.runner import BUDGET, audit
-from audits.scores import LinearDiscriminant, LogLikelihoodRatio, Score, logistic, tokens, trees
-from audits.thompson import first_user
-from audits.unaudited import NoAuditError
-from mechanisms.primitives import Primitive
-from mechanisms.rl.thompson import log_likelihood_ratio
+from dpproof.accountant.accounted import Accounted, accountant_for
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.notions import ApproxDP
+from dpproof.audits import primitive_pairs as pairs
+from dpproof.audits import primitive_ratios as ratios
+from dpproof.audits import private_counts as counts
+from dpproof.audits import shuffled_batches as batches
+from dpproof.audits.callables import Mechanism
+from dpproof.audits.curves import PrivacyCurve
+from dpproof.audits.evidence import Evidence
+from dpproof.audits.pairs import Pair
+from dpproof.audits.runner import BUDGET, audit
+from dpproof.audits.scores import LinearDiscriminant, LogLikelihoodRatio, Score, logistic, tokens, trees
+from dpproof.audits.thompson import first_user
+from dpproof.audits.unaudited import NoAuditError
+from dpproof.mechanisms.primitives import Primitive
+from dpproof.mechanisms.rl.thompson import log_likelihood_ratio
 
 __all__ = ["SETTINGS", "Setting", "audit_primitive", "audit_primitive_again", "setting_of"]
 
@@ -167,13 +167,13 @@ def audit_primitive(
         budget: the most samples; by default the setting's, or fewer where an output has many numbers.
         claim: the name in the evidence; that of the primitive unless given.
         curve: the claim, if it is not the accountant's guarantee; then ``replay`` must say what it is.
-        replay: JSON data that the witness carries instead of what `audits.replay` would need.
+        replay: JSON data that the witness carries instead of what `dpproof.audits.replay` would need.
 
     Raises:
         NoAuditError: no audit is known, or the parameters leave nothing to tell apart.
         ValueError: an argument is outside its range, or nothing is proved under this relation.
 
-    >>> from accountant.noise.laplace import LaplaceParameters
+    >>> from dpproof.accountant.noise.laplace import LaplaceParameters
     >>> once = LaplaceParameters(scale=1.0)
     >>> audit_primitive("laplace", once, Adjacency.BY_SENSITIVITY, seed=0, budget=2000).verdict.value
     'consistent'
@@ -230,7 +230,7 @@ def setting_of(name: str, parameters: Any) -> Setting:
 
 
 def audit_primitive_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
     how = witness["replay"]
     return audit_primitive(
         how["name"],

@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.adjacency import Adjacency
-from accountant.rl.private_ucb_batches import BatchedCountsParameters
-from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
-from audits.pairs import Pair
-from mechanisms.rl.batched_users import (
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.private_ucb_batches import BatchedCountsParameters
+from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.audits.pairs import Pair
+from dpproof.mechanisms.rl.batched_users import (
     BatchedUser,
     differ_in_one_batched_user,
     over_batches,
     users_apart,
 )
-from mechanisms.rl.counted_users import CountedUsers, differ_in_one_user, worst_users
-from mechanisms.rl.worst_trajectories import central_log_ratio_of_leaves, local_log_ratio_of_leaves
+from dpproof.mechanisms.rl.counted_users import CountedUsers, differ_in_one_user, worst_users
+from dpproof.mechanisms.rl.worst_trajectories import central_log_ratio_of_leaves, local_log_ratio_of_leaves
 
 __all__ = [
     "batched_ratio",

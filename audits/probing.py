@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from audits.callables import Auditable, Mechanism, MechanismError, as_mechanism
-from audits.independence import CALLS, looks_dependent
-from audits.layout import Layout
-from audits.outputs import Block, joined, same
-from audits.pairs import Pair
-from audits.sampling import PROBES, generator, outputs
+from dpproof.audits.callables import Auditable, Mechanism, MechanismError, as_mechanism
+from dpproof.audits.independence import CALLS, looks_dependent
+from dpproof.audits.layout import Layout
+from dpproof.audits.outputs import Block, joined, same
+from dpproof.audits.pairs import Pair
+from dpproof.audits.sampling import PROBES, generator, outputs
 
 __all__ = ["check_randomness", "look"]
 

@@ -2,7 +2,7 @@
 
 A record is an element of a list, a tuple or an array (of an array of two or more dimensions a row), a row of
 a data frame, an element of a set, or a key of a dictionary with its value. Records are compared by
-`audits.canonical`: 1 is 1.0 is True, a list is an array is a tuple, NaN is NaN.
+`dpproof.audits.canonical`: 1 is 1.0 is True, a list is an array is a tuple, NaN is NaN.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from audits.canonical import UnreadableOutputError, canonical_text
+from dpproof.audits.canonical import UnreadableOutputError, canonical_text
 
 __all__ = ["Records", "UncomparableError", "is_collection", "records_of"]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 
-from audits.tails import LEVELS
+from dpproof.audits.tails import LEVELS
 
 __all__ = ["gaussian_mu", "outcome_chances", "reference_tails"]
 
@@ -41,7 +41,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
 
 def reference_tails(epsilon: float, delta: float) -> Floats:
-    """Chances of the tails of mass `audits.tails.LEVELS` under each label: (2 labels, levels).
+    """Chances of the tails of mass `dpproof.audits.tails.LEVELS` under each label: (2 labels, levels).
 
     For the upper tails of the score; the lower ones have the same chances with the labels swapped.
     """

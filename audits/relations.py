@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from accountant.adjacency import Adjacency
-from accountant.episodes import Episodes
-from audits.episode_relations import EPISODE_CHECKS
-from audits.records import Records, UncomparableError, is_collection, records_of
-from mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.episodes import Episodes
+from dpproof.audits.episode_relations import EPISODE_CHECKS
+from dpproof.audits.records import Records, UncomparableError, is_collection, records_of
+from dpproof.mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
 
 __all__ = ["Standing", "standing_of"]
 
@@ -32,7 +32,7 @@ OURS = ("accountant", "audits", "mechanisms")
 """Packages whose validators check a relation for their own kind of data."""
 HINT = (
     "; inputs that are no data sets of records, such as counts, need a Pair with a validator of"
-    " audits.neighbours or a relation in words"
+    " dpproof.audits.neighbours or a relation in words"
 )
 Check = Callable[[Any, Any], object]
 

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from audits.canonical import canonical_text, hashed
-from audits.exact import EXACT
-from audits.outputs import Block, as_block, is_numeric
+from dpproof.audits.canonical import canonical_text, hashed
+from dpproof.audits.exact import EXACT
+from dpproof.audits.outputs import Block, as_block, is_numeric
 
 __all__ = ["LEVEL", "Repeats", "blocks_repeat", "calls_repeat", "equal_in_turn", "row_ids", "value_in_runs"]
 

@@ -7,63 +7,63 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from audits.evidence import Evidence
-from audits.time_budget import ending_where
-from audits.written import read
+from dpproof.audits.evidence import Evidence
+from dpproof.audits.time_budget import ending_where
+from dpproof.audits.written import read
 
 __all__ = ["AUDITS", "ReplayError", "audit_called_again", "replay"]
 
 RUN = {"budget": int, "sharpen": bool}
 AUDITS: Mapping[str, tuple[str, str, Mapping[str, type]]] = {
-    "rlsvi": ("audits.rlsvi", "audit_rlsvi_again", {"parameters": dict, "noise_rule": str, **RUN}),
+    "rlsvi": ("dpproof.audits.rlsvi", "audit_rlsvi_again", {"parameters": dict, "noise_rule": str, **RUN}),
     "policy-evaluation": (
-        "audits.policy_evaluation",
+        "dpproof.audits.policy_evaluation",
         "audit_policy_evaluation_again",
         {"parameters": dict, "adjacency": str, **RUN},
     ),
-    "expert-release": ("audits.experts", "audit_release_again", {"parameters": dict, **RUN}),
-    "selective-dpsgd": ("audits.experts", "audit_training_again", {"parameters": dict, **RUN}),
-    "corpus": ("audits.named", "audit_case_again", {"case": str, "budget": int}),
+    "expert-release": ("dpproof.audits.experts", "audit_release_again", {"parameters": dict, **RUN}),
+    "selective-dpsgd": ("dpproof.audits.experts", "audit_training_again", {"parameters": dict, **RUN}),
+    "corpus": ("dpproof.audits.named", "audit_case_again", {"case": str, "budget": int}),
     "named": (
-        "audits.named",
+        "dpproof.audits.named",
         "audit_named_again",
         {"promise": dict, "adjacency": str, "neighbours": str, "options": dict, "budget": int},
     ),
     "reward canaries": (
-        "audits.training.reward_canaries",
+        "dpproof.audits.training.reward_canaries",
         "audit_reward_canaries_again",
         {"parameters": dict, "noise_rule": str, "runs": int},
     ),
     "primitive": (
-        "audits.primitives",
+        "dpproof.audits.primitives",
         "audit_primitive_again",
         {"name": str, "parameters": dict, "adjacency": str, **RUN},
     ),
     "dp-sgd": (
-        "audits.training.views",
+        "dpproof.audits.training.views",
         "audit_dp_sgd_again",
         {"settings": dict, "view": str, "steps": int, **RUN},
     ),
-    "opacus": ("audits.training.opacus_engine", "audit_opacus_again", {"settings": dict, **RUN}),
+    "opacus": ("dpproof.audits.training.opacus_engine", "audit_opacus_again", {"settings": dict, **RUN}),
     "expert training": (
-        "audits.training.experts",
+        "dpproof.audits.training.experts",
         "audit_expert_training_again",
         {"settings": dict, "view": str, **RUN},
     ),
     "expert canaries": (
-        "audits.training.expert_runs",
+        "dpproof.audits.training.expert_runs",
         "audit_expert_canaries_again",
         {"settings": dict, "runs": int},
     ),
-    "call": ("audits.replaying", "audit_called_again", {"function": str, "arguments": dict}),
+    "call": ("dpproof.audits.replaying", "audit_called_again", {"function": str, "arguments": dict}),
 }
 """What was audited -> the module and the function that does it again, and the fields it reads, by type."""
 CALLED = {
-    "audit": "audits.runner",
-    "audit_each": "audits.worst_pair",
-    "audit_one_run": "audits.training.one_run_audit",
-    "audit_steps": "audits.training.steps",
-    "audit_worst": "audits.worst_pair",
+    "audit": "dpproof.audits.runner",
+    "audit_each": "dpproof.audits.worst_pair",
+    "audit_one_run": "dpproof.audits.training.one_run_audit",
+    "audit_steps": "dpproof.audits.training.steps",
+    "audit_worst": "dpproof.audits.worst_pair",
 }
 """The audits of anything that Python can name -> their modules."""
 STATED = ("claim", "verdict", "seed", "alpha", "delta")
@@ -133,7 +133,7 @@ def _find(witness: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Evidence]
 
 
 def audit_called_again(witness: Mapping[str, Any]) -> Evidence:
-    """Call the audit of a witness with the arguments that it holds; see `audits.written`."""
+    """Call the audit of a witness with the arguments that it holds; see `dpproof.audits.written`."""
     how = witness["replay"]
     if how["function"] not in CALLED:
         raise ReplayError(f"witness: function ({how['function']!r}) must be one of {sorted(CALLED)}")

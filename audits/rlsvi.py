@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.adjacency import Adjacency
-from accountant.rl.rlsvi import RLSVIParameters, guarantee
-from audits.curves import PrivacyCurve
-from audits.evidence import Evidence
-from audits.pairs import Pair, rlsvi_pair
-from audits.runner import BUDGET, audit
-from audits.scores import Atoms, LinearDiscriminant, LogLikelihoodRatio, Score, whole
-from mechanisms.rl.likelihood import log_likelihood_ratio
-from mechanisms.rl.noise_rule import NoiseRule
-from mechanisms.rl.rlsvi import RLSVI
-from mechanisms.rl.users import Users
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.rlsvi import RLSVIParameters, guarantee
+from dpproof.audits.curves import PrivacyCurve
+from dpproof.audits.evidence import Evidence
+from dpproof.audits.pairs import Pair, rlsvi_pair
+from dpproof.audits.runner import BUDGET, audit
+from dpproof.audits.scores import Atoms, LinearDiscriminant, LogLikelihoodRatio, Score, whole
+from dpproof.mechanisms.rl.likelihood import log_likelihood_ratio
+from dpproof.mechanisms.rl.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi import RLSVI
+from dpproof.mechanisms.rl.users import Users
 
 __all__ = ["audit_rlsvi", "audit_rlsvi_again", "first_path", "last_cell", "rlsvi_scores"]
 
@@ -66,7 +66,7 @@ def audit_rlsvi(
         executor: draws samples, if given.
         claim: the name in the evidence.
         curve: the claim, if not the accountant's guarantee; such an audit does not replay by itself.
-        replay: JSON data that the witness carries instead of what `audits.replay` would need.
+        replay: JSON data that the witness carries instead of what `dpproof.audits.replay` would need.
 
     Raises:
         MechanismError: the mechanism fails, or its outputs are not independent samples.
@@ -94,7 +94,7 @@ def audit_rlsvi(
 
 
 def audit_rlsvi_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
     how = witness["replay"]
     return audit_rlsvi(
         RLSVIParameters.read(how["parameters"]),

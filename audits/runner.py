@@ -8,23 +8,23 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from audits.blocks import Record, check_repeats, draw_blocks
-from audits.callables import Auditable, Mechanism, as_mechanism
-from audits.conclusion import check_request, conclude
-from audits.curves import CurvePoint, PrivacyCurve, curve_points
-from audits.dependence import RowRecord, check_fresh_calls
-from audits.evidence import Evidence
-from audits.fresh_outputs import FEWEST, SKETCH, FreshOutputs, Outputs, draw_sketch, planted_samples
-from audits.layout import Layout
-from audits.measured_power import Power, measured, unmeasured
-from audits.pairs import Pair
-from audits.planting import Planting
-from audits.probing import check_randomness
-from audits.schedule import Pace
-from audits.scores import Score
-from audits.time_budget import OutOfTimeError, last_sample
-from audits.trial import Trial, run_trial
-from audits.written import call_of
+from dpproof.audits.blocks import Record, check_repeats, draw_blocks
+from dpproof.audits.callables import Auditable, Mechanism, as_mechanism
+from dpproof.audits.conclusion import check_request, conclude
+from dpproof.audits.curves import CurvePoint, PrivacyCurve, curve_points
+from dpproof.audits.dependence import RowRecord, check_fresh_calls
+from dpproof.audits.evidence import Evidence
+from dpproof.audits.fresh_outputs import FEWEST, SKETCH, FreshOutputs, Outputs, draw_sketch, planted_samples
+from dpproof.audits.layout import Layout
+from dpproof.audits.measured_power import Power, measured, unmeasured
+from dpproof.audits.pairs import Pair
+from dpproof.audits.planting import Planting
+from dpproof.audits.probing import check_randomness
+from dpproof.audits.schedule import Pace
+from dpproof.audits.scores import Score
+from dpproof.audits.time_budget import OutOfTimeError, last_sample
+from dpproof.audits.trial import Trial, run_trial
+from dpproof.audits.written import call_of
 
 __all__ = ["BUDGET", "audit"]
 
@@ -60,9 +60,9 @@ def audit(
         curve: the claimed guarantee; the upper ends of its ``delta(epsilon)`` are bet against.
         sampler: ``f(data, n, rng)`` returns ``n`` independent outputs, one per row; or ``f(data, rng)``
             returns one; or an object with a method ``sample(data, n, rng)``; or a `Mechanism`, which has
-            options, such as `command` makes. Outputs are anything that `audits.canonical` can write down.
+            options, such as `command` makes. Outputs are anything that `dpproof.audits.canonical` can write down.
         pair: the two inputs.
-        scores: tails of these are the events; the bets are shared out equally. Names of `audits.score_names`
+        scores: tails of these are the events; the bets are shared out equally. Names of `dpproof.audits.score_names`
             stand for scores that suit the outputs. By default an output of one number is its own score, for
             longer ones scores are learned, and low bits and whole outputs have a small share.
         seed: a nonnegative integer.
@@ -71,7 +71,7 @@ def audit(
         budget: the most samples to draw, of both inputs together.
         sharpen: spend the whole budget also after a violation, for a larger ``epsilon_lower``.
         executor: draws blocks of samples; with processes, sampler and pair must pickle.
-        replay: JSON data that `audits.replay` rebuilds this audit from.
+        replay: JSON data that `dpproof.audits.replay` rebuilds this audit from.
         known_ratio: the law of the outputs is known, and the first score rises or falls with its likelihood
             ratio. Then the power is simulated. Otherwise it is measured: violations of twice the claim are
             planted in fresh outputs on the first input, some ten to forty times as many as the samples.
@@ -82,7 +82,7 @@ def audit(
             or its outputs are not independent samples.
         ValueError: an argument is outside its range, or a score is not a number.
 
-    >>> from accountant.notions import PureDP
+    >>> from dpproof.accountant.notions import PureDP
     >>> bits = Pair(0.0, 1.0, "differ by at most 1", "0 or 1")
     >>> def laplace(value, n, rng):
     ...     return value + rng.laplace(0, 1 / 2, n)

@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.callables import HINT, Auditable, Mechanism, MechanismError, Sampler, as_mechanism
-from audits.layout import Layout
-from audits.outputs import Block, as_block, has_nan, is_numeric, joined, nan_count
-from audits.pairs import Pair
-from audits.time_budget import check_time
+from dpproof.audits.callables import HINT, Auditable, Mechanism, MechanismError, Sampler, as_mechanism
+from dpproof.audits.layout import Layout
+from dpproof.audits.outputs import Block, as_block, has_nan, is_numeric, joined, nan_count
+from dpproof.audits.pairs import Pair
+from dpproof.audits.time_budget import check_time
 
 __all__ = ["BLOCKS", "POWER", "PROBES", "SEARCH", "MechanismError", "Sampler", "draw", "generator", "outputs"]
 

@@ -16,7 +16,7 @@ SCORE_NAMES: Mapping[str, str] = {
     "logistic": "logistic regression",
     "trees": "randomised trees",
 }
-"""Name of a score -> what it looks at. `audits.layout.Layout.named` makes them."""
+"""Name of a score -> what it looks at. `dpproof.audits.layout.Layout.named` makes them."""
 
 
 def check_scores(names: object) -> None:

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from accountant.adjacency import Adjacency
-from accountant.rl.sdp_pe_release import ShuffledBatchParameters
-from audits.pairs import Pair
-from audits.unaudited import NoAuditError
-from mechanisms.rl.shuffle_privatizer_release import true_counts
-from mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
-from mechanisms.shuffling import BitEncoder
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.sdp_pe_release import ShuffledBatchParameters
+from dpproof.audits.pairs import Pair
+from dpproof.audits.unaudited import NoAuditError
+from dpproof.mechanisms.rl.shuffle_privatizer_release import true_counts
+from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
+from dpproof.mechanisms.shuffling import BitEncoder
 
 __all__ = ["batch_ratio", "batch_users"]
 

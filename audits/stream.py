@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.outputs import has_nan
-from audits.posterior import PosteriorBets
-from audits.scores import Score, Scorer
-from audits.scores.protocol import exact_order
-from audits.tails import TailCounts
+from dpproof.audits.outputs import has_nan
+from dpproof.audits.posterior import PosteriorBets
+from dpproof.audits.scores import Score, Scorer
+from dpproof.audits.scores.protocol import exact_order
+from dpproof.audits.tails import TailCounts
 
 __all__ = ["MEMORY", "ScoreStream"]
 

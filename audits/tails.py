@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.exact import above, below, together
+from dpproof.audits.exact import above, below, together
 
 __all__ = ["BOTH", "KINDS", "LEVELS", "LOWER", "UPPER", "TailCounts", "tally"]
 

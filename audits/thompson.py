@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.adjacency import Adjacency
-from accountant.rl.thompson import ThompsonParameters
-from audits.pairs import Pair
-from audits.unaudited import NoAuditError
-from mechanisms.rl.thompson import Thompson
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.thompson import ThompsonParameters
+from dpproof.audits.pairs import Pair
+from dpproof.audits.unaudited import NoAuditError
+from dpproof.mechanisms.rl.thompson import Thompson
 
 __all__ = ["first_user"]
 

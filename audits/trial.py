@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.curves import CurvePoint
-from audits.eprocess import LogWealth, log_sums, rejects
-from audits.schedule import Pace
-from audits.scores import Score, only_bits, shares
-from audits.stream import ScoreStream
-from audits.time_budget import OutOfTimeError, time_left
+from dpproof.audits.curves import CurvePoint
+from dpproof.audits.eprocess import LogWealth, log_sums, rejects
+from dpproof.audits.schedule import Pace
+from dpproof.audits.scores import Score, only_bits, shares
+from dpproof.audits.stream import ScoreStream
+from dpproof.audits.time_budget import OutOfTimeError, time_left
 
 __all__ = ["VERDICT", "Trial", "in_values", "run_trial", "tails_share"]
 

@@ -12,15 +12,15 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
 
-from audits.callables import Auditable, as_mechanism
-from audits.curves import PrivacyCurve, curve_points
-from audits.evidence import Evidence, Verdict
-from audits.pair_search import Hunt, child_seed
-from audits.pairs import Pair
-from audits.runner import BUDGET, audit
-from audits.sampling import PAIRS
-from audits.scores import Score
-from audits.written import call_of
+from dpproof.audits.callables import Auditable, as_mechanism
+from dpproof.audits.curves import PrivacyCurve, curve_points
+from dpproof.audits.evidence import Evidence, Verdict
+from dpproof.audits.pair_search import Hunt, child_seed
+from dpproof.audits.pairs import Pair
+from dpproof.audits.runner import BUDGET, audit
+from dpproof.audits.sampling import PAIRS
+from dpproof.audits.scores import Score
+from dpproof.audits.written import call_of
 
 __all__ = ["audit_each", "audit_worst"]
 
@@ -61,8 +61,8 @@ def audit_worst(
     Raises:
         MechanismError, ValueError: as for `audit`; no pairs, or a budget too small for so many.
 
-    >>> from accountant.notions import PureDP
-    >>> from audits.neighbours import Distance, vector_pairs
+    >>> from dpproof.accountant.notions import PureDP
+    >>> from dpproof.audits.neighbours import Distance, vector_pairs
     >>> def careless(values, n, rng):
     ...     return values.sum() + rng.laplace(0, 2.0, n)
     >>> pairs = vector_pairs(5, Distance.ALL)

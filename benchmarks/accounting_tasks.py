@@ -22,8 +22,8 @@ SIGMAS = [0.8 + 1.2 * i / 199 for i in range(200)]
 
 
 def _training(rate: float, sigma: float, steps: int) -> Any:
-    from accountant.pairs.gaussian import SubsampledGaussian
-    from accountant.privacy_loss.notion import PrivacyLoss
+    from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+    from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
     pair = SubsampledGaussian(rate, sigma)
     return PrivacyLoss([[(pair, steps)], [(pair.reversed(), steps)]])
@@ -38,8 +38,8 @@ def ours_dp_sgd(steps: int, delta: str, sigma: float = 1.0, rate: float = 0.01) 
 
 
 def ours_distinct(delta: str) -> Ends:
-    from accountant.pairs.gaussian import SubsampledGaussian
-    from accountant.privacy_loss.notion import PrivacyLoss
+    from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+    from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
     pairs = [(SubsampledGaussian(0.01, sigma), 5) for sigma in SIGMAS]
     added = [(pair.reversed(), count) for pair, count in pairs]
@@ -47,8 +47,8 @@ def ours_distinct(delta: str) -> Ends:
 
 
 def ours_account(name: str, delta: str, **parameters: Any) -> Ends:
-    from accountant.accounted import accountant_for
-    from accountant.adjacency import Adjacency
+    from dpproof.accountant.accounted import accountant_for
+    from dpproof.accountant.adjacency import Adjacency
 
     found = accountant_for(name)
     chosen = found.parameters.read(parameters)
@@ -56,8 +56,8 @@ def ours_account(name: str, delta: str, **parameters: Any) -> Ends:
 
 
 def ours_calibrate() -> Ends:
-    from accountant.accounted import accountant_for
-    from accountant.adjacency import Adjacency
+    from dpproof.accountant.accounted import accountant_for
+    from dpproof.accountant.adjacency import Adjacency
 
     found = accountant_for("dp-sgd")
     chosen = found.parameters.read({"sampling_rate": 0.01, "noise_multiplier": 1.0, "steps": 1000})
@@ -68,13 +68,13 @@ def ours_calibrate() -> Ends:
 def ours_binomial() -> Ends:
     from fractions import Fraction
 
-    from accountant import BinomialView
+    from dpproof.accountant import BinomialView
 
     return _ends(BinomialView(1_000_000, Fraction(137, 1_000_000)).delta("0.5"))
 
 
 def ours_clones() -> Ends:
-    from accountant import general_randomiser
+    from dpproof.accountant import general_randomiser
 
     return _ends(general_randomiser(1_000_000, 1).epsilon("1e-8"))
 

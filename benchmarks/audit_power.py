@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.notions import ApproxDP, GaussianDP, PureDP
-from audits.blocks import draw_blocks
-from audits.curves import CurvePoint, PrivacyCurve, curve_points
-from audits.pairs import Pair
-from audits.reference import gaussian_mu
-from audits.schedule import Pace
-from audits.scores import Identity
-from audits.trial import Trial, run_trial
+from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.audits.blocks import draw_blocks
+from dpproof.audits.curves import CurvePoint, PrivacyCurve, curve_points
+from dpproof.audits.pairs import Pair
+from dpproof.audits.reference import gaussian_mu
+from dpproof.audits.schedule import Pace
+from dpproof.audits.scores import Identity
+from dpproof.audits.trial import Trial, run_trial
 from benchmarks.timing import cpu_seconds
 
 __all__ = ["CASES", "Case", "Row", "overhead", "rows"]

@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from accountant.notions import GaussianDP
-from audits.curves import curve_points
-from audits.evidence import Verdict
-from audits.sampling import generator
-from audits.schedule import Pace
-from audits.training.dp_sgd import Fault, Loop, Settings, step_claim
-from audits.training.guesses import Guesses, guess, guess_counts
-from audits.training.one_run import one_run_epsilon_lower, one_run_refutes, refuted_scale
-from audits.training.steps import Training, labelled_steps
-from audits.training.views import View, audit_dp_sgd, view_scores
-from audits.trial import run_trial
+from dpproof.accountant.notions import GaussianDP
+from dpproof.audits.curves import curve_points
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.sampling import generator
+from dpproof.audits.schedule import Pace
+from dpproof.audits.training.dp_sgd import Fault, Loop, Settings, step_claim
+from dpproof.audits.training.guesses import Guesses, guess, guess_counts
+from dpproof.audits.training.one_run import one_run_epsilon_lower, one_run_refutes, refuted_scale
+from dpproof.audits.training.steps import Training, labelled_steps
+from dpproof.audits.training.views import View, audit_dp_sgd, view_scores
+from dpproof.audits.trial import run_trial
 
 DELTA, ALPHA = 1e-5, 0.01
 CLAIMED = 3.730632

@@ -46,7 +46,7 @@ def _deltas() -> list[dict[str, Any]]:
 
 def _delta(epsilon: Any, delta: Any, dimension: int) -> Callable[[], object]:
     """At an epsilon a little larger each time, so that nothing is remembered."""
-    from accountant.rl.policy_evaluation_noise import guarantee_of, printed
+    from dpproof.accountant.rl.policy_evaluation_noise import guarantee_of, printed
 
     noise = guarantee_of(printed(epsilon, delta, dimension), dimension)
     points = (Fraction(epsilon) * (1 + Fraction(step, 10**9)) for step in count())
@@ -54,9 +54,9 @@ def _delta(epsilon: Any, delta: Any, dimension: int) -> Callable[[], object]:
 
 
 def _statistics() -> list[dict[str, Any]]:
-    from accountant.episodes import Episodes
-    from accountant.rl.policy_evaluation_bounds import RidgeBound, WeightedBound
-    from mechanisms.rl.policy_evaluation_data import first_visits
+    from dpproof.accountant.episodes import Episodes
+    from dpproof.accountant.rl.policy_evaluation_bounds import RidgeBound, WeightedBound
+    from dpproof.mechanisms.rl.policy_evaluation_data import first_visits
 
     rng = np.random.default_rng(0)
     shape = (TRAJECTORIES, STEPS)
@@ -86,8 +86,8 @@ def _statistics() -> list[dict[str, Any]]:
 
 def _releases(found: Any) -> list[dict[str, Any]]:
     """Theta in rationals, the noise and its draws, once the constants are known; and draws alone."""
-    from mechanisms.release.rounded_gaussian import rounded_gaussian
-    from mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW
+    from dpproof.mechanisms.release.rounded_gaussian import rounded_gaussian
+    from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW
 
     target: dict[str, Any] = {"states": STATES, "epsilon": 1.0, "delta": 1e-6}
     models = DPLSW(**target), DPLSL(ridge=2000.0, **target)

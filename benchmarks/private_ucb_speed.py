@@ -26,15 +26,15 @@ from typing import Any
 
 import numpy as np
 
-from accountant.adjacency import Adjacency
-from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
 from benchmarks.timing import compile_seconds, cpu_seconds
-from mechanisms import river_swim
-from mechanisms.counting.streaming import StreamingTree
-from mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
-from mechanisms.rl.optimistic_constants import TUNED
-from mechanisms.rl.optimistic_exact import ExactCounts
-from mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from dpproof.mechanisms import river_swim
+from dpproof.mechanisms.counting.streaming import StreamingTree
+from dpproof.mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
+from dpproof.mechanisms.rl.optimistic_constants import TUNED
+from dpproof.mechanisms.rl.optimistic_exact import ExactCounts
+from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 
 __all__ = ["epsilon_rows", "main", "memory_rows", "rows", "section"]
 

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from accountant.rl.rlsvi import RLSVIParameters
+from dpproof.accountant.rl.rlsvi import RLSVIParameters
 from benchmarks.timing import compile_seconds, cpu_seconds
-from mechanisms import RLSVI, river_swim
+from dpproof.mechanisms import RLSVI, river_swim
 
 __all__ = ["main", "rows"]
 

@@ -16,19 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from accountant.adjacency import Adjacency
-from accountant.rl.sdp_pe import ACCOUNTANT, ShuffledCountParameters
-from accountant.rl.sdp_pe_batches import ReleaseShape
-from accountant.rl.sdp_pe_thresholds import batch_threshold
-from accountant.shuffling.view import BinomialView
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.sdp_pe import ACCOUNTANT, ShuffledCountParameters
+from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape
+from dpproof.accountant.rl.sdp_pe_thresholds import batch_threshold
+from dpproof.accountant.shuffling.view import BinomialView
 from benchmarks.timing import compile_seconds, cpu_seconds
-from mechanisms.environments.river_swim import river_swim
-from mechanisms.rl import _policy_elimination_kernels as kernels
-from mechanisms.rl.policy_elimination import SDPPE
-from mechanisms.rl.policy_elimination_coverage import cover
-from mechanisms.rl.policy_elimination_policies import PolicySpace
-from mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
-from mechanisms.rl.shuffle_privatizer_noise import ShufflePrivatizer
+from dpproof.mechanisms.environments.river_swim import river_swim
+from dpproof.mechanisms.rl import _policy_elimination_kernels as kernels
+from dpproof.mechanisms.rl.policy_elimination import SDPPE
+from dpproof.mechanisms.rl.policy_elimination_coverage import cover
+from dpproof.mechanisms.rl.policy_elimination_policies import PolicySpace
+from dpproof.mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
+from dpproof.mechanisms.rl.shuffle_privatizer_noise import ShufflePrivatizer
 
 __all__ = ["main", "rows"]
 

@@ -7,15 +7,15 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from accountant.accounted import IN_REAL_ARITHMETIC, Accountant, Accounted, check_run
-from accountant.adjacency import Adjacency
-from accountant.arithmetic import Assumption, listed, recorded
-from accountant.bounds import Bound
-from accountant.decimals import doubles
-from accountant.enclosures import Number, exact
-from accountant.notions import Guarantee
-from accountant.parameters import Parameters
-from accountant.targets import neighbours_of
+from dpproof.accountant.accounted import IN_REAL_ARITHMETIC, Accountant, Accounted, check_run
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.arithmetic import Assumption, listed, recorded
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.decimals import doubles
+from dpproof.accountant.enclosures import Number, exact
+from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.parameters import Parameters
+from dpproof.accountant.targets import neighbours_of
 from dpproof import __version__
 
 __all__ = ["account", "calibrate", "envelope", "number", "released_bits", "resting", "verdicts_of", "verify"]
@@ -81,7 +81,7 @@ def verdicts_of(*statements: str) -> dict[str, str]:
 
 def _results(*statements: str) -> dict[str, Any]:
     """What the registry says of statements, by id."""
-    from proofs_check.registry import verify as verify_statements
+    from dpproof.proofs_check.registry import verify as verify_statements
 
     return {result.id: result for result in verify_statements(statements)}
 
@@ -286,8 +286,8 @@ def _missed(guarantee: Guarantee, target: str, delta: str) -> float:
 
 def verify(ids: Iterable[str]) -> Json:
     """The verdicts on statements, their certificates checked again."""
-    from proofs_check.registry import as_json
-    from proofs_check.registry import verify as verify_statements
+    from dpproof.proofs_check.registry import as_json
+    from dpproof.proofs_check.registry import verify as verify_statements
 
     results = verify_statements(list(ids))
     readings = {text for result in results for text in result.readings}

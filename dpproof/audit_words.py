@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from audits.evidence import Verdict
+from dpproof.audits.evidence import Verdict
 
 __all__ = ["worth", "would_see"]
 
@@ -15,7 +15,7 @@ def worth(audit: Mapping[str, Any]) -> str:
     """What was found on which pair, and the power that was measured; an empty text after a violation.
 
     Args:
-        audit: as `audits.Evidence.as_json` gives it.
+        audit: as `dpproof.audits.Evidence.as_json` gives it.
 
     >>> found = {"verdict": "inconclusive", "weakness": "power was not measured: no time", "power": {}}
     >>> worth({**found, "not_covered": [], "witness": {"pair": "0 or 1"}})

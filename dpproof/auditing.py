@@ -15,20 +15,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accountant.accounted import accountant_for, check_run
-from accountant.adjacency import Adjacency
-from accountant.claims import ARITHMETIC, Claim
-from accountant.decimals import doubles
-from accountant.enclosures import Written
-from accountant.trust import TrustModel, implies
-from audits.time_budget import OutOfTimeError
-from audits.unaudited import NoAuditError
+from dpproof.accountant.accounted import accountant_for, check_run
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims import ARITHMETIC, Claim
+from dpproof.accountant.decimals import doubles
+from dpproof.accountant.enclosures import Written
+from dpproof.accountant.trust import TrustModel, implies
+from dpproof.audits.time_budget import OutOfTimeError
+from dpproof.audits.unaudited import NoAuditError
 from dpproof.claim_file import claim_from, entry_of
 from dpproof.events import guarantee_of_event, kind_of
 
 if TYPE_CHECKING:
-    from audits.corpus.case import CorpusCase
-    from audits.evidence import Evidence
+    from dpproof.audits.corpus.case import CorpusCase
+    from dpproof.audits.evidence import Evidence
 
 __all__ = [
     "AUDITS",
@@ -64,19 +64,19 @@ def audit_mechanism(
 
 
 def _rlsvi(parameters: Any, **options: Any) -> Evidence:
-    from audits.rlsvi import audit_rlsvi
+    from dpproof.audits.rlsvi import audit_rlsvi
 
     return audit_rlsvi(parameters, **{"delta": DELTA, **options})
 
 
 def _policy_evaluation(adjacency: Adjacency, parameters: Any, **options: Any) -> Evidence:
-    from audits.policy_evaluation import audit_policy_evaluation
+    from dpproof.audits.policy_evaluation import audit_policy_evaluation
 
     return audit_policy_evaluation(parameters, adjacency, **{"delta": DELTA, **options})
 
 
 def _expert_release(parameters: Any, **options: Any) -> Evidence:
-    from audits.experts import audit_release
+    from dpproof.audits.experts import audit_release
 
     return audit_release(parameters, **{"delta": DELTA, **options})
 
@@ -84,10 +84,10 @@ def _expert_release(parameters: Any, **options: Any) -> Evidence:
 def _selective_dpsgd(parameters: Any, view: str | None = None, **options: Any) -> Evidence:
     """The pair that attains the guarantee, or, where a view is named, the training as it is run."""
     if view is not None:
-        from audits.training.expert_runs import audit_view
+        from dpproof.audits.training.expert_runs import audit_view
 
         return audit_view(parameters, view, **{"delta": DELTA, **options})
-    from audits.experts import audit_training
+    from dpproof.audits.experts import audit_training
 
     return audit_training(parameters, **{"delta": DELTA, **options})
 
@@ -99,7 +99,7 @@ AUDITS: Mapping[tuple[str, Adjacency], Callable[..., Evidence]] = {
     ("policy-evaluation", Adjacency.REPLACE): partial(_policy_evaluation, Adjacency.REPLACE),
     ("policy-evaluation", Adjacency.REWARDS_ONLY): partial(_policy_evaluation, Adjacency.REWARDS_ONLY),
 }
-"""The audits of algorithms; those of noise primitives are in the table of `audits.primitives`."""
+"""The audits of algorithms; those of noise primitives are in the table of `dpproof.audits.primitives`."""
 
 
 def _audit_of(name: str, parameters: Any, adjacency: Adjacency) -> Callable[..., Evidence]:
@@ -108,7 +108,7 @@ def _audit_of(name: str, parameters: Any, adjacency: Adjacency) -> Callable[...,
     Raises:
         NoAuditError: there is none.
     """
-    from audits.primitives import audit_primitive, setting_of
+    from dpproof.audits.primitives import audit_primitive, setting_of
 
     if (name, adjacency) in AUDITS:
         return partial(AUDITS[name, adjacency], parameters)
@@ -125,7 +125,7 @@ def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Any) -> Evi
         claim: one that ``check_auditable`` lets pass.
         elsewhere: an executor among the options draws from somebody's callable or command, too; this then
             has to be one that other processes can load.
-        options: as for `audits.audit`; they go before what the claim itself says of its audit.
+        options: as for `dpproof.audits.audit`; they go before what the claim itself says of its audit.
     """
     _check_promise(claim)
     if kind_of(claim):
@@ -151,7 +151,7 @@ def _in_doubles(claim: Claim) -> Claim:
 
 def _audit_outside(claim: Claim, **options: Any) -> Evidence:
     """Audit somebody's callable or command on the pairs that the claim's ``neighbours`` callable gives."""
-    from audits.named import audit_named
+    from dpproof.audits.named import audit_named
 
     assert claim.neighbours is not None  # checked before
     target = claim.mechanism if claim.command is None else claim.command
@@ -181,7 +181,7 @@ def _check_shared(claim: Claim) -> None:
     Raises:
         ValueError: naming the callable.
     """
-    from audits.named import load, pairs_of
+    from dpproof.audits.named import load, pairs_of
 
     assert claim.neighbours is not None
     try:
@@ -202,7 +202,7 @@ def replay(witness: Mapping[str, Any]) -> Evidence:
     Raises:
         ValueError: if the witness does not say how, or comes out differently.
     """
-    from audits.replaying import replay as again
+    from dpproof.audits.replaying import replay as again
 
     claimed = witness["replay"].get("audit") == "claim"
     return again(witness, _claim_again if claimed else None)
@@ -262,7 +262,7 @@ def _refuse_audit_keys(claim: Claim, keys: Iterable[str], where: str) -> None:
 
 
 def _check_callable(target: str) -> None:
-    from audits.named import load
+    from dpproof.audits.named import load
 
     with _contained(target):
         found = load(target)
@@ -273,7 +273,7 @@ def _check_callable(target: str) -> None:
 
 def _check_promise(claim: Claim) -> None:
     """Refuse a promise that no samples could refute, or that speaks of less than an audit sees."""
-    from audits.curves import LIMIT
+    from dpproof.audits.curves import LIMIT
 
     seen = _seen(claim)
     if not implies(claim.trust, seen):
@@ -336,7 +336,7 @@ def corpus_cases(paper: str) -> tuple[CorpusCase, ...]:
     if paper not in _CASES:
         return ()
     module, names = _CASES[paper]
-    cases: tuple[CorpusCase, ...] = importlib.import_module(f"audits.corpus.{module}").CASES
+    cases: tuple[CorpusCase, ...] = importlib.import_module(f"dpproof.audits.corpus.{module}").CASES
     return tuple(case for case in cases if case.name in names or not names)
 
 

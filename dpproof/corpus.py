@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from audits.corpus.case import CorpusCase
-    from audits.evidence import Evidence
+    from dpproof.audits.corpus.case import CorpusCase
+    from dpproof.audits.evidence import Evidence
 
 __all__ = ["SKIPPED", "Outcome", "cases_with", "run_cases"]
 
@@ -79,7 +79,7 @@ def cases_with(text: str | None = None) -> tuple[CorpusCase, ...]:
     Raises:
         ValueError: no name contains it.
     """
-    from audits.corpus.all_cases import ALL_CASES
+    from dpproof.audits.corpus.all_cases import ALL_CASES
 
     chosen = tuple(case for case in ALL_CASES if text is None or text.lower() in case.name.lower())
     if not chosen:
@@ -113,7 +113,7 @@ def run_cases(
 
 
 def _named_outcome(name: str, options: Mapping[str, Any]) -> Outcome:
-    from audits.corpus.all_cases import case_named
+    from dpproof.audits.corpus.all_cases import case_named
 
     return _outcome(case_named(name), options)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from accountant.arithmetic import listed, recorded
-from accountant.claims import Claim
-from accountant.notions import Guarantee
-from accountant.trust import TrustModel
+from dpproof.accountant.arithmetic import listed, recorded
+from dpproof.accountant.claims import Claim
+from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.trust import TrustModel
 from dpproof import answers
 
 __all__ = ["PREFIXES", "account_event", "guarantee_of_event", "kind_of"]
@@ -28,7 +28,7 @@ def _training(given: Any) -> Any:
     """The steps of an Opacus accountant or engine, or (noise multiplier, sampling rate, steps) themselves."""
     from dp_accounting.dp_event import ComposedDpEvent
 
-    from accountant.interop.dp_events import event_of_training
+    from dpproof.accountant.interop.dp_events import event_of_training
 
     made = given() if callable(given) else given
     kept = getattr(made, "accountant", made)
@@ -72,8 +72,8 @@ def guarantee_of_event(claim: Claim) -> Guarantee:
     Raises:
         ValueError: it cannot be loaded, fails, is none of these, or has no accounting under the adjacency.
     """
-    from accountant.interop.dp_events import privacy_loss_of
-    from audits.named import load
+    from dpproof.accountant.interop.dp_events import privacy_loss_of
+    from dpproof.audits.named import load
 
     kind, _, target = claim.mechanism.partition(":")
     try:

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-import audits
-from accountant.adjacency import Adjacency
-from accountant.claims import ARITHMETIC, Claim
-from accountant.parameters import Choice, Flag, Integers, Reals, Values
-from accountant.words import nearest
-from audits.callables import Mechanism, as_mechanism, mechanism
-from audits.runner import BUDGET
+import dpproof.audits
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims import ARITHMETIC, Claim
+from dpproof.accountant.parameters import Choice, Flag, Integers, Reals, Values
+from dpproof.accountant.words import nearest
+from dpproof.audits.callables import Mechanism, as_mechanism, mechanism
+from dpproof.audits.runner import BUDGET
 
 __all__ = ["INI", "as_mechanism_with", "check_key", "ini", "promise_of", "slips"]
 

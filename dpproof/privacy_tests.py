@@ -12,13 +12,13 @@ from typing import Any, Final
 
 import pytest
 
-from accountant.accounted import accountant_for
-from accountant.arithmetic import in_words
-from accountant.claims import Claim
-from accountant.parameters import Reals
-from audits.evidence import Evidence, Verdict
-from audits.pairs import Pair, check_pair
-from audits.runner import BUDGET, audit
+from dpproof.accountant.accounted import accountant_for
+from dpproof.accountant.arithmetic import in_words
+from dpproof.accountant.claims import Claim
+from dpproof.accountant.parameters import Reals
+from dpproof.audits.evidence import Evidence, Verdict
+from dpproof.audits.pairs import Pair, check_pair
+from dpproof.audits.runner import BUDGET, audit
 from dpproof.audit_words import worth
 from dpproof.privacy_markers import INI, as_mechanism_with, check_key, ini, promise_of, slips
 
@@ -27,7 +27,7 @@ __all__ = ["Privacy", "privacy_of"]
 HOW = ("failures", "nan", "seeded")
 """Options of `Privacy.audit` that say what counts as an output, as in the ``audit`` table of a claim file."""
 OPTIONS = (*HOW, *tuple(signature(audit).parameters)[4:])
-"""Those, and the options of `audits.audit` behind what the fixture gives it itself."""
+"""Those, and the options of `dpproof.audits.audit` behind what the fixture gives it itself."""
 MISSING: Final = object()
 """No second input: None is one, of mechanisms that take it."""
 
@@ -91,12 +91,12 @@ class Privacy:
         So does, in one line, what cannot be audited.
 
         Args:
-            mechanism: as for `audits.audit`: ``f(data, n, rng)``, ``f(data, rng)``, or a `Mechanism`.
-            first: one input, or an `audits.Pair`. That the two inputs are neighbours is checked as far as it
-                can be (`audits.relations`).
+            mechanism: as for `dpproof.audits.audit`: ``f(data, n, rng)``, ``f(data, rng)``, or a `Mechanism`.
+            first: one input, or an `dpproof.audits.Pair`. That the two inputs are neighbours is checked as far as it
+                can be (`dpproof.audits.relations`).
             second: the other input; left out beside a `Pair`.
-            options: of `audits.audit`, such as ``scores`` or ``executor``; and of a callable ``failures``,
-                ``nan`` and ``seeded``, as for `audits.Mechanism`.
+            options: of `dpproof.audits.audit`, such as ``scores`` or ``executor``; and of a callable ``failures``,
+                ``nan`` and ``seeded``, as for `dpproof.audits.Mechanism`.
         """
         self.checks += 1
         with slips():

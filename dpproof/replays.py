@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from audits.evidence import Evidence, Verdict
-from audits.replaying import ReplayError
+from dpproof.audits.evidence import Evidence, Verdict
+from dpproof.audits.replaying import ReplayError
 from dpproof import auditing
 
 __all__ = ["ASKED", "Replayed", "replayed"]

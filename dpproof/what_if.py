@@ -9,10 +9,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from accountant.accounted import Accountant
-from accountant.adjacency import Adjacency
-from accountant.enclosures import exact
-from accountant.parameters import Parameters
+from dpproof.accountant.accounted import Accountant
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.enclosures import exact
+from dpproof.accountant.parameters import Parameters
 
 __all__ = ["code", "what_if"]
 
@@ -82,7 +82,7 @@ def code(
 ) -> dict[str, str]:
     """What to paste: the guarantee in Python, and the promise as an entry of a claim file.
 
-    >>> from accountant.accounted import accountant_for
+    >>> from dpproof.accountant.accounted import accountant_for
     >>> gaussian = accountant_for("gaussian")
     >>> made = code(gaussian, gaussian.parameters(sigma=4.0), Adjacency.BY_SENSITIVITY, "1.5", "1e-6")
     >>> namespace = {}
@@ -95,14 +95,14 @@ def code(
     table = ", ".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
     python = (
         "from dpproof.accountant import Adjacency, accountant_for\n"
-        f'mechanism = accountant_for("{accountant.name}")\n'
+        f'mechanism = accountant_for("{dpproof.accountant.name}")\n'
         f'found = mechanism.guarantee(mechanism.parameters({given}), Adjacency("{adjacency.value}"))\n'
     )
     epsilon, failure = float(exact(target)), float(exact(delta))
     if not accountant.guarantee(parameters, adjacency).guarantee.delta(epsilon).upper <= failure:
         failure = _above(delta)  # the nearest double promises more than was asked for
     claim = (
-        f'[[claim]]\nname = "{accountant.title}"\nmechanism = "{accountant.name}"\n'
+        f'[[claim]]\nname = "{dpproof.accountant.title}"\nmechanism = "{dpproof.accountant.name}"\n'
         f'parameters = {{ {table} }}\nadjacency = "{adjacency.value}"\n'
         f"epsilon = {epsilon!r}\ndelta = {failure!r}\n"
     )

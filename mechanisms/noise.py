@@ -4,7 +4,7 @@ Every sampler is called as ``sampler(parameters, answers, n, rng)`` with the par
 the same name, and returns ``n`` independent releases, one a row. Gaussian, Laplace and binomial noise is
 numpy's, in floating point: the law is that of the accountant in real arithmetic, and the released doubles are
 not covered. Geometric and discrete Gaussian noise and randomised response are exact: they draw integers only,
-and from the operating system where the generator is `mechanisms.randomness.Entropy`.
+and from the operating system where the generator is `dpproof.mechanisms.randomness.Entropy`.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant.enclosures import exact
-from mechanisms.discrete_noise import coins, discrete_gaussian_noise, geometric_noise
+from dpproof.accountant.enclosures import exact
+from dpproof.mechanisms.discrete_noise import coins, discrete_gaussian_noise, geometric_noise
 
 if TYPE_CHECKING:
-    from accountant.noise.binomial import BinomialParameters
-    from accountant.noise.discrete_gaussian import DiscreteGaussianParameters
-    from accountant.noise.gaussian import GaussianParameters
-    from accountant.noise.geometric import GeometricParameters
-    from accountant.noise.laplace import LaplaceParameters
-    from accountant.noise.randomised_response import RandomisedResponseParameters
+    from dpproof.accountant.noise.binomial import BinomialParameters
+    from dpproof.accountant.noise.discrete_gaussian import DiscreteGaussianParameters
+    from dpproof.accountant.noise.gaussian import GaussianParameters
+    from dpproof.accountant.noise.geometric import GeometricParameters
+    from dpproof.accountant.noise.laplace import LaplaceParameters
+    from dpproof.accountant.noise.randomised_response import RandomisedResponseParameters
 
 __all__ = ["binomial", "discrete_gaussian", "gaussian", "geometric", "laplace", "randomised_response"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from accountant.noise.dp_sgd import DPSGDParameters
+    from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 
 __all__ = ["noisy_sums"]
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from accountant.accounted import accountant_for
-from mechanisms import noise, noisy_sums, selection, shuffled_count, smooth_noise, sparse_vector
-from mechanisms.counting import running_counts
-from mechanisms.randomness import Randomness, Source
-from mechanisms.rl import batched_users, counted_users, shuffle_privatizer_release, thompson
+from dpproof.accountant.accounted import accountant_for
+from dpproof.mechanisms import noise, noisy_sums, selection, shuffled_count, smooth_noise, sparse_vector
+from dpproof.mechanisms.counting import running_counts
+from dpproof.mechanisms.randomness import Randomness, Source
+from dpproof.mechanisms.rl import batched_users, counted_users, shuffle_privatizer_release, thompson
 
 if TYPE_CHECKING:
-    from accountant.accounted import Accounted
-    from accountant.adjacency import Adjacency
+    from dpproof.accountant.accounted import Accounted
+    from dpproof.accountant.adjacency import Adjacency
 
 __all__ = ["SAMPLERS", "Primitive"]
 
@@ -54,7 +54,7 @@ class Primitive:
     """A primitive by its command-line name, with its accountant's parameters.
 
     >>> import numpy as np
-    >>> from accountant.noise.laplace import LaplaceParameters
+    >>> from dpproof.accountant.noise.laplace import LaplaceParameters
     >>> once = Primitive("laplace", LaplaceParameters(scale=2.0))
     >>> once.sample([0.0], 3, np.random.default_rng(0)).shape
     (3, 1)

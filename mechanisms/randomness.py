@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.accounted import IN_REAL_ARITHMETIC
+from dpproof.accountant.accounted import IN_REAL_ARITHMETIC
 
 if TYPE_CHECKING:
-    from accountant.accounted import Accounted
+    from dpproof.accountant.accounted import Accounted
 
 __all__ = ["SIMULATION", "Entropy", "Randomness", "SimulationError", "Source", "guaranteed", "how_drawn"]
 
@@ -159,7 +159,7 @@ def guaranteed(simulated: bool, guarantee: Callable[[], Accounted]) -> Accounted
 
     >>> guaranteed(True, lambda: None)
     Traceback (most recent call last):
-    mechanisms.randomness.SimulationError: a simulation has no guarantee: ...
+    dpproof.mechanisms.randomness.SimulationError: a simulation has no guarantee: ...
     """
     if simulated:
         rule = "whoever has the seed or the generator can subtract the noise; leave both out for a release"

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
-    from accountant.noise.exponential import SelectionParameters
-    from accountant.noise.permute_and_flip import PermuteAndFlipParameters
+    from dpproof.accountant.noise.exponential import SelectionParameters
+    from dpproof.accountant.noise.permute_and_flip import PermuteAndFlipParameters
 
 __all__ = ["exponential", "permute_and_flip"]
 

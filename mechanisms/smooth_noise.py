@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from accountant.smooth_sensitivity.cauchy import SmoothCauchyParameters
-    from accountant.smooth_sensitivity.gaussian import SmoothGaussianParameters
-    from accountant.smooth_sensitivity.laplace import SmoothLaplaceParameters
-    from accountant.smooth_sensitivity.log_normal import SmoothLogNormalParameters
-    from accountant.smooth_sensitivity.student import SmoothStudentParameters
+    from dpproof.accountant.smooth_sensitivity.cauchy import SmoothCauchyParameters
+    from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussianParameters
+    from dpproof.accountant.smooth_sensitivity.laplace import SmoothLaplaceParameters
+    from dpproof.accountant.smooth_sensitivity.log_normal import SmoothLogNormalParameters
+    from dpproof.accountant.smooth_sensitivity.student import SmoothStudentParameters
 
 __all__ = ["smooth_cauchy", "smooth_gaussian", "smooth_laplace", "smooth_log_normal", "smooth_student"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
-    from accountant.sparse_vector import SparseVectorParameters
+    from dpproof.accountant.sparse_vector import SparseVectorParameters
 
 __all__ = ["ABOVE", "BELOW", "HALTED", "compare_noisily", "sparse_vector"]
 
@@ -29,7 +29,7 @@ def sparse_vector(
     With ``answer_scale`` the noisy values of the queries that are above come along: ``(n, m, 2)``, 0 for
     the others.
 
-    >>> from accountant.sparse_vector import SparseVectorParameters
+    >>> from dpproof.accountant.sparse_vector import SparseVectorParameters
     >>> sparse_vector(SparseVectorParameters(query_scale=0.01), [-9, 9, 9], 1, np.random.default_rng(0))
     array([[ 0.,  1., -1.]])
     """

@@ -1,6 +1,6 @@
 """Is the published statement true? Statements, verdicts, certificates and the kernel that re-checks them.
 
-Names load on first use, so that ``proofs_check.kernel`` can be imported with the standard library alone.
+Names load on first use, so that ``dpproof.proofs_check.kernel`` can be imported with the standard library alone.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Write the certificates of the statements with the given ids: ``python -m proofs_check.find [IDS]``."""
+"""Write the certificates of the statements with the given ids: ``python -m dpproof.proofs_check.find [IDS]``."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 
-from proofs_check.provers.search import certificate, prove, refute
-from proofs_check.registry import ROOT, certificate_id, certificate_path, lookup, statement_ids
-from proofs_check.statement import Obligation, Statement
+from dpproof.proofs_check.provers.search import certificate, prove, refute
+from dpproof.proofs_check.registry import ROOT, certificate_id, certificate_path, lookup, statement_ids
+from dpproof.proofs_check.statement import Obligation, Statement
 
 __all__ = ["main"]
 

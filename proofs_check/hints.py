@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from proofs_check.statement import expression, relation
+from dpproof.proofs_check.statement import expression, relation
 
 __all__ = [
     "IDENTITY",

@@ -1,7 +1,7 @@
 """The manifest: what each statement consisted of when people last agreed to it.
 
 The kernel does not yet derive a statement from its obligations, so it cannot notice that one was deleted.
-The manifest does: a statement that differs from it is OPEN. ``python -m proofs_check.manifest`` lists what
+The manifest does: a statement that differs from it is OPEN. ``python -m dpproof.proofs_check.manifest`` lists what
 differs, with ``--update`` it writes the manifest anew; the difference is then read in review.
 """
 
@@ -15,9 +15,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from proofs_check.kernel import claim_hash
-from proofs_check.laws import LAWS
-from proofs_check.statement import Statement
+from dpproof.proofs_check.kernel import claim_hash
+from dpproof.proofs_check.laws import LAWS
+from dpproof.proofs_check.statement import Statement
 
 __all__ = ["RECORD", "contents", "differences", "main", "recorded", "write"]
 
@@ -94,7 +94,7 @@ def write(statements: Iterable[Statement]) -> None:
 
 def main(arguments: Sequence[str] = ()) -> int:
     """List what differs; 1 if anything does, unless ``--update`` agrees to it."""
-    from proofs_check.registry import statements
+    from dpproof.proofs_check.registry import statements
 
     found = [f"{x.id}: {line}" for x in statements() for line in differences(x)]
     gone = recorded().keys() - {x.id for x in statements()}

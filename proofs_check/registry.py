@@ -12,12 +12,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from proofs_check.coq.record import CHECKED, NOT_CHECKED
-from proofs_check.coq.record import status as cross_check
-from proofs_check.kernel import Outcome, Rejected, check, load
-from proofs_check.manifest import differences
-from proofs_check.statement import Obligation, Statement
-from proofs_check.verdict import Result, derive, opened
+from dpproof.proofs_check.coq.record import CHECKED, NOT_CHECKED
+from dpproof.proofs_check.coq.record import status as cross_check
+from dpproof.proofs_check.kernel import Outcome, Rejected, check, load
+from dpproof.proofs_check.manifest import differences
+from dpproof.proofs_check.statement import Obligation, Statement
+from dpproof.proofs_check.verdict import Result, derive, opened
 
 __all__ = [
     "BOOKS",
@@ -124,7 +124,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def _table() -> Mapping[str, Statement]:
     table: dict[str, Statement] = {}
     for name in (name for book in BOOKS.values() for name in book.modules):
-        for entry in importlib.import_module(f"proofs_check.papers.{name}").STATEMENTS:
+        for entry in importlib.import_module(f"dpproof.proofs_check.papers.{name}").STATEMENTS:
             if table.setdefault(entry.id, entry) is not entry:
                 raise ValueError(f"statement id {entry.id} occurs twice")
     return table

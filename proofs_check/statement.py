@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from accountant.expressions import FUNCTIONS, parse
-from accountant.published import published
-from accountant.sources import Source
-from proofs_check.laws import LAWS
+from dpproof.accountant.expressions import FUNCTIONS, parse
+from dpproof.accountant.published import published
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.laws import LAWS
 
 __all__ = [
     "DEFINITION",
@@ -78,7 +78,7 @@ class Statement:
     statement without obligations is assumed, ``domain`` the part of the paper's domain the obligations
     speak of when that is not all of it. A statement with ``parts`` has no obligations of its own: it
     holds if they do, and each of them is shown with a verdict of its own. ``judgement`` is for a statement
-    that is refuted. ``laws`` names the rows of `proofs_check.laws` that the reading or the obligations take.
+    that is refuted. ``laws`` names the rows of `dpproof.proofs_check.laws` that the reading or the obligations take.
     A statement with neither obligations, parts nor a reason is open.
 
     Raises:
@@ -115,7 +115,7 @@ class Statement:
         if self.reason and (self.kind == "definition") != (self.reason == DEFINITION):
             raise ValueError(f"statement {self.id}: only a definition is no assumption: {self.reason}")
         if unknown := [name for name in self.laws if name not in LAWS]:
-            raise ValueError(f"statement {self.id}: laws {unknown} are not in proofs_check.laws")
+            raise ValueError(f"statement {self.id}: laws {unknown} are not in dpproof.proofs_check.laws")
         if len({x.name for x in self.obligations}) != len(self.obligations):
             raise ValueError(f"statement {self.id}: an obligation's name occurs twice")
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from proofs_check.kernel import Outcome
-from proofs_check.statement import DEFINITION, Judgement, Severity, Statement
+from dpproof.proofs_check.kernel import Outcome
+from dpproof.proofs_check.statement import DEFINITION, Judgement, Severity, Statement
 
 __all__ = ["MEANINGS", "Method", "Result", "Verdict", "derive", "opened"]
 
@@ -74,7 +74,7 @@ class Result:
     readings: Mapping[str, str] = field(default_factory=dict)
     """Each reading that the verdict rests on, its own first, and the first statement that has it."""
     laws: tuple[str, ...] = ()
-    """The laws that the statement and all it rests on take from `proofs_check.laws`."""
+    """The laws that the statement and all it rests on take from `dpproof.proofs_check.laws`."""
     judgement: Judgement | None = None
     conjuncts: tuple[Result, ...] = ()
     """The parts, each with a verdict of its own."""

@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from accountant.notions import ApproxDP, GaussianDP, PureDP
-from audits.callables import MechanismError
-from audits.corpus.case import Case
-from audits.corpus.laplace_cases import counts_pair
-from audits.evidence import Verdict
-from audits.neighbours.vectors import Distance
+from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.audits.callables import MechanismError
+from dpproof.audits.corpus.case import Case
+from dpproof.audits.corpus.laplace_cases import counts_pair
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.neighbours.vectors import Distance
 from benchmarks.audits import __main__ as command
 from benchmarks.audits import alarms, limits, page, peers, power, rows, tables
 
@@ -141,7 +141,7 @@ def test_the_page_says_what_was_not_measured(tmp_path, monkeypatch):
     monkeypatch.setattr(page.figure, "draw", lambda _rows, _path: None)
     (tmp_path / "docs").mkdir()
     page.write(tmp_path, tmp_path, "none")
-    assert (tmp_path / "docs" / "audits.md").read_text().count("Not measured with this engine") == 6
+    assert (tmp_path / "docs" / "dpproof.audits.md").read_text().count("Not measured with this engine") == 6
 
 
 def test_a_target_that_was_missed_is_called_so():

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from accountant.accounted import CATALOGUE, accountant_for
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.published import published, published_ids
-from accountant.sources import Source
+from dpproof.accountant.accounted import CATALOGUE, accountant_for
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.published import published, published_ids
+from dpproof.accountant.sources import Source
 from dpproof.report.ledger import PAPERS
 from dpproof.report.recorded import kept, recorded
-from proofs_check.registry import BOOKS, as_json, statement_ids, statements, verify
+from dpproof.proofs_check.registry import BOOKS, as_json, statement_ids, statements, verify
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("accountant", "mechanisms", "proofs_check", "audits", "dpproof")

@@ -55,7 +55,7 @@ def kernel_offences(text):
     """What a module of the kernel imports beyond the standard library and the kernel itself."""
     names = imported(text)
     beyond = {name for name in names if name.split(".")[0] not in sys.stdlib_module_names}
-    return {name for name in beyond if not name.startswith("proofs_check.kernel")}
+    return {name for name in beyond if not name.startswith("dpproof.proofs_check.kernel")}
 
 
 def modules(folder):
@@ -82,20 +82,20 @@ def test_the_kernel_imports_the_standard_library_only(path):
     ("package", "text", "found"),
     [
         ("accountant", "import audits", {"audits"}),
-        ("accountant", "from mechanisms.rl import users", {"mechanisms"}),
+        ("accountant", "from dpproof.mechanisms.rl import users", {"mechanisms"}),
         ("accountant", "def f():\n    import dpproof.cli", {"dpproof"}),
         ("accountant", "if TYPE_CHECKING:\n    from proofs_check import Verdict", {"proofs_check"}),
         ("accountant", "import numba as nb, torch", {"numba", "torch"}),
         ("accountant", "from . import bounds", {"."}),
-        ("accountant", "importlib.import_module('audits.runner')", {"audits"}),
+        ("accountant", "importlib.import_module('dpproof.audits.runner')", {"audits"}),
         ("accountant", "import_module(f'mechanisms.{name}')", {"mechanisms"}),
         ("accountant", "__import__('dpproof')", {"dpproof"}),
         ("mechanisms", "import audits, numba", {"audits"}),
-        ("mechanisms", "import proofs_check.kernel", {"proofs_check"}),
+        ("mechanisms", "import dpproof.proofs_check.kernel", {"proofs_check"}),
         ("audits", "from proofs_check import verify", {"proofs_check"}),
         ("proofs_check", "from audits import audit", {"audits"}),
         ("audits", "import dpproof", {"dpproof"}),
-        ("audits", "import accountant, mechanisms.rl.rlsvi, audits.runner, numpy", set()),
+        ("audits", "import accountant, dpproof.mechanisms.rl.rlsvi, dpproof.audits.runner, numpy", set()),
         ("dpproof", "import accountant, mechanisms, proofs_check, audits", set()),
     ],
 )
@@ -108,9 +108,9 @@ def test_a_module_that_breaks_the_direction_would_be_found(package, text, found)
     [
         ("import sympy", {"sympy"}),
         ("def f():\n    from flint import arb", {"flint"}),
-        ("from proofs_check.registry import verify", {"proofs_check.registry"}),
-        ("import accountant.bounds", {"accountant.bounds"}),
-        ("import fractions, json\nfrom proofs_check.kernel import nodes", set()),
+        ("from dpproof.proofs_check.registry import verify", {"dpproof.proofs_check.registry"}),
+        ("import dpproof.accountant.bounds", {"dpproof.accountant.bounds"}),
+        ("import fractions, json\nfrom dpproof.proofs_check.kernel import nodes", set()),
     ],
 )
 def test_a_kernel_that_leans_on_others_would_be_found(text, found):

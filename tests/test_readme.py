@@ -6,8 +6,8 @@ import doctest
 import re
 from pathlib import Path
 
-from accountant.accounted import accountant_for
-from accountant.adjacency import Adjacency
+from dpproof.accountant.accounted import accountant_for
+from dpproof.accountant.adjacency import Adjacency
 from dpproof.cli.show import at_least, at_most
 
 README = Path(__file__).resolve().parent.parent / "README.md"

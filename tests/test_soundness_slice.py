@@ -10,14 +10,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.enclosures import precision
-from accountant.pairs.binomial import ShiftedBinomial
-from accountant.pairs.gaussian import SubsampledGaussian
-from accountant.pairs.laplace import Laplace
-from accountant.pairs.unequal_gaussians import UnequalGaussians
-from accountant.privacy_loss.by_grid import epsilon_by_grid
-from accountant.privacy_loss.inverting import epsilon_by_inversion
-from accountant.privacy_loss.single import delta_by_masses
+from dpproof.accountant.enclosures import precision
+from dpproof.accountant.pairs.binomial import ShiftedBinomial
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
+from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
+from dpproof.accountant.privacy_loss.inverting import epsilon_by_inversion
+from dpproof.accountant.privacy_loss.single import delta_by_masses
 from benchmarks.soundness import __main__ as runner
 from benchmarks.soundness import references as reference
 from benchmarks.soundness.asking import against, composed, point

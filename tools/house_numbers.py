@@ -56,7 +56,7 @@ class Tree:
 
     @cached_property
     def modules(self) -> dict[str, str]:
-        """Module name, such as ``accountant.bounds``, -> path."""
+        """Module name, such as ``dpproof.accountant.bounds``, -> path."""
         return {_module(path): path for path in self.shipped}
 
     @cached_property

@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from mechanisms.environments.batched import roll_out
-from mechanisms.environments.lunar_lander import has_box2d
-from mechanisms.rl.expert_population import Bases, Population
-from mechanisms.rl.expert_problems import PROBLEMS, problem_for
-from mechanisms.rl.expert_training import Learning, learn
+from dpproof.mechanisms.environments.batched import roll_out
+from dpproof.mechanisms.environments.lunar_lander import has_box2d
+from dpproof.mechanisms.rl.expert_population import Bases, Population
+from dpproof.mechanisms.rl.expert_problems import PROBLEMS, problem_for
+from dpproof.mechanisms.rl.expert_training import Learning, learn
 
 FOLDER = Path(__file__).resolve().parent.parent / "mechanisms" / "rl" / "expert_networks"
 LEARNING = {

@@ -7,14 +7,14 @@ optimum is the composition of randomised responses (``optimal``). docs/notes/com
 
 from __future__ import annotations
 
-from accountant.composition.advanced import (
+from dpproof.accountant.composition.advanced import (
     advanced_corollary_holds,
     advanced_part_epsilon,
     compose_approx_advanced,
     compose_approx_kov,
 )
-from accountant.composition.optimal import ComposedApproxDP, compose_approx_optimal
-from accountant.composition.sums import (
+from dpproof.accountant.composition.optimal import ComposedApproxDP, compose_approx_optimal
+from dpproof.accountant.composition.sums import (
     compose_approx,
     compose_gaussian,
     compose_parallel,

@@ -15,10 +15,10 @@ from fractions import Fraction
 
 import flint
 
-from accountant.bounds import Bound
-from accountant.composition.sums import narrowed
-from accountant.enclosures import Number, arb_of, bound_of, exact, precision
-from accountant.notions import ApproxDP, ends_of
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.composition.sums import narrowed
+from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.notions import ApproxDP, ends_of
 
 __all__ = [
     "advanced_corollary_holds",

@@ -14,9 +14,9 @@ from fractions import Fraction
 
 import flint
 
-from accountant.arithmetic import lru_cache
-from accountant.composition.coins import Coins, mass
-from accountant.enclosures import arb_of
+from dpproof.accountant.arithmetic import lru_cache
+from dpproof.accountant.composition.coins import Coins, mass
+from dpproof.accountant.enclosures import arb_of
 
 __all__ = ["MixedCoins", "affordable"]
 

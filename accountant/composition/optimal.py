@@ -17,14 +17,14 @@ from functools import partial
 
 import flint
 
-from accountant.bounds import Bound
-from accountant.composition.coins import Coins
-from accountant.composition.mixed import MixedCoins, affordable
-from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from accountant.inversion import PRECISIONS, bracket, refined
-from accountant.notions import ApproxDP, ends_of
-from accountant.pairs.randomised_response import RandomisedResponse
-from accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.composition.coins import Coins
+from dpproof.accountant.composition.mixed import MixedCoins, affordable
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.inversion import PRECISIONS, bracket, refined
+from dpproof.accountant.notions import ApproxDP, ends_of
+from dpproof.accountant.pairs.randomised_response import RandomisedResponse
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 __all__ = ["ComposedApproxDP", "compose_approx_optimal"]
 

@@ -11,12 +11,12 @@ from functools import reduce
 
 import flint
 
-from accountant.bounds import Bound
-from accountant.conversion import OPTIMAL, Conversion
-from accountant.enclosures import arb_of, precision, round_down, round_up
-from accountant.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP
-from accountant.notions import ends_of as _ends
-from accountant.orders import Orders
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.conversion import OPTIMAL, Conversion
+from dpproof.accountant.enclosures import arb_of, precision, round_down, round_up
+from dpproof.accountant.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP
+from dpproof.accountant.notions import ends_of as _ends
+from dpproof.accountant.orders import Orders
 
 __all__ = [
     "compose_approx",

@@ -12,11 +12,11 @@ from fractions import Fraction
 
 import flint
 
-from accountant.bounds import Bound
-from accountant.counting.noise import Noise
-from accountant.counting.tree import levels, releases_by_size
-from accountant.enclosures import Number, bound_of, exact, precision
-from accountant.inversion import bracket
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.counting.noise import Noise
+from dpproof.accountant.counting.tree import levels, releases_by_size
+from dpproof.accountant.enclosures import Number, bound_of, exact, precision
+from dpproof.accountant.inversion import bracket
 
 __all__ = [
     "mean_squared_error",
@@ -32,7 +32,7 @@ _BITS = 128
 def release_error_probability(time: int, noise: Noise, error: Number) -> Bound:
     """P(|error of the release at ``time``| > ``error``), certified, down to 1e-300 and beyond.
 
-    >>> from accountant.counting.noise import LaplaceNoise
+    >>> from dpproof.accountant.counting.noise import LaplaceNoise
     >>> release_error_probability(7, LaplaceNoise(1), 10).upper
     0.000897
 
@@ -48,7 +48,7 @@ def release_error_probability(time: int, noise: Noise, error: Number) -> Bound:
 def release_error_bound(time: int, noise: Noise, beta: Number) -> Bound:
     """The smallest x with P(|error of the release at ``time``| > x) <= ``beta``, certified on both sides.
 
-    >>> from accountant.counting.noise import GaussianNoise
+    >>> from dpproof.accountant.counting.noise import GaussianNoise
     >>> release_error_bound(3, GaussianNoise(1), "0.05").upper
     2.771808
 
@@ -63,7 +63,7 @@ def release_error_bound(time: int, noise: Noise, beta: Number) -> Bound:
 def union_probability(leaves: int, noise: Noise, error: Number) -> Bound:
     """The sum over all times 1..K of P(|error of the release| > ``error``); it may be above 1.
 
-    >>> from accountant.counting.noise import GaussianNoise
+    >>> from dpproof.accountant.counting.noise import GaussianNoise
     >>> union_probability(2**20, GaussianNoise(1), 24).upper
     3.719e-05
 
@@ -81,7 +81,7 @@ def union_bound(leaves: int, noise: Noise, beta: Number) -> Bound:
     With probability at least 1 - ``beta`` no release in 1..K errs by more than the upper end. The bound
     speaks of the union bound's value; ``maximum_error_bound`` finds the quantile itself.
 
-    >>> from accountant.counting.noise import LaplaceNoise
+    >>> from dpproof.accountant.counting.noise import LaplaceNoise
     >>> union_bound(16384, LaplaceNoise(15), "1e-6").upper
     554.461623
 
@@ -95,7 +95,7 @@ def union_bound(leaves: int, noise: Noise, beta: Number) -> Bound:
 def mean_squared_error(leaves: int, noise: Noise) -> Fraction:
     """The mean over all times 1..K of the variance of the release's error, exactly.
 
-    >>> from accountant.counting.noise import GaussianNoise
+    >>> from dpproof.accountant.counting.noise import GaussianNoise
     >>> mean_squared_error(6, GaussianNoise(1))
     Fraction(3, 2)
 

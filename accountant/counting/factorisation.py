@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import flint
 
-from accountant.bounds import Bound
-from accountant.counting.toeplitz import Strategy
-from accountant.enclosures import bound_of, precision
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.counting.toeplitz import Strategy
+from dpproof.accountant.enclosures import bound_of, precision
 
 __all__ = ["Errors", "errors", "participation_norm"]
 
@@ -25,7 +25,7 @@ _BITS = 192
 def participation_norm(strategy: Strategy, participations: int = 1, separation: int = 1) -> flint.arb:
     """The largest squared L2 norm of C x over one user's x, enclosed; call it inside ``precision``.
 
-    >>> from accountant.counting.toeplitz import banded_square_root
+    >>> from dpproof.accountant.counting.toeplitz import banded_square_root
     >>> with precision(100): float(participation_norm(banded_square_root(100, 2), 3, 2).mid())
     3.75
 
@@ -78,7 +78,7 @@ class Errors:
 def errors(strategy: Strategy, participations: int = 1, separation: int = 1) -> Errors:
     """The certified errors of a strategy, with the noise that one user's participation requires.
 
-    >>> from accountant.counting.toeplitz import SquareRoot
+    >>> from dpproof.accountant.counting.toeplitz import SquareRoot
     >>> found = errors(SquareRoot(16384))
     >>> found.squared_norm.upper, found.largest_at_mu_1.upper
     (4.155169, 17.265433)

@@ -11,10 +11,10 @@ from fractions import Fraction
 
 import flint
 
-from accountant.bounds import Bound
-from accountant.counting.toeplitz import Strategy
-from accountant.enclosures import Number, arb_of, bound_of, exact, precision
-from accountant.inversion import Profile, bracket
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.counting.toeplitz import Strategy
+from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.inversion import Profile, bracket
 
 __all__ = ["factorised_union_bound", "release_variance"]
 
@@ -24,7 +24,7 @@ _BITS, _BLOCKS = 192, 200
 def release_variance(strategy: Strategy, sigma: Number, time: int) -> Bound:
     """The variance of the release at ``time``, noise of standard deviation ``sigma`` on each entry of C x.
 
-    >>> from accountant.counting.toeplitz import SquareRoot
+    >>> from dpproof.accountant.counting.toeplitz import SquareRoot
     >>> release_variance(SquareRoot(100), 2, 2).upper
     5.0
 
@@ -42,7 +42,7 @@ def factorised_union_bound(strategy: Strategy, sigma: Number, beta: Number) -> B
 
     With probability at least 1 - ``beta`` no release errs by more than the upper end.
 
-    >>> from accountant.counting.toeplitz import SquareRoot
+    >>> from dpproof.accountant.counting.toeplitz import SquareRoot
     >>> found = factorised_union_bound(SquareRoot(1024), 1, "1e-6")
     >>> found.upper, found.relative_width < 0.01
     (10.75, True)

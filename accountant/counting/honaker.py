@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from accountant.counting.tree import levels
+from dpproof.accountant.counting.tree import levels
 
 __all__ = ["from_below", "from_below_mean", "full", "node_variance"]
 

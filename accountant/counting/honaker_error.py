@@ -11,12 +11,12 @@ from fractions import Fraction
 
 import flint
 
-from accountant.arithmetic import lru_cache
-from accountant.bounds import Bound
-from accountant.counting.honaker import node_variance
-from accountant.counting.tree import levels
-from accountant.enclosures import Number, arb_of, exact
-from accountant.inversion import Profile, bracket
+from dpproof.accountant.arithmetic import lru_cache
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.counting.honaker import node_variance
+from dpproof.accountant.counting.tree import levels
+from dpproof.accountant.enclosures import Number, arb_of, exact
+from dpproof.accountant.inversion import Profile, bracket
 
 __all__ = ["honaker_union_bound"]
 
@@ -28,8 +28,8 @@ def honaker_union_bound(leaves: int, sigma: Number, beta: Number) -> Bound:
 
     With probability at least 1 - ``beta`` no release in 1..K errs by more than the upper end.
 
-    >>> from accountant.counting.error import union_bound
-    >>> from accountant.counting.noise import GaussianNoise
+    >>> from dpproof.accountant.counting.error import union_bound
+    >>> from dpproof.accountant.counting.noise import GaussianNoise
     >>> honaker_union_bound(1024, 1, "1e-6").upper, union_bound(1024, GaussianNoise(1), "1e-6").upper
     (12.664240, 16.423941)
 

@@ -13,9 +13,9 @@ from fractions import Fraction
 
 import flint
 
-from accountant.arithmetic import lru_cache
-from accountant.enclosures import arb_of
-from accountant.inversion import refined
+from dpproof.accountant.arithmetic import lru_cache
+from dpproof.accountant.enclosures import arb_of
+from dpproof.accountant.inversion import refined
 
 __all__ = ["MOST_TERMS", "gamma_weights", "laplace_sum_tail"]
 

@@ -17,24 +17,24 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accountant.accounted import Accountant, Accounted, Attained
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.counting.contributions import SIGNED, assumed, contributions, restarts, sensitivity
-from accountant.counting.profiles import MOST_PROFILED, Profile, TooManyProfilesError, worst_profiles
-from accountant.counting.sensitivity import (
+from dpproof.accountant.accounted import Accountant, Accounted, Attained
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.counting.contributions import SIGNED, assumed, contributions, restarts, sensitivity
+from dpproof.accountant.counting.profiles import MOST_PROFILED, Profile, TooManyProfilesError, worst_profiles
+from dpproof.accountant.counting.sensitivity import (
     MOST,
     absolute_replacement,
     absolute_sensitivity,
     replacement_sensitivity,
 )
-from accountant.counting.tree import levels
-from accountant.enclosures import exact
-from accountant.noise.bounded_loss import BoundedLoss, Enclosed
-from accountant.notions import Guarantee, PureDP
-from accountant.parameters import Integers, Reals, parameter
-from accountant.sensitivity import Measured, contributed, contribution
-from accountant.targets import neighbours_of
-from accountant.trust import TrustModel
+from dpproof.accountant.counting.tree import levels
+from dpproof.accountant.enclosures import exact
+from dpproof.accountant.noise.bounded_loss import BoundedLoss, Enclosed
+from dpproof.accountant.notions import Guarantee, PureDP
+from dpproof.accountant.parameters import Integers, Reals, parameter
+from dpproof.accountant.sensitivity import Measured, contributed, contribution
+from dpproof.accountant.targets import neighbours_of
+from dpproof.accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "LaplaceTreeParameters", "guarantee", "pure_epsilon"]
 
@@ -162,7 +162,7 @@ def _composable(ratio: Fraction, alternatives: list[Profile]) -> list[Profile]:
     return alternatives if all(_LEAST_RATIO < ratio / c < _LARGEST_RATIO for c in shifts) else []
 
 
-_LEAST_RATIO, _LARGEST_RATIO = Fraction(2, 1000), 10**12  # of ``accountant.pairs.laplace``, the ends left out
+_LEAST_RATIO, _LARGEST_RATIO = Fraction(2, 1000), 10**12  # of ``dpproof.accountant.pairs.laplace``, the ends left out
 
 
 def _replacement(parameters: LaplaceTreeParameters, trees: int) -> Profile:
@@ -181,8 +181,8 @@ def _loss(ratio: Fraction, alternatives: list[Profile]) -> Guarantee:
 
 
 def _composed(alternatives: list[Profile], scales: dict[int, float]) -> Guarantee:
-    from accountant.pairs.laplace import Laplace
-    from accountant.privacy_loss.notion import PrivacyLoss
+    from dpproof.accountant.pairs.laplace import Laplace
+    from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
     return PrivacyLoss(
         [[(Laplace(scales[c]), n) for c, n in enumerate(profile, 1) if n] for profile in alternatives]

@@ -16,9 +16,9 @@ from typing import Any
 
 import flint
 
-from accountant.accounted import Accountant, Accounted, Attained
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.counting.contributions import (
+from dpproof.accountant.accounted import Accountant, Accounted, Attained
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.counting.contributions import (
     NONNEGATIVE,
     SIGNED,
     assumed,
@@ -26,14 +26,14 @@ from accountant.counting.contributions import (
     restarts,
     sensitivity,
 )
-from accountant.counting.factorisation import participation_norm
-from accountant.counting.gaussian_tree import calibrated_sigma, finite_mu
-from accountant.counting.toeplitz import MOST_LEAVES, SquareRoot, Strategy, banded_square_root
-from accountant.enclosures import arb_of, exact, precision
-from accountant.notions import GaussianDP
-from accountant.parameters import Integers, Reals, parameter
-from accountant.sensitivity import Measured, contributed, contribution
-from accountant.trust import TrustModel
+from dpproof.accountant.counting.factorisation import participation_norm
+from dpproof.accountant.counting.gaussian_tree import calibrated_sigma, finite_mu
+from dpproof.accountant.counting.toeplitz import MOST_LEAVES, SquareRoot, Strategy, banded_square_root
+from dpproof.accountant.enclosures import arb_of, exact, precision
+from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.parameters import Integers, Reals, parameter
+from dpproof.accountant.sensitivity import Measured, contributed, contribution
+from dpproof.accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "MatrixCountingParameters", "guarantee", "strategy_of"]
 

@@ -21,11 +21,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.bounds import Bound
-from accountant.counting.error import union_bound
-from accountant.counting.noise import Noise
-from accountant.counting.tree import levels
-from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.counting.error import union_bound
+from dpproof.accountant.counting.noise import Noise
+from dpproof.accountant.counting.tree import levels
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
 
 __all__ = ["maximum_error_bound", "maximum_error_probability"]
 
@@ -39,7 +39,7 @@ def maximum_error_probability(leaves: int, noise: Noise, error: Number, cells: i
 
     More ``cells`` make the enclosure tighter; the time grows with their square.
 
-    >>> from accountant.counting.noise import GaussianNoise
+    >>> from dpproof.accountant.counting.noise import GaussianNoise
     >>> found = maximum_error_probability(64, GaussianNoise(1), 8)
     >>> found.lower, found.upper
     (0.00339, 0.00348)
@@ -59,8 +59,8 @@ def maximum_error_probability(leaves: int, noise: Noise, error: Number, cells: i
 def maximum_error_bound(leaves: int, noise: Noise, beta: Number, cells: int = _CELLS) -> Bound:
     """The smallest x such that with probability 1 - ``beta`` no release in 1..K errs by more than x.
 
-    >>> from accountant.counting.noise import LaplaceNoise
-    >>> from accountant.counting.error import union_bound
+    >>> from dpproof.accountant.counting.noise import LaplaceNoise
+    >>> from dpproof.accountant.counting.error import union_bound
     >>> exactly = maximum_error_bound(256, LaplaceNoise(1), "0.01", cells=512)
     >>> exactly.upper, union_bound(256, LaplaceNoise(1), "0.01").upper
     (15.14, 15.82)

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.counting.toeplitz import Banded, banded_square_root
+from dpproof.accountant.counting.toeplitz import Banded, banded_square_root
 
 __all__ = ["optimised_bands"]
 
@@ -26,8 +26,8 @@ def optimised_bands(leaves: int, bands: int, error: Literal["mean", "largest"] =
 
     It starts at the banded square root. Ask ``errors`` for what the strategy is worth.
 
-    >>> from accountant.counting.factorisation import errors
-    >>> from accountant.counting.toeplitz import banded_square_root
+    >>> from dpproof.accountant.counting.factorisation import errors
+    >>> from dpproof.accountant.counting.toeplitz import banded_square_root
     >>> ours, theirs = errors(optimised_bands(256, 16), 4, 64), errors(banded_square_root(256, 16), 4, 64)
     >>> bool(ours.mean_at_mu_1.at_most(theirs.mean_at_mu_1))
     True

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 
-from accountant.counting.tree import levels
+from dpproof.accountant.counting.tree import levels
 
 __all__ = ["MOST_HELD", "MOST_PROFILED", "Profile", "TooManyProfilesError", "worst_profiles"]
 

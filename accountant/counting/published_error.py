@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from accountant.bounds import Bound, Truth
-from accountant.counting.error import release_error_bound
-from accountant.counting.noise import LaplaceNoise
-from accountant.enclosures import Number, arb_of, bound_of, exact, precision
-from accountant.published.counting import PUBLISHED
+from dpproof.accountant.bounds import Bound, Truth
+from dpproof.accountant.counting.error import release_error_bound
+from dpproof.accountant.counting.noise import LaplaceNoise
+from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.published.counting import PUBLISHED
 
 __all__ = ["PublishedError", "published_error"]
 

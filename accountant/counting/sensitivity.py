@@ -12,7 +12,7 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.counting.tree import Nodes, levels
+from dpproof.accountant.counting.tree import Nodes, levels
 
 __all__ = [
     "MOST",

@@ -1,6 +1,6 @@
 """How far one user moves the nodes of a tree with leaves at least ``separation`` apart.
 
-The programme of ``accountant.counting.sensitivity`` with two more coordinates: how far a pattern's first
+The programme of ``dpproof.accountant.counting.sensitivity`` with two more coordinates: how far a pattern's first
 leaf is from the left end of a subtree and its last leaf from the right end. Blocks of g leaves, g at most
 the separation, hold one leaf of a user at most: patterns of blocks decide the same question in a tree
 with g times fewer leaves, exactly where g divides the separation, else from both sides
@@ -15,8 +15,8 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.counting.sensitivity import MOST, squared_sensitivity
-from accountant.counting.tree import Nodes, levels
+from dpproof.accountant.counting.sensitivity import MOST, squared_sensitivity
+from dpproof.accountant.counting.tree import Nodes, levels
 
 __all__ = ["separated_sensitivity"]
 

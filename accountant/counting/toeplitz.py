@@ -19,9 +19,9 @@ from typing import Protocol
 
 import flint
 
-from accountant.arithmetic import lru_cache
-from accountant.counting.tree import levels
-from accountant.enclosures import Number, arb_of, exact
+from dpproof.accountant.arithmetic import lru_cache
+from dpproof.accountant.counting.tree import levels
+from dpproof.accountant.enclosures import Number, arb_of, exact
 
 __all__ = ["Banded", "SquareRoot", "Strategy", "banded_square_root", "square_root_coefficient"]
 

@@ -7,10 +7,10 @@ from typing import Any
 from dp_accounting import dp_event
 from dp_accounting.privacy_accountant import NeighboringRelation, PrivacyAccountant
 
-from accountant.adjacency import Adjacency
-from accountant.bounds import Bound
-from accountant.interop.dp_events import UnsupportedEventError, parts_of, privacy_loss_of
-from accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.interop.dp_events import UnsupportedEventError, parts_of, privacy_loss_of
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 __all__ = ["CertifiedAccountant"]
 

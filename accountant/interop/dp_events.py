@@ -14,19 +14,19 @@ from typing import Any
 
 from dp_accounting import dp_event as dp
 
-from accountant.adjacency import Adjacency
-from accountant.conversion import CANONNE_KAMATH_STEINKE
-from accountant.notions import ZCDP
-from accountant.pairs.base import Pair
-from accountant.pairs.dominating import dominating_pair
-from accountant.pairs.fixed_size import Everything, without_replacement
-from accountant.pairs.gaussian import SubsampledGaussian
-from accountant.pairs.geometric import Geometric
-from accountant.pairs.laplace import Laplace
-from accountant.pairs.randomised_response import truthful_response
-from accountant.pairs.replacement import ReplacedGaussian
-from accountant.pairs.subsampled import Subsampled
-from accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.conversion import CANONNE_KAMATH_STEINKE
+from dpproof.accountant.notions import ZCDP
+from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.dominating import dominating_pair
+from dpproof.accountant.pairs.fixed_size import Everything, without_replacement
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.geometric import Geometric
+from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.pairs.randomised_response import truthful_response
+from dpproof.accountant.pairs.replacement import ReplacedGaussian
+from dpproof.accountant.pairs.subsampled import Subsampled
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 __all__ = ["UnsupportedEventError", "event_of_training", "parts_of", "privacy_loss_of"]
 

@@ -10,10 +10,10 @@ from typing import Any
 from opacus.accountants import IAccountant
 from opacus.accountants.registry import register_accountant
 
-from accountant.bounds import Bound
-from accountant.pairs.base import Pair
-from accountant.pairs.gaussian import SubsampledGaussian
-from accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 __all__ = ["CertifiedOpacusAccountant"]
 

@@ -15,18 +15,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from accountant.accounted import Accountant, Accounted
-from accountant.adjacency import Adjacency
-from accountant.arithmetic import lru_cache
-from accountant.enclosures import exact
-from accountant.noise.bounded_loss import Enclosed
-from accountant.noise.primitive import by_sensitivity, composed
-from accountant.notions import Guarantee
-from accountant.parameters import EXACT, Integers, Reals, parameter
-from accountant.sensitivity import Measured, Query, queried, whole_sensitivity
+from dpproof.accountant.accounted import Accountant, Accounted
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.arithmetic import lru_cache
+from dpproof.accountant.enclosures import exact
+from dpproof.accountant.noise.bounded_loss import Enclosed
+from dpproof.accountant.noise.primitive import by_sensitivity, composed
+from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.parameters import EXACT, Integers, Reals, parameter
+from dpproof.accountant.sensitivity import Measured, Query, queried, whole_sensitivity
 
 if TYPE_CHECKING:
-    from accountant.pairs.base import Pair
+    from dpproof.accountant.pairs.base import Pair
 
 __all__ = ["ACCOUNTANT", "BinomialParameters", "guarantee"]
 
@@ -78,7 +78,7 @@ def _one_direction(parameters: BinomialParameters, adjacency: Adjacency) -> bool
 
 
 def _pairs(parameters: BinomialParameters) -> tuple[Pair, Pair]:
-    from accountant.pairs.binomial import ShiftedBinomial
+    from dpproof.accountant.pairs.binomial import ShiftedBinomial
 
     rises = ShiftedBinomial(parameters.trials, parameters.probability)
     return rises, rises.reversed()
@@ -107,13 +107,13 @@ def _in_any(parameters: BinomialParameters) -> Guarantee:
 
 @lru_cache(maxsize=16)
 def _above_both(trials: int, probability: float) -> Pair:
-    from accountant.pairs.dominating import dominating_pair
+    from dpproof.accountant.pairs.dominating import dominating_pair
 
     return dominating_pair(composed(1, *_pairs(BinomialParameters(trials, probability))))
 
 
 def _loss(alternatives: list[list[tuple[Pair, int]]]) -> Guarantee:
-    from accountant.privacy_loss.notion import PrivacyLoss
+    from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
     return PrivacyLoss(alternatives)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accountant.bounds import Bound, exactly
-from accountant.enclosures import Number, exact
-from accountant.notions import Guarantee, PureDP
+from dpproof.accountant.bounds import Bound, exactly
+from dpproof.accountant.enclosures import Number, exact
+from dpproof.accountant.notions import Guarantee, PureDP
 
 __all__ = ["BoundedLoss", "Enclosed"]
 

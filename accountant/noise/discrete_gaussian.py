@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from accountant.accounted import Accountant, Accounted
-from accountant.adjacency import Adjacency
-from accountant.enclosures import exact
-from accountant.noise.primitive import by_sensitivity, composed
-from accountant.parameters import EXACT, Integers, Reals, parameter
-from accountant.sensitivity import L2, Measured, queried, whole_sensitivity
+from dpproof.accountant.accounted import Accountant, Accounted
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.enclosures import exact
+from dpproof.accountant.noise.primitive import by_sensitivity, composed
+from dpproof.accountant.parameters import EXACT, Integers, Reals, parameter
+from dpproof.accountant.sensitivity import L2, Measured, queried, whole_sensitivity
 
 __all__ = ["ACCOUNTANT", "DiscreteGaussianParameters", "guarantee"]
 
@@ -41,13 +41,13 @@ def guarantee(
     >>> guarantee(DiscreteGaussianParameters(sigma=5.0)).guarantee.epsilon("1e-6").upper
     0.834976
     """
-    from accountant.pairs.discrete_gaussian import DiscreteGaussian
+    from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
 
     moved, shift = whole_sensitivity(parameters, adjacency, L2)
     count = parameters.compositions * moved.coordinates
     found = composed(count, DiscreteGaussian(exact(parameters.sigma) ** 2, shift))
     pair = f"two inputs whose answers differ by {moved}, always in the same direction"
-    sampler = "mechanisms.noise.discrete_gaussian"
+    sampler = "dpproof.mechanisms.noise.discrete_gaussian"
     return by_sensitivity(
         found, adjacency, "classic.discrete_gaussian", pair, exact_sampler=sampler, sensitivity=moved
     )

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from accountant.accounted import Accountant, Accounted, Attained
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.noise.gaussian import GaussianParameters, mu
-from accountant.noise.primitive import composed
-from accountant.notions import GaussianDP, Guarantee
-from accountant.parameters import Integers, Parameters, Reals, parameter
-from accountant.trust import TrustModel
+from dpproof.accountant.accounted import Accountant, Accounted, Attained
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.noise.gaussian import GaussianParameters, mu
+from dpproof.accountant.noise.primitive import composed
+from dpproof.accountant.notions import GaussianDP, Guarantee
+from dpproof.accountant.parameters import Integers, Parameters, Reals, parameter
+from dpproof.accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "DPSGDParameters", "guarantee"]
 
@@ -94,9 +94,9 @@ def _guarantee(parameters: DPSGDParameters, distance: int) -> Guarantee:
         return GaussianDP(0)
     if rate == 1:
         return GaussianDP(mu(GaussianParameters(noise, steps, float(distance))))
-    from accountant.pairs.gaussian import SubsampledGaussian
-    from accountant.pairs.gaussian_mixture import BinomialGaussianMixture
-    from accountant.pairs.replacement import ReplacedGaussian
+    from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+    from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
+    from dpproof.accountant.pairs.replacement import ReplacedGaussian
 
     if parameters.records > 1:
         group = BinomialGaussianMixture(rate, noise, parameters.records)

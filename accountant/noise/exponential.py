@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accountant.accounted import Accountant, Accounted
-from accountant.adjacency import Adjacency
-from accountant.enclosures import exact
-from accountant.noise.bounded_loss import BoundedLoss
-from accountant.noise.primitive import by_sensitivity, composed
-from accountant.notions import Guarantee, PureDP
-from accountant.parameters import Flag, Integers, Reals, parameter
-from accountant.sensitivity import (
+from dpproof.accountant.accounted import Accountant, Accounted
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.enclosures import exact
+from dpproof.accountant.noise.bounded_loss import BoundedLoss
+from dpproof.accountant.noise.primitive import by_sensitivity, composed
+from dpproof.accountant.notions import Guarantee, PureDP
+from dpproof.accountant.parameters import Flag, Integers, Reals, parameter
+from dpproof.accountant.sensitivity import (
     LARGEST,
     Measured,
     Sensitivity,
@@ -71,7 +71,7 @@ def guarantee(parameters: SelectionParameters, adjacency: Adjacency = Adjacency.
 
 
 def _guarantee(parameters: SelectionParameters, length: Fraction) -> Guarantee:
-    from accountant.pairs.exponential_mechanism import BoundedRange
+    from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
 
     if length == 0 or parameters.compositions == 0:
         return PureDP(0)

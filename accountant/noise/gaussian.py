@@ -17,17 +17,17 @@ from typing import Any
 
 import flint
 
-from accountant.accounted import Accountant, Accounted, PublishedGuarantee, at_positive_delta
-from accountant.adjacency import Adjacency
-from accountant.bounds import Bound, exactly
-from accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
-from accountant.gaussian import gaussian_mu
-from accountant.noise.primitive import by_sensitivity
-from accountant.notions import GaussianDP
-from accountant.parameters import Integers, Reals, parameter
-from accountant.published import published
-from accountant.sensitivity import L2, Measured, Sensitivity, queried, sensitivity_of
-from accountant.targets import NoNoiseNeededError, Target
+from dpproof.accountant.accounted import Accountant, Accounted, PublishedGuarantee, at_positive_delta
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.bounds import Bound, exactly
+from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
+from dpproof.accountant.gaussian import gaussian_mu
+from dpproof.accountant.noise.primitive import by_sensitivity
+from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.parameters import Integers, Reals, parameter
+from dpproof.accountant.published import published
+from dpproof.accountant.sensitivity import L2, Measured, Sensitivity, queried, sensitivity_of
+from dpproof.accountant.targets import NoNoiseNeededError, Target
 
 __all__ = ["ACCOUNTANT", "GaussianParameters", "guarantee", "mu"]
 
@@ -57,7 +57,7 @@ def mu(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSI
 
     Raises:
         ArithmeticError: where it is beyond double precision.
-        ValueError: for a sensitivity that is not known; see `accountant.sensitivity`.
+        ValueError: for a sensitivity that is not known; see `dpproof.accountant.sensitivity`.
 
     Source: statement classic.gaussian.
     """

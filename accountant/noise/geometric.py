@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accountant.accounted import Accountant, Accounted
-from accountant.adjacency import Adjacency
-from accountant.enclosures import exact
-from accountant.noise.bounded_loss import BoundedLoss
-from accountant.noise.primitive import by_sensitivity, composed
-from accountant.parameters import Integers, Reals, parameter
-from accountant.sensitivity import Measured, queried, whole_sensitivity
+from dpproof.accountant.accounted import Accountant, Accounted
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.enclosures import exact
+from dpproof.accountant.noise.bounded_loss import BoundedLoss
+from dpproof.accountant.noise.primitive import by_sensitivity, composed
+from dpproof.accountant.parameters import Integers, Reals, parameter
+from dpproof.accountant.sensitivity import Measured, queried, whole_sensitivity
 
 __all__ = ["ACCOUNTANT", "GeometricParameters", "guarantee"]
 
@@ -40,13 +40,13 @@ def guarantee(parameters: GeometricParameters, adjacency: Adjacency = Adjacency.
     >>> guarantee(GeometricParameters(scale=10.0, compositions=100)).guarantee.epsilon(0).upper
     10.0
     """
-    from accountant.pairs.geometric import Geometric
+    from dpproof.accountant.pairs.geometric import Geometric
 
     moved, shift = whole_sensitivity(parameters, adjacency)
     scale, count = exact(parameters.scale), parameters.compositions * moved.coordinates
     found = BoundedLoss(Fraction(count * shift) / scale, composed(count, Geometric(scale, shift)))
     pair = f"two inputs whose answers differ by {moved}, always in the same direction"
-    sampler = "mechanisms.noise.geometric"
+    sampler = "dpproof.mechanisms.noise.geometric"
     return by_sensitivity(
         found, adjacency, "classic.geometric", pair, exact_sampler=sampler, sensitivity=moved
     )

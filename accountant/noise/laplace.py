@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from accountant.accounted import Accountant, Accounted, PublishedGuarantee
-from accountant.adjacency import Adjacency
-from accountant.bounds import Bound, exactly
-from accountant.enclosures import arb_of, bound_of, exact, precision
-from accountant.noise.bounded_loss import BoundedLoss, Enclosed
-from accountant.noise.primitive import by_sensitivity, composed
-from accountant.notions import Guarantee, PureDP
-from accountant.parameters import Integers, Reals, check_probability, parameter
-from accountant.published import published
-from accountant.sensitivity import L1, Measured, Sensitivity, queried, sensitivity_of
-from accountant.targets import neighbours_of
+from dpproof.accountant.accounted import Accountant, Accounted, PublishedGuarantee
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.bounds import Bound, exactly
+from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision
+from dpproof.accountant.noise.bounded_loss import BoundedLoss, Enclosed
+from dpproof.accountant.noise.primitive import by_sensitivity, composed
+from dpproof.accountant.notions import Guarantee, PureDP
+from dpproof.accountant.parameters import Integers, Reals, check_probability, parameter
+from dpproof.accountant.published import published
+from dpproof.accountant.sensitivity import L1, Measured, Sensitivity, queried, sensitivity_of
+from dpproof.accountant.targets import neighbours_of
 
 __all__ = ["ACCOUNTANT", "LaplaceParameters", "guarantee", "pure_epsilon"]
 
@@ -84,7 +84,7 @@ def _guarantee(parameters: LaplaceParameters, moved: Sensitivity) -> Guarantee:
 
 
 def _loss(scale: float, compositions: int) -> Guarantee:
-    from accountant.pairs.laplace import Laplace
+    from dpproof.accountant.pairs.laplace import Laplace
 
     return composed(compositions, Laplace(scale))
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from accountant.accounted import Accountant, Accounted
-from accountant.adjacency import Adjacency
-from accountant.enclosures import exact
-from accountant.noise.bounded_loss import BoundedLoss
-from accountant.noise.primitive import by_sensitivity, composed
-from accountant.notions import Guarantee, PureDP
-from accountant.parameters import Integers, Reals, parameter
-from accountant.sensitivity import LARGEST, Measured, Sensitivity, queried, sensitivity_of
+from dpproof.accountant.accounted import Accountant, Accounted
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.enclosures import exact
+from dpproof.accountant.noise.bounded_loss import BoundedLoss
+from dpproof.accountant.noise.primitive import by_sensitivity, composed
+from dpproof.accountant.notions import Guarantee, PureDP
+from dpproof.accountant.parameters import Integers, Reals, parameter
+from dpproof.accountant.sensitivity import LARGEST, Measured, Sensitivity, queried, sensitivity_of
 
 __all__ = ["ACCOUNTANT", "PermuteAndFlipParameters", "guarantee"]
 
@@ -52,7 +52,7 @@ def guarantee(
 
 
 def _guarantee(parameters: PermuteAndFlipParameters, moved: Sensitivity) -> Guarantee:
-    from accountant.pairs.exponential_mechanism import permute_and_flip
+    from dpproof.accountant.pairs.exponential_mechanism import permute_and_flip
 
     epsilon = 2 * moved.moved / exact(parameters.scale)
     if epsilon == 0 or parameters.compositions == 0:

@@ -3,21 +3,21 @@
 A primitive is given a sensitivity, which is a function of a neighbouring relation. It is therefore private
 under every relation whose neighbours' answers differ by at most that much: without a relation the answer
 speaks of inputs ``by-sensitivity``. With a relation the sensitivity is given, and taken to be the one under
-it, or follows from a stated query; see `accountant.sensitivity`.
+it, or follows from a stated query; see `dpproof.accountant.sensitivity`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accountant.accounted import Accounted, Attained, PublishedGuarantee
-from accountant.adjacency import Adjacency
-from accountant.notions import Guarantee, PureDP
-from accountant.sensitivity import Sensitivity
-from accountant.trust import TrustModel
+from dpproof.accountant.accounted import Accounted, Attained, PublishedGuarantee
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.notions import Guarantee, PureDP
+from dpproof.accountant.sensitivity import Sensitivity
+from dpproof.accountant.trust import TrustModel
 
 if TYPE_CHECKING:
-    from accountant.pairs.base import Pair
+    from dpproof.accountant.pairs.base import Pair
 
 __all__ = ["by_sensitivity", "composed"]
 
@@ -30,7 +30,7 @@ def composed(count: int, *pairs: Pair) -> Guarantee:
     """
     if count == 0:
         return PureDP(0)
-    from accountant.privacy_loss.notion import PrivacyLoss
+    from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
     return PrivacyLoss(tuple(((pair, count),) for pair in pairs))
 
@@ -49,7 +49,7 @@ def by_sensitivity(
 ) -> Accounted:
     """The answer of a primitive whose ``guarantee`` is exactly what ``pair`` attains, if one is named.
 
-    >>> from accountant.notions import GaussianDP
+    >>> from dpproof.accountant.notions import GaussianDP
     >>> by_sensitivity(GaussianDP(1), Adjacency.REPLACE, "classic.gaussian", "means 0 and 1").attained.pair
     'means 0 and 1'
     """

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accountant.accounted import Accountant, Accounted
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.enclosures import exact
-from accountant.noise.primitive import by_sensitivity, composed
-from accountant.parameters import Integers, Parameters, Reals, parameter
-from accountant.trust import TrustModel
+from dpproof.accountant.accounted import Accountant, Accounted
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.enclosures import exact
+from dpproof.accountant.noise.primitive import by_sensitivity, composed
+from dpproof.accountant.parameters import Integers, Parameters, Reals, parameter
+from dpproof.accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "RandomisedResponseParameters", "guarantee", "truth"]
 
@@ -51,7 +51,7 @@ def guarantee(
     >>> guarantee(RandomisedResponseParameters(randomness=0.5)).guarantee.epsilon(0).upper
     1.098612
     """
-    from accountant.pairs.randomised_response import truthful_response
+    from dpproof.accountant.pairs.randomised_response import truthful_response
 
     if adjacency not in _COVERED:
         known = ", ".join(relation.value for relation in _COVERED)
@@ -68,7 +68,7 @@ def guarantee(
         pair,
         released=released,
         trust=TrustModel.LOCAL,
-        exact_sampler="mechanisms.noise.randomised_response",
+        exact_sampler="dpproof.mechanisms.noise.randomised_response",
     )
 
 

@@ -10,10 +10,10 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.arithmetic import cached_property
-from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from accountant.pairs.base import Cells, Characteristic, Floats
-from accountant.pairs.lattice import floored
+from dpproof.accountant.arithmetic import cached_property
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.pairs.base import Cells, Characteristic, Floats
+from dpproof.accountant.pairs.lattice import floored
 
 __all__ = ["Atoms"]
 

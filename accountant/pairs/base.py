@@ -1,4 +1,4 @@
-"""What a dominating pair offers to the two routes of ``accountant.privacy_loss``.
+"""What a dominating pair offers to the two routes of ``dpproof.accountant.privacy_loss``.
 
 A pair (P, Q) has the privacy loss L = log dP/dQ, a random variable under P. The grid asks for the masses
 that P and Q put on cells of losses; the inversion asks for the moment-generating function of L.

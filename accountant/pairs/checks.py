@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from accountant.enclosures import Number, exact
-from accountant.pairs.base import Pair
+from dpproof.accountant.enclosures import Number, exact
+from dpproof.accountant.pairs.base import Pair
 
 __all__ = ["RAREST", "check_chance", "double", "pair_of", "sampling_rate", "within"]
 

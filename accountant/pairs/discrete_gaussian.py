@@ -9,11 +9,11 @@ from fractions import Fraction
 import flint
 from numpy.typing import NDArray
 
-from accountant.arithmetic import np
-from accountant.enclosures import Number, arb_of, exact, precision
-from accountant.normal import interval_masses
-from accountant.pairs.base import Cells, Floats
-from accountant.pairs.lattice import between, charged, floored
+from dpproof.accountant.arithmetic import np
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision
+from dpproof.accountant.normal import interval_masses
+from dpproof.accountant.pairs.base import Cells, Floats
+from dpproof.accountant.pairs.lattice import between, charged, floored
 
 __all__ = ["DiscreteGaussian", "normaliser"]
 

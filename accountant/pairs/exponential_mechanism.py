@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from accountant.arithmetic import np
-from accountant.enclosures import Number, arb_of, exact, precision, round_up
-from accountant.pairs.base import Cells, Floats
-from accountant.pairs.checks import RAREST
-from accountant.pairs.lattice import floored
-from accountant.pairs.randomised_response import RandomisedResponse
+from dpproof.accountant.arithmetic import np
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_up
+from dpproof.accountant.pairs.base import Cells, Floats
+from dpproof.accountant.pairs.checks import RAREST
+from dpproof.accountant.pairs.lattice import floored
+from dpproof.accountant.pairs.randomised_response import RandomisedResponse
 
 __all__ = ["BoundedRange", "exponential_mechanism", "permute_and_flip"]
 

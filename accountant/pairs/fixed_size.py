@@ -10,13 +10,13 @@ from fractions import Fraction
 import flint
 import numpy as np
 
-from accountant.binomial import mass
-from accountant.enclosures import Number, arb_of, exact, precision
-from accountant.pairs.base import Cells, Floats, Pair
-from accountant.pairs.checks import pair_of, sampling_rate
-from accountant.pairs.lattice import mixed
-from accountant.pairs.subsampled import ends_after_sampling, loss_before_sampling
-from accountant.pairs.visible_coin import VisibleChoice
+from dpproof.accountant.binomial import mass
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision
+from dpproof.accountant.pairs.base import Cells, Floats, Pair
+from dpproof.accountant.pairs.checks import pair_of, sampling_rate
+from dpproof.accountant.pairs.lattice import mixed
+from dpproof.accountant.pairs.subsampled import ends_after_sampling, loss_before_sampling
+from dpproof.accountant.pairs.visible_coin import VisibleChoice
 
 __all__ = ["Everything", "FixedSize", "with_replacement", "without_replacement"]
 
@@ -39,7 +39,7 @@ class FixedSize:
     arXiv:2106.08567v4, Proposition 30, for the profile in two parts; that one pair has it: project
     statement classic.fixed_size_pair, docs/notes/sampling.md, section 1.
 
-    >>> from accountant.pairs.exponential_mechanism import BoundedRange
+    >>> from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
     >>> import numpy as np
     >>> FixedSize(BoundedRange(1.0), 0.25).cells(np.array([-0.001, 0.001])).p.tolist()
     [0.375626, 0.187518, 0.436855]
@@ -150,7 +150,7 @@ def without_replacement(pair: Pair, sample: int, records: int) -> FixedSize:
 
     Source: see ``FixedSize``.
 
-    >>> from accountant.pairs.exponential_mechanism import BoundedRange
+    >>> from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
     >>> without_replacement(BoundedRange(1.0), 1, 4).rate
     Fraction(1, 4)
 
@@ -176,7 +176,7 @@ def with_replacement(group: Callable[[int], Pair], sample: int, records: int, mo
     Source: Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 10; as one pair: project statement
     classic.with_replacement_pair, docs/notes/sampling.md, section 4.
 
-    >>> from accountant.pairs.exponential_mechanism import BoundedRange
+    >>> from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
     >>> with_replacement(lambda k: BoundedRange(k), 2, 3, 2).rate
     Fraction(5, 9)
 

@@ -9,12 +9,12 @@ from fractions import Fraction
 import flint
 import numpy as np
 
-from accountant.enclosures import arb_of, exact
-from accountant.normal import interval_masses
-from accountant.pairs.base import Cells, Characteristic, Floats
-from accountant.pairs.checks import double, sampling_rate, within
-from accountant.pairs.lattice import mixed
-from accountant.pairs.subsampled import ends_after_sampling, loss_before_sampling, swapped
+from dpproof.accountant.enclosures import arb_of, exact
+from dpproof.accountant.normal import interval_masses
+from dpproof.accountant.pairs.base import Cells, Characteristic, Floats
+from dpproof.accountant.pairs.checks import double, sampling_rate, within
+from dpproof.accountant.pairs.lattice import mixed
+from dpproof.accountant.pairs.subsampled import ends_after_sampling, loss_before_sampling, swapped
 
 __all__ = ["SubsampledGaussian"]
 
@@ -106,7 +106,7 @@ class SubsampledGaussian:
 
     def characteristic(self) -> Characteristic | None:
         """The moment-generating function of the loss, by a proved quadrature."""
-        from accountant.privacy_loss.subsampled_gaussian import SubsampledGaussianCharacteristic
+        from dpproof.accountant.privacy_loss.subsampled_gaussian import SubsampledGaussianCharacteristic
 
         found: Characteristic = SubsampledGaussianCharacteristic(
             self.rate, self.noise_multiplier, removes=self.removes

@@ -11,13 +11,13 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accountant.arithmetic import lru_cache, np
-from accountant.enclosures import arb_of, exact, precision, round_down
-from accountant.normal import interval_masses
-from accountant.pairs.base import Cells, Characteristic, Floats
-from accountant.pairs.checks import double, sampling_rate, within
-from accountant.pairs.lattice import mixed
-from accountant.pairs.subsampled import swapped
+from dpproof.accountant.arithmetic import lru_cache, np
+from dpproof.accountant.enclosures import arb_of, exact, precision, round_down
+from dpproof.accountant.normal import interval_masses
+from dpproof.accountant.pairs.base import Cells, Characteristic, Floats
+from dpproof.accountant.pairs.checks import double, sampling_rate, within
+from dpproof.accountant.pairs.lattice import mixed
+from dpproof.accountant.pairs.subsampled import swapped
 
 __all__ = ["BinomialGaussianMixture"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from accountant.arithmetic import math, np
-from accountant.enclosures import Number, arb_of, exact, precision, round_up
-from accountant.pairs.base import Cells, Floats
-from accountant.pairs.lattice import floored
+from dpproof.accountant.arithmetic import math, np
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_up
+from dpproof.accountant.pairs.base import Cells, Floats
+from dpproof.accountant.pairs.lattice import floored
 
 __all__ = ["Geometric"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from accountant.arithmetic import math, np
-from accountant.pairs.base import Cells, Characteristic, Floats
-from accountant.pairs.checks import within
-from accountant.pairs.lattice import floored
+from dpproof.accountant.arithmetic import math, np
+from dpproof.accountant.pairs.base import Cells, Characteristic, Floats
+from dpproof.accountant.pairs.checks import within
+from dpproof.accountant.pairs.lattice import floored
 
 __all__ = ["Laplace"]
 

@@ -8,9 +8,9 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.enclosures import round_down
-from accountant.normal import SMALLEST_MASS
-from accountant.pairs.base import Cells, Floats
+from dpproof.accountant.enclosures import round_down
+from dpproof.accountant.normal import SMALLEST_MASS
+from dpproof.accountant.pairs.base import Cells, Floats
 
 __all__ = [
     "MOST_KEPT",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accountant.enclosures import Number, arb_of, exact, precision, round_up
-from accountant.pairs.atoms import Atoms
-from accountant.pairs.base import Cells, Floats
-from accountant.pairs.checks import RAREST
-from accountant.pairs.lattice import listed
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_up
+from dpproof.accountant.pairs.atoms import Atoms
+from dpproof.accountant.pairs.base import Cells, Floats
+from dpproof.accountant.pairs.checks import RAREST
+from dpproof.accountant.pairs.lattice import listed
 
 __all__ = ["RandomisedResponse", "truthful_response"]
 

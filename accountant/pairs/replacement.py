@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accountant.arithmetic import math, np
-from accountant.enclosures import Number, exact
-from accountant.normal import interval_masses
-from accountant.pairs.base import Cells, Floats, Pair
-from accountant.pairs.checks import double, sampling_rate, within
-from accountant.pairs.fixed_size import FixedSize
-from accountant.pairs.lattice import mixed
+from dpproof.accountant.arithmetic import math, np
+from dpproof.accountant.enclosures import Number, exact
+from dpproof.accountant.normal import interval_masses
+from dpproof.accountant.pairs.base import Cells, Floats, Pair
+from dpproof.accountant.pairs.checks import double, sampling_rate, within
+from dpproof.accountant.pairs.fixed_size import FixedSize
+from dpproof.accountant.pairs.lattice import mixed
 
 __all__ = ["ReplacedGaussian", "poisson_replaced"]
 

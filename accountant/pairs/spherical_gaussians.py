@@ -17,12 +17,12 @@ from itertools import pairwise
 import flint
 from numpy.typing import NDArray
 
-from accountant.arithmetic import np
-from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from accountant.pairs.base import Cells, Characteristic, Floats, Tilted
-from accountant.privacy_loss.phases import EPS
-from accountant.privacy_loss.uniform_layers import layers
-from accountant.smooth_sensitivity.chi_square import chi_square_tail
+from dpproof.accountant.arithmetic import np
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, Tilted
+from dpproof.accountant.privacy_loss.phases import EPS
+from dpproof.accountant.privacy_loss.uniform_layers import layers
+from dpproof.accountant.smooth_sensitivity.chi_square import chi_square_tail
 
 __all__ = ["SphericalCharacteristic", "SphericalGaussians"]
 

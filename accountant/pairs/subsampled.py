@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import flint
 
-from accountant.arithmetic import math, np
-from accountant.enclosures import arb_of, exact, precision, round_down, round_up
-from accountant.pairs.base import Cells, Characteristic, Floats, Pair
-from accountant.pairs.checks import double, pair_of, sampling_rate
-from accountant.pairs.lattice import mixed, with_impossible
+from dpproof.accountant.arithmetic import math, np
+from dpproof.accountant.enclosures import arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, Pair
+from dpproof.accountant.pairs.checks import double, pair_of, sampling_rate
+from dpproof.accountant.pairs.lattice import mixed, with_impossible
 
 __all__ = ["Subsampled", "ends_after_sampling", "loss_before_sampling", "swapped"]
 
@@ -26,7 +26,7 @@ class Subsampled:
     ``pair`` is the one under removing a user; without ``removes`` the two neighbours change places. The
     loss is l = log(1 - rate + rate exp(l')), l' being the loss of ``pair``.
 
-    >>> from accountant.pairs.laplace import Laplace
+    >>> from dpproof.accountant.pairs.laplace import Laplace
     >>> least, most = Subsampled(Laplace(1.0), 0.5).loss_range()
     >>> round(most, 6)
     0.620115

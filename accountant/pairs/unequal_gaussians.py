@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import flint
 
-from accountant.arithmetic import np
-from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from accountant.normal import interval_masses
-from accountant.pairs.base import Cells, Floats
-from accountant.pairs.lattice import charged
+from dpproof.accountant.arithmetic import np
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.normal import interval_masses
+from dpproof.accountant.pairs.base import Cells, Floats
+from dpproof.accountant.pairs.lattice import charged
 
 __all__ = ["UnequalGaussians"]
 

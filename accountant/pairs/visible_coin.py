@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from accountant.pairs.base import Cells, Floats, Pair
-from accountant.pairs.checks import pair_of
-from accountant.pairs.lattice import mixed
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.pairs.base import Cells, Floats, Pair
+from dpproof.accountant.pairs.checks import pair_of
+from dpproof.accountant.pairs.lattice import mixed
 
 __all__ = ["Nothing", "VisibleChoice", "visible_coin"]
 

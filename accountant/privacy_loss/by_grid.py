@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from accountant.inversion import neighbours
-from accountant.pairs.base import Pair
-from accountant.privacy_loss.grid_profile import profile
-from accountant.privacy_loss.largest import infinite_mass
+from dpproof.accountant.inversion import neighbours
+from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.privacy_loss.grid_profile import profile
+from dpproof.accountant.privacy_loss.largest import infinite_mass
 
 __all__ = ["delta_by_grid", "epsilon_by_grid"]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from accountant.arithmetic import math
-from accountant.pairs.base import Pair
-from accountant.privacy_loss.crossing import LEAST_DELTA
-from accountant.privacy_loss.saddle import Inapplicable, Line, Parts, line_at
-from accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair
+from dpproof.accountant.arithmetic import math
+from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA
+from dpproof.accountant.privacy_loss.saddle import Inapplicable, Line, Parts, line_at
+from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair
 
 __all__ = ["coarse_delta", "coarse_epsilon"]
 

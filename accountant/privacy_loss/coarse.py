@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from accountant.pairs.base import Floats, Pair
+from dpproof.accountant.pairs.base import Floats, Pair
 
 __all__ = ["Guide"]
 

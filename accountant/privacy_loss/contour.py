@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from numpy.typing import NDArray
 
-from accountant.arithmetic import math, np
-from accountant.pairs.base import Floats
-from accountant.privacy_loss.crossing import LEAST_DELTA
-from accountant.privacy_loss.phases import EPS
-from accountant.privacy_loss.saddle import Inapplicable, Line, Parts, line_at
-from accountant.privacy_loss.uniform_layers import decay
+from dpproof.accountant.arithmetic import math, np
+from dpproof.accountant.pairs.base import Floats
+from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA
+from dpproof.accountant.privacy_loss.phases import EPS
+from dpproof.accountant.privacy_loss.saddle import Inapplicable, Line, Parts, line_at
+from dpproof.accountant.privacy_loss.uniform_layers import decay
 
 __all__ = ["Contour", "contour"]
 

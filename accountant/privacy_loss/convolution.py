@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
 
-from accountant.arithmetic import Assumption, assume, math, np
-from accountant.pairs.base import Floats
+from dpproof.accountant.arithmetic import Assumption, assume, math, np
+from dpproof.accountant.pairs.base import Floats
 
 Complexes = NDArray[np.complex128]
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from numpy.typing import NDArray
 
-from accountant.arithmetic import math, np
-from accountant.pairs.base import Cells, Floats, Pair
+from dpproof.accountant.arithmetic import math, np
+from dpproof.accountant.pairs.base import Cells, Floats, Pair
 
 __all__ = ["LossLaw", "law_above", "law_below"]
 
@@ -41,7 +41,7 @@ def law_above(pair: Pair, step: float, first: int, last: int, origin: float = 0.
             between the last and infinity.
         origin: the loss of grid point 0, at least 0 and below the step.
 
-    >>> from accountant.pairs.gaussian import SubsampledGaussian
+    >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
     >>> law = law_above(SubsampledGaussian(1.0, 1.0), 0.125, -80, 80)
     >>> losses = 0.125 * np.arange(-80, 81)
     >>> round(float(law.masses @ losses), 6)  # the mean loss, 1/2, raised by little
@@ -96,7 +96,7 @@ def law_below(pair: Pair, step: float, first: int, last: int, tilt: float, origi
         tilt: where the accuracy is wanted, as weights exp(tilt loss); any finite number is sound.
         origin: the loss of grid point 0, at least 0 and below the step.
 
-    >>> from accountant.pairs.gaussian import SubsampledGaussian
+    >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
     >>> law = law_below(SubsampledGaussian(1.0, 1.0), 0.125, -80, 80, 1.0)
     >>> losses = 0.125 * np.arange(-80, 81)
     >>> round(float(law.masses @ losses), 6)  # the mean loss, 1/2, lowered by little

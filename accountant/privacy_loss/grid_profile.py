@@ -10,11 +10,11 @@ from typing import Protocol
 
 import numpy as np
 
-from accountant.privacy_loss.crossing import crossing
-from accountant.privacy_loss.grid import law_above, law_below
-from accountant.privacy_loss.jumps import sums_by_jumps
-from accountant.privacy_loss.loss_sums import sum_of_losses
-from accountant.privacy_loss.planning import Parts, Plan, plan
+from dpproof.accountant.privacy_loss.crossing import crossing
+from dpproof.accountant.privacy_loss.grid import law_above, law_below
+from dpproof.accountant.privacy_loss.jumps import sums_by_jumps
+from dpproof.accountant.privacy_loss.loss_sums import sum_of_losses
+from dpproof.accountant.privacy_loss.planning import Parts, Plan, plan
 
 __all__ = ["Composed", "Side", "compose", "profile"]
 
@@ -100,7 +100,7 @@ def profile(
 ) -> Composed:
     """The certified profile of a composition, most accurate near ``epsilon``, or near where it is ``delta``.
 
-    >>> from accountant.pairs.laplace import Laplace
+    >>> from dpproof.accountant.pairs.laplace import Laplace
     >>> composed = profile([(Laplace(10.0), 100)], delta=1e-6)
     >>> low, high = composed.epsilon(1e-6)
     >>> round(low, 6), high - low < 1e-6

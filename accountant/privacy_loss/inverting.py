@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from accountant.inversion import neighbours
-from accountant.privacy_loss.contour import Contour, contour
-from accountant.privacy_loss.saddle import (
+from dpproof.accountant.inversion import neighbours
+from dpproof.accountant.privacy_loss.contour import Contour, contour
+from dpproof.accountant.privacy_loss.saddle import (
     Inapplicable,
     Line,
     Parts,

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from accountant.arithmetic import math, np
-from accountant.pairs.base import Floats, Pair
-from accountant.privacy_loss.coarse import Guide
-from accountant.privacy_loss.crossing import LEAST_DELTA
-from accountant.privacy_loss.grid import LossLaw, law_above, law_below
-from accountant.privacy_loss.loss_sums import LossSum, Window, sum_of_losses
-from accountant.privacy_loss.planning import aim_at, best_tilt
+from dpproof.accountant.arithmetic import math, np
+from dpproof.accountant.pairs.base import Floats, Pair
+from dpproof.accountant.privacy_loss.coarse import Guide
+from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA
+from dpproof.accountant.privacy_loss.grid import LossLaw, law_above, law_below
+from dpproof.accountant.privacy_loss.loss_sums import LossSum, Window, sum_of_losses
+from dpproof.accountant.privacy_loss.planning import aim_at, best_tilt
 
 __all__ = ["JumpSum", "sums_by_jumps"]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from accountant.arithmetic import math
-from accountant.pairs.base import Pair
+from dpproof.accountant.arithmetic import math
+from dpproof.accountant.pairs.base import Pair
 
 __all__ = ["infinite_mass", "largest_loss"]
 
@@ -44,7 +44,7 @@ def _reached(pair: Pair) -> float:
 def infinite_mass(parts: Sequence[tuple[Pair, int]]) -> tuple[float, float]:
     """Ends around the mass of infinite composed losses, 1 - prod (1 - mass)^count.
 
-    >>> from accountant.pairs.atoms import Atoms
+    >>> from dpproof.accountant.pairs.atoms import Atoms
     >>> leak = Atoms(["1/4", "3/4"], [0, 1])
     >>> low, high = infinite_mass([(leak, 2)])
     >>> low <= 1 - 0.75**2 <= high

@@ -9,11 +9,11 @@ from fractions import Fraction
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from accountant.arithmetic import cached_property, math, np
-from accountant.pairs.base import Floats
-from accountant.privacy_loss.convolution import Noise, circular_power
-from accountant.privacy_loss.crossing import LEAST_DELTA
-from accountant.privacy_loss.grid import LossLaw
+from dpproof.accountant.arithmetic import cached_property, math, np
+from dpproof.accountant.pairs.base import Floats
+from dpproof.accountant.privacy_loss.convolution import Noise, circular_power
+from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA
+from dpproof.accountant.privacy_loss.grid import LossLaw
 
 __all__ = ["LossSum", "Window", "sum_of_losses"]
 

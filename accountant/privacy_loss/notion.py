@@ -16,16 +16,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from types import ModuleType
 
-from accountant.bounds import Bound
-from accountant.enclosures import Number, arb_of, bound_of, exact, precision
-from accountant.notions import GaussianDP
-from accountant.pairs.base import Pair
-from accountant.privacy_loss.chernoff import coarse_delta, coarse_epsilon
-from accountant.privacy_loss.crossing import check_least
-from accountant.privacy_loss.inverting import delta_by_inversion, epsilon_by_inversion
-from accountant.privacy_loss.largest import infinite_mass, largest_loss
-from accountant.privacy_loss.saddle import Inapplicable, Parts
-from accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.privacy_loss.chernoff import coarse_delta, coarse_epsilon
+from dpproof.accountant.privacy_loss.crossing import check_least
+from dpproof.accountant.privacy_loss.inverting import delta_by_inversion, epsilon_by_inversion
+from dpproof.accountant.privacy_loss.largest import infinite_mass, largest_loss
+from dpproof.accountant.privacy_loss.saddle import Inapplicable, Parts
+from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair
 
 __all__ = ["Composition", "PrivacyLoss"]
 
@@ -44,7 +44,7 @@ class PrivacyLoss:
     pairs of one alternative dominate adaptively composed mechanisms if each dominates its mechanism at
     every epsilon, also below 0 (Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10).
 
-    >>> from accountant.pairs.gaussian import SubsampledGaussian
+    >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
     >>> step = SubsampledGaussian(0.01, 1.0)
     >>> training = PrivacyLoss([[(step, 100_000)], [(step.reversed(), 100_000)]])
     >>> training.epsilon("1e-6").upper
@@ -158,7 +158,7 @@ def _only(parts: Composition) -> Pair | None:
 
 def _grid() -> ModuleType:
     """The grid's route; loaded when asked, because its transforms are slow to load."""
-    return importlib.import_module("accountant.privacy_loss.by_grid")
+    return importlib.import_module("dpproof.accountant.privacy_loss.by_grid")
 
 
 def _first_route(inversion: Callable[[], Ends], grid: Callable[[], Ends], coarse: Callable[[], Ends]) -> Ends:

@@ -11,8 +11,8 @@ import math
 
 from numpy.typing import NDArray
 
-from accountant.arithmetic import np
-from accountant.pairs.base import Floats
+from dpproof.accountant.arithmetic import np
+from dpproof.accountant.pairs.base import Floats
 
 __all__ = ["EPS", "phases_minus_one"]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accountant.pairs.base import Floats, Pair
-from accountant.privacy_loss.coarse import Guide
-from accountant.privacy_loss.loss_sums import Window
+from dpproof.accountant.pairs.base import Floats, Pair
+from dpproof.accountant.privacy_loss.coarse import Guide
+from dpproof.accountant.privacy_loss.loss_sums import Window
 
 __all__ = ["Aim", "GridTooLargeError", "Parts", "Plan", "aim_at", "best_tilt", "plan"]
 

@@ -12,11 +12,11 @@ from fractions import Fraction
 
 import flint
 
-from accountant.arithmetic import math, np
-from accountant.enclosures import arb_of, round_down, round_up
-from accountant.inversion import bracket, neighbours, refined
-from accountant.pairs.base import Floats, Pair
-from accountant.privacy_loss.crossing import crossing
+from dpproof.accountant.arithmetic import math, np
+from dpproof.accountant.enclosures import arb_of, round_down, round_up
+from dpproof.accountant.inversion import bracket, neighbours, refined
+from dpproof.accountant.pairs.base import Floats, Pair
+from dpproof.accountant.privacy_loss.crossing import crossing
 
 __all__ = ["delta_by_masses", "delta_of_pair", "epsilon_of_pair"]
 
@@ -26,7 +26,7 @@ _EPS = 2.0**-52
 def delta_of_pair(pair: Pair, epsilon: Fraction) -> tuple[float, float]:
     """Certified ends around delta(epsilon) of one pair.
 
-    >>> from accountant.pairs.gaussian import SubsampledGaussian
+    >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
     >>> low, high = delta_of_pair(SubsampledGaussian(1.0, 1.0), Fraction(1))
     >>> high, high - low < 1e-13
     (0.126937, True)

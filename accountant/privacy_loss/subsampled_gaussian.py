@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from numpy.typing import NDArray
 
-from accountant.arithmetic import lru_cache, math, np
-from accountant.pairs.base import Floats, Tilted
-from accountant.privacy_loss.phases import EPS, phases_minus_one
-from accountant.privacy_loss.uniform_layers import layers
+from dpproof.accountant.arithmetic import lru_cache, math, np
+from dpproof.accountant.pairs.base import Floats, Tilted
+from dpproof.accountant.privacy_loss.phases import EPS, phases_minus_one
+from dpproof.accountant.privacy_loss.uniform_layers import layers
 
 __all__ = ["SubsampledGaussianCharacteristic", "log_ratio"]
 

@@ -10,8 +10,8 @@ inversion formula needs to be cut off with a proof. See docs/notes/saddle_invers
 
 from __future__ import annotations
 
-from accountant.arithmetic import lru_cache, np
-from accountant.pairs.base import Floats
+from dpproof.accountant.arithmetic import lru_cache, np
+from dpproof.accountant.pairs.base import Floats
 
 __all__ = ["decay", "layers"]
 

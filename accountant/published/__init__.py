@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from accountant.published.formula import PublishedFormula
+from dpproof.accountant.published.formula import PublishedFormula
 
 __all__ = ["PublishedFormula", "published", "published_ids"]
 
@@ -22,7 +22,7 @@ _PAPERS = (
 
 
 def _all() -> dict[str, PublishedFormula]:
-    modules = (importlib.import_module(f"accountant.published.{paper}") for paper in _PAPERS)
+    modules = (importlib.import_module(f"dpproof.accountant.published.{paper}") for paper in _PAPERS)
     return {entry.id: entry for module in modules for entry in module.PUBLISHED}
 
 

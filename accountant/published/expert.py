@@ -9,9 +9,9 @@ action (or, in the rate, of the coin), m experts, batches of b.
 
 from __future__ import annotations
 
-from accountant.expressions import Formula
-from accountant.published.formula import PublishedFormula
-from accountant.sources import Source
+from dpproof.accountant.expressions import Formula
+from dpproof.accountant.published.formula import PublishedFormula
+from dpproof.accountant.sources import Source
 
 __all__ = ["PAPER", "PUBLISHED", "VERSION"]
 

@@ -13,9 +13,9 @@ from fractions import Fraction
 
 import flint
 
-from accountant.enclosures import Number, arb_of, exact, precision
-from accountant.notions import RenyiDP
-from accountant.orders import Orders
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision
+from dpproof.accountant.notions import RenyiDP
+from dpproof.accountant.orders import Orders
 
 __all__ = ["gaussian_renyi", "geometric_renyi", "laplace_renyi", "pure_renyi", "unequal_gaussians_renyi"]
 

@@ -15,9 +15,9 @@ from fractions import Fraction
 
 import flint
 
-from accountant.arithmetic import lru_cache
-from accountant.enclosures import Number, arb_of, exact, precision
-from accountant.notions import RenyiDP
+from dpproof.accountant.arithmetic import lru_cache
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision
+from dpproof.accountant.notions import RenyiDP
 
 __all__ = ["SubsampledGaussianCurve", "subsampled_gaussian_renyi"]
 

@@ -11,9 +11,9 @@ from fractions import Fraction
 
 import flint
 
-from accountant.arithmetic import math
-from accountant.enclosures import arb_of, exact
-from accountant.published import published
+from dpproof.accountant.arithmetic import math
+from dpproof.accountant.enclosures import arb_of, exact
+from dpproof.accountant.published import published
 
 __all__ = ["Design", "margin_for", "printed_design", "rare_top", "shaped", "shaped_design"]
 
@@ -47,7 +47,7 @@ def rare_top(design: Design, least_probability: float) -> flint.arb:
     (a^2 e^(-g/a) - b^2 e^(-g/b))/(2 (a^2 - b^2)), and (2 + g/a) e^(-g/a)/4 where a = b
     (docs/notes/expert_accounting.md, section 4).
 
-    >>> from accountant.enclosures import precision
+    >>> from dpproof.accountant.enclosures import precision
     >>> with precision(64):
     ...     round(float(rare_top(Design(2.0, 4.0, 10.0, 120.0), 0.1)), 9)
     0.004484398

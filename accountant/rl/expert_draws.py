@@ -13,8 +13,8 @@ from fractions import Fraction
 
 import flint
 
-from accountant.arithmetic import lru_cache
-from accountant.enclosures import arb_of, exact, precision, round_up
+from dpproof.accountant.arithmetic import lru_cache
+from dpproof.accountant.enclosures import arb_of, exact, precision, round_up
 
 __all__ = ["Logged", "run_out", "walk_constants", "walk_factor", "walk_tail"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Final
 
-from accountant.enclosures import exact
-from accountant.rl.expert_draws import Logged, run_out, walk_constants
-from accountant.targets import UnreachableTargetError
+from dpproof.accountant.enclosures import exact
+from dpproof.accountant.rl.expert_draws import Logged, run_out, walk_constants
+from dpproof.accountant.targets import UnreachableTargetError
 
 __all__ = ["LEAST_FAILURE", "MOST_FAILURE", "check_reach", "drawn_out", "failure_share"]
 

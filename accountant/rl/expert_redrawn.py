@@ -13,12 +13,12 @@ from typing import Protocol
 
 import flint
 
-from accountant.arithmetic import cached_property
-from accountant.bounds import Bound
-from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from accountant.inversion import bracket
-from accountant.notions import Guarantee
-from accountant.rl.expert_draws import Logged, walk_constants
+from dpproof.accountant.arithmetic import cached_property
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.inversion import bracket
+from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.rl.expert_draws import Logged, walk_constants
 
 __all__ = ["Redrawn", "Walked"]
 
@@ -32,7 +32,7 @@ class Redrawn:
     All constants are upper ends; below ``shift`` it is 1. With shift 0 and factor 1: draws that are not fresh
     with a chance of at most slack/2 on either side.
 
-    >>> from accountant.rl.expert_rounds import Rounds
+    >>> from dpproof.accountant.rl.expert_rounds import Rounds
     >>> rounds = Rounds(20, Fraction(1, 10), Fraction(1, 10), Fraction(0))
     >>> moved = Redrawn(rounds, Fraction(0), Fraction(1), Fraction(1, 10**6))
     >>> moved.delta(50) == moved.delta(500), round(moved.delta(50).upper, 6)

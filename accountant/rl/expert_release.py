@@ -18,21 +18,21 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from accountant.accounted import Accountant, Accounted, PublishedGuarantee
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.bounds import Bound, exactly
-from accountant.calibration import calibrate_noise
-from accountant.composition import compose_approx_optimal
-from accountant.enclosures import arb_of, bound_of, exact, precision, round_up
-from accountant.notions import ApproxDP, Guarantee
-from accountant.parameters import Choice, Integers, Parameters, Reals, parameter
-from accountant.published import published
-from accountant.rl.expert_design import Design, printed_design, shaped, shaped_design
-from accountant.rl.expert_draws import Logged, run_out
-from accountant.rl.expert_reach import LEAST_FAILURE, MOST_FAILURE, check_reach, drawn_out, failure_share
-from accountant.rl.expert_redrawn import Redrawn, Walked
-from accountant.rl.expert_rounds import Rounds, round_losses
-from accountant.trust import TrustModel
+from dpproof.accountant.accounted import Accountant, Accounted, PublishedGuarantee
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.bounds import Bound, exactly
+from dpproof.accountant.calibration import calibrate_noise
+from dpproof.accountant.composition import compose_approx_optimal
+from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision, round_up
+from dpproof.accountant.notions import ApproxDP, Guarantee
+from dpproof.accountant.parameters import Choice, Integers, Parameters, Reals, parameter
+from dpproof.accountant.published import published
+from dpproof.accountant.rl.expert_design import Design, printed_design, shaped, shaped_design
+from dpproof.accountant.rl.expert_draws import Logged, run_out
+from dpproof.accountant.rl.expert_reach import LEAST_FAILURE, MOST_FAILURE, check_reach, drawn_out, failure_share
+from dpproof.accountant.rl.expert_redrawn import Redrawn, Walked
+from dpproof.accountant.rl.expert_rounds import Rounds, round_losses
+from dpproof.accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "ExpertReleaseParameters", "guarantee", "in_printed_domain"]
 

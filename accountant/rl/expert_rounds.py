@@ -12,11 +12,11 @@ from fractions import Fraction
 
 import flint
 
-from accountant.bounds import Bound
-from accountant.composition.coins import upper_tail
-from accountant.enclosures import Number, arb_of, bound_of, exact, precision, round_down, round_up
-from accountant.inversion import bracket, refined
-from accountant.rl.expert_design import Design, rare_top
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.composition.coins import upper_tail
+from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision, round_down, round_up
+from dpproof.accountant.inversion import bracket, refined
+from dpproof.accountant.rl.expert_design import Design, rare_top
 
 __all__ = ["Rounds", "round_losses"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy.typing as npt
 
-from accountant.arithmetic import np
-from accountant.episodes import Episodes
-from accountant.rl.rlsvi import RLSVIParameters
+from dpproof.accountant.arithmetic import np
+from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.rl.rlsvi import RLSVIParameters
 
 __all__ = ["RewardsFilter", "rewards_odometer"]
 
@@ -86,7 +86,7 @@ def rewards_odometer(parameters: RLSVIParameters, episodes: Episodes) -> npt.NDA
 
     Never by themselves a guarantee: the numbers depend on the run. What a run stopped by a
     ``RewardsFilter`` guarantees is the filter's budget, fixed beforehand; any other run guarantees the
-    worst case, ``accountant.rl.rlsvi.rho``. The numbers say how much of either was used.
+    worst case, ``dpproof.accountant.rl.rlsvi.rho``. The numbers say how much of either was used.
 
     Raises:
         ValueError: if the episodes do not have the sizes in ``parameters``.

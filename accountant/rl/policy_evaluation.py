@@ -18,14 +18,14 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from accountant.accounted import Accountant, Accounted, PublishedGuarantee, at_positive_delta
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.bounds import Bound, exactly
-from accountant.enclosures import arb_of, bound_of, exact, precision
-from accountant.published import published
-from accountant.rl.policy_evaluation_alternatives import alternatives
-from accountant.rl.policy_evaluation_bounds import SmoothBound, WeightedBound
-from accountant.rl.policy_evaluation_noise import (
+from dpproof.accountant.accounted import Accountant, Accounted, PublishedGuarantee, at_positive_delta
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.bounds import Bound, exactly
+from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision
+from dpproof.accountant.published import published
+from dpproof.accountant.rl.policy_evaluation_alternatives import alternatives
+from dpproof.accountant.rl.policy_evaluation_bounds import SmoothBound, WeightedBound
+from dpproof.accountant.rl.policy_evaluation_noise import (
     Noise,
     data_needed,
     guarantee_of,
@@ -34,13 +34,13 @@ from accountant.rl.policy_evaluation_noise import (
     printed,
     with_room,
 )
-from accountant.rl.policy_evaluation_parameters import PolicyEvaluationParameters
-from accountant.trust import TrustModel
+from dpproof.accountant.rl.policy_evaluation_parameters import PolicyEvaluationParameters
+from dpproof.accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "PolicyEvaluationParameters", "guarantee"]
 
 _STATEMENTS = {"lsw": "eval.theorem6.corrected", "lsl": "eval.theorem10.corrected"}
-_SAMPLERS = {"lsw": "mechanisms.DPLSW", "lsl": "mechanisms.DPLSL"}
+_SAMPLERS = {"lsw": "dpproof.mechanisms.DPLSW", "lsl": "dpproof.mechanisms.DPLSL"}
 _NOTES = (
     "sensitivity by eval.corollary3 (DP-LSW) or eval.corollary8 (DP-LSL), smoothed by eval.lemma4",
     "beta, the weights, the features and the bound on returns must not depend on the private data; visits "

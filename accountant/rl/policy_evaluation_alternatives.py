@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from accountant.adjacency import Adjacency
-from accountant.calibration import UnreachableTargetError
-from accountant.enclosures import Number, exact, precision
-from accountant.rl.policy_evaluation_bounds import SmoothBound
-from accountant.rl.policy_evaluation_noise import jointly, printed
-from accountant.rl.policy_evaluation_search import descent
-from accountant.smooth_sensitivity.coordinates import (
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.calibration import UnreachableTargetError
+from dpproof.accountant.enclosures import Number, exact, precision
+from dpproof.accountant.rl.policy_evaluation_bounds import SmoothBound
+from dpproof.accountant.rl.policy_evaluation_noise import jointly, printed
+from dpproof.accountant.rl.policy_evaluation_search import descent
+from dpproof.accountant.smooth_sensitivity.coordinates import (
     Coordinates,
     laplace_log_normal,
     least_coordinates,
     student,
 )
-from accountant.smooth_sensitivity.laplace import ACCOUNTANT as LAPLACE
-from accountant.smooth_sensitivity.laplace import SmoothLaplaceParameters
+from dpproof.accountant.smooth_sensitivity.laplace import ACCOUNTANT as LAPLACE
+from dpproof.accountant.smooth_sensitivity.laplace import SmoothLaplaceParameters
 
 __all__ = ["Alternative", "alternatives"]
 
@@ -49,7 +49,7 @@ def alternatives(epsilon: Number, delta: Number, dimension: int, bound: SmoothBo
     (docs/notes/policy_evaluation.md, section 4), Laplace noise exactly, for one feature only. A kind that
     cannot meet the target with any smoothing tried has an infinite deviation.
 
-    >>> from accountant.rl.policy_evaluation_bounds import WeightedBound
+    >>> from dpproof.accountant.rl.policy_evaluation_bounds import WeightedBound
     >>> visits = WeightedBound([3000], [1.0])
     >>> [round(x.deviation * 3000, 2) for x in alternatives(1, "1e-6", 1, visits)][:2]
     [26.93, 4.45]

@@ -19,9 +19,9 @@ import flint
 import numpy as np
 import numpy.typing as npt
 
-from accountant.arithmetic import cached_property
-from accountant.enclosures import precision
-from accountant.rl.policy_evaluation_shares import inverse_square_sums
+from dpproof.accountant.arithmetic import cached_property
+from dpproof.accountant.enclosures import precision
+from dpproof.accountant.rl.policy_evaluation_shares import inverse_square_sums
 
 __all__ = ["MOST_BETA", "RidgeBound", "SmoothBound", "WeightedBound"]
 

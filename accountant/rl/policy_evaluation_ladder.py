@@ -14,8 +14,8 @@ from fractions import Fraction
 
 import flint
 
-from accountant.enclosures import arb_of, precision
-from accountant.rl.policy_evaluation_bounds import MOST_BETA
+from dpproof.accountant.enclosures import arb_of, precision
+from dpproof.accountant.rl.policy_evaluation_bounds import MOST_BETA
 
 __all__ = ["STEPS", "Ladder"]
 

@@ -13,16 +13,16 @@ from fractions import Fraction
 import flint
 import numpy as np
 
-from accountant.arithmetic import lru_cache
-from accountant.calibration import UnreachableTargetError, calibrate_noise
-from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from accountant.gaussian import gaussian_mu
-from accountant.parameters import Reals
-from accountant.published import published
-from accountant.rl.policy_evaluation_bounds import SmoothBound, WeightedBound
-from accountant.rl.policy_evaluation_search import descent, last_place
-from accountant.smooth_sensitivity.gaussian import SmoothGaussian, SmoothGaussianParameters
-from accountant.targets import Target
+from dpproof.accountant.arithmetic import lru_cache
+from dpproof.accountant.calibration import UnreachableTargetError, calibrate_noise
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.gaussian import gaussian_mu
+from dpproof.accountant.parameters import Reals
+from dpproof.accountant.published import published
+from dpproof.accountant.rl.policy_evaluation_bounds import SmoothBound, WeightedBound
+from dpproof.accountant.rl.policy_evaluation_search import descent, last_place
+from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian, SmoothGaussianParameters
+from dpproof.accountant.targets import Target
 
 __all__ = ["ROOM", "Noise", "data_needed", "guarantee_of", "jointly", "least", "printed", "with_room"]
 
@@ -189,7 +189,7 @@ def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) 
     The visits must not be private: a plan, an expectation or public data. That nothing does better is not
     certified; the target is met whatever the visits are.
 
-    >>> from accountant.rl.policy_evaluation_bounds import WeightedBound
+    >>> from dpproof.accountant.rl.policy_evaluation_bounds import WeightedBound
     >>> visits = WeightedBound([5000] * 40, [1 / 40] * 40)
     >>> ours, theirs = jointly("0.1", "0.1", 40, visits), printed("0.1", "0.1", 40)
     >>> theirs.deviation(visits) / ours.deviation(visits) > 1000
@@ -223,7 +223,7 @@ def data_needed(noise: Noise, bound: WeightedBound, deviation: float) -> float:
     The visits of every state are multiplied alike; infinite where 2^30 times the data are not enough, as
     with a state that nobody visits.
 
-    >>> from accountant.rl.policy_evaluation_bounds import WeightedBound
+    >>> from dpproof.accountant.rl.policy_evaluation_bounds import WeightedBound
     >>> visits, theirs = WeightedBound([5000] * 40, [1 / 40] * 40), printed("0.1", "0.1", 40)
     >>> data_needed(theirs, visits, with_room("0.1", "0.1", 40).deviation(visits))
     39.0...

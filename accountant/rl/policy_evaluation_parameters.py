@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from accountant.parameters import Choice, Integers, Parameters, Reals, parameter
-from accountant.rl.policy_evaluation_bounds import RidgeBound, SmoothBound, WeightedBound
-from accountant.rl.policy_evaluation_noise import Noise, printed
-from accountant.rl.policy_evaluation_visits import VisitsFile, read_visits
+from dpproof.accountant.parameters import Choice, Integers, Parameters, Reals, parameter
+from dpproof.accountant.rl.policy_evaluation_bounds import RidgeBound, SmoothBound, WeightedBound
+from dpproof.accountant.rl.policy_evaluation_noise import Noise, printed
+from dpproof.accountant.rl.policy_evaluation_visits import VisitsFile, read_visits
 
 __all__ = ["PolicyEvaluationParameters"]
 

@@ -16,16 +16,16 @@ from typing import Any
 
 import flint
 
-from accountant.accounted import Accountant, Accounted, Attained
-from accountant.adjacency import Adjacency
-from accountant.bounds import Bound
-from accountant.counting.factorisation import participation_norm
-from accountant.counting.gaussian_tree import finite_mu
-from accountant.enclosures import precision
-from accountant.notions import GaussianDP, Guarantee, PureDP
-from accountant.rl.private_ucb_calibration import least_scale
-from accountant.rl.private_ucb_changes import between
-from accountant.rl.private_ucb_noise import (
+from dpproof.accountant.accounted import Accountant, Accounted, Attained
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.counting.factorisation import participation_norm
+from dpproof.accountant.counting.gaussian_tree import finite_mu
+from dpproof.accountant.enclosures import precision
+from dpproof.accountant.notions import GaussianDP, Guarantee, PureDP
+from dpproof.accountant.rl.private_ucb_calibration import least_scale
+from dpproof.accountant.rl.private_ucb_changes import between
+from dpproof.accountant.rl.private_ucb_noise import (
     Moved,
     discrete_gaussian,
     gaussian,
@@ -34,8 +34,8 @@ from accountant.rl.private_ucb_noise import (
     published_guarantee,
     pure_epsilon,
 )
-from accountant.rl.private_ucb_parameters import CentralCountsParameters
-from accountant.trust import TrustModel
+from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters
+from dpproof.accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "CentralCountsParameters", "guarantee", "moved"]
 
@@ -46,7 +46,7 @@ _RELEASED = "every private count before every episode"
 def moved(parameters: CentralCountsParameters, adjacency: Adjacency) -> Moved:
     """What one user changes at most under ``adjacency``, and in how many noisy nodes.
 
-    >>> from accountant.rl.private_ucb_noise import Moved
+    >>> from dpproof.accountant.rl.private_ucb_noise import Moved
     >>> moved(CentralCountsParameters(6, 2, 20, 20000, scale=1.0), Adjacency.REPLACE).total()
     Fraction(1755, 1)
 
@@ -96,8 +96,8 @@ def _laplace(parameters: CentralCountsParameters, user: Moved, adjacency: Adjace
 
 
 def _sampler(parameters: CentralCountsParameters) -> str | None:
-    """Whole noise on whole counts is drawn exactly, with `mechanisms.SecureNoise`; by the tree alone."""
-    return "mechanisms.PrivateCounts" if parameters.integer and parameters.counter == "tree" else None
+    """Whole noise on whole counts is drawn exactly, with `dpproof.mechanisms.SecureNoise`; by the tree alone."""
+    return "dpproof.mechanisms.PrivateCounts" if parameters.integer and parameters.counter == "tree" else None
 
 
 def _gaussian(parameters: CentralCountsParameters, user: Moved, adjacency: Adjacency) -> Accounted:

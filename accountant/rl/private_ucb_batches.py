@@ -5,7 +5,7 @@ together; running counts over batches of users are released before some episodes
 of their matrix, with Gaussian noise. One user moves one batch, by a vector of known largest norm: the run is
 one Gaussian mechanism (docs/notes/ucb_batches.md).
 
-Source: this project's own, from the matrix mechanism (`accountant.counting.matrix_counting`).
+Source: this project's own, from the matrix mechanism (`dpproof.accountant.counting.matrix_counting`).
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any
 
 import flint
 
-from accountant.accounted import Accountant, Accounted
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.counting.factorisation import participation_norm
-from accountant.counting.gaussian_tree import calibrated_sigma, finite_mu
-from accountant.counting.toeplitz import MOST_LEAVES, SquareRoot
-from accountant.enclosures import arb_of, exact, precision
-from accountant.notions import GaussianDP
-from accountant.parameters import Integers, Parameters, Reals, parameter
-from accountant.trust import TrustModel
+from dpproof.accountant.accounted import Accountant, Accounted
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.counting.factorisation import participation_norm
+from dpproof.accountant.counting.gaussian_tree import calibrated_sigma, finite_mu
+from dpproof.accountant.counting.toeplitz import MOST_LEAVES, SquareRoot
+from dpproof.accountant.enclosures import arb_of, exact, precision
+from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.parameters import Integers, Parameters, Reals, parameter
+from dpproof.accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "BatchedCountsParameters", "guarantee", "squared_counts"]
 

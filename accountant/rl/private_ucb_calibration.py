@@ -9,14 +9,14 @@ from typing import TypeVar
 
 import flint
 
-from accountant.calibration import calibrate_noise
-from accountant.counting.gaussian_tree import calibrated_sigma
-from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from accountant.gaussian import gaussian_mu
-from accountant.notions import Guarantee
-from accountant.rl.private_ucb_noise import Moved
-from accountant.rl.private_ucb_parameters import CountsParameters
-from accountant.targets import Target, UnreachableTargetError
+from dpproof.accountant.calibration import calibrate_noise
+from dpproof.accountant.counting.gaussian_tree import calibrated_sigma
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.gaussian import gaussian_mu
+from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.rl.private_ucb_noise import Moved
+from dpproof.accountant.rl.private_ucb_parameters import CountsParameters
+from dpproof.accountant.targets import Target, UnreachableTargetError
 
 __all__ = ["least_scale"]
 

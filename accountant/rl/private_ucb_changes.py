@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
 
 __all__ = [
     "COSTS",

@@ -13,20 +13,20 @@ from fractions import Fraction
 
 import flint
 
-from accountant.arithmetic import lru_cache
-from accountant.bounds import Bound
-from accountant.counting.factorised_error import factorised_union_bound
-from accountant.counting.honaker_error import honaker_union_bound
-from accountant.counting.laplace_sums import MOST_TERMS
-from accountant.counting.maximum import maximum_error_bound
-from accountant.counting.noise import GaussianNoise, LaplaceNoise, Noise
-from accountant.counting.toeplitz import SquareRoot, banded_square_root
-from accountant.enclosures import Number, arb_of, bound_of, exact, precision
-from accountant.inversion import bracket
-from accountant.published import published
-from accountant.rl.private_ucb_changes import COSTS, TRANSITIONS, VISITS
-from accountant.rl.private_ucb_noise import printed_value
-from accountant.rl.private_ucb_parameters import (
+from dpproof.accountant.arithmetic import lru_cache
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.counting.factorised_error import factorised_union_bound
+from dpproof.accountant.counting.honaker_error import honaker_union_bound
+from dpproof.accountant.counting.laplace_sums import MOST_TERMS
+from dpproof.accountant.counting.maximum import maximum_error_bound
+from dpproof.accountant.counting.noise import GaussianNoise, LaplaceNoise, Noise
+from dpproof.accountant.counting.toeplitz import SquareRoot, banded_square_root
+from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.inversion import bracket
+from dpproof.accountant.published import published
+from dpproof.accountant.rl.private_ucb_changes import COSTS, TRANSITIONS, VISITS
+from dpproof.accountant.rl.private_ucb_noise import printed_value
+from dpproof.accountant.rl.private_ucb_parameters import (
     CentralCountsParameters,
     CountsParameters,
     LocalCountsParameters,
@@ -76,7 +76,7 @@ def _levels(parameters: CountsParameters, failure: Fraction, quantile: Quantile)
 def central_levels(parameters: CentralCountsParameters, delta: Number) -> CountLevels:
     """Certified levels of running counts.
 
-    >>> from accountant.rl.private_ucb_parameters import CentralCountsParameters
+    >>> from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters
     >>> parameters = CentralCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0)
     >>> found, printed = central_levels(parameters, "0.1"), printed_levels(parameters, "0.1")
     >>> found.costs.upper, printed.costs.upper

@@ -14,15 +14,15 @@ from typing import Any
 
 import flint
 
-from accountant.accounted import Accountant, Accounted, Attained
-from accountant.adjacency import Adjacency
-from accountant.bounds import Bound
-from accountant.counting.gaussian_tree import finite_mu
-from accountant.enclosures import precision
-from accountant.notions import GaussianDP, Guarantee
-from accountant.rl.private_ucb_calibration import least_scale
-from accountant.rl.private_ucb_changes import between
-from accountant.rl.private_ucb_noise import (
+from dpproof.accountant.accounted import Accountant, Accounted, Attained
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.counting.gaussian_tree import finite_mu
+from dpproof.accountant.enclosures import precision
+from dpproof.accountant.notions import GaussianDP, Guarantee
+from dpproof.accountant.rl.private_ucb_calibration import least_scale
+from dpproof.accountant.rl.private_ucb_changes import between
+from dpproof.accountant.rl.private_ucb_noise import (
     Moved,
     discrete_gaussian,
     gaussian,
@@ -30,8 +30,8 @@ from accountant.rl.private_ucb_noise import (
     law_notes,
     published_guarantee,
 )
-from accountant.rl.private_ucb_parameters import LocalCountsParameters
-from accountant.trust import TrustModel
+from dpproof.accountant.rl.private_ucb_parameters import LocalCountsParameters
+from dpproof.accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "LocalCountsParameters", "guarantee", "moved"]
 
@@ -81,7 +81,7 @@ def guarantee(parameters: LocalCountsParameters, adjacency: Adjacency) -> Accoun
         published=published_guarantee(parameters, "ucb.lemma5_4.privacy"),
         attained=None if attained is None else Attained(attained, _PAIRS[adjacency]),
         notes=(*_notes(parameters), *law_notes(parameters, attained)),
-        exact_sampler="mechanisms.local_report" if parameters.integer else None,
+        exact_sampler="dpproof.mechanisms.local_report" if parameters.integer else None,
     )
 
 

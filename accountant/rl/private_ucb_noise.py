@@ -13,16 +13,16 @@ from fractions import Fraction
 
 import flint
 
-from accountant.accounted import PublishedGuarantee
-from accountant.bounds import Bound, exactly
-from accountant.enclosures import Number, arb_of, bound_of, exact, precision
-from accountant.notions import ZCDP, Guarantee, PureDP
-from accountant.parameters import check_probability
-from accountant.published import published
-from accountant.rl.capped_loss import CappedLoss
-from accountant.rl.private_ucb_changes import Change, Changes, Moves
-from accountant.rl.private_ucb_pairs import Step, composed
-from accountant.rl.private_ucb_parameters import CountsParameters
+from dpproof.accountant.accounted import PublishedGuarantee
+from dpproof.accountant.bounds import Bound, exactly
+from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.notions import ZCDP, Guarantee, PureDP
+from dpproof.accountant.parameters import check_probability
+from dpproof.accountant.published import published
+from dpproof.accountant.rl.capped_loss import CappedLoss
+from dpproof.accountant.rl.private_ucb_changes import Change, Changes, Moves
+from dpproof.accountant.rl.private_ucb_pairs import Step, composed
+from dpproof.accountant.rl.private_ucb_parameters import CountsParameters
 
 __all__ = [
     "Moved",
@@ -63,8 +63,8 @@ class Moved:
 def pure_epsilon(moved: Moved) -> Fraction | Bound:
     """The largest loss under Laplace noise: the sum of all changes over the scale; exact where the scale is.
 
-    >>> from accountant.rl.private_ucb_changes import added
-    >>> from accountant.rl.private_ucb_parameters import LocalCountsParameters
+    >>> from dpproof.accountant.rl.private_ucb_changes import added
+    >>> from dpproof.accountant.rl.private_ucb_parameters import LocalCountsParameters
     >>> parameters = LocalCountsParameters(6, 2, 20, 9, scale=60.0)
     >>> pure_epsilon(Moved(parameters, added(parameters.sizes), 1))
     Fraction(1, 1)
@@ -140,7 +140,7 @@ def gaussian(moved: Moved, norm: flint.arb) -> flint.arb:
 def printed_value(parameters: CountsParameters) -> Bound:
     """The epsilon that the paper names for this noise: given, or its formula solved for the scale.
 
-    >>> from accountant.rl.private_ucb_parameters import LocalCountsParameters
+    >>> from dpproof.accountant.rl.private_ucb_parameters import LocalCountsParameters
     >>> printed_value(LocalCountsParameters(6, 2, 20, 9, scale=30.0)).upper
     2.0
     """

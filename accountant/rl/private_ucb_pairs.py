@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 import flint
 
-from accountant.enclosures import bound_of
-from accountant.noise.bounded_loss import Enclosed
-from accountant.notions import Guarantee
-from accountant.pairs.base import Pair
+from dpproof.accountant.enclosures import bound_of
+from dpproof.accountant.noise.bounded_loss import Enclosed
+from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.pairs.base import Pair
 
 __all__ = ["Step", "composed"]
 
-_LEAST_SCALE, _LARGEST_SCALE = 2e-3, 1e12  # of ``accountant.pairs.laplace``
-_LARGEST_WHOLE, _MOST_SHIFT, _MOST_LOSS = 1e12, 10**5, 600  # the latter of ``accountant.pairs.geometric``
+_LEAST_SCALE, _LARGEST_SCALE = 2e-3, 1e12  # of ``dpproof.accountant.pairs.laplace``
+_LARGEST_WHOLE, _MOST_SHIFT, _MOST_LOSS = 1e12, 10**5, 600  # the latter of ``dpproof.accountant.pairs.geometric``
 
 
 class Step(NamedTuple):
@@ -62,7 +62,7 @@ _ENDS = {"laplace": _relative, "discrete-laplace": _whole}
 
 
 def _loss(law: str, scales: Sequence[float], steps: Sequence[Step]) -> Guarantee:
-    from accountant.privacy_loss.notion import PrivacyLoss
+    from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
     counts: Counter[Pair] = Counter()
     for scale, step in zip(scales, steps, strict=True):
@@ -71,7 +71,7 @@ def _loss(law: str, scales: Sequence[float], steps: Sequence[Step]) -> Guarantee
 
 
 def _pair(law: str, scale: float, size: int) -> Pair:
-    from accountant.pairs.geometric import Geometric
-    from accountant.pairs.laplace import Laplace
+    from dpproof.accountant.pairs.geometric import Geometric
+    from dpproof.accountant.pairs.laplace import Laplace
 
     return Laplace(scale) if law == "laplace" else Geometric(scale, size)

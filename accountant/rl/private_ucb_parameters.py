@@ -8,11 +8,11 @@ from typing import Self
 
 import flint
 
-from accountant.counting.toeplitz import MOST_LEAVES, SquareRoot, Strategy, banded_square_root
-from accountant.enclosures import arb_of, exact, precision, round_up
-from accountant.parameters import Choice, Flag, Integers, Parameters, Reals, parameter
-from accountant.published import published
-from accountant.rl.private_ucb_changes import COSTS, FAMILIES, VISITS, Sizes
+from dpproof.accountant.counting.toeplitz import MOST_LEAVES, SquareRoot, Strategy, banded_square_root
+from dpproof.accountant.enclosures import arb_of, exact, precision, round_up
+from dpproof.accountant.parameters import Choice, Flag, Integers, Parameters, Reals, parameter
+from dpproof.accountant.published import published
+from dpproof.accountant.rl.private_ucb_changes import COSTS, FAMILIES, VISITS, Sizes
 
 __all__ = ["CentralCountsParameters", "CountsParameters", "LocalCountsParameters"]
 

@@ -18,18 +18,18 @@ from typing import Any
 
 import flint
 
-from accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee, at_positive_delta
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.bounds import Bound
-from accountant.conversion import CANONNE_KAMATH_STEINKE
-from accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
-from accountant.gaussian import gaussian_mu
-from accountant.notions import GaussianDP, RenyiDP
-from accountant.orders import Orders
-from accountant.parameters import Integers, Parameters, Reals, parameter
-from accountant.published import published
-from accountant.rl.log_sums import sum_of_reciprocal_logs
-from accountant.trust import TrustModel
+from dpproof.accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee, at_positive_delta
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.conversion import CANONNE_KAMATH_STEINKE
+from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
+from dpproof.accountant.gaussian import gaussian_mu
+from dpproof.accountant.notions import GaussianDP, RenyiDP
+from dpproof.accountant.orders import Orders
+from dpproof.accountant.parameters import Integers, Parameters, Reals, parameter
+from dpproof.accountant.published import published
+from dpproof.accountant.rl.log_sums import sum_of_reciprocal_logs
+from dpproof.accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "RLSVIParameters", "attained_mu", "beta_above", "guarantee", "published_rho", "rho"]
 
@@ -156,7 +156,7 @@ def attained_mu(parameters: RLSVIParameters) -> Bound:
 
 
 _TERMS = 4096  # the terms fall like 1/k^2; leaving the rest out keeps the lower end a lower end
-_SAMPLER = "mechanisms.RLSVI.publish"
+_SAMPLER = "dpproof.mechanisms.RLSVI.publish"
 _RELEASED = "every perturbed table Q of every episode"
 
 
@@ -169,7 +169,7 @@ def _pair(parameters: RLSVIParameters) -> str:
 def guarantee(parameters: RLSVIParameters, adjacency: Adjacency) -> Accounted:
     """The proved guarantee of a run under ``adjacency``: of all released tables, in the central model.
 
-    The users' actions follow by the billboard lemma (``accountant.trust.billboard``), jointly private
+    The users' actions follow by the billboard lemma (``dpproof.accountant.trust.billboard``), jointly private
     with the same parameters.
 
     >>> found = guarantee(RLSVIParameters(6, 2, 20, 1000), Adjacency.REWARDS_ONLY)

@@ -16,19 +16,19 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee, at_positive_delta
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.binomial import MOST_TRIALS
-from accountant.bounds import Bound, exactly
-from accountant.calibration import UnreachableTargetError, neighbours_of
-from accountant.enclosures import arb_of, bound_of, exact, precision
-from accountant.notions import Guarantee
-from accountant.parameters import Choice, Integers, Parameters, Reals, parameter
-from accountant.published.sdp_pe import PUBLISHED
-from accountant.shuffling.peaks import last_crossing
-from accountant.shuffling.printed_sums import AlikeSums, PrintedSums
-from accountant.shuffling.view import BinomialView
-from accountant.trust import TrustModel
+from dpproof.accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee, at_positive_delta
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.binomial import MOST_TRIALS
+from dpproof.accountant.bounds import Bound, exactly
+from dpproof.accountant.calibration import UnreachableTargetError, neighbours_of
+from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision
+from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.parameters import Choice, Integers, Parameters, Reals, parameter
+from dpproof.accountant.published.sdp_pe import PUBLISHED
+from dpproof.accountant.shuffling.peaks import last_crossing
+from dpproof.accountant.shuffling.printed_sums import AlikeSums, PrintedSums
+from dpproof.accountant.shuffling.view import BinomialView
+from dpproof.accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "ShuffledCountParameters", "guarantee", "view"]
 
@@ -185,7 +185,7 @@ def _calibrate(
     """A tau that meets the target, as every larger one does, and one next to it that misses.
 
     Delta rises and falls in tau below n (peaks in either direction): what is returned lies behind the last
-    peak above the target, all later ones being certified below it (``accountant.shuffling.peak_heights``).
+    peak above the target, all later ones being certified below it (``dpproof.accountant.shuffling.peak_heights``).
     For the printed sums it falls in tau. From tau = n on it falls with every further fair bit.
     """
     guarantee(parameters, adjacency)

@@ -14,10 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accountant.enclosures import Number, arb_of, exact, precision, round_up
-from accountant.published import published
-from accountant.rl.sdp_pe import ShuffledCountParameters, view
-from accountant.rl.sdp_pe_loss import BatchLoss
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_up
+from dpproof.accountant.published import published
+from dpproof.accountant.rl.sdp_pe import ShuffledCountParameters, view
+from dpproof.accountant.rl.sdp_pe_loss import BatchLoss
 
 __all__ = ["ReleaseShape", "batch_loss", "printed_budget", "printed_threshold"]
 

@@ -13,11 +13,11 @@ from fractions import Fraction
 
 import flint
 
-from accountant.arithmetic import cache, lru_cache
-from accountant.binomial import lower_tail
-from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from accountant.rl.sdp_pe import ShuffledCountParameters, view
-from accountant.rl.sdp_pe_batches import ReleaseShape
+from dpproof.accountant.arithmetic import cache, lru_cache
+from dpproof.accountant.binomial import lower_tail
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.rl.sdp_pe import ShuffledCountParameters, view
+from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape
 
 __all__ = ["precision_level", "printed_level"]
 

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from accountant.bounds import Bound
-from accountant.enclosures import Number, exact
-from accountant.privacy_loss.crossing import check_least, crossing
-from accountant.shuffling.fair_counters import fair_counters
-from accountant.shuffling.rare_counters import certain_mass, rare_counters
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import Number, exact
+from dpproof.accountant.privacy_loss.crossing import check_least, crossing
+from dpproof.accountant.shuffling.fair_counters import fair_counters
+from dpproof.accountant.shuffling.rare_counters import certain_mass, rare_counters
 
 if TYPE_CHECKING:
-    from accountant.privacy_loss.notion import PrivacyLoss
+    from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 __all__ = ["BatchLoss"]
 
@@ -54,9 +54,9 @@ class BatchLoss:
     @property
     def composed(self) -> PrivacyLoss:
         """The same as dominating pairs, one of each direction, for the engine."""
-        from accountant.pairs.binomial import ShiftedBinomial
-        from accountant.pairs.shuffled_binary import ShuffledBinary
-        from accountant.privacy_loss.notion import PrivacyLoss
+        from dpproof.accountant.pairs.binomial import ShiftedBinomial
+        from dpproof.accountant.pairs.shuffled_binary import ShuffledBinary
+        from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
         # Fair bits have two equal directions. As two kinds of pair they stay apart, and the engine uses one
         # grid for both: split by rare jumps they would take ten times as long for the same few digits.

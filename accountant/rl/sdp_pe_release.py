@@ -14,18 +14,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee, at_positive_delta
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.bounds import Bound, exactly
-from accountant.enclosures import arb_of, bound_of, exact, precision
-from accountant.parameters import Choice, Integers, Parameters, Reals, parameter
-from accountant.published import published
-from accountant.rl.sdp_pe import ShuffledCountParameters, view
-from accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss, printed_threshold
-from accountant.rl.sdp_pe_loss import BatchLoss
-from accountant.rl.sdp_pe_thresholds import batch_threshold
-from accountant.targets import UnreachableTargetError
-from accountant.trust import TrustModel
+from dpproof.accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee, at_positive_delta
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.bounds import Bound, exactly
+from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision
+from dpproof.accountant.parameters import Choice, Integers, Parameters, Reals, parameter
+from dpproof.accountant.published import published
+from dpproof.accountant.rl.sdp_pe import ShuffledCountParameters, view
+from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss, printed_threshold
+from dpproof.accountant.rl.sdp_pe_loss import BatchLoss
+from dpproof.accountant.rl.sdp_pe_thresholds import batch_threshold
+from dpproof.accountant.targets import UnreachableTargetError
+from dpproof.accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "ShuffledBatchParameters", "guarantee"]
 

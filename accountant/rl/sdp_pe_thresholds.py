@@ -12,13 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from accountant.arithmetic import lru_cache
-from accountant.bounds import Bound
-from accountant.enclosures import Number, exact
-from accountant.gaussian import gaussian_mu
-from accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss
-from accountant.rl.sdp_pe_loss import BatchLoss
-from accountant.targets import NoNoiseNeededError, UnreachableTargetError
+from dpproof.accountant.arithmetic import lru_cache
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import Number, exact
+from dpproof.accountant.gaussian import gaussian_mu
+from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss
+from dpproof.accountant.rl.sdp_pe_loss import BatchLoss
+from dpproof.accountant.targets import NoNoiseNeededError, UnreachableTargetError
 
 __all__ = ["batch_threshold"]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.arithmetic import math
-from accountant.enclosures import Number, exact
-from accountant.pairs.base import Characteristic, Floats, Pair, Tilted
-from accountant.pairs.visible_coin import VisibleChoice, visible_coin
+from dpproof.accountant.arithmetic import math
+from dpproof.accountant.enclosures import Number, exact
+from dpproof.accountant.pairs.base import Characteristic, Floats, Pair, Tilted
+from dpproof.accountant.pairs.visible_coin import VisibleChoice, visible_coin
 
 __all__ = ["CoinedStep", "coined_step"]
 
@@ -24,8 +24,8 @@ class CoinedStep(VisibleChoice):
     With M that of the step and p the coin's probability it is 1 - p + p M: the coin is shown, and a step that
     it leaves out has the loss 0 (docs/notes/expert_accounting.md, section 1).
 
-    >>> from accountant.pairs.gaussian import SubsampledGaussian
-    >>> from accountant.privacy_loss.notion import PrivacyLoss
+    >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+    >>> from dpproof.accountant.privacy_loss.notion import PrivacyLoss
     >>> step = coined_step(SubsampledGaussian(0.01, 1.0), 0.5)
     >>> PrivacyLoss([[(step, 1000)]]).epsilon("1e-6").upper
     1.581936

@@ -16,16 +16,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.bounds import Bound
-from accountant.calibration import calibrate_noise
-from accountant.enclosures import exact
-from accountant.notions import Guarantee, PureDP
-from accountant.parameters import Choice, Integers, Parameters, Reals, parameter
-from accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
-from accountant.rl.selective_steps import COINS, STEPS, composed_steps, printed_rate
-from accountant.trust import TrustModel
+from dpproof.accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.calibration import calibrate_noise
+from dpproof.accountant.enclosures import exact
+from dpproof.accountant.notions import Guarantee, PureDP
+from dpproof.accountant.parameters import Choice, Integers, Parameters, Reals, parameter
+from dpproof.accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
+from dpproof.accountant.rl.selective_steps import COINS, STEPS, composed_steps, printed_rate
+from dpproof.accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "SelectiveDPSGDParameters", "guarantee", "steps_within"]
 

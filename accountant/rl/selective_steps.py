@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Protocol
 
 import flint
 
-from accountant.adjacency import Adjacency
-from accountant.enclosures import arb_of, exact, precision, round_down, round_up
-from accountant.noise.bounded_loss import Enclosed
-from accountant.noise.primitive import composed
-from accountant.notions import GaussianDP, Guarantee, PureDP
-from accountant.published import published
-from accountant.sparse_vector.loss import Least
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.enclosures import arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.noise.bounded_loss import Enclosed
+from dpproof.accountant.noise.primitive import composed
+from dpproof.accountant.notions import GaussianDP, Guarantee, PureDP
+from dpproof.accountant.published import published
+from dpproof.accountant.sparse_vector.loss import Least
 
 if TYPE_CHECKING:
-    from accountant.pairs.base import Pair
+    from dpproof.accountant.pairs.base import Pair
 
 __all__ = ["COINS", "STEPS", "Composed", "Kind", "composed_steps", "printed_rate"]
 
@@ -69,27 +69,27 @@ def _both(pair: Pair) -> tuple[Pair, ...]:
 
 
 def _poisson(rate: float, noise: float) -> tuple[Pair, ...]:
-    from accountant.pairs.gaussian import SubsampledGaussian
+    from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 
     return _both(SubsampledGaussian(rate, noise))
 
 
 def _poisson_replaced(rate: float, noise: float) -> tuple[Pair, ...]:
-    from accountant.pairs.replacement import ReplacedGaussian
+    from dpproof.accountant.pairs.replacement import ReplacedGaussian
 
     return (ReplacedGaussian(rate, noise),)
 
 
 def _exact(rate: float, noise: float) -> tuple[Pair, ...]:
     """The expert takes another's place: the sum moves by 2, which is half the noise."""
-    from accountant.pairs.gaussian import SubsampledGaussian
+    from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 
     return _both(SubsampledGaussian(rate, noise / 2))
 
 
 def _exact_replaced(rate: float, noise: float) -> tuple[Pair, ...]:
-    from accountant.pairs.fixed_size import FixedSize
-    from accountant.pairs.gaussian import SubsampledGaussian
+    from dpproof.accountant.pairs.fixed_size import FixedSize
+    from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 
     return (FixedSize(SubsampledGaussian(1.0, noise / 2), rate),)
 
@@ -120,7 +120,7 @@ _PROVED = "expert.training"
 
 def _visible(training: _Training, kind: Kind) -> Composed:
     """Every step shows its coin: with probability p what a noisy step reveals, otherwise nothing."""
-    from accountant.rl.selective_coin import coined_step
+    from dpproof.accountant.rl.selective_coin import coined_step
 
     pairs = kind.pairs(training.sampling_rate, training.noise_multiplier)
     steps = tuple(coined_step(pair, training.branch_probability) for pair in pairs)
@@ -176,7 +176,7 @@ COINS: Mapping[str, Callable[[_Training, Kind], Composed]] = {
 def composed_steps(training: _Training, kind: Kind) -> Composed:
     """All steps of ``training``, each of its noisy ones of that ``kind``.
 
-    >>> from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
+    >>> from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
     >>> training = SelectiveDPSGDParameters(0.1, 0.5, 2.0, 100, coin="fixed")
     >>> composed_steps(training, STEPS["poisson", Adjacency.EXPERT]).notes
     ('a public schedule with exactly 50 noisy steps',)

@@ -23,14 +23,14 @@ from typing import Any
 
 import flint
 
-from accountant.accounted import Accountant, Accounted
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.bounds import Bound
-from accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
-from accountant.gaussian import gaussian_mu
-from accountant.notions import GaussianDP
-from accountant.parameters import Integers, Parameters, Reals, parameter
-from accountant.trust import TrustModel
+from dpproof.accountant.accounted import Accountant, Accounted
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
+from dpproof.accountant.gaussian import gaussian_mu
+from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.parameters import Integers, Parameters, Reals, parameter
+from dpproof.accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "ThompsonParameters", "guarantee", "mu_of_run"]
 
@@ -92,7 +92,7 @@ def guarantee(parameters: ThompsonParameters, adjacency: Adjacency) -> Accounted
         TrustModel.CENTRAL,
         "every draw of every round",
         "classic.thompson",
-        exact_sampler="mechanisms.Thompson.publish",
+        exact_sampler="dpproof.mechanisms.Thompson.publish",
     )
 
 

@@ -17,13 +17,13 @@ from typing import Any
 import flint
 from numpy.typing import NDArray
 
-from accountant.arithmetic import lru_cache, math, np
-from accountant.binomial import UNIT, log_masses, lower_tail
-from accountant.bounds import Bound
-from accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from accountant.inversion import refined
-from accountant.privacy_loss.crossing import crossing
-from accountant.shuffling.view import fair_coins
+from dpproof.accountant.arithmetic import lru_cache, math, np
+from dpproof.accountant.binomial import UNIT, log_masses, lower_tail
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.inversion import refined
+from dpproof.accountant.privacy_loss.crossing import crossing
+from dpproof.accountant.shuffling.view import fair_coins
 
 __all__ = ["CloneView", "general_randomiser"]
 

@@ -12,12 +12,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accountant.binomial import MOST_TRIALS
-from accountant.bounds import Bound
-from accountant.enclosures import Number, arb_of, exact, precision
-from accountant.shuffling.closed_form import closed_form_epsilon
-from accountant.shuffling.response import ShuffledResponse
-from accountant.shuffling.view import BinomialView
+from dpproof.accountant.binomial import MOST_TRIALS
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import Number, arb_of, exact, precision
+from dpproof.accountant.shuffling.closed_form import closed_form_epsilon
+from dpproof.accountant.shuffling.response import ShuffledResponse
+from dpproof.accountant.shuffling.view import BinomialView
 
 __all__ = ["AmplificationBounds", "amplification_bounds"]
 

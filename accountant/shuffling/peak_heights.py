@@ -18,11 +18,11 @@ from functools import partial
 
 import flint
 
-from accountant.arithmetic import math
-from accountant.binomial import mass, tail_ratio
-from accountant.enclosures import arb_of, exact, precision, round_down
-from accountant.inversion import refined
-from accountant.shuffling.view import BinomialView
+from dpproof.accountant.arithmetic import math
+from dpproof.accountant.binomial import mass, tail_ratio
+from dpproof.accountant.enclosures import arb_of, exact, precision, round_down
+from dpproof.accountant.inversion import refined
+from dpproof.accountant.shuffling.view import BinomialView
 
 __all__ = ["UndecidedError", "first_peak_above", "height", "meets_from"]
 

@@ -14,11 +14,11 @@ from functools import partial
 
 import flint
 
-from accountant.arithmetic import math
-from accountant.enclosures import arb_of
-from accountant.inversion import refined
-from accountant.shuffling.peak_heights import first_peak_above
-from accountant.shuffling.view import BinomialView, hockey_stick
+from dpproof.accountant.arithmetic import math
+from dpproof.accountant.enclosures import arb_of
+from dpproof.accountant.inversion import refined
+from dpproof.accountant.shuffling.peak_heights import first_peak_above
+from dpproof.accountant.shuffling.view import BinomialView, hockey_stick
 
 __all__ = ["last_crossing", "peak"]
 

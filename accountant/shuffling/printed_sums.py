@@ -16,12 +16,12 @@ from fractions import Fraction
 import flint
 from numpy.typing import NDArray
 
-from accountant.arithmetic import lru_cache, math, np
-from accountant.binomial import UNIT, log_masses, lower_tail
-from accountant.bounds import Bound
-from accountant.enclosures import Number, exact, precision, round_up
-from accountant.privacy_loss.crossing import check_least, crossing
-from accountant.shuffling.view import BinomialView
+from dpproof.accountant.arithmetic import lru_cache, math, np
+from dpproof.accountant.binomial import UNIT, log_masses, lower_tail
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import Number, exact, precision, round_up
+from dpproof.accountant.privacy_loss.crossing import check_least, crossing
+from dpproof.accountant.shuffling.view import BinomialView
 
 __all__ = ["AlikeSums", "PrintedSums"]
 
@@ -159,7 +159,7 @@ def _lattice(users: int, bits: int) -> _Lattice | None:
 
     Convex functions of the sum then have a larger mean.
     """
-    from accountant.privacy_loss.convolution import circular_power
+    from dpproof.accountant.privacy_loss.convolution import circular_power
 
     away = math.ceil(math.sqrt(bits / 2 * math.log(users / _REST)))
     first, last = max(0, bits // 2 - away), min(bits, bits // 2 + away + 1)

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accountant.arithmetic import lru_cache
-from accountant.bounds import Bound
-from accountant.enclosures import Number, arb_of, bound_of, exact, precision, round_down, round_up
-from accountant.shuffling.clones import CloneView, general_randomiser
-from accountant.shuffling.trinomial import blanket, excess
-from accountant.shuffling.view import BinomialView
+from dpproof.accountant.arithmetic import lru_cache
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision, round_down, round_up
+from dpproof.accountant.shuffling.clones import CloneView, general_randomiser
+from dpproof.accountant.shuffling.trinomial import blanket, excess
+from dpproof.accountant.shuffling.view import BinomialView
 
 __all__ = ["ShuffledResponse"]
 

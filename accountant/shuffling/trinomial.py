@@ -14,9 +14,9 @@ from fractions import Fraction
 import flint
 from numpy.typing import NDArray
 
-from accountant.arithmetic import lru_cache, np
-from accountant.binomial import UNIT, log_masses, lower_tail, tail_ratios
-from accountant.enclosures import arb_of, precision, round_up
+from dpproof.accountant.arithmetic import lru_cache, np
+from dpproof.accountant.binomial import UNIT, log_masses, lower_tail, tail_ratios
+from dpproof.accountant.enclosures import arb_of, precision, round_up
 
 __all__ = ["blanket", "excess"]
 

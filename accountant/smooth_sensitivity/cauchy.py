@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from accountant.accounted import Accountant, Accounted, PublishedGuarantee
-from accountant.adjacency import Adjacency
-from accountant.bounds import Bound
-from accountant.enclosures import arb_of, bound_of, exact, precision
-from accountant.notions import PureDP
-from accountant.parameters import Parameters, Reals, parameter
-from accountant.published.smooth_sensitivity import conditions
-from accountant.smooth_sensitivity.heavy_tails import cauchy_epsilon
-from accountant.smooth_sensitivity.unattained import unattained
+from dpproof.accountant.accounted import Accountant, Accounted, PublishedGuarantee
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision
+from dpproof.accountant.notions import PureDP
+from dpproof.accountant.parameters import Parameters, Reals, parameter
+from dpproof.accountant.published.smooth_sensitivity import conditions
+from dpproof.accountant.smooth_sensitivity.heavy_tails import cauchy_epsilon
+from dpproof.accountant.smooth_sensitivity.unattained import unattained
 
 __all__ = ["ACCOUNTANT", "SmoothCauchyParameters", "guarantee"]
 

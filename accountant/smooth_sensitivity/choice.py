@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from accountant.accounted import Accountant
-from accountant.adjacency import Adjacency
-from accountant.bounds import Bound
-from accountant.calibration import UnreachableTargetError
-from accountant.enclosures import Number, arb_of, bound_of, exact, precision
-from accountant.smooth_sensitivity.notion import largest
+from dpproof.accountant.accounted import Accountant
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.calibration import UnreachableTargetError
+from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.smooth_sensitivity.notion import largest
 
 __all__ = ["Choice", "best_smoothing", "smooth_bound"]
 
@@ -65,7 +65,7 @@ def best_smoothing(
     What is returned is certified to meet (epsilon, delta), whatever the search found; that no other smoothing
     does better is not certified.
 
-    >>> from accountant.smooth_sensitivity.gaussian import ACCOUNTANT, SmoothGaussianParameters
+    >>> from dpproof.accountant.smooth_sensitivity.gaussian import ACCOUNTANT, SmoothGaussianParameters
     >>> profile = [1 / (100 - t) for t in range(100)]
     >>> best_smoothing(ACCOUNTANT, SmoothGaussianParameters(5.0, 0.1), profile, 1, "1e-6").scale
     0.263943

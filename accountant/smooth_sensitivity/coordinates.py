@@ -20,11 +20,11 @@ from dataclasses import dataclass
 
 import flint
 
-from accountant.arithmetic import lru_cache, math
-from accountant.enclosures import Number, arb_of, bound_of, exact, precision, round_up
-from accountant.notions import ZCDP, ApproxDP, PureDP
-from accountant.smooth_sensitivity.notion import positive
-from accountant.targets import Target, UnreachableTargetError
+from dpproof.accountant.arithmetic import lru_cache, math
+from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision, round_up
+from dpproof.accountant.notions import ZCDP, ApproxDP, PureDP
+from dpproof.accountant.smooth_sensitivity.notion import positive
+from dpproof.accountant.targets import Target, UnreachableTargetError
 
 __all__ = ["Coordinates", "laplace_log_normal", "least_coordinates", "student"]
 

@@ -17,18 +17,18 @@ from fractions import Fraction
 
 import flint
 
-from accountant.accounted import Accountant, Accounted, PublishedGuarantee, at_positive_delta
-from accountant.adjacency import Adjacency
-from accountant.bounds import Bound, exactly
-from accountant.enclosures import arb_of, bound_of, exact, precision, round_down
-from accountant.noise.primitive import by_sensitivity
-from accountant.notions import RenyiDP
-from accountant.orders import Orders
-from accountant.parameters import Integers, Parameters, Reals, parameter
-from accountant.published.smooth_sensitivity import conditions
-from accountant.smooth_sensitivity.notion import SmoothNoise, largest
-from accountant.smooth_sensitivity.spherical import spherical_delta
-from accountant.smooth_sensitivity.unattained import smooth_notes
+from dpproof.accountant.accounted import Accountant, Accounted, PublishedGuarantee, at_positive_delta
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.bounds import Bound, exactly
+from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision, round_down
+from dpproof.accountant.noise.primitive import by_sensitivity
+from dpproof.accountant.notions import RenyiDP
+from dpproof.accountant.orders import Orders
+from dpproof.accountant.parameters import Integers, Parameters, Reals, parameter
+from dpproof.accountant.published.smooth_sensitivity import conditions
+from dpproof.accountant.smooth_sensitivity.notion import SmoothNoise, largest
+from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
+from dpproof.accountant.smooth_sensitivity.unattained import smooth_notes
 
 __all__ = ["ACCOUNTANT", "SmoothGaussian", "SmoothGaussianParameters", "guarantee"]
 

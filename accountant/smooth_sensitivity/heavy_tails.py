@@ -16,10 +16,10 @@ from fractions import Fraction
 
 import flint
 
-from accountant.bounds import Bound
-from accountant.enclosures import Number, arb_of, bound_of, exact
-from accountant.inversion import refined
-from accountant.smooth_sensitivity.notion import largest, positive
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact
+from dpproof.accountant.inversion import refined
+from dpproof.accountant.smooth_sensitivity.notion import largest, positive
 
 __all__ = ["cauchy_epsilon", "student_epsilon"]
 

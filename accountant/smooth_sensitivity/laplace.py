@@ -16,15 +16,15 @@ from fractions import Fraction
 
 import flint
 
-from accountant.accounted import Accountant, Accounted, PublishedGuarantee, at_positive_delta
-from accountant.adjacency import Adjacency
-from accountant.bounds import Bound, exactly
-from accountant.enclosures import arb_of, bound_of, exact, precision
-from accountant.noise.primitive import by_sensitivity
-from accountant.parameters import Parameters, Reals, parameter
-from accountant.published.smooth_sensitivity import conditions
-from accountant.smooth_sensitivity.notion import SmoothNoise, largest
-from accountant.smooth_sensitivity.unattained import smooth_notes
+from dpproof.accountant.accounted import Accountant, Accounted, PublishedGuarantee, at_positive_delta
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.bounds import Bound, exactly
+from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision
+from dpproof.accountant.noise.primitive import by_sensitivity
+from dpproof.accountant.parameters import Parameters, Reals, parameter
+from dpproof.accountant.published.smooth_sensitivity import conditions
+from dpproof.accountant.smooth_sensitivity.notion import SmoothNoise, largest
+from dpproof.accountant.smooth_sensitivity.unattained import smooth_notes
 
 __all__ = ["ACCOUNTANT", "SmoothLaplace", "SmoothLaplaceParameters", "guarantee", "laplace_delta"]
 
@@ -35,7 +35,7 @@ def laplace_delta(shift: Fraction, log_ratio: Fraction, epsilon: Fraction) -> fl
     ``log_ratio`` is the log of P's scale over Q's, ``shift`` the distance of their centres in units of the
     smaller scale.
 
-    >>> from accountant.enclosures import precision, round_up
+    >>> from dpproof.accountant.enclosures import precision, round_up
     >>> with precision(128): round_up(laplace_delta(Fraction(1), Fraction(1, 10), Fraction(1, 2)))
     0.212396
 

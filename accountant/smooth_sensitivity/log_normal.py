@@ -15,15 +15,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from accountant.accounted import Accountant, Accounted
-from accountant.adjacency import Adjacency
-from accountant.bounds import Bound
-from accountant.enclosures import Number, arb_of, bound_of, exact, precision
-from accountant.notions import ZCDP
-from accountant.parameters import Parameters, Reals, parameter
-from accountant.published.smooth_sensitivity import conditions
-from accountant.smooth_sensitivity.notion import positive
-from accountant.smooth_sensitivity.unattained import unattained
+from dpproof.accountant.accounted import Accountant, Accounted
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.notions import ZCDP
+from dpproof.accountant.parameters import Parameters, Reals, parameter
+from dpproof.accountant.published.smooth_sensitivity import conditions
+from dpproof.accountant.smooth_sensitivity.notion import positive
+from dpproof.accountant.smooth_sensitivity.unattained import unattained
 
 __all__ = ["ACCOUNTANT", "SmoothLogNormalParameters", "best_spread", "guarantee", "log_normal_rho"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from accountant.accounted import Accountant, Accounted
-from accountant.adjacency import Adjacency
-from accountant.notions import PureDP
-from accountant.parameters import Parameters, Reals, parameter
-from accountant.smooth_sensitivity.heavy_tails import student_epsilon
-from accountant.smooth_sensitivity.unattained import unattained
+from dpproof.accountant.accounted import Accountant, Accounted
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.notions import PureDP
+from dpproof.accountant.parameters import Parameters, Reals, parameter
+from dpproof.accountant.smooth_sensitivity.heavy_tails import student_epsilon
+from dpproof.accountant.smooth_sensitivity.unattained import unattained
 
 __all__ = ["ACCOUNTANT", "SmoothStudentParameters", "guarantee"]
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accountant.arithmetic import math, np
-from accountant.bounds import Bound
-from accountant.enclosures import Number, arb_of, precision, round_down, round_up
-from accountant.notions import Guarantee
-from accountant.pairs.base import Cells, Floats, Pair
-from accountant.pairs.laplace import Laplace
-from accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.arithmetic import math, np
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import Number, arb_of, precision, round_down, round_up
+from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.pairs.base import Cells, Floats, Pair
+from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 __all__ = ["CoinsUntilHeads", "Least", "loss_of_runs"]
 

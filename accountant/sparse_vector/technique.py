@@ -26,18 +26,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee
-from accountant.adjacency import Adjacency
-from accountant.bounds import Bound
-from accountant.composition import compose_approx_optimal
-from accountant.composition.advanced import advanced_epsilon
-from accountant.enclosures import exact
-from accountant.notions import Guarantee, PureDP
-from accountant.parameters import Flag, Integers, Reals, parameter
-from accountant.sensitivity import LARGEST, Measured, check_monotone, queried, sensitivity_of
-from accountant.sparse_vector.loss import Least, loss_of_runs
-from accountant.sparse_vector.pair import AlternatingPair, Moves
-from accountant.trust import TrustModel
+from dpproof.accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.composition import compose_approx_optimal
+from dpproof.accountant.composition.advanced import advanced_epsilon
+from dpproof.accountant.enclosures import exact
+from dpproof.accountant.notions import Guarantee, PureDP
+from dpproof.accountant.parameters import Flag, Integers, Reals, parameter
+from dpproof.accountant.sensitivity import LARGEST, Measured, check_monotone, queried, sensitivity_of
+from dpproof.accountant.sparse_vector.loss import Least, loss_of_runs
+from dpproof.accountant.sparse_vector.pair import AlternatingPair, Moves
+from dpproof.accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "SparseVectorParameters", "guarantee", "pure_epsilon"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from audits.corpus import (
+from dpproof.audits.corpus import (
     evaluation_cases,
     expert_cases,
     floating_cases,
@@ -15,10 +15,10 @@ from audits.corpus import (
     shuffle_cases,
     threshold_cases,
 )
-from audits.corpus.case import CorpusCase
-from audits.training import cases
-from audits.training.expert_cases import CASES as TRAININGS
-from audits.training.opacus_cases import CASES as ENGINES
+from dpproof.audits.corpus.case import CorpusCase
+from dpproof.audits.training import cases
+from dpproof.audits.training.expert_cases import CASES as TRAININGS
+from dpproof.audits.training.opacus_cases import CASES as ENGINES
 
 __all__ = ["ALL_CASES", "case_named"]
 

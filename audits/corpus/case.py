@@ -7,13 +7,13 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Protocol
 
-from accountant.bounds import Bound
-from audits.callables import Auditable
-from audits.curves import PrivacyCurve
-from audits.evidence import Evidence, Verdict
-from audits.pairs import Pair
-from audits.runner import BUDGET, audit
-from audits.scores import Atoms, BestCoordinate, LinearDiscriminant, LogLikelihoodRatio, Score
+from dpproof.accountant.bounds import Bound
+from dpproof.audits.callables import Auditable
+from dpproof.audits.curves import PrivacyCurve
+from dpproof.audits.evidence import Evidence, Verdict
+from dpproof.audits.pairs import Pair
+from dpproof.audits.runner import BUDGET, audit
+from dpproof.audits.scores import Atoms, BestCoordinate, LinearDiscriminant, LogLikelihoodRatio, Score
 
 __all__ = ["VALUES", "Case", "CorpusCase"]
 
@@ -74,7 +74,7 @@ class Case:
         scores: those of the engine, unless given.
         budget: the most samples.
         requires: a package without which the case is skipped, visibly.
-        known_ratio: as for `audits.audit`: the law is known, and the score rises or falls with its ratio.
+        known_ratio: as for `dpproof.audits.audit`: the law is known, and the score rises or falls with its ratio.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Case:
     def audit(
         self, *, seed: int, alpha: float = 0.01, budget: int | None = None, executor: Executor | None = None
     ) -> Evidence:
-        """Audit the case; see `audits.audit`. The likelihood ratios of the corpus are those of its laws."""
+        """Audit the case; see `dpproof.audits.audit`. The likelihood ratios of the corpus are those of its laws."""
         scores = self.scores or ()
         return audit(
             self.name,

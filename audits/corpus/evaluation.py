@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from mechanisms.rl.policy_evaluation import Squares, WeightedSquares
-from mechanisms.rl.policy_evaluation_data import FirstVisits
-from mechanisms.rl.policy_evaluation_estimator import DPLSW
-from mechanisms.rl.policy_evaluation_features import pseudo_inverse_norm
+from dpproof.mechanisms.rl.policy_evaluation import Squares, WeightedSquares
+from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits
+from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSW
+from dpproof.mechanisms.rl.policy_evaluation_features import pseudo_inverse_norm
 
 __all__ = ["FAULTS", "LocalBound", "NoFirstTerm", "RangeFromData", "RootWeights"]
 

@@ -10,15 +10,15 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from accountant.adjacency import Adjacency
-from accountant.rl.policy_evaluation_noise import Noise, guarantee_of, printed, with_room
-from audits.corpus.case import Case
-from audits.corpus.evaluation import LocalBound, NoFirstTerm, RangeFromData, RootWeights
-from audits.evidence import Verdict
-from audits.neighbours.episodes import episodes_pair
-from audits.pairs import Pair
-from audits.policy_evaluation import Model, batch_of, evaluation_scores, pair_epsilon
-from mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.policy_evaluation_noise import Noise, guarantee_of, printed, with_room
+from dpproof.audits.corpus.case import Case
+from dpproof.audits.corpus.evaluation import LocalBound, NoFirstTerm, RangeFromData, RootWeights
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.neighbours.episodes import episodes_pair
+from dpproof.audits.pairs import Pair
+from dpproof.audits.policy_evaluation import Model, batch_of, evaluation_scores, pair_epsilon
+from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW
 
 __all__ = ["CASES"]
 

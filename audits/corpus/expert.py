@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.rl.expert_design import Design
-from mechanisms.rl.expert_policies import TabularExperts, prefix_counts
-from mechanisms.rl.expert_release import stable_lengths
+from dpproof.accountant.rl.expert_design import Design
+from dpproof.mechanisms.rl.expert_policies import TabularExperts, prefix_counts
+from dpproof.mechanisms.rl.expert_release import stable_lengths
 
 __all__ = ["Batch", "PrefixRound", "TrainingStep", "one_expert_more"]
 

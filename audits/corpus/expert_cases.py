@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from accountant.adjacency import Adjacency
-from accountant.notions import ApproxDP, Guarantee, PureDP
-from accountant.published import published
-from accountant.rl.expert_design import Design, printed_design
-from accountant.rl.expert_rounds import Rounds, round_losses
-from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
-from audits.corpus.case import Case
-from audits.corpus.expert import Batch, PrefixRound, TrainingStep, one_expert_more
-from audits.evidence import Verdict
-from audits.pairs import Pair
-from audits.scores import Projection, tokens
-from mechanisms.rl.expert_release import stable_lengths
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.notions import ApproxDP, Guarantee, PureDP
+from dpproof.accountant.published import published
+from dpproof.accountant.rl.expert_design import Design, printed_design
+from dpproof.accountant.rl.expert_rounds import Rounds, round_losses
+from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from dpproof.audits.corpus.case import Case
+from dpproof.audits.corpus.expert import Batch, PrefixRound, TrainingStep, one_expert_more
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.pairs import Pair
+from dpproof.audits.scores import Projection, tokens
+from dpproof.mechanisms.rl.expert_release import stable_lengths
 
 __all__ = ["CASES", "COUNTED", "PREFIXES", "claimed_of"]
 

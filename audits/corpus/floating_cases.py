@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.notions import GaussianDP, PureDP
-from audits.callables import mechanism
-from audits.corpus import floating_point
-from audits.corpus.case import Case
-from audits.corpus.laplace_cases import CLAIM, SCALE, stated
-from audits.evidence import Verdict
-from audits.pairs import Pair
-from audits.scores import Identity, float_bits
+from dpproof.accountant.notions import GaussianDP, PureDP
+from dpproof.audits.callables import mechanism
+from dpproof.audits.corpus import floating_point
+from dpproof.audits.corpus.case import Case
+from dpproof.audits.corpus.laplace_cases import CLAIM, SCALE, stated
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.pairs import Pair
+from dpproof.audits.scores import Identity, float_bits
 
 __all__ = ["CASES"]
 

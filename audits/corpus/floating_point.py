@@ -15,9 +15,9 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.bounds import Bound
-from accountant.enclosures import arb_of, exact
-from audits.corpus.truths import Law, largest_ratio
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import arb_of, exact
+from dpproof.audits.corpus.truths import Law, largest_ratio
 
 __all__ = ["box_muller", "inverse_cdf", "opendp_laplace", "single_precision", "snapped", "snapped_ratio"]
 

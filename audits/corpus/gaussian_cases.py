@@ -6,14 +6,14 @@ import math
 from functools import partial
 from typing import Any
 
-from accountant.bounds import Bound
-from accountant.notions import ApproxDP, GaussianDP
-from audits.corpus import vectors
-from audits.corpus.case import Case
-from audits.corpus.laplace_cases import counts_pair
-from audits.evidence import Verdict
-from audits.neighbours.vectors import Distance
-from audits.scores import Identity
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.notions import ApproxDP, GaussianDP
+from dpproof.audits.corpus import vectors
+from dpproof.audits.corpus.case import Case
+from dpproof.audits.corpus.laplace_cases import counts_pair
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.neighbours.vectors import Distance
+from dpproof.audits.scores import Identity
 
 __all__ = ["CASES"]
 

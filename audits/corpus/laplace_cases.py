@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from accountant.bounds import Bound
-from accountant.enclosures import arb_of, bound_of, exact, precision
-from accountant.notions import PureDP
-from audits.corpus import vectors
-from audits.corpus.case import VALUES, Case
-from audits.corpus.truths import argmax_ratio
-from audits.evidence import Verdict
-from audits.neighbours.vectors import Distance, VectorRelation
-from audits.pairs import Pair
-from audits.scores import Identity
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision
+from dpproof.accountant.notions import PureDP
+from dpproof.audits.corpus import vectors
+from dpproof.audits.corpus.case import VALUES, Case
+from dpproof.audits.corpus.truths import argmax_ratio
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.neighbours.vectors import Distance, VectorRelation
+from dpproof.audits.pairs import Pair
+from dpproof.audits.scores import Identity
 
 __all__ = ["CASES", "counts_pair", "stated"]
 

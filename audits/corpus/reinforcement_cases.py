@@ -12,21 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from accountant.adjacency import Adjacency
-from accountant.bounds import Bound
-from accountant.notions import PureDP
-from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
-from audits.corpus.case import Case
-from audits.corpus.laplace_cases import stated
-from audits.corpus.private_counts import FreshNoise, OneNoiseForTwoFamilies, SharedNoise, short_levels
-from audits.evidence import Verdict
-from audits.pairs import Pair
-from audits.primitives import SETTINGS
-from audits.private_counts import central_users, local_users
-from audits.scores import Projection
-from mechanisms.rl.counted_users import CountedUsers, differ_in_one_user, released
-from mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
-from mechanisms.rl.trajectories import Trajectories
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.notions import PureDP
+from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.audits.corpus.case import Case
+from dpproof.audits.corpus.laplace_cases import stated
+from dpproof.audits.corpus.private_counts import FreshNoise, OneNoiseForTwoFamilies, SharedNoise, short_levels
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.pairs import Pair
+from dpproof.audits.primitives import SETTINGS
+from dpproof.audits.private_counts import central_users, local_users
+from dpproof.audits.scores import Projection
+from dpproof.mechanisms.rl.counted_users import CountedUsers, differ_in_one_user, released
+from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from dpproof.mechanisms.rl.trajectories import Trajectories
 
 __all__ = ["CASES"]
 

@@ -11,14 +11,14 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.bounds import Bound
-from accountant.enclosures import arb_of, exact
-from accountant.notions import PureDP
-from audits.corpus.case import Case
-from audits.corpus.truths import Law, largest_ratio
-from audits.evidence import Verdict
-from audits.pairs import Pair
-from audits.scores import Atoms, logistic
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import arb_of, exact
+from dpproof.accountant.notions import PureDP
+from dpproof.audits.corpus.case import Case
+from dpproof.audits.corpus.truths import Law, largest_ratio
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.pairs import Pair
+from dpproof.audits.scores import Atoms, logistic
 
 __all__ = ["CASES", "randomised_response", "rappor"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from accountant.rl.rlsvi import RLSVIParameters
-from audits.evidence import Evidence, Verdict
-from audits.rlsvi import audit_rlsvi
-from mechanisms.rl.noise_rule import NoiseRule
+from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.audits.evidence import Evidence, Verdict
+from dpproof.audits.rlsvi import audit_rlsvi
+from dpproof.mechanisms.rl.noise_rule import NoiseRule
 
 __all__ = ["CASES", "ON_CLAIM", "SMALL", "Case"]
 
@@ -46,7 +46,7 @@ class Case:
         budget: int | None = None,
         executor: Executor | None = None,
     ) -> Evidence:
-        """Audit the case; see `audits.rlsvi.audit_rlsvi`."""
+        """Audit the case; see `dpproof.audits.rlsvi.audit_rlsvi`."""
         return audit_rlsvi(
             self.parameters,
             seed=seed,

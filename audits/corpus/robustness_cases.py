@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from accountant.notions import PureDP
-from audits.callables import MechanismError
-from audits.corpus.case import Case
-from audits.corpus.floating_cases import NUMBERS
-from audits.evidence import Verdict
+from dpproof.accountant.notions import PureDP
+from dpproof.audits.callables import MechanismError
+from dpproof.audits.corpus.case import Case
+from dpproof.audits.corpus.floating_cases import NUMBERS
+from dpproof.audits.evidence import Verdict
 
 __all__ = ["CASES"]
 

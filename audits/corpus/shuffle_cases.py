@@ -13,20 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.adjacency import Adjacency
-from accountant.bounds import Bound
-from accountant.notions import ApproxDP
-from accountant.privacy_loss.notion import PrivacyLoss
-from accountant.rl.sdp_pe import ShuffledCountParameters, view
-from accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss
-from accountant.rl.sdp_pe_release import ShuffledBatchParameters
-from audits.corpus.case import Case
-from audits.evidence import Verdict
-from audits.pairs import Pair
-from audits.scores import Identity, LogLikelihoodRatio, Projection
-from audits.shuffled_batches import batch_ratio, batch_users
-from mechanisms.rl.shuffle_privatizer_release import shuffled_batch
-from mechanisms.shuffled_count import shuffled_count
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.notions import ApproxDP
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.rl.sdp_pe import ShuffledCountParameters, view
+from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss
+from dpproof.accountant.rl.sdp_pe_release import ShuffledBatchParameters
+from dpproof.audits.corpus.case import Case
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.pairs import Pair
+from dpproof.audits.scores import Identity, LogLikelihoodRatio, Projection
+from dpproof.audits.shuffled_batches import batch_ratio, batch_users
+from dpproof.mechanisms.rl.shuffle_privatizer_release import shuffled_batch
+from dpproof.mechanisms.shuffled_count import shuffled_count
 
 __all__ = ["CASES"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from accountant.notions import PureDP
-from audits.corpus.case import Case
-from audits.corpus.laplace_cases import CLAIM, counts_pair
-from audits.corpus.sparse_vectors import SparseVector, first_release_ratio
-from audits.corpus.truths import first_above_ratio
-from audits.evidence import Verdict
-from audits.neighbours.vectors import Distance
-from audits.scores import LogLikelihoodRatio, logistic, tokens, trees
+from dpproof.accountant.notions import PureDP
+from dpproof.audits.corpus.case import Case
+from dpproof.audits.corpus.laplace_cases import CLAIM, counts_pair
+from dpproof.audits.corpus.sparse_vectors import SparseVector, first_release_ratio
+from dpproof.audits.corpus.truths import first_above_ratio
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.neighbours.vectors import Distance
+from dpproof.audits.scores import LogLikelihoodRatio, logistic, tokens, trees
 
 __all__ = ["CASES"]
 

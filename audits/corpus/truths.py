@@ -13,9 +13,9 @@ from typing import Any
 
 import flint
 
-from accountant.bounds import Bound
-from accountant.enclosures import Number, arb_of, bound_of, exact, precision
-from audits.corpus.sparse_vectors import SparseVector
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.audits.corpus.sparse_vectors import SparseVector
 
 __all__ = ["argmax_ratio", "first_above_ratio", "largest_ratio"]
 
@@ -44,7 +44,7 @@ def largest_ratio(first: Callable[[], Law], second: Callable[[], Law]) -> Bound:
 def argmax_ratio(
     first: Sequence[Number], second: Sequence[Number], scale: Number, *, one_sided: bool
 ) -> Bound:
-    """The pure epsilon between two noisy argmaxes; see `audits.corpus.vectors.noisy_argmax`.
+    """The pure epsilon between two noisy argmaxes; see `dpproof.audits.corpus.vectors.noisy_argmax`.
 
     >>> round(argmax_ratio([1, 1, 1, 1, 1], [2, 0, 0, 0, 0], 20, one_sided=False).upper, 4)
     0.0927

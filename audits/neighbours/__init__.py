@@ -4,12 +4,12 @@ A validator takes two inputs and raises ValueError, showing the difference, unle
 decides in exact arithmetic. A generator gives pairs in named patterns, each checked by its validator.
 """
 
-from audits.episode_relations import EPISODE_CHECKS
-from audits.neighbours.episodes import episodes_pair, trajectory_pairs
-from audits.neighbours.histograms import check_one_record_more, check_one_record_moved, histogram_pairs
-from audits.neighbours.rewards import REWARD_PATTERNS, reward_pairs
-from audits.neighbours.streams import StreamRelation, event_pairs, user_pairs
-from audits.neighbours.vectors import VECTOR_PATTERNS, Distance, VectorRelation, vector_pairs
+from dpproof.audits.episode_relations import EPISODE_CHECKS
+from dpproof.audits.neighbours.episodes import episodes_pair, trajectory_pairs
+from dpproof.audits.neighbours.histograms import check_one_record_more, check_one_record_moved, histogram_pairs
+from dpproof.audits.neighbours.rewards import REWARD_PATTERNS, reward_pairs
+from dpproof.audits.neighbours.streams import StreamRelation, event_pairs, user_pairs
+from dpproof.audits.neighbours.vectors import VECTOR_PATTERNS, Distance, VectorRelation, vector_pairs
 
 __all__ = [
     "EPISODE_CHECKS",

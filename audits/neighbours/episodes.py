@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from accountant.adjacency import Adjacency
-from accountant.episodes import Episodes
-from audits.episode_relations import EPISODE_CHECKS, STEPS, without_user
-from audits.pairs import Pair
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.episodes import Episodes
+from dpproof.audits.episode_relations import EPISODE_CHECKS, STEPS, without_user
+from dpproof.audits.pairs import Pair
 
 __all__ = ["episodes_pair", "trajectory_pairs"]
 

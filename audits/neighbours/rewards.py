@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.adjacency import Adjacency
-from accountant.episodes import Episodes
-from audits.episode_relations import check_rewards_of_one_user
-from audits.pairs import Pair
-from mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.episodes import Episodes
+from dpproof.audits.episode_relations import check_rewards_of_one_user
+from dpproof.audits.pairs import Pair
+from dpproof.mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
 
 __all__ = ["REWARD_PATTERNS", "reward_pairs"]
 

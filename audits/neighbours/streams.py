@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.adjacency import Adjacency
-from audits.pairs import Pair
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.audits.pairs import Pair
 
 __all__ = ["StreamRelation", "event_pairs", "user_pairs"]
 

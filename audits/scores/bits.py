@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.encoding import NUMBER, features
-from audits.scores.atoms import Atoms
-from audits.scores.protocol import Floats, Score, View
+from dpproof.audits.encoding import NUMBER, features
+from dpproof.audits.scores.atoms import Atoms
+from dpproof.audits.scores.protocol import Floats, Score, View
 
 __all__ = ["float_bits", "lowest_bit", "lowest_bit_of_cells", "only_bits"]
 
@@ -38,7 +38,7 @@ def lowest_bit(outputs: NDArray[Any]) -> Floats:
 
 
 def lowest_bit_of_cells(outputs: NDArray[Any], width: int) -> Floats:
-    """The same for what `audits.encoding` lays out of any outputs; whole numbers and words have none.
+    """The same for what `dpproof.audits.encoding` lays out of any outputs; whole numbers and words have none.
 
     >>> lowest_bit_of_cells(np.array([0.75, 3.0, "word"], dtype=object), 1).ravel().tolist()
     [-2.0, 2048.0, 2048.0]

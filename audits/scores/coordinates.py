@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.scores.protocol import Floats, Ints, Scorer, View, flattened, viewed, whole
-from audits.tails import LEVELS
+from dpproof.audits.scores.protocol import Floats, Ints, Scorer, View, flattened, viewed, whole
+from dpproof.audits.tails import LEVELS
 
 __all__ = ["BestCoordinate", "BitParity"]
 

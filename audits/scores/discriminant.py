@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.scores.protocol import Floats, Ints, Scorer, View, flattened, viewed, whole
+from dpproof.audits.scores.protocol import Floats, Ints, Scorer, View, flattened, viewed, whole
 
 __all__ = ["LinearDiscriminant"]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.exact import wider
-from audits.scores.protocol import Floats, Ints, Scorer, View, exact_order, flattened, whole
+from dpproof.audits.exact import wider
+from dpproof.audits.scores.protocol import Floats, Ints, Scorer, View, exact_order, flattened, whole
 
 __all__ = ["Identity", "LogLikelihoodRatio", "Projection"]
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.exact import wider
+from dpproof.audits.exact import wider
 
 __all__ = [
     "Floats",
@@ -90,7 +90,7 @@ def flattened(outputs: NDArray[Any]) -> Floats:
     """One row of finite numbers an output, ``(n, numbers)``.
 
     Raises:
-        ValueError: an integer is wider than a double; `audits.exact.Wide` makes columns of such.
+        ValueError: an integer is wider than a double; `dpproof.audits.exact.Wide` makes columns of such.
     """
     flat = outputs.reshape(len(outputs), -1)
     if flat.dtype.kind in "iuO" and flat.itemsize > 4 and wider(flat).any():

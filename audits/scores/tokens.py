@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.canonical import tokens as canonical_tokens
-from audits.scores.atoms import Atoms, coarse
+from dpproof.audits.canonical import tokens as canonical_tokens
+from dpproof.audits.scores.atoms import Atoms, coarse
 
 __all__ = ["row_tokens", "tokens"]
 
@@ -18,7 +18,7 @@ def row_tokens(outputs: NDArray[Any]) -> NDArray[np.uint64]:
 
     Args:
         outputs: an array ``(n, ...)`` of numbers. Integers count in full, other numbers with half of their
-            digits that a grid of floating point does not touch (`audits.scores.atoms.coarse`).
+            digits that a grid of floating point does not touch (`dpproof.audits.scores.atoms.coarse`).
 
     Returns:
         Uint64 array ``(n, 1)``. A collision costs power only: which rows collide is fixed beforehand.

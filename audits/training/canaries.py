@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.adjacency import Adjacency
-from audits.callables import Auditable
-from audits.pairs import Pair
-from audits.sampling import generator, outputs
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.audits.callables import Auditable
+from dpproof.audits.pairs import Pair
+from dpproof.audits.sampling import generator, outputs
 
 __all__ = ["Canaries", "played", "record_canaries"]
 
@@ -35,7 +35,7 @@ class Canaries:
         adjacency: the relation of inputs that differ in one coin.
         description: what the canaries are, in words.
         validator: called with two such inputs; raises ValueError unless they are neighbours. The stated
-            relation is checked besides, as for `audits.Pair`.
+            relation is checked besides, as for `dpproof.audits.Pair`.
 
     Raises:
         ValueError: fewer than 2 canaries.

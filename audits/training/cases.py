@@ -5,19 +5,19 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from accountant.rl.rlsvi import RLSVIParameters
-from audits.evidence import Evidence, Verdict
-from audits.training.dp_sgd import Fault, Settings
-from audits.training.reward_canaries import audit_reward_canaries
-from audits.training.views import View, audit_dp_sgd
-from mechanisms.rl.noise_rule import NoiseRule
+from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.audits.evidence import Evidence, Verdict
+from dpproof.audits.training.dp_sgd import Fault, Settings
+from dpproof.audits.training.reward_canaries import audit_reward_canaries
+from dpproof.audits.training.views import View, audit_dp_sgd
+from dpproof.mechanisms.rl.noise_rule import NoiseRule
 
 __all__ = ["CASES", "RewardCase", "TrainingCase"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingCase:
-    """DP-SGD with or without a fault, seen in one way; the attributes of `audits.corpus.case.CorpusCase`.
+    """DP-SGD with or without a fault, seen in one way; the attributes of `dpproof.audits.corpus.case.CorpusCase`.
 
     Attributes:
         name: unique within the corpus.
@@ -58,7 +58,7 @@ class TrainingCase:
 
 @dataclass(frozen=True, kw_only=True)
 class RewardCase:
-    """RLSVI by its users' rewards in one run; the attributes of `audits.corpus.case.CorpusCase`.
+    """RLSVI by its users' rewards in one run; the attributes of `dpproof.audits.corpus.case.CorpusCase`.
 
     Attributes:
         name: unique within the corpus.

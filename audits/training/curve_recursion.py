@@ -17,8 +17,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from audits.curves import PrivacyCurve
-from audits.training.guesses import Guesses
+from dpproof.audits.curves import PrivacyCurve
+from dpproof.audits.training.guesses import Guesses
 
 __all__ = ["curve_lines", "exceeds_one"]
 
@@ -35,7 +35,7 @@ def curve_lines(curve: PrivacyCurve, least: float) -> Points:
 
     Each is implied by the claim, delta being rounded up; which ones are taken affects power only.
 
-    >>> from accountant.notions import PureDP
+    >>> from dpproof.accountant.notions import PureDP
     >>> [point for point in curve_lines(PureDP(1.0), 1e-6)][-1]
     (1.0, 0.0)
     """

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.accounted import Accounted
-from accountant.adjacency import Adjacency
-from accountant.noise.dp_sgd import DPSGDParameters, guarantee
+from dpproof.accountant.accounted import Accounted
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.noise.dp_sgd import DPSGDParameters, guarantee
 
 __all__ = ["Fault", "Loop", "Settings", "one_thread", "step_claim"]
 

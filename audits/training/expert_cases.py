@@ -5,19 +5,19 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
-from audits.evidence import Evidence, Verdict
-from audits.training.expert_runs import audit_expert_canaries
-from audits.training.expert_settings import ExpertSettings, TrainingFault
-from audits.training.experts import audit_expert_training
-from audits.training.views import View
+from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
+from dpproof.audits.evidence import Evidence, Verdict
+from dpproof.audits.training.expert_runs import audit_expert_canaries
+from dpproof.audits.training.expert_settings import ExpertSettings, TrainingFault
+from dpproof.audits.training.experts import audit_expert_training
+from dpproof.audits.training.views import View
 
 __all__ = ["CASES", "CanaryCase", "ViewCase"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ViewCase:
-    """A training seen in one way; the attributes of `audits.corpus.case.CorpusCase`.
+    """A training seen in one way; the attributes of `dpproof.audits.corpus.case.CorpusCase`.
 
     Attributes:
         name: unique within the corpus.

@@ -13,8 +13,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.training.expert_settings import ExpertSettings
-from mechanisms.rl.offline.transitions import Transitions
+from dpproof.audits.training.expert_settings import ExpertSettings
+from dpproof.mechanisms.rl.offline.transitions import Transitions
 
 __all__ = ["ACTIONS", "FEATURES", "LOUD", "RELEASED", "differ_by_one_expert", "fixed_data", "private_data"]
 

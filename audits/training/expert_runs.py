@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.adjacency import Adjacency
-from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
-from audits.evidence import Evidence
-from audits.tabulated import tabulated
-from audits.training.canaries import Canaries
-from audits.training.dp_sgd import one_thread
-from audits.training.expert_settings import ExpertSettings, claim_for
-from audits.training.experts import STARTS, asked, audit_expert_training, check_torch
-from audits.training.one_run_audit import audit_one_run
-from audits.training.views import View
-from audits.unaudited import NoAuditError
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
+from dpproof.audits.evidence import Evidence
+from dpproof.audits.tabulated import tabulated
+from dpproof.audits.training.canaries import Canaries
+from dpproof.audits.training.dp_sgd import one_thread
+from dpproof.audits.training.expert_settings import ExpertSettings, claim_for
+from dpproof.audits.training.experts import STARTS, asked, audit_expert_training, check_torch
+from dpproof.audits.training.one_run_audit import audit_one_run
+from dpproof.audits.training.views import View
+from dpproof.audits.unaudited import NoAuditError
 
 if TYPE_CHECKING:
-    from mechanisms.rl.offline.transitions import Transitions
+    from dpproof.mechanisms.rl.offline.transitions import Transitions
 
 __all__ = ["audit_expert_canaries", "audit_expert_canaries_again", "audit_view"]
 
@@ -79,13 +79,13 @@ def audit_expert_canaries(
 def _trace(
     settings: ExpertSettings, data: Transitions, n: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    from audits.training.expert_loops import Watched
+    from dpproof.audits.training.expert_loops import Watched
 
     return np.array([Watched(settings, data, rng).trace() for _ in range(n)])
 
 
 def _canaries(settings: ExpertSettings) -> Canaries:
-    from audits.training.expert_data import differ_by_one_expert, private_data
+    from dpproof.audits.training.expert_data import differ_by_one_expert, private_data
 
     return Canaries(
         settings.canaries,
@@ -133,6 +133,6 @@ def audit_view(
 
 
 def audit_expert_canaries_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
     how = witness["replay"]
     return audit_expert_canaries(ExpertSettings.read(how["settings"]), **asked(witness), runs=how["runs"])

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from accountant.accounted import Accounted
-from accountant.adjacency import Adjacency
-from accountant.enclosures import exact
-from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
-from audits.training.views import View
-from audits.unaudited import NoAuditError
+from dpproof.accountant.accounted import Accounted
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.enclosures import exact
+from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from dpproof.audits.training.views import View
+from dpproof.audits.unaudited import NoAuditError
 
 __all__ = ["ExpertSettings", "TrainingFault", "claim_for"]
 
@@ -25,7 +25,7 @@ class TrainingFault(enum.Enum):
     """What is wrong with a training; all but ``NONE`` are for the audit corpus only."""
 
     NONE = "none"
-    """Nothing: the class is that of `mechanisms.rl.offline`, as it is."""
+    """Nothing: the class is that of `dpproof.mechanisms.rl.offline`, as it is."""
     TWO_TRANSITIONS = "two transitions"
     """An expert in a batch has two transitions in it."""
     UNSCALED_NOISE = "unscaled noise"

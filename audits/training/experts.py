@@ -1,7 +1,7 @@
 """Audits of selective DP-SGD as it is run, by canary experts: steps, whole traces, final models, one run.
 
 Neighbouring sets of experts differ in one expert more or less. What is claimed is what the accountant says of
-the same parameters; `mechanisms.rl.offline.training` is what is run, or one of its faults. torch is an extra,
+the same parameters; `dpproof.mechanisms.rl.offline.training` is what is run, or one of its faults. torch is an extra,
 and imported when an audit begins.
 
 Source: Nasr et al., arXiv:2302.07956 (white box); Steinke, Nasr and Jagielski, arXiv:2305.08846 (one run).
@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accountant.adjacency import Adjacency
-from audits.evidence import Evidence
-from audits.pairs import Pair
-from audits.scores import Identity
-from audits.training.dp_sgd import one_thread
-from audits.training.expert_settings import ExpertSettings, claim_for
-from audits.training.steps import STEPS, Training, audit_steps
-from audits.training.views import View, one_canary_more
-from audits.unaudited import NoAuditError
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.audits.evidence import Evidence
+from dpproof.audits.pairs import Pair
+from dpproof.audits.scores import Identity
+from dpproof.audits.training.dp_sgd import one_thread
+from dpproof.audits.training.expert_settings import ExpertSettings, claim_for
+from dpproof.audits.training.steps import STEPS, Training, audit_steps
+from dpproof.audits.training.views import View, one_canary_more
+from dpproof.audits.unaudited import NoAuditError
 
 if TYPE_CHECKING:
-    from mechanisms.rl.offline.transitions import Transitions
+    from dpproof.mechanisms.rl.offline.transitions import Transitions
 
 __all__ = [
     "STARTS",
@@ -105,7 +105,7 @@ def audit_expert_training(
 
 def _both(settings: ExpertSettings) -> tuple[Transitions, Transitions]:
     """The data without and with the canary: neighbours, which is checked."""
-    from audits.training.expert_data import differ_by_one_expert, private_data
+    from dpproof.audits.training.expert_data import differ_by_one_expert, private_data
 
     without, whole = (private_data(settings, np.array([there])) for there in (False, True))
     differ_by_one_expert(without, whole)
@@ -113,7 +113,7 @@ def _both(settings: ExpertSettings) -> tuple[Transitions, Transitions]:
 
 
 def _steps(settings: ExpertSettings, coins: int, rng: np.random.Generator) -> Training:
-    from audits.training.expert_loops import Watched
+    from dpproof.audits.training.expert_loops import Watched
 
     data = _both(settings)
     run = Watched(settings, data[0], rng, steps=coins)
@@ -121,14 +121,14 @@ def _steps(settings: ExpertSettings, coins: int, rng: np.random.Generator) -> Tr
 
 
 def _traces(settings: ExpertSettings, coins: int, rng: np.random.Generator) -> Training:
-    from audits.training.expert_loops import Watched
+    from dpproof.audits.training.expert_loops import Watched
 
     data = _both(settings)
     return lambda canary: float(Watched(settings, data[canary], rng).trace()[0])
 
 
 def _finals(settings: ExpertSettings, coins: int, rng: np.random.Generator) -> Training:
-    from audits.training.expert_loops import Watched
+    from dpproof.audits.training.expert_loops import Watched
 
     data = _both(settings)
     return lambda canary: float(Watched(settings, data[canary], rng).final()[0])
@@ -142,7 +142,7 @@ STARTS: Mapping[View, Callable[[ExpertSettings, int, np.random.Generator], Train
 
 
 def audit_expert_training_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
     how = witness["replay"]
     return audit_expert_training(
         ExpertSettings.read(how["settings"]),

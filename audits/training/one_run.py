@@ -20,11 +20,11 @@ from fractions import Fraction
 
 import flint
 
-from accountant.binomial import lower_tail, mass
-from accountant.enclosures import arb_of, exact, precision, round_up
-from audits.curves import PrivacyCurve
-from audits.training.curve_recursion import curve_lines, exceeds_one
-from audits.training.guesses import Guesses
+from dpproof.accountant.binomial import lower_tail, mass
+from dpproof.accountant.enclosures import arb_of, exact, precision, round_up
+from dpproof.audits.curves import PrivacyCurve
+from dpproof.audits.training.curve_recursion import curve_lines, exceeds_one
+from dpproof.audits.training.guesses import Guesses
 
 __all__ = ["one_run_epsilon_lower", "one_run_refutes", "one_run_tail", "refuted_scale"]
 
@@ -97,7 +97,7 @@ def one_run_refutes(found: Guesses, curve: PrivacyCurve, alpha: float) -> bool:
         curve: the claim; the upper ends of its ``delta(epsilon)`` are used.
         alpha: the level, in (0, 1).
 
-    >>> from accountant.notions import GaussianDP
+    >>> from dpproof.accountant.notions import GaussianDP
     >>> one_run_refutes(Guesses(1000, 100, 75), GaussianDP(0.1), 0.01)
     True
 
@@ -128,7 +128,7 @@ def refuted_scale(
         alpha: the level.
         most: the largest number tried.
 
-    >>> from accountant.notions import GaussianDP
+    >>> from dpproof.accountant.notions import GaussianDP
     >>> refuted_scale(GaussianDP, Guesses(1000, 100, 75), 0.01, 8.0)
     0.2...
     """

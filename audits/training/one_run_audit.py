@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from audits.callables import Auditable
-from audits.curves import PrivacyCurve
-from audits.evidence import Evidence, Verdict
-from audits.measured_power import simulated
-from audits.training.canaries import Canaries, played
-from audits.training.guesses import Guesses, guess, guess_counts
-from audits.training.one_run import one_run_epsilon_lower, one_run_refutes, one_run_tail
-from audits.training.one_run_power import needed_right, one_run_would_have_seen
-from audits.written import call_of
+from dpproof.audits.callables import Auditable
+from dpproof.audits.curves import PrivacyCurve
+from dpproof.audits.evidence import Evidence, Verdict
+from dpproof.audits.measured_power import simulated
+from dpproof.audits.training.canaries import Canaries, played
+from dpproof.audits.training.guesses import Guesses, guess, guess_counts
+from dpproof.audits.training.one_run import one_run_epsilon_lower, one_run_refutes, one_run_tail
+from dpproof.audits.training.one_run_power import needed_right, one_run_would_have_seen
+from dpproof.audits.written import call_of
 
 __all__ = ["METHOD", "audit_one_run"]
 
@@ -40,14 +40,14 @@ def audit_one_run(
 ) -> Evidence:
     """Audit a claim by guessing, from one output, which canaries took part.
 
-    Weaker than `audits.audit`: canaries disturb each other, and the bound holds for every mechanism. A false
+    Weaker than `dpproof.audits.audit`: canaries disturb each other, and the bound holds for every mechanism. A false
     alarm, or a bound above the truth, has probability at most ``alpha`` (docs/notes/audit_one_run.md). The
     verdict concerns the whole curve, ``epsilon_lower`` the point ``delta``.
 
     Args:
         claim: a name.
         curve: the claimed guarantee.
-        mechanism: as for `audits.audit`.
+        mechanism: as for `dpproof.audits.audit`.
         canaries: the canaries, and how to score them.
         seed: a nonnegative integer; equal seeds give equal evidence.
         delta: where ``epsilon_lower`` and ``would_have_seen`` are stated.
@@ -62,9 +62,9 @@ def audit_one_run(
         MechanismError: the mechanism fails.
         ValueError: an argument is outside its range, or the claim promises nothing at ``delta``.
 
-    >>> from accountant.notions import PureDP
+    >>> from dpproof.accountant.notions import PureDP
     >>> import numpy as np
-    >>> from audits.training.canaries import Canaries
+    >>> from dpproof.audits.training.canaries import Canaries
     >>> same = Canaries(200, lambda coins: coins, lambda x: x, "one bit", "200 bits")
     >>> audit_one_run("leaks all", PureDP(1.0), lambda bits, n, rng: bits[None] * 1.0, same, seed=0).verdict
     <Verdict.VIOLATION: 'violation'>

@@ -5,16 +5,16 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from audits.evidence import Evidence, Verdict
-from audits.training.dp_sgd import Fault, Settings
-from audits.training.opacus_engine import audit_opacus
+from dpproof.audits.evidence import Evidence, Verdict
+from dpproof.audits.training.dp_sgd import Fault, Settings
+from dpproof.audits.training.opacus_engine import audit_opacus
 
 __all__ = ["CASES", "EngineCase"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class EngineCase:
-    """A run of Opacus's engine; the attributes of `audits.corpus.case.CorpusCase`.
+    """A run of Opacus's engine; the attributes of `dpproof.audits.corpus.case.CorpusCase`.
 
     Attributes:
         name: unique within the corpus.

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from audits.evidence import Evidence
-from audits.training.dp_sgd import FEATURES, Fault, Settings, one_thread, step_claim
-from audits.training.steps import STEPS, audit_steps
-from audits.training.views import canary_pair
+from dpproof.audits.evidence import Evidence
+from dpproof.audits.training.dp_sgd import FEATURES, Fault, Settings, one_thread, step_claim
+from dpproof.audits.training.steps import STEPS, audit_steps
+from dpproof.audits.training.views import canary_pair
 
 __all__ = ["EngineRun", "audit_opacus", "audit_opacus_again"]
 
@@ -170,7 +170,7 @@ def audit_opacus(
 
 
 def audit_opacus_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
     how = witness["replay"]
     return audit_opacus(
         Settings(**{**how["settings"], "fault": Fault(how["settings"]["fault"])}),

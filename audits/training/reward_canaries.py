@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.adjacency import Adjacency
-from accountant.rl.rlsvi import RLSVIParameters, guarantee
-from audits.evidence import Evidence
-from audits.training.canaries import Canaries
-from audits.training.one_run_audit import audit_one_run
-from mechanisms.rl.likelihood import log_likelihood_ratio
-from mechanisms.rl.noise_rule import NoiseRule
-from mechanisms.rl.rlsvi import RLSVI
-from mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.rlsvi import RLSVIParameters, guarantee
+from dpproof.audits.evidence import Evidence
+from dpproof.audits.training.canaries import Canaries
+from dpproof.audits.training.one_run_audit import audit_one_run
+from dpproof.mechanisms.rl.likelihood import log_likelihood_ratio
+from dpproof.mechanisms.rl.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi import RLSVI
+from dpproof.mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
 
 __all__ = ["audit_reward_canaries", "audit_reward_canaries_again", "reward_canaries"]
 
@@ -118,7 +118,7 @@ def audit_reward_canaries(
 
 
 def audit_reward_canaries_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
     how = witness["replay"]
     return audit_reward_canaries(
         RLSVIParameters.read(how["parameters"]),

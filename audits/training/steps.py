@@ -1,7 +1,7 @@
 """White-box audits of a training run: a coin for every step says whether the canary is among the records.
 
 Given everything before a step, the step is a mechanism with the claimed guarantee, on two neighbouring
-inputs; the bets of `audits.eprocess` then stay fair whatever the step was chosen by, so one training run
+inputs; the bets of `dpproof.audits.eprocess` then stay fair whatever the step was chosen by, so one training run
 gives as many samples as it has steps (docs/notes/audit_one_run.md, Theorem 4).
 
 Source: Nasr et al., arXiv:2302.07956 (canary gradients, white box), there with fixed numbers of steps.
@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.callables import MechanismError
-from audits.conclusion import check_request, conclude
-from audits.curves import PrivacyCurve, curve_points
-from audits.evidence import Evidence
-from audits.measured_power import Power, unmeasured
-from audits.pairs import Pair
-from audits.sampling import BLOCKS, generator
-from audits.schedule import Blocks, Pace
-from audits.scores import Identity, Score
-from audits.time_budget import check_time, last_sample
-from audits.trial import Trial, run_trial
-from audits.watching import watcher
-from audits.written import call_of
+from dpproof.audits.callables import MechanismError
+from dpproof.audits.conclusion import check_request, conclude
+from dpproof.audits.curves import PrivacyCurve, curve_points
+from dpproof.audits.evidence import Evidence
+from dpproof.audits.measured_power import Power, unmeasured
+from dpproof.audits.pairs import Pair
+from dpproof.audits.sampling import BLOCKS, generator
+from dpproof.audits.schedule import Blocks, Pace
+from dpproof.audits.scores import Identity, Score
+from dpproof.audits.time_budget import check_time, last_sample
+from dpproof.audits.trial import Trial, run_trial
+from dpproof.audits.watching import watcher
+from dpproof.audits.written import call_of
 
 __all__ = ["STEPS", "Training", "audit_steps", "labelled_steps"]
 
@@ -70,7 +70,7 @@ def audit_steps(
         delta: where ``epsilon_lower`` and ``would_have_seen`` are stated.
         alpha: the level.
         budget: the most coins.
-        scores: as for `audits.audit`; by default what is seen is one number, large ones speaking for the
+        scores: as for `dpproof.audits.audit`; by default what is seen is one number, large ones speaking for the
             canary.
         sharpen: go on after a violation.
         pair: the two inputs of a step, whose relation is checked; without one it is taken on trust.
@@ -83,7 +83,7 @@ def audit_steps(
         MechanismError: what is seen is NaN.
         ValueError: an argument is outside its range.
 
-    >>> from accountant.notions import GaussianDP
+    >>> from dpproof.accountant.notions import GaussianDP
     >>> def noisy(rng):
     ...     return lambda canary: canary + rng.normal(0, 0.4)
     >>> audit_steps("half the noise", GaussianDP(1.0), noisy, seed=0, delta=1e-5, budget=500).verdict.value

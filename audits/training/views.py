@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from accountant.adjacency import Adjacency
-from audits.evidence import Evidence
-from audits.pairs import Pair
-from audits.runner import audit
-from audits.scores import Identity, LogLikelihoodRatio, Score
-from audits.training.dp_sgd import Fault, Loop, Settings, one_thread, step_claim
-from audits.training.steps import STEPS, WITHOUT, Training, audit_steps
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.audits.evidence import Evidence
+from dpproof.audits.pairs import Pair
+from dpproof.audits.runner import audit
+from dpproof.audits.scores import Identity, LogLikelihoodRatio, Score
+from dpproof.audits.training.dp_sgd import Fault, Loop, Settings, one_thread, step_claim
+from dpproof.audits.training.steps import STEPS, WITHOUT, Training, audit_steps
 
 __all__ = [
     "Released",
@@ -79,7 +79,7 @@ def audit_dp_sgd(
     budget: int = STEPS,
     sharpen: bool = False,
 ) -> Evidence:
-    """Audit the small loop of `audits.training.dp_sgd`, with its fault, against the claim it has without.
+    """Audit the small loop of `dpproof.audits.training.dp_sgd`, with its fault, against the claim it has without.
 
     Args:
         settings: the loop and its fault.
@@ -122,7 +122,7 @@ def audit_dp_sgd(
 
 
 def audit_dp_sgd_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
     how = witness["replay"]
     return audit_dp_sgd(
         Settings(**{**how["settings"], "fault": Fault(how["settings"]["fault"])}),

@@ -8,14 +8,14 @@ from typing import Any
 
 from scipy import stats
 
-from accountant.notions import PureDP
-from audits.callables import MechanismError
-from audits.corpus.all_cases import ALL_CASES
-from audits.corpus.case import Case, CorpusCase
-from audits.corpus.laplace_cases import counts_pair, stated
-from audits.corpus.vectors import laplace
-from audits.evidence import Evidence, Verdict
-from audits.neighbours.vectors import Distance
+from dpproof.accountant.notions import PureDP
+from dpproof.audits.callables import MechanismError
+from dpproof.audits.corpus.all_cases import ALL_CASES
+from dpproof.audits.corpus.case import Case, CorpusCase
+from dpproof.audits.corpus.laplace_cases import counts_pair, stated
+from dpproof.audits.corpus.vectors import laplace
+from dpproof.audits.evidence import Evidence, Verdict
+from dpproof.audits.neighbours.vectors import Distance
 from benchmarks.audits.rows import Row
 
 __all__ = ["ALPHAS", "BUDGET", "SEEDS", "allowed", "cases", "measured", "tasks"]

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from accountant.notions import GaussianDP
+from dpproof.accountant.notions import GaussianDP
 from benchmarks.audits import power
 from benchmarks.audits.limits import gaussian_limit, laplace_limit, response_limit
 from benchmarks.audits.rows import Row

@@ -22,14 +22,14 @@ IDENTITY = ("engine", "peer", "case", "trial", "claim", "per_side", "seed")
 """What tells measurements apart, of all kinds of rows."""
 AHEAD = 4
 LOADED = """
-import sys, audits.runner
+import sys, dpproof.audits.runner
 print(*(module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "audits"))
 """
 
 
 @functools.cache
 def engine() -> str:
-    """A hash of the code, without its comments, that `audits.runner` loads of `audits`.
+    """A hash of the code, without its comments, that `dpproof.audits.runner` loads of `audits`.
 
     Rows of another engine do not count.
     """

@@ -1,7 +1,7 @@
 """Is "consistent" worth what it says? Power against twice the claim, at the smallest budget that earns it.
 
 "Consistent" states that twice the claimed epsilon would have been seen with power 0.9, on a reference pair
-and by simulated counts (`audits.power`). Here whole audits are run on mechanisms with twice the epsilon.
+and by simulated counts (`dpproof.audits.power`). Here whole audits are run on mechanisms with twice the epsilon.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from accountant.notions import ApproxDP, GaussianDP, PureDP
-from audits.curves import PrivacyCurve
-from audits.evidence import Evidence, Verdict
-from audits.reference import gaussian_mu
-from audits.runner import audit
+from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.audits.curves import PrivacyCurve
+from dpproof.audits.evidence import Evidence, Verdict
+from dpproof.audits.reference import gaussian_mu
+from dpproof.audits.runner import audit
 from benchmarks.audit_power import BITS, Draw, gaussian, laplace, response
 from benchmarks.audits.rows import Row
 

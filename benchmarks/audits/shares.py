@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from accountant.notions import GaussianDP, PureDP
-from audits.curves import PrivacyCurve
-from audits.evidence import Verdict
-from audits.pairs import Pair
-from audits.runner import audit
+from dpproof.accountant.notions import GaussianDP, PureDP
+from dpproof.audits.curves import PrivacyCurve
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.pairs import Pair
+from dpproof.audits.runner import audit
 from benchmarks.audit_power import BITS, Draw, gaussian, laplace, response
 from benchmarks.audits.rows import Row
 

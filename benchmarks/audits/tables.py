@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from audits.corpus.case import Case
+from dpproof.audits.corpus.case import Case
 from benchmarks.audits import alarms, peers, power, seen, shares
 from benchmarks.audits.rows import Row
 

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from accountant.enclosures import arb_of, exact, precision
-from accountant.pairs.base import Pair
-from accountant.pairs.discrete_gaussian import DiscreteGaussian
-from accountant.pairs.gaussian import SubsampledGaussian
-from accountant.pairs.geometric import Geometric
-from accountant.pairs.laplace import Laplace
-from accountant.pairs.randomised_response import RandomisedResponse
-from accountant.pairs.unequal_gaussians import UnequalGaussians
-from accountant.privacy_loss.by_grid import epsilon_by_grid
-from accountant.privacy_loss.inverting import epsilon_by_inversion
-from accountant.privacy_loss.notion import PrivacyLoss
-from accountant.privacy_loss.saddle import Inapplicable, saddle_for_epsilon
+from dpproof.accountant.enclosures import arb_of, exact, precision
+from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.geometric import Geometric
+from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.pairs.randomised_response import RandomisedResponse
+from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
+from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
+from dpproof.accountant.privacy_loss.inverting import epsilon_by_inversion
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.privacy_loss.saddle import Inapplicable, saddle_for_epsilon
 from benchmarks.soundness import references as reference
 from benchmarks.soundness.asking import DELTA, Profile, against, composed, masses_against, point
 from benchmarks.soundness.cases import Box, Case, Outcome, judge

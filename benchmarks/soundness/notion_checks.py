@@ -9,25 +9,25 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from accountant.composition.optimal import compose_approx_optimal
-from accountant.counting.gaussian_tree import TreeParameters
-from accountant.counting.gaussian_tree import guarantee as tree_guarantee
-from accountant.enclosures import arb_of, exact, precision
-from accountant.notions import ApproxDP, GaussianDP
-from accountant.pairs.base import Pair
-from accountant.pairs.dominating import dominating_pair
-from accountant.pairs.exponential_mechanism import BoundedRange
-from accountant.pairs.fixed_size import FixedSize
-from accountant.pairs.gaussian import SubsampledGaussian
-from accountant.pairs.laplace import Laplace
-from accountant.pairs.replacement import ReplacedGaussian
-from accountant.pairs.subsampled import Subsampled
-from accountant.pairs.visible_coin import visible_coin
-from accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
-from accountant.shuffling.clones import general_randomiser
-from accountant.shuffling.view import BinomialView
-from accountant.sparse_vector.technique import SparseVectorParameters, pure_epsilon
-from accountant.sparse_vector.technique import guarantee as sparse_guarantee
+from dpproof.accountant.composition.optimal import compose_approx_optimal
+from dpproof.accountant.counting.gaussian_tree import TreeParameters
+from dpproof.accountant.counting.gaussian_tree import guarantee as tree_guarantee
+from dpproof.accountant.enclosures import arb_of, exact, precision
+from dpproof.accountant.notions import ApproxDP, GaussianDP
+from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.dominating import dominating_pair
+from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
+from dpproof.accountant.pairs.fixed_size import FixedSize
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.pairs.replacement import ReplacedGaussian
+from dpproof.accountant.pairs.subsampled import Subsampled
+from dpproof.accountant.pairs.visible_coin import visible_coin
+from dpproof.accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
+from dpproof.accountant.shuffling.clones import general_randomiser
+from dpproof.accountant.shuffling.view import BinomialView
+from dpproof.accountant.sparse_vector.technique import SparseVectorParameters, pure_epsilon
+from dpproof.accountant.sparse_vector.technique import guarantee as sparse_guarantee
 from benchmarks.soundness import references as reference
 from benchmarks.soundness.asking import DELTA, against, composed, point
 from benchmarks.soundness.cases import Box, Case, Outcome

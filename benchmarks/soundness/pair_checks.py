@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from accountant.pairs.base import Pair
-from accountant.pairs.binomial import ShiftedBinomial
-from accountant.pairs.exponential_mechanism import BoundedRange
-from accountant.pairs.fixed_size import FixedSize
-from accountant.pairs.gaussian import SubsampledGaussian
-from accountant.pairs.laplace import Laplace
-from accountant.pairs.replacement import ReplacedGaussian
-from accountant.pairs.spherical_gaussians import SphericalGaussians
-from accountant.pairs.subsampled import Subsampled
-from accountant.pairs.visible_coin import visible_coin
+from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.binomial import ShiftedBinomial
+from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
+from dpproof.accountant.pairs.fixed_size import FixedSize
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.pairs.replacement import ReplacedGaussian
+from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
+from dpproof.accountant.pairs.subsampled import Subsampled
+from dpproof.accountant.pairs.visible_coin import visible_coin
 from benchmarks.soundness import references as reference
 from benchmarks.soundness.asking import DELTA, against, composed, point
 from benchmarks.soundness.cases import Box, Case, Outcome

@@ -6,12 +6,12 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from accountant.adjacency import Adjacency
-from accountant.claims import ARITHMETIC, Claim
-from accountant.parameters import Choice, Flag, Integers, Reals, Values, Words
-from accountant.trust import TrustModel
-from accountant.words import nearest
-from audits.score_names import SCORE_NAMES
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims import ARITHMETIC, Claim
+from dpproof.accountant.parameters import Choice, Flag, Integers, Reals, Values, Words
+from dpproof.accountant.trust import TrustModel
+from dpproof.accountant.words import nearest
+from dpproof.audits.score_names import SCORE_NAMES
 
 __all__ = ["AUDIT", "KEYS", "PROMISE", "REQUIRED", "TEXT", "checked_table", "claim_from", "entry_of"]
 

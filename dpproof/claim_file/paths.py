@@ -21,8 +21,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from accountant.accounted import accountant_for
-from accountant.claims import Claim
+from dpproof.accountant.accounted import accountant_for
+from dpproof.accountant.claims import Claim
 
 __all__ = ["check_inside", "import_from", "paths_of"]
 

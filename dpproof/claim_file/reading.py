@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from accountant.claims import Claim
-from accountant.enclosures import typed
-from accountant.parameters import Reals, Values
-from accountant.words import nearest
-from audits.unaudited import LoadError
+from dpproof.accountant.claims import Claim
+from dpproof.accountant.enclosures import typed
+from dpproof.accountant.parameters import Reals, Values
+from dpproof.accountant.words import nearest
+from dpproof.audits.unaudited import LoadError
 from dpproof.claim_file.entry import checked_table, claim_from
 from dpproof.claim_file.lines import Lines, readable
 from dpproof.claim_file.paths import check_inside
@@ -33,7 +33,7 @@ class Budget:
 
     Attributes:
         seconds: for all audits together, from the start of the check; what has not begun by then is not
-            audited, and an audit that is running ends without a finding. See `audits.time_budget` for what
+            audited, and an audit that is running ends without a finding. See `dpproof.audits.time_budget` for what
             can be ended.
         alpha: the probability that any claim of the file which is kept is called broken.
     """

@@ -10,10 +10,10 @@ import json
 import sys
 from typing import Any
 
-from accountant.accounted import CATALOGUE, RUNS, accountant_for
-from accountant.adjacency import Adjacency
-from accountant.claims import ARITHMETIC
-from accountant.trust import TrustModel
+from dpproof.accountant.accounted import CATALOGUE, RUNS, accountant_for
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims import ARITHMETIC
+from dpproof.accountant.trust import TrustModel
 from dpproof.claim_file.entry import AUDIT, NAMED, PROMISE
 from dpproof.claim_file.reading import BUDGET
 

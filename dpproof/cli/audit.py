@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from accountant.accounted import CATALOGUE, accountant_for
-from accountant.adjacency import Adjacency
-from accountant.arithmetic import listed, recorded
-from accountant.claims import ARITHMETIC, Claim
-from accountant.words import nearest
-from audits.score_names import SCORE_NAMES, check_scores
+from dpproof.accountant.accounted import CATALOGUE, accountant_for
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.arithmetic import listed, recorded
+from dpproof.accountant.claims import ARITHMETIC, Claim
+from dpproof.accountant.words import nearest
+from dpproof.audits.score_names import SCORE_NAMES, check_scores
 from dpproof import answers, auditing
 from dpproof.claim_file import import_from, read_all
 from dpproof.cli import show
@@ -30,7 +30,7 @@ from dpproof.executors import executor_for
 from dpproof.journal import journal_at
 
 if TYPE_CHECKING:
-    from audits.evidence import Evidence
+    from dpproof.audits.evidence import Evidence
 
 __all__ = ["audit"]
 
@@ -296,8 +296,8 @@ def _run(
 
     Of a job that there is no time for, or that was cut off, the name comes out.
     """
-    from audits.time_budget import OutOfTimeError, check_time, ending_at
-    from audits.watching import watched
+    from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
+    from dpproof.audits.watching import watched
 
     until = None if seconds is None else time.monotonic() + seconds
 

@@ -12,13 +12,13 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from accountant.parameters import Domain, Integers, Reals
+from dpproof.accountant.parameters import Domain, Integers, Reals
 from dpproof import answers, auditing
 from dpproof.cli import show
 from dpproof.executors import executor_for
 
 if TYPE_CHECKING:
-    from audits.evidence import Evidence
+    from dpproof.audits.evidence import Evidence
     from dpproof.corpus import Outcome
 
 __all__ = ["audit_corpus", "kept", "progress_of"]

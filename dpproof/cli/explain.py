@@ -13,9 +13,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from accountant.accounted import CATALOGUE, Accountant, accountant_for
-from accountant.adjacency import Adjacency
-from accountant.words import nearest
+from dpproof.accountant.accounted import CATALOGUE, Accountant, accountant_for
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.words import nearest
 from dpproof.claim_file.schema import SCHEMA_NAME, schema_text
 from dpproof.cli import show
 from dpproof.cli.layout import put, table
@@ -24,7 +24,7 @@ from dpproof.cli.subjects import ERRORS, NOTIONS, WORDS, documentation
 from dpproof.report import coverage
 
 if TYPE_CHECKING:
-    from proofs_check.verdict import Result
+    from dpproof.proofs_check.verdict import Result
 
 __all__ = ["explain", "init"]
 
@@ -64,7 +64,7 @@ def explain(
     ],
 ) -> None:
     """Say what a statement says and why, what a mechanism's account rests on, or what a word means."""
-    from proofs_check.registry import statement_ids
+    from dpproof.proofs_check.registry import statement_ids
 
     console = Console()
     if (known := coverage.identity_of(identity)) in statement_ids():
@@ -93,7 +93,7 @@ def _print_documentation(text: str, console: Console) -> None:
 
 def _mechanism(accountant: Accountant, console: Console) -> None:
     """What a mechanism's account says and rests on, and its parameters."""
-    console.print(f"[bold]{accountant.name}[/]: {escape(accountant.title)}")
+    console.print(f"[bold]{dpproof.accountant.name}[/]: {escape(dpproof.accountant.title)}")
     _print_documentation(inspect.getdoc(sys.modules[accountant.guarantee.__module__]) or "", console)
     rows = table("parameter", "meaning", "domain", "default")
     for field in accountant.parameters.fields():
@@ -103,13 +103,13 @@ def _mechanism(accountant: Accountant, console: Console) -> None:
     put(rows, console)
     meant = accountant.adjacency
     console.print(f"neighbours: {'must be given' if meant is None else meant.value + ' unless given'}")
-    console.print(f"calibrate searches: {accountant.noise}")
+    console.print(f"calibrate searches: {dpproof.accountant.noise}")
     console.print(_audit_line(accountant), markup=False, highlight=False, soft_wrap=True)
 
 
 def _audit_line(accountant: Accountant) -> str:
     """The command that audits a mechanism, what must be given in capitals; or that none does."""
-    from audits.primitives import SETTINGS
+    from dpproof.audits.primitives import SETTINGS
     from dpproof.auditing import AUDITS
 
     name = accountant.name
@@ -123,7 +123,7 @@ def _audit_line(accountant: Accountant) -> str:
 
 
 def _statement(identity: str, console: Console) -> None:
-    from proofs_check.registry import as_json, lookup, verify
+    from dpproof.proofs_check.registry import as_json, lookup, verify
 
     entry, found = lookup(identity), verify([identity])[0]
     result = as_json(found)
@@ -149,7 +149,7 @@ def _beside(result: Mapping[str, Any]) -> str:
 
 def _readings(found: Result, console: Console) -> None:
     """The readings that a verdict rests on, its own first, and the laws that it takes as known."""
-    from proofs_check.laws import LAWS
+    from dpproof.proofs_check.laws import LAWS
 
     if found.readings:
         own = len(found.own_readings)

@@ -13,8 +13,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 import typer.core
 
-from accountant.accounted import Accountant
-from accountant.adjacency import Adjacency
+from dpproof.accountant.accounted import Accountant
+from dpproof.accountant.adjacency import Adjacency
 
 __all__ = [
     "ADJACENCY",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from accountant.arithmetic import listed, recorded
+from dpproof.accountant.arithmetic import listed, recorded
 from dpproof import answers, auditing
 from dpproof.cli import show
 
@@ -61,7 +61,7 @@ _CLAIM = {"claim": dict, "budget": int, "sharpen": bool}
 
 def _checked(witness: Any) -> Mapping[str, Any]:
     """A witness with the fields that a replay reads, each of its type."""
-    from audits.replaying import AUDITS
+    from dpproof.audits.replaying import AUDITS
 
     if not isinstance(witness, dict):
         raise ValueError("it must be a table")

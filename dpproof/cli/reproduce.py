@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from accountant.arithmetic import in_words
+from dpproof.accountant.arithmetic import in_words
 from dpproof import answers
 from dpproof.cli import show
 from dpproof.cli.corpus import progress_of
@@ -52,7 +52,7 @@ def reproduce(
 @contextmanager
 def _shown(paper: str) -> Iterator[None]:
     """A bar and the time that has passed, on standard error, if somebody looks at it."""
-    from audits.watching import watched
+    from dpproof.audits.watching import watched
 
     with progress_of(f"reproducing {paper}", None) as progress:
         task = progress.task_ids[0]

@@ -59,7 +59,7 @@ def _letter(place: int) -> str:
 
 def _checked(answer: Answer, letters: Sequence[str], console: Console) -> None:
     """How many certificates were checked and where they are; what is taken on trust."""
-    import proofs_check
+    import dpproof.proofs_check
 
     entries = answer["statements"]
     files = {file for entry in entries for file in (entry["certificate"] or "").split(", ") if file}
@@ -75,7 +75,7 @@ def _checked(answer: Answer, letters: Sequence[str], console: Console) -> None:
     lines = [
         "readings: steps of the argument that people read, counted through all that a statement rests on",
         f"checked: {many(len(files), 'certificate')} of {many(len(entries), 'statement')}, "
-        f"again by python -m proofs_check.kernel FILE{where}",
+        f"again by python -m dpproof.proofs_check.kernel FILE{where}",
         f"taken on trust: {', '.join(trusted)}; dpproof explain ID says what one rests on",
     ]
     for line in lines:

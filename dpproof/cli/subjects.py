@@ -7,47 +7,47 @@ import importlib
 import inspect
 from collections.abc import Mapping
 
-from accountant.adjacency import Adjacency
-from accountant.trust import TrustModel
-from proofs_check.verdict import MEANINGS
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.trust import TrustModel
+from dpproof.proofs_check.verdict import MEANINGS
 
 __all__ = ["ERRORS", "NOTIONS", "WORDS", "documentation"]
 
 NOTIONS = {
-    "pure-dp": "accountant.notions:PureDP",
-    "approximate-dp": "accountant.notions:ApproxDP",
-    "gaussian-dp": "accountant.notions:GaussianDP",
-    "renyi-dp": "accountant.notions:RenyiDP",
-    "zcdp": "accountant.notions:ZCDP",
-    "privacy-loss": "accountant.privacy_loss.notion:PrivacyLoss",
+    "pure-dp": "dpproof.accountant.notions:PureDP",
+    "approximate-dp": "dpproof.accountant.notions:ApproxDP",
+    "gaussian-dp": "dpproof.accountant.notions:GaussianDP",
+    "renyi-dp": "dpproof.accountant.notions:RenyiDP",
+    "zcdp": "dpproof.accountant.notions:ZCDP",
+    "privacy-loss": "dpproof.accountant.privacy_loss.notion:PrivacyLoss",
 }
 """Notion -> what stands for it; its docstring is the explanation."""
 ERRORS = {
-    "UnprovedAdjacencyError": "accountant.adjacency:UnprovedAdjacencyError",
-    "UnsupportedEventError": "accountant.interop.dp_events:UnsupportedEventError",
-    "BudgetExceededError": "accountant.filters:BudgetExceededError",
-    "UnreachableTargetError": "accountant.targets:UnreachableTargetError",
-    "NoNoiseNeededError": "accountant.targets:NoNoiseNeededError",
-    "GridTooLargeError": "accountant.privacy_loss.planning:GridTooLargeError",
-    "UndecidedError": "accountant.bounds:UndecidedError",
-    "NoAuditError": "audits.unaudited:NoAuditError",
-    "LoadError": "audits.unaudited:LoadError",
-    "UncomparableError": "audits.records:UncomparableError",
-    "SimulationError": "mechanisms.randomness:SimulationError",
-    "InvalidPairError": "audits.pairs:InvalidPairError",
-    "MechanismError": "audits.callables:MechanismError",
-    "CommandError": "audits.commands:CommandError",
-    "UnwritableError": "audits.written:UnwritableError",
-    "ReplayError": "audits.replaying:ReplayError",
-    "UnreadableOutputError": "audits.canonical:UnreadableOutputError",
-    "OutOfTimeError": "audits.time_budget:OutOfTimeError",
-    "TargetError": "accountant.targets:TargetError",
-    "TooManyTermsError": "accountant.smooth_sensitivity.bessel_sums:TooManyTermsError",
-    "TooManyProfilesError": "accountant.counting.profiles:TooManyProfilesError",
-    "EmptyActiveSetError": "mechanisms.rl.policy_elimination_coverage:EmptyActiveSetError",
-    "UnreachableStateError": "mechanisms.rl.policy_elimination_policies:UnreachableStateError",
-    "UntranslatableError": "proofs_check.coq.export:UntranslatableError",
-    "CoqError": "proofs_check.coq.compiler:CoqError",
+    "UnprovedAdjacencyError": "dpproof.accountant.adjacency:UnprovedAdjacencyError",
+    "UnsupportedEventError": "dpproof.accountant.interop.dp_events:UnsupportedEventError",
+    "BudgetExceededError": "dpproof.accountant.filters:BudgetExceededError",
+    "UnreachableTargetError": "dpproof.accountant.targets:UnreachableTargetError",
+    "NoNoiseNeededError": "dpproof.accountant.targets:NoNoiseNeededError",
+    "GridTooLargeError": "dpproof.accountant.privacy_loss.planning:GridTooLargeError",
+    "UndecidedError": "dpproof.accountant.bounds:UndecidedError",
+    "NoAuditError": "dpproof.audits.unaudited:NoAuditError",
+    "LoadError": "dpproof.audits.unaudited:LoadError",
+    "UncomparableError": "dpproof.audits.records:UncomparableError",
+    "SimulationError": "dpproof.mechanisms.randomness:SimulationError",
+    "InvalidPairError": "dpproof.audits.pairs:InvalidPairError",
+    "MechanismError": "dpproof.audits.callables:MechanismError",
+    "CommandError": "dpproof.audits.commands:CommandError",
+    "UnwritableError": "dpproof.audits.written:UnwritableError",
+    "ReplayError": "dpproof.audits.replaying:ReplayError",
+    "UnreadableOutputError": "dpproof.audits.canonical:UnreadableOutputError",
+    "OutOfTimeError": "dpproof.audits.time_budget:OutOfTimeError",
+    "TargetError": "dpproof.accountant.targets:TargetError",
+    "TooManyTermsError": "dpproof.accountant.smooth_sensitivity.bessel_sums:TooManyTermsError",
+    "TooManyProfilesError": "dpproof.accountant.counting.profiles:TooManyProfilesError",
+    "EmptyActiveSetError": "dpproof.mechanisms.rl.policy_elimination_coverage:EmptyActiveSetError",
+    "UnreachableStateError": "dpproof.mechanisms.rl.policy_elimination_policies:UnreachableStateError",
+    "UntranslatableError": "dpproof.proofs_check.coq.export:UntranslatableError",
+    "CoqError": "dpproof.proofs_check.coq.compiler:CoqError",
 }
 """Error -> where it is defined."""
 VERDICTS = {
@@ -112,7 +112,7 @@ GLOSSARY = {
     "rho": "The unit of zero-concentrated differential privacy; rho = mu^2 / 2 for Gaussian noise.",
     "post-processing": "What is computed from a private output without the data is as private as the output.",
     "certificate": """What proves a statement: data that a small program checks step by step (python -m
-        proofs_check.kernel FILE).""",
+        dpproof.proofs_check.kernel FILE).""",
     "witness": """What a finding is made of: the two inputs, the event, how often it was seen, the seed.
         dpproof audit --replay runs it again.""",
     "e-value": """The wealth of bets against a promise that began with 1; if the promise holds it exceeds

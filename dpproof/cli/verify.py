@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from accountant.words import nearest
+from dpproof.accountant.words import nearest
 from dpproof import answers
 from dpproof.cli import show
 from dpproof.cli.options import JSON
@@ -26,7 +26,7 @@ def ids_named(name: str) -> tuple[str, ...]:
     Raises:
         ValueError: for an unknown name.
     """
-    from proofs_check.registry import BOOKS, statement_ids
+    from dpproof.proofs_check.registry import BOOKS, statement_ids
 
     everything = statement_ids()
     if name == "papers":
@@ -71,12 +71,12 @@ _FAILURES = {"REFUTED": 1, "OPEN": 3}
 
 def _prefix(name: str) -> str:
     """How the ids of a paper begin; empty for all papers."""
-    from proofs_check.registry import BOOKS
+    from dpproof.proofs_check.registry import BOOKS
 
     return "" if name == "papers" else f"{BOOKS[name].prefix}."
 
 
 def _papers() -> frozenset[str]:
-    from proofs_check.registry import BOOKS
+    from dpproof.proofs_check.registry import BOOKS
 
     return frozenset(BOOKS)

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from accountant.accounted import accountant_for
-from accountant.arithmetic import listed, recorded
-from accountant.claims import Claim
-from accountant.enclosures import exact
-from accountant.implications import gaussian_to_zcdp
-from accountant.notions import ZCDP, GaussianDP, Guarantee, ends_of
-from accountant.trust import TrustModel, implies
-from audits.evidence import Verdict
-from audits.time_budget import OutOfTimeError, check_time, ending_at
-from audits.watching import watched
+from dpproof.accountant.accounted import accountant_for
+from dpproof.accountant.arithmetic import listed, recorded
+from dpproof.accountant.claims import Claim
+from dpproof.accountant.enclosures import exact
+from dpproof.accountant.implications import gaussian_to_zcdp
+from dpproof.accountant.notions import ZCDP, GaussianDP, Guarantee, ends_of
+from dpproof.accountant.trust import TrustModel, implies
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
+from dpproof.audits.watching import watched
 from dpproof import answers, auditing, events
 from dpproof.audit_words import worth
 from dpproof.claim_file import Budget
@@ -108,7 +108,7 @@ def check_claim(
         claim: one that ``auditing.check_ready`` lets pass.
         stage: is told what is going on.
         audited: False for the account alone.
-        until: when audits end, on the clock of ``time.monotonic``; see `audits.time_budget`.
+        until: when audits end, on the clock of ``time.monotonic``; see `dpproof.audits.time_budget`.
         options: of the audit.
 
     Raises:

@@ -9,9 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import proofs_check
-from proofs_check.statement import Severity
-from proofs_check.verdict import Verdict
+import dpproof.proofs_check
+from dpproof.proofs_check.statement import Severity
+from dpproof.proofs_check.verdict import Verdict
 
 __all__ = ["DECIDED", "Item", "Share", "counts", "coverage", "identity_of", "items", "line"]
 
@@ -71,7 +71,7 @@ def identity_of(name: str) -> str:
     >>> identity_of("sdp.lemma19")
     'sdp.lemma7'
     """
-    from proofs_check.registry import FORMER
+    from dpproof.proofs_check.registry import FORMER
 
     others = {f"{item.prefix}.{alias}": item.id for item in items() for alias in item.aliases}
     return {**others, **FORMER}.get(name, name)

@@ -33,7 +33,7 @@ def colour(verdict: str) -> str:
 
 def edges(prefix: str) -> dict[str, list[str]]:
     """The graph of a paper: its statements with their parts drawn in, and what they rest on directly."""
-    from proofs_check.registry import lookup, statement_ids
+    from dpproof.proofs_check.registry import lookup, statement_ids
 
     own = statement_ids(f"{prefix}.")
     inside = _drawn_in(own)
@@ -47,7 +47,7 @@ def edges(prefix: str) -> dict[str, list[str]]:
 
 def _drawn_in(own: Sequence[str]) -> dict[str, str]:
     """Part -> whole, for the parts on which nothing rests but other parts that are drawn in."""
-    from proofs_check.registry import lookup
+    from dpproof.proofs_check.registry import lookup
 
     needed = [(x, name) for name in own for x in lookup(name).rests_on]
     inside = {part: name for name in own for part in lookup(name).parts if part.startswith(f"{name}.")}

@@ -11,10 +11,10 @@ import jinja2
 from latex2mathml.converter import convert as to_mathml
 from markupsafe import Markup
 
-from accountant.accounted import CATALOGUE
-from accountant.adjacency import Adjacency
-from accountant.arithmetic import in_words, listed
-from accountant.arithmetic import recorded as assumptions_of
+from dpproof.accountant.accounted import CATALOGUE
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.arithmetic import in_words, listed
+from dpproof.accountant.arithmetic import recorded as assumptions_of
 from dpproof import __version__
 from dpproof.audit_words import would_see
 from dpproof.claim_file import Refusal
@@ -94,7 +94,7 @@ def write_report(folder: Path, **ledgers: Any) -> Path:
 
 def _paper(ledger: PaperLedger) -> dict[str, Any]:
     """What the template needs of one paper: the ledger, the statements' texts, the pictures."""
-    from proofs_check.registry import BOOKS, lookup
+    from dpproof.proofs_check.registry import BOOKS, lookup
 
     paper, prefix = ledger.paper, BOOKS[ledger.paper.name].prefix
     share = coverage.coverage(ledger.statements, f"{prefix}.")
@@ -184,7 +184,7 @@ def _derivation(paper: str) -> Sequence[str]:
         return ()
     import sympy
 
-    from accountant.symbolic import derive_linear
+    from dpproof.accountant.symbolic import derive_linear
 
     A, H, K, L = sympy.symbols("A H K L", positive=True)
     return derive_linear(2 * A / (H**3 * L), H * K).latex()

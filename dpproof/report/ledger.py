@@ -7,8 +7,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
-from accountant.accounted import accountant_for
-from accountant.adjacency import Adjacency
+from dpproof.accountant.accounted import accountant_for
+from dpproof.accountant.adjacency import Adjacency
 from dpproof import answers, auditing
 from dpproof.report.experiments import Shown, experiment_of
 from dpproof.report.recorded import departures
@@ -133,7 +133,7 @@ def check_paper(
     ``departures`` says what did not come out as recorded: a verdict, or a case of the corpus.
     """
     from dpproof.cli.verify import ids_named
-    from proofs_check.registry import BOOKS
+    from dpproof.proofs_check.registry import BOOKS
 
     stage(f"{paper.name}: checking certificates")
     verified = answers.verify(ids_named(paper.name))

@@ -4,7 +4,7 @@ A note in ``docs/notes`` begins with a header::
 
     ---
     functions:
-      - accountant.trade_off:BestOf 0f3a5c7d9e1b2a4c
+      - dpproof.accountant.trade_off:BestOf 0f3a5c7d9e1b2a4c
       - classic.markov 9b8e7d6c5f4a3b2c
     ---
 
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from proofs_check.statement import Statement
+    from dpproof.proofs_check.statement import Statement
 
 __all__ = ["FOLDER", "Entry", "entries", "fingerprint", "main", "notes_of", "stale", "updated"]
 
@@ -70,7 +70,7 @@ def fingerprint(name: str) -> str:
 
 
 def _claims(identity: str) -> str:
-    from proofs_check.registry import lookup
+    from dpproof.proofs_check.registry import lookup
 
     try:
         entry = lookup(identity)

@@ -11,15 +11,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from accountant.accounted import CATALOGUE, accountant_for
+from dpproof.accountant.accounted import CATALOGUE, accountant_for
 from dpproof.claim_file.schema import schema_text
 from dpproof.cli.show import own_remarks, verdict_words
 from dpproof.report import coverage, graph
 from dpproof.report.formal import claim_text
 from dpproof.report.notes import notes_of
 from dpproof.reproduction.experiments import EXPERIMENTS
-from proofs_check.laws import LAWS
-from proofs_check.verdict import MEANINGS
+from dpproof.proofs_check.laws import LAWS
+from dpproof.proofs_check.verdict import MEANINGS
 
 __all__ = ["ledger", "main", "pages", "parameters"]
 
@@ -29,7 +29,7 @@ Entry = Mapping[str, Any]
 
 def _verified() -> dict[str, Entry]:
     """Everything verified, by id."""
-    from proofs_check.registry import as_json, verify
+    from dpproof.proofs_check.registry import as_json, verify
 
     return {result.id: as_json(result) for result in verify()}
 
@@ -37,7 +37,7 @@ def _verified() -> dict[str, Entry]:
 def ledger(found: Mapping[str, Entry]) -> str:
     """The overview: how to read the ledger, and what is known of each paper."""
     from dpproof.report.ledger import PAPERS
-    from proofs_check.registry import BOOKS
+    from dpproof.proofs_check.registry import BOOKS
 
     lines = [*_HOW_TO_READ, *_HEADING]
     for paper in PAPERS:
@@ -103,7 +103,7 @@ def _row(entry: Entry, prefix: str) -> str:
 
 def _link(identity: str, prefix: str) -> str:
     """A link to a statement, on this page or another."""
-    from proofs_check.registry import BOOKS
+    from dpproof.proofs_check.registry import BOOKS
 
     theirs = identity.split(".")[0]
     page = next(name for name, book in BOOKS.items() if book.prefix == theirs)
@@ -112,7 +112,7 @@ def _link(identity: str, prefix: str) -> str:
 
 def _block(entry: Entry, prefix: str, found: Mapping[str, Entry]) -> Iterator[str]:
     """Everything about one statement."""
-    from proofs_check.registry import lookup
+    from dpproof.proofs_check.registry import lookup
 
     statement = lookup(entry["id"])
     yield from (f'<a id="{entry["id"]}"></a>', "", f"## {entry['id']}: {verdict_words(entry)}", "")
@@ -149,7 +149,7 @@ def _corrected(identity: str, found: Mapping[str, Entry]) -> list[str]:
 
 
 def _obligations(statement: Any) -> Iterator[str]:
-    from proofs_check.registry import certificate_path
+    from dpproof.proofs_check.registry import certificate_path
 
     for x in statement.obligations:
         path = certificate_path(statement, x).as_posix()
@@ -163,7 +163,7 @@ def parameters() -> str:
     for name in CATALOGUE:
         accountant = accountant_for(name)
         lines += [
-            f"## {name}: {accountant.title}",
+            f"## {name}: {dpproof.accountant.title}",
             "",
             "| name | meaning | domain | default |",
             "|---|---|---|---|",
@@ -185,7 +185,7 @@ def _cell(text: str) -> str:
 def pages() -> dict[str, str]:
     """Path below ``docs`` -> what the page says."""
     from dpproof.report.ledger import PAPERS
-    from proofs_check.registry import BOOKS
+    from dpproof.proofs_check.registry import BOOKS
 
     found = _verified()
     verdicts = {name: entry["verdict"] for name, entry in found.items()}

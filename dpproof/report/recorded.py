@@ -55,7 +55,7 @@ def _shown(answer: Answer | None, key: str) -> str:
 
 def write() -> None:
     """Record today's verdicts."""
-    from proofs_check.registry import as_json, verify
+    from dpproof.proofs_check.registry import as_json, verify
 
     answers = {result.id: kept(as_json(result)) for result in verify()}
     RECORD.write_text(json.dumps(answers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

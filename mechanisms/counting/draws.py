@@ -1,6 +1,6 @@
 """Independent noise of scale 1 for simulation: float32, fast, not protected against floating-point attacks.
 
-A release to the world draws from `mechanisms.counting.release` instead.
+A release to the world draws from `dpproof.mechanisms.counting.release` instead.
 """
 
 from __future__ import annotations

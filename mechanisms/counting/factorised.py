@@ -1,7 +1,7 @@
 """Noise paths of factorised counters: B z, B the running count's second factor, by fast Fourier transforms.
 
 The release at time t adds up b_0 z_t + b_1 z_{t-1} + ... + b_{t-1} z_1, z independent noise on the entries of
-C x (`accountant.counting.matrix_counting`). All times of a group of counters are made at once.
+C x (`dpproof.accountant.counting.matrix_counting`). All times of a group of counters are made at once.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.counting.toeplitz import Strategy
-from accountant.enclosures import precision
-from mechanisms._checks import at_least
-from mechanisms.counting.draws import Draw, Floats
+from dpproof.accountant.counting.toeplitz import Strategy
+from dpproof.accountant.enclosures import precision
+from dpproof.mechanisms._checks import at_least
+from dpproof.mechanisms.counting.draws import Draw, Floats
 
 __all__ = ["FactorisedPaths", "column_coefficients", "row_coefficients"]
 
@@ -27,7 +27,7 @@ _GROUP = 32
 def row_coefficients(strategy: Strategy) -> NDArray[np.float64]:
     """B's coefficients b_0, b_1, ..., one for each leaf.
 
-    >>> from accountant.counting.toeplitz import SquareRoot
+    >>> from dpproof.accountant.counting.toeplitz import SquareRoot
     >>> row_coefficients(SquareRoot(3)).tolist()
     [1.0, 0.5, 0.375]
     """

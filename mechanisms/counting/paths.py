@@ -12,9 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
-from mechanisms._checks import at_least
-from mechanisms.counting.draws import Draw, Floats
-from mechanisms.counting.tree import add_up_nodes
+from dpproof.mechanisms._checks import at_least
+from dpproof.mechanisms.counting.draws import Draw, Floats
+from dpproof.mechanisms.counting.tree import add_up_nodes
 
 __all__ = ["HonakerPaths", "NoisePaths", "TreePaths", "WalkPaths", "power_of_two"]
 

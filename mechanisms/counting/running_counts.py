@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.signal import fftconvolve
 
-from accountant.counting.matrix_counting import strategy_of
-from mechanisms.counting.factorised import row_coefficients
-from mechanisms.counting.tree import tree_noise
+from dpproof.accountant.counting.matrix_counting import strategy_of
+from dpproof.mechanisms.counting.factorised import row_coefficients
+from dpproof.mechanisms.counting.tree import tree_noise
 
 if TYPE_CHECKING:
-    from accountant.counting.gaussian_tree import TreeParameters
-    from accountant.counting.laplace_tree import LaplaceTreeParameters
-    from accountant.counting.matrix_counting import MatrixCountingParameters
+    from dpproof.accountant.counting.gaussian_tree import TreeParameters
+    from dpproof.accountant.counting.laplace_tree import LaplaceTreeParameters
+    from dpproof.accountant.counting.matrix_counting import MatrixCountingParameters
 
 __all__ = ["factorised", "gaussian_tree", "laplace_tree", "tree_nodes"]
 

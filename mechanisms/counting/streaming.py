@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms._checks import at_least
+from dpproof.mechanisms._checks import at_least
 
 __all__ = ["FreshNoise", "StreamingTree"]
 

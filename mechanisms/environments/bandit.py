@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from mechanisms import _checks
-from mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.environments.tabular import TabularMDP
 
 __all__ = ["HIGHEST_MEAN", "bandit", "clipped_mean", "heterogeneous_bandit"]
 

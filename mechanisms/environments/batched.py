@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms import _checks
+from dpproof.mechanisms import _checks
 
 __all__ = ["Batch", "BatchedEnvironment", "Dynamics", "Steps", "roll_out"]
 
@@ -145,7 +145,7 @@ def roll_out(
 ) -> Steps:
     """Play `count` episodes; each is over by itself or cut after `horizon` steps (the environment's own).
 
-    >>> from mechanisms.environments.cart_pole import CartPole
+    >>> from dpproof.mechanisms.environments.cart_pole import CartPole
     >>> push = lambda seen, rows: np.ones(len(rows), np.int64)
     >>> roll_out(CartPole(), push, 3, np.random.default_rng(0)).lengths
     array([ 8, 10, 10])

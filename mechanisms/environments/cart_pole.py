@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.environments.batched import Batch, DynamicsBatch, Floats, Integers, Observations
+from dpproof.mechanisms.environments.batched import Batch, DynamicsBatch, Floats, Integers, Observations
 
 __all__ = ["CartPole"]
 

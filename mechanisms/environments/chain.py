@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms import _checks
-from mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.environments.tabular import TabularMDP
 
 __all__ = ["chain", "chain_values"]
 

@@ -1,7 +1,7 @@
 """Gymnasium environments of the tabular decision processes; needs the extra `environments`.
 
 Importing this module registers them, and Gymnasium imports it itself when the id names it:
-`gymnasium.make("mechanisms.environments.gym:dpproof/RiverSwim-v0")`; likewise `dpproof/Chain-v0`,
+`gymnasium.make("dpproof.mechanisms.environments.gym:dpproof/RiverSwim-v0")`; likewise `dpproof/Chain-v0`,
 `dpproof/HIVTreatment-v0`. Gymnasium
 from 1.0 on does not read the entry-point group `gymnasium.envs`; `register` serves whatever still does.
 """
@@ -14,10 +14,10 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Discrete
 
-from mechanisms.environments.chain import chain
-from mechanisms.environments.hiv_gym import HIVTreatmentEnv, make_hiv_treatment
-from mechanisms.environments.river_swim import river_swim
-from mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.environments.chain import chain
+from dpproof.mechanisms.environments.hiv_gym import HIVTreatmentEnv, make_hiv_treatment
+from dpproof.mechanisms.environments.river_swim import river_swim
+from dpproof.mechanisms.environments.tabular import TabularMDP
 
 __all__ = [
     "HIVTreatmentEnv",

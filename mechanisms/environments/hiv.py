@@ -16,8 +16,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.environments._hiv_kernels import advance
-from mechanisms.environments.batched import Batch, DynamicsBatch, Floats, Integers, Observations
+from dpproof.mechanisms.environments._hiv_kernels import advance
+from dpproof.mechanisms.environments.batched import Batch, DynamicsBatch, Floats, Integers, Observations
 
 __all__ = ["ADAMS_2004", "ERNST_2006", "EXPERTS", "FIXED_POINTS", "HIVTreatment"]
 

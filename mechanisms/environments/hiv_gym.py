@@ -9,8 +9,8 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from mechanisms.environments.batched import Batch
-from mechanisms.environments.hiv import ADAMS_2004, ERNST_2006, EXPERTS, HIVTreatment
+from dpproof.mechanisms.environments.batched import Batch
+from dpproof.mechanisms.environments.hiv import ADAMS_2004, ERNST_2006, EXPERTS, HIVTreatment
 
 __all__ = ["HIVTreatmentEnv", "make_hiv_treatment"]
 

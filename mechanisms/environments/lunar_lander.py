@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.environments.batched import Batch, Floats, Integers, Observations
+from dpproof.mechanisms.environments.batched import Batch, Floats, Integers, Observations
 
 __all__ = ["LunarLander", "has_box2d"]
 

@@ -10,8 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from mechanisms import _checks
-from mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.environments.tabular import TabularMDP
 
 __all__ = ["LEFT", "RIGHT", "river_swim"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms import _checks
+from dpproof.mechanisms import _checks
 
 __all__ = ["TabularMDP"]
 

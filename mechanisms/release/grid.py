@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms.randomness import SIMULATION
+from dpproof.mechanisms.randomness import SIMULATION
 
 __all__ = ["GRID", "REWARD_BITS", "checked_exponent", "doubles", "grains", "how_released"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from accountant.accounted import accountant_for
-from accountant.adjacency import Adjacency
-from mechanisms.randomness import Randomness, guaranteed
-from mechanisms.release.grid import how_released
+from dpproof.accountant.accounted import accountant_for
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.mechanisms.randomness import Randomness, guaranteed
+from dpproof.mechanisms.release.grid import how_released
 
 if TYPE_CHECKING:
-    from accountant.accounted import Accounted
+    from dpproof.accountant.accounted import Accounted
 
 __all__ = ["OnGrid", "Released", "Simulated"]
 

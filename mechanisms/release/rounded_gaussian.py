@@ -27,8 +27,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from mechanisms.release._rounded_gaussian_kernels import ALL, MORE_WORDS, rounded
-from mechanisms.release.words import Words, WordSource, WordStream, system_words
+from dpproof.mechanisms.release._rounded_gaussian_kernels import ALL, MORE_WORDS, rounded
+from dpproof.mechanisms.release.words import Words, WordSource, WordStream, system_words
 
 __all__ = ["exact_rounded_gaussian", "rounded_gaussian"]
 
@@ -62,7 +62,7 @@ def rounded_gaussian(
     Raises:
         ValueError: for a variance that is not above 0, or another number of them than of means.
 
-    >>> from mechanisms.release.words import seeded_words
+    >>> from dpproof.mechanisms.release.words import seeded_words
     >>> source = seeded_words(np.random.default_rng(0))
     >>> rounded_gaussian([Fraction(1, 3)], [Fraction(4)], -2, times=3, source=source)
     [-11, 9, -6]
@@ -97,7 +97,7 @@ def exact_rounded_gaussian(
 ) -> list[int]:
     """The same as `rounded_gaussian` by the exact path alone, from the words of a stream.
 
-    >>> from mechanisms.release.words import seeded_words
+    >>> from dpproof.mechanisms.release.words import seeded_words
     >>> stream = WordStream(seeded_words(np.random.default_rng(0)))
     >>> exact_rounded_gaussian([Fraction(1, 3)], [Fraction(4)], -2, stream)
     [-11]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.randomness import Randomness
+from dpproof.mechanisms.randomness import Randomness
 
 __all__ = ["WordSource", "WordStream", "Words", "seeded_words", "system_words", "words_of"]
 

@@ -8,13 +8,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.environments.tabular import TabularMDP
-from mechanisms.randomness import Randomness, Source
-from mechanisms.rl import _optimistic_kernels as kernels
-from mechanisms.rl._rlsvi_inputs import law_of
-from mechanisms.rl.learning_run import LearningRun
-from mechanisms.rl.optimistic_constants import Constants
-from mechanisms.rl.privatizers import CountNoise, Privatizer
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.randomness import Randomness, Source
+from dpproof.mechanisms.rl import _optimistic_kernels as kernels
+from dpproof.mechanisms.rl._rlsvi_inputs import law_of
+from dpproof.mechanisms.rl.learning_run import LearningRun
+from dpproof.mechanisms.rl.optimistic_constants import Constants
+from dpproof.mechanisms.rl.privatizers import CountNoise, Privatizer
 
 __all__ = ["Block", "Outputs", "State", "payoffs_of", "rule_of", "run_blocks"]
 

@@ -22,7 +22,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.rl._rlsvi_kernels import Law
+from dpproof.mechanisms.rl._rlsvi_kernels import Law
 
 __all__ = [
     "Bernstein",

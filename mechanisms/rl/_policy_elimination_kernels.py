@@ -1,6 +1,6 @@
 """Policy elimination, compiled: the values of all policies at once, and the policies that visit a pair most.
 
-Policies are numbered as in `mechanisms.rl.policy_elimination_policies`. Policies that end alike share the
+Policies are numbered as in `dpproof.mechanisms.rl.policy_elimination_policies`. Policies that end alike share the
 values of the steps to come, policies that begin alike the chances of the states passed: each is computed
 once. States stand at their places among those reachable at a step. Everything compiled stands in this one
 file, for a compiled function is cached by the date of its own file alone.

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from accountant.rl.rlsvi import RLSVIParameters
-from mechanisms.environments.tabular import TabularMDP
-from mechanisms.rl._rlsvi_kernels import Law, Scale
-from mechanisms.rl.noise_rule import NoiseRule
-from mechanisms.rl.users import Users
+from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.rl._rlsvi_kernels import Law, Scale
+from dpproof.mechanisms.rl.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.users import Users
 
 __all__ = ["check_sizes", "check_users", "law_of", "scale_of"]
 

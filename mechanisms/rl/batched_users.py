@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.rl.private_ucb_batches import BatchedCountsParameters
-from accountant.rl.private_ucb_parameters import CentralCountsParameters
-from mechanisms import _checks
-from mechanisms.rl.privatizers_paper import CentralPrivatizer
-from mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
+from dpproof.accountant.rl.private_ucb_batches import BatchedCountsParameters
+from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer
+from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
 
 __all__ = [
     "BatchedUser",

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.rl.private_ucb_parameters import (
+from dpproof.accountant.rl.private_ucb_parameters import (
     CentralCountsParameters,
     CountsParameters,
     LocalCountsParameters,
 )
-from mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
-from mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
-from mechanisms.rl.worst_trajectories import worst_pair
+from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
+from dpproof.mechanisms.rl.worst_trajectories import worst_pair
 
 __all__ = [
     "CountedUsers",

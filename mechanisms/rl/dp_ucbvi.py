@@ -30,14 +30,14 @@ from typing import Final
 
 import numpy as np
 
-from mechanisms.environments.tabular import TabularMDP
-from mechanisms.randomness import Source
-from mechanisms.rl import _optimistic_kernels as kernels
-from mechanisms.rl._optimistic_blocks import Outputs, State, rule_of, run_blocks
-from mechanisms.rl._rlsvi_inputs import law_of
-from mechanisms.rl.learning_run import LearningRun, RunsMany
-from mechanisms.rl.optimistic_constants import Constants, Projection
-from mechanisms.rl.privatizers import Privatizer
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.randomness import Source
+from dpproof.mechanisms.rl import _optimistic_kernels as kernels
+from dpproof.mechanisms.rl._optimistic_blocks import Outputs, State, rule_of, run_blocks
+from dpproof.mechanisms.rl._rlsvi_inputs import law_of
+from dpproof.mechanisms.rl.learning_run import LearningRun, RunsMany
+from dpproof.mechanisms.rl.optimistic_constants import Constants, Projection
+from dpproof.mechanisms.rl.privatizers import Privatizer
 
 __all__ = ["DPUCBVI", "QIAO_WANG", "QIAO_WANG_TUNED", "VarianceConstants"]
 
@@ -104,8 +104,8 @@ class DPUCBVI(RunsMany):
             the steps. Its family of costs counts rewards.
         constants: those of the theory, or tuned ones.
 
-    >>> from mechanisms.environments.river_swim import river_swim
-    >>> from mechanisms.rl.optimistic_exact import ExactCounts
+    >>> from dpproof.mechanisms.environments.river_swim import river_swim
+    >>> from dpproof.mechanisms.rl.optimistic_exact import ExactCounts
     >>> learner = DPUCBVI(ExactCounts(states=6, actions=2, horizon=20, episodes=50))
     >>> learner.run(river_swim(), np.random.default_rng(0)).regrets.shape
     (50,)

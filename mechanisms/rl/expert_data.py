@@ -1,6 +1,6 @@
 """What experts logged: episodes with continuous observations, by expert, in one NPZ file.
 
-The episodes are an `accountant.episodes.Episodes`: `user` is the expert, and a state is the number of its
+The episodes are an `dpproof.accountant.episodes.Episodes`: `user` is the expert, and a state is the number of its
 step, where `observations` says what was seen. Rewards lie in [0, 1] there, on the scale of these data. So
 `episodes` is for those who hold the data: `ExpertData.released` may be published. What a learner sees are
 `ExpertData.rewards`, as they were paid: taken back from a common scale, one expert's would be rounded by how
@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.episodes import Episodes
-from mechanisms import _checks
-from mechanisms.environments.batched import Steps, roll_out
-from mechanisms.rl.expert_population import Population
-from mechanisms.rl.expert_problems import Problem
+from dpproof.accountant.episodes import Episodes
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.environments.batched import Steps, roll_out
+from dpproof.mechanisms.rl.expert_population import Population
+from dpproof.mechanisms.rl.expert_problems import Problem
 
 if TYPE_CHECKING:
-    from mechanisms.rl.offline.transitions import Transitions
+    from dpproof.mechanisms.rl.offline.transitions import Transitions
 
 __all__ = ["ExpertData", "demonstrations"]
 
@@ -115,7 +115,7 @@ class ExpertData:
         return self._seen(problem, rows, np.zeros(len(rows), np.int64), 1)
 
     def _seen(self, problem: Problem, rows: Integers, owner: Integers, experts: int) -> Transitions:
-        from mechanisms.rl.offline.transitions import Transitions
+        from dpproof.mechanisms.rl.offline.transitions import Transitions
 
         ends = self.starts() + self.episodes.lengths - 1
         after = np.concatenate([self.observations[1:], self.last[-1:]])

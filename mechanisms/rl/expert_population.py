@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms import _checks
-from mechanisms.rl.expert_problems import PMIN, Problem
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.rl.expert_problems import PMIN, Problem
 
 __all__ = ["Bases", "Population", "population"]
 
@@ -76,7 +76,7 @@ class Bases:
     @classmethod
     def of(cls, problem: Problem) -> Bases:
         """Those that come with the package."""
-        with as_file(files("mechanisms.rl") / "expert_networks" / f"{problem.name}.npz") as path:
+        with as_file(files("dpproof.mechanisms.rl") / "expert_networks" / f"{problem.name}.npz") as path:
             return cls.load(path)
 
 
@@ -147,7 +147,7 @@ class Population:
     def probabilities(self, states: Singles) -> NDArray[np.float64]:
         """The chances of all actions under every expert in every state: (m, n, A).
 
-        >>> from mechanisms.rl.expert_problems import problem_for
+        >>> from dpproof.mechanisms.rl.expert_problems import problem_for
         >>> few = population(problem_for("cartpole"), 5, np.random.default_rng(0))
         >>> sorted({float(chance) for chance in few.probabilities(np.zeros((1, 4), np.float32)).ravel()})
         [0.02, 0.98]

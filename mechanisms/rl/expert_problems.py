@@ -15,11 +15,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.environments.acrobot import Acrobot
-from mechanisms.environments.batched import BatchedEnvironment
-from mechanisms.environments.cart_pole import CartPole
-from mechanisms.environments.hiv import HIVTreatment
-from mechanisms.environments.lunar_lander import LunarLander
+from dpproof.mechanisms.environments.acrobot import Acrobot
+from dpproof.mechanisms.environments.batched import BatchedEnvironment
+from dpproof.mechanisms.environments.cart_pole import CartPole
+from dpproof.mechanisms.environments.hiv import HIVTreatment
+from dpproof.mechanisms.environments.lunar_lander import LunarLander
 
 __all__ = ["PMIN", "PROBLEMS", "Problem", "problem_for"]
 

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.accounted import Accounted
-from accountant.adjacency import Adjacency
-from accountant.episodes import Episodes
-from accountant.rl.expert_design import Design
-from accountant.rl.expert_release import ExpertReleaseParameters, guarantee
-from mechanisms.randomness import Randomness, Source, how_drawn
-from mechanisms.rl.expert_policies import Experts, prefix_counts
-from mechanisms.sparse_vector import BELOW, compare_noisily
+from dpproof.accountant.accounted import Accounted
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.rl.expert_design import Design
+from dpproof.accountant.rl.expert_release import ExpertReleaseParameters, guarantee
+from dpproof.mechanisms.randomness import Randomness, Source, how_drawn
+from dpproof.mechanisms.rl.expert_policies import Experts, prefix_counts
+from dpproof.mechanisms.sparse_vector import BELOW, compare_noisily
 
 __all__ = ["DataRelease", "Release", "stable_lengths"]
 
@@ -79,7 +79,7 @@ class DataRelease:
 
     >>> parameters = ExpertReleaseParameters(3, 2, 0.1, 99, 1, scale=1.0, draws="fresh")
     >>> table = np.tile([[[0.9, 0.1]]], (100, 1, 1))
-    >>> from mechanisms.rl.expert_policies import TabularExperts
+    >>> from dpproof.mechanisms.rl.expert_policies import TabularExperts
     >>> logged = Episodes.rectangular(*(np.zeros((100, 2), int) for _ in range(3)))
     >>> rng = np.random.default_rng(0)
     >>> DataRelease(parameters).release(logged, TabularExperts(table), rng).lengths.shape
@@ -89,7 +89,7 @@ class DataRelease:
     parameters: ExpertReleaseParameters
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
-        """See ``accountant.rl.expert_release.guarantee``."""
+        """See ``dpproof.accountant.rl.expert_release.guarantee``."""
         return guarantee(self.parameters, adjacency)
 
     def release(

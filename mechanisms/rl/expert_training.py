@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from mechanisms.rl.expert_problems import Problem
-from mechanisms.rl.offline.cql import CQL
-from mechanisms.rl.offline.network import Layers
-from mechanisms.rl.offline.optimizers import Adam
+from dpproof.mechanisms.rl.expert_problems import Problem
+from dpproof.mechanisms.rl.offline.cql import CQL
+from dpproof.mechanisms.rl.offline.network import Layers
+from dpproof.mechanisms.rl.offline.optimizers import Adam
 
 __all__ = ["Learning", "learn"]
 

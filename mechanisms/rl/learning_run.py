@@ -11,10 +11,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.episodes import Episodes
-from mechanisms import _checks
-from mechanisms.environments.tabular import TabularMDP
-from mechanisms.randomness import Source, how_drawn
+from dpproof.accountant.episodes import Episodes
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.randomness import Source, how_drawn
 
 __all__ = ["Learner", "LearningRun", "RunsMany", "run_many"]
 

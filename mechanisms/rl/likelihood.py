@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.rl.rlsvi import RLSVIParameters
-from mechanisms.rl import _rlsvi_kernels as kernels
-from mechanisms.rl._rlsvi_inputs import check_users, scale_of
-from mechanisms.rl.noise_rule import NoiseRule
-from mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
+from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.mechanisms.rl import _rlsvi_kernels as kernels
+from dpproof.mechanisms.rl._rlsvi_inputs import check_users, scale_of
+from dpproof.mechanisms.rl.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
 
 __all__ = ["log_likelihood_ratio"]
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mechanisms.environments.tabular import TabularMDP
-from mechanisms.randomness import Source
-from mechanisms.rl import _optimistic_kernels as kernels
-from mechanisms.rl._optimistic_blocks import Outputs, State, payoffs_of, rule_of, run_blocks
-from mechanisms.rl._rlsvi_inputs import law_of
-from mechanisms.rl.learning_run import LearningRun, RunsMany
-from mechanisms.rl.optimistic_constants import THEORY, Constants
-from mechanisms.rl.privatizers import Privatizer
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.randomness import Source
+from dpproof.mechanisms.rl import _optimistic_kernels as kernels
+from dpproof.mechanisms.rl._optimistic_blocks import Outputs, State, payoffs_of, rule_of, run_blocks
+from dpproof.mechanisms.rl._rlsvi_inputs import law_of
+from dpproof.mechanisms.rl.learning_run import LearningRun, RunsMany
+from dpproof.mechanisms.rl.optimistic_constants import THEORY, Constants
+from dpproof.mechanisms.rl.privatizers import Privatizer
 
 __all__ = ["PrivateUCBPO", "PrivateUCBVI"]
 
@@ -37,8 +37,8 @@ class PrivateUCBVI(RunsMany):
             the steps.
         constants: those of the theory, or a named configuration.
 
-    >>> from mechanisms.environments.river_swim import river_swim
-    >>> from mechanisms.rl.optimistic_exact import ExactCounts
+    >>> from dpproof.mechanisms.environments.river_swim import river_swim
+    >>> from dpproof.mechanisms.rl.optimistic_exact import ExactCounts
     >>> learner = PrivateUCBVI(ExactCounts(states=6, actions=2, horizon=20, episodes=50))
     >>> learner.run(river_swim(), np.random.default_rng(0)).regrets.shape
     (50,)
@@ -80,8 +80,8 @@ class PrivateUCBPO(RunsMany):
         privatizer: as for `PrivateUCBVI`.
         constants: as for `PrivateUCBVI`; eta is its learning rate times sqrt(2 log A/(H^2 K)).
 
-    >>> from mechanisms.environments.river_swim import river_swim
-    >>> from mechanisms.rl.optimistic_exact import ExactCounts
+    >>> from dpproof.mechanisms.environments.river_swim import river_swim
+    >>> from dpproof.mechanisms.rl.optimistic_exact import ExactCounts
     >>> learner = PrivateUCBPO(ExactCounts(states=6, actions=2, horizon=20, episodes=50))
     >>> learner.run(river_swim(), np.random.default_rng(0)).regrets.shape
     (50,)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accountant.accounted import Accounted
-from accountant.adjacency import Adjacency
-from mechanisms import _checks
-from mechanisms.rl.privatizers import CountNoise, Levels
+from dpproof.accountant.accounted import Accounted
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.rl.privatizers import CountNoise, Levels
 
 __all__ = ["ExactCounts"]
 

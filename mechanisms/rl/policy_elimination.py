@@ -7,7 +7,7 @@ Source: Bai, Talebi, Zhao, Cheng and Chen, "Near-optimal reinforcement learning 
 privacy" (2026), Algorithms 1 to 3. All active policies are held; each stage explores crudely, step by step,
 then finely, forgets what earlier stages saw, and drops the policies whose estimated value is too low. Where
 the paper asks for the best single explorative policy, which does not exist, a mixture is played
-(`mechanisms.rl.policy_elimination_coverage`).
+(`dpproof.mechanisms.rl.policy_elimination_coverage`).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.environments.tabular import TabularMDP
-from mechanisms.randomness import Randomness, Source
-from mechanisms.rl import _policy_elimination_kernels as kernels
-from mechanisms.rl.learning_run import LearningRun, run_many
-from mechanisms.rl.policy_elimination_batches import Stage, schedule, user_counts_of_batch
-from mechanisms.rl.policy_elimination_constants import TUNED, EliminationConstants, Problem
-from mechanisms.rl.policy_elimination_coverage import EmptyActiveSetError
-from mechanisms.rl.policy_elimination_policies import PolicySpace
-from mechanisms.rl.policy_elimination_stages import (
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.randomness import Randomness, Source
+from dpproof.mechanisms.rl import _policy_elimination_kernels as kernels
+from dpproof.mechanisms.rl.learning_run import LearningRun, run_many
+from dpproof.mechanisms.rl.policy_elimination_batches import Stage, schedule, user_counts_of_batch
+from dpproof.mechanisms.rl.policy_elimination_constants import TUNED, EliminationConstants, Problem
+from dpproof.mechanisms.rl.policy_elimination_coverage import EmptyActiveSetError
+from dpproof.mechanisms.rl.policy_elimination_policies import PolicySpace
+from dpproof.mechanisms.rl.policy_elimination_stages import (
     Crude,
     Fine,
     Mixture,
@@ -34,7 +34,7 @@ from mechanisms.rl.policy_elimination_stages import (
     crude_exploration,
     fine_exploration,
 )
-from mechanisms.rl.shuffle_privatizer import BatchCounts, BatchPrivatizer, ReleasedCounts, ReleaseShape
+from dpproof.mechanisms.rl.shuffle_privatizer import BatchCounts, BatchPrivatizer, ReleasedCounts, ReleaseShape
 
 __all__ = ["SDPPE", "EliminationRun", "StageReport"]
 
@@ -116,8 +116,8 @@ class SDPPE:
         episodes: K, at least 3.
         constants: the printed ones, those of the proof, or tuned ones.
 
-    >>> from mechanisms.environments.river_swim import river_swim
-    >>> from mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
+    >>> from dpproof.mechanisms.environments.river_swim import river_swim
+    >>> from dpproof.mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
     >>> found = SDPPE(NoPrivacy(), episodes=400).run(river_swim(4, 6), np.random.default_rng(0))
     >>> found.regrets.shape, found.stages[-1].optimal_stays
     ((400,), True)

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mechanisms.environments.tabular import TabularMDP
-from mechanisms.randomness import Randomness, Source
-from mechanisms.rl import _policy_elimination_kernels as kernels
-from mechanisms.rl.learning_run import LearningRun
-from mechanisms.rl.privatizers import Privatizer
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.randomness import Randomness, Source
+from dpproof.mechanisms.rl import _policy_elimination_kernels as kernels
+from dpproof.mechanisms.rl.learning_run import LearningRun
+from dpproof.mechanisms.rl.privatizers import Privatizer
 
 __all__ = ["PrivateBanditUCB"]
 
@@ -34,8 +34,8 @@ class PrivateBanditUCB:
         width: scale of the index's root.
         delta: failure probability, in (0, 1).
 
-    >>> from mechanisms.environments.bandit import bandit
-    >>> from mechanisms.rl.optimistic_exact import ExactCounts
+    >>> from dpproof.mechanisms.environments.bandit import bandit
+    >>> from dpproof.mechanisms.rl.optimistic_exact import ExactCounts
     >>> learner = PrivateBanditUCB(ExactCounts(states=1, actions=2, horizon=1, episodes=50))
     >>> learner.run(bandit([0.1, 0.9]), np.random.default_rng(0)).regrets.shape
     (50,)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms import _checks
-from mechanisms.environments.tabular import TabularMDP
-from mechanisms.rl.shuffle_privatizer import BatchCounts
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.rl.shuffle_privatizer import BatchCounts
 
 __all__ = ["Stage", "schedule", "user_counts_of_batch"]
 

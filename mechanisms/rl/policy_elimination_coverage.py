@@ -21,8 +21,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms.rl import _policy_elimination_kernels as kernels
-from mechanisms.rl.policy_elimination_policies import PolicySpace
+from dpproof.mechanisms.rl import _policy_elimination_kernels as kernels
+from dpproof.mechanisms.rl.policy_elimination_policies import PolicySpace
 
 __all__ = ["SLACK", "Coverage", "EmptyActiveSetError", "cover", "printed_coverage", "visited_most"]
 

@@ -14,9 +14,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms import _checks
-from mechanisms.environments.tabular import TabularMDP
-from mechanisms.rl._policy_elimination_kernels import Layout
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.rl._policy_elimination_kernels import Layout
 
 __all__ = ["MOST_POLICIES", "PolicySpace", "UnreachableStateError"]
 
@@ -43,7 +43,7 @@ class PolicySpace:
     Raises:
         ValueError: not exactly one start state, a step without states, or more than `MOST_POLICIES`.
 
-    >>> from mechanisms.environments.river_swim import river_swim
+    >>> from dpproof.mechanisms.environments.river_swim import river_swim
     >>> PolicySpace.of(river_swim(states=4, horizon=6)).count
     262144
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.rl import _policy_elimination_kernels as kernels
-from mechanisms.rl.policy_elimination_batches import Stage
-from mechanisms.rl.policy_elimination_constants import EliminationConstants, Problem
-from mechanisms.rl.policy_elimination_coverage import Coverage, cover, start_of
-from mechanisms.rl.policy_elimination_policies import PolicySpace
-from mechanisms.rl.shuffle_privatizer import BatchCounts, ReleasedCounts
+from dpproof.mechanisms.rl import _policy_elimination_kernels as kernels
+from dpproof.mechanisms.rl.policy_elimination_batches import Stage
+from dpproof.mechanisms.rl.policy_elimination_constants import EliminationConstants, Problem
+from dpproof.mechanisms.rl.policy_elimination_coverage import Coverage, cover, start_of
+from dpproof.mechanisms.rl.policy_elimination_policies import PolicySpace
+from dpproof.mechanisms.rl.shuffle_privatizer import BatchCounts, ReleasedCounts
 
 __all__ = ["Crude", "Fine", "Mixture", "Play", "crude_exploration", "fine_exploration", "uniform"]
 

@@ -18,14 +18,14 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.enclosures import arb_of, exact, precision, round_up
-from accountant.parameters import Reals
-from accountant.rl.policy_evaluation_bounds import RidgeBound, SmoothBound, WeightedBound
-from accountant.rl.policy_evaluation_ladder import Ladder
-from accountant.rl.policy_evaluation_noise import Noise
-from mechanisms.rl.policy_evaluation_data import FirstVisits
-from mechanisms.rl.policy_evaluation_exact import exact_least_squares
-from mechanisms.rl.policy_evaluation_features import norm, pseudo_inverse_norm
+from dpproof.accountant.enclosures import arb_of, exact, precision, round_up
+from dpproof.accountant.parameters import Reals
+from dpproof.accountant.rl.policy_evaluation_bounds import RidgeBound, SmoothBound, WeightedBound
+from dpproof.accountant.rl.policy_evaluation_ladder import Ladder
+from dpproof.accountant.rl.policy_evaluation_noise import Noise
+from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits
+from dpproof.mechanisms.rl.policy_evaluation_exact import exact_least_squares
+from dpproof.mechanisms.rl.policy_evaluation_features import norm, pseudo_inverse_norm
 
 __all__ = ["RidgeSquares", "Squares", "WeightedSquares"]
 
@@ -98,7 +98,7 @@ class WeightedSquares(Squares):
     Raises:
         ValueError: for features of smaller rank.
 
-    >>> from mechanisms.rl.policy_evaluation_features import tabular
+    >>> from dpproof.mechanisms.rl.policy_evaluation_features import tabular
     >>> data = FirstVisits(np.array([4, 2]), np.array([2.0, 2.0]), 4, 1.0)
     >>> WeightedSquares(tabular(2), np.full(2, 0.5)).solve(data)
     array([0.5, 1. ])
@@ -154,7 +154,7 @@ class RidgeSquares(Squares):
     Raises:
         ValueError: for a smaller lambda.
 
-    >>> from mechanisms.rl.policy_evaluation_features import tabular
+    >>> from dpproof.mechanisms.rl.policy_evaluation_features import tabular
     >>> data = FirstVisits(np.array([4, 2]), np.array([2.0, 2.0]), 4, 1.0)
     >>> RidgeSquares(tabular(2), np.ones(2), 4.0).solve(data)
     array([0.333333, 0.5       ])

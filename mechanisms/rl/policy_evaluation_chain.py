@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from accountant.episodes import Episodes
-from mechanisms import _checks
-from mechanisms.rl.policy_evaluation_data import FirstVisits, first_visits
+from dpproof.accountant.episodes import Episodes
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits, first_visits
 
 __all__ = ["chain_episodes", "chain_visits"]
 

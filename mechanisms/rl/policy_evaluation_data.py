@@ -11,9 +11,9 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.episodes import Episodes
-from mechanisms import _checks
-from mechanisms.rl._policy_evaluation_kernels import LOW_BITS, first_visit_sums
+from dpproof.accountant.episodes import Episodes
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.rl._policy_evaluation_kernels import LOW_BITS, first_visit_sums
 
 __all__ = ["FirstVisits", "checked_bound", "first_visits"]
 

@@ -18,22 +18,22 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from accountant.accounted import Accounted
-from accountant.adjacency import Adjacency
-from accountant.enclosures import arb_of, exact, precision
-from accountant.episodes import Episodes
-from accountant.rl.policy_evaluation import PolicyEvaluationParameters, guarantee
-from accountant.rl.policy_evaluation_bounds import RidgeBound, WeightedBound
-from accountant.rl.policy_evaluation_noise import Noise, jointly, printed, with_room
-from mechanisms import _checks
-from mechanisms.randomness import Randomness, guaranteed
-from mechanisms.release.grid import doubles
-from mechanisms.release.rounded_gaussian import rounded_gaussian
-from mechanisms.release.words import WordSource, words_of
-from mechanisms.rl.policy_evaluation import RidgeSquares, Squares, WeightedSquares
-from mechanisms.rl.policy_evaluation_data import FirstVisits, checked_bound, first_visits
-from mechanisms.rl.policy_evaluation_features import checked_features, checked_weights, tabular
-from mechanisms.rl.policy_evaluation_release import ReleasedValues, SimulatedValues
+from dpproof.accountant.accounted import Accounted
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.enclosures import arb_of, exact, precision
+from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.rl.policy_evaluation import PolicyEvaluationParameters, guarantee
+from dpproof.accountant.rl.policy_evaluation_bounds import RidgeBound, WeightedBound
+from dpproof.accountant.rl.policy_evaluation_noise import Noise, jointly, printed, with_room
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.randomness import Randomness, guaranteed
+from dpproof.mechanisms.release.grid import doubles
+from dpproof.mechanisms.release.rounded_gaussian import rounded_gaussian
+from dpproof.mechanisms.release.words import WordSource, words_of
+from dpproof.mechanisms.rl.policy_evaluation import RidgeSquares, Squares, WeightedSquares
+from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits, checked_bound, first_visits
+from dpproof.mechanisms.rl.policy_evaluation_features import checked_features, checked_weights, tabular
+from dpproof.mechanisms.rl.policy_evaluation_release import ReleasedValues, SimulatedValues
 
 __all__ = ["DPLSL", "DPLSW", "LSL", "LSW"]
 

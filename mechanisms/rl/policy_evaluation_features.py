@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms import _checks
-from mechanisms.rl.policy_evaluation_exact import norm_above, pseudo_inverse_norm_above
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.rl.policy_evaluation_exact import norm_above, pseudo_inverse_norm_above
 
 __all__ = [
     "aggregation",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.release.grid import doubles
-from mechanisms.release.on_grid import OnGrid, Released, Simulated
+from dpproof.mechanisms.release.grid import doubles
+from dpproof.mechanisms.release.on_grid import OnGrid, Released, Simulated
 
 __all__ = ["ReleasedValues", "SimulatedValues"]
 

@@ -1,6 +1,6 @@
 """Private counts of real users: the CENTRAL-PRIVATIZER as a stream, and what a user of the LOCAL one sends.
 
-Unlike the noise paths of `mechanisms.rl.privatizers`, which simulations add to true counts, this keeps O(log
+Unlike the noise paths of `dpproof.mechanisms.rl.privatizers`, which simulations add to true counts, this keeps O(log
 K) numbers a counter, takes trajectories, and refuses what it must not count. With `SecureNoise` the counts
 are integers, costs in whole grains; the parameters must then name a discrete law, so that the guarantee is
 that of the noise that is drawn.
@@ -14,19 +14,19 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant.accounted import Accounted
-from accountant.adjacency import Adjacency
-from accountant.enclosures import arb_of, exact, precision, round_up
-from accountant.rl import private_ucb
-from accountant.rl.private_ucb_parameters import (
+from dpproof.accountant.accounted import Accounted
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.enclosures import arb_of, exact, precision, round_up
+from dpproof.accountant.rl import private_ucb
+from dpproof.accountant.rl.private_ucb_parameters import (
     CentralCountsParameters,
     CountsParameters,
     LocalCountsParameters,
 )
-from mechanisms import _checks
-from mechanisms.counting.release import SecureNoise
-from mechanisms.counting.streaming import FreshNoise, StreamingTree
-from mechanisms.randomness import guaranteed
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.counting.release import SecureNoise
+from dpproof.mechanisms.counting.streaming import FreshNoise, StreamingTree
+from dpproof.mechanisms.randomness import guaranteed
 
 __all__ = ["Counts", "NoiseSource", "PrivateCounts", "SimulatedNoise", "local_report", "user_counts"]
 
@@ -36,7 +36,7 @@ _WHOLE = 1 << 53
 
 
 class NoiseSource(Protocol):
-    """Where noise comes from: ``mechanisms.counting.release.SecureNoise``; any other makes a simulation."""
+    """Where noise comes from: ``dpproof.mechanisms.counting.release.SecureNoise``; any other makes a simulation."""
 
     @property
     def integer(self) -> bool:
@@ -190,7 +190,7 @@ class PrivateCounts:
         return not self._secure
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
-        """What all releases promise, in the central model: ``accountant.rl.private_ucb.guarantee``.
+        """What all releases promise, in the central model: ``dpproof.accountant.rl.private_ucb.guarantee``.
 
         Raises:
             SimulationError: the noise is not that of ``SecureNoise``.
@@ -256,7 +256,7 @@ def local_report(
 ) -> Counts:
     """What one user of the LOCAL-PRIVATIZER sends: own tables, each entry with noise.
 
-    With ``SecureNoise`` it keeps ``accountant.rl.private_ucb_local.guarantee(parameters, ...)``. With any
+    With ``SecureNoise`` it keeps ``dpproof.accountant.rl.private_ucb_local.guarantee(parameters, ...)``. With any
     other noise it is a simulation, of which no guarantee holds.
 
     >>> parameters = LocalCountsParameters(2, 1, 2, 9, printed_epsilon=1.0)

@@ -16,7 +16,7 @@ What an algorithm needs to know of a privatizer:
   1 - delta all private counts of all episodes are that near at once (certified upper ends); ``.E1 =
   max(visits, costs)``, ``.E2 = transitions``. ``privatizer.printed_levels(delta)`` are the printed ones.
 - **Guarantee.** ``privatizer.guarantee(adjacency)`` is an ``Accounted``, as every mechanism's.
-- **Consistency.** ``mechanisms.rl.consistent_counts`` makes released counts nonnegative, with transitions
+- **Consistency.** ``dpproof.mechanisms.rl.consistent_counts`` makes released counts nonnegative, with transitions
   that sum to visits and costs in [0, visits]: processing, which costs no privacy.
 """
 
@@ -29,8 +29,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.accounted import Accounted
-from accountant.adjacency import Adjacency
+from dpproof.accountant.accounted import Accounted
+from dpproof.accountant.adjacency import Adjacency
 
 __all__ = ["CountNoise", "Levels", "Privatizer", "Sizes"]
 

@@ -16,22 +16,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.accounted import Accounted
-from accountant.adjacency import Adjacency
-from accountant.rl import private_ucb, private_ucb_local
-from accountant.rl.private_ucb_levels import CountLevels, central_levels, local_levels, printed_levels
-from accountant.rl.private_ucb_parameters import (
+from dpproof.accountant.accounted import Accounted
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl import private_ucb, private_ucb_local
+from dpproof.accountant.rl.private_ucb_levels import CountLevels, central_levels, local_levels, printed_levels
+from dpproof.accountant.rl.private_ucb_parameters import (
     CentralCountsParameters,
     CountsParameters,
     LocalCountsParameters,
 )
-from mechanisms import _checks
-from mechanisms.counting.draws import DRAWS, Floats
-from mechanisms.counting.factorised import FactorisedPaths
-from mechanisms.counting.paths import HonakerPaths, NoisePaths, TreePaths, WalkPaths, power_of_two
-from mechanisms.counting.tree import tree_noise
-from mechanisms.rl.privatizers import CountNoise, Levels
-from mechanisms.rl.trajectories import Trajectories
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.counting.draws import DRAWS, Floats
+from dpproof.mechanisms.counting.factorised import FactorisedPaths
+from dpproof.mechanisms.counting.paths import HonakerPaths, NoisePaths, TreePaths, WalkPaths, power_of_two
+from dpproof.mechanisms.counting.tree import tree_noise
+from dpproof.mechanisms.rl.privatizers import CountNoise, Levels
+from dpproof.mechanisms.rl.trajectories import Trajectories
 
 __all__ = ["ALL", "RELEASE_DRAWS", "CentralPrivatizer", "Columns", "LocalPrivatizer", "noise_scales"]
 
@@ -188,7 +188,7 @@ class CentralPrivatizer:
         return rows[1:].reshape(users, runs, counters).swapaxes(0, 1).astype(np.float64)
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
-        """What all releases promise, in the central model: ``accountant.rl.private_ucb.guarantee``."""
+        """What all releases promise, in the central model: ``dpproof.accountant.rl.private_ucb.guarantee``."""
         return private_ucb.guarantee(self.parameters, adjacency)
 
 

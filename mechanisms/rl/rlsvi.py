@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.adjacency import Adjacency
-from accountant.rl import rlsvi as accounting
-from accountant.rl.rlsvi import RLSVIParameters
-from mechanisms import _checks
-from mechanisms.environments.tabular import TabularMDP
-from mechanisms.randomness import Randomness, Source
-from mechanisms.release.grid import GRID
-from mechanisms.rl import _rlsvi_kernels as kernels
-from mechanisms.rl._rlsvi_inputs import check_sizes, check_users, law_of, scale_of
-from mechanisms.rl.learning_run import LearningRun, RunsMany
-from mechanisms.rl.noise_rule import NoiseRule
-from mechanisms.rl.rlsvi_release import RLSVIRelease, RLSVISimulation, RLSVIStream
-from mechanisms.rl.users import Users
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl import rlsvi as accounting
+from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.randomness import Randomness, Source
+from dpproof.mechanisms.release.grid import GRID
+from dpproof.mechanisms.rl import _rlsvi_kernels as kernels
+from dpproof.mechanisms.rl._rlsvi_inputs import check_sizes, check_users, law_of, scale_of
+from dpproof.mechanisms.rl.learning_run import LearningRun, RunsMany
+from dpproof.mechanisms.rl.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi_release import RLSVIRelease, RLSVISimulation, RLSVIStream
+from dpproof.mechanisms.rl.users import Users
 
 if TYPE_CHECKING:
-    from accountant.accounted import Accounted
+    from dpproof.accountant.accounted import Accounted
 
 __all__ = ["RLSVI"]
 
@@ -51,7 +51,7 @@ class RLSVI(RunsMany):
         noise_rule: `NoiseRule.CORRECT`; every other rule is a fault planted for audits.
 
     >>> swim = RLSVI(RLSVIParameters(states=6, actions=2, horizon=20, episodes=50))
-    >>> from mechanisms.environments.river_swim import river_swim
+    >>> from dpproof.mechanisms.environments.river_swim import river_swim
     >>> swim.run(river_swim(), np.random.default_rng(0)).regrets.shape
     (50,)
 
@@ -78,7 +78,7 @@ class RLSVI(RunsMany):
 
         With a `budget` of rho the run is budget-zCDP and sqrt(2 budget)-GDP under rewards-only adjacency
         whatever K is, in real arithmetic: tables are released while the visit counts let them fit, then the
-        policy stays as it is. The conditions are those of `accountant.rl.odometer.RewardsFilter`.
+        policy stays as it is. The conditions are those of `dpproof.accountant.rl.odometer.RewardsFilter`.
 
         Raises:
             ValueError: the environment's S, A or H are not those of the parameters; a budget that is not

@@ -1,6 +1,6 @@
 """RLSVI as it is released: every table on a public grid, drawn exactly, one step after another.
 
-A table entry is round(f + sigma Z) on the grid 2^exponent, by `mechanisms.release.rounded_gaussian`. Its mean
+A table entry is round(f + sigma Z) on the grid 2^exponent, by `dpproof.mechanisms.release.rounded_gaussian`. Its mean
 f = Rhat + sum_s' Phat(s') V(s') is an exact rational. V is computed from the tables released before, which
 are integers. Rewards are rounded to multiples of 2^-30 when a user arrives. That rounding looks at one record
 at a time and keeps rewards in [0, 1], so it keeps every neighbouring relation. The variance beta_k/(N + 1) is
@@ -22,18 +22,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant.adjacency import Adjacency
-from accountant.enclosures import exact
-from accountant.rl.rlsvi import RLSVIParameters, beta_above
-from mechanisms import _checks
-from mechanisms.randomness import Randomness, Source
-from mechanisms.release.grid import GRID, REWARD_BITS, checked_exponent, doubles, grains, how_released
-from mechanisms.release.on_grid import OnGrid, Released, Simulated
-from mechanisms.release.rounded_gaussian import rounded_gaussian
-from mechanisms.release.words import words_of
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.enclosures import exact
+from dpproof.accountant.rl.rlsvi import RLSVIParameters, beta_above
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.randomness import Randomness, Source
+from dpproof.mechanisms.release.grid import GRID, REWARD_BITS, checked_exponent, doubles, grains, how_released
+from dpproof.mechanisms.release.on_grid import OnGrid, Released, Simulated
+from dpproof.mechanisms.release.rounded_gaussian import rounded_gaussian
+from dpproof.mechanisms.release.words import words_of
 
 if TYPE_CHECKING:
-    from accountant.accounted import Accounted
+    from dpproof.accountant.accounted import Accounted
 
 __all__ = ["RLSVIRelease", "RLSVISimulation", "RLSVIStream"]
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.rl.shuffle_privatizer import BatchCounts, ReleasedCounts, ReleaseShape
-from mechanisms.rl.shuffle_privatizer_program import made_consistent
+from dpproof.mechanisms.rl.shuffle_privatizer import BatchCounts, ReleasedCounts, ReleaseShape
+from dpproof.mechanisms.rl.shuffle_privatizer_program import made_consistent
 
 __all__ = ["LaplaceCounts", "NoPrivacy"]
 

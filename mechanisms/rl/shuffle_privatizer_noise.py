@@ -1,6 +1,6 @@
 """The shuffle privatizer: every counter with the noise bits of a batch's users, then the linear programme.
 
-Messages are single bits: what is released and its law are those of ``mechanisms.shuffling``, here drawn as
+Messages are single bits: what is released and its law are those of ``dpproof.mechanisms.shuffling``, here drawn as
 one binomial a counter. ``ShufflePrivatizer.printed`` has the paper's noise, ``.calibrated`` the least for
 the same guarantee.
 """
@@ -13,15 +13,15 @@ from typing import Self
 
 import numpy as np
 
-from accountant.enclosures import Number
-from accountant.notions import Guarantee
-from accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss, printed_threshold
-from accountant.rl.sdp_pe_levels import precision_level, printed_level
-from accountant.rl.sdp_pe_thresholds import batch_threshold
-from mechanisms import _checks
-from mechanisms.rl.shuffle_privatizer import BatchCounts, ReleasedCounts
-from mechanisms.rl.shuffle_privatizer_program import made_consistent
-from mechanisms.shuffling import BitEncoder
+from dpproof.accountant.enclosures import Number
+from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss, printed_threshold
+from dpproof.accountant.rl.sdp_pe_levels import precision_level, printed_level
+from dpproof.accountant.rl.sdp_pe_thresholds import batch_threshold
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.rl.shuffle_privatizer import BatchCounts, ReleasedCounts
+from dpproof.mechanisms.rl.shuffle_privatizer_program import made_consistent
+from dpproof.mechanisms.shuffling import BitEncoder
 
 __all__ = ["ShufflePrivatizer"]
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.rl.private_ucb_parameters import LocalCountsParameters
-from mechanisms.shuffling import BitEncoder
+from dpproof.accountant.rl.private_ucb_parameters import LocalCountsParameters
+from dpproof.mechanisms.shuffling import BitEncoder
 
 if TYPE_CHECKING:
-    from accountant.rl.sdp_pe_release import ShuffledBatchParameters
-    from mechanisms.rl.trajectories import Trajectories
+    from dpproof.accountant.rl.sdp_pe_release import ShuffledBatchParameters
+    from dpproof.mechanisms.rl.trajectories import Trajectories
 
 __all__ = ["shuffled_batch", "true_counts"]
 
@@ -48,8 +48,8 @@ def shuffled_batch(
 ) -> NDArray[np.float64]:
     """``n`` releases of one batch, ``(n, counters)``.
 
-    >>> from accountant.rl.sdp_pe_release import ShuffledBatchParameters
-    >>> from mechanisms.rl.trajectories import Trajectories
+    >>> from dpproof.accountant.rl.sdp_pe_release import ShuffledBatchParameters
+    >>> from dpproof.mechanisms.rl.trajectories import Trajectories
     >>> users = Trajectories(np.zeros((9, 2), int), np.zeros((9, 1), int), np.ones((9, 1)))
     >>> chosen = ShuffledBatchParameters(9, 4.0, states=2, actions=1, horizon=1)
     >>> shuffled_batch(chosen, users, 5, np.random.default_rng(0)).shape

@@ -1,6 +1,6 @@
 """Thompson sampling as it is released: every draw on a public grid, exactly, round after round.
 
-A draw is round(f + sigma Z) on the grid 2^exponent, by `mechanisms.release.rounded_gaussian`. Its mean
+A draw is round(f + sigma Z) on the grid 2^exponent, by `dpproof.mechanisms.release.rounded_gaussian`. Its mean
 S_i/(n_i + 1) is an exact rational, because rewards are rounded to multiples of 2^-30 when a user arrives; the
 variance c/(n_i + 1) is one, too. The arms pulled follow from the integers. docs/notes/thompson.md has the
 argument.
@@ -13,13 +13,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant.enclosures import exact
-from accountant.rl.thompson import ThompsonParameters
-from mechanisms.randomness import Randomness, Source
-from mechanisms.release.grid import GRID, REWARD_BITS, checked_exponent, doubles, grains
-from mechanisms.release.on_grid import OnGrid, Released, Simulated
-from mechanisms.release.rounded_gaussian import rounded_gaussian
-from mechanisms.release.words import words_of
+from dpproof.accountant.enclosures import exact
+from dpproof.accountant.rl.thompson import ThompsonParameters
+from dpproof.mechanisms.randomness import Randomness, Source
+from dpproof.mechanisms.release.grid import GRID, REWARD_BITS, checked_exponent, doubles, grains
+from dpproof.mechanisms.release.on_grid import OnGrid, Released, Simulated
+from dpproof.mechanisms.release.rounded_gaussian import rounded_gaussian
+from dpproof.mechanisms.release.words import words_of
 
 __all__ = ["ThompsonRelease", "ThompsonSimulation", "publish"]
 
@@ -51,7 +51,7 @@ class ThompsonSimulation(_Draws, Simulated):
 def publish(
     parameters: ThompsonParameters, rewards: ArrayLike, seed: Source = None, *, exponent: int = GRID
 ) -> ThompsonRelease | ThompsonSimulation:
-    """Release the draws of one run; see `mechanisms.rl.thompson.Thompson.publish`."""
+    """Release the draws of one run; see `dpproof.mechanisms.rl.thompson.Thompson.publish`."""
     exponent, randomness = checked_exponent(exponent), Randomness.of(seed)
     paid, words = grains(rewards), words_of(randomness)
     arms, before = parameters.arms, parameters.arms * parameters.pulls

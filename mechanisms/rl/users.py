@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms import _checks
-from mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.environments.tabular import TabularMDP
 
 __all__ = ["Users", "differ_only_in_rewards_of_one_user"]
 
@@ -76,7 +76,7 @@ class Users:
     def draw(cls, environment: TabularMDP, count: int, rng: np.random.Generator) -> Users:
         """Return `count` users whose responses are independent draws from the environment.
 
-        >>> from mechanisms.environments.river_swim import river_swim
+        >>> from dpproof.mechanisms.environments.river_swim import river_swim
         >>> Users.draw(river_swim(), 3, np.random.default_rng(0)).next_states.shape
         (3, 20, 6, 2)
         """

@@ -1,4 +1,4 @@
-"""``python -m proofs_check.coq``: compile every recorded lemma again; with ``--search`` try the others, too.
+"""``python -m dpproof.proofs_check.coq``: compile every recorded lemma again; with ``--search`` try the others, too.
 
 Exit code 0 if all compile, 1 if one does not any more, 3 without coqc: nothing was checked. With
 COQ_OPTIONAL=1 in the environment a missing coqc is one line and exit code 0.
@@ -10,8 +10,8 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-from proofs_check.coq import record
-from proofs_check.coq.compiler import (
+from dpproof.proofs_check.coq import record
+from dpproof.proofs_check.coq.compiler import (
     CoqError,
     Lemma,
     accepted,
@@ -21,11 +21,11 @@ from proofs_check.coq.compiler import (
     strangers,
     version,
 )
-from proofs_check.coq.export import UntranslatableError, lemma_name, proved, refuted
-from proofs_check.coq.script import proof, refutation
-from proofs_check.kernel import Rejected, check, claim_hash, load
-from proofs_check.registry import ROOT, certificate_id, certificate_path, lookup, statement_ids, statements
-from proofs_check.statement import Obligation, Statement
+from dpproof.proofs_check.coq.export import UntranslatableError, lemma_name, proved, refuted
+from dpproof.proofs_check.coq.script import proof, refutation
+from dpproof.proofs_check.kernel import Rejected, check, claim_hash, load
+from dpproof.proofs_check.registry import ROOT, certificate_id, certificate_path, lookup, statement_ids, statements
+from dpproof.proofs_check.statement import Obligation, Statement
 
 __all__ = ["lemma", "lemmas", "main"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from proofs_check.statement import Claim
+from dpproof.proofs_check.statement import Claim
 
 __all__ = [
     "UntranslatableError",

@@ -14,8 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from proofs_check.kernel import claim_hash
-from proofs_check.statement import DEFINITION, Statement
+from dpproof.proofs_check.kernel import claim_hash
+from dpproof.proofs_check.statement import DEFINITION, Statement
 
 __all__ = ["CHECKED", "NOT_CHECKED", "RECORD", "accepted", "recorded", "status", "write"]
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from proofs_check.coq.export import (
+from dpproof.proofs_check.coq.export import (
     UntranslatableError,
     bounds,
     conditions,
@@ -22,8 +22,8 @@ from proofs_check.coq.export import (
     relation,
     term,
 )
-from proofs_check.kernel.expressions import derivative, read
-from proofs_check.statement import Claim
+from dpproof.proofs_check.kernel.expressions import derivative, read
+from dpproof.proofs_check.statement import Claim
 
 __all__ = ["proof", "refutation"]
 

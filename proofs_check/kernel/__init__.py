@@ -4,7 +4,7 @@ Standard library only, no floats, no assertions. Whatever goes wrong is a reject
 trusted is this folder and Python's integers; how a certificate was found does not matter.
 """
 
-from proofs_check.kernel.arithmetic import Rejected
-from proofs_check.kernel.certificate import Outcome, check, claim_hash, load
+from dpproof.proofs_check.kernel.arithmetic import Rejected
+from dpproof.proofs_check.kernel.certificate import Outcome, check, claim_hash, load
 
 __all__ = ["Outcome", "Rejected", "check", "claim_hash", "load"]

@@ -1,4 +1,4 @@
-"""Re-check certificate files: ``python -m proofs_check.kernel FILE...``.
+"""Re-check certificate files: ``python -m dpproof.proofs_check.kernel FILE...``.
 
 Exit code 0 if every file is accepted, 1 if one is rejected, 2 if one cannot be read. A file is checked
 against the claim it carries; that the claim is the paper's is the registry's business.
@@ -7,8 +7,8 @@ against the claim it carries; that the claim is the paper's is the registry's bu
 import sys
 from pathlib import Path
 
-from proofs_check.kernel.arithmetic import Rejected
-from proofs_check.kernel.certificate import check, claim_hash, load
+from dpproof.proofs_check.kernel.arithmetic import Rejected
+from dpproof.proofs_check.kernel.certificate import check, claim_hash, load
 
 
 def main(paths: list[str]) -> int:

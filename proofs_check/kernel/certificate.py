@@ -5,9 +5,9 @@ import json
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from proofs_check.kernel.arithmetic import Rejected
-from proofs_check.kernel.claims import keys, task
-from proofs_check.kernel.nodes import refute, replay
+from dpproof.proofs_check.kernel.arithmetic import Rejected
+from dpproof.proofs_check.kernel.claims import keys, task
+from dpproof.proofs_check.kernel.nodes import refute, replay
 
 FIELDS = {"v", "id", "claim", "claim_sha256", "verdict", "proof", "prec"}
 MAX_TEXT = 1_000_000

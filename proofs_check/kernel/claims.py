@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from proofs_check.kernel import arithmetic as ia
-from proofs_check.kernel import normal_form as nf
-from proofs_check.kernel.arithmetic import Interval, Number, Rejected
-from proofs_check.kernel.expressions import (
+from dpproof.proofs_check.kernel import arithmetic as ia
+from dpproof.proofs_check.kernel import normal_form as nf
+from dpproof.proofs_check.kernel.arithmetic import Interval, Number, Rejected
+from dpproof.proofs_check.kernel.expressions import (
     NAME,
     RESERVED,
     Box,

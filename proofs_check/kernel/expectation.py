@@ -11,11 +11,11 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 
-from proofs_check.kernel import arithmetic as ia
-from proofs_check.kernel import normal_form as nf
-from proofs_check.kernel.arithmetic import Interval, Rejected
-from proofs_check.kernel.claims import Node, Range, Relation, Replay, Task, keys
-from proofs_check.kernel.expressions import Expr, has, outside, read
+from dpproof.proofs_check.kernel import arithmetic as ia
+from dpproof.proofs_check.kernel import normal_form as nf
+from dpproof.proofs_check.kernel.arithmetic import Interval, Rejected
+from dpproof.proofs_check.kernel.claims import Node, Range, Relation, Replay, Task, keys
+from dpproof.proofs_check.kernel.expressions import Expr, has, outside, read
 
 ZERO = Fraction(0)
 TRIVIAL = Relation(">=", ZERO, ZERO)

@@ -14,8 +14,8 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from proofs_check.kernel import arithmetic as ia
-from proofs_check.kernel.arithmetic import Interval, Rejected
+from dpproof.proofs_check.kernel import arithmetic as ia
+from dpproof.proofs_check.kernel.arithmetic import Interval, Rejected
 
 Expr = Fraction | str | tuple[Any, ...]
 Box = dict[str, Interval]

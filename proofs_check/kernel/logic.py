@@ -2,11 +2,11 @@
 
 from fractions import Fraction
 
-from proofs_check.kernel import arithmetic as ia
-from proofs_check.kernel import normal_form as nf
-from proofs_check.kernel.arithmetic import Number, Rejected
-from proofs_check.kernel.claims import Node, Range, Relation, Replay, Task, keys, ranges
-from proofs_check.kernel.expressions import Expr, rational, read, variables
+from dpproof.proofs_check.kernel import arithmetic as ia
+from dpproof.proofs_check.kernel import normal_form as nf
+from dpproof.proofs_check.kernel.arithmetic import Number, Rejected
+from dpproof.proofs_check.kernel.claims import Node, Range, Relation, Replay, Task, keys, ranges
+from dpproof.proofs_check.kernel.expressions import Expr, rational, read, variables
 
 MAX_CASES = 2000
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from proofs_check.kernel import arithmetic as ia
-from proofs_check.kernel import expectation, leaves, logic, sums
-from proofs_check.kernel import normal_form as nf
-from proofs_check.kernel.arithmetic import Rejected
-from proofs_check.kernel.claims import Node, Replay, Task, keys
-from proofs_check.kernel.expressions import rational
+from dpproof.proofs_check.kernel import arithmetic as ia
+from dpproof.proofs_check.kernel import expectation, leaves, logic, sums
+from dpproof.proofs_check.kernel import normal_form as nf
+from dpproof.proofs_check.kernel.arithmetic import Rejected
+from dpproof.proofs_check.kernel.claims import Node, Replay, Task, keys
+from dpproof.proofs_check.kernel.expressions import rational
 
 MAX_PROOF_DEPTH = 60
 Handler = Callable[[Task, Node, Replay], nf.Field | None]

@@ -13,9 +13,9 @@ from functools import reduce
 from math import gcd, lcm
 from typing import Any, NamedTuple
 
-from proofs_check.kernel import arithmetic as ia
-from proofs_check.kernel.arithmetic import Interval, Rejected
-from proofs_check.kernel.expressions import Expr, node
+from dpproof.proofs_check.kernel import arithmetic as ia
+from dpproof.proofs_check.kernel.arithmetic import Interval, Rejected
+from dpproof.proofs_check.kernel.expressions import Expr, node
 
 Monomial = tuple[tuple[str, int], ...]
 Poly = dict[Monomial, Fraction]

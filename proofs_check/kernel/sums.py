@@ -2,12 +2,12 @@
 
 from fractions import Fraction
 
-from proofs_check.kernel import arithmetic as ia
-from proofs_check.kernel import normal_form as nf
-from proofs_check.kernel.arithmetic import Rejected
-from proofs_check.kernel.claims import Node, Range, Relation, Replay, Task, keys
-from proofs_check.kernel.expressions import Expr, read, replaced, substitute
-from proofs_check.kernel.expressions import node as tree
+from dpproof.proofs_check.kernel import arithmetic as ia
+from dpproof.proofs_check.kernel import normal_form as nf
+from dpproof.proofs_check.kernel.arithmetic import Rejected
+from dpproof.proofs_check.kernel.claims import Node, Range, Relation, Replay, Task, keys
+from dpproof.proofs_check.kernel.expressions import Expr, read, replaced, substitute
+from dpproof.proofs_check.kernel.expressions import node as tree
 
 ONE = Fraction(1)
 SIGNS = (">=", "<=", "==")

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from accountant.sources import Source
-from proofs_check.hints import positive
-from proofs_check.papers.rlsvi_preliminaries import at
-from proofs_check.statement import Obligation, Statement, make_claim
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import positive
+from dpproof.proofs_check.papers.rlsvi_preliminaries import at
+from dpproof.proofs_check.statement import Obligation, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from accountant.sources import Source
-from proofs_check.statement import Obligation, Statement, make_claim
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.statement import Obligation, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 

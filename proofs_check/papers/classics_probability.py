@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from accountant.sources import Source
-from proofs_check.hints import IDENTITY, expect, have, identity, mono, positive, sos, split, subst
-from proofs_check.papers import classics_tails
-from proofs_check.statement import Claim, Obligation, Statement, make_claim
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import IDENTITY, expect, have, identity, mono, positive, sos, split, subst
+from dpproof.proofs_check.papers import classics_tails
+from dpproof.proofs_check.statement import Claim, Obligation, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 

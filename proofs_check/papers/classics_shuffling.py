@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from accountant.published.sdp_pe import PAPER, VERSION
-from accountant.sources import Source
-from proofs_check.hints import POSITIVE, expect, positive
-from proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.accountant.published.sdp_pe import PAPER, VERSION
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import POSITIVE, expect, positive
+from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 

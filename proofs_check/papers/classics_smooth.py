@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from accountant.sources import Source
-from proofs_check.hints import IDENTITY, mono, positive
-from proofs_check.statement import Obligation, Statement, make_claim
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import IDENTITY, mono, positive
+from dpproof.proofs_check.statement import Obligation, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from accountant.sources import Source
-from proofs_check.hints import IDENTITY, Node, expect, have, mono, positive, sos, split, subst, taylor
-from proofs_check.statement import Claim, Obligation, Statement, make_claim
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import IDENTITY, Node, expect, have, mono, positive, sos, split, subst, taylor
+from dpproof.proofs_check.statement import Claim, Obligation, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 

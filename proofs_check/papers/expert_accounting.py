@@ -8,12 +8,12 @@ counts and on the threshold, ``v`` the exponential of the draw's epsilon, ``d`` 
 
 from __future__ import annotations
 
-from accountant.published.expert import PAPER, VERSION
-from accountant.sources import Source
-from proofs_check.hints import IDENTITY, POSITIVE, expect, positive
-from proofs_check.papers.expert_release import LOGGED, NEIGHBOURS, PREFIX
-from proofs_check.papers.expert_training import HELD
-from proofs_check.statement import Claim, Obligation, Statement, make_claim
+from dpproof.accountant.published.expert import PAPER, VERSION
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import IDENTITY, POSITIVE, expect, positive
+from dpproof.proofs_check.papers.expert_release import LOGGED, NEIGHBOURS, PREFIX
+from dpproof.proofs_check.papers.expert_training import HELD
+from dpproof.proofs_check.statement import Claim, Obligation, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from math import comb
 
-from accountant.published.expert import PAPER, VERSION
-from accountant.sources import Source
-from proofs_check.hints import IDENTITY, POSITIVE, RANGE, expect, have, mono, positive, split, subst, taylor
-from proofs_check.papers.expert_release import LOGGED, NEIGHBOURS
-from proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
+from dpproof.accountant.published.expert import PAPER, VERSION
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import IDENTITY, POSITIVE, RANGE, expect, have, mono, positive, split, subst, taylor
+from dpproof.proofs_check.papers.expert_release import LOGGED, NEIGHBOURS
+from dpproof.proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
 

@@ -8,9 +8,9 @@ over actions are under the uniform law, so that n E(.) is the sum over all actio
 
 from __future__ import annotations
 
-from accountant.published.expert import PAPER, VERSION
-from accountant.sources import Source
-from proofs_check.hints import (
+from dpproof.accountant.published.expert import PAPER, VERSION
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import (
     IDENTITY,
     POSITIVE,
     RANGE,
@@ -24,7 +24,7 @@ from proofs_check.hints import (
     taylor,
     telescope,
 )
-from proofs_check.papers.expert_release import (
+from dpproof.proofs_check.papers.expert_release import (
     LEAST,
     LOGGED,
     NEIGHBOURS,
@@ -33,7 +33,7 @@ from proofs_check.papers.expert_release import (
     TEST_RANGES,
     THRESHOLD,
 )
-from proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
+from dpproof.proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
 

@@ -8,10 +8,10 @@ Neighbours: one expert more or less (Definition 3), both sets of experts not emp
 
 from __future__ import annotations
 
-from accountant.published.expert import PAPER, VERSION
-from accountant.sources import Source
-from proofs_check.hints import IDENTITY, POSITIVE, RANGE, expect, have, positive, sos, taylor
-from proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
+from dpproof.accountant.published.expert import PAPER, VERSION
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import IDENTITY, POSITIVE, RANGE, expect, have, positive, sos, taylor
+from dpproof.proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
 
 __all__ = [
     "LEAST",

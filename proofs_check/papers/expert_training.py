@@ -7,11 +7,11 @@
 
 from __future__ import annotations
 
-from accountant.published.expert import PAPER, VERSION
-from accountant.sources import Source
-from proofs_check.hints import IDENTITY, POSITIVE, expect, have, point, positive, taylor
-from proofs_check.papers.expert_release import LOGGED, NEIGHBOURS
-from proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
+from dpproof.accountant.published.expert import PAPER, VERSION
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import IDENTITY, POSITIVE, expect, have, point, positive, taylor
+from dpproof.proofs_check.papers.expert_release import LOGGED, NEIGHBOURS
+from dpproof.proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
 

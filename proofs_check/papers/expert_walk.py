@@ -13,11 +13,11 @@ from fractions import Fraction
 from math import comb, factorial
 from typing import NamedTuple
 
-from accountant.published.expert import PAPER, VERSION
-from accountant.sources import Source
-from proofs_check.hints import POSITIVE, RANGE, expect, positive
-from proofs_check.papers.expert_release import LOGGED, NEIGHBOURS
-from proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
+from dpproof.accountant.published.expert import PAPER, VERSION
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import POSITIVE, RANGE, expect, positive
+from dpproof.proofs_check.papers.expert_release import LOGGED, NEIGHBOURS
+from dpproof.proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from accountant.sources import Source
-from proofs_check.hints import IDENTITY, enumerated, expect, identity, positive
-from proofs_check.statement import Claim, Obligation, Statement, make_claim
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import IDENTITY, enumerated, expect, identity, positive
+from dpproof.proofs_check.statement import Claim, Obligation, Statement, make_claim
 
 __all__ = ["NOTE", "STATEMENTS", "equal", "source"]
 

@@ -8,9 +8,9 @@ least 1; that only strengthens a proof.
 
 from __future__ import annotations
 
-from accountant.published.policy_evaluation import PAPER, VERSION
-from accountant.sources import Source
-from proofs_check.hints import (
+from dpproof.accountant.published.policy_evaluation import PAPER, VERSION
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import (
     IDENTITY,
     POSITIVE,
     RANGE,
@@ -25,7 +25,7 @@ from proofs_check.hints import (
     split,
     taylor,
 )
-from proofs_check.statement import Judgement, Obligation, Severity, Statement, formula, make_claim
+from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, formula, make_claim
 
 __all__ = ["DENSITIES", "STATEMENTS", "source"]
 

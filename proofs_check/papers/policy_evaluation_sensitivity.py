@@ -9,9 +9,9 @@ that only strengthens a proof.
 
 from __future__ import annotations
 
-from proofs_check.hints import IDENTITY, POSITIVE, enumerated, expect, mono, positive, split
-from proofs_check.papers.policy_evaluation_noise import source
-from proofs_check.statement import Obligation, Statement, make_claim
+from dpproof.proofs_check.hints import IDENTITY, POSITIVE, enumerated, expect, mono, positive, split
+from dpproof.proofs_check.papers.policy_evaluation_noise import source
+from dpproof.proofs_check.statement import Obligation, Statement, make_claim
 
 __all__ = ["STATEMENTS", "STATES"]
 

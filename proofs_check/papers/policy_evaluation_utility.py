@@ -8,10 +8,10 @@ here (docs/notes/eval_utility.md). beta is the smoothing of the variance, n = |X
 
 from __future__ import annotations
 
-from proofs_check.hints import IDENTITY, RANGE, expect, have, mono, point, positive, split, taylor
-from proofs_check.papers.policy_evaluation_moments import NOTE, equal, source
-from proofs_check.papers.policy_evaluation_sensitivity import STATES
-from proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.proofs_check.hints import IDENTITY, RANGE, expect, have, mono, point, positive, split, taylor
+from dpproof.proofs_check.papers.policy_evaluation_moments import NOTE, equal, source
+from dpproof.proofs_check.papers.policy_evaluation_sensitivity import STATES
+from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["COORDINATES", "GAUSSIAN", "INTEGRABLE", "LEVEL", "STATEMENTS", "projection"]
 

@@ -7,7 +7,7 @@ Sizes stand as in private_ucb_regret. Derivations are in docs/notes/ucb_learning
 
 from __future__ import annotations
 
-from proofs_check.hints import (
+from dpproof.proofs_check.hints import (
     POSITIVE,
     RANGE,
     have,
@@ -15,8 +15,8 @@ from proofs_check.hints import (
     point,
     positive,
 )
-from proofs_check.papers.private_ucb_privacy import source
-from proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.proofs_check.papers.private_ucb_privacy import source
+from dpproof.proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 

@@ -8,7 +8,7 @@ docs/notes/ucb_learning.md.
 
 from __future__ import annotations
 
-from proofs_check.hints import (
+from dpproof.proofs_check.hints import (
     IDENTITY,
     POSITIVE,
     RANGE,
@@ -22,9 +22,9 @@ from proofs_check.hints import (
     subst,
     telescope,
 )
-from proofs_check.papers.private_ucb_privacy import source
-from proofs_check.papers.private_ucb_tails import TAILS
-from proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.proofs_check.papers.private_ucb_privacy import source
+from dpproof.proofs_check.papers.private_ucb_tails import TAILS
+from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["STATEMENTS", "UNION"]
 

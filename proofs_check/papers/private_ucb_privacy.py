@@ -9,10 +9,10 @@ Definition 2.3: any two trajectories. H counts the steps of an episode, so that 
 
 from __future__ import annotations
 
-from accountant.published.private_ucb import PAPER, VERSION
-from accountant.sources import Source
-from proofs_check.hints import IDENTITY, POSITIVE, Node, bernstein, expect, have, point, positive, telescope
-from proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
+from dpproof.accountant.published.private_ucb import PAPER, VERSION
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import IDENTITY, POSITIVE, Node, bernstein, expect, have, point, positive, telescope
+from dpproof.proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
 

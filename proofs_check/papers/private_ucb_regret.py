@@ -8,7 +8,7 @@ logarithm of the bounds, and delta' for the algorithm's confidence parameter. De
 
 from __future__ import annotations
 
-from proofs_check.hints import (
+from dpproof.proofs_check.hints import (
     IDENTITY,
     POSITIVE,
     RANGE,
@@ -21,10 +21,10 @@ from proofs_check.hints import (
     subst,
     taylor,
 )
-from proofs_check.papers.private_ucb_learning import UNION
-from proofs_check.papers.private_ucb_privacy import source
-from proofs_check.papers.private_ucb_same_delta import PRINTED_32, PRINTED_42
-from proofs_check.statement import Judgement, Obligation, Severity, Statement, formula, make_claim
+from dpproof.proofs_check.papers.private_ucb_learning import UNION
+from dpproof.proofs_check.papers.private_ucb_privacy import source
+from dpproof.proofs_check.papers.private_ucb_same_delta import PRINTED_32, PRINTED_42
+from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
 

@@ -8,9 +8,9 @@ that uses up all of delta show that this cannot be. The example stands in docs/n
 
 from __future__ import annotations
 
-from proofs_check.hints import POSITIVE, expect, have, point, positive
-from proofs_check.papers.private_ucb_privacy import source
-from proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.proofs_check.hints import POSITIVE, expect, have, point, positive
+from dpproof.proofs_check.papers.private_ucb_privacy import source
+from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["PRINTED_32", "PRINTED_42"]
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from proofs_check.hints import (
+from dpproof.proofs_check.hints import (
     IDENTITY,
     POSITIVE,
     RANGE,
@@ -17,8 +17,8 @@ from proofs_check.hints import (
     subst,
     taylor,
 )
-from proofs_check.papers.private_ucb_privacy import source
-from proofs_check.statement import Obligation, Statement, make_claim
+from dpproof.proofs_check.papers.private_ucb_privacy import source
+from dpproof.proofs_check.statement import Obligation, Statement, make_claim
 
 __all__ = ["TAILS"]
 

@@ -9,10 +9,10 @@ Section 2 is in rlsvi_preliminaries.py.
 
 from __future__ import annotations
 
-from proofs_check.hints import IDENTITY, positive
-from proofs_check.papers import rlsvi_preliminaries
-from proofs_check.papers.rlsvi_preliminaries import DELTA, NEIGHBOURS, ORDER, REAL, at, source
-from proofs_check.statement import Judgement, Obligation, Severity, Statement, formula, make_claim
+from dpproof.proofs_check.hints import IDENTITY, positive
+from dpproof.proofs_check.papers import rlsvi_preliminaries
+from dpproof.proofs_check.papers.rlsvi_preliminaries import DELTA, NEIGHBOURS, ORDER, REAL, at, source
+from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, formula, make_claim
 
 __all__ = ["BETA", "CELL", "NEIGHBOURS", "PAST", "POST_PROCESSING", "RUN", "STATEMENTS", "at"]
 

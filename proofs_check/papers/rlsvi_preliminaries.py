@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from accountant.published.rlsvi import PAPER, VERSION
-from accountant.sources import Source
-from proofs_check.hints import IDENTITY, expect, mono, positive, split, subst
-from proofs_check.statement import DEFINITION, Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.accountant.published.rlsvi import PAPER, VERSION
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import IDENTITY, expect, mono, positive, split, subst
+from dpproof.proofs_check.statement import DEFINITION, Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["DELTA", "NEIGHBOURS", "ORDER", "POSITIVE", "REAL", "STATEMENTS", "at", "source"]
 

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from accountant.published.rlsvi import PAPER, VERSION
-from accountant.sources import Source
-from proofs_check.hints import expect, positive
-from proofs_check.papers.rlsvi import BETA, CELL, PAST, POST_PROCESSING, RUN, at
-from proofs_check.statement import Obligation, Statement, formula, make_claim
+from dpproof.accountant.published.rlsvi import PAPER, VERSION
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import expect, positive
+from dpproof.proofs_check.papers.rlsvi import BETA, CELL, PAST, POST_PROCESSING, RUN, at
+from dpproof.proofs_check.statement import Obligation, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
 

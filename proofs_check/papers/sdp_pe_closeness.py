@@ -7,9 +7,9 @@ Lemmas 12 to 15. The derivations: docs/notes/sdp_closeness.md.
 
 from __future__ import annotations
 
-from accountant.published.sdp_pe import PAPER, VERSION
-from accountant.sources import Source
-from proofs_check.hints import (
+from dpproof.accountant.published.sdp_pe import PAPER, VERSION
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import (
     IDENTITY,
     POSITIVE,
     RANGE,
@@ -24,7 +24,7 @@ from proofs_check.hints import (
     split,
     subst,
 )
-from proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 

@@ -8,9 +8,9 @@ docs/notes/sdp_learning.md.
 
 from __future__ import annotations
 
-from proofs_check.hints import RANGE, bernstein, expect, have, mono, point, positive, sos
-from proofs_check.papers.sdp_pe_learning import source
-from proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.proofs_check.hints import RANGE, bernstein, expect, have, mono, point, positive, sos
+from dpproof.proofs_check.papers.sdp_pe_learning import source
+from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["SINGLE"]
 

@@ -8,9 +8,9 @@ each is 1 with chance at most 1/2). The derivations: docs/notes/sdp_privatizer.m
 
 from __future__ import annotations
 
-from proofs_check.hints import IDENTITY, POSITIVE, Node, expect, have, positive, taylor
-from proofs_check.papers.sdp_pe_tails import HALF, OPEN, source
-from proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
+from dpproof.proofs_check.hints import IDENTITY, POSITIVE, Node, expect, have, positive, taylor
+from dpproof.proofs_check.papers.sdp_pe_tails import HALF, OPEN, source
+from dpproof.proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
 
 __all__ = [
     "AT_BOTH",

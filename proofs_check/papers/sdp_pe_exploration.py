@@ -7,9 +7,9 @@ Values of indicator rewards are probabilities of visits. The derivations: docs/n
 
 from __future__ import annotations
 
-from proofs_check.hints import RANGE, enumerated, expect, have, point, positive
-from proofs_check.papers.sdp_pe_learning import source
-from proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.proofs_check.hints import RANGE, enumerated, expect, have, point, positive
+from dpproof.proofs_check.papers.sdp_pe_learning import source
+from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 

@@ -8,10 +8,10 @@ sdp_pe_variance, batches and regret in sdp_pe_regret. The derivations: docs/note
 
 from __future__ import annotations
 
-from accountant.published.sdp_pe import PAPER, VERSION
-from accountant.sources import Source
-from proofs_check.hints import point, positive
-from proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.accountant.published.sdp_pe import PAPER, VERSION
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import point, positive
+from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["ERROR", "STATEMENTS", "source"]
 

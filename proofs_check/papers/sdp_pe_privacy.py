@@ -8,7 +8,7 @@ noise bits that are 0 (v >= m, as each is 1 with chance at most 1/2). The deriva
 
 from __future__ import annotations
 
-from proofs_check.hints import (
+from dpproof.proofs_check.hints import (
     IDENTITY,
     POSITIVE,
     expect,
@@ -19,7 +19,7 @@ from proofs_check.hints import (
     taylor,
     telescope,
 )
-from proofs_check.papers.sdp_pe_counter import (
+from dpproof.proofs_check.papers.sdp_pe_counter import (
     AT_BOTH,
     COUNTER,
     EVENTS,
@@ -31,8 +31,8 @@ from proofs_check.papers.sdp_pe_counter import (
     TRANSFER,
     transfer,
 )
-from proofs_check.papers.sdp_pe_tails import HALF, OPEN, REAL, source
-from proofs_check.statement import DEFINITION, Judgement, Obligation, Severity, Statement, formula, make_claim
+from dpproof.proofs_check.papers.sdp_pe_tails import HALF, OPEN, REAL, source
+from dpproof.proofs_check.statement import DEFINITION, Judgement, Obligation, Severity, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]
 

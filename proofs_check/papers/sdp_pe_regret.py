@@ -7,9 +7,9 @@ Theorem 6 and the schedule of Algorithms 1 and 2. The derivations: docs/notes/sd
 
 from __future__ import annotations
 
-from proofs_check.hints import IDENTITY, RANGE, expect, have, mono, point, positive, taylor, telescope
-from proofs_check.papers.sdp_pe_learning import source
-from proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.proofs_check.hints import IDENTITY, RANGE, expect, have, mono, point, positive, taylor, telescope
+from dpproof.proofs_check.papers.sdp_pe_learning import source
+from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 

@@ -8,9 +8,9 @@ otherwise. The derivations: docs/notes/sdp_privatizer.md.
 
 from __future__ import annotations
 
-from accountant.published.sdp_pe import PAPER, VERSION
-from accountant.sources import Source
-from proofs_check.hints import (
+from dpproof.accountant.published.sdp_pe import PAPER, VERSION
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check.hints import (
     IDENTITY,
     POSITIVE,
     RANGE,
@@ -22,7 +22,7 @@ from proofs_check.hints import (
     subst,
     taylor,
 )
-from proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["HALF", "OPEN", "REAL", "STATEMENTS", "source"]
 

@@ -7,7 +7,7 @@ Lemma 9 step by step, and Lemmas 9 and 7 and Theorem 6 repaired. The derivations
 
 from __future__ import annotations
 
-from proofs_check.hints import (
+from dpproof.proofs_check.hints import (
     POSITIVE,
     RANGE,
     Node,
@@ -18,9 +18,9 @@ from proofs_check.hints import (
     positive,
     sos,
 )
-from proofs_check.papers.sdp_pe_contexts import SINGLE
-from proofs_check.papers.sdp_pe_learning import source
-from proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.proofs_check.papers.sdp_pe_contexts import SINGLE
+from dpproof.proofs_check.papers.sdp_pe_learning import source
+from dpproof.proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["STATEMENTS"]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from proofs_check.kernel import Outcome, Rejected, check, claim_hash
-from proofs_check.kernel.claims import Range, task
-from proofs_check.statement import Claim
+from dpproof.proofs_check.kernel import Outcome, Rejected, check, claim_hash
+from dpproof.proofs_check.kernel.claims import Range, task
+from dpproof.proofs_check.statement import Claim
 
 __all__ = ["certificate", "prove", "refute"]
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant.accounted import accountant_for
-from accountant.adjacency import Adjacency
-from accountant.bounds import Bound
-from accountant.calibration import calibrate_noise
-from accountant.gaussian import gaussian_mu
-from accountant.notions import GaussianDP, PureDP
-from accountant.parameters import Integers, Parameters, Reals, parameter
-from accountant.targets import NoNoiseNeededError, UnreachableTargetError, neighbours_of
+from dpproof.accountant.accounted import accountant_for
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.calibration import calibrate_noise
+from dpproof.accountant.gaussian import gaussian_mu
+from dpproof.accountant.notions import GaussianDP, PureDP
+from dpproof.accountant.parameters import Integers, Parameters, Reals, parameter
+from dpproof.accountant.targets import NoNoiseNeededError, UnreachableTargetError, neighbours_of
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from accountant.adjacency import Adjacency
-from accountant.claims import Claim
-from accountant.notions import ApproxDP, GaussianDP
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims import Claim
+from dpproof.accountant.notions import ApproxDP, GaussianDP
 
 
 def claim(promise, **changes):

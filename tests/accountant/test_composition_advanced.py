@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.bounds import Bound
-from accountant.composition import (
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.composition import (
     advanced_corollary_holds,
     advanced_part_epsilon,
     compose_approx,
@@ -18,9 +18,9 @@ from accountant.composition import (
     compose_approx_optimal,
     compose_parallel,
 )
-from accountant.composition.advanced import advanced_epsilon
-from accountant.notions import ApproxDP, PureDP
-from accountant.published.composition import PUBLISHED
+from dpproof.accountant.composition.advanced import advanced_epsilon
+from dpproof.accountant.notions import ApproxDP, PureDP
+from dpproof.accountant.published.composition import PUBLISHED
 
 EPSILONS = st.fractions(Fraction(1, 1000), 2, max_denominator=1000)
 DELTAS = st.sampled_from([Fraction(0), Fraction(1, 10**7), Fraction(1, 100)])

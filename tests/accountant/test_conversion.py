@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from dp_accounting.rdp import RdpAccountant
 
-from accountant.conversion import CANONNE_KAMATH_STEINKE, MIRONOV, OPTIMAL, convert
-from accountant.enclosures import arb_of, precision, round_down, round_up
-from accountant.joint_range import optimal_delta
-from accountant.notions import ZCDP, GaussianDP, RenyiDP
-from accountant.orders import Orders
+from dpproof.accountant.conversion import CANONNE_KAMATH_STEINKE, MIRONOV, OPTIMAL, convert
+from dpproof.accountant.enclosures import arb_of, precision, round_down, round_up
+from dpproof.accountant.joint_range import optimal_delta
+from dpproof.accountant.notions import ZCDP, GaussianDP, RenyiDP
+from dpproof.accountant.orders import Orders
 
 ALL = (OPTIMAL, CANONNE_KAMATH_STEINKE, MIRONOV)
 DIGITS = mpmath.MPContext()

@@ -9,10 +9,10 @@ from fractions import Fraction
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.counting.laplace_tree import ACCOUNTANT, LaplaceTreeParameters, guarantee, pure_epsilon
-from accountant.counting.profiles import worst_profiles
-from accountant.counting.sensitivity import absolute_replacement, absolute_sensitivity
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.counting.laplace_tree import ACCOUNTANT, LaplaceTreeParameters, guarantee, pure_epsilon
+from dpproof.accountant.counting.profiles import worst_profiles
+from dpproof.accountant.counting.sensitivity import absolute_replacement, absolute_sensitivity
 
 P = LaplaceTreeParameters(16384, 15.0, sensitivity=1.0)
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import special
 
-from accountant.counting.error import union_bound, union_probability
-from accountant.counting.maximum import maximum_error_bound, maximum_error_probability
-from accountant.counting.noise import GaussianNoise, LaplaceNoise
+from dpproof.accountant.counting.error import union_bound, union_probability
+from dpproof.accountant.counting.maximum import maximum_error_bound, maximum_error_probability
+from dpproof.accountant.counting.noise import GaussianNoise, LaplaceNoise
 
 
 def gaussian_by_quadrature(leaves, x):

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.counting import separated
-from accountant.counting.gaussian_tree import ACCOUNTANT, TreeParameters, guarantee, squared_norm
-from accountant.counting.sensitivity import (
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.counting import separated
+from dpproof.accountant.counting.gaussian_tree import ACCOUNTANT, TreeParameters, guarantee, squared_norm
+from dpproof.accountant.counting.sensitivity import (
     absolute_sensitivity,
     replacement_sensitivity,
     squared_sensitivity,
 )
-from accountant.counting.separated import separated_sensitivity
-from accountant.counting.tree import Nodes, largest_release, levels, nodes_with, releases_by_size
+from dpproof.accountant.counting.separated import separated_sensitivity
+from dpproof.accountant.counting.tree import Nodes, largest_release, levels, nodes_with, releases_by_size
 
 
 def all_nodes(leaves, nodes):

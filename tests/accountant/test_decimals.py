@@ -15,13 +15,13 @@ import pytest
 import sympy
 from typer.testing import CliRunner
 
-from accountant.accounted import accountant_for
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.decimals import sides
-from accountant.enclosures import Written, exact, typed
-from accountant.notions import GaussianDP
-from accountant.parameters import Domain
-from accountant.targets import neighbours_of
+from dpproof.accountant.accounted import accountant_for
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.decimals import sides
+from dpproof.accountant.enclosures import Written, exact, typed
+from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.parameters import Domain
+from dpproof.accountant.targets import neighbours_of
 from dpproof.cli import app
 
 mpmath.mp.dps = 60

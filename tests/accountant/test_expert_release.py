@@ -8,16 +8,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.enclosures import precision
-from accountant.pairs.atoms import Atoms
-from accountant.privacy_loss.notion import PrivacyLoss
-from accountant.rl.expert_design import Design, margin_for, printed_design, rare_top
-from accountant.rl.expert_draws import Logged, run_out, walk_tail
-from accountant.rl.expert_redrawn import Redrawn, Walked
-from accountant.rl.expert_release import ACCOUNTANT, ExpertReleaseParameters, guarantee, in_printed_domain
-from accountant.rl.expert_rounds import Rounds, round_losses
-from accountant.targets import TargetError
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.enclosures import precision
+from dpproof.accountant.pairs.atoms import Atoms
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.rl.expert_design import Design, margin_for, printed_design, rare_top
+from dpproof.accountant.rl.expert_draws import Logged, run_out, walk_tail
+from dpproof.accountant.rl.expert_redrawn import Redrawn, Walked
+from dpproof.accountant.rl.expert_release import ACCOUNTANT, ExpertReleaseParameters, guarantee, in_printed_domain
+from dpproof.accountant.rl.expert_rounds import Rounds, round_losses
+from dpproof.accountant.targets import TargetError
 
 EXPERT = Adjacency.EXPERT
 BUDGETS = [

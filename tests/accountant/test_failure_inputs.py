@@ -10,15 +10,15 @@ from fractions import Fraction
 import flint
 import pytest
 
-from accountant.bounds import Bound
-from accountant.enclosures import arb_of, exact, precision, round_down, round_up
-from accountant.notions import GaussianDP
-from accountant.pairs.gaussian import SubsampledGaussian
-from accountant.pairs.laplace import Laplace
-from accountant.privacy_loss.by_grid import epsilon_by_grid
-from accountant.privacy_loss.notion import PrivacyLoss
-from accountant.renyi.subsampled_gaussian import SubsampledGaussianCurve
-from accountant.shuffling.clones import general_randomiser
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.enclosures import arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.renyi.subsampled_gaussian import SubsampledGaussianCurve
+from dpproof.accountant.shuffling.clones import general_randomiser
 
 
 def training(rate, sigma, steps):
@@ -101,8 +101,8 @@ def test_next_to_no_privacy_loss_is_not_zero():
 
 
 def test_no_sampling_costs_nothing():
-    from accountant.accounted import accountant_for
-    from accountant.adjacency import Adjacency
+    from dpproof.accountant.accounted import accountant_for
+    from dpproof.accountant.adjacency import Adjacency
 
     dp_sgd = accountant_for("dp-sgd")
     idle = dp_sgd.parameters(sampling_rate=0.0, noise_multiplier=1.0, steps=1000)

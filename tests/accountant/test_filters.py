@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.bounds import Bound
-from accountant.filters import (
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.filters import (
     ApproxFilter,
     ApproxOdometer,
     BudgetExceededError,
@@ -17,8 +17,8 @@ from accountant.filters import (
     RenyiFilter,
     ZCDPFilter,
 )
-from accountant.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
-from accountant.orders import Orders
+from dpproof.accountant.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from dpproof.accountant.orders import Orders
 
 COSTS = st.lists(st.fractions(0, 2, max_denominator=64), max_size=12)
 

@@ -13,10 +13,10 @@ from dp_accounting.pld import privacy_loss_mechanism
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant.enclosures import arb_of, precision
-from accountant.gaussian import gaussian_delta, gaussian_mu
-from accountant.implications import approx_to_gaussian
-from accountant.notions import GaussianDP
+from dpproof.accountant.enclosures import arb_of, precision
+from dpproof.accountant.gaussian import gaussian_delta, gaussian_mu
+from dpproof.accountant.implications import approx_to_gaussian
+from dpproof.accountant.notions import GaussianDP
 
 REFERENCE = mpmath.MPContext()
 REFERENCE.dps = 400

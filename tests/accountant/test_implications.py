@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant.implications import classical_zcdp_epsilon, gaussian_to_zcdp, pure_to_zcdp, zcdp_to_renyi
-from accountant.notions import ZCDP, ApproxDP, GaussianDP, PureDP
+from dpproof.accountant.implications import classical_zcdp_epsilon, gaussian_to_zcdp, pure_to_zcdp, zcdp_to_renyi
+from dpproof.accountant.notions import ZCDP, ApproxDP, GaussianDP, PureDP
 
 
 @given(st.fractions(0, 1000))

@@ -8,9 +8,9 @@ from dp_accounting import dp_event
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
 
-from accountant.adjacency import Adjacency
-from accountant.interop.dp_accounting import CertifiedAccountant
-from accountant.interop.dp_events import UnsupportedEventError, parts_of, privacy_loss_of
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.interop.dp_accounting import CertifiedAccountant
+from dpproof.accountant.interop.dp_events import UnsupportedEventError, parts_of, privacy_loss_of
 
 REPLACE_ONE = dp.NeighboringRelation.REPLACE_ONE
 REPLACE_SPECIAL = dp.NeighboringRelation.REPLACE_SPECIAL
@@ -151,7 +151,7 @@ class TestOpacus:
     @pytest.fixture
     def accountant(self):
         pytest.importorskip("opacus", reason="the extra opacus is not installed")
-        from accountant.interop.opacus import CertifiedOpacusAccountant
+        from dpproof.accountant.interop.opacus import CertifiedOpacusAccountant
 
         return CertifiedOpacusAccountant()
 

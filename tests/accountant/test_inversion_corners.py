@@ -5,9 +5,9 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from accountant.gaussian import gaussian_mu
-from accountant.notions import GaussianDP
-from accountant.shuffling.rare_counters import certain_mass
+from dpproof.accountant.gaussian import gaussian_mu
+from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.shuffling.rare_counters import certain_mass
 
 
 def delta(mu, epsilon):

@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.fft import rfft
 
-from accountant.enclosures import arb_of, precision, round_down, round_up
-from accountant.gaussian import gaussian_delta
-from accountant.pairs.atoms import Atoms
-from accountant.pairs.gaussian import SubsampledGaussian
-from accountant.pairs.laplace import Laplace
-from accountant.pairs.subsampled import Subsampled
-from accountant.privacy_loss.convolution import FFT_CONSTANT, circular_power
-from accountant.privacy_loss.grid import LossLaw, law_above, law_below
-from accountant.privacy_loss.grid_profile import compose, profile
-from accountant.privacy_loss.jumps import sums_by_jumps
-from accountant.privacy_loss.loss_sums import Window
-from accountant.privacy_loss.planning import GridTooLargeError, Plan, plan
+from dpproof.accountant.enclosures import arb_of, precision, round_down, round_up
+from dpproof.accountant.gaussian import gaussian_delta
+from dpproof.accountant.pairs.atoms import Atoms
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.pairs.subsampled import Subsampled
+from dpproof.accountant.privacy_loss.convolution import FFT_CONSTANT, circular_power
+from dpproof.accountant.privacy_loss.grid import LossLaw, law_above, law_below
+from dpproof.accountant.privacy_loss.grid_profile import compose, profile
+from dpproof.accountant.privacy_loss.jumps import sums_by_jumps
+from dpproof.accountant.privacy_loss.loss_sums import Window
+from dpproof.accountant.privacy_loss.planning import GridTooLargeError, Plan, plan
 
 
 def exact_delta(parts, epsilon):

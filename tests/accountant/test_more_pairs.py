@@ -14,22 +14,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from accountant.enclosures import precision
-from accountant.notions import GaussianDP
-from accountant.pairs import discrete_gaussian
-from accountant.pairs.atoms import Atoms
-from accountant.pairs.base import Cells, Pair
-from accountant.pairs.binomial import ShiftedBinomial
-from accountant.pairs.discrete_gaussian import DiscreteGaussian
-from accountant.pairs.exponential_mechanism import BoundedRange, exponential_mechanism, permute_and_flip
-from accountant.pairs.fixed_size import FixedSize, with_replacement, without_replacement
-from accountant.pairs.gaussian import SubsampledGaussian
-from accountant.pairs.geometric import Geometric
-from accountant.pairs.randomised_response import RandomisedResponse, truthful_response
-from accountant.pairs.replacement import ReplacedGaussian, poisson_replaced
-from accountant.pairs.unequal_gaussians import UnequalGaussians
-from accountant.pairs.visible_coin import Nothing, VisibleChoice, visible_coin
-from accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.enclosures import precision
+from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.pairs import discrete_gaussian
+from dpproof.accountant.pairs.atoms import Atoms
+from dpproof.accountant.pairs.base import Cells, Pair
+from dpproof.accountant.pairs.binomial import ShiftedBinomial
+from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
+from dpproof.accountant.pairs.exponential_mechanism import BoundedRange, exponential_mechanism, permute_and_flip
+from dpproof.accountant.pairs.fixed_size import FixedSize, with_replacement, without_replacement
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.geometric import Geometric
+from dpproof.accountant.pairs.randomised_response import RandomisedResponse, truthful_response
+from dpproof.accountant.pairs.replacement import ReplacedGaussian, poisson_replaced
+from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
+from dpproof.accountant.pairs.visible_coin import Nothing, VisibleChoice, visible_coin
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,8 @@ import flint
 import numpy as np
 import pytest
 
-from accountant.enclosures import precision
-from accountant.normal import SMALLEST_MASS, interval_masses, upper_tail
+from dpproof.accountant.enclosures import precision
+from dpproof.accountant.normal import SMALLEST_MASS, interval_masses, upper_tail
 
 
 def _tail(y):

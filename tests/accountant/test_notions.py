@@ -16,12 +16,12 @@ import flint
 import mpmath
 import pytest
 
-from accountant.bounds import Bound
-from accountant.composition import compose_approx, compose_gaussian, compose_renyi, compose_zcdp
-from accountant.conversion import CANONNE_KAMATH_STEINKE, MIRONOV
-from accountant.enclosures import arb_of
-from accountant.notions import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
-from accountant.orders import Orders
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.composition import compose_approx, compose_gaussian, compose_renyi, compose_zcdp
+from dpproof.accountant.conversion import CANONNE_KAMATH_STEINKE, MIRONOV
+from dpproof.accountant.enclosures import arb_of
+from dpproof.accountant.notions import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
+from dpproof.accountant.orders import Orders
 
 DIGITS = mpmath.MPContext()
 DIGITS.dps = 60

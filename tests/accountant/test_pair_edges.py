@@ -11,27 +11,27 @@ import numpy as np
 import pytest
 from flint import arb
 
-from accountant.enclosures import precision
-from accountant.pairs import fixed_size
-from accountant.pairs.atoms import Atoms
-from accountant.pairs.base import Pair
-from accountant.pairs.binomial import ShiftedBinomial
-from accountant.pairs.discrete_gaussian import DiscreteGaussian
-from accountant.pairs.exponential_mechanism import BoundedRange
-from accountant.pairs.fixed_size import Everything, FixedSize, with_replacement
-from accountant.pairs.gaussian import SubsampledGaussian
-from accountant.pairs.gaussian_mixture import BinomialGaussianMixture
-from accountant.pairs.geometric import Geometric
-from accountant.pairs.laplace import Laplace
-from accountant.pairs.lattice import charged, mixed
-from accountant.pairs.randomised_response import RandomisedResponse
-from accountant.pairs.replacement import ReplacedGaussian
-from accountant.pairs.shuffled_binary import ShuffledBinary
-from accountant.pairs.spherical_gaussians import SphericalGaussians
-from accountant.pairs.subsampled import Subsampled
-from accountant.pairs.unequal_gaussians import UnequalGaussians
-from accountant.pairs.visible_coin import Nothing, VisibleChoice, visible_coin
-from accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.enclosures import precision
+from dpproof.accountant.pairs import fixed_size
+from dpproof.accountant.pairs.atoms import Atoms
+from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.binomial import ShiftedBinomial
+from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
+from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
+from dpproof.accountant.pairs.fixed_size import Everything, FixedSize, with_replacement
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
+from dpproof.accountant.pairs.geometric import Geometric
+from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.pairs.lattice import charged, mixed
+from dpproof.accountant.pairs.randomised_response import RandomisedResponse
+from dpproof.accountant.pairs.replacement import ReplacedGaussian
+from dpproof.accountant.pairs.shuffled_binary import ShuffledBinary
+from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
+from dpproof.accountant.pairs.subsampled import Subsampled
+from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
+from dpproof.accountant.pairs.visible_coin import Nothing, VisibleChoice, visible_coin
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 Case = tuple[Pair, arb | float, arb | float]
 """A pair, the infimum and the supremum of its finite losses."""

@@ -6,12 +6,12 @@ import flint
 import numpy as np
 import pytest
 
-from accountant.enclosures import precision
-from accountant.pairs.atoms import Atoms
-from accountant.pairs.base import Pair
-from accountant.pairs.gaussian import SubsampledGaussian
-from accountant.pairs.laplace import Laplace
-from accountant.pairs.subsampled import Subsampled, loss_before_sampling
+from dpproof.accountant.enclosures import precision
+from dpproof.accountant.pairs.atoms import Atoms
+from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.pairs.subsampled import Subsampled, loss_before_sampling
 
 RESPONSE = Atoms(["3/4", "1/4"], ["1/4", "3/4"])
 PAIRS = [

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.calibration import UnreachableTargetError
-from accountant.rl import policy_evaluation_noise
-from accountant.rl.policy_evaluation import ACCOUNTANT, PolicyEvaluationParameters, guarantee
-from accountant.rl.policy_evaluation_alternatives import alternatives
-from accountant.rl.policy_evaluation_bounds import RidgeBound, WeightedBound
-from accountant.rl.policy_evaluation_noise import (
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.calibration import UnreachableTargetError
+from dpproof.accountant.rl import policy_evaluation_noise
+from dpproof.accountant.rl.policy_evaluation import ACCOUNTANT, PolicyEvaluationParameters, guarantee
+from dpproof.accountant.rl.policy_evaluation_alternatives import alternatives
+from dpproof.accountant.rl.policy_evaluation_bounds import RidgeBound, WeightedBound
+from dpproof.accountant.rl.policy_evaluation_noise import (
     Noise,
     data_needed,
     guarantee_of,
@@ -21,10 +21,10 @@ from accountant.rl.policy_evaluation_noise import (
     printed,
     with_room,
 )
-from accountant.rl.policy_evaluation_search import last_place
-from accountant.rl.policy_evaluation_visits import read_visits
-from accountant.smooth_sensitivity.coordinates import laplace_log_normal, least_coordinates, student
-from accountant.smooth_sensitivity.gaussian import SmoothGaussian
+from dpproof.accountant.rl.policy_evaluation_search import last_place
+from dpproof.accountant.rl.policy_evaluation_visits import read_visits
+from dpproof.accountant.smooth_sensitivity.coordinates import laplace_log_normal, least_coordinates, student
+from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian
 
 TARGETS = [(1, "1e-6", 1), (1, "1e-6", 40), ("0.1", "0.1", 40), (5, "1e-6", 1000)]
 SEED = 20160

@@ -7,11 +7,11 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from accountant.accounted import accountant_for
-from accountant.adjacency import Adjacency
-from accountant.bounds import exactly
-from accountant.noise.bounded_loss import BoundedLoss, Enclosed
-from accountant.notions import PureDP
+from dpproof.accountant.accounted import accountant_for
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.bounds import exactly
+from dpproof.accountant.noise.bounded_loss import BoundedLoss, Enclosed
+from dpproof.accountant.notions import PureDP
 
 PRIMITIVES = {
     "laplace": {"scale": 2.0},
@@ -146,7 +146,7 @@ def test_a_pair_is_named_only_where_one_attains_the_guarantee(name):
 @pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, 0, True, "1", None])
 def test_noise_out_of_its_domain_is_refused_by_name(name, value):
     accountant = accountant_for(name)
-    with pytest.raises(ValueError, match=rf"^{accountant.noise} \(.*\) must be"):
+    with pytest.raises(ValueError, match=rf"^{dpproof.accountant.noise} \(.*\) must be"):
         accountant.parameters.read({accountant.noise: value})
 
 

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.adjacency import Adjacency
-from accountant.rl.sdp_pe import ACCOUNTANT, ShuffledCountParameters
-from accountant.shuffling.printed_sums import AlikeSums, PrintedSums
-from accountant.shuffling.view import BinomialView
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.sdp_pe import ACCOUNTANT, ShuffledCountParameters
+from dpproof.accountant.shuffling.printed_sums import AlikeSums, PrintedSums
+from dpproof.accountant.shuffling.view import BinomialView
 
 
 def multisets(held, m):

@@ -6,21 +6,21 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from accountant.bounds import Bound
-from accountant.composition import compose_approx_optimal
-from accountant.enclosures import arb_of, exact, precision
-from accountant.notions import ApproxDP
-from accountant.pairs.atoms import Atoms
-from accountant.pairs.fixed_size import Everything
-from accountant.pairs.gaussian import SubsampledGaussian
-from accountant.pairs.laplace import Laplace
-from accountant.pairs.spherical_gaussians import SphericalGaussians
-from accountant.pairs.visible_coin import visible_coin
-from accountant.privacy_loss.by_grid import delta_by_grid
-from accountant.privacy_loss.chernoff import coarse_delta, coarse_epsilon
-from accountant.privacy_loss.grid_profile import profile
-from accountant.privacy_loss.notion import PrivacyLoss
-from accountant.smooth_sensitivity.spherical import spherical_delta
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.composition import compose_approx_optimal
+from dpproof.accountant.enclosures import arb_of, exact, precision
+from dpproof.accountant.notions import ApproxDP
+from dpproof.accountant.pairs.atoms import Atoms
+from dpproof.accountant.pairs.fixed_size import Everything
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
+from dpproof.accountant.pairs.visible_coin import visible_coin
+from dpproof.accountant.privacy_loss.by_grid import delta_by_grid
+from dpproof.accountant.privacy_loss.chernoff import coarse_delta, coarse_epsilon
+from dpproof.accountant.privacy_loss.grid_profile import profile
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
 
 
 def response(odds):

@@ -11,11 +11,11 @@ from dp_accounting.rdp import RdpAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.conversion import CANONNE_KAMATH_STEINKE
-from accountant.enclosures import arb_of, precision, round_down, round_up
-from accountant.notions import RenyiDP
-from accountant.orders import Orders
-from accountant.renyi.subsampled_gaussian import SubsampledGaussianCurve, subsampled_gaussian_renyi
+from dpproof.accountant.conversion import CANONNE_KAMATH_STEINKE
+from dpproof.accountant.enclosures import arb_of, precision, round_down, round_up
+from dpproof.accountant.notions import RenyiDP
+from dpproof.accountant.orders import Orders
+from dpproof.accountant.renyi.subsampled_gaussian import SubsampledGaussianCurve, subsampled_gaussian_renyi
 
 DIGITS = mpmath.MPContext()
 DIGITS.dps = 60

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.conversion import CANONNE_KAMATH_STEINKE, MIRONOV, OPTIMAL, convert
-from accountant.enclosures import arb_of, precision, round_down, round_up
-from accountant.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
-from accountant.orders import Orders, lowest
-from accountant.renyi.best_of import BestOf
-from accountant.renyi.closed_forms import (
+from dpproof.accountant.conversion import CANONNE_KAMATH_STEINKE, MIRONOV, OPTIMAL, convert
+from dpproof.accountant.enclosures import arb_of, precision, round_down, round_up
+from dpproof.accountant.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from dpproof.accountant.orders import Orders, lowest
+from dpproof.accountant.renyi.best_of import BestOf
+from dpproof.accountant.renyi.closed_forms import (
     gaussian_renyi,
     geometric_renyi,
     laplace_renyi,
     pure_renyi,
     unequal_gaussians_renyi,
 )
-from accountant.renyi.order_search import least_epsilon
-from accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
+from dpproof.accountant.renyi.order_search import least_epsilon
+from dpproof.accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
 
 DIGITS = mpmath.MPContext()
 DIGITS.dps = 50

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from accountant.shuffling import clones
-from accountant.shuffling.clones import general_randomiser
-from accountant.shuffling.compared import amplification_bounds
-from accountant.shuffling.response import ShuffledResponse
+from dpproof.accountant.shuffling import clones
+from dpproof.accountant.shuffling.clones import general_randomiser
+from dpproof.accountant.shuffling.compared import amplification_bounds
+from dpproof.accountant.shuffling.response import ShuffledResponse
 
 
 @pytest.mark.parametrize(("users", "local"), [(10_000, 1), (10_000, 2), (278_566, 4)])

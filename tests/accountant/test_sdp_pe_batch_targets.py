@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.adjacency import Adjacency
-from accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss
-from accountant.rl.sdp_pe_release import ACCOUNTANT, ShuffledBatchParameters
-from accountant.rl.sdp_pe_thresholds import batch_threshold
-from accountant.targets import NoNoiseNeededError, UnreachableTargetError
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss
+from dpproof.accountant.rl.sdp_pe_release import ACCOUNTANT, ShuffledBatchParameters
+from dpproof.accountant.rl.sdp_pe_thresholds import batch_threshold
+from dpproof.accountant.targets import NoNoiseNeededError, UnreachableTargetError
 
 LAYER = ReleaseShape(1, 4, 2, rewards=False)
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from accountant.adjacency import Adjacency
-from accountant.rl.sdp_pe import ACCOUNTANT, ShuffledCountParameters, view
-from accountant.shuffling import peak_heights
-from accountant.shuffling.peak_heights import UndecidedError, height, meets_from
-from accountant.shuffling.view import BinomialView
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.sdp_pe import ACCOUNTANT, ShuffledCountParameters, view
+from dpproof.accountant.shuffling import peak_heights
+from dpproof.accountant.shuffling.peak_heights import UndecidedError, height, meets_from
+from dpproof.accountant.shuffling.view import BinomialView
 
 HEIGHTS = [(20, 1, 3), (100, "0.5", 40), (100, "0.5", 90), (7, 2, 1), (50, 1, 49), (300, "0.1", 120)]
 

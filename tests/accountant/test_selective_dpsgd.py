@@ -6,14 +6,14 @@ from fractions import Fraction
 import flint
 import pytest
 
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.enclosures import precision
-from accountant.pairs.gaussian import SubsampledGaussian
-from accountant.pairs.visible_coin import visible_coin
-from accountant.privacy_loss.notion import PrivacyLoss
-from accountant.renyi.subsampled_gaussian import SubsampledGaussianCurve
-from accountant.rl.selective_coin import coined_step
-from accountant.rl.selective_dpsgd import ACCOUNTANT, SelectiveDPSGDParameters, guarantee, steps_within
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.enclosures import precision
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.visible_coin import visible_coin
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.renyi.subsampled_gaussian import SubsampledGaussianCurve
+from dpproof.accountant.rl.selective_coin import coined_step
+from dpproof.accountant.rl.selective_dpsgd import ACCOUNTANT, SelectiveDPSGDParameters, guarantee, steps_within
 
 EXPERT, DELTA = Adjacency.EXPERT, "3.3333e-5"
 SHEET = SelectiveDPSGDParameters(0.0853333, 0.5, 10.0, 100_000)

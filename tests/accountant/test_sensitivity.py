@@ -11,10 +11,10 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.accounted import CATALOGUE, accountant_for
-from accountant.adjacency import Adjacency
-from accountant.notions import GaussianDP
-from accountant.sensitivity import L1, L2, LARGEST, Query, sensitivity_of
+from dpproof.accountant.accounted import CATALOGUE, accountant_for
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.sensitivity import L1, L2, LARGEST, Query, sensitivity_of
 
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 SUMS = {

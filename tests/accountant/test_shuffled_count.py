@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.calibration import UnreachableTargetError
-from accountant.rl.sdp_pe import ACCOUNTANT, ShuffledCountParameters, _least_bits, guarantee, view
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.calibration import UnreachableTargetError
+from dpproof.accountant.rl.sdp_pe import ACCOUNTANT, ShuffledCountParameters, _least_bits, guarantee, view
 
 REPLACE = Adjacency.REPLACE
 

@@ -7,11 +7,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from accountant.binomial import UNIT
-from accountant.bounds import Bound
-from accountant.shuffling.clones import CloneView, general_randomiser
-from accountant.shuffling.trinomial import excess
-from accountant.shuffling.view import BinomialView
+from dpproof.accountant.binomial import UNIT
+from dpproof.accountant.bounds import Bound
+from dpproof.accountant.shuffling.clones import CloneView, general_randomiser
+from dpproof.accountant.shuffling.trinomial import excess
+from dpproof.accountant.shuffling.view import BinomialView
 
 
 def big(value):

@@ -6,11 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.pairs.base import Pair
-from accountant.pairs.binomial import ShiftedBinomial
-from accountant.pairs.shuffled_binary import ShuffledBinary, both_directions
-from accountant.privacy_loss.by_grid import delta_by_grid
-from accountant.shuffling.view import BinomialView
+from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.binomial import ShiftedBinomial
+from dpproof.accountant.pairs.shuffled_binary import ShuffledBinary, both_directions
+from dpproof.accountant.privacy_loss.by_grid import delta_by_grid
+from dpproof.accountant.shuffling.view import BinomialView
 
 CASES = [
     (7, Fraction(1, 3), Fraction(1, 4), Fraction(2, 3)),

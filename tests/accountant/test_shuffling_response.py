@@ -9,12 +9,12 @@ import flint
 import numpy as np
 import pytest
 
-from accountant.binomial import tail_ratio, tail_ratios
-from accountant.enclosures import precision
-from accountant.notions import Guarantee
-from accountant.shuffling.clones import general_randomiser
-from accountant.shuffling.closed_form import closed_form_epsilon
-from accountant.shuffling.response import ShuffledResponse
+from dpproof.accountant.binomial import tail_ratio, tail_ratios
+from dpproof.accountant.enclosures import precision
+from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.shuffling.clones import general_randomiser
+from dpproof.accountant.shuffling.closed_form import closed_form_epsilon
+from dpproof.accountant.shuffling.response import ShuffledResponse
 
 
 def law(data, k, local):

@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.adjacency import Adjacency
-from accountant.enclosures import precision, round_down, round_up
-from accountant.gaussian import gaussian_delta
-from accountant.inversion import refined
-from accountant.notions import GaussianDP, Guarantee
-from accountant.smooth_sensitivity import cauchy, gaussian, laplace, log_normal, student
-from accountant.smooth_sensitivity.choice import best_smoothing, smooth_bound
-from accountant.smooth_sensitivity.gaussian import SmoothGaussian, SmoothGaussianParameters
-from accountant.smooth_sensitivity.heavy_tails import cauchy_epsilon, student_epsilon
-from accountant.smooth_sensitivity.laplace import SmoothLaplace, laplace_delta
-from accountant.smooth_sensitivity.log_normal import best_spread, log_normal_rho
-from accountant.smooth_sensitivity.spherical import spherical_delta
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.enclosures import precision, round_down, round_up
+from dpproof.accountant.gaussian import gaussian_delta
+from dpproof.accountant.inversion import refined
+from dpproof.accountant.notions import GaussianDP, Guarantee
+from dpproof.accountant.smooth_sensitivity import cauchy, gaussian, laplace, log_normal, student
+from dpproof.accountant.smooth_sensitivity.choice import best_smoothing, smooth_bound
+from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian, SmoothGaussianParameters
+from dpproof.accountant.smooth_sensitivity.heavy_tails import cauchy_epsilon, student_epsilon
+from dpproof.accountant.smooth_sensitivity.laplace import SmoothLaplace, laplace_delta
+from dpproof.accountant.smooth_sensitivity.log_normal import best_spread, log_normal_rho
+from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
 
 MODULES = (gaussian, laplace, student, cauchy, log_normal)
 shares = st.fractions(0, 1, max_denominator=50)

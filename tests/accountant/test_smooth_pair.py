@@ -10,15 +10,15 @@ import mpmath
 import numpy as np
 import pytest
 
-from accountant.enclosures import precision, round_down, round_up
-from accountant.inversion import bracket, refined
-from accountant.pairs.base import Characteristic, Pair
-from accountant.pairs.spherical_gaussians import SphericalGaussians
-from accountant.privacy_loss.notion import PrivacyLoss
-from accountant.privacy_loss.uniform_layers import decay
-from accountant.smooth_sensitivity.chi_square import chi_square_tail
-from accountant.smooth_sensitivity.gaussian import SmoothGaussian
-from accountant.smooth_sensitivity.spherical import spherical_delta
+from dpproof.accountant.enclosures import precision, round_down, round_up
+from dpproof.accountant.inversion import bracket, refined
+from dpproof.accountant.pairs.base import Characteristic, Pair
+from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.privacy_loss.uniform_layers import decay
+from dpproof.accountant.smooth_sensitivity.chi_square import chi_square_tail
+from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian
+from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
 
 CASES = [("0.3", "0.1", 1), ("0.3", "-0.1", 2), ("0.05", "0.2", 6), ("1", "-0.3", 41), ("0", "0.05", 9)]
 

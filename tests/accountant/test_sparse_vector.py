@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.adjacency import Adjacency
-from accountant.calibration import calibrate_noise
-from accountant.privacy_loss.notion import PrivacyLoss
-from accountant.sparse_vector import ACCOUNTANT, SparseVectorParameters, guarantee, pure_epsilon
-from accountant.sparse_vector.loss import CoinsUntilHeads, loss_of_runs
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.calibration import calibrate_noise
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.sparse_vector import ACCOUNTANT, SparseVectorParameters, guarantee, pure_epsilon
+from dpproof.accountant.sparse_vector.loss import CoinsUntilHeads, loss_of_runs
 
 SCALES = st.floats(0.2, 50)
 RUNS = st.builds(

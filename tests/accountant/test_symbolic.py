@@ -3,8 +3,8 @@
 import pytest
 import sympy
 
-from accountant.published import published
-from accountant.symbolic import ALPHA, LOG_DELTA, derive_linear
+from dpproof.accountant.published import published
+from dpproof.accountant.symbolic import ALPHA, LOG_DELTA, derive_linear
 
 DELTA = sympy.Symbol("delta", positive=True)
 SIZES = {name: sympy.Symbol(name, positive=True) for name in "SAHK"}

@@ -10,23 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from accountant.adjacency import Adjacency
-from accountant.notions import ApproxDP, GaussianDP, PureDP
-from accountant.rl.rlsvi import guarantee
-from audits.blocks import draw_blocks
-from audits.corpus.rlsvi import ON_CLAIM
-from audits.curves import CurvePoint, curve_points
-from audits.eprocess import LogWealth, _log_wealth_against, epsilon_lower
-from audits.pairs import rlsvi_pair
-from audits.portfolio import log_gains
-from audits.posterior import log_factors
-from audits.reference import gaussian_mu, reference_tails
-from audits.rlsvi import rlsvi_scores
-from audits.schedule import Pace
-from audits.scores import Identity
-from audits.tails import LEVELS, tally
-from audits.trial import VERDICT, run_trial
-from mechanisms.rl.rlsvi import RLSVI
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.accountant.rl.rlsvi import guarantee
+from dpproof.audits.blocks import draw_blocks
+from dpproof.audits.corpus.rlsvi import ON_CLAIM
+from dpproof.audits.curves import CurvePoint, curve_points
+from dpproof.audits.eprocess import LogWealth, _log_wealth_against, epsilon_lower
+from dpproof.audits.pairs import rlsvi_pair
+from dpproof.audits.portfolio import log_gains
+from dpproof.audits.posterior import log_factors
+from dpproof.audits.reference import gaussian_mu, reference_tails
+from dpproof.audits.rlsvi import rlsvi_scores
+from dpproof.audits.schedule import Pace
+from dpproof.audits.scores import Identity
+from dpproof.audits.tails import LEVELS, tally
+from dpproof.audits.trial import VERDICT, run_trial
+from dpproof.mechanisms.rl.rlsvi import RLSVI
 
 ALPHA, REPETITIONS, ALARMS = 0.01, 1000, 21
 HURDLE = -math.log(ALPHA)

@@ -7,9 +7,9 @@ import signal
 
 import pytest
 
-from accountant.notions import PureDP
-from audits.pairs import Pair
-from audits.runner import audit
+from dpproof.accountant.notions import PureDP
+from dpproof.audits.pairs import Pair
+from dpproof.audits.runner import audit
 
 distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
 

@@ -9,14 +9,14 @@ import time
 import numpy as np
 import pytest
 
-from accountant.episodes import Episodes
-from accountant.notions import PureDP
-from audits.callables import MechanismError
-from audits.commands import Command, CommandError, command
-from audits.evidence import Verdict
-from audits.pairs import Pair
-from audits.runner import audit
-from mechanisms.rl.users import Users
+from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.notions import PureDP
+from dpproof.audits.callables import MechanismError
+from dpproof.audits.commands import Command, CommandError, command
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.pairs import Pair
+from dpproof.audits.runner import audit
+from dpproof.mechanisms.rl.users import Users
 
 BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
 LAPLACE = """

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accountant.notions import ApproxDP, GaussianDP, PureDP
-from audits.pairs import Pair
-from audits.runner import audit
-from audits.scores import Identity
+from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.audits.pairs import Pair
+from dpproof.audits.runner import audit
+from dpproof.audits.scores import Identity
 
 BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _first, _second: None)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from scipy.stats import binom
 
-from audits.evidence import Verdict
+from dpproof.audits.evidence import Verdict
 from benchmarks.audits import seen
 
 RUNS, LEAST = 100, 80

@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from accountant.enclosures import precision
-from audits.corpus import floating_point, sparse_vectors, truths, vectors
-from audits.corpus.sparse_vectors import SparseVector
-from mechanisms.sparse_vector import ABOVE, HALTED
+from dpproof.accountant.enclosures import precision
+from dpproof.audits.corpus import floating_point, sparse_vectors, truths, vectors
+from dpproof.audits.corpus.sparse_vectors import SparseVector
+from dpproof.mechanisms.sparse_vector import ABOVE, HALTED
 
 ONES = [1] * 10
 HALVES = [2] * 5 + [0] * 5

@@ -13,11 +13,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from accountant.notions import PureDP
-from audits.callables import MechanismError
-from audits.evidence import Verdict
-from audits.pairs import Pair
-from audits.repeated_rows import (
+from dpproof.accountant.notions import PureDP
+from dpproof.audits.callables import MechanismError
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.pairs import Pair
+from dpproof.audits.repeated_rows import (
     LEVEL,
     Repeats,
     blocks_repeat,
@@ -26,8 +26,8 @@ from audits.repeated_rows import (
     row_ids,
     value_in_runs,
 )
-from audits.runner import audit
-from audits.unlike_calls import bins_of, calls_differ
+from dpproof.audits.runner import audit
+from dpproof.audits.unlike_calls import bins_of, calls_differ
 
 ALPHA = 1e-3
 BITS = Pair(0.0, 1.0, "at most 1 apart", "0 or 1")

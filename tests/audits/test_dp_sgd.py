@@ -7,20 +7,20 @@ import math
 import numpy as np
 import pytest
 
-from accountant.notions import GaussianDP
-from accountant.pairs.gaussian import SubsampledGaussian
-from accountant.privacy_loss.notion import PrivacyLoss
-from audits.callables import MechanismError
-from audits.curves import curve_points
-from audits.evidence import Verdict
-from audits.replaying import ReplayError, replay
-from audits.schedule import Pace
-from audits.scores import Identity, Projection
-from audits.training.cases import CASES
-from audits.training.dp_sgd import Fault, Loop, Settings, one_thread, step_claim
-from audits.training.steps import audit_steps, labelled_steps
-from audits.training.views import View, audit_dp_sgd, audit_dp_sgd_again
-from audits.trial import run_trial
+from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.audits.callables import MechanismError
+from dpproof.audits.curves import curve_points
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.replaying import ReplayError, replay
+from dpproof.audits.schedule import Pace
+from dpproof.audits.scores import Identity, Projection
+from dpproof.audits.training.cases import CASES
+from dpproof.audits.training.dp_sgd import Fault, Loop, Settings, one_thread, step_claim
+from dpproof.audits.training.steps import audit_steps, labelled_steps
+from dpproof.audits.training.views import View, audit_dp_sgd, audit_dp_sgd_again
+from dpproof.audits.trial import run_trial
 
 
 @pytest.fixture

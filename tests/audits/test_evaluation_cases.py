@@ -2,11 +2,11 @@
 
 import pytest
 
-from audits.corpus.evaluation import FAULTS
-from audits.corpus.evaluation_cases import CASES
-from audits.evidence import Verdict
-from audits.replaying import replay
-from mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW
+from dpproof.audits.corpus.evaluation import FAULTS
+from dpproof.audits.corpus.evaluation_cases import CASES
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.replaying import replay
+from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW
 
 NAMED = {"ids": lambda case: case.name}
 FAULTY = [case for case in CASES if case.expected is Verdict.VIOLATION]

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant.notions import PureDP
-from audits import Pair, Verdict, audit
-from audits.exact import Wide, above, below, doubles, exactly, low_bytes, united
-from audits.layout import Layout
-from audits.outputs import as_block
-from audits.scores import Identity, Projection, float_bits, logistic, tokens, trees
+from dpproof.accountant.notions import PureDP
+from dpproof.audits import Pair, Verdict, audit
+from dpproof.audits.exact import Wide, above, below, doubles, exactly, low_bytes, united
+from dpproof.audits.layout import Layout
+from dpproof.audits.outputs import as_block
+from dpproof.audits.scores import Identity, Projection, float_bits, logistic, tokens, trees
 
 DATA = Pair(np.array([0]), np.array([1]), "replace", "one number", lambda a, b: None)
 RARE = 0.99

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from accountant.adjacency import Adjacency
-from accountant.notions import ApproxDP, GaussianDP, PureDP
-from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
-from audits.evidence import Verdict
-from audits.replaying import replay
-from audits.tabulated import Tabulated, tabulated
-from audits.training import experts
-from audits.training.expert_cases import CASES
-from audits.training.expert_runs import audit_expert_canaries, audit_view
-from audits.training.expert_settings import ExpertSettings, TrainingFault, claim_for
-from audits.training.experts import audit_expert_training
-from audits.training.views import View
-from audits.unaudited import NoAuditError
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.replaying import replay
+from dpproof.audits.tabulated import Tabulated, tabulated
+from dpproof.audits.training import experts
+from dpproof.audits.training.expert_cases import CASES
+from dpproof.audits.training.expert_runs import audit_expert_canaries, audit_view
+from dpproof.audits.training.expert_settings import ExpertSettings, TrainingFault, claim_for
+from dpproof.audits.training.experts import audit_expert_training
+from dpproof.audits.training.views import View
+from dpproof.audits.unaudited import NoAuditError
 from dpproof.cli import app
 
 PLAIN = SelectiveDPSGDParameters(0.5, 0.5, 1.0, 6)
@@ -32,8 +32,8 @@ ALONE = np.array([True])
 @pytest.fixture
 def loops():
     pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
-    from audits.training.expert_data import differ_by_one_expert, private_data
-    from audits.training.expert_loops import Watched
+    from dpproof.audits.training.expert_data import differ_by_one_expert, private_data
+    from dpproof.audits.training.expert_loops import Watched
 
     return SimpleNamespace(
         Watched=Watched, private_data=private_data, differ_by_one_expert=differ_by_one_expert

@@ -5,14 +5,14 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.adjacency import Adjacency
-from accountant.rl.expert_release import ExpertReleaseParameters
-from accountant.rl.expert_rounds import Rounds
-from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
-from audits.evidence import Verdict
-from audits.experts import audit_release, audit_training
-from audits.replaying import replay
-from audits.unaudited import NoAuditError
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.expert_release import ExpertReleaseParameters
+from dpproof.accountant.rl.expert_rounds import Rounds
+from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.experts import audit_release, audit_training
+from dpproof.audits.replaying import replay
+from dpproof.audits.unaudited import NoAuditError
 from dpproof.auditing import audit_mechanism
 
 TRAINING = SelectiveDPSGDParameters(0.1, 0.5, 1.0, 100)

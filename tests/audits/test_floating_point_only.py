@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accountant.notions import PureDP
-from audits import Pair, Verdict, audit, audit_each, audit_worst
-from audits.scores import Identity, float_bits, only_bits
+from dpproof.accountant.notions import PureDP
+from dpproof.audits import Pair, Verdict, audit, audit_each, audit_worst
+from dpproof.audits.scores import Identity, float_bits, only_bits
 
 BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda a, b: None)
 

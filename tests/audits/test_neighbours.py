@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant.adjacency import Adjacency
-from accountant.episodes import Episodes, differ_only_in_rewards, replaces_one_user
-from audits.neighbours import (
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.episodes import Episodes, differ_only_in_rewards, replaces_one_user
+from dpproof.audits.neighbours import (
     EPISODE_CHECKS,
     REWARD_PATTERNS,
     VECTOR_PATTERNS,
@@ -29,8 +29,8 @@ from audits.neighbours import (
     user_pairs,
     vector_pairs,
 )
-from audits.pairs import InvalidPairError, Pair, check_pair
-from mechanisms.rl.users import Users
+from dpproof.audits.pairs import InvalidPairError, Pair, check_pair
+from dpproof.mechanisms.rl.users import Users
 
 BATCH = Episodes(
     np.array([0, 1, 2, 0, 1]),

@@ -9,16 +9,16 @@ import pytest
 from scipy import stats
 from scipy.optimize import linprog
 
-from accountant.notions import ApproxDP, GaussianDP, PureDP
-from audits.callables import MechanismError
-from audits.evidence import Verdict
-from audits.pairs import InvalidPairError
-from audits.replaying import replay
-from audits.training.canaries import Canaries, record_canaries
-from audits.training.curve_recursion import curve_lines, exceeds_one
-from audits.training.guesses import Guesses, guess, guess_counts
-from audits.training.one_run import one_run_epsilon_lower, one_run_refutes, one_run_tail, refuted_scale
-from audits.training.one_run_audit import audit_one_run
+from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.audits.callables import MechanismError
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.pairs import InvalidPairError
+from dpproof.audits.replaying import replay
+from dpproof.audits.training.canaries import Canaries, record_canaries
+from dpproof.audits.training.curve_recursion import curve_lines, exceeds_one
+from dpproof.audits.training.guesses import Guesses, guess, guess_counts
+from dpproof.audits.training.one_run import one_run_epsilon_lower, one_run_refutes, one_run_tail, refuted_scale
+from dpproof.audits.training.one_run_audit import audit_one_run
 
 
 def largest_tail(m, r, v, points):
@@ -227,15 +227,15 @@ class TestRewards:
 
     @pytest.fixture
     def audit(self):
-        from accountant.rl.rlsvi import RLSVIParameters
-        from audits.training.reward_canaries import audit_reward_canaries
+        from dpproof.accountant.rl.rlsvi import RLSVIParameters
+        from dpproof.audits.training.reward_canaries import audit_reward_canaries
 
         parameters = RLSVIParameters(states=61, actions=1, horizon=2, episodes=120)
         return lambda rule, **options: audit_reward_canaries(parameters, noise_rule=rule, **options)
 
     def test_a_cell_without_noise_is_caught_in_one_run_and_replays(self, audit):
-        from audits.training.reward_canaries import audit_reward_canaries_again
-        from mechanisms.rl.noise_rule import NoiseRule
+        from dpproof.audits.training.reward_canaries import audit_reward_canaries_again
+        from dpproof.mechanisms.rl.noise_rule import NoiseRule
 
         evidence = audit(NoiseRule.FIRST_VISIT_UNPROTECTED, seed=0)
         assert evidence.verdict is Verdict.VIOLATION
@@ -243,14 +243,14 @@ class TestRewards:
 
     def test_the_correct_noise_is_not(self, audit):
         """Level 0.01 a seed: three alarms or more in 6 seeds have a chance of about 0.002 %."""
-        from mechanisms.rl.noise_rule import NoiseRule
+        from dpproof.mechanisms.rl.noise_rule import NoiseRule
 
         found = [audit(NoiseRule.CORRECT, seed=seed) for seed in range(6)]
         assert sum(evidence.verdict is Verdict.VIOLATION for evidence in found) <= 2
 
     def test_too_few_states_are_refused(self):
-        from accountant.rl.rlsvi import RLSVIParameters
-        from audits.training.reward_canaries import reward_canaries
+        from dpproof.accountant.rl.rlsvi import RLSVIParameters
+        from dpproof.audits.training.reward_canaries import reward_canaries
 
         with pytest.raises(ValueError, match="states \\(2\\)"):
             reward_canaries(RLSVIParameters(states=2, actions=1, horizon=2, episodes=9))

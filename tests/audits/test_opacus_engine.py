@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from audits.evidence import Verdict
-from audits.replaying import ReplayError, replay
-from audits.training.dp_sgd import Fault, Settings
-from audits.training.opacus_cases import CASES
-from audits.training.opacus_engine import EngineRun, audit_opacus
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.replaying import ReplayError, replay
+from dpproof.audits.training.dp_sgd import Fault, Settings
+from dpproof.audits.training.opacus_cases import CASES
+from dpproof.audits.training.opacus_engine import EngineRun, audit_opacus
 
 pytest.importorskip("opacus")
 

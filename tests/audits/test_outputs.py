@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.canonical import UnreadableOutputError, canonical_text, tokens
-from audits.encoding import COLUMNS, Raised, cells, features
-from audits.layout import Layout
-from audits.outputs import as_block, digest, joined, nan_count, of_objects, same
+from dpproof.audits.canonical import UnreadableOutputError, canonical_text, tokens
+from dpproof.audits.encoding import COLUMNS, Raised, cells, features
+from dpproof.audits.layout import Layout
+from dpproof.audits.outputs import as_block, digest, joined, nan_count, of_objects, same
 
 
 class Colour(enum.Enum):
@@ -111,7 +111,7 @@ def test_what_counts_as_the_same_output():
 
 def test_tokens_are_the_same_in_another_process():
     code = (
-        "import numpy as n; from audits.canonical import tokens; print(int(tokens(n.array(['abort']))[0, 0]))"
+        "import numpy as n; from dpproof.audits.canonical import tokens; print(int(tokens(n.array(['abort']))[0, 0]))"
     )
     there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert int(there) == tokens(np.array(["abort"]))[0, 0]

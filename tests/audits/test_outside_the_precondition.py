@@ -11,19 +11,19 @@ import math
 import numpy as np
 import pytest
 
-from accountant.notions import ApproxDP, GaussianDP, PureDP
-from audits.blocks import draw_blocks
-from audits.curves import CurvePoint, curve_points
-from audits.eprocess import LogWealth
-from audits.evidence import Verdict
-from audits.independence import looks_dependent
-from audits.measured_power import unmeasured
-from audits.pairs import Pair
-from audits.runner import audit
-from audits.sampling import MechanismError
-from audits.scores import LogLikelihoodRatio
-from audits.tails import LEVELS, TailCounts
-from audits.trial import run_trial
+from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.audits.blocks import draw_blocks
+from dpproof.audits.curves import CurvePoint, curve_points
+from dpproof.audits.eprocess import LogWealth
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.independence import looks_dependent
+from dpproof.audits.measured_power import unmeasured
+from dpproof.audits.pairs import Pair
+from dpproof.audits.runner import audit
+from dpproof.audits.sampling import MechanismError
+from dpproof.audits.scores import LogLikelihoodRatio
+from dpproof.audits.tails import LEVELS, TailCounts
+from dpproof.audits.trial import run_trial
 
 BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
 
@@ -95,7 +95,7 @@ def test_the_place_of_a_sample_tells_nothing_of_its_label():
 
 def test_equal_rows_whose_scores_differ_by_rounding_are_no_evidence(monkeypatch):
     """A word that comes at times, on both inputs alike; its score is a sum over many columns."""
-    monkeypatch.setattr("audits.runner.measured", lambda *_given: unmeasured("not asked here"))
+    monkeypatch.setattr("dpproof.audits.runner.measured", lambda *_given: unmeasured("not asked here"))
 
     def word(_value, rng):
         return "abort" if rng.random() < 0.05 else 1.0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import audits
+import dpproof.audits
 
 
 @pytest.mark.parametrize("name", audits.__all__)
@@ -24,7 +24,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def test_importing_the_package_loads_no_mechanism():
-    code = "import sys, audits; sys.exit(any(m in sys.modules for m in ('numpy', 'mechanisms.rl.rlsvi')))"
+    code = "import sys, audits; sys.exit(any(m in sys.modules for m in ('numpy', 'dpproof.mechanisms.rl.rlsvi')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

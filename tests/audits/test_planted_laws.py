@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant.notions import ApproxDP, GaussianDP, PureDP
-from audits.callables import as_mechanism
-from audits.curves import CurvePoint, curve_points
-from audits.fresh_outputs import FreshOutputs
-from audits.layout import Layout
-from audits.pairs import Pair
-from audits.planted_laws import MULTIPLE, doubled
-from audits.planting import Planted, Planting, _Stream
-from audits.scores import Identity, whole
+from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.audits.callables import as_mechanism
+from dpproof.audits.curves import CurvePoint, curve_points
+from dpproof.audits.fresh_outputs import FreshOutputs
+from dpproof.audits.layout import Layout
+from dpproof.audits.pairs import Pair
+from dpproof.audits.planted_laws import MULTIPLE, doubled
+from dpproof.audits.planting import Planted, Planting, _Stream
+from dpproof.audits.scores import Identity, whole
 
 MASSES = [0.01, 0.0371, 0.25, 0.5]
 GRID = 2**53

@@ -8,13 +8,13 @@ import time
 import numpy as np
 import pytest
 
-from accountant.notions import PureDP
-from audits.curves import CurvePoint
-from audits.evidence import Verdict
-from audits.measured_power import LEVEL, enough_seen, measured
-from audits.runner import audit
-from audits.scores import Identity, Projection
-from audits.time_budget import check_time, ending_at
+from dpproof.accountant.notions import PureDP
+from dpproof.audits.curves import CurvePoint
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.measured_power import LEVEL, enough_seen, measured
+from dpproof.audits.runner import audit
+from dpproof.audits.scores import Identity, Projection
+from dpproof.audits.time_budget import check_time, ending_at
 
 
 def counts(width):

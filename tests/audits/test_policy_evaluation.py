@@ -5,14 +5,14 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.adjacency import Adjacency
-from accountant.notions import ApproxDP
-from accountant.rl.policy_evaluation import PolicyEvaluationParameters
-from accountant.rl.policy_evaluation_noise import printed, with_room
-from audits.evidence import Verdict
-from audits.policy_evaluation import audit_policy_evaluation, estimator, evaluation_pairs, pair_epsilon
-from audits.replaying import replay
-from audits.unaudited import NoAuditError
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.notions import ApproxDP
+from dpproof.accountant.rl.policy_evaluation import PolicyEvaluationParameters
+from dpproof.accountant.rl.policy_evaluation_noise import printed, with_room
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.policy_evaluation import audit_policy_evaluation, estimator, evaluation_pairs, pair_epsilon
+from dpproof.audits.replaying import replay
+from dpproof.audits.unaudited import NoAuditError
 from dpproof.auditing import audit_mechanism
 
 ALLOWED = (Adjacency.REPLACE, Adjacency.REWARDS_ONLY)

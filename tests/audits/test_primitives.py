@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from accountant.accounted import CATALOGUE, accountant_for
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.counting.matrix_counting import strategy_of
-from accountant.notions import PureDP
-from audits.pairs import InvalidPairError, Pair
-from audits.primitives import SETTINGS, audit_primitive, audit_primitive_again
-from audits.replaying import replay
-from audits.unaudited import NoAuditError
-from mechanisms.counting.factorised import column_coefficients, row_coefficients
-from mechanisms.counting.running_counts import tree_nodes
-from mechanisms.discrete_noise import discrete_gaussian_noise, exponential_coins, geometric_noise
-from mechanisms.primitives import SAMPLERS, Primitive
+from dpproof.accountant.accounted import CATALOGUE, accountant_for
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.counting.matrix_counting import strategy_of
+from dpproof.accountant.notions import PureDP
+from dpproof.audits.pairs import InvalidPairError, Pair
+from dpproof.audits.primitives import SETTINGS, audit_primitive, audit_primitive_again
+from dpproof.audits.replaying import replay
+from dpproof.audits.unaudited import NoAuditError
+from dpproof.mechanisms.counting.factorised import column_coefficients, row_coefficients
+from dpproof.mechanisms.counting.running_counts import tree_nodes
+from dpproof.mechanisms.discrete_noise import discrete_gaussian_noise, exponential_coins, geometric_noise
+from dpproof.mechanisms.primitives import SAMPLERS, Primitive
 
 LEVEL, SAMPLES = 1e-6, 40_000
 """Of every goodness-of-fit test below; seeds are fixed."""
@@ -155,7 +155,7 @@ def test_a_pair_further_apart_is_refused(name, relation):
 
 
 def test_the_pair_of_a_tree_has_the_norm_that_the_accountant_proves():
-    from accountant.counting.gaussian_tree import squared_norm
+    from dpproof.accountant.counting.gaussian_tree import squared_norm
 
     for leaves, relation in ((6, Adjacency.ADD_REMOVE), (16, Adjacency.REPLACE), (13, Adjacency.ADD_REMOVE)):
         parameters = accountant_for("tree").parameters.read(

@@ -7,22 +7,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from accountant.adjacency import Adjacency
-from accountant.notions import PureDP
-from accountant.rl.private_ucb_batches import BatchedCountsParameters
-from accountant.rl.private_ucb_batches import guarantee as batched
-from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
-from audits.corpus.private_counts import FreshNoise, OneNoiseForTwoFamilies, SharedNoise, short_levels
-from audits.corpus.reinforcement_cases import CASES
-from audits.pairs import InvalidPairError, Pair
-from audits.primitives import SETTINGS, audit_primitive
-from audits.private_counts import EARLY, batched_users, central_users, local_users, node_ends
-from mechanisms.counting.factorised import column_coefficients
-from mechanisms.counting.running_counts import tree_nodes
-from mechanisms.rl.batched_users import over_batches, users_apart
-from mechanisms.rl.counted_users import differ_in_one_user, released, worst_users
-from mechanisms.rl.optimistic_batches import BatchedCounts
-from mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.notions import PureDP
+from dpproof.accountant.rl.private_ucb_batches import BatchedCountsParameters
+from dpproof.accountant.rl.private_ucb_batches import guarantee as batched
+from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.audits.corpus.private_counts import FreshNoise, OneNoiseForTwoFamilies, SharedNoise, short_levels
+from dpproof.audits.corpus.reinforcement_cases import CASES
+from dpproof.audits.pairs import InvalidPairError, Pair
+from dpproof.audits.primitives import SETTINGS, audit_primitive
+from dpproof.audits.private_counts import EARLY, batched_users, central_users, local_users, node_ends
+from dpproof.mechanisms.counting.factorised import column_coefficients
+from dpproof.mechanisms.counting.running_counts import tree_nodes
+from dpproof.mechanisms.rl.batched_users import over_batches, users_apart
+from dpproof.mechanisms.rl.counted_users import differ_in_one_user, released, worst_users
+from dpproof.mechanisms.rl.optimistic_batches import BatchedCounts
+from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 
 REPLACE, ADD_REMOVE = Adjacency.REPLACE, Adjacency.ADD_REMOVE
 CENTRAL = CentralCountsParameters(2, 1, 1, 2, printed_epsilon=1.0)

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import audits
-from accountant.adjacency import Adjacency
-from accountant.notions import PureDP
-from audits.neighbours import check_one_record_more
-from audits.pairs import InvalidPairError, Pair
+import dpproof.audits
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.notions import PureDP
+from dpproof.audits.neighbours import check_one_record_more
+from dpproof.audits.pairs import InvalidPairError, Pair
 
 REPLACE, MORE = "replace", "add-remove"
 BASE = np.random.default_rng(0).normal(size=200)

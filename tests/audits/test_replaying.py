@@ -7,18 +7,18 @@ import sys
 
 import pytest
 
-from accountant.adjacency import Adjacency
-from audits import Verdict, replay
-from audits.corpus.all_cases import case_named
-from audits.named import audit_named, load, pairs_of
-from audits.pairs import InvalidPairError
-from audits.replaying import ReplayError
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.audits import Verdict, replay
+from dpproof.audits.corpus.all_cases import case_named
+from dpproof.audits.named import audit_named, load, pairs_of
+from dpproof.audits.pairs import InvalidPairError
+from dpproof.audits.replaying import ReplayError
 
 MODULE = """
 import numpy as np
-from accountant.adjacency import Adjacency
-from accountant.episodes import Episodes
-from audits.neighbours import Distance, vector_pairs
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.episodes import Episodes
+from dpproof.audits.neighbours import Distance, vector_pairs
 
 def bits():
     return 0, 1

@@ -10,18 +10,18 @@ from dataclasses import replace as altered
 import numpy as np
 import pytest
 
-from accountant.adjacency import Adjacency
-from accountant.notions import GaussianDP
-from accountant.rl.rlsvi import RLSVIParameters, guarantee
-from audits import Verdict, audit, replay
-from audits.corpus.rlsvi import CASES, ON_CLAIM, SMALL
-from audits.evidence import Evidence
-from audits.pairs import InvalidPairError, Pair, rlsvi_pair
-from audits.power import gaussian_mu
-from audits.rlsvi import audit_rlsvi, first_path, last_cell, rlsvi_scores
-from mechanisms.rl.noise_rule import NoiseRule
-from mechanisms.rl.rlsvi import RLSVI
-from mechanisms.rl.users import differ_only_in_rewards_of_one_user
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.rl.rlsvi import RLSVIParameters, guarantee
+from dpproof.audits import Verdict, audit, replay
+from dpproof.audits.corpus.rlsvi import CASES, ON_CLAIM, SMALL
+from dpproof.audits.evidence import Evidence
+from dpproof.audits.pairs import InvalidPairError, Pair, rlsvi_pair
+from dpproof.audits.power import gaussian_mu
+from dpproof.audits.rlsvi import audit_rlsvi, first_path, last_cell, rlsvi_scores
+from dpproof.mechanisms.rl.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi import RLSVI
+from dpproof.mechanisms.rl.users import differ_only_in_rewards_of_one_user
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from accountant.notions import ApproxDP, GaussianDP, PureDP
-from audits import Evidence, MechanismError, Verdict, audit, replay
-from audits.blocks import draw_blocks
-from audits.curves import CurvePoint
-from audits.replaying import ReplayError
-from audits.schedule import Pace
-from audits.scores import Identity
-from audits.trial import VERDICT, run_trial
+from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.audits import Evidence, MechanismError, Verdict, audit, replay
+from dpproof.audits.blocks import draw_blocks
+from dpproof.audits.curves import CurvePoint
+from dpproof.audits.replaying import ReplayError
+from dpproof.audits.schedule import Pace
+from dpproof.audits.scores import Identity
+from dpproof.audits.trial import VERDICT, run_trial
 
 CONTRACT = {
     "claim",

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant.notions import PureDP
-from audits import Verdict, audit
-from audits.blocks import draw_blocks
-from audits.callables import each
-from audits.schedule import AHEAD, FIRST, SHARES, SINGLY, Blocks, Pace
-from audits.scores import Identity
-from audits.time_budget import OutOfTimeError, ending_at
-from audits.training.steps import labelled_steps
+from dpproof.accountant.notions import PureDP
+from dpproof.audits import Verdict, audit
+from dpproof.audits.blocks import draw_blocks
+from dpproof.audits.callables import each
+from dpproof.audits.schedule import AHEAD, FIRST, SHARES, SINGLY, Blocks, Pace
+from dpproof.audits.scores import Identity
+from dpproof.audits.time_budget import OutOfTimeError, ending_at
+from dpproof.audits.training.steps import labelled_steps
 from dpproof.executors import executor_for
 
 wealth = st.floats(-1e6, 1e6)

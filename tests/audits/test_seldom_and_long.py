@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accountant.notions import PureDP
-from audits.event_classes import CLASSES
-from audits.evidence import Verdict
-from audits.fresh_outputs import FARTHEST, Outputs
-from audits.layout import WIDEST, Layout
-from audits.outputs import of_objects
-from audits.runner import audit
+from dpproof.accountant.notions import PureDP
+from dpproof.audits.event_classes import CLASSES
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.fresh_outputs import FARTHEST, Outputs
+from dpproof.audits.layout import WIDEST, Layout
+from dpproof.audits.outputs import of_objects
+from dpproof.audits.runner import audit
 
 
 def overflowing(value, n, rng):

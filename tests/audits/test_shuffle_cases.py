@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from accountant.adjacency import Adjacency
-from accountant.notions import ApproxDP
-from accountant.rl.sdp_pe import ShuffledCountParameters
-from accountant.rl.sdp_pe_release import ShuffledBatchParameters
-from audits.corpus.shuffle_cases import CASES, LEAST, PRINTED, SHAPE, SIZES, USERS
-from audits.evidence import Verdict
-from audits.pairs import InvalidPairError, Pair
-from audits.primitives import audit_primitive, audit_primitive_again
-from audits.replaying import replay
-from audits.shuffled_batches import batch_users
-from audits.unaudited import NoAuditError
-from mechanisms.rl.shuffle_privatizer_release import shuffled_batch, true_counts
-from mechanisms.rl.trajectories import Trajectories
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.notions import ApproxDP
+from dpproof.accountant.rl.sdp_pe import ShuffledCountParameters
+from dpproof.accountant.rl.sdp_pe_release import ShuffledBatchParameters
+from dpproof.audits.corpus.shuffle_cases import CASES, LEAST, PRINTED, SHAPE, SIZES, USERS
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.pairs import InvalidPairError, Pair
+from dpproof.audits.primitives import audit_primitive, audit_primitive_again
+from dpproof.audits.replaying import replay
+from dpproof.audits.shuffled_batches import batch_users
+from dpproof.audits.unaudited import NoAuditError
+from dpproof.mechanisms.rl.shuffle_privatizer_release import shuffled_batch, true_counts
+from dpproof.mechanisms.rl.trajectories import Trajectories
 
 FAST = [case for case in CASES if case.expected is Verdict.VIOLATION]
 

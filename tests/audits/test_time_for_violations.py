@@ -8,14 +8,14 @@ import math
 import numpy as np
 import pytest
 
-from accountant.notions import PureDP
-from audits import time_budget
-from audits.callables import MechanismError
-from audits.evidence import UNCONFIRMED, Verdict
-from audits.replaying import replay
-from audits.runner import audit
-from audits.time_budget import OutOfTimeError, ending_at
-from audits.worst_pair import audit_each
+from dpproof.accountant.notions import PureDP
+from dpproof.audits import time_budget
+from dpproof.audits.callables import MechanismError
+from dpproof.audits.evidence import UNCONFIRMED, Verdict
+from dpproof.audits.replaying import replay
+from dpproof.audits.runner import audit
+from dpproof.audits.time_budget import OutOfTimeError, ending_at
+from dpproof.audits.worst_pair import audit_each
 from dpproof.audit_words import worth
 
 

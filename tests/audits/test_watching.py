@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from accountant.notions import PureDP
-from audits.runner import audit
-from audits.watching import watched, watcher
+from dpproof.accountant.notions import PureDP
+from dpproof.audits.runner import audit
+from dpproof.audits.watching import watched, watcher
 
 
 def test_progress_is_told_up_to_the_end_and_changes_nothing(bits, laplace):

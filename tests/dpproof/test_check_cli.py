@@ -14,16 +14,16 @@ import pytest
 
 import dpproof.cli.check as check_module
 import dpproof.report.claims as claims_module
-from accountant.accounted import accountant_for
-from accountant.adjacency import Adjacency
-from accountant.claims import Claim
-from accountant.notions import ZCDP, GaussianDP
-from accountant.rl.rlsvi import attained_mu, rho
-from audits.callables import MechanismError, as_mechanism
-from audits.corpus.rlsvi import CASES
-from audits.pairs import Pair
-from audits.sampling import outputs
-from audits.time_budget import OutOfTimeError, ending_at
+from dpproof.accountant.accounted import accountant_for
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims import Claim
+from dpproof.accountant.notions import ZCDP, GaussianDP
+from dpproof.accountant.rl.rlsvi import attained_mu, rho
+from dpproof.audits.callables import MechanismError, as_mechanism
+from dpproof.audits.corpus.rlsvi import CASES
+from dpproof.audits.pairs import Pair
+from dpproof.audits.sampling import outputs
+from dpproof.audits.time_budget import OutOfTimeError, ending_at
 from dpproof.auditing import NoAuditError
 from dpproof.report import ledger
 from dpproof.report.claims import check_claim
@@ -145,7 +145,7 @@ def test_a_guarantee_whose_statement_lost_its_proof_keeps_no_promise(monkeypatch
     path = claim_file({"epsilon": 50.0, "delta": 1e-6})
     (entry,) = run("check", path, "--json").json["claims"]
     assert entry["verdict"] == "kept"
-    monkeypatch.setattr("proofs_check.registry._outcome", lambda entry, obligation: (obligation.name, None))
+    monkeypatch.setattr("dpproof.proofs_check.registry._outcome", lambda entry, obligation: (obligation.name, None))
     ran = run("check", path, "--json")
     (entry,) = ran.json["claims"]
     assert (ran.code, entry["verdict"]) == (3, "not certified")

@@ -6,7 +6,7 @@ import pytest
 
 from dpproof.report import coverage
 from dpproof.report.coverage import Share, items, line
-from proofs_check.registry import BOOKS, as_json, verify
+from dpproof.proofs_check.registry import BOOKS, as_json, verify
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import sys
 import pytest
 from dp_accounting import dp_event
 
-from accountant.adjacency import Adjacency
-from accountant.interop.dp_events import event_of_training, privacy_loss_of
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.interop.dp_events import event_of_training, privacy_loss_of
 
 MODULE = """
 import dp_accounting

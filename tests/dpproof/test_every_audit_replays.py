@@ -11,17 +11,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import audits
-from accountant.adjacency import Adjacency
-from accountant.notions import GaussianDP, PureDP
-from accountant.rl.policy_evaluation import PolicyEvaluationParameters
-from accountant.rl.rlsvi import RLSVIParameters
-from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
-from audits import Pair
-from audits.replaying import AUDITS
-from audits.training.reward_canaries import reward_canaries
-from audits.written import UnwritableError, call_of, read, written
-from mechanisms.rl.rlsvi import RLSVI
+import dpproof.audits
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.notions import GaussianDP, PureDP
+from dpproof.accountant.rl.policy_evaluation import PolicyEvaluationParameters
+from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
+from dpproof.audits import Pair
+from dpproof.audits.replaying import AUDITS
+from dpproof.audits.training.reward_canaries import reward_canaries
+from dpproof.audits.written import UnwritableError, call_of, read, written
+from dpproof.mechanisms.rl.rlsvi import RLSVI
 
 MODULE = """
 import numpy as np
@@ -44,8 +44,8 @@ def case_of(name, module):
     pair = Pair(*module.pair(), Adjacency.REPLACE, "one of three")
     other = Pair(np.zeros(3), np.array([0.0, -1.0, 0.0]), Adjacency.REPLACE, "another")
     common = ("total", PureDP(1.0), module.total)
-    from audits.training.dp_sgd import Settings
-    from audits.training.views import View
+    from dpproof.audits.training.dp_sgd import Settings
+    from dpproof.audits.training.views import View
 
     cases = {
         "audit": lambda f: f(*common, pair, **FEW),
@@ -72,7 +72,7 @@ def case_of(name, module):
 
 
 def _experts(canaries):
-    from audits.training.expert_settings import ExpertSettings
+    from dpproof.audits.training.expert_settings import ExpertSettings
 
     return ExpertSettings(SelectiveDPSGDParameters(0.5, 0.5, 1.0, 4), canaries=canaries)
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from accountant.accounted import CATALOGUE, accountant_for
+from dpproof.accountant.accounted import CATALOGUE, accountant_for
 from dpproof.auditing import check_auditable
 from dpproof.claim_file import read_claims
 from dpproof.cli.subjects import ERRORS
 from dpproof.formats.findings import RULES
-from proofs_check.registry import lookup, statement_ids
+from dpproof.proofs_check.registry import lookup, statement_ids
 
 
 @pytest.mark.parametrize("identity", statement_ids())

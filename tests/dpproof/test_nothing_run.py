@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from accountant.accounted import CATALOGUE, accountant_for
-from accountant.adjacency import Adjacency
+from dpproof.accountant.accounted import CATALOGUE, accountant_for
+from dpproof.accountant.adjacency import Adjacency
 from dpproof import answers
 from dpproof.claim_file import import_from
 from dpproof.cli import show

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accountant.accounted import IN_REAL_ARITHMETIC, accountant_for
-from accountant.adjacency import Adjacency
-from mechanisms.randomness import Entropy
+from dpproof.accountant.accounted import IN_REAL_ARITHMETIC, accountant_for
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.mechanisms.randomness import Entropy
 
 ROOT = Path(__file__).resolve().parents[2]
 DPSGD = ("--sampling-rate", ".1", "--steps", 10, "--adjacency", "add-remove")
@@ -37,15 +37,15 @@ INTEGERS = {
         ("gaussian", ("--sigma", 5), None),
         ("laplace", ("--scale", 5), None),
         ("binomial", ("--trials", 1000), None),
-        ("geometric", ("--scale", 5), "mechanisms.noise.geometric"),
+        ("geometric", ("--scale", 5), "dpproof.mechanisms.noise.geometric"),
         ("dp-sgd", (*DPSGD, "--noise-multiplier", 1), None),
-        ("rlsvi", (*SIZES, "--adjacency", "rewards-only"), "mechanisms.RLSVI.publish"),
-        ("thompson", BANDIT, "mechanisms.Thompson.publish"),
-        ("policy-evaluation", EVALUATION, "mechanisms.DPLSW"),
-        ("policy-evaluation", (*EVALUATION, "--algorithm", "lsl"), "mechanisms.DPLSL"),
+        ("rlsvi", (*SIZES, "--adjacency", "rewards-only"), "dpproof.mechanisms.RLSVI.publish"),
+        ("thompson", BANDIT, "dpproof.mechanisms.Thompson.publish"),
+        ("policy-evaluation", EVALUATION, "dpproof.mechanisms.DPLSW"),
+        ("policy-evaluation", (*EVALUATION, "--algorithm", "lsl"), "dpproof.mechanisms.DPLSL"),
         ("central-counts", COUNTS, None),
-        ("central-counts", WHOLE, "mechanisms.PrivateCounts"),
-        ("local-counts", WHOLE, "mechanisms.local_report"),
+        ("central-counts", WHOLE, "dpproof.mechanisms.PrivateCounts"),
+        ("local-counts", WHOLE, "dpproof.mechanisms.local_report"),
     ],
 )  # fmt: skip
 def test_account_says_whether_the_released_bits_are_covered(run, name, flags, covered):
@@ -106,7 +106,7 @@ def test_every_sampler_that_is_named_exists():
     """Reads the names in the accountants' files; each belongs to a package that users import."""
     texts = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "accountant").rglob("*.py"))]
     named = {name for text in texts for name in re.findall(r'"(mechanisms(?:\.\w+)+)"', text)}
-    assert {"mechanisms.RLSVI.publish", "mechanisms.noise.geometric"} <= named
+    assert {"dpproof.mechanisms.RLSVI.publish", "dpproof.mechanisms.noise.geometric"} <= named
     for name in named:
         assert callable(pkgutil.resolve_name(name))
 
@@ -122,7 +122,7 @@ class IntegersOnly(Entropy):
 
 @pytest.mark.parametrize("name", [*INTEGERS, "gaussian", "laplace", "binomial"])
 def test_a_primitive_is_covered_only_if_its_sampler_draws_integers_alone(name):
-    from mechanisms.primitives import SAMPLERS
+    from dpproof.mechanisms.primitives import SAMPLERS
 
     if name in INTEGERS:
         given, answers = INTEGERS[name]
@@ -176,7 +176,7 @@ def test_every_page_of_experiments_says_that_its_runs_are_simulations():
 def test_a_primitive_that_samples_in_doubles_is_not_covered_though_an_exact_sampler_exists(
     name, given, relation
 ):
-    from mechanisms.primitives import Primitive
+    from dpproof.mechanisms.primitives import Primitive
 
     parameters = accountant_for(name).parameters.read(given)
     assert accountant_for(name).guarantee(parameters, relation).covers_released_bits
@@ -187,7 +187,7 @@ def test_a_primitive_that_samples_in_doubles_is_not_covered_though_an_exact_samp
 
 @pytest.mark.parametrize("name", INTEGERS)
 def test_a_primitive_whose_own_sampler_is_exact_is_covered(name):
-    from mechanisms.primitives import Primitive
+    from dpproof.mechanisms.primitives import Primitive
 
     parameters = accountant_for(name).parameters.read(INTEGERS[name][0])
     assert Primitive(name, parameters).guarantee(Adjacency.BY_SENSITIVITY).covers_released_bits

@@ -98,7 +98,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch, tmp_path):
 def test_lunar_lander_is_left_out_visibly(found, monkeypatch, tmp_path):
     _, before = found
     parts = before["rows"], before["releases"], before["logged"]
-    monkeypatch.setattr("mechanisms.environments.lunar_lander.has_box2d", lambda: False)
+    monkeypatch.setattr("dpproof.mechanisms.environments.lunar_lander.has_box2d", lambda: False)
     monkeypatch.setattr("dpproof.reproduction.expert.runs.run_problem", lambda *_: parts)
     size = replace(TINY, problems=("lunarlander", "cartpole"))
     answer = figure.run(tmp_path, True, 0, size, workers=1)

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from audits.layout import Layout
-from audits.outputs import as_block
-from audits.score_names import SCORE_NAMES
+from dpproof.audits.layout import Layout
+from dpproof.audits.outputs import as_block
+from dpproof.audits.score_names import SCORE_NAMES
 from dpproof.claim_file import claim_from, entry_of
 
 MODULE = """

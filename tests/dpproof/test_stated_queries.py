@@ -4,8 +4,8 @@ import tomllib
 
 import pytest
 
-from accountant.accounted import accountant_for
-from accountant.adjacency import Adjacency
+from dpproof.accountant.accounted import accountant_for
+from dpproof.accountant.adjacency import Adjacency
 from dpproof import auditing, what_if
 from dpproof.claim_file import read_claims
 from dpproof.report.claims import check_claim
@@ -100,7 +100,7 @@ def test_an_audit_runs_the_cells_that_move(name):
     accountant = accountant_for(name)
     noise = {"trials": 200} if name == "binomial" else {accountant.noise: 2.0}
     chosen = accountant.parameters(**noise, query="histogram")
-    from audits.primitives import audit_primitive, setting_of
+    from dpproof.audits.primitives import audit_primitive, setting_of
 
     pair = setting_of(name, chosen).pair(chosen, Adjacency.REPLACE)
     assert len(pair.first) == len(pair.second) == 2

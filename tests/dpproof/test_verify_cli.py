@@ -8,8 +8,8 @@ import pytest
 
 from dpproof.cli.statements import _letter
 from dpproof.report.pages import DOCS
-from proofs_check.registry import statement_ids
-from proofs_check.verdict import Verdict
+from dpproof.proofs_check.registry import statement_ids
+from dpproof.proofs_check.verdict import Verdict
 
 KEYS = {
     "id", "verdict", "method", "certificate", "depends_on", "assumptions", "domain", "point", "corrected_by",
@@ -67,7 +67,7 @@ def test_a_damaged_certificate_is_a_departure(run, monkeypatch):
     def unreadable(_text):
         raise OSError("gone")
 
-    monkeypatch.setattr("proofs_check.registry.load", unreadable)
+    monkeypatch.setattr("dpproof.proofs_check.registry.load", unreadable)
     ran = run("verify", "rlsvi", "--json")
     assert ran.code == 1
     assert "rlsvi.eq2: recorded STEPS PROVED, found OPEN" in ran.err
@@ -135,7 +135,7 @@ def test_nothing_is_said_to_be_taken_on_trust_alone_where_readings_are(run):
 
 
 def test_explain_shows_every_reading_and_law(run):
-    from proofs_check.registry import verify
+    from dpproof.proofs_check.registry import verify
 
     found = verify(["rlsvi.theorem13"])[0]
     shown = " ".join(run("explain", "rlsvi.theorem13").out.split())
@@ -164,7 +164,7 @@ def test_an_open_statement_exits_with_3_and_a_former_id_resolves(run):
 def test_a_statement_that_lost_an_obligation_is_named(run, monkeypatch):
     from dataclasses import replace
 
-    from proofs_check import registry
+    from dpproof.proofs_check import registry
 
     entry = registry.lookup("rlsvi.eq2")
     table = {x.id: x for x in registry.statements()} | {

@@ -6,8 +6,8 @@ import tomllib
 
 import pytest
 
-from accountant.accounted import accountant_for
-from accountant.adjacency import Adjacency
+from dpproof.accountant.accounted import accountant_for
+from dpproof.accountant.adjacency import Adjacency
 from dpproof.claim_file import read_claims
 from dpproof.what_if import what_if
 

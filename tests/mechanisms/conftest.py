@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from accountant.rl.rlsvi import RLSVIParameters
-from mechanisms import RLSVI, TabularMDP, Users
+from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.mechanisms import RLSVI, TabularMDP, Users
 
 
 def _beta(parameters, k):

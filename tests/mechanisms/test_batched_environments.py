@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from mechanisms.environments import hiv
-from mechanisms.environments._hiv_kernels import rates
-from mechanisms.environments.acrobot import Acrobot
-from mechanisms.environments.batched import roll_out
-from mechanisms.environments.cart_pole import CartPole
-from mechanisms.environments.lunar_lander import LunarLander, has_box2d
+from dpproof.mechanisms.environments import hiv
+from dpproof.mechanisms.environments._hiv_kernels import rates
+from dpproof.mechanisms.environments.acrobot import Acrobot
+from dpproof.mechanisms.environments.batched import roll_out
+from dpproof.mechanisms.environments.cart_pole import CartPole
+from dpproof.mechanisms.environments.lunar_lander import LunarLander, has_box2d
 
 STEPS = 300
 
@@ -173,7 +173,7 @@ def test_steps_stand_by_episode_and_in_their_order():
 
 def test_one_patient_under_gymnasiums_interface_is_a_batch_of_one():
     gymnasium = pytest.importorskip("gymnasium", reason="the extra `environments` is not installed")
-    registered = pytest.importorskip("mechanisms.environments.gym")
+    registered = pytest.importorskip("dpproof.mechanisms.environments.gym")
     env = gymnasium.make("dpproof/HIVTreatment-v0").unwrapped
     actions = np.random.default_rng(1).integers(4, size=50)
     times = iter(actions)

@@ -1,14 +1,14 @@
 """A run with a budget of rho stops releasing where the accountant's filter says so, neither before nor after.
 
-Reference: `accountant.rl.odometer`, which charges the same costs from the kept trajectories in numpy.
+Reference: `dpproof.accountant.rl.odometer`, which charges the same costs from the kept trajectories in numpy.
 """
 
 import numpy as np
 import pytest
 
-from accountant.rl.odometer import RewardsFilter, rewards_odometer
-from accountant.rl.rlsvi import RLSVIParameters, rho
-from mechanisms import RLSVI, NoiseRule, river_swim
+from dpproof.accountant.rl.odometer import RewardsFilter, rewards_odometer
+from dpproof.accountant.rl.rlsvi import RLSVIParameters, rho
+from dpproof.mechanisms import RLSVI, NoiseRule, river_swim
 
 PARAMETERS = RLSVIParameters(states=4, actions=2, horizon=5, episodes=300)
 SWIM = river_swim(4, 5)

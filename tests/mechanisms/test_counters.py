@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant.counting.factorised_error import release_variance
-from accountant.counting.honaker import from_below
-from accountant.counting.toeplitz import SquareRoot, banded_square_root
-from mechanisms.counting.draws import gaussian, laplace
-from mechanisms.counting.factorised import FactorisedPaths
-from mechanisms.counting.paths import HonakerPaths, TreePaths, WalkPaths
-from mechanisms.counting.release import SecureNoise, secure_noise
-from mechanisms.counting.streaming import StreamingTree
-from mechanisms.counting.tree import tree_noise
+from dpproof.accountant.counting.factorised_error import release_variance
+from dpproof.accountant.counting.honaker import from_below
+from dpproof.accountant.counting.toeplitz import SquareRoot, banded_square_root
+from dpproof.mechanisms.counting.draws import gaussian, laplace
+from dpproof.mechanisms.counting.factorised import FactorisedPaths
+from dpproof.mechanisms.counting.paths import HonakerPaths, TreePaths, WalkPaths
+from dpproof.mechanisms.counting.release import SecureNoise, secure_noise
+from dpproof.mechanisms.counting.streaming import StreamingTree
+from dpproof.mechanisms.counting.tree import tree_noise
 
 
 def whole(paths, times, counters, block, seed=0):

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mechanisms import TabularMDP, chain, chain_values, river_swim
-from mechanisms.environments.river_swim import LEFT, RIGHT
+from dpproof.mechanisms import TabularMDP, chain, chain_values, river_swim
+from dpproof.mechanisms.environments.river_swim import LEFT, RIGHT
 
 
 def _always(mdp, action):

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from accountant.adjacency import Adjacency
-from accountant.episodes import Episodes
-from accountant.rl.expert_release import ACCOUNTANT, ExpertReleaseParameters
-from mechanisms.rl.expert_policies import CallableExperts, TabularExperts, prefix_counts
-from mechanisms.rl.expert_release import DataRelease, stable_lengths
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.rl.expert_release import ACCOUNTANT, ExpertReleaseParameters
+from dpproof.mechanisms.rl.expert_policies import CallableExperts, TabularExperts, prefix_counts
+from dpproof.mechanisms.rl.expert_release import DataRelease, stable_lengths
 
 SEED = 1719
 

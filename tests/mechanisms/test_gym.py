@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechanisms import TabularMDP, river_swim
+from dpproof.mechanisms import TabularMDP, river_swim
 
 gymnasium = pytest.importorskip("gymnasium")
 checker = pytest.importorskip("gymnasium.utils.env_checker")
-gym = pytest.importorskip("mechanisms.environments.gym")
+gym = pytest.importorskip("dpproof.mechanisms.environments.gym")
 
 ALPHA = 1e-9
 """False alarms of each statistical test here, per run."""
@@ -25,7 +25,7 @@ def test_the_checker_finds_nothing(name):
 
 
 def test_gymnasium_finds_an_environment_by_its_module_in_a_fresh_interpreter():
-    code = "import gymnasium; print(gymnasium.make('mechanisms.environments.gym:dpproof/Chain-v0').spec.id)"
+    code = "import gymnasium; print(gymnasium.make('dpproof.mechanisms.environments.gym:dpproof/Chain-v0').spec.id)"
     command = [sys.executable, "-W", "error", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "dpproof/Chain-v0"

@@ -11,14 +11,14 @@ import warnings
 import numpy as np
 import pytest
 
-from accountant.adjacency import Adjacency
-from accountant.episodes import Episodes
-from accountant.rl.rlsvi import RLSVIParameters
-from accountant.rl.thompson import ThompsonParameters
-from mechanisms.randomness import Randomness, SimulationError
-from mechanisms.rl.policy_evaluation_estimator import DPLSW
-from mechanisms.rl.rlsvi_release import RLSVIRelease, RLSVIStream
-from mechanisms.rl.thompson import Thompson
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.accountant.rl.thompson import ThompsonParameters
+from dpproof.mechanisms.randomness import Randomness, SimulationError
+from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSW
+from dpproof.mechanisms.rl.rlsvi_release import RLSVIRelease, RLSVIStream
+from dpproof.mechanisms.rl.thompson import Thompson
 
 PARAMETERS = RLSVIParameters(states=2, actions=2, horizon=1, episodes=2)
 RELATION = {"dp-lsw": Adjacency.REPLACE}

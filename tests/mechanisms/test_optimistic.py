@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from accountant.adjacency import Adjacency
-from accountant.rl.private_ucb_parameters import CentralCountsParameters
-from mechanisms import TabularMDP, river_swim
-from mechanisms.rl import _optimistic_kernels as kernels
-from mechanisms.rl._optimistic_blocks import rule_of
-from mechanisms.rl.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED, VarianceConstants
-from mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
-from mechanisms.rl.optimistic_constants import (
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters
+from dpproof.mechanisms import TabularMDP, river_swim
+from dpproof.mechanisms.rl import _optimistic_kernels as kernels
+from dpproof.mechanisms.rl._optimistic_blocks import rule_of
+from dpproof.mechanisms.rl.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED, VarianceConstants
+from dpproof.mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
+from dpproof.mechanisms.rl.optimistic_constants import (
     CONSISTENT,
     OPPO,
     SPARSE,
@@ -25,8 +25,8 @@ from mechanisms.rl.optimistic_constants import (
     Projection,
     ucb_vi,
 )
-from mechanisms.rl.optimistic_exact import ExactCounts
-from mechanisms.rl.privatizers import CountNoise, Levels
+from dpproof.mechanisms.rl.optimistic_exact import ExactCounts
+from dpproof.mechanisms.rl.privatizers import CountNoise, Levels
 
 
 class Drawn:
@@ -233,7 +233,7 @@ def test_no_generator_outlives_its_run(monkeypatch):
 
 
 def test_it_runs_with_the_paper_s_privatizer():
-    from mechanisms.rl.privatizers_paper import CentralPrivatizer
+    from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer
 
     counts = CentralPrivatizer(CentralCountsParameters(6, 2, 20, 300, printed_epsilon=1.0))
     regrets = PrivateUCBVI(counts).run(river_swim(), np.random.default_rng(0)).regrets

@@ -5,13 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
-from accountant.accounted import accountant_for
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.rl.private_ucb_batches import squared_counts
-from mechanisms import river_swim
-from mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
-from mechanisms.rl.optimistic_batches import BatchedCounts
-from mechanisms.rl.optimistic_constants import SPARSE
+from dpproof.accountant.accounted import accountant_for
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.rl.private_ucb_batches import squared_counts
+from dpproof.mechanisms import river_swim
+from dpproof.mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
+from dpproof.mechanisms.rl.optimistic_batches import BatchedCounts
+from dpproof.mechanisms.rl.optimistic_constants import SPARSE
 
 UNIT = BatchedCounts(6, 2, 20, 20_000, sigma=1.0, cost_factor=2.0, cap=7, every=100, until=10_000)
 

@@ -6,19 +6,19 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mechanisms import TabularMDP, river_swim
-from mechanisms.rl.policy_elimination import SDPPE
-from mechanisms.rl.policy_elimination_batches import schedule, user_counts_of_batch
-from mechanisms.rl.policy_elimination_constants import LITERAL, REPAIRED, TUNED, EliminationConstants, Problem
-from mechanisms.rl.policy_elimination_coverage import (
+from dpproof.mechanisms import TabularMDP, river_swim
+from dpproof.mechanisms.rl.policy_elimination import SDPPE
+from dpproof.mechanisms.rl.policy_elimination_batches import schedule, user_counts_of_batch
+from dpproof.mechanisms.rl.policy_elimination_constants import LITERAL, REPAIRED, TUNED, EliminationConstants, Problem
+from dpproof.mechanisms.rl.policy_elimination_coverage import (
     SLACK,
     EmptyActiveSetError,
     cover,
     printed_coverage,
 )
-from mechanisms.rl.policy_elimination_policies import PolicySpace, UnreachableStateError
-from mechanisms.rl.shuffle_privatizer import BatchCounts, ReleasedCounts
-from mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
+from dpproof.mechanisms.rl.policy_elimination_policies import PolicySpace, UnreachableStateError
+from dpproof.mechanisms.rl.shuffle_privatizer import BatchCounts, ReleasedCounts
+from dpproof.mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
 
 ALPHA = 1e-6
 
@@ -163,7 +163,7 @@ def test_all_values_and_policies_are_those_of_the_definition():
     plain, space = Plain(environment), PolicySpace.of(environment)
     assert space.count == len(plain.policies) == 2**4
     P, r = everywhere(environment)
-    from mechanisms.rl import _policy_elimination_kernels as kernels
+    from dpproof.mechanisms.rl import _policy_elimination_kernels as kernels
 
     tables = np.empty(int(space.layout.offsets[-1]))
     kernels.all_values(space.layout, space.reduced(P), space.reduced(r), tables)

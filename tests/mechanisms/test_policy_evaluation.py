@@ -13,17 +13,17 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_checks
 
-from accountant.adjacency import Adjacency
-from accountant.episodes import Episodes
-from accountant.rl.policy_evaluation_noise import Noise
-from mechanisms.environments.chain import chain_values
-from mechanisms.rl import _policy_evaluation_kernels
-from mechanisms.rl.policy_evaluation import RidgeSquares, WeightedSquares
-from mechanisms.rl.policy_evaluation_chain import chain_episodes, chain_visits
-from mechanisms.rl.policy_evaluation_data import FirstVisits, first_visits
-from mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW, LSL, LSW
-from mechanisms.rl.policy_evaluation_features import aggregation, norm, pseudo_inverse_norm, ridge, tabular
-from mechanisms.rl.policy_evaluation_files import read_episodes, write_episodes
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.rl.policy_evaluation_noise import Noise
+from dpproof.mechanisms.environments.chain import chain_values
+from dpproof.mechanisms.rl import _policy_evaluation_kernels
+from dpproof.mechanisms.rl.policy_evaluation import RidgeSquares, WeightedSquares
+from dpproof.mechanisms.rl.policy_evaluation_chain import chain_episodes, chain_visits
+from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits, first_visits
+from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW, LSL, LSW
+from dpproof.mechanisms.rl.policy_evaluation_features import aggregation, norm, pseudo_inverse_norm, ridge, tabular
+from dpproof.mechanisms.rl.policy_evaluation_files import read_episodes, write_episodes
 
 SEED, STATES, GAMMA = 314, 6, 0.8
 TARGET = {"epsilon": 1.0, "delta": 1e-6}

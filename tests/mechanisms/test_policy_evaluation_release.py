@@ -15,20 +15,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from accountant.adjacency import Adjacency
-from accountant.enclosures import arb_of, precision
-from accountant.episodes import Episodes
-from accountant.rl.policy_evaluation_noise import Noise
-from mechanisms.randomness import SimulationError
-from mechanisms.rl.policy_evaluation import RidgeSquares, WeightedSquares
-from mechanisms.rl.policy_evaluation_data import FirstVisits, first_visits
-from mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW
-from mechanisms.rl.policy_evaluation_exact import (
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.enclosures import arb_of, precision
+from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.rl.policy_evaluation_noise import Noise
+from dpproof.mechanisms.randomness import SimulationError
+from dpproof.mechanisms.rl.policy_evaluation import RidgeSquares, WeightedSquares
+from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits, first_visits
+from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW
+from dpproof.mechanisms.rl.policy_evaluation_exact import (
     exact_least_squares,
     norm_above,
     pseudo_inverse_norm_above,
 )
-from mechanisms.rl.policy_evaluation_release import ReleasedValues, SimulatedValues
+from dpproof.mechanisms.rl.policy_evaluation_release import ReleasedValues, SimulatedValues
 
 SEED = 1618
 TARGET = {"epsilon": 1.0, "delta": 1e-6}

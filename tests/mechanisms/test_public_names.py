@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-import mechanisms
+import dpproof.mechanisms
 
 
 def test_every_public_name_has_its_module_and_loads():

@@ -8,27 +8,27 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from accountant.accounted import accountant_for
-from accountant.adjacency import Adjacency
-from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
-from accountant.rl.rlsvi import RLSVIParameters
-from accountant.rl.thompson import ThompsonParameters
-from mechanisms.discrete_noise import geometric_noise
-from mechanisms.environments.bandit import bandit
-from mechanisms.environments.river_swim import river_swim
-from mechanisms.primitives import SAMPLERS
-from mechanisms.randomness import Entropy, Randomness, SimulationError, guaranteed
-from mechanisms.rl.dp_ucbvi import DPUCBVI
-from mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
-from mechanisms.rl.optimistic_exact import ExactCounts
-from mechanisms.rl.policy_elimination import SDPPE
-from mechanisms.rl.policy_elimination_bandit import PrivateBanditUCB
-from mechanisms.rl.private_counts import PrivateCounts, SimulatedNoise, local_report
-from mechanisms.rl.privatizers_paper import CentralPrivatizer
-from mechanisms.rl.rlsvi import RLSVI
-from mechanisms.rl.rlsvi_release import RLSVIStream
-from mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
-from mechanisms.rl.thompson import Thompson
+from dpproof.accountant.accounted import accountant_for
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.accountant.rl.thompson import ThompsonParameters
+from dpproof.mechanisms.discrete_noise import geometric_noise
+from dpproof.mechanisms.environments.bandit import bandit
+from dpproof.mechanisms.environments.river_swim import river_swim
+from dpproof.mechanisms.primitives import SAMPLERS
+from dpproof.mechanisms.randomness import Entropy, Randomness, SimulationError, guaranteed
+from dpproof.mechanisms.rl.dp_ucbvi import DPUCBVI
+from dpproof.mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
+from dpproof.mechanisms.rl.optimistic_exact import ExactCounts
+from dpproof.mechanisms.rl.policy_elimination import SDPPE
+from dpproof.mechanisms.rl.policy_elimination_bandit import PrivateBanditUCB
+from dpproof.mechanisms.rl.private_counts import PrivateCounts, SimulatedNoise, local_report
+from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer
+from dpproof.mechanisms.rl.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi_release import RLSVIStream
+from dpproof.mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
+from dpproof.mechanisms.rl.thompson import Thompson
 
 ALPHA = 1e-9
 
@@ -99,7 +99,7 @@ def test_entropys_integers_have_the_forms_of_numpys():
 
 def test_exact_samplers_read_the_operating_systems_entropy_only(monkeypatch):
     """Two generators with the same key still differ: their integers come from elsewhere."""
-    monkeypatch.setattr("mechanisms.randomness.secrets.randbits", lambda _bits: 7)
+    monkeypatch.setattr("dpproof.mechanisms.randomness.secrets.randbits", lambda _bits: 7)
     same = [Entropy() for _ in range(2)]
     assert same[0].random() == same[1].random()
     first, second = (geometric_noise(Fraction(1000), 50, rng) for rng in same)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.rl import rlsvi as accounting
-from accountant.rl.rlsvi import RLSVIParameters
-from mechanisms import RLSVI, HasGuarantee, NoiseRule, Samples, TabularMDP, Users, river_swim
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.rl import rlsvi as accounting
+from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.mechanisms import RLSVI, HasGuarantee, NoiseRule, Samples, TabularMDP, Users, river_swim
 
 INSTANCES = [
     {},

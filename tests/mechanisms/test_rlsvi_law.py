@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechanisms import RLSVI, NoiseRule, Users, log_likelihood_ratio
+from dpproof.mechanisms import RLSVI, NoiseRule, Users, log_likelihood_ratio
 
 ALPHA = 1e-9
 RUNS = 2000

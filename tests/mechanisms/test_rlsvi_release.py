@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from accountant.adjacency import Adjacency
-from accountant.rl.rlsvi import RLSVIParameters, beta_above, guarantee
-from mechanisms.randomness import SimulationError
-from mechanisms.rl import rlsvi_release
-from mechanisms.rl.likelihood import log_likelihood_ratio
-from mechanisms.rl.noise_rule import NoiseRule
-from mechanisms.rl.rlsvi import RLSVI
-from mechanisms.rl.rlsvi_release import RLSVIStream
-from mechanisms.rl.users import Users
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.rlsvi import RLSVIParameters, beta_above, guarantee
+from dpproof.mechanisms.randomness import SimulationError
+from dpproof.mechanisms.rl import rlsvi_release
+from dpproof.mechanisms.rl.likelihood import log_likelihood_ratio
+from dpproof.mechanisms.rl.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi_release import RLSVIStream
+from dpproof.mechanisms.rl.users import Users
 
 ALPHA = 1e-6
 REWARDS = Adjacency.REWARDS_ONLY

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechanisms.release import rounded_gaussian as module
-from mechanisms.release.rounded_gaussian import exact_rounded_gaussian, rounded_gaussian
-from mechanisms.release.words import WordStream, seeded_words, system_words
+from dpproof.mechanisms.release import rounded_gaussian as module
+from dpproof.mechanisms.release.rounded_gaussian import exact_rounded_gaussian, rounded_gaussian
+from dpproof.mechanisms.release.words import WordStream, seeded_words, system_words
 
 SEED, ALPHA, DRAWS = 2718, 1e-6, 100_000
 

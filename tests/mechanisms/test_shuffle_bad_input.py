@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from accountant.rl.sdp_pe import ShuffledCountParameters
-from accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss, printed_threshold
-from accountant.rl.sdp_pe_release import ShuffledBatchParameters
-from accountant.rl.sdp_pe_thresholds import batch_threshold
-from mechanisms.environments.river_swim import river_swim
-from mechanisms.rl.policy_elimination_coverage import EmptyActiveSetError, cover
-from mechanisms.rl.policy_elimination_policies import PolicySpace, UnreachableStateError
-from mechanisms.rl.shuffle_privatizer import BatchCounts
-from mechanisms.rl.shuffle_privatizer_noise import ShufflePrivatizer
-from mechanisms.shuffled_count import shuffled_count
-from mechanisms.shuffling import BitEncoder, SumEncoder
+from dpproof.accountant.rl.sdp_pe import ShuffledCountParameters
+from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss, printed_threshold
+from dpproof.accountant.rl.sdp_pe_release import ShuffledBatchParameters
+from dpproof.accountant.rl.sdp_pe_thresholds import batch_threshold
+from dpproof.mechanisms.environments.river_swim import river_swim
+from dpproof.mechanisms.rl.policy_elimination_coverage import EmptyActiveSetError, cover
+from dpproof.mechanisms.rl.policy_elimination_policies import PolicySpace, UnreachableStateError
+from dpproof.mechanisms.rl.shuffle_privatizer import BatchCounts
+from dpproof.mechanisms.rl.shuffle_privatizer_noise import ShufflePrivatizer
+from dpproof.mechanisms.shuffled_count import shuffled_count
+from dpproof.mechanisms.shuffling import BitEncoder, SumEncoder
 
 SHAPE = ReleaseShape(1, 2, 2)
 SIZES = {"states": 2, "actions": 2, "horizon": 1}

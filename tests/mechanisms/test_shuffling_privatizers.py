@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from accountant.rl.sdp_pe_batches import ReleaseShape, printed_threshold
-from mechanisms.rl.shuffle_privatizer import BatchCounts
-from mechanisms.rl.shuffle_privatizer_kinds import LaplaceCounts, NoPrivacy
-from mechanisms.rl.shuffle_privatizer_noise import ShufflePrivatizer
+from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape, printed_threshold
+from dpproof.mechanisms.rl.shuffle_privatizer import BatchCounts
+from dpproof.mechanisms.rl.shuffle_privatizer_kinds import LaplaceCounts, NoPrivacy
+from dpproof.mechanisms.rl.shuffle_privatizer_noise import ShufflePrivatizer
 
 USERS = 3000
 

@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from accountant.accounted import accountant_for
-from accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from accountant.notions import GaussianDP
-from accountant.rl.thompson import ThompsonParameters, guarantee, mu_of_run
-from audits.primitives import audit_primitive
-from audits.thompson import first_user
-from audits.unaudited import NoAuditError
+from dpproof.accountant.accounted import accountant_for
+from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.rl.thompson import ThompsonParameters, guarantee, mu_of_run
+from dpproof.audits.primitives import audit_primitive
+from dpproof.audits.thompson import first_user
+from dpproof.audits.unaudited import NoAuditError
 from dpproof import answers
-from mechanisms.rl.thompson import Thompson, log_likelihood_ratio, release
+from dpproof.mechanisms.rl.thompson import Thompson, log_likelihood_ratio, release
 
 SMALL = ThompsonParameters(arms=2, rounds=6, pulls=1, variance=0.5)
 SIZES = st.builds(

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from accountant.adjacency import Adjacency
-from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
-from mechanisms.protocols import HasGuarantee, Samples
-from mechanisms.rl.private_counts import user_counts
-from mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
-from mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.mechanisms.protocols import HasGuarantee, Samples
+from dpproof.mechanisms.rl.private_counts import user_counts
+from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
 
 ONE = Trajectories([[0, 1, 1], [0, 0, 1]], [[0, 0], [0, 0]], [[1.0, 1.0], [0.25, 0.5]])
 OTHER = Trajectories([[0, 0, 0], [0, 0, 1]], [[0, 0], [0, 0]], [[0.0, 1.0], [0.25, 0.5]])

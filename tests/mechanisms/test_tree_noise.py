@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant.counting.tree import Nodes, nodes_with, releases_by_size
-from mechanisms.counting.tree import tree_noise
+from dpproof.accountant.counting.tree import Nodes, nodes_with, releases_by_size
+from dpproof.mechanisms.counting.tree import tree_noise
 
 
 @given(st.integers(1, 200))

@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from accountant.adjacency import Adjacency
-from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
-from mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
-from mechanisms.rl.trajectories import differ_in_one_trajectory
-from mechanisms.rl.worst_trajectories import central_log_ratio, local_log_ratio, worst_pair
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from dpproof.mechanisms.rl.trajectories import differ_in_one_trajectory
+from dpproof.mechanisms.rl.worst_trajectories import central_log_ratio, local_log_ratio, worst_pair
 
 SIZES = [(1, 1, 3), (1, 2, 2), (2, 1, 1), (2, 1, 4), (3, 2, 3)]
 WORDS = [

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proofs_check.kernel import Rejected
-from proofs_check.kernel import arithmetic as ia
+from dpproof.proofs_check.kernel import Rejected
+from dpproof.proofs_check.kernel import arithmetic as ia
 
 MAGNITUDES = st.builds(
     lambda n, d, e: Fraction(n, d) * Fraction(10) ** e,

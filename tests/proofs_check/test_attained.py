@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from accountant.notions import ZCDP, GaussianDP
-from accountant.rl.rlsvi import RLSVIParameters, attained_mu, published_rho
-from proofs_check.provers import prove, refute
-from proofs_check.statement import make_claim
+from dpproof.accountant.notions import ZCDP, GaussianDP
+from dpproof.accountant.rl.rlsvi import RLSVIParameters, attained_mu, published_rho
+from dpproof.proofs_check.provers import prove, refute
+from dpproof.proofs_check.statement import make_claim
 
 CELL = {"N": "[1, inf)", "k": "[2, inf)"}
 LEAST = "(N+1)/N**2 >= k/(k-1)**2"

@@ -5,14 +5,14 @@ from fractions import Fraction
 
 import pytest
 
-from proofs_check.kernel import Rejected, check, load
-from proofs_check.kernel import arithmetic as ia
-from proofs_check.kernel.claims import task
-from proofs_check.kernel.expressions import evaluate
-from proofs_check.provers import prove, refute
-from proofs_check.provers.search import certificate
-from proofs_check.registry import ROOT, certificate_path, statements
-from proofs_check.statement import make_claim
+from dpproof.proofs_check.kernel import Rejected, check, load
+from dpproof.proofs_check.kernel import arithmetic as ia
+from dpproof.proofs_check.kernel.claims import task
+from dpproof.proofs_check.kernel.expressions import evaluate
+from dpproof.proofs_check.provers import prove, refute
+from dpproof.proofs_check.provers.search import certificate
+from dpproof.proofs_check.registry import ROOT, certificate_path, statements
+from dpproof.proofs_check.statement import make_claim
 
 PAIRS = [(entry, x) for entry in statements() for x in entry.obligations]
 IDS = [f"{entry.id}.{x.name}" for entry, x in PAIRS]

@@ -13,14 +13,14 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from proofs_check.coq import __main__ as command
-from proofs_check.coq import compiler, export, record
-from proofs_check.coq.compiler import CoqError, Lemma
-from proofs_check.coq.script import proof
-from proofs_check.kernel import arithmetic, claim_hash, load
-from proofs_check.kernel.expressions import evaluate, read
-from proofs_check.registry import ROOT, as_json, certificate_path, lookup, statements, verify
-from proofs_check.statement import DEFINITION, make_claim
+from dpproof.proofs_check.coq import __main__ as command
+from dpproof.proofs_check.coq import compiler, export, record
+from dpproof.proofs_check.coq.compiler import CoqError, Lemma
+from dpproof.proofs_check.coq.script import proof
+from dpproof.proofs_check.kernel import arithmetic, claim_hash, load
+from dpproof.proofs_check.kernel.expressions import evaluate, read
+from dpproof.proofs_check.registry import ROOT, as_json, certificate_path, lookup, statements, verify
+from dpproof.proofs_check.statement import DEFINITION, make_claim
 
 needs_coq = pytest.mark.skipif(
     shutil.which("coqc") is None, reason="not cross-checked: coqc is not installed"

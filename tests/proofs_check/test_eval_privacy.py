@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from accountant.published import published
-from accountant.smooth_sensitivity.gaussian import SmoothGaussian
-from proofs_check.registry import verify
+from dpproof.accountant.published import published
+from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian
+from dpproof.proofs_check.registry import verify
 
 COUNTS = range(5)
 EPSILONS = ("0.01", "0.5", "1", "5", "15")

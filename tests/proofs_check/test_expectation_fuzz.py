@@ -6,13 +6,13 @@ from itertools import product
 
 import pytest
 
-from proofs_check.hints import IDENTITY, POSITIVE, bernstein, expect, positive
-from proofs_check.kernel import Rejected, check
-from proofs_check.kernel.arithmetic import point
-from proofs_check.kernel.claims import task
-from proofs_check.kernel.expressions import evaluate, substitute
-from proofs_check.provers.search import certificate
-from proofs_check.statement import make_claim
+from dpproof.proofs_check.hints import IDENTITY, POSITIVE, bernstein, expect, positive
+from dpproof.proofs_check.kernel import Rejected, check
+from dpproof.proofs_check.kernel.arithmetic import point
+from dpproof.proofs_check.kernel.claims import task
+from dpproof.proofs_check.kernel.expressions import evaluate, substitute
+from dpproof.proofs_check.provers.search import certificate
+from dpproof.proofs_check.statement import make_claim
 
 UNIT = "[0, 1]"
 

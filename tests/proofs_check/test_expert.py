@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from proofs_check.registry import verify
+from dpproof.proofs_check.registry import verify
 
 GRID = np.linspace(-60, 60, 120_001)
 EPS, BETA, PMIN, LENGTH = 1.5, 1e-3, 0.25, 2

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from proofs_check.kernel import Rejected, check, claim_hash, load
-from proofs_check.provers import prove, refute
-from proofs_check.provers.search import certificate
-from proofs_check.statement import make_claim
+from dpproof.proofs_check.kernel import Rejected, check, claim_hash, load
+from dpproof.proofs_check.provers import prove, refute
+from dpproof.proofs_check.provers.search import certificate
+from dpproof.proofs_check.statement import make_claim
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = ROOT / "proofs_check" / "kernel"
@@ -190,14 +190,14 @@ def test_kernel_imports_the_standard_library_only():
         names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
         names |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
         for name in names:
-            assert name.split(".")[0] in sys.stdlib_module_names or name.startswith("proofs_check.kernel")
+            assert name.split(".")[0] in sys.stdlib_module_names or name.startswith("dpproof.proofs_check.kernel")
         assert not any(isinstance(n, ast.Assert) for n in ast.walk(tree))
         assert not any(isinstance(n, ast.Constant) and isinstance(n.value, float) for n in ast.walk(tree))
 
 
 def run_kernel(*paths):
     code = "import sys, runpy; sys.path.insert(0, sys.argv.pop(1)); sys.argv[0] = 'k';"
-    code += "runpy.run_module('proofs_check.kernel', run_name='__main__')"
+    code += "runpy.run_module('dpproof.proofs_check.kernel', run_name='__main__')"
     return subprocess.run(
         [sys.executable, "-I", "-S", "-O", "-c", code, str(ROOT), *paths], check=False, capture_output=True
     )

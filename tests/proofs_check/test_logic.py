@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofs_check.hints import (
+from dpproof.proofs_check.hints import (
     IDENTITY,
     POSITIVE,
     RANGE,
@@ -20,9 +20,9 @@ from proofs_check.hints import (
     subst,
     telescope,
 )
-from proofs_check.kernel import Rejected, check
-from proofs_check.provers.search import certificate
-from proofs_check.statement import make_claim
+from dpproof.proofs_check.kernel import Rejected, check
+from dpproof.proofs_check.provers.search import certificate
+from dpproof.proofs_check.statement import make_claim
 
 REAL, UNIT = "(-inf, inf)", "[0, 1]"
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from proofs_check import manifest, registry
-from proofs_check.coq import record
-from proofs_check.kernel import claim_hash
-from proofs_check.laws import LAWS
-from proofs_check.registry import as_json, lookup, statements, verify
-from proofs_check.statement import Judgement, Severity, make_claim
-from proofs_check.verdict import Verdict
+from dpproof.proofs_check import manifest, registry
+from dpproof.proofs_check.coq import record
+from dpproof.proofs_check.kernel import claim_hash
+from dpproof.proofs_check.laws import LAWS
+from dpproof.proofs_check.registry import as_json, lookup, statements, verify
+from dpproof.proofs_check.statement import Judgement, Severity, make_claim
+from dpproof.proofs_check.verdict import Verdict
 
 LISTS = ("obligations", "rests_on", "parts", "reading", "rules", "laws")
 TEXTS = ("title", "says", "latex", "domain", "reason", "not_covered", "corrected_by")

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.counting.laplace_sums import laplace_sum_tail
-from proofs_check import verify
-from proofs_check.registry import statement_ids
+from dpproof.accountant.counting.laplace_sums import laplace_sum_tail
+from dpproof.proofs_check import verify
+from dpproof.proofs_check.registry import statement_ids
 
 EXPECTED = {
     "ucb.assumption1": "ASSUMED",

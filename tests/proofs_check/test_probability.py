@@ -7,9 +7,9 @@ from math import comb, exp, log, sqrt
 import pytest
 from flint import arb, ctx
 
-from proofs_check.papers.classics_probability import STATEMENTS
-from proofs_check.registry import verify
-from proofs_check.verdict import Verdict
+from dpproof.proofs_check.papers.classics_probability import STATEMENTS
+from dpproof.proofs_check.registry import verify
+from dpproof.proofs_check.verdict import Verdict
 
 IDS = [entry.id for entry in STATEMENTS]
 HALF = Fraction(1, 2)

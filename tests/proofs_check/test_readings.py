@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from proofs_check.kernel import Outcome
-from proofs_check.laws import LAWS
-from proofs_check.registry import as_json, lookup, statements, verify
-from proofs_check.verdict import MEANINGS, Verdict, derive
+from dpproof.proofs_check.kernel import Outcome
+from dpproof.proofs_check.laws import LAWS
+from dpproof.proofs_check.registry import as_json, lookup, statements, verify
+from dpproof.proofs_check.verdict import MEANINGS, Verdict, derive
 
 RESULTS = {x.id: x for x in verify()}
 STANDING = (Verdict.PROVED, Verdict.STEPS, Verdict.GIVEN, Verdict.SUBDOMAIN)

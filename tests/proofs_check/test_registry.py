@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-import proofs_check
-from accountant.published import published, published_ids
-from accountant.sources import Source
-from proofs_check import Obligation, Statement, Verdict, as_json, lookup, registry, statement_ids, verify
-from proofs_check.kernel import Outcome, Rejected, check
-from proofs_check.provers.search import certificate
-from proofs_check.registry import statements
-from proofs_check.statement import DEFINITION, formula, make_claim
-from proofs_check.verdict import derive
+import dpproof.proofs_check
+from dpproof.accountant.published import published, published_ids
+from dpproof.accountant.sources import Source
+from dpproof.proofs_check import Obligation, Statement, Verdict, as_json, lookup, registry, statement_ids, verify
+from dpproof.proofs_check.kernel import Outcome, Rejected, check
+from dpproof.proofs_check.provers.search import certificate
+from dpproof.proofs_check.registry import statements
+from dpproof.proofs_check.statement import DEFINITION, formula, make_claim
+from dpproof.proofs_check.verdict import derive
 
 TWELVE = [
     "definition3", "definition4", "lemma6", "lemma7", "lemma8", "lemma9", "remark10", "eq2", "lemma11",

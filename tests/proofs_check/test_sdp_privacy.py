@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from accountant.rl.sdp_pe import ShuffledCountParameters, view
-from proofs_check.registry import verify
+from dpproof.accountant.rl.sdp_pe import ShuffledCountParameters, view
+from dpproof.proofs_check.registry import verify
 
 HALF = Fraction(1, 2)
 

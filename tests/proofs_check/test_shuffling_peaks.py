@@ -9,10 +9,10 @@ tests/accountant/test_sdp_pe_thresholds.py.
 import pytest
 import sympy
 
-from proofs_check.kernel import Rejected, check
-from proofs_check.provers import prove
-from proofs_check.provers.search import certificate
-from proofs_check.statement import make_claim
+from dpproof.proofs_check.kernel import Rejected, check
+from dpproof.proofs_check.provers import prove
+from dpproof.proofs_check.provers.search import certificate
+from dpproof.proofs_check.statement import make_claim
 
 SHARES = {"a": "(0, 1)", "b": "(0, 1)", "q": "(0, inf)"}
 SHARE = {"k": "[0, 1]", "q": "[0, inf)"}

@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import pytest
 
-from proofs_check.kernel import Rejected, check
-from proofs_check.kernel.arithmetic import point
-from proofs_check.kernel.claims import task
-from proofs_check.kernel.expressions import evaluate
-from proofs_check.provers.search import certificate
+from dpproof.proofs_check.kernel import Rejected, check
+from dpproof.proofs_check.kernel.arithmetic import point
+from dpproof.proofs_check.kernel.claims import task
+from dpproof.proofs_check.kernel.expressions import evaluate
+from dpproof.proofs_check.provers.search import certificate
 
 DOMAINS = [
     "[0, 1]",

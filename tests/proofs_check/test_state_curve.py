@@ -5,10 +5,10 @@ import math
 import flint
 import pytest
 
-from accountant.adjacency import Adjacency
-from accountant.rl.rlsvi import RLSVIParameters, guarantee
-from proofs_check import lookup
-from proofs_check.papers.rlsvi_project import backward, forward
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.rlsvi import RLSVIParameters, guarantee
+from dpproof.proofs_check import lookup
+from dpproof.proofs_check.papers.rlsvi_project import backward, forward
 
 
 def value(text, **numbers):

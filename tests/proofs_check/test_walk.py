@@ -5,13 +5,13 @@ from unittest import mock
 
 import pytest
 
-from proofs_check.hints import expect, have, positive
-from proofs_check.kernel import Rejected, check, expectation, expressions, logic, nodes, sums
-from proofs_check.kernel.arithmetic import INF, NEG_INF, Interval
-from proofs_check.kernel.claims import Range
-from proofs_check.kernel.expressions import NAME, RESERVED, read
-from proofs_check.provers.search import certificate
-from proofs_check.statement import make_claim
+from dpproof.proofs_check.hints import expect, have, positive
+from dpproof.proofs_check.kernel import Rejected, check, expectation, expressions, logic, nodes, sums
+from dpproof.proofs_check.kernel.arithmetic import INF, NEG_INF, Interval
+from dpproof.proofs_check.kernel.claims import Range
+from dpproof.proofs_check.kernel.expressions import NAME, RESERVED, read
+from dpproof.proofs_check.provers.search import certificate
+from dpproof.proofs_check.statement import make_claim
 from tests.proofs_check.walk import walked
 from tests.proofs_check.walk_values import Unclear, Undefined, value
 

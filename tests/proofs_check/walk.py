@@ -16,10 +16,10 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 from unittest import mock
 
-from proofs_check.kernel import expectation, nodes
-from proofs_check.kernel.arithmetic import Rejected
-from proofs_check.kernel.claims import Relation, Task, task
-from proofs_check.kernel.expressions import outside
+from dpproof.proofs_check.kernel import expectation, nodes
+from dpproof.proofs_check.kernel.arithmetic import Rejected
+from dpproof.proofs_check.kernel.claims import Relation, Task, task
+from dpproof.proofs_check.kernel.expressions import outside
 from tests.proofs_check.walk_nodes import Draw
 from tests.proofs_check.walk_values import (
     CERTAIN,

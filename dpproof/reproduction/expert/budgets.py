@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from accountant.adjacency import Adjacency
-from accountant.calibration import calibrate_noise
-from accountant.notions import Guarantee
-from accountant.rl import expert_release, selective_dpsgd
-from accountant.rl.expert_design import shaped
-from accountant.rl.expert_release import ExpertReleaseParameters
-from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.calibration import calibrate_noise
+from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.rl import expert_release, selective_dpsgd
+from dpproof.accountant.rl.expert_design import shaped
+from dpproof.accountant.rl.expert_release import ExpertReleaseParameters
+from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
 from dpproof.reproduction.expert.settings import CHOICES, Choice, Size
-from mechanisms.rl.expert_problems import PMIN, PROBLEMS
-from mechanisms.rl.offline.transitions import batch_rate
+from dpproof.mechanisms.rl.expert_problems import PMIN, PROBLEMS
+from dpproof.mechanisms.rl.offline.transitions import batch_rate
 
 __all__ = ["Plan", "certified", "plan_for", "release_plan"]
 

@@ -49,7 +49,7 @@ def run(
     check_installed()
     from dpproof.reproduction.expert.plots import write_figures
     from dpproof.reproduction.expert.runs import run_problems
-    from mechanisms.environments.lunar_lander import has_box2d
+    from dpproof.mechanisms.environments.lunar_lander import has_box2d
 
     size = size or (QUICK if quick else FULL)
     skipped = [] if has_box2d() else [name for name in size.problems if name == "lunarlander"]

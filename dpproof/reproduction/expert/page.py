@@ -10,7 +10,7 @@ from typing import Any
 from dpproof.reproduction.expert.first_lines import first_lines
 from dpproof.reproduction.expert.settings import Size
 from dpproof.reproduction.first_lines import written
-from mechanisms.rl.expert_problems import PROBLEMS
+from dpproof.mechanisms.rl.expert_problems import PROBLEMS
 
 __all__ = ["page"]
 

@@ -17,21 +17,21 @@ import torch
 from numpy.typing import NDArray
 from scipy import stats
 
-from audits.watching import watcher
+from dpproof.audits.watching import watcher
 from dpproof import __version__
 from dpproof.reproduction.expert.budgets import Plan, certified, plan_for, release_plan
 from dpproof.reproduction.expert.settings import CHOICES, LEARNERS, METHODS, Size
-from mechanisms.environments.batched import roll_out
-from mechanisms.rl.expert_data import ExpertData, demonstrations
-from mechanisms.rl.expert_policies import prefix_counts
-from mechanisms.rl.expert_population import Population, population
-from mechanisms.rl.expert_problems import Problem, problem_for
-from mechanisms.rl.expert_release import DataRelease, stable_lengths
-from mechanisms.rl.offline.cql import CQL
-from mechanisms.rl.offline.network import Layers
-from mechanisms.rl.offline.optimizers import Adam
-from mechanisms.rl.offline.training import Training, TrainingSettings
-from mechanisms.rl.offline.transitions import Transitions
+from dpproof.mechanisms.environments.batched import roll_out
+from dpproof.mechanisms.rl.expert_data import ExpertData, demonstrations
+from dpproof.mechanisms.rl.expert_policies import prefix_counts
+from dpproof.mechanisms.rl.expert_population import Population, population
+from dpproof.mechanisms.rl.expert_problems import Problem, problem_for
+from dpproof.mechanisms.rl.expert_release import DataRelease, stable_lengths
+from dpproof.mechanisms.rl.offline.cql import CQL
+from dpproof.mechanisms.rl.offline.network import Layers
+from dpproof.mechanisms.rl.offline.optimizers import Adam
+from dpproof.mechanisms.rl.offline.training import Training, TrainingSettings
+from dpproof.mechanisms.rl.offline.transitions import Transitions
 
 __all__ = ["Prepared", "arms", "prepare", "run_problem", "run_problems"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.rl.policy_evaluation_alternatives import alternatives
+from dpproof.accountant.rl.policy_evaluation_alternatives import alternatives
 from dpproof.reproduction.policy_evaluation.kinds import (
     DISCOUNT,
     EPSILON,
@@ -21,9 +21,9 @@ from dpproof.reproduction.policy_evaluation.kinds import (
     planned,
     squares,
 )
-from mechanisms.environments.chain import chain_values
-from mechanisms.rl.policy_evaluation_chain import chain_visits
-from mechanisms.rl.policy_evaluation_data import FirstVisits
+from dpproof.mechanisms.environments.chain import chain_values
+from dpproof.mechanisms.rl.policy_evaluation_chain import chain_visits
+from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits
 
 __all__ = ["grown", "needed", "other_noise", "rounded_up", "rows", "sweep"]
 

@@ -9,15 +9,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from accountant.adjacency import Adjacency
-from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
-from mechanisms.rl.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED
-from mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
-from mechanisms.rl.optimistic_batches import BatchedCounts
-from mechanisms.rl.optimistic_constants import CONSISTENT, SPARSE, THEORY, TUNED
-from mechanisms.rl.optimistic_exact import ExactCounts
-from mechanisms.rl.privatizers import Privatizer
-from mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.mechanisms.rl.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED
+from dpproof.mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
+from dpproof.mechanisms.rl.optimistic_batches import BatchedCounts
+from dpproof.mechanisms.rl.optimistic_constants import CONSISTENT, SPARSE, THEORY, TUNED
+from dpproof.mechanisms.rl.optimistic_exact import ExactCounts
+from dpproof.mechanisms.rl.privatizers import Privatizer
+from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 
 __all__ = ["ALGORITHMS", "DELTA", "Arm", "Group", "Size", "arms"]
 

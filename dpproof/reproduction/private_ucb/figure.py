@@ -16,7 +16,7 @@ from dpproof.reproduction.private_ucb.runs import run_arms
 from dpproof.reproduction.private_ucb.tables import paying, rows, write_curves
 from dpproof.reproduction.recorded import read_rows, read_run, write_run
 from dpproof.reproduction.tables import write_rows
-from mechanisms.environments.river_swim import river_swim
+from dpproof.mechanisms.environments.river_swim import river_swim
 
 __all__ = ["FULL", "QUICK", "page_again", "run"]
 

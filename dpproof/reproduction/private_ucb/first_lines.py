@@ -9,7 +9,7 @@ from typing import Any, Final
 from dpproof.reproduction.first_lines import ENOUGH, equal_rows, few_runs, listed
 from dpproof.reproduction.private_ucb.arms import Group
 from dpproof.reproduction.private_ucb.tables import FAILED
-from mechanisms.rl.optimistic_constants import SPARSE, TUNED, Constants
+from dpproof.mechanisms.rl.optimistic_constants import SPARSE, TUNED, Constants
 
 __all__ = ["best", "first_lines"]
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.accounted import Accounted
-from accountant.adjacency import Adjacency
+from dpproof.accountant.accounted import Accounted
+from dpproof.accountant.adjacency import Adjacency
 from dpproof.journal import journaled
 from dpproof.reproduction.private_ucb.arms import Arm, Size
-from mechanisms.environments.tabular import TabularMDP
-from mechanisms.rl.privatizers import CountNoise, Levels, Privatizer
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.rl.privatizers import CountNoise, Levels, Privatizer
 
 __all__ = ["SharedNoise", "run_arms"]
 

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from accountant.adjacency import Adjacency
-from accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
-from mechanisms.environments.bandit import heterogeneous_bandit
-from mechanisms.environments.river_swim import river_swim
-from mechanisms.environments.tabular import TabularMDP
-from mechanisms.rl.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED
-from mechanisms.rl.optimistic_exact import ExactCounts
-from mechanisms.rl.policy_elimination import SDPPE
-from mechanisms.rl.policy_elimination_bandit import PrivateBanditUCB
-from mechanisms.rl.policy_elimination_constants import BANDIT, LITERAL, LONG, TUNED, EliminationConstants
-from mechanisms.rl.privatizers import Privatizer
-from mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
-from mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
-from mechanisms.rl.shuffle_privatizer_noise import ShufflePrivatizer
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.mechanisms.environments.bandit import heterogeneous_bandit
+from dpproof.mechanisms.environments.river_swim import river_swim
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.rl.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED
+from dpproof.mechanisms.rl.optimistic_exact import ExactCounts
+from dpproof.mechanisms.rl.policy_elimination import SDPPE
+from dpproof.mechanisms.rl.policy_elimination_bandit import PrivateBanditUCB
+from dpproof.mechanisms.rl.policy_elimination_constants import BANDIT, LITERAL, LONG, TUNED, EliminationConstants
+from dpproof.mechanisms.rl.privatizers import Privatizer
+from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from dpproof.mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
+from dpproof.mechanisms.rl.shuffle_privatizer_noise import ShufflePrivatizer
 
 __all__ = ["ARMS", "BETA", "Arm", "Kind", "Size", "arms", "environment_of", "learner_of", "shuffled"]
 

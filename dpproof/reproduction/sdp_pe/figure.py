@@ -17,7 +17,7 @@ from dpproof.reproduction.sdp_pe.plots import write_figures
 from dpproof.reproduction.sdp_pe.runs import run_arms
 from dpproof.reproduction.sdp_pe.tables import rows, stage_rows, write_curves
 from dpproof.reproduction.tables import write_rows
-from mechanisms.environments.river_swim import river_swim
+from dpproof.mechanisms.environments.river_swim import river_swim
 
 __all__ = ["FULL", "QUICK", "page_again", "run"]
 

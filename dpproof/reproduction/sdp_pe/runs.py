@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.rl.sdp_pe import ShuffledCountParameters, view
-from accountant.shuffling.view import BinomialView
+from dpproof.accountant.rl.sdp_pe import ShuffledCountParameters, view
+from dpproof.accountant.shuffling.view import BinomialView
 from dpproof.reproduction.sdp_pe.arms import BETA, Arm, Kind, environment_of, learner_of
-from mechanisms.rl.policy_elimination import StageReport
-from mechanisms.rl.policy_elimination_batches import schedule
-from mechanisms.rl.shuffle_privatizer import ReleaseShape
-from mechanisms.rl.shuffle_privatizer_noise import ShufflePrivatizer
+from dpproof.mechanisms.rl.policy_elimination import StageReport
+from dpproof.mechanisms.rl.policy_elimination_batches import schedule
+from dpproof.mechanisms.rl.shuffle_privatizer import ReleaseShape
+from dpproof.mechanisms.rl.shuffle_privatizer_noise import ShufflePrivatizer
 
 __all__ = ["POINTS", "Found", "points", "run_arms"]
 

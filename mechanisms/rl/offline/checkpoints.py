@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from mechanisms import _checks
-from mechanisms.randomness import how_drawn
-from mechanisms.rl.offline.training import Training
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.randomness import how_drawn
+from dpproof.mechanisms.rl.offline.training import Training
 
 __all__ = ["configuration", "publish", "steps_begun", "train"]
 

@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from mechanisms import _checks
+from dpproof.mechanisms import _checks
 
 __all__ = ["Layers", "Pass"]
 

@@ -1,7 +1,7 @@
 """Selective DP-SGD on conservative Q-learning: Algorithm 3, and with p = 1 expert-level DP-SGD (Algorithm 4).
 
 What is accounted for is what is run: one `SelectiveDPSGDParameters` gives the rate, the coin, the noise and
-the number of steps, and `accountant.rl.selective_dpsgd.guarantee` says what they reveal. All randomness of a
+the number of steps, and `dpproof.accountant.rl.selective_dpsgd.guarantee` says what they reveal. All randomness of a
 step derives from a key and the step's number, so that a step that is run again is the same step. The key is
 128 bits of entropy, unless a seed is given: that makes a simulation, of which no guarantee is reported.
 
@@ -23,16 +23,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from accountant.accounted import Accounted
-from accountant.adjacency import Adjacency
-from accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
-from mechanisms import _checks
-from mechanisms.randomness import guaranteed, how_drawn
-from mechanisms.rl.offline.coins import COINS, Branch, noisy_steps_begun
-from mechanisms.rl.offline.cql import CQL
-from mechanisms.rl.offline.network import Layers
-from mechanisms.rl.offline.optimizers import SGD, Optimizer
-from mechanisms.rl.offline.transitions import BATCHES, Transitions, check_one_each
+from dpproof.accountant.accounted import Accounted
+from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.randomness import guaranteed, how_drawn
+from dpproof.mechanisms.rl.offline.coins import COINS, Branch, noisy_steps_begun
+from dpproof.mechanisms.rl.offline.cql import CQL
+from dpproof.mechanisms.rl.offline.network import Layers
+from dpproof.mechanisms.rl.offline.optimizers import SGD, Optimizer
+from dpproof.mechanisms.rl.offline.transitions import BATCHES, Transitions, check_one_each
 
 __all__ = ["Training", "TrainingSettings"]
 
@@ -156,11 +156,11 @@ class Training:
         """
         raise TypeError(
             "a training holds the key of its noise and must not be pickled: publish its model with"
-            " mechanisms.rl.offline.checkpoints.publish, resume it with train"
+            " dpproof.mechanisms.rl.offline.checkpoints.publish, resume it with train"
         )
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
-        """What the steps done so far reveal; see `accountant.rl.selective_dpsgd.guarantee`.
+        """What the steps done so far reveal; see `dpproof.accountant.rl.selective_dpsgd.guarantee`.
 
         Raises:
             SimulationError: a seed was given.
@@ -208,7 +208,7 @@ class Training:
         return COINS[budget.coin](budget, self.step, rng)
 
     def _gradient(self, branch: Branch, rng: np.random.Generator) -> torch.Tensor:
-        """What a step follows: see `mechanisms.rl.offline.coins`."""
+        """What a step follows: see `dpproof.mechanisms.rl.offline.coins`."""
         found = torch.zeros_like(self.theta)
         if branch.private and self.private is not None:
             rows = self._batch(self.private, branch.rate * self.settings.budget.sampling_rate, rng)

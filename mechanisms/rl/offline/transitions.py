@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from mechanisms import _checks
+from dpproof.mechanisms import _checks
 
 __all__ = ["BATCHES", "Transitions", "batch_rate", "check_one_each"]
 

@@ -1,3 +1,0 @@
-"""Certified bounds: the public names of ``accountant``."""
-
-from accountant import *

@@ -1,3 +1,0 @@
-"""Audits of implementations: the public names of ``audits``."""
-
-from audits import *

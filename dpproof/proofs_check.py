@@ -1,3 +1,0 @@
-"""Statements, verdicts and certificates: the public names of ``proofs_check``."""
-
-from proofs_check import *
