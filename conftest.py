@@ -6,7 +6,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 LIBRARY = ("mechanisms/rl", "audits/training", "dpproof/reproduction/expert")
-NEEDS = ("\nimport torch", "\nfrom dpproof.mechanisms.rl.offline", "\nfrom dpproof.reproduction.expert.budgets")
+NEEDS = (
+    "\nimport torch",
+    "\nfrom dpproof.mechanisms.rl.offline",
+    "\nfrom dpproof.reproduction.expert.budgets",
+)
 
 
 def _needing_torch(root: Path) -> list[str]:

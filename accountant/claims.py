@@ -51,7 +51,7 @@ class Claim:
         source: where the promise is written down.
         command: the program and its arguments, where the mechanism is one.
         audit: how it is to be audited, by name: ``budget``, and of a callable or a command what
-            `dpproof.audits.audit_named` is told of it.
+            `dpproof.audit_named` is told of it.
         arithmetic: ``floating-point``, the promise is about what is released, to the last bit; or ``real``,
             it is about real numbers, and what only floating-point bits refute is no violation of it.
 

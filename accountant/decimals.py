@@ -116,7 +116,9 @@ def at_decimals(guarantee: Callable[..., Accounted]) -> Callable[..., Accounted]
         more, less, notes = sides(parameters)
         try:
             found = guarantee(less, *relation, **named)
-        except ValueError:  # a decimal at an end of what is answered, or beyond: an error names the number typed
+        except (
+            ValueError
+        ):  # a decimal at an end of what is answered, or beyond: an error names the number typed
             less, notes = _nearest(parameters)
             more, found = less, guarantee(less, *relation, **named)
         if less is parameters:

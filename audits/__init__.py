@@ -1,8 +1,4 @@
-"""Does this implementation keep its claim? Evidence that never cries wolf.
+"""Does this implementation keep its claim? Evidence that never cries wolf."""
 
-The public names are listed once, in ``__init__.pyi``, and load when first used.
-"""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+if __name__ != "dpproof.audits":
+    raise ImportError(f"{__name__} is no package of its own: import dpproof.audits")

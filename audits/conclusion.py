@@ -46,7 +46,7 @@ def conclude(
         claim: its name.
         curve: what is claimed.
         claimed: the upper end of its epsilon at ``delta``.
-        delta, alpha, seed: as for `dpproof.audits.audit`.
+        delta, alpha, seed: as for `dpproof.audit`.
         pair: what the two inputs are.
         replay: what else a replay needs.
         measure: measures the power of an audit that refuted nothing. Without it the power is simulated on the

@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from dpproof.audits.callables import Each, Mechanism, MechanismError
 from dpproof.audits.layout import Layout
 from dpproof.audits.pairs import Pair
-from dpproof.audits.repeated_rows import Ids, blocks_repeat, calls_repeat, equal_in_turn, row_ids, value_in_runs
+from dpproof.audits.repeated_rows import (
+    Ids,
+    blocks_repeat,
+    calls_repeat,
+    equal_in_turn,
+    row_ids,
+    value_in_runs,
+)
 from dpproof.audits.sampling import PROBES, generator, outputs
 from dpproof.audits.time_budget import time_left
 from dpproof.audits.unlike_calls import bins_of, calls_differ

@@ -139,7 +139,7 @@ class Evidence:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The contract's keys, and under ``"witness"`` what `dpproof.audits.replay` needs; infinity is ``"inf"``."""
+        """The contract's keys, and under ``"witness"`` what `dpproof.replay` needs; infinity is ``"inf"``."""
         more: dict[str, Any] = {"unconfirmed": True} if self.unconfirmed else {}
         more |= {} if self.without_bits is None else {"without_bits": self.without_bits.value}
         return {

@@ -164,13 +164,13 @@ def _again(name: str, parameters: Parameters) -> Mapping[str, Any]:
 
 
 def audit_training_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.replay`."""
     how = witness["replay"]
     return audit_training(SelectiveDPSGDParameters.read(how["parameters"]), **_settings(witness))
 
 
 def audit_release_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.replay`."""
     how = witness["replay"]
     return audit_release(ExpertReleaseParameters.read(how["parameters"]), **_settings(witness))
 

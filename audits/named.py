@@ -147,7 +147,7 @@ def pairs_of(neighbours: str, adjacency: Adjacency) -> tuple[Pair, ...]:
 
 
 def audit_named_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness of `audit_named` describes; see `dpproof.audits.replay`."""
+    """Run the audit that a witness of `audit_named` describes; see `dpproof.replay`."""
     how = witness["replay"]
     return audit_named(
         witness["claim"],
@@ -162,7 +162,7 @@ def audit_named_again(witness: Mapping[str, Any]) -> Evidence:
 
 
 def audit_case_again(witness: Mapping[str, Any]) -> Evidence:
-    """Audit the case of the corpus that a witness names; see `dpproof.audits.replay`."""
+    """Audit the case of the corpus that a witness names; see `dpproof.replay`."""
     from dpproof.audits.corpus.all_cases import case_named
 
     return case_named(witness["replay"]["case"]).audit(**_settings(witness))

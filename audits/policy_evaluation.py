@@ -109,7 +109,7 @@ def audit_policy_evaluation(
 
 
 def audit_policy_evaluation_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.replay`."""
     how = witness["replay"]
     return audit_policy_evaluation(
         PolicyEvaluationParameters.read(how["parameters"]),

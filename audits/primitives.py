@@ -167,7 +167,7 @@ def audit_primitive(
         budget: the most samples; by default the setting's, or fewer where an output has many numbers.
         claim: the name in the evidence; that of the primitive unless given.
         curve: the claim, if it is not the accountant's guarantee; then ``replay`` must say what it is.
-        replay: JSON data that the witness carries instead of what `dpproof.audits.replay` would need.
+        replay: JSON data that the witness carries instead of what `dpproof.replay` would need.
 
     Raises:
         NoAuditError: no audit is known, or the parameters leave nothing to tell apart.
@@ -230,7 +230,7 @@ def setting_of(name: str, parameters: Any) -> Setting:
 
 
 def audit_primitive_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.replay`."""
     how = witness["replay"]
     return audit_primitive(
         how["name"],

@@ -28,8 +28,6 @@ __all__ = ["Standing", "standing_of"]
 
 ADDED = (Adjacency.ADD_REMOVE, Adjacency.EXPERT)
 """The relations under which one input has records more."""
-OURS = ("accountant", "audits", "mechanisms")
-"""Packages whose validators check a relation for their own kind of data."""
 HINT = (
     "; inputs that are no data sets of records, such as counts, need a Pair with a validator of"
     " dpproof.audits.neighbours or a relation in words"
@@ -76,7 +74,7 @@ def standing_of(first: Any, second: Any, adjacency: Adjacency | str, validator: 
     """
     _check_readable(first, "first")
     _check_readable(second, "second")
-    if validator is not None and _module(validator).partition(".")[0] in OURS:
+    if validator is not None and _module(validator).startswith("dpproof."):
         return Standing(True, f"by {_name(validator)}")
     found = _of_inputs(first, second, adjacency)
     if found.checked or validator is None:

@@ -66,7 +66,7 @@ def audit_rlsvi(
         executor: draws samples, if given.
         claim: the name in the evidence.
         curve: the claim, if not the accountant's guarantee; such an audit does not replay by itself.
-        replay: JSON data that the witness carries instead of what `dpproof.audits.replay` would need.
+        replay: JSON data that the witness carries instead of what `dpproof.replay` would need.
 
     Raises:
         MechanismError: the mechanism fails, or its outputs are not independent samples.
@@ -94,7 +94,7 @@ def audit_rlsvi(
 
 
 def audit_rlsvi_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.replay`."""
     how = witness["replay"]
     return audit_rlsvi(
         RLSVIParameters.read(how["parameters"]),

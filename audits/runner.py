@@ -71,7 +71,7 @@ def audit(
         budget: the most samples to draw, of both inputs together.
         sharpen: spend the whole budget also after a violation, for a larger ``epsilon_lower``.
         executor: draws blocks of samples; with processes, sampler and pair must pickle.
-        replay: JSON data that `dpproof.audits.replay` rebuilds this audit from.
+        replay: JSON data that `dpproof.replay` rebuilds this audit from.
         known_ratio: the law of the outputs is known, and the first score rises or falls with its likelihood
             ratio. Then the power is simulated. Otherwise it is measured: violations of twice the claim are
             planted in fresh outputs on the first input, some ten to forty times as many as the samples.

@@ -68,13 +68,13 @@ def ours_calibrate() -> Ends:
 def ours_binomial() -> Ends:
     from fractions import Fraction
 
-    from dpproof.accountant import BinomialView
+    from dpproof.accountant.shuffling.view import BinomialView
 
     return _ends(BinomialView(1_000_000, Fraction(137, 1_000_000)).delta("0.5"))
 
 
 def ours_clones() -> Ends:
-    from dpproof.accountant import general_randomiser
+    from dpproof.accountant.shuffling.clones import general_randomiser
 
     return _ends(general_randomiser(1_000_000, 1).epsilon("1e-8"))
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.timing import cpu_seconds
 from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.blocks import draw_blocks
 from dpproof.audits.curves import CurvePoint, PrivacyCurve, curve_points
@@ -23,7 +24,6 @@ from dpproof.audits.reference import gaussian_mu
 from dpproof.audits.schedule import Pace
 from dpproof.audits.scores import Identity
 from dpproof.audits.trial import Trial, run_trial
-from benchmarks.timing import cpu_seconds
 
 __all__ = ["CASES", "Case", "Row", "overhead", "rows"]
 

@@ -26,11 +26,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.timing import compile_seconds, cpu_seconds
 from dpproof.accountant.adjacency import Adjacency
 from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
-from benchmarks.timing import compile_seconds, cpu_seconds
-from dpproof.mechanisms import river_swim
 from dpproof.mechanisms.counting.streaming import StreamingTree
+from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
 from dpproof.mechanisms.rl.optimistic_constants import TUNED
 from dpproof.mechanisms.rl.optimistic_exact import ExactCounts

@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from dpproof.accountant.rl.rlsvi import RLSVIParameters
 from benchmarks.timing import compile_seconds, cpu_seconds
-from dpproof.mechanisms import RLSVI, river_swim
+from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.mechanisms.environments.river_swim import river_swim
+from dpproof.mechanisms.rl.rlsvi import RLSVI
 
 __all__ = ["main", "rows"]
 

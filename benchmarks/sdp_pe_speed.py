@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.timing import compile_seconds, cpu_seconds
 from dpproof.accountant.adjacency import Adjacency
 from dpproof.accountant.rl.sdp_pe import ACCOUNTANT, ShuffledCountParameters
 from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape
 from dpproof.accountant.rl.sdp_pe_thresholds import batch_threshold
 from dpproof.accountant.shuffling.view import BinomialView
-from benchmarks.timing import compile_seconds, cpu_seconds
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl import _policy_elimination_kernels as kernels
 from dpproof.mechanisms.rl.policy_elimination import SDPPE

@@ -2,8 +2,34 @@
 
 The library stands in four parts: ``dpproof.accountant`` (certified bounds), ``dpproof.mechanisms``
 (the algorithms), ``dpproof.proofs_check`` (verdicts with certificates), ``dpproof.audits`` (tests of
-implementations). The command line is ``dpproof``.
+implementations). The public names are listed once, in ``__init__.pyi``, and load when first used.
 """
 
+from __future__ import annotations
+
+import ast
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
 __version__ = "0.2.0.dev0"
-__all__ = ["__version__"]
+
+
+@cache
+def _homes() -> dict[str, str]:
+    """Public name -> module that defines it."""
+    stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    found = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: node.module or "" for node in found for alias in node.names}
+
+
+def __getattr__(name: str) -> object:
+    if name == "__all__":
+        return ["__version__", *_homes()]
+    if name.startswith("_") or name not in _homes():
+        raise AttributeError(f"module 'dpproof' has no attribute {name!r}")
+    return getattr(import_module(_homes()[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_homes()])

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from dpproof import __version__
 from dpproof.accountant.accounted import IN_REAL_ARITHMETIC, Accountant, Accounted, check_run
 from dpproof.accountant.adjacency import Adjacency
 from dpproof.accountant.arithmetic import Assumption, listed, recorded
@@ -16,7 +17,6 @@ from dpproof.accountant.enclosures import Number, exact
 from dpproof.accountant.notions import Guarantee
 from dpproof.accountant.parameters import Parameters
 from dpproof.accountant.targets import neighbours_of
-from dpproof import __version__
 
 __all__ = ["account", "calibrate", "envelope", "number", "released_bits", "resting", "verdicts_of", "verify"]
 

@@ -15,7 +15,7 @@ def worth(audit: Mapping[str, Any]) -> str:
     """What was found on which pair, and the power that was measured; an empty text after a violation.
 
     Args:
-        audit: as `dpproof.audits.Evidence.as_json` gives it.
+        audit: as `dpproof.Evidence.as_json` gives it.
 
     >>> found = {"verdict": "inconclusive", "weakness": "power was not measured: no time", "power": {}}
     >>> worth({**found, "not_covered": [], "witness": {"pair": "0 or 1"}})

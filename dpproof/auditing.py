@@ -125,7 +125,7 @@ def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Any) -> Evi
         claim: one that ``check_auditable`` lets pass.
         elsewhere: an executor among the options draws from somebody's callable or command, too; this then
             has to be one that other processes can load.
-        options: as for `dpproof.audits.audit`; they go before what the claim itself says of its audit.
+        options: as for `dpproof.audit`; they go before what the claim itself says of its audit.
     """
     _check_promise(claim)
     if kind_of(claim):

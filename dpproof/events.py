@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dpproof import answers
 from dpproof.accountant.arithmetic import listed, recorded
 from dpproof.accountant.claims import Claim
 from dpproof.accountant.notions import Guarantee
 from dpproof.accountant.trust import TrustModel
-from dpproof import answers
 
 __all__ = ["PREFIXES", "account_event", "guarantee_of_event", "kind_of"]
 

@@ -25,7 +25,10 @@ from typing import Any
 
 __all__ = ["Journal", "JournalExecutor", "journal_at", "journaled"]
 
-PACKAGES = ("accountant", "mechanisms", "proofs_check", "audits", "dpproof")
+PACKAGES = (
+    "dpproof",
+    *(f"dpproof.{name}" for name in ("accountant", "mechanisms", "proofs_check", "audits")),
+)
 TABLE = "CREATE TABLE IF NOT EXISTS done (key TEXT PRIMARY KEY, value BLOB NOT NULL)"
 _CURRENT: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
@@ -123,7 +126,7 @@ def _key(task: object) -> str | None:
 def _modules(written: bytes) -> set[str]:
     """The modules outside this project that a pickle names."""
     texts = {str(value) for _, value, _ in pickletools.genops(written) if isinstance(value, str)}
-    return {text for text in texts if text in sys.modules and text.partition(".")[0] not in PACKAGES}
+    return {text for text in texts if text in sys.modules and text.partition(".")[0] != "dpproof"}
 
 
 def _file_of(module: str) -> bytes:

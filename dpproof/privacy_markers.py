@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import dpproof.audits
+from dpproof import audits
 from dpproof.accountant.adjacency import Adjacency
 from dpproof.accountant.claims import ARITHMETIC, Claim
 from dpproof.accountant.parameters import Choice, Flag, Integers, Reals, Values

@@ -16,10 +16,10 @@ from dpproof.accountant.accounted import accountant_for
 from dpproof.accountant.arithmetic import in_words
 from dpproof.accountant.claims import Claim
 from dpproof.accountant.parameters import Reals
+from dpproof.audit_words import worth
 from dpproof.audits.evidence import Evidence, Verdict
 from dpproof.audits.pairs import Pair, check_pair
 from dpproof.audits.runner import BUDGET, audit
-from dpproof.audit_words import worth
 from dpproof.privacy_markers import INI, as_mechanism_with, check_key, ini, promise_of, slips
 
 __all__ = ["Privacy", "privacy_of"]
@@ -27,7 +27,7 @@ __all__ = ["Privacy", "privacy_of"]
 HOW = ("failures", "nan", "seeded")
 """Options of `Privacy.audit` that say what counts as an output, as in the ``audit`` table of a claim file."""
 OPTIONS = (*HOW, *tuple(signature(audit).parameters)[4:])
-"""Those, and the options of `dpproof.audits.audit` behind what the fixture gives it itself."""
+"""Those, and the options of `dpproof.audit` behind what the fixture gives it itself."""
 MISSING: Final = object()
 """No second input: None is one, of mechanisms that take it."""
 
@@ -91,12 +91,12 @@ class Privacy:
         So does, in one line, what cannot be audited.
 
         Args:
-            mechanism: as for `dpproof.audits.audit`: ``f(data, n, rng)``, ``f(data, rng)``, or a `Mechanism`.
-            first: one input, or an `dpproof.audits.Pair`. That the two inputs are neighbours is checked as far as it
+            mechanism: as for `dpproof.audit`: ``f(data, n, rng)``, ``f(data, rng)``, or a `Mechanism`.
+            first: one input, or an `dpproof.Pair`. That the two inputs are neighbours is checked as far as it
                 can be (`dpproof.audits.relations`).
             second: the other input; left out beside a `Pair`.
-            options: of `dpproof.audits.audit`, such as ``scores`` or ``executor``; and of a callable ``failures``,
-                ``nan`` and ``seeded``, as for `dpproof.audits.Mechanism`.
+            options: of `dpproof.audit`, such as ``scores`` or ``executor``; and of a callable ``failures``,
+                ``nan`` and ``seeded``, as for `dpproof.Mechanism`.
         """
         self.checks += 1
         with slips():

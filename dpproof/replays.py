@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpproof import auditing
 from dpproof.audits.evidence import Evidence, Verdict
 from dpproof.audits.replaying import ReplayError
-from dpproof import auditing
 
 __all__ = ["ASKED", "Replayed", "replayed"]
 

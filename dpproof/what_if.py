@@ -94,15 +94,15 @@ def code(
     given = ", ".join(f"{name}={value!r}" for name, value in values.items())
     table = ", ".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
     python = (
-        "from dpproof.accountant import Adjacency, accountant_for\n"
-        f'mechanism = accountant_for("{dpproof.accountant.name}")\n'
+        "from dpproof import Adjacency, accountant_for\n"
+        f'mechanism = accountant_for("{accountant.name}")\n'
         f'found = mechanism.guarantee(mechanism.parameters({given}), Adjacency("{adjacency.value}"))\n'
     )
     epsilon, failure = float(exact(target)), float(exact(delta))
     if not accountant.guarantee(parameters, adjacency).guarantee.delta(epsilon).upper <= failure:
         failure = _above(delta)  # the nearest double promises more than was asked for
     claim = (
-        f'[[claim]]\nname = "{dpproof.accountant.title}"\nmechanism = "{dpproof.accountant.name}"\n'
+        f'[[claim]]\nname = "{accountant.title}"\nmechanism = "{accountant.name}"\n'
         f'parameters = {{ {table} }}\nadjacency = "{adjacency.value}"\n'
         f"epsilon = {epsilon!r}\ndelta = {failure!r}\n"
     )

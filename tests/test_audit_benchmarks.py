@@ -9,14 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from benchmarks.audits import __main__ as command
+from benchmarks.audits import alarms, limits, page, peers, power, rows, tables
 from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.callables import MechanismError
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import counts_pair
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.neighbours.vectors import Distance
-from benchmarks.audits import __main__ as command
-from benchmarks.audits import alarms, limits, page, peers, power, rows, tables
 
 SIGMA = 3.730632
 

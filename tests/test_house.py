@@ -14,9 +14,9 @@ from dpproof.accountant.accounted import CATALOGUE, accountant_for
 from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.published import published, published_ids
 from dpproof.accountant.sources import Source
+from dpproof.proofs_check.registry import BOOKS, as_json, statement_ids, statements, verify
 from dpproof.report.ledger import PAPERS
 from dpproof.report.recorded import kept, recorded
-from dpproof.proofs_check.registry import BOOKS, as_json, statement_ids, statements, verify
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("accountant", "mechanisms", "proofs_check", "audits", "dpproof")
@@ -121,7 +121,10 @@ def test_an_accountant_names_the_statements_it_rests_on(name):
 def test_every_source_in_the_accountant_names_a_statement():
     found = []
     for path in (ROOT / "accountant").rglob("*.py"):
-        module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        module = importlib.import_module(
+            ".".join(("dpproof", *parts[: -1 if parts[-1] == "__init__" else None]))
+        )
         for value in vars(module).values():
             entries = value if isinstance(value, tuple) else (value,)
             found += [entry for entry in entries if isinstance(entry, Source)]

@@ -1,48 +1,82 @@
-"""The umbrella re-exports the very same objects, and importing any package loads nothing heavy."""
+"""One import root: public names are listed once, load late, and nothing beside a user's files disturbs them."""
 
 from __future__ import annotations
 
-import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import dpproof
+
 PACKAGES = ("accountant", "mechanisms", "proofs_check", "audits")
-NAMES = [(package, name) for package in PACKAGES for name in importlib.import_module(package).__all__]
+HEAVY = "{'numpy', 'sympy', 'numba', 'scipy', 'matplotlib', 'torch', 'gymnasium', 'mpmath', 'flint'}"
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_lists_its_names_once(package):
-    names = importlib.import_module(package).__all__
-    assert len(names) == len(set(names)) > 5
+def python(code, folder="."):
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
 
 
-@pytest.mark.parametrize(("package", "name"), NAMES)
-def test_the_umbrella_gives_the_same_object(package, name):
-    literal = getattr(importlib.import_module(package), name)
-    assert getattr(importlib.import_module(f"dpproof.{package}"), name) is literal
+def test_every_public_name_loads_and_says_what_it_is():
+    names = dpproof.__all__
+    assert len(names) == len(set(names)) > 50
+    assert set(names) <= set(dir(dpproof))
+    assert not [name for name in names if not getattr(dpproof, name).__doc__]
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_the_umbrella_gives_nothing_else(package):
-    umbrella = importlib.import_module(f"dpproof.{package}")
-    public = {name for name in vars(umbrella) if name.isidentifier() and not name.startswith("_")}
-    assert public == set(importlib.import_module(package).__all__)
-
-
-@pytest.mark.parametrize("package", ["dpproof", *PACKAGES])
-def test_an_unknown_name_is_an_attribute_error(package):
+def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no_such_name"):
-        importlib.import_module(package).no_such_name  # noqa: B018 (the access is the test)
+        dpproof.no_such_name  # noqa: B018 (the access is the test)
 
 
-@pytest.mark.parametrize("package", ["dpproof", *PACKAGES])
+@pytest.mark.parametrize("package", ["", *(f".{name}" for name in PACKAGES), ".proofs_check.kernel"])
 def test_importing_loads_nothing_heavy(package):
-    heavy = "{'sympy', 'numba', 'scipy', 'matplotlib', 'torch', 'gymnasium', 'mpmath'}"
-    code = f"import sys, {package}; print(sorted({heavy} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert python(f"import sys, dpproof{package}; print(sorted({HEAVY} & set(sys.modules)))") == "[]"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_folder_is_no_package_of_its_own(package):
+    root = Path(__file__).resolve().parent.parent
+    code = f"try:\n    import {package}\nexcept ImportError as said:\n    print(said)"
+    assert python(code, root) == f"{package} is no package of its own: import dpproof.{package}"
+
+
+def test_modules_of_a_user_with_the_names_of_folders_disturb_nothing(tmp_path):
+    """Beside a claim file, a sampler's module and a test; each raises an error when it is imported."""
+    for name in ("accountant", "audits", "proofs_check"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a file of the user was imported')\n")
+    (tmp_path / "mechanisms.py").write_text(
+        "def noisy(data, n, rng):\n    return sum(data) + rng.geometric(0.6, n) - rng.geometric(0.6, n)\n\n"
+        "def neighbours():\n    return [0.0], [1.0]\n"
+    )
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "audits").mkdir()
+    (tmp_path / "audits" / "__init__.py").write_text(
+        "raise SystemExit('a folder of the user was imported')\n"
+    )
+    claim = (
+        '[[claim]]\nname = "sum"\nmechanism = "mechanisms:noisy"\nneighbours = "mechanisms:neighbours"\n'
+        'adjacency = "replace"\nepsilon = 1.0\naudit = { budget = 20000 }\n'
+    )
+    (tmp_path / "dpproof.toml").write_text(claim)
+    code = "import sys; from dpproof.cli import main; sys.argv = ['dpproof', 'check', 'dpproof.toml']; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert "of the user was imported" not in done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+    test = "import mechanisms\n\ndef test_it():\n    assert mechanisms.neighbours() == ([0.0], [1.0])\n"
+    (tmp_path / "test_own.py").write_text(test)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path / "test_own.py")],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_command_line_loads_nothing_heavy():
@@ -52,5 +86,4 @@ def test_the_command_line_loads_nothing_heavy():
         "'1e-6', '--json']\ntry:\n    cli.main()\nexcept SystemExit as ended:\n    assert not ended.code\n"
         "print(sorted({'sympy', 'numba', 'scipy', 'matplotlib', 'torch'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert python(code).splitlines()[-1] == "[]"

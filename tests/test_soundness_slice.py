@@ -10,6 +10,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from benchmarks.soundness import __main__ as runner
+from benchmarks.soundness import references as reference
+from benchmarks.soundness.asking import against, composed, point
+from benchmarks.soundness.cases import Box, Case, Outcome, judge
+from benchmarks.soundness.checks import CASES
 from dpproof.accountant.enclosures import precision
 from dpproof.accountant.pairs.binomial import ShiftedBinomial
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
@@ -18,11 +23,6 @@ from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
 from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
 from dpproof.accountant.privacy_loss.inverting import epsilon_by_inversion
 from dpproof.accountant.privacy_loss.single import delta_by_masses
-from benchmarks.soundness import __main__ as runner
-from benchmarks.soundness import references as reference
-from benchmarks.soundness.asking import against, composed, point
-from benchmarks.soundness.cases import Box, Case, Outcome, judge
-from benchmarks.soundness.checks import CASES
 
 SLOW = {"spherical Gaussians, one", "DP-SGD"}
 """A point may take seconds."""

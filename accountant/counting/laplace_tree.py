@@ -162,7 +162,10 @@ def _composable(ratio: Fraction, alternatives: list[Profile]) -> list[Profile]:
     return alternatives if all(_LEAST_RATIO < ratio / c < _LARGEST_RATIO for c in shifts) else []
 
 
-_LEAST_RATIO, _LARGEST_RATIO = Fraction(2, 1000), 10**12  # of ``dpproof.accountant.pairs.laplace``, the ends left out
+_LEAST_RATIO, _LARGEST_RATIO = (
+    Fraction(2, 1000),
+    10**12,
+)  # of ``dpproof.accountant.pairs.laplace``, the ends left out
 
 
 def _replacement(parameters: LaplaceTreeParameters, trees: int) -> Profile:

@@ -5,8 +5,6 @@ one trajectory may spend (the paper's primed ones), T trajectories of length L, 
 action (or, in the rate, of the coin), m experts, batches of b.
 """
 
-# ruff: noqa: E501 - one row a formula
-
 from __future__ import annotations
 
 from dpproof.accountant.expressions import Formula

@@ -29,7 +29,13 @@ from dpproof.accountant.parameters import Choice, Integers, Parameters, Reals, p
 from dpproof.accountant.published import published
 from dpproof.accountant.rl.expert_design import Design, printed_design, shaped, shaped_design
 from dpproof.accountant.rl.expert_draws import Logged, run_out
-from dpproof.accountant.rl.expert_reach import LEAST_FAILURE, MOST_FAILURE, check_reach, drawn_out, failure_share
+from dpproof.accountant.rl.expert_reach import (
+    LEAST_FAILURE,
+    MOST_FAILURE,
+    check_reach,
+    drawn_out,
+    failure_share,
+)
 from dpproof.accountant.rl.expert_redrawn import Redrawn, Walked
 from dpproof.accountant.rl.expert_rounds import Rounds, round_losses
 from dpproof.accountant.trust import TrustModel

@@ -40,7 +40,7 @@ from dpproof.accountant.trust import TrustModel
 __all__ = ["ACCOUNTANT", "PolicyEvaluationParameters", "guarantee"]
 
 _STATEMENTS = {"lsw": "eval.theorem6.corrected", "lsl": "eval.theorem10.corrected"}
-_SAMPLERS = {"lsw": "dpproof.mechanisms.DPLSW", "lsl": "dpproof.mechanisms.DPLSL"}
+_SAMPLERS = {"lsw": "dpproof.DPLSW", "lsl": "dpproof.DPLSL"}
 _NOTES = (
     "sensitivity by eval.corollary3 (DP-LSW) or eval.corollary8 (DP-LSL), smoothed by eval.lemma4",
     "beta, the weights, the features and the bound on returns must not depend on the private data; visits "

@@ -96,8 +96,8 @@ def _laplace(parameters: CentralCountsParameters, user: Moved, adjacency: Adjace
 
 
 def _sampler(parameters: CentralCountsParameters) -> str | None:
-    """Whole noise on whole counts is drawn exactly, with `dpproof.mechanisms.SecureNoise`; by the tree alone."""
-    return "dpproof.mechanisms.PrivateCounts" if parameters.integer and parameters.counter == "tree" else None
+    """Whole noise on whole counts is drawn exactly, with `dpproof.SecureNoise`; by the tree alone."""
+    return "dpproof.PrivateCounts" if parameters.integer and parameters.counter == "tree" else None
 
 
 def _gaussian(parameters: CentralCountsParameters, user: Moved, adjacency: Adjacency) -> Accounted:

@@ -81,7 +81,7 @@ def guarantee(parameters: LocalCountsParameters, adjacency: Adjacency) -> Accoun
         published=published_guarantee(parameters, "ucb.lemma5_4.privacy"),
         attained=None if attained is None else Attained(attained, _PAIRS[adjacency]),
         notes=(*_notes(parameters), *law_notes(parameters, attained)),
-        exact_sampler="dpproof.mechanisms.local_report" if parameters.integer else None,
+        exact_sampler="dpproof.local_report" if parameters.integer else None,
     )
 
 

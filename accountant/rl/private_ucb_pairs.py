@@ -20,7 +20,11 @@ from dpproof.accountant.pairs.base import Pair
 __all__ = ["Step", "composed"]
 
 _LEAST_SCALE, _LARGEST_SCALE = 2e-3, 1e12  # of ``dpproof.accountant.pairs.laplace``
-_LARGEST_WHOLE, _MOST_SHIFT, _MOST_LOSS = 1e12, 10**5, 600  # the latter of ``dpproof.accountant.pairs.geometric``
+_LARGEST_WHOLE, _MOST_SHIFT, _MOST_LOSS = (
+    1e12,
+    10**5,
+    600,
+)  # the latter of ``dpproof.accountant.pairs.geometric``
 
 
 class Step(NamedTuple):

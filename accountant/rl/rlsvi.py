@@ -18,7 +18,13 @@ from typing import Any
 
 import flint
 
-from dpproof.accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee, at_positive_delta
+from dpproof.accountant.accounted import (
+    Accountant,
+    Accounted,
+    Attained,
+    PublishedGuarantee,
+    at_positive_delta,
+)
 from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.bounds import Bound
 from dpproof.accountant.conversion import CANONNE_KAMATH_STEINKE
@@ -156,7 +162,7 @@ def attained_mu(parameters: RLSVIParameters) -> Bound:
 
 
 _TERMS = 4096  # the terms fall like 1/k^2; leaving the rest out keeps the lower end a lower end
-_SAMPLER = "dpproof.mechanisms.RLSVI.publish"
+_SAMPLER = "dpproof.RLSVI.publish"
 _RELEASED = "every perturbed table Q of every episode"
 
 

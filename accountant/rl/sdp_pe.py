@@ -16,7 +16,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpproof.accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee, at_positive_delta
+from dpproof.accountant.accounted import (
+    Accountant,
+    Accounted,
+    Attained,
+    PublishedGuarantee,
+    at_positive_delta,
+)
 from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.binomial import MOST_TRIALS
 from dpproof.accountant.bounds import Bound, exactly

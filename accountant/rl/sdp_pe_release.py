@@ -14,7 +14,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpproof.accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee, at_positive_delta
+from dpproof.accountant.accounted import (
+    Accountant,
+    Accounted,
+    Attained,
+    PublishedGuarantee,
+    at_positive_delta,
+)
 from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.bounds import Bound, exactly
 from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision

@@ -92,7 +92,7 @@ def guarantee(parameters: ThompsonParameters, adjacency: Adjacency) -> Accounted
         TrustModel.CENTRAL,
         "every draw of every round",
         "classic.thompson",
-        exact_sampler="dpproof.mechanisms.Thompson.publish",
+        exact_sampler="dpproof.Thompson.publish",
     )
 
 

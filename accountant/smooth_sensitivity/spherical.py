@@ -15,7 +15,12 @@ import flint
 
 from dpproof.accountant.enclosures import arb_of
 from dpproof.accountant.gaussian import gaussian_delta
-from dpproof.accountant.smooth_sensitivity.bessel_sums import TooManyTermsError, Weights, endless_sum, finite_sum
+from dpproof.accountant.smooth_sensitivity.bessel_sums import (
+    TooManyTermsError,
+    Weights,
+    endless_sum,
+    finite_sum,
+)
 
 __all__ = ["spherical_delta"]
 

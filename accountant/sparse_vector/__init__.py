@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from dpproof.accountant.sparse_vector.technique import ACCOUNTANT, SparseVectorParameters, guarantee, pure_epsilon
+from dpproof.accountant.sparse_vector.technique import (
+    ACCOUNTANT,
+    SparseVectorParameters,
+    guarantee,
+    pure_epsilon,
+)
 
 __all__ = ["ACCOUNTANT", "SparseVectorParameters", "guarantee", "pure_epsilon"]

@@ -74,7 +74,7 @@ class Case:
         scores: those of the engine, unless given.
         budget: the most samples.
         requires: a package without which the case is skipped, visibly.
-        known_ratio: as for `dpproof.audits.audit`: the law is known, and the score rises or falls with its ratio.
+        known_ratio: as for `dpproof.audit`: the law is known, and the score rises or falls with its ratio.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Case:
     def audit(
         self, *, seed: int, alpha: float = 0.01, budget: int | None = None, executor: Executor | None = None
     ) -> Evidence:
-        """Audit the case; see `dpproof.audits.audit`. The likelihood ratios of the corpus are those of its laws."""
+        """Audit the case; see `dpproof.audit`. The likelihood ratios of the corpus are those of its laws."""
         scores = self.scores or ()
         return audit(
             self.name,

@@ -6,7 +6,11 @@ decides in exact arithmetic. A generator gives pairs in named patterns, each che
 
 from dpproof.audits.episode_relations import EPISODE_CHECKS
 from dpproof.audits.neighbours.episodes import episodes_pair, trajectory_pairs
-from dpproof.audits.neighbours.histograms import check_one_record_more, check_one_record_moved, histogram_pairs
+from dpproof.audits.neighbours.histograms import (
+    check_one_record_more,
+    check_one_record_moved,
+    histogram_pairs,
+)
 from dpproof.audits.neighbours.rewards import REWARD_PATTERNS, reward_pairs
 from dpproof.audits.neighbours.streams import StreamRelation, event_pairs, user_pairs
 from dpproof.audits.neighbours.vectors import VECTOR_PATTERNS, Distance, VectorRelation, vector_pairs

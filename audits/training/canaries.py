@@ -35,7 +35,7 @@ class Canaries:
         adjacency: the relation of inputs that differ in one coin.
         description: what the canaries are, in words.
         validator: called with two such inputs; raises ValueError unless they are neighbours. The stated
-            relation is checked besides, as for `dpproof.audits.Pair`.
+            relation is checked besides, as for `dpproof.Pair`.
 
     Raises:
         ValueError: fewer than 2 canaries.

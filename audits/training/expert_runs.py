@@ -133,6 +133,6 @@ def audit_view(
 
 
 def audit_expert_canaries_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.replay`."""
     how = witness["replay"]
     return audit_expert_canaries(ExpertSettings.read(how["settings"]), **asked(witness), runs=how["runs"])

@@ -142,7 +142,7 @@ STARTS: Mapping[View, Callable[[ExpertSettings, int, np.random.Generator], Train
 
 
 def audit_expert_training_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.replay`."""
     how = witness["replay"]
     return audit_expert_training(
         ExpertSettings.read(how["settings"]),

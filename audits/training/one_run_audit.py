@@ -40,14 +40,14 @@ def audit_one_run(
 ) -> Evidence:
     """Audit a claim by guessing, from one output, which canaries took part.
 
-    Weaker than `dpproof.audits.audit`: canaries disturb each other, and the bound holds for every mechanism. A false
+    Weaker than `dpproof.audit`: canaries disturb each other, and the bound holds for every mechanism. A false
     alarm, or a bound above the truth, has probability at most ``alpha`` (docs/notes/audit_one_run.md). The
     verdict concerns the whole curve, ``epsilon_lower`` the point ``delta``.
 
     Args:
         claim: a name.
         curve: the claimed guarantee.
-        mechanism: as for `dpproof.audits.audit`.
+        mechanism: as for `dpproof.audit`.
         canaries: the canaries, and how to score them.
         seed: a nonnegative integer; equal seeds give equal evidence.
         delta: where ``epsilon_lower`` and ``would_have_seen`` are stated.

@@ -170,7 +170,7 @@ def audit_opacus(
 
 
 def audit_opacus_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.replay`."""
     how = witness["replay"]
     return audit_opacus(
         Settings(**{**how["settings"], "fault": Fault(how["settings"]["fault"])}),

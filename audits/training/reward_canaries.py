@@ -118,7 +118,7 @@ def audit_reward_canaries(
 
 
 def audit_reward_canaries_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.replay`."""
     how = witness["replay"]
     return audit_reward_canaries(
         RLSVIParameters.read(how["parameters"]),

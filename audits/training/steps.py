@@ -70,7 +70,7 @@ def audit_steps(
         delta: where ``epsilon_lower`` and ``would_have_seen`` are stated.
         alpha: the level.
         budget: the most coins.
-        scores: as for `dpproof.audits.audit`; by default what is seen is one number, large ones speaking for the
+        scores: as for `dpproof.audit`; by default what is seen is one number, large ones speaking for the
             canary.
         sharpen: go on after a violation.
         pair: the two inputs of a step, whose relation is checked; without one it is taken on trust.

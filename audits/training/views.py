@@ -122,7 +122,7 @@ def audit_dp_sgd(
 
 
 def audit_dp_sgd_again(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes; see `dpproof.audits.replay`."""
+    """Run the audit that a witness describes; see `dpproof.replay`."""
     how = witness["replay"]
     return audit_dp_sgd(
         Settings(**{**how["settings"], "fault": Fault(how["settings"]["fault"])}),

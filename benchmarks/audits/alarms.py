@@ -8,6 +8,7 @@ from typing import Any
 
 from scipy import stats
 
+from benchmarks.audits.rows import Row
 from dpproof.accountant.notions import PureDP
 from dpproof.audits.callables import MechanismError
 from dpproof.audits.corpus.all_cases import ALL_CASES
@@ -16,7 +17,6 @@ from dpproof.audits.corpus.laplace_cases import counts_pair, stated
 from dpproof.audits.corpus.vectors import laplace
 from dpproof.audits.evidence import Evidence, Verdict
 from dpproof.audits.neighbours.vectors import Distance
-from benchmarks.audits.rows import Row
 
 __all__ = ["ALPHAS", "BUDGET", "SEEDS", "allowed", "cases", "measured", "tasks"]
 

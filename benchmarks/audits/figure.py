@@ -10,11 +10,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dpproof.accountant.notions import GaussianDP
 from benchmarks.audits import power
 from benchmarks.audits.limits import gaussian_limit, laplace_limit, response_limit
 from benchmarks.audits.rows import Row
 from benchmarks.audits.tables import by
+from dpproof.accountant.notions import GaussianDP
 
 __all__ = ["draw"]
 

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from benchmarks.audit_power import BITS
 from dpproof.accountant.notions import PureDP
 from dpproof.audits.runner import audit
-from benchmarks.audit_power import BITS
 
 __all__ = ["BUDGETS", "FAULTS", "Fault", "found", "misses"]
 

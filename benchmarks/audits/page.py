@@ -73,7 +73,7 @@ def _alarms(rows: Sequence[Row]) -> list[str]:
         "",
         f"""Sound mechanisms exactly on their claims: the truth, computed by the accountant or by
 enumeration, equals the claim, so nothing but the test's level keeps the audit from calling a violation.
-Each run is a whole audit (`dpproof.audits.audit`: the checks of the generator, the bets, the interval) with
+Each run is a whole audit (`dpproof.audit`: the checks of the generator, the bets, the interval) with
 a seed of its own, {alarms.SEEDS} seeds a mechanism (fewer in the table: not finished). The test is
 anytime-valid: the wealth is looked at after every block, some twenty times a run, and an alarm at any
 of them counts. So the counts are over the whole stream and there is no correction for looking.
@@ -221,7 +221,7 @@ UNSEEN = """## What no audit of this kind can see
   m = 1e-5 that is 460,000, and whoever leaks with chance 1e-9 passes every black-box audit that can be
   paid for.
 - One pair of inputs is compared. A mechanism that misbehaves on other inputs passes;
-  `dpproof.audits.audit_worst` searches among pairs that are given.
+  `dpproof.audit_worst` searches among pairs that are given.
 - A mechanism that waits, and breaks its promise after so many calls or on a certain date, passes
   before.
 - "Consistent" therefore always comes with the violation that would have been seen with 90 % power on a

@@ -23,7 +23,7 @@ IDENTITY = ("engine", "peer", "case", "trial", "claim", "per_side", "seed")
 AHEAD = 4
 LOADED = """
 import sys, dpproof.audits.runner
-print(*(module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "audits"))
+print(*(module.__file__ for name, module in sys.modules.items() if name.startswith("dpproof.audits")))
 """
 
 

@@ -10,13 +10,13 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from benchmarks.audit_power import BITS, Draw, gaussian, laplace, response
+from benchmarks.audits.rows import Row
 from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.curves import PrivacyCurve
 from dpproof.audits.evidence import Evidence, Verdict
 from dpproof.audits.reference import gaussian_mu
 from dpproof.audits.runner import audit
-from benchmarks.audit_power import BITS, Draw, gaussian, laplace, response
-from benchmarks.audits.rows import Row
 
 __all__ = ["CASES", "RUNS", "Doubled", "budget_of", "measured", "tasks"]
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.audit_power import BITS, Draw, gaussian, laplace, response
+from benchmarks.audits.rows import Row
 from dpproof.accountant.notions import GaussianDP, PureDP
 from dpproof.audits.curves import PrivacyCurve
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.pairs import Pair
 from dpproof.audits.runner import audit
-from benchmarks.audit_power import BITS, Draw, gaussian, laplace, response
-from benchmarks.audits.rows import Row
 
 __all__ = ["COSTS", "Cost", "measured", "tasks"]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dpproof.audits.corpus.case import Case
 from benchmarks.audits import alarms, peers, power, seen, shares
 from benchmarks.audits.rows import Row
+from dpproof.audits.corpus.case import Case
 
 __all__ = ["alarm_table", "overhead_table", "peer_table", "power_table", "seen_table", "shares_table"]
 

@@ -10,6 +10,11 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from benchmarks.soundness import references as reference
+from benchmarks.soundness.asking import DELTA, Profile, against, composed, masses_against, point
+from benchmarks.soundness.cases import Box, Case, Outcome, judge
+from benchmarks.soundness.notion_checks import NOTION_CASES
+from benchmarks.soundness.pair_checks import PAIR_CASES
 from dpproof.accountant.enclosures import arb_of, exact, precision
 from dpproof.accountant.pairs.base import Pair
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
@@ -22,11 +27,6 @@ from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
 from dpproof.accountant.privacy_loss.inverting import epsilon_by_inversion
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.privacy_loss.saddle import Inapplicable, saddle_for_epsilon
-from benchmarks.soundness import references as reference
-from benchmarks.soundness.asking import DELTA, Profile, against, composed, masses_against, point
-from benchmarks.soundness.cases import Box, Case, Outcome, judge
-from benchmarks.soundness.notion_checks import NOTION_CASES
-from benchmarks.soundness.pair_checks import PAIR_CASES
 
 __all__ = ["CASES"]
 

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from benchmarks.soundness import references as reference
+from benchmarks.soundness.asking import DELTA, against, composed, point
+from benchmarks.soundness.cases import Box, Case, Outcome
 from dpproof.accountant.composition.optimal import compose_approx_optimal
 from dpproof.accountant.counting.gaussian_tree import TreeParameters
 from dpproof.accountant.counting.gaussian_tree import guarantee as tree_guarantee
@@ -28,9 +31,6 @@ from dpproof.accountant.shuffling.clones import general_randomiser
 from dpproof.accountant.shuffling.view import BinomialView
 from dpproof.accountant.sparse_vector.technique import SparseVectorParameters, pure_epsilon
 from dpproof.accountant.sparse_vector.technique import guarantee as sparse_guarantee
-from benchmarks.soundness import references as reference
-from benchmarks.soundness.asking import DELTA, against, composed, point
-from benchmarks.soundness.cases import Box, Case, Outcome
 
 __all__ = ["NOTION_CASES"]
 

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.soundness import references as reference
+from benchmarks.soundness.asking import DELTA, against, composed, point
+from benchmarks.soundness.cases import Box, Case, Outcome
 from dpproof.accountant.pairs.base import Pair
 from dpproof.accountant.pairs.binomial import ShiftedBinomial
 from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
@@ -16,9 +19,6 @@ from dpproof.accountant.pairs.replacement import ReplacedGaussian
 from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
 from dpproof.accountant.pairs.subsampled import Subsampled
 from dpproof.accountant.pairs.visible_coin import visible_coin
-from benchmarks.soundness import references as reference
-from benchmarks.soundness.asking import DELTA, against, composed, point
-from benchmarks.soundness.cases import Box, Case, Outcome
 
 __all__ = ["PAIR_CASES"]
 

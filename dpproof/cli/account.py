@@ -10,15 +10,15 @@ import typer
 import typer.core
 import typer.main
 
+from dpproof import answers
 from dpproof.accountant.accounted import CATALOGUE, Accountant, accountant_for
 from dpproof.accountant.adjacency import Adjacency
 from dpproof.accountant.words import nearest
-from dpproof import answers
 from dpproof.cli import show
 from dpproof.cli.options import ADJACENCY, JSON, AllMissing, check_file, command_for
+from dpproof.proofs_check.verdict import Verdict
 from dpproof.what_if import code
 from dpproof.what_if import what_if as noise_for_other_goals
-from dpproof.proofs_check.verdict import Verdict
 
 __all__ = ["account", "calibrate"]
 

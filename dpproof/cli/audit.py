@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from dpproof import answers, auditing
 from dpproof.accountant.accounted import CATALOGUE, accountant_for
 from dpproof.accountant.adjacency import Adjacency
 from dpproof.accountant.arithmetic import listed, recorded
 from dpproof.accountant.claims import ARITHMETIC, Claim
 from dpproof.accountant.words import nearest
 from dpproof.audits.score_names import SCORE_NAMES, check_scores
-from dpproof import answers, auditing
 from dpproof.claim_file import import_from, read_all
 from dpproof.cli import show
 from dpproof.cli.corpus import audit_corpus, kept, progress_of

@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from dpproof import answers
 from dpproof.accountant.arithmetic import in_words
 from dpproof.accountant.words import nearest
-from dpproof import answers
 from dpproof.auditing import check_ready
 from dpproof.claim_file import Reading, Refusal, import_from, read_all
 from dpproof.cli import show

@@ -12,8 +12,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from dpproof.accountant.parameters import Domain, Integers, Reals
 from dpproof import answers, auditing
+from dpproof.accountant.parameters import Domain, Integers, Reals
 from dpproof.cli import show
 from dpproof.executors import executor_for
 

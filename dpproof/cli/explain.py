@@ -93,7 +93,7 @@ def _print_documentation(text: str, console: Console) -> None:
 
 def _mechanism(accountant: Accountant, console: Console) -> None:
     """What a mechanism's account says and rests on, and its parameters."""
-    console.print(f"[bold]{dpproof.accountant.name}[/]: {escape(dpproof.accountant.title)}")
+    console.print(f"[bold]{accountant.name}[/]: {escape(accountant.title)}")
     _print_documentation(inspect.getdoc(sys.modules[accountant.guarantee.__module__]) or "", console)
     rows = table("parameter", "meaning", "domain", "default")
     for field in accountant.parameters.fields():
@@ -103,14 +103,14 @@ def _mechanism(accountant: Accountant, console: Console) -> None:
     put(rows, console)
     meant = accountant.adjacency
     console.print(f"neighbours: {'must be given' if meant is None else meant.value + ' unless given'}")
-    console.print(f"calibrate searches: {dpproof.accountant.noise}")
+    console.print(f"calibrate searches: {accountant.noise}")
     console.print(_audit_line(accountant), markup=False, highlight=False, soft_wrap=True)
 
 
 def _audit_line(accountant: Accountant) -> str:
     """The command that audits a mechanism, what must be given in capitals; or that none does."""
-    from dpproof.audits.primitives import SETTINGS
     from dpproof.auditing import AUDITS
+    from dpproof.audits.primitives import SETTINGS
 
     name = accountant.name
     relations = [relation.value for known, relation in AUDITS if known == name]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from dpproof.accountant.arithmetic import listed, recorded
 from dpproof import answers, auditing
+from dpproof.accountant.arithmetic import listed, recorded
 from dpproof.cli import show
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from dpproof.accountant.arithmetic import in_words
 from dpproof import answers
+from dpproof.accountant.arithmetic import in_words
 from dpproof.cli import show
 from dpproof.cli.corpus import progress_of
 from dpproof.cli.layout import put, table

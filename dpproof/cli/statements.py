@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from importlib.resources import files as resources
 from typing import Any
 
 from rich.console import Console
@@ -59,11 +59,9 @@ def _letter(place: int) -> str:
 
 def _checked(answer: Answer, letters: Sequence[str], console: Console) -> None:
     """How many certificates were checked and where they are; what is taken on trust."""
-    import dpproof.proofs_check
-
     entries = answer["statements"]
     files = {file for entry in entries for file in (entry["certificate"] or "").split(", ") if file}
-    folder = Path(proofs_check.__file__).parent / "certificates"
+    folder = resources("dpproof.proofs_check") / "certificates"
     assumed = sum(entry["verdict"] == "ASSUMED" for entry in entries)
     where = f"; FILE of it: {folder}/*/*.json" if files else ""
     trusted = [

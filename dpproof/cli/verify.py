@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from dpproof.accountant.words import nearest
 from dpproof import answers
+from dpproof.accountant.words import nearest
 from dpproof.cli import show
 from dpproof.cli.options import JSON
 from dpproof.cli.statements import statements

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from dpproof import answers, auditing, events
 from dpproof.accountant.accounted import accountant_for
 from dpproof.accountant.arithmetic import listed, recorded
 from dpproof.accountant.claims import Claim
@@ -16,11 +17,10 @@ from dpproof.accountant.enclosures import exact
 from dpproof.accountant.implications import gaussian_to_zcdp
 from dpproof.accountant.notions import ZCDP, GaussianDP, Guarantee, ends_of
 from dpproof.accountant.trust import TrustModel, implies
+from dpproof.audit_words import worth
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
 from dpproof.audits.watching import watched
-from dpproof import answers, auditing, events
-from dpproof.audit_words import worth
 from dpproof.claim_file import Budget
 
 __all__ = [

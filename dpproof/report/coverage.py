@@ -6,17 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
-import dpproof.proofs_check
 from dpproof.proofs_check.statement import Severity
 from dpproof.proofs_check.verdict import Verdict
 
 __all__ = ["DECIDED", "Item", "Share", "counts", "coverage", "identity_of", "items", "line"]
 
 Answer = Mapping[str, Any]
-IDS = Path(proofs_check.__file__).parent / "papers" / "ids.txt"
+IDS = files("dpproof.proofs_check") / "papers" / "ids.txt"
 DECIDED = frozenset(verdict.value for verdict in Verdict if verdict.decided)
 
 

@@ -11,11 +11,11 @@ import jinja2
 from latex2mathml.converter import convert as to_mathml
 from markupsafe import Markup
 
+from dpproof import __version__
 from dpproof.accountant.accounted import CATALOGUE
 from dpproof.accountant.adjacency import Adjacency
 from dpproof.accountant.arithmetic import in_words, listed
 from dpproof.accountant.arithmetic import recorded as assumptions_of
-from dpproof import __version__
 from dpproof.audit_words import would_see
 from dpproof.claim_file import Refusal
 from dpproof.cli.show import COLOURS, at_least, at_most, figure, own_remarks, verdict_words

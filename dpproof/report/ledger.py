@@ -7,9 +7,9 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
+from dpproof import answers, auditing
 from dpproof.accountant.accounted import accountant_for
 from dpproof.accountant.adjacency import Adjacency
-from dpproof import answers, auditing
 from dpproof.report.experiments import Shown, experiment_of
 from dpproof.report.recorded import departures
 

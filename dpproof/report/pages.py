@@ -14,12 +14,12 @@ from typing import Any
 from dpproof.accountant.accounted import CATALOGUE, accountant_for
 from dpproof.claim_file.schema import schema_text
 from dpproof.cli.show import own_remarks, verdict_words
+from dpproof.proofs_check.laws import LAWS
+from dpproof.proofs_check.verdict import MEANINGS
 from dpproof.report import coverage, graph
 from dpproof.report.formal import claim_text
 from dpproof.report.notes import notes_of
 from dpproof.reproduction.experiments import EXPERIMENTS
-from dpproof.proofs_check.laws import LAWS
-from dpproof.proofs_check.verdict import MEANINGS
 
 __all__ = ["ledger", "main", "pages", "parameters"]
 
@@ -36,8 +36,8 @@ def _verified() -> dict[str, Entry]:
 
 def ledger(found: Mapping[str, Entry]) -> str:
     """The overview: how to read the ledger, and what is known of each paper."""
-    from dpproof.report.ledger import PAPERS
     from dpproof.proofs_check.registry import BOOKS
+    from dpproof.report.ledger import PAPERS
 
     lines = [*_HOW_TO_READ, *_HEADING]
     for paper in PAPERS:
@@ -163,7 +163,7 @@ def parameters() -> str:
     for name in CATALOGUE:
         accountant = accountant_for(name)
         lines += [
-            f"## {name}: {dpproof.accountant.title}",
+            f"## {name}: {accountant.title}",
             "",
             "| name | meaning | domain | default |",
             "|---|---|---|---|",
@@ -184,8 +184,8 @@ def _cell(text: str) -> str:
 
 def pages() -> dict[str, str]:
     """Path below ``docs`` -> what the page says."""
-    from dpproof.report.ledger import PAPERS
     from dpproof.proofs_check.registry import BOOKS
+    from dpproof.report.ledger import PAPERS
 
     found = _verified()
     verdicts = {name: entry["verdict"] for name, entry in found.items()}

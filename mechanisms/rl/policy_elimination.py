@@ -34,7 +34,12 @@ from dpproof.mechanisms.rl.policy_elimination_stages import (
     crude_exploration,
     fine_exploration,
 )
-from dpproof.mechanisms.rl.shuffle_privatizer import BatchCounts, BatchPrivatizer, ReleasedCounts, ReleaseShape
+from dpproof.mechanisms.rl.shuffle_privatizer import (
+    BatchCounts,
+    BatchPrivatizer,
+    ReleasedCounts,
+    ReleaseShape,
+)
 
 __all__ = ["SDPPE", "EliminationRun", "StageReport"]
 

@@ -24,7 +24,14 @@ from dpproof.proofs_check.coq.compiler import (
 from dpproof.proofs_check.coq.export import UntranslatableError, lemma_name, proved, refuted
 from dpproof.proofs_check.coq.script import proof, refutation
 from dpproof.proofs_check.kernel import Rejected, check, claim_hash, load
-from dpproof.proofs_check.registry import ROOT, certificate_id, certificate_path, lookup, statement_ids, statements
+from dpproof.proofs_check.registry import (
+    ROOT,
+    certificate_id,
+    certificate_path,
+    lookup,
+    statement_ids,
+    statements,
+)
 from dpproof.proofs_check.statement import Obligation, Statement
 
 __all__ = ["lemma", "lemmas", "main"]

@@ -12,7 +12,15 @@ from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel import normal_form as nf
 from dpproof.proofs_check.kernel.arithmetic import Rejected
 from dpproof.proofs_check.kernel.claims import Node, Range, Relation, Replay, Task, keys
-from dpproof.proofs_check.kernel.expressions import Expr, derivative, outside, rational, read, substitute, variables
+from dpproof.proofs_check.kernel.expressions import (
+    Expr,
+    derivative,
+    outside,
+    rational,
+    read,
+    substitute,
+    variables,
+)
 
 
 def range_leaf(t: Task, node: Node, replay: Replay) -> None:

@@ -11,9 +11,28 @@ from math import comb
 
 from dpproof.accountant.published.expert import PAPER, VERSION
 from dpproof.accountant.sources import Source
-from dpproof.proofs_check.hints import IDENTITY, POSITIVE, RANGE, expect, have, mono, positive, split, subst, taylor
+from dpproof.proofs_check.hints import (
+    IDENTITY,
+    POSITIVE,
+    RANGE,
+    expect,
+    have,
+    mono,
+    positive,
+    split,
+    subst,
+    taylor,
+)
 from dpproof.proofs_check.papers.expert_release import LOGGED, NEIGHBOURS
-from dpproof.proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
+from dpproof.proofs_check.statement import (
+    Claim,
+    Judgement,
+    Obligation,
+    Severity,
+    Statement,
+    formula,
+    make_claim,
+)
 
 __all__ = ["STATEMENTS"]
 

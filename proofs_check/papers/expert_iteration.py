@@ -33,7 +33,15 @@ from dpproof.proofs_check.papers.expert_release import (
     TEST_RANGES,
     THRESHOLD,
 )
-from dpproof.proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
+from dpproof.proofs_check.statement import (
+    Claim,
+    Judgement,
+    Obligation,
+    Severity,
+    Statement,
+    formula,
+    make_claim,
+)
 
 __all__ = ["STATEMENTS"]
 

@@ -11,7 +11,15 @@ from dpproof.accountant.published.expert import PAPER, VERSION
 from dpproof.accountant.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, POSITIVE, expect, have, point, positive, taylor
 from dpproof.proofs_check.papers.expert_release import LOGGED, NEIGHBOURS
-from dpproof.proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
+from dpproof.proofs_check.statement import (
+    Claim,
+    Judgement,
+    Obligation,
+    Severity,
+    Statement,
+    formula,
+    make_claim,
+)
 
 __all__ = ["STATEMENTS"]
 

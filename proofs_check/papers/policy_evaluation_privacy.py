@@ -11,7 +11,15 @@ from __future__ import annotations
 from dpproof.proofs_check.hints import Node, expect, have, identity, point, positive, sos
 from dpproof.proofs_check.papers.policy_evaluation_noise import source
 from dpproof.proofs_check.papers.policy_evaluation_sensitivity import STATES
-from dpproof.proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
+from dpproof.proofs_check.statement import (
+    Claim,
+    Judgement,
+    Obligation,
+    Severity,
+    Statement,
+    formula,
+    make_claim,
+)
 
 __all__ = ["STATEMENTS"]
 

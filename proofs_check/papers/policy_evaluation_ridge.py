@@ -13,7 +13,13 @@ from functools import reduce
 
 from dpproof.proofs_check.hints import RANGE, expect, have, point, positive, sos, split, taylor
 from dpproof.proofs_check.papers.policy_evaluation_moments import NOTE, equal, source
-from dpproof.proofs_check.papers.policy_evaluation_utility import COORDINATES, GAUSSIAN, INTEGRABLE, LEVEL, projection
+from dpproof.proofs_check.papers.policy_evaluation_utility import (
+    COORDINATES,
+    GAUSSIAN,
+    INTEGRABLE,
+    LEVEL,
+    projection,
+)
 from dpproof.proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, make_claim
 
 __all__ = ["STATEMENTS"]

@@ -10,7 +10,15 @@ from __future__ import annotations
 
 from dpproof.proofs_check.hints import IDENTITY, RANGE, expect, have, mono, point, positive, split
 from dpproof.proofs_check.papers.private_ucb_privacy import source
-from dpproof.proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
+from dpproof.proofs_check.statement import (
+    Claim,
+    Judgement,
+    Obligation,
+    Severity,
+    Statement,
+    formula,
+    make_claim,
+)
 
 __all__ = ["STATEMENTS"]
 

@@ -11,8 +11,26 @@ from __future__ import annotations
 
 from dpproof.accountant.published.private_ucb import PAPER, VERSION
 from dpproof.accountant.sources import Source
-from dpproof.proofs_check.hints import IDENTITY, POSITIVE, Node, bernstein, expect, have, point, positive, telescope
-from dpproof.proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, formula, make_claim
+from dpproof.proofs_check.hints import (
+    IDENTITY,
+    POSITIVE,
+    Node,
+    bernstein,
+    expect,
+    have,
+    point,
+    positive,
+    telescope,
+)
+from dpproof.proofs_check.statement import (
+    Claim,
+    Judgement,
+    Obligation,
+    Severity,
+    Statement,
+    formula,
+    make_claim,
+)
 
 __all__ = ["STATEMENTS"]
 

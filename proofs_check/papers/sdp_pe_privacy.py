@@ -32,7 +32,15 @@ from dpproof.proofs_check.papers.sdp_pe_counter import (
     transfer,
 )
 from dpproof.proofs_check.papers.sdp_pe_tails import HALF, OPEN, REAL, source
-from dpproof.proofs_check.statement import DEFINITION, Judgement, Obligation, Severity, Statement, formula, make_claim
+from dpproof.proofs_check.statement import (
+    DEFINITION,
+    Judgement,
+    Obligation,
+    Severity,
+    Statement,
+    formula,
+    make_claim,
+)
 
 __all__ = ["STATEMENTS"]
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import dpproof.accountant.privacy_loss.convolution as convolution
+from dpproof import answers
 from dpproof.accountant.accounted import CATALOGUE, accountant_for
 from dpproof.accountant.adjacency import Adjacency
 from dpproof.accountant.arithmetic import (
@@ -29,7 +30,6 @@ from dpproof.accountant.arithmetic import (
 from dpproof.accountant.arithmetic import np as recording
 from dpproof.accountant.bounds import Bound
 from dpproof.accountant.notions import GaussianDP
-from dpproof import answers
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "accountant"
@@ -263,7 +263,7 @@ def test_loading_a_module_is_no_part_of_an_answer():
     code = """
 import importlib, pkgutil, accountant
 from dpproof.accountant.arithmetic import current
-for module in pkgutil.walk_packages(dpproof.accountant.__path__, "accountant."):
+for module in pkgutil.walk_packages(dpproof.accountant.__path__, "dpproof.accountant."):
     importlib.import_module(module.name)
 print(sorted(one.value for one in current()))
 """

@@ -14,7 +14,12 @@ from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.counting.factorisation import errors, participation_norm
 from dpproof.accountant.counting.honaker import from_below, from_below_mean, full, node_variance
 from dpproof.accountant.counting.matrix_counting import ACCOUNTANT, MatrixCountingParameters, guarantee
-from dpproof.accountant.counting.toeplitz import Banded, SquareRoot, banded_square_root, square_root_coefficient
+from dpproof.accountant.counting.toeplitz import (
+    Banded,
+    SquareRoot,
+    banded_square_root,
+    square_root_coefficient,
+)
 from dpproof.accountant.enclosures import arb_of, precision
 
 

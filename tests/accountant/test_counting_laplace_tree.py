@@ -10,7 +10,12 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 
 from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.counting.laplace_tree import ACCOUNTANT, LaplaceTreeParameters, guarantee, pure_epsilon
+from dpproof.accountant.counting.laplace_tree import (
+    ACCOUNTANT,
+    LaplaceTreeParameters,
+    guarantee,
+    pure_epsilon,
+)
 from dpproof.accountant.counting.profiles import worst_profiles
 from dpproof.accountant.counting.sensitivity import absolute_replacement, absolute_sensitivity
 

@@ -277,7 +277,9 @@ def test_the_least_delta_is_the_decimal_and_a_smaller_one_gets_a_reason():
 
 
 def test_a_decimal_at_an_end_of_what_is_answered_is_answered_and_an_error_names_what_was_typed():
-    code, said = run("account", "laplace", "--scale", "0.002", "--adjacency", "by-sensitivity", "--delta", "0")
+    code, said = run(
+        "account", "laplace", "--scale", "0.002", "--adjacency", "by-sensitivity", "--delta", "0"
+    )
     assert code == 0
     assert "scale is taken to be the double nearest to 0.002" in json.dumps(said)
     words = ("account", "laplace", "--scale", "0.001", "--adjacency", "by-sensitivity", "--delta", "0")

@@ -15,7 +15,12 @@ from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.rl.expert_design import Design, margin_for, printed_design, rare_top
 from dpproof.accountant.rl.expert_draws import Logged, run_out, walk_tail
 from dpproof.accountant.rl.expert_redrawn import Redrawn, Walked
-from dpproof.accountant.rl.expert_release import ACCOUNTANT, ExpertReleaseParameters, guarantee, in_printed_domain
+from dpproof.accountant.rl.expert_release import (
+    ACCOUNTANT,
+    ExpertReleaseParameters,
+    guarantee,
+    in_printed_domain,
+)
 from dpproof.accountant.rl.expert_rounds import Rounds, round_losses
 from dpproof.accountant.targets import TargetError
 

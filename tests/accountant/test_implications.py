@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.accountant.implications import classical_zcdp_epsilon, gaussian_to_zcdp, pure_to_zcdp, zcdp_to_renyi
+from dpproof.accountant.implications import (
+    classical_zcdp_epsilon,
+    gaussian_to_zcdp,
+    pure_to_zcdp,
+    zcdp_to_renyi,
+)
 from dpproof.accountant.notions import ZCDP, ApproxDP, GaussianDP, PureDP
 
 

@@ -21,7 +21,11 @@ from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.pairs.base import Cells, Pair
 from dpproof.accountant.pairs.binomial import ShiftedBinomial
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
-from dpproof.accountant.pairs.exponential_mechanism import BoundedRange, exponential_mechanism, permute_and_flip
+from dpproof.accountant.pairs.exponential_mechanism import (
+    BoundedRange,
+    exponential_mechanism,
+    permute_and_flip,
+)
 from dpproof.accountant.pairs.fixed_size import FixedSize, with_replacement, without_replacement
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.geometric import Geometric

@@ -146,7 +146,7 @@ def test_a_pair_is_named_only_where_one_attains_the_guarantee(name):
 @pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, 0, True, "1", None])
 def test_noise_out_of_its_domain_is_refused_by_name(name, value):
     accountant = accountant_for(name)
-    with pytest.raises(ValueError, match=rf"^{dpproof.accountant.noise} \(.*\) must be"):
+    with pytest.raises(ValueError, match=rf"^{accountant.noise} \(.*\) must be"):
         accountant.parameters.read({accountant.noise: value})
 
 

@@ -10,7 +10,14 @@ from dpproof.accountant.accounted import accountant_for
 from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.enclosures import precision
 from dpproof.accountant.notions import GaussianDP
-from dpproof.accountant.rl.rlsvi import ACCOUNTANT, RLSVIParameters, attained_mu, guarantee, published_rho, rho
+from dpproof.accountant.rl.rlsvi import (
+    ACCOUNTANT,
+    RLSVIParameters,
+    attained_mu,
+    guarantee,
+    published_rho,
+    rho,
+)
 
 PAPER = RLSVIParameters(6, 2, 20, 1000)
 DIGITS = mpmath.MPContext()

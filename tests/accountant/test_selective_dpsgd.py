@@ -13,7 +13,12 @@ from dpproof.accountant.pairs.visible_coin import visible_coin
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.renyi.subsampled_gaussian import SubsampledGaussianCurve
 from dpproof.accountant.rl.selective_coin import coined_step
-from dpproof.accountant.rl.selective_dpsgd import ACCOUNTANT, SelectiveDPSGDParameters, guarantee, steps_within
+from dpproof.accountant.rl.selective_dpsgd import (
+    ACCOUNTANT,
+    SelectiveDPSGDParameters,
+    guarantee,
+    steps_within,
+)
 
 EXPERT, DELTA = Adjacency.EXPERT, "3.3333e-5"
 SHEET = SelectiveDPSGDParameters(0.0853333, 0.5, 10.0, 100_000)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 from scipy.stats import binom
 
-from dpproof.audits.evidence import Verdict
 from benchmarks.audits import seen
+from dpproof.audits.evidence import Verdict
 
 RUNS, LEAST = 100, 80
 

@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproof.accountant.notions import PureDP
-from dpproof.audits import Pair, Verdict, audit
+from dpproof.audits.evidence import Verdict
 from dpproof.audits.exact import Wide, above, below, doubles, exactly, low_bytes, united
 from dpproof.audits.layout import Layout
 from dpproof.audits.outputs import as_block
+from dpproof.audits.pairs import Pair
+from dpproof.audits.runner import audit
 from dpproof.audits.scores import Identity, Projection, float_bits, logistic, tokens, trees
 
 DATA = Pair(np.array([0]), np.array([1]), "replace", "one number", lambda a, b: None)

@@ -9,11 +9,11 @@ from dpproof.accountant.adjacency import Adjacency
 from dpproof.accountant.rl.expert_release import ExpertReleaseParameters
 from dpproof.accountant.rl.expert_rounds import Rounds
 from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from dpproof.auditing import audit_mechanism
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.experts import audit_release, audit_training
 from dpproof.audits.replaying import replay
 from dpproof.audits.unaudited import NoAuditError
-from dpproof.auditing import audit_mechanism
 
 TRAINING = SelectiveDPSGDParameters(0.1, 0.5, 1.0, 100)
 RELEASE = ExpertReleaseParameters(5, 20, 0.05, 100, 5, scale=3.0, draws="fresh")

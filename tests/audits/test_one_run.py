@@ -17,7 +17,12 @@ from dpproof.audits.replaying import replay
 from dpproof.audits.training.canaries import Canaries, record_canaries
 from dpproof.audits.training.curve_recursion import curve_lines, exceeds_one
 from dpproof.audits.training.guesses import Guesses, guess, guess_counts
-from dpproof.audits.training.one_run import one_run_epsilon_lower, one_run_refutes, one_run_tail, refuted_scale
+from dpproof.audits.training.one_run import (
+    one_run_epsilon_lower,
+    one_run_refutes,
+    one_run_tail,
+    refuted_scale,
+)
 from dpproof.audits.training.one_run_audit import audit_one_run
 
 

@@ -9,11 +9,16 @@ from dpproof.accountant.adjacency import Adjacency
 from dpproof.accountant.notions import ApproxDP
 from dpproof.accountant.rl.policy_evaluation import PolicyEvaluationParameters
 from dpproof.accountant.rl.policy_evaluation_noise import printed, with_room
+from dpproof.auditing import audit_mechanism
 from dpproof.audits.evidence import Verdict
-from dpproof.audits.policy_evaluation import audit_policy_evaluation, estimator, evaluation_pairs, pair_epsilon
+from dpproof.audits.policy_evaluation import (
+    audit_policy_evaluation,
+    estimator,
+    evaluation_pairs,
+    pair_epsilon,
+)
 from dpproof.audits.replaying import replay
 from dpproof.audits.unaudited import NoAuditError
-from dpproof.auditing import audit_mechanism
 
 ALLOWED = (Adjacency.REPLACE, Adjacency.REWARDS_ONLY)
 FEW = {"seed": 1, "budget": 20_000}

@@ -8,11 +8,11 @@ import sys
 import pytest
 
 from dpproof.accountant.adjacency import Adjacency
-from dpproof.audits import Verdict, replay
 from dpproof.audits.corpus.all_cases import case_named
+from dpproof.audits.evidence import Verdict
 from dpproof.audits.named import audit_named, load, pairs_of
 from dpproof.audits.pairs import InvalidPairError
-from dpproof.audits.replaying import ReplayError
+from dpproof.audits.replaying import ReplayError, replay
 
 MODULE = """
 import numpy as np

@@ -13,12 +13,13 @@ import pytest
 from dpproof.accountant.adjacency import Adjacency
 from dpproof.accountant.notions import GaussianDP
 from dpproof.accountant.rl.rlsvi import RLSVIParameters, guarantee
-from dpproof.audits import Verdict, audit, replay
 from dpproof.audits.corpus.rlsvi import CASES, ON_CLAIM, SMALL
-from dpproof.audits.evidence import Evidence
+from dpproof.audits.evidence import Evidence, Verdict
 from dpproof.audits.pairs import InvalidPairError, Pair, rlsvi_pair
 from dpproof.audits.power import gaussian_mu
+from dpproof.audits.replaying import replay
 from dpproof.audits.rlsvi import audit_rlsvi, first_path, last_cell, rlsvi_scores
+from dpproof.audits.runner import audit
 from dpproof.mechanisms.rl.noise_rule import NoiseRule
 from dpproof.mechanisms.rl.rlsvi import RLSVI
 from dpproof.mechanisms.rl.users import differ_only_in_rewards_of_one_user

@@ -11,10 +11,12 @@ import pytest
 from scipy.stats import binom
 
 from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.audits import Evidence, MechanismError, Verdict, audit, replay
 from dpproof.audits.blocks import draw_blocks
+from dpproof.audits.callables import MechanismError
 from dpproof.audits.curves import CurvePoint
-from dpproof.audits.replaying import ReplayError
+from dpproof.audits.evidence import Evidence, Verdict
+from dpproof.audits.replaying import ReplayError, replay
+from dpproof.audits.runner import audit
 from dpproof.audits.schedule import Pace
 from dpproof.audits.scores import Identity
 from dpproof.audits.trial import VERDICT, run_trial

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproof.accountant.notions import PureDP
-from dpproof.audits import Verdict, audit
 from dpproof.audits.blocks import draw_blocks
 from dpproof.audits.callables import each
+from dpproof.audits.evidence import Verdict
+from dpproof.audits.runner import audit
 from dpproof.audits.schedule import AHEAD, FIRST, SHARES, SINGLY, Blocks, Pace
 from dpproof.audits.scores import Identity
 from dpproof.audits.time_budget import OutOfTimeError, ending_at

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.notions import PureDP
+from dpproof.audit_words import worth
 from dpproof.audits import time_budget
 from dpproof.audits.callables import MechanismError
 from dpproof.audits.evidence import UNCONFIRMED, Verdict
@@ -16,7 +17,6 @@ from dpproof.audits.replaying import replay
 from dpproof.audits.runner import audit
 from dpproof.audits.time_budget import OutOfTimeError, ending_at
 from dpproof.audits.worst_pair import audit_each
-from dpproof.audit_words import worth
 
 
 @dataclasses.dataclass

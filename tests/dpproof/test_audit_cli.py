@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dpproof.audits.time_budget import OutOfTimeError
 from dpproof import auditing, corpus
+from dpproof.audits.time_budget import OutOfTimeError
 from dpproof.claim_file import claim_from, entry_of, read_claims
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,12 +19,12 @@ from dpproof.accountant.adjacency import Adjacency
 from dpproof.accountant.claims import Claim
 from dpproof.accountant.notions import ZCDP, GaussianDP
 from dpproof.accountant.rl.rlsvi import attained_mu, rho
+from dpproof.auditing import NoAuditError
 from dpproof.audits.callables import MechanismError, as_mechanism
 from dpproof.audits.corpus.rlsvi import CASES
 from dpproof.audits.pairs import Pair
 from dpproof.audits.sampling import outputs
 from dpproof.audits.time_budget import OutOfTimeError, ending_at
-from dpproof.auditing import NoAuditError
 from dpproof.report import ledger
 from dpproof.report.claims import check_claim
 from dpproof.report.ledger import PAPERS
@@ -145,7 +145,9 @@ def test_a_guarantee_whose_statement_lost_its_proof_keeps_no_promise(monkeypatch
     path = claim_file({"epsilon": 50.0, "delta": 1e-6})
     (entry,) = run("check", path, "--json").json["claims"]
     assert entry["verdict"] == "kept"
-    monkeypatch.setattr("dpproof.proofs_check.registry._outcome", lambda entry, obligation: (obligation.name, None))
+    monkeypatch.setattr(
+        "dpproof.proofs_check.registry._outcome", lambda entry, obligation: (obligation.name, None)
+    )
     ran = run("check", path, "--json")
     (entry,) = ran.json["claims"]
     assert (ran.code, entry["verdict"]) == (3, "not certified")

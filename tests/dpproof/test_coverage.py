@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dpproof.proofs_check.registry import BOOKS, as_json, verify
 from dpproof.report import coverage
 from dpproof.report.coverage import Share, items, line
-from dpproof.proofs_check.registry import BOOKS, as_json, verify
 
 
 @pytest.fixture(scope="module")

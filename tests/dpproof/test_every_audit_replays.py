@@ -11,13 +11,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import dpproof.audits
+import dpproof
 from dpproof.accountant.adjacency import Adjacency
 from dpproof.accountant.notions import GaussianDP, PureDP
 from dpproof.accountant.rl.policy_evaluation import PolicyEvaluationParameters
 from dpproof.accountant.rl.rlsvi import RLSVIParameters
 from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
-from dpproof.audits import Pair
+from dpproof.audits.pairs import Pair
 from dpproof.audits.replaying import AUDITS
 from dpproof.audits.training.reward_canaries import reward_canaries
 from dpproof.audits.written import UnwritableError, call_of, read, written
@@ -87,13 +87,13 @@ def module(tmp_path, monkeypatch):
     sys.modules.pop("replayed", None)
 
 
-@pytest.mark.parametrize("name", sorted(name for name in audits.__all__ if name.split("_")[0] == "audit"))
+@pytest.mark.parametrize("name", sorted(name for name in dpproof.__all__ if name.split("_")[0] == "audit"))
 def test_a_public_audit_replays_from_a_file(run, module, tmp_path, name):
     needed = {"audit_dp_sgd": "torch", "audit_opacus": "opacus"}
     needed |= dict.fromkeys(("audit_expert_training", "audit_expert_canaries"), "torch")
     if name in needed:
         pytest.importorskip(needed[name], reason=f"the package {needed[name]} is not installed")
-    found = case_of(name, module)(getattr(audits, name))
+    found = case_of(name, module)(getattr(dpproof, name))
     path = tmp_path / "witness.json"
     path.write_text(json.dumps(found.witness()), encoding="utf-8")
     ran = run("audit", "--replay", path, "--json")
@@ -150,7 +150,7 @@ def test_a_function_of_a_module_that_is_not_imported_is_not_written():
 
 def test_a_witness_without_a_name_for_its_code_is_refused(refused, tmp_path):
     pair = Pair(0.0, 1.0, "at most 1 apart", "0 or 1")
-    found = audits.audit("x", PureDP(1.0), lambda v, n, rng: v + rng.geometric(0.9, n), pair, **FEW)
+    found = dpproof.audit("x", PureDP(1.0), lambda v, n, rng: v + rng.geometric(0.9, n), pair, **FEW)
     path = tmp_path / "witness.json"
     path.write_text(json.dumps(found.witness()), encoding="utf-8")
     assert "audit (None) must be one of" in refused("audit", "--replay", path)

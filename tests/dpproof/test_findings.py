@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dpproof.report.recorded import recorded
 from dpproof.proofs_check.registry import BOOKS, lookup
+from dpproof.report.recorded import recorded
 
 FINDINGS = (Path(__file__).resolve().parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
 PREFIXES = "|".join(book.prefix for book in BOOKS.values())

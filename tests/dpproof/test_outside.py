@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from dpproof.accountant import Episodes
-from dpproof.mechanisms import Users
+from dpproof.accountant.episodes import Episodes
+from dpproof.mechanisms.rl.users import Users
 
 SIZES = ["--states", "1", "--actions", "1", "--horizon", "1", "--adjacency", "rewards-only"]
 

@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from dpproof.proofs_check.registry import BOOKS, statement_ids, statements
+from dpproof.proofs_check.statement import expression, make_claim
 from dpproof.report import graph, pages
 from dpproof.report.formal import claim_text, infix
 from dpproof.report.ledger import PAPERS
-from dpproof.proofs_check.registry import BOOKS, statement_ids, statements
-from dpproof.proofs_check.statement import expression, make_claim
 
 
 @pytest.fixture(scope="module")

@@ -13,11 +13,11 @@ from jinja2 import UndefinedError
 from dpproof.accountant.adjacency import Adjacency
 from dpproof.accountant.claims import Claim
 from dpproof.claim_file import Refusal
+from dpproof.proofs_check.registry import BOOKS, statement_ids
 from dpproof.report import html, ledger
 from dpproof.report.claims import ClaimLedger
 from dpproof.report.html import render, write_report
 from dpproof.report.ledger import PAPERS, check_paper
-from dpproof.proofs_check.registry import BOOKS, statement_ids
 
 
 @pytest.mark.parametrize("attack", ["<script>alert(1)</script>", "plain"])

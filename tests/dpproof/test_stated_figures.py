@@ -14,7 +14,6 @@ from dpproof.accountant.rl.rlsvi import RLSVIParameters
 from dpproof.accountant.rl.rlsvi import guarantee as rlsvi_guarantee
 from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
 from dpproof.accountant.rl.selective_dpsgd import guarantee as training_guarantee
-from dpproof.reproduction.recorded import read_rows
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl import dp_ucbvi, policy_elimination
 from dpproof.mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
@@ -22,6 +21,7 @@ from dpproof.mechanisms.rl.optimistic_constants import THEORY
 from dpproof.mechanisms.rl.optimistic_exact import ExactCounts
 from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSW
 from dpproof.mechanisms.rl.rlsvi import RLSVI
+from dpproof.reproduction.recorded import read_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -4,9 +4,9 @@ import tomllib
 
 import pytest
 
+from dpproof import auditing, what_if
 from dpproof.accountant.accounted import accountant_for
 from dpproof.accountant.adjacency import Adjacency
-from dpproof import auditing, what_if
 from dpproof.claim_file import read_claims
 from dpproof.report.claims import check_claim
 

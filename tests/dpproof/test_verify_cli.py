@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from dpproof.cli.statements import _letter
-from dpproof.report.pages import DOCS
 from dpproof.proofs_check.registry import statement_ids
 from dpproof.proofs_check.verdict import Verdict
+from dpproof.report.pages import DOCS
 
 KEYS = {
     "id", "verdict", "method", "certificate", "depends_on", "assumptions", "domain", "point", "corrected_by",

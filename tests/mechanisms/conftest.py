@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.rl.rlsvi import RLSVIParameters
-from dpproof.mechanisms import RLSVI, TabularMDP, Users
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.rl.rlsvi import RLSVI
+from dpproof.mechanisms.rl.users import Users
 
 
 def _beta(parameters, k):

@@ -8,7 +8,9 @@ import pytest
 
 from dpproof.accountant.rl.odometer import RewardsFilter, rewards_odometer
 from dpproof.accountant.rl.rlsvi import RLSVIParameters, rho
-from dpproof.mechanisms import RLSVI, NoiseRule, river_swim
+from dpproof.mechanisms.environments.river_swim import river_swim
+from dpproof.mechanisms.rl.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi import RLSVI
 
 PARAMETERS = RLSVIParameters(states=4, actions=2, horizon=5, episodes=300)
 SWIM = river_swim(4, 5)

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproof.mechanisms import TabularMDP, chain, chain_values, river_swim
-from dpproof.mechanisms.environments.river_swim import LEFT, RIGHT
+from dpproof.mechanisms.environments.chain import chain, chain_values
+from dpproof.mechanisms.environments.river_swim import LEFT, RIGHT, river_swim
+from dpproof.mechanisms.environments.tabular import TabularMDP
 
 
 def _always(mdp, action):

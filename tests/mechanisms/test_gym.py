@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpproof.mechanisms import TabularMDP, river_swim
+from dpproof.mechanisms.environments.river_swim import river_swim
+from dpproof.mechanisms.environments.tabular import TabularMDP
 
 gymnasium = pytest.importorskip("gymnasium")
 checker = pytest.importorskip("gymnasium.utils.env_checker")

@@ -10,7 +10,8 @@ from flint import arb, ctx
 
 from dpproof.accountant.adjacency import Adjacency
 from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters
-from dpproof.mechanisms import TabularMDP, river_swim
+from dpproof.mechanisms.environments.river_swim import river_swim
+from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl import _optimistic_kernels as kernels
 from dpproof.mechanisms.rl._optimistic_blocks import rule_of
 from dpproof.mechanisms.rl.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED, VarianceConstants

@@ -8,7 +8,7 @@ import pytest
 from dpproof.accountant.accounted import accountant_for
 from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.rl.private_ucb_batches import squared_counts
-from dpproof.mechanisms import river_swim
+from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
 from dpproof.mechanisms.rl.optimistic_batches import BatchedCounts
 from dpproof.mechanisms.rl.optimistic_constants import SPARSE

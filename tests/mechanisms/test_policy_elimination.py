@@ -6,10 +6,17 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpproof.mechanisms import TabularMDP, river_swim
+from dpproof.mechanisms.environments.river_swim import river_swim
+from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl.policy_elimination import SDPPE
 from dpproof.mechanisms.rl.policy_elimination_batches import schedule, user_counts_of_batch
-from dpproof.mechanisms.rl.policy_elimination_constants import LITERAL, REPAIRED, TUNED, EliminationConstants, Problem
+from dpproof.mechanisms.rl.policy_elimination_constants import (
+    LITERAL,
+    REPAIRED,
+    TUNED,
+    EliminationConstants,
+    Problem,
+)
 from dpproof.mechanisms.rl.policy_elimination_coverage import (
     SLACK,
     EmptyActiveSetError,

@@ -22,7 +22,13 @@ from dpproof.mechanisms.rl.policy_evaluation import RidgeSquares, WeightedSquare
 from dpproof.mechanisms.rl.policy_evaluation_chain import chain_episodes, chain_visits
 from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits, first_visits
 from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW, LSL, LSW
-from dpproof.mechanisms.rl.policy_evaluation_features import aggregation, norm, pseudo_inverse_norm, ridge, tabular
+from dpproof.mechanisms.rl.policy_evaluation_features import (
+    aggregation,
+    norm,
+    pseudo_inverse_norm,
+    ridge,
+    tabular,
+)
 from dpproof.mechanisms.rl.policy_evaluation_files import read_episodes, write_episodes
 
 SEED, STATES, GAMMA = 314, 6, 0.8

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.rl import rlsvi as accounting
 from dpproof.accountant.rl.rlsvi import RLSVIParameters
-from dpproof.mechanisms import RLSVI, HasGuarantee, NoiseRule, Samples, TabularMDP, Users, river_swim
+from dpproof.mechanisms.environments.river_swim import river_swim
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.protocols import HasGuarantee, Samples
+from dpproof.mechanisms.rl.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi import RLSVI
+from dpproof.mechanisms.rl.users import Users
 
 INSTANCES = [
     {},

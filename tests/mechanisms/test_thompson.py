@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from dpproof import answers
 from dpproof.accountant.accounted import accountant_for
 from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.notions import GaussianDP
@@ -17,7 +18,6 @@ from dpproof.accountant.rl.thompson import ThompsonParameters, guarantee, mu_of_
 from dpproof.audits.primitives import audit_primitive
 from dpproof.audits.thompson import first_user
 from dpproof.audits.unaudited import NoAuditError
-from dpproof import answers
 from dpproof.mechanisms.rl.thompson import Thompson, log_likelihood_ratio, release
 
 SMALL = ThompsonParameters(arms=2, rounds=6, pulls=1, variance=0.5)

@@ -7,10 +7,10 @@ from fractions import Fraction as Q
 import numpy as np
 import pytest
 
-from dpproof.proofs_check import lookup, verify
 from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel.claims import task
 from dpproof.proofs_check.kernel.expressions import evaluate
+from dpproof.proofs_check.registry import lookup, verify
 
 REFUTED = {
     "eq47", "lemma23", "eq52", "lemma25", "theorem26", "theorem11", "noise", "lemma30", "eq58", "theorem32",

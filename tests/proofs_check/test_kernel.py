@@ -190,7 +190,9 @@ def test_kernel_imports_the_standard_library_only():
         names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
         names |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
         for name in names:
-            assert name.split(".")[0] in sys.stdlib_module_names or name.startswith("dpproof.proofs_check.kernel")
+            assert name.split(".")[0] in sys.stdlib_module_names or name.startswith(
+                "dpproof.proofs_check.kernel"
+            )
         assert not any(isinstance(n, ast.Assert) for n in ast.walk(tree))
         assert not any(isinstance(n, ast.Constant) and isinstance(n.value, float) for n in ast.walk(tree))
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.counting.laplace_sums import laplace_sum_tail
-from dpproof.proofs_check import verify
-from dpproof.proofs_check.registry import statement_ids
+from dpproof.proofs_check.registry import statement_ids, verify
 
 EXPECTED = {
     "ucb.assumption1": "ASSUMED",

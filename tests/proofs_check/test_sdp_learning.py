@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from dpproof.proofs_check import lookup, statement_ids, verify
+from dpproof.proofs_check.registry import lookup, statement_ids, verify
 
 ITEMS = {
     "sdp.theorem6.regret": "REFUTED",

@@ -7,8 +7,8 @@ import pytest
 
 from dpproof.accountant.adjacency import Adjacency
 from dpproof.accountant.rl.rlsvi import RLSVIParameters, guarantee
-from dpproof.proofs_check import lookup
 from dpproof.proofs_check.papers.rlsvi_project import backward, forward
+from dpproof.proofs_check.registry import lookup
 
 
 def value(text, **numbers):

@@ -15,9 +15,9 @@ from dpproof.accountant.rl import expert_release, selective_dpsgd
 from dpproof.accountant.rl.expert_design import shaped
 from dpproof.accountant.rl.expert_release import ExpertReleaseParameters
 from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
-from dpproof.reproduction.expert.settings import CHOICES, Choice, Size
 from dpproof.mechanisms.rl.expert_problems import PMIN, PROBLEMS
 from dpproof.mechanisms.rl.offline.transitions import batch_rate
+from dpproof.reproduction.expert.settings import CHOICES, Choice, Size
 
 __all__ = ["Plan", "certified", "plan_for", "release_plan"]
 

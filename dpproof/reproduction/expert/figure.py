@@ -47,9 +47,9 @@ def run(
     Interrupted and begun again in the same folder, it goes on with the problems that were not finished.
     """
     check_installed()
+    from dpproof.mechanisms.environments.lunar_lander import has_box2d
     from dpproof.reproduction.expert.plots import write_figures
     from dpproof.reproduction.expert.runs import run_problems
-    from dpproof.mechanisms.environments.lunar_lander import has_box2d
 
     size = size or (QUICK if quick else FULL)
     skipped = [] if has_box2d() else [name for name in size.problems if name == "lunarlander"]

@@ -17,10 +17,8 @@ import torch
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpproof.audits.watching import watcher
 from dpproof import __version__
-from dpproof.reproduction.expert.budgets import Plan, certified, plan_for, release_plan
-from dpproof.reproduction.expert.settings import CHOICES, LEARNERS, METHODS, Size
+from dpproof.audits.watching import watcher
 from dpproof.mechanisms.environments.batched import roll_out
 from dpproof.mechanisms.rl.expert_data import ExpertData, demonstrations
 from dpproof.mechanisms.rl.expert_policies import prefix_counts
@@ -32,6 +30,8 @@ from dpproof.mechanisms.rl.offline.network import Layers
 from dpproof.mechanisms.rl.offline.optimizers import Adam
 from dpproof.mechanisms.rl.offline.training import Training, TrainingSettings
 from dpproof.mechanisms.rl.offline.transitions import Transitions
+from dpproof.reproduction.expert.budgets import Plan, certified, plan_for, release_plan
+from dpproof.reproduction.expert.settings import CHOICES, LEARNERS, METHODS, Size
 
 __all__ = ["Prepared", "arms", "prepare", "run_problem", "run_problems"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dpproof.reproduction.policy_evaluation.kinds import DISCOUNT, STATES
 from dpproof.mechanisms.environments.chain import chain_values
+from dpproof.reproduction.policy_evaluation.kinds import DISCOUNT, STATES
 
 __all__ = ["claims", "near_counts", "schedule_counts", "small_batch_counts"]
 

@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.rl.policy_evaluation_alternatives import alternatives
+from dpproof.mechanisms.environments.chain import chain_values
+from dpproof.mechanisms.rl.policy_evaluation_chain import chain_visits
+from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits
 from dpproof.reproduction.policy_evaluation.kinds import (
     DISCOUNT,
     EPSILON,
@@ -21,9 +24,6 @@ from dpproof.reproduction.policy_evaluation.kinds import (
     planned,
     squares,
 )
-from dpproof.mechanisms.environments.chain import chain_values
-from dpproof.mechanisms.rl.policy_evaluation_chain import chain_visits
-from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits
 
 __all__ = ["grown", "needed", "other_noise", "rounded_up", "rows", "sweep"]
 

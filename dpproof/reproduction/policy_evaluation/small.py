@@ -13,10 +13,10 @@ import numpy as np
 
 from dpproof.accountant.gaussian import gaussian_mu
 from dpproof.accountant.rl.policy_evaluation_noise import Noise, with_room
-from dpproof.reproduction.policy_evaluation.kinds import DISCOUNT, LOOSE, STATES, Size, squares
-from dpproof.reproduction.policy_evaluation.runs import grown
 from dpproof.mechanisms.environments.chain import chain_values
 from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits
+from dpproof.reproduction.policy_evaluation.kinds import DISCOUNT, LOOSE, STATES, Size, squares
+from dpproof.reproduction.policy_evaluation.runs import grown
 
 __all__ = ["BOUNDS", "DELTA", "EPSILON", "METHODS", "small_data"]
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.reproduction.private_ucb.arms import HORIZON, STATES, Arm, Size, arms
 from dpproof.reproduction.private_ucb.first_lines import first_lines
 from dpproof.reproduction.private_ucb.page import page
@@ -16,7 +17,6 @@ from dpproof.reproduction.private_ucb.runs import run_arms
 from dpproof.reproduction.private_ucb.tables import paying, rows, write_curves
 from dpproof.reproduction.recorded import read_rows, read_run, write_run
 from dpproof.reproduction.tables import write_rows
-from dpproof.mechanisms.environments.river_swim import river_swim
 
 __all__ = ["FULL", "QUICK", "page_again", "run"]
 

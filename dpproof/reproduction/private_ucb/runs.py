@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from dpproof.accountant.accounted import Accounted
 from dpproof.accountant.adjacency import Adjacency
 from dpproof.journal import journaled
-from dpproof.reproduction.private_ucb.arms import Arm, Size
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl.privatizers import CountNoise, Levels, Privatizer
+from dpproof.reproduction.private_ucb.arms import Arm, Size
 
 __all__ = ["SharedNoise", "run_arms"]
 

@@ -17,7 +17,13 @@ from dpproof.mechanisms.rl.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED
 from dpproof.mechanisms.rl.optimistic_exact import ExactCounts
 from dpproof.mechanisms.rl.policy_elimination import SDPPE
 from dpproof.mechanisms.rl.policy_elimination_bandit import PrivateBanditUCB
-from dpproof.mechanisms.rl.policy_elimination_constants import BANDIT, LITERAL, LONG, TUNED, EliminationConstants
+from dpproof.mechanisms.rl.policy_elimination_constants import (
+    BANDIT,
+    LITERAL,
+    LONG,
+    TUNED,
+    EliminationConstants,
+)
 from dpproof.mechanisms.rl.privatizers import Privatizer
 from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 from dpproof.mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpproof.executors import executor_for
+from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.reproduction.recorded import read_rows, read_run, write_run
 from dpproof.reproduction.sdp_pe.arms import HORIZON, STATES, Size, arms
 from dpproof.reproduction.sdp_pe.first_lines import first_lines, on_river_swim
@@ -17,7 +18,6 @@ from dpproof.reproduction.sdp_pe.plots import write_figures
 from dpproof.reproduction.sdp_pe.runs import run_arms
 from dpproof.reproduction.sdp_pe.tables import rows, stage_rows, write_curves
 from dpproof.reproduction.tables import write_rows
-from dpproof.mechanisms.environments.river_swim import river_swim
 
 __all__ = ["FULL", "QUICK", "page_again", "run"]
 
