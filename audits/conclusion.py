@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpproof.accountant.notions import ApproxDP
+from dpproof.accountant.guarantees.notions import ApproxDP
 from dpproof.audits import power
 from dpproof.audits.curves import PrivacyCurve
 from dpproof.audits.eprocess import SLACK, epsilon_lower

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from dpproof.accountant.bounds import Bound
+from dpproof.accountant.numbers.bounds import Bound
 
 __all__ = ["CurvePoint", "PrivacyCurve", "curve_points"]
 

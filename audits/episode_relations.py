@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
 
 __all__ = ["EPISODE_CHECKS", "STEPS", "check_rewards_of_one_user", "without_user"]
 
@@ -30,7 +30,7 @@ def check_rewards_of_one_user(first: Episodes, second: Episodes) -> None:
 def check_one_user_replaced(first: Episodes, second: Episodes) -> None:
     """Raise ValueError, showing the difference, unless one user's steps differ and nothing else.
 
-    Users and lengths of all episodes must be equal, as in `dpproof.accountant.episodes.replaces_one_user`.
+    Users and lengths of all episodes must be equal, as in `dpproof.accountant.claims.episodes.replaces_one_user`.
     """
     _check_one_owner(first, second)
 

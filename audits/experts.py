@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.parameters import Parameters
-from dpproof.accountant.rl.expert_release import ExpertReleaseParameters
-from dpproof.accountant.rl.expert_release import guarantee as release_guarantee
-from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
-from dpproof.accountant.rl.selective_dpsgd import guarantee as training_guarantee
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.parameters import Parameters
+from dpproof.accountant.rl.expert.release import ExpertReleaseParameters
+from dpproof.accountant.rl.expert.release import guarantee as release_guarantee
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
+from dpproof.accountant.rl.expert.selective_dpsgd import guarantee as training_guarantee
 from dpproof.audits.corpus.expert import PrefixRound, one_expert_more
 from dpproof.audits.evidence import Evidence
 from dpproof.audits.pairs import Pair

@@ -11,8 +11,8 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.claims import Claim
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.claim import Claim
 from dpproof.audits.callables import Mechanism, as_mechanism, mechanism
 from dpproof.audits.commands import TIMEOUT, command
 from dpproof.audits.evidence import Evidence
@@ -73,7 +73,7 @@ def audit_named(
             or several pairs, of which the worst is searched for; see `pairs_of`.
         seed, alpha, budget, sharpen, executor: as for `audit`.
         options: ``failures``, ``nan``, ``seeded``, and for a command ``timeout``; ``scores``, names of
-            `dpproof.audits.score_names`; ``arithmetic``, of the claim: see `dpproof.accountant.claims.Claim`.
+            `dpproof.audits.score_names`; ``arithmetic``, of the claim: see `dpproof.accountant.claims.claim.Claim`.
 
     Raises:
         MechanismError, InvalidPairError, ValueError: as for `audit` and `pairs_of`; an unknown option.

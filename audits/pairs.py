@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.audits.relations import Standing, standing_of
 from dpproof.mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
 

@@ -96,7 +96,7 @@ def doubled(curve: PrivacyCurve, points: tuple[CurvePoint, ...]) -> Doubled:
         curve: the claim.
         points: of it, the stated one last; one point for a pure claim and for one that is no more.
 
-    >>> from dpproof.accountant.notions import PureDP
+    >>> from dpproof.accountant.guarantees.notions import PureDP
     >>> twice = doubled(PureDP(1.0), (CurvePoint(1.0, 0.0),))
     >>> 7.389 < twice.odds[0] < 7.39
     True

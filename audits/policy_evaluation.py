@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.episodes import Episodes
-from dpproof.accountant.inversion import bracket, refined
-from dpproof.accountant.rl.policy_evaluation import PolicyEvaluationParameters, guarantee
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.inversion import bracket, refined
+from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters, guarantee
 from dpproof.accountant.smooth_sensitivity.notion import largest
 from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
 from dpproof.audits.callables import Mechanism

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.sensitivity import L1, sensitivity_of
 from dpproof.accountant.counting.contributions import SIGNED
-from dpproof.accountant.enclosures import arb_of, exact, precision
-from dpproof.accountant.sensitivity import L1, sensitivity_of
-from dpproof.accountant.targets import neighbours_of
+from dpproof.accountant.guarantees.targets import neighbours_of
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 from dpproof.audits.neighbours.vectors import Distance, VectorRelation
 from dpproof.audits.pairs import Pair
 from dpproof.mechanisms.counting.running_counts import tree_nodes

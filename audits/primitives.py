@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.accounted import Accounted, accountant_for
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.notions import ApproxDP
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accounted, accountant_for
+from dpproof.accountant.guarantees.notions import ApproxDP
 from dpproof.audits import primitive_pairs as pairs
 from dpproof.audits import primitive_ratios as ratios
 from dpproof.audits import private_counts as counts

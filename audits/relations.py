@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
 from dpproof.audits.episode_relations import EPISODE_CHECKS
 from dpproof.audits.records import Records, UncomparableError, is_collection, records_of
 from dpproof.mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user

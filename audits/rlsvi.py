@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.rlsvi import RLSVIParameters, guarantee
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, guarantee
 from dpproof.audits.curves import PrivacyCurve
 from dpproof.audits.evidence import Evidence
 from dpproof.audits.pairs import Pair, rlsvi_pair

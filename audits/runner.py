@@ -82,7 +82,7 @@ def audit(
             or its outputs are not independent samples.
         ValueError: an argument is outside its range, or a score is not a number.
 
-    >>> from dpproof.accountant.notions import PureDP
+    >>> from dpproof.accountant.guarantees.notions import PureDP
     >>> bits = Pair(0.0, 1.0, "differ by at most 1", "0 or 1")
     >>> def laplace(value, n, rng):
     ...     return value + rng.laplace(0, 1 / 2, n)

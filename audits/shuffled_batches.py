@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.sdp_pe_release import ShuffledBatchParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
 from dpproof.audits.pairs import Pair
 from dpproof.audits.unaudited import NoAuditError
 from dpproof.mechanisms.rl.shuffle_privatizer_release import true_counts

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpproof.accountant.bounds import Bound
+from dpproof.accountant.numbers.bounds import Bound
 from dpproof.audits.curves import LIMIT, PrivacyCurve
 
 __all__ = ["Tabulated", "tabulated"]
@@ -60,7 +60,7 @@ class Tabulated:
 def tabulated(curve: PrivacyCurve, delta: float) -> Tabulated:
     """A curve from epsilon 0 to where its delta is ``delta``; no point beyond is asked for.
 
-    >>> from dpproof.accountant.notions import GaussianDP
+    >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> table = tabulated(GaussianDP(1.0), 1e-5)
     >>> table.epsilon(1e-5).upper == GaussianDP(1.0).epsilon(1e-5).upper
     True

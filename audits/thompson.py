@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.thompson import ThompsonParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
 from dpproof.audits.pairs import Pair
 from dpproof.audits.unaudited import NoAuditError
 from dpproof.mechanisms.rl.thompson import Thompson

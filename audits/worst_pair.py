@@ -61,7 +61,7 @@ def audit_worst(
     Raises:
         MechanismError, ValueError: as for `audit`; no pairs, or a budget too small for so many.
 
-    >>> from dpproof.accountant.notions import PureDP
+    >>> from dpproof.accountant.guarantees.notions import PureDP
     >>> from dpproof.audits.neighbours import Distance, vector_pairs
     >>> def careless(values, n, rng):
     ...     return values.sum() + rng.laplace(0, 2.0, n)

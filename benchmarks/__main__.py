@@ -75,8 +75,8 @@ def _median(command: list[str], times: int) -> float:
 
 def epsilon_rows() -> list[dict[str, Any]]:
     """Epsilons of RLSVI at the sizes the papers quote: published, its cost as Gaussians, tight, attained."""
-    from dpproof.accountant.adjacency import Adjacency
-    from dpproof.accountant.rl.rlsvi import RLSVIParameters, guarantee
+    from dpproof.accountant.claims.adjacency import Adjacency
+    from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, guarantee
 
     rows = []
     for sizes in ((6, 2, 20, 1000), (50, 10, 50, 100_000)):

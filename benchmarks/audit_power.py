@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.timing import cpu_seconds
-from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.blocks import draw_blocks
 from dpproof.audits.curves import CurvePoint, PrivacyCurve, curve_points
 from dpproof.audits.pairs import Pair

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.audits.curves import curve_points
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.sampling import generator

@@ -46,7 +46,7 @@ def _deltas() -> list[dict[str, Any]]:
 
 def _delta(epsilon: Any, delta: Any, dimension: int) -> Callable[[], object]:
     """At an epsilon a little larger each time, so that nothing is remembered."""
-    from dpproof.accountant.rl.policy_evaluation_noise import guarantee_of, printed
+    from dpproof.accountant.rl.policy_evaluation.noise import guarantee_of, printed
 
     noise = guarantee_of(printed(epsilon, delta, dimension), dimension)
     points = (Fraction(epsilon) * (1 + Fraction(step, 10**9)) for step in count())
@@ -54,8 +54,8 @@ def _delta(epsilon: Any, delta: Any, dimension: int) -> Callable[[], object]:
 
 
 def _statistics() -> list[dict[str, Any]]:
-    from dpproof.accountant.episodes import Episodes
-    from dpproof.accountant.rl.policy_evaluation_bounds import RidgeBound, WeightedBound
+    from dpproof.accountant.claims.episodes import Episodes
+    from dpproof.accountant.rl.policy_evaluation.bounds import RidgeBound, WeightedBound
     from dpproof.mechanisms.rl.policy_evaluation_data import first_visits
 
     rng = np.random.default_rng(0)

@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import compile_seconds, cpu_seconds
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.mechanisms.counting.streaming import StreamingTree
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import compile_seconds, cpu_seconds
-from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl.rlsvi import RLSVI
 

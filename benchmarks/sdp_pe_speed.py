@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import compile_seconds, cpu_seconds
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.sdp_pe import ACCOUNTANT, ShuffledCountParameters
-from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape
-from dpproof.accountant.rl.sdp_pe_thresholds import batch_threshold
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape
+from dpproof.accountant.rl.sdp_pe.shuffled_count import ACCOUNTANT, ShuffledCountParameters
+from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold
 from dpproof.accountant.shuffling.view import BinomialView
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl import _policy_elimination_kernels as kernels

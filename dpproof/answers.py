@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from dpproof import __version__
-from dpproof.accountant.accounted import IN_REAL_ARITHMETIC, Accountant, Accounted, check_run
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.arithmetic import Assumption, listed, recorded
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.decimals import doubles
-from dpproof.accountant.enclosures import Number, exact
-from dpproof.accountant.notions import Guarantee
-from dpproof.accountant.parameters import Parameters
-from dpproof.accountant.targets import neighbours_of
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.decimals import doubles
+from dpproof.accountant.claims.parameters import Parameters
+from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC, Accountant, Accounted, check_run
+from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.guarantees.targets import neighbours_of
+from dpproof.accountant.numbers.arithmetic import Assumption, listed, recorded
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, exact
 
 __all__ = ["account", "calibrate", "envelope", "number", "released_bits", "resting", "verdicts_of", "verify"]
 

@@ -15,12 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpproof.accountant.accounted import accountant_for, check_run
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.claims import ARITHMETIC, Claim
-from dpproof.accountant.decimals import doubles
-from dpproof.accountant.enclosures import Written
-from dpproof.accountant.trust import TrustModel, implies
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.claim import ARITHMETIC, Claim
+from dpproof.accountant.claims.decimals import doubles
+from dpproof.accountant.claims.result import accountant_for, check_run
+from dpproof.accountant.claims.trust import TrustModel, implies
+from dpproof.accountant.numbers.enclosures import Written
 from dpproof.audits.time_budget import OutOfTimeError
 from dpproof.audits.unaudited import NoAuditError
 from dpproof.claim_file import claim_from, entry_of

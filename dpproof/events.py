@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dpproof import answers
-from dpproof.accountant.arithmetic import listed, recorded
-from dpproof.accountant.claims import Claim
-from dpproof.accountant.notions import Guarantee
-from dpproof.accountant.trust import TrustModel
+from dpproof.accountant.claims.claim import Claim
+from dpproof.accountant.claims.trust import TrustModel
+from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.numbers.arithmetic import listed, recorded
 
 __all__ = ["PREFIXES", "account_event", "guarantee_of_event", "kind_of"]
 

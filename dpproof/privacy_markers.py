@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from dpproof import audits
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.claims import ARITHMETIC, Claim
-from dpproof.accountant.parameters import Choice, Flag, Integers, Reals, Values
-from dpproof.accountant.words import nearest
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.claim import ARITHMETIC, Claim
+from dpproof.accountant.claims.parameters import Choice, Flag, Integers, Reals, Values
+from dpproof.accountant.claims.spelling import nearest
 from dpproof.audits.callables import Mechanism, as_mechanism, mechanism
 from dpproof.audits.runner import BUDGET
 

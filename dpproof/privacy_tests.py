@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import pytest
 
-from dpproof.accountant.accounted import accountant_for
-from dpproof.accountant.arithmetic import in_words
-from dpproof.accountant.claims import Claim
-from dpproof.accountant.parameters import Reals
+from dpproof.accountant.claims.claim import Claim
+from dpproof.accountant.claims.parameters import Reals
+from dpproof.accountant.claims.result import accountant_for
+from dpproof.accountant.numbers.arithmetic import in_words
 from dpproof.audit_words import worth
 from dpproof.audits.evidence import Evidence, Verdict
 from dpproof.audits.pairs import Pair, check_pair

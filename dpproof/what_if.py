@@ -9,10 +9,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dpproof.accountant.accounted import Accountant
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.enclosures import exact
-from dpproof.accountant.parameters import Parameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.parameters import Parameters
+from dpproof.accountant.claims.result import Accountant
+from dpproof.accountant.numbers.enclosures import exact
 
 __all__ = ["code", "what_if"]
 
@@ -82,7 +82,7 @@ def code(
 ) -> dict[str, str]:
     """What to paste: the guarantee in Python, and the promise as an entry of a claim file.
 
-    >>> from dpproof.accountant.accounted import accountant_for
+    >>> from dpproof.accountant.claims.claim.result import accountant_for
     >>> gaussian = accountant_for("gaussian")
     >>> made = code(gaussian, gaussian.parameters(sigma=4.0), Adjacency.BY_SENSITIVITY, "1.5", "1e-6")
     >>> namespace = {}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant.enclosures import exact
+from dpproof.accountant.numbers.enclosures import exact
 from dpproof.mechanisms.discrete_noise import coins, discrete_gaussian_noise, geometric_noise
 
 if TYPE_CHECKING:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from dpproof.accountant.accounted import accountant_for
+from dpproof.accountant.claims.result import accountant_for
 from dpproof.mechanisms import noise, noisy_sums, selection, shuffled_count, smooth_noise, sparse_vector
 from dpproof.mechanisms.counting import running_counts
 from dpproof.mechanisms.randomness import Randomness, Source
 from dpproof.mechanisms.rl import batched_users, counted_users, shuffle_privatizer_release, thompson
 
 if TYPE_CHECKING:
-    from dpproof.accountant.accounted import Accounted
-    from dpproof.accountant.adjacency import Adjacency
+    from dpproof.accountant.claims.adjacency import Adjacency
+    from dpproof.accountant.claims.result import Accounted
 
 __all__ = ["SAMPLERS", "Primitive"]
 

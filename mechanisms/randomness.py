@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.accounted import IN_REAL_ARITHMETIC
+from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC
 
 if TYPE_CHECKING:
-    from dpproof.accountant.accounted import Accounted
+    from dpproof.accountant.claims.result import Accounted
 
 __all__ = ["SIMULATION", "Entropy", "Randomness", "SimulationError", "Source", "guaranteed", "how_drawn"]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 if TYPE_CHECKING:
-    from dpproof.accountant.rl.sdp_pe import ShuffledCountParameters
+    from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters
 
 __all__ = ["MOST_VALUES", "shuffled_count"]
 

@@ -8,7 +8,7 @@
 number, as the paper prints it. What the analyser sees of a counter is a multiset: ``histograms``. For whole
 experiments the same counts are drawn at once (``BitEncoder.counts``, one binomial a counter).
 
-Source: Section V of the paper; the law and the exact privacy are ``dpproof.accountant.rl.sdp_pe``.
+Source: Section V of the paper; the law and the exact privacy are ``dpproof.accountant.rl.sdp_pe.shuffled_count``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant.rl.sdp_pe import ShuffledCountParameters
+from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters
 from dpproof.mechanisms import _checks
 
 __all__ = ["MOST_MESSAGES", "BitEncoder", "CountEncoder", "SumEncoder", "histograms", "shuffled"]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from dpproof.accountant.expressions import FUNCTIONS, parse
 from dpproof.accountant.published import published
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.expressions import FUNCTIONS, parse
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.laws import LAWS
 
 __all__ = [

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.audits import __main__ as command
 from benchmarks.audits import alarms, limits, page, peers, power, rows, tables
-from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.callables import MechanismError
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import counts_pair

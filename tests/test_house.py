@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dpproof.accountant.accounted import CATALOGUE, accountant_for
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.accountant.published import published, published_ids
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.registry import BOOKS, as_json, statement_ids, statements, verify
 from dpproof.report.ledger import PAPERS
 from dpproof.report.recorded import kept, recorded

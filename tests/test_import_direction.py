@@ -122,7 +122,7 @@ def test_a_module_that_breaks_the_direction_would_be_found(package, text, found)
         ("import sympy", {"sympy"}),
         ("def f():\n    from flint import arb", {"flint"}),
         ("from dpproof.proofs_check.registry import verify", {"dpproof.proofs_check.registry"}),
-        ("import dpproof.accountant.bounds", {"dpproof.accountant.bounds"}),
+        ("import dpproof.accountant.numbers.bounds", {"dpproof.accountant.numbers.bounds"}),
         ("import fractions, json\nfrom dpproof.proofs_check.kernel import nodes", set()),
     ],
 )

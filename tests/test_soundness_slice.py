@@ -15,7 +15,7 @@ from benchmarks.soundness import references as reference
 from benchmarks.soundness.asking import against, composed, point
 from benchmarks.soundness.cases import Box, Case, Outcome, judge
 from benchmarks.soundness.checks import CASES
-from dpproof.accountant.enclosures import precision
+from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.pairs.binomial import ShiftedBinomial
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.laplace import Laplace

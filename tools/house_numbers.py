@@ -56,7 +56,7 @@ class Tree:
 
     @cached_property
     def modules(self) -> dict[str, str]:
-        """Module name, such as ``dpproof.accountant.bounds``, -> path."""
+        """Module name, such as ``dpproof.accountant.numbers.bounds``, -> path."""
         return {_module(path): path for path in self.shipped}
 
     @cached_property
@@ -228,7 +228,7 @@ def _entry_points(tree: Tree) -> int:
 
 def _names(tree: Tree) -> list[str]:
     """Mechanisms by the names of the command line: the keys of the catalogue."""
-    for path in ("accountant/catalogue.py", "accountant/accounted.py"):
+    for path in ("accountant/catalogue.py", "accountant/claims/result.py"):
         for node in tree.parsed[path].body if path in tree.parsed else ():
             value = getattr(node, "value", None)
             if "CATALOGUE" in ast.unparse(node).split("=")[0] and isinstance(value, ast.Dict):

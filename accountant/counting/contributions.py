@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.parameters import Choice, Integers, Reals, parameter
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.parameters import Choice, Integers, Reals, parameter
 
 __all__ = ["NONNEGATIVE", "SIGNED", "assumed", "contributions", "restarts", "sensitivity"]
 

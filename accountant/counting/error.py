@@ -12,11 +12,11 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.bounds import Bound
 from dpproof.accountant.counting.noise import Noise
 from dpproof.accountant.counting.tree import levels, releases_by_size
-from dpproof.accountant.enclosures import Number, bound_of, exact, precision
-from dpproof.accountant.inversion import bracket
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, bound_of, exact, precision
+from dpproof.accountant.numbers.inversion import bracket
 
 __all__ = [
     "mean_squared_error",

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import flint
 
-from dpproof.accountant.bounds import Bound
 from dpproof.accountant.counting.toeplitz import Strategy
-from dpproof.accountant.enclosures import bound_of, precision
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import bound_of, precision
 
 __all__ = ["Errors", "errors", "participation_norm"]
 

@@ -11,10 +11,10 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.bounds import Bound
 from dpproof.accountant.counting.toeplitz import Strategy
-from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision
-from dpproof.accountant.inversion import Profile, bracket
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.numbers.inversion import Profile, bracket
 
 __all__ = ["factorised_union_bound", "release_variance"]
 

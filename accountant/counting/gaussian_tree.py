@@ -18,18 +18,18 @@ from typing import Any
 
 import flint
 
-from dpproof.accountant.accounted import Accountant, Accounted, Attained
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.bounds import Bound
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.parameters import Integers, Reals, parameter
+from dpproof.accountant.claims.result import Accountant, Accounted, Attained
+from dpproof.accountant.claims.sensitivity import Measured, contributed, contribution
+from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.contributions import SIGNED, assumed, contributions, restarts, sensitivity
 from dpproof.accountant.counting.sensitivity import MOST, replacement_sensitivity
 from dpproof.accountant.counting.separated import separated_sensitivity
-from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
-from dpproof.accountant.gaussian import gaussian_mu
-from dpproof.accountant.notions import GaussianDP
-from dpproof.accountant.parameters import Integers, Reals, parameter
-from dpproof.accountant.sensitivity import Measured, contributed, contribution
-from dpproof.accountant.trust import TrustModel
+from dpproof.accountant.guarantees.gaussian import gaussian_mu
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
 
 __all__ = ["ACCOUNTANT", "TreeParameters", "calibrated_sigma", "finite_mu", "guarantee", "squared_norm"]
 

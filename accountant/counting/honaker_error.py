@@ -11,12 +11,12 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.arithmetic import lru_cache
-from dpproof.accountant.bounds import Bound
 from dpproof.accountant.counting.honaker import node_variance
 from dpproof.accountant.counting.tree import levels
-from dpproof.accountant.enclosures import Number, arb_of, exact
-from dpproof.accountant.inversion import Profile, bracket
+from dpproof.accountant.numbers.arithmetic import lru_cache
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact
+from dpproof.accountant.numbers.inversion import Profile, bracket
 
 __all__ = ["honaker_union_bound"]
 

@@ -13,9 +13,9 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.arithmetic import lru_cache
-from dpproof.accountant.enclosures import arb_of
-from dpproof.accountant.inversion import refined
+from dpproof.accountant.numbers.arithmetic import lru_cache
+from dpproof.accountant.numbers.enclosures import arb_of
+from dpproof.accountant.numbers.inversion import refined
 
 __all__ = ["MOST_TERMS", "gamma_weights", "laplace_sum_tail"]
 

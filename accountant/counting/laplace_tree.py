@@ -17,8 +17,11 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpproof.accountant.accounted import Accountant, Accounted, Attained
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.parameters import Integers, Reals, parameter
+from dpproof.accountant.claims.result import Accountant, Accounted, Attained
+from dpproof.accountant.claims.sensitivity import Measured, contributed, contribution
+from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.contributions import SIGNED, assumed, contributions, restarts, sensitivity
 from dpproof.accountant.counting.profiles import MOST_PROFILED, Profile, TooManyProfilesError, worst_profiles
 from dpproof.accountant.counting.sensitivity import (
@@ -28,13 +31,10 @@ from dpproof.accountant.counting.sensitivity import (
     replacement_sensitivity,
 )
 from dpproof.accountant.counting.tree import levels
-from dpproof.accountant.enclosures import exact
-from dpproof.accountant.noise.bounded_loss import BoundedLoss, Enclosed
-from dpproof.accountant.notions import Guarantee, PureDP
-from dpproof.accountant.parameters import Integers, Reals, parameter
-from dpproof.accountant.sensitivity import Measured, contributed, contribution
-from dpproof.accountant.targets import neighbours_of
-from dpproof.accountant.trust import TrustModel
+from dpproof.accountant.guarantees.bounded_loss import BoundedLoss, Enclosed
+from dpproof.accountant.guarantees.notions import Guarantee, PureDP
+from dpproof.accountant.guarantees.targets import neighbours_of
+from dpproof.accountant.numbers.enclosures import exact
 
 __all__ = ["ACCOUNTANT", "LaplaceTreeParameters", "guarantee", "pure_epsilon"]
 

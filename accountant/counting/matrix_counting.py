@@ -16,8 +16,11 @@ from typing import Any
 
 import flint
 
-from dpproof.accountant.accounted import Accountant, Accounted, Attained
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.parameters import Integers, Reals, parameter
+from dpproof.accountant.claims.result import Accountant, Accounted, Attained
+from dpproof.accountant.claims.sensitivity import Measured, contributed, contribution
+from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.contributions import (
     NONNEGATIVE,
     SIGNED,
@@ -29,11 +32,8 @@ from dpproof.accountant.counting.contributions import (
 from dpproof.accountant.counting.factorisation import participation_norm
 from dpproof.accountant.counting.gaussian_tree import calibrated_sigma, finite_mu
 from dpproof.accountant.counting.toeplitz import MOST_LEAVES, SquareRoot, Strategy, banded_square_root
-from dpproof.accountant.enclosures import arb_of, exact, precision
-from dpproof.accountant.notions import GaussianDP
-from dpproof.accountant.parameters import Integers, Reals, parameter
-from dpproof.accountant.sensitivity import Measured, contributed, contribution
-from dpproof.accountant.trust import TrustModel
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 
 __all__ = ["ACCOUNTANT", "MatrixCountingParameters", "guarantee", "strategy_of"]
 

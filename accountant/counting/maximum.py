@@ -21,11 +21,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.bounds import Bound
 from dpproof.accountant.counting.error import union_bound
 from dpproof.accountant.counting.noise import Noise
 from dpproof.accountant.counting.tree import levels
-from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 
 __all__ = ["maximum_error_bound", "maximum_error_probability"]
 

@@ -9,8 +9,8 @@ from typing import Protocol
 import flint
 
 from dpproof.accountant.counting.laplace_sums import laplace_sum_tail
-from dpproof.accountant.enclosures import Number, arb_of, exact
-from dpproof.accountant.inversion import refined
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact
+from dpproof.accountant.numbers.inversion import refined
 
 __all__ = ["GaussianNoise", "LaplaceNoise", "Noise"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpproof.accountant.bounds import Bound, Truth
 from dpproof.accountant.counting.error import release_error_bound
 from dpproof.accountant.counting.noise import LaplaceNoise
-from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.numbers.bounds import Bound, Truth
+from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
 from dpproof.accountant.published.counting import PUBLISHED
 
 __all__ = ["PublishedError", "published_error"]

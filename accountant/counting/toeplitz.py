@@ -19,9 +19,9 @@ from typing import Protocol
 
 import flint
 
-from dpproof.accountant.arithmetic import lru_cache
 from dpproof.accountant.counting.tree import levels
-from dpproof.accountant.enclosures import Number, arb_of, exact
+from dpproof.accountant.numbers.arithmetic import lru_cache
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact
 
 __all__ = ["Banded", "SquareRoot", "Strategy", "banded_square_root", "square_root_coefficient"]
 

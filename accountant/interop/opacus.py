@@ -10,7 +10,7 @@ from typing import Any
 from opacus.accountants import IAccountant
 from opacus.accountants.registry import register_accountant
 
-from dpproof.accountant.bounds import Bound
+from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.pairs.base import Pair
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dpproof.accountant.notions import ZCDP, ApproxDP, Guarantee, PureDP
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, Guarantee, PureDP
 
 __all__ = ["guarantee_of_measurement"]
 

@@ -15,15 +15,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpproof.accountant.accounted import Accountant, Accounted
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.arithmetic import lru_cache
-from dpproof.accountant.enclosures import exact
-from dpproof.accountant.noise.bounded_loss import Enclosed
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.parameters import EXACT, Integers, Reals, parameter
+from dpproof.accountant.claims.result import Accountant, Accounted
+from dpproof.accountant.claims.sensitivity import Measured, Query, queried, whole_sensitivity
+from dpproof.accountant.guarantees.bounded_loss import Enclosed
+from dpproof.accountant.guarantees.notions import Guarantee
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
-from dpproof.accountant.notions import Guarantee
-from dpproof.accountant.parameters import EXACT, Integers, Reals, parameter
-from dpproof.accountant.sensitivity import Measured, Query, queried, whole_sensitivity
+from dpproof.accountant.numbers.arithmetic import lru_cache
+from dpproof.accountant.numbers.enclosures import exact
 
 if TYPE_CHECKING:
     from dpproof.accountant.pairs.base import Pair

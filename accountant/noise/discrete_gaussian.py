@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpproof.accountant.accounted import Accountant, Accounted
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.enclosures import exact
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.parameters import EXACT, Integers, Reals, parameter
+from dpproof.accountant.claims.result import Accountant, Accounted
+from dpproof.accountant.claims.sensitivity import L2, Measured, queried, whole_sensitivity
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
-from dpproof.accountant.parameters import EXACT, Integers, Reals, parameter
-from dpproof.accountant.sensitivity import L2, Measured, queried, whole_sensitivity
+from dpproof.accountant.numbers.enclosures import exact
 
 __all__ = ["ACCOUNTANT", "DiscreteGaussianParameters", "guarantee"]
 

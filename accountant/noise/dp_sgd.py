@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpproof.accountant.accounted import Accountant, Accounted, Attained
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
+from dpproof.accountant.claims.result import Accountant, Accounted, Attained
+from dpproof.accountant.claims.trust import TrustModel
+from dpproof.accountant.guarantees.notions import GaussianDP, Guarantee
 from dpproof.accountant.noise.gaussian import GaussianParameters, mu
 from dpproof.accountant.noise.primitive import composed
-from dpproof.accountant.notions import GaussianDP, Guarantee
-from dpproof.accountant.parameters import Integers, Parameters, Reals, parameter
-from dpproof.accountant.trust import TrustModel
 
 __all__ = ["ACCOUNTANT", "DPSGDParameters", "guarantee"]
 

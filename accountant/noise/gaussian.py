@@ -17,17 +17,17 @@ from typing import Any
 
 import flint
 
-from dpproof.accountant.accounted import Accountant, Accounted, PublishedGuarantee, at_positive_delta
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.bounds import Bound, exactly
-from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
-from dpproof.accountant.gaussian import gaussian_mu
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.parameters import Integers, Reals, parameter
+from dpproof.accountant.claims.result import Accountant, Accounted, PublishedGuarantee, at_positive_delta
+from dpproof.accountant.claims.sensitivity import L2, Measured, Sensitivity, queried, sensitivity_of
+from dpproof.accountant.guarantees.gaussian import gaussian_mu
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.guarantees.targets import NoNoiseNeededError, Target
 from dpproof.accountant.noise.primitive import by_sensitivity
-from dpproof.accountant.notions import GaussianDP
-from dpproof.accountant.parameters import Integers, Reals, parameter
+from dpproof.accountant.numbers.bounds import Bound, exactly
+from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
 from dpproof.accountant.published import published
-from dpproof.accountant.sensitivity import L2, Measured, Sensitivity, queried, sensitivity_of
-from dpproof.accountant.targets import NoNoiseNeededError, Target
 
 __all__ = ["ACCOUNTANT", "GaussianParameters", "guarantee", "mu"]
 
@@ -57,7 +57,7 @@ def mu(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSI
 
     Raises:
         ArithmeticError: where it is beyond double precision.
-        ValueError: for a sensitivity that is not known; see `dpproof.accountant.sensitivity`.
+        ValueError: for a sensitivity that is not known; see `dpproof.accountant.claims.sensitivity`.
 
     Source: statement classic.gaussian.
     """

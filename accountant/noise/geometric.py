@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpproof.accountant.accounted import Accountant, Accounted
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.enclosures import exact
-from dpproof.accountant.noise.bounded_loss import BoundedLoss
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.parameters import Integers, Reals, parameter
+from dpproof.accountant.claims.result import Accountant, Accounted
+from dpproof.accountant.claims.sensitivity import Measured, queried, whole_sensitivity
+from dpproof.accountant.guarantees.bounded_loss import BoundedLoss
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
-from dpproof.accountant.parameters import Integers, Reals, parameter
-from dpproof.accountant.sensitivity import Measured, queried, whole_sensitivity
+from dpproof.accountant.numbers.enclosures import exact
 
 __all__ = ["ACCOUNTANT", "GeometricParameters", "guarantee"]
 

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpproof.accountant.accounted import Accountant, Accounted, PublishedGuarantee
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.bounds import Bound, exactly
-from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision
-from dpproof.accountant.noise.bounded_loss import BoundedLoss, Enclosed
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.parameters import Integers, Reals, check_probability, parameter
+from dpproof.accountant.claims.result import Accountant, Accounted, PublishedGuarantee
+from dpproof.accountant.claims.sensitivity import L1, Measured, Sensitivity, queried, sensitivity_of
+from dpproof.accountant.guarantees.bounded_loss import BoundedLoss, Enclosed
+from dpproof.accountant.guarantees.notions import Guarantee, PureDP
+from dpproof.accountant.guarantees.targets import neighbours_of
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
-from dpproof.accountant.notions import Guarantee, PureDP
-from dpproof.accountant.parameters import Integers, Reals, check_probability, parameter
+from dpproof.accountant.numbers.bounds import Bound, exactly
+from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
 from dpproof.accountant.published import published
-from dpproof.accountant.sensitivity import L1, Measured, Sensitivity, queried, sensitivity_of
-from dpproof.accountant.targets import neighbours_of
 
 __all__ = ["ACCOUNTANT", "LaplaceParameters", "guarantee", "pure_epsilon"]
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpproof.accountant.accounted import Accountant, Accounted
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.enclosures import exact
-from dpproof.accountant.noise.bounded_loss import BoundedLoss
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.parameters import Integers, Reals, parameter
+from dpproof.accountant.claims.result import Accountant, Accounted
+from dpproof.accountant.claims.sensitivity import LARGEST, Measured, Sensitivity, queried, sensitivity_of
+from dpproof.accountant.guarantees.bounded_loss import BoundedLoss
+from dpproof.accountant.guarantees.notions import Guarantee, PureDP
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
-from dpproof.accountant.notions import Guarantee, PureDP
-from dpproof.accountant.parameters import Integers, Reals, parameter
-from dpproof.accountant.sensitivity import LARGEST, Measured, Sensitivity, queried, sensitivity_of
+from dpproof.accountant.numbers.enclosures import exact
 
 __all__ = ["ACCOUNTANT", "PermuteAndFlipParameters", "guarantee"]
 

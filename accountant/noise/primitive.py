@@ -3,18 +3,18 @@
 A primitive is given a sensitivity, which is a function of a neighbouring relation. It is therefore private
 under every relation whose neighbours' answers differ by at most that much: without a relation the answer
 speaks of inputs ``by-sensitivity``. With a relation the sensitivity is given, and taken to be the one under
-it, or follows from a stated query; see `dpproof.accountant.sensitivity`.
+it, or follows from a stated query; see `dpproof.accountant.claims.sensitivity`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpproof.accountant.accounted import Accounted, Attained, PublishedGuarantee
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.notions import Guarantee, PureDP
-from dpproof.accountant.sensitivity import Sensitivity
-from dpproof.accountant.trust import TrustModel
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accounted, Attained, PublishedGuarantee
+from dpproof.accountant.claims.sensitivity import Sensitivity
+from dpproof.accountant.claims.trust import TrustModel
+from dpproof.accountant.guarantees.notions import Guarantee, PureDP
 
 if TYPE_CHECKING:
     from dpproof.accountant.pairs.base import Pair
@@ -49,7 +49,7 @@ def by_sensitivity(
 ) -> Accounted:
     """The answer of a primitive whose ``guarantee`` is exactly what ``pair`` attains, if one is named.
 
-    >>> from dpproof.accountant.notions import GaussianDP
+    >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> by_sensitivity(GaussianDP(1), Adjacency.REPLACE, "classic.gaussian", "means 0 and 1").attained.pair
     'means 0 and 1'
     """

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpproof.accountant.accounted import Accountant, Accounted
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.enclosures import exact
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
+from dpproof.accountant.claims.result import Accountant, Accounted
+from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
-from dpproof.accountant.parameters import Integers, Parameters, Reals, parameter
-from dpproof.accountant.trust import TrustModel
+from dpproof.accountant.numbers.enclosures import exact
 
 __all__ = ["ACCOUNTANT", "RandomisedResponseParameters", "guarantee", "truth"]
 

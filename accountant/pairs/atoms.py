@@ -10,8 +10,8 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic import cached_property
-from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.arithmetic import cached_property
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats
 from dpproof.accountant.pairs.lattice import floored
 

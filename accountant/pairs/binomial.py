@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic import cached_property, np
-from dpproof.accountant.binomial import check_law, log_masses
-from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.arithmetic import cached_property, np
+from dpproof.accountant.numbers.binomial import check_law, log_masses
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.pairs.base import Cells, Floats
 from dpproof.accountant.pairs.checks import check_chance
 from dpproof.accountant.pairs.lattice import MOST_KEPT, MOST_OUTCOMES, between, with_impossible
@@ -28,7 +28,7 @@ class ShiftedBinomial:
     infinite, with mass (1 - probability)^trials. It dominates a count of sensitivity 1 with this noise in
     one direction; ``reversed`` (the complement's probability) in the other.
 
-    Source: the masses, from ``dpproof.accountant.binomial``; Dwork, Kenthapadi, McSherry, Mironov and Naor,
+    Source: the masses, from ``dpproof.accountant.numbers.binomial``; Dwork, Kenthapadi, McSherry, Mironov and Naor,
     EUROCRYPT 2006, Section 4, for the mechanism; docs/notes/pairs.md, section 5.
 
     >>> import numpy as np

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpproof.accountant.enclosures import Number, exact
+from dpproof.accountant.numbers.enclosures import Number, exact
 from dpproof.accountant.pairs.base import Pair
 
 __all__ = ["RAREST", "check_chance", "double", "pair_of", "sampling_rate", "within"]

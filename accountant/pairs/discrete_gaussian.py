@@ -9,9 +9,9 @@ from fractions import Fraction
 import flint
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic import np
-from dpproof.accountant.enclosures import Number, arb_of, exact, precision
-from dpproof.accountant.normal import interval_masses
+from dpproof.accountant.numbers.arithmetic import np
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision
+from dpproof.accountant.numbers.normal import interval_masses
 from dpproof.accountant.pairs.base import Cells, Floats
 from dpproof.accountant.pairs.lattice import between, charged, floored
 

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 import flint
 
-from dpproof.accountant.enclosures import arb_of, exact, precision
-from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 from dpproof.accountant.pairs.atoms import Atoms
 
 __all__ = ["dominating_pair"]
@@ -37,7 +37,7 @@ def dominating_pair(guarantee: Guarantee, *, points: int = 512, smallest: float 
     Source: Zhu, Dong and Wang, arXiv:2106.08567v4, Propositions 8 and 9 (profiles and pairs); Doroshenko et
     al., arXiv:2207.04380v1 (joining the points); docs/notes/loss_grid.md, section 3.
 
-    >>> from dpproof.accountant.notions import PureDP
+    >>> from dpproof.accountant.guarantees.notions import PureDP
     >>> pair = dominating_pair(PureDP(1.0), points=8)
     >>> round(pair.loss_range()[1], 6)
     1.0

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpproof.accountant.arithmetic import np
-from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_up
+from dpproof.accountant.numbers.arithmetic import np
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
 from dpproof.accountant.pairs.base import Cells, Floats
 from dpproof.accountant.pairs.checks import RAREST
 from dpproof.accountant.pairs.lattice import floored

@@ -10,8 +10,8 @@ from fractions import Fraction
 import flint
 import numpy as np
 
-from dpproof.accountant.binomial import mass
-from dpproof.accountant.enclosures import Number, arb_of, exact, precision
+from dpproof.accountant.numbers.binomial import mass
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision
 from dpproof.accountant.pairs.base import Cells, Floats, Pair
 from dpproof.accountant.pairs.checks import pair_of, sampling_rate
 from dpproof.accountant.pairs.lattice import mixed

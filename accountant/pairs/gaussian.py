@@ -9,8 +9,8 @@ from fractions import Fraction
 import flint
 import numpy as np
 
-from dpproof.accountant.enclosures import arb_of, exact
-from dpproof.accountant.normal import interval_masses
+from dpproof.accountant.numbers.enclosures import arb_of, exact
+from dpproof.accountant.numbers.normal import interval_masses
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats
 from dpproof.accountant.pairs.checks import double, sampling_rate, within
 from dpproof.accountant.pairs.lattice import mixed

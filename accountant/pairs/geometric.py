@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpproof.accountant.arithmetic import math, np
-from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_up
+from dpproof.accountant.numbers.arithmetic import math, np
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
 from dpproof.accountant.pairs.base import Cells, Floats
 from dpproof.accountant.pairs.lattice import floored
 

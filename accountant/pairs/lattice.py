@@ -8,8 +8,8 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.enclosures import round_down
-from dpproof.accountant.normal import SMALLEST_MASS
+from dpproof.accountant.numbers.enclosures import round_down
+from dpproof.accountant.numbers.normal import SMALLEST_MASS
 from dpproof.accountant.pairs.base import Cells, Floats
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_up
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
 from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.pairs.base import Cells, Floats
 from dpproof.accountant.pairs.checks import RAREST

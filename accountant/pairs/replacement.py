@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpproof.accountant.arithmetic import math, np
-from dpproof.accountant.enclosures import Number, exact
-from dpproof.accountant.normal import interval_masses
+from dpproof.accountant.numbers.arithmetic import math, np
+from dpproof.accountant.numbers.enclosures import Number, exact
+from dpproof.accountant.numbers.normal import interval_masses
 from dpproof.accountant.pairs.base import Cells, Floats, Pair
 from dpproof.accountant.pairs.checks import double, sampling_rate, within
 from dpproof.accountant.pairs.fixed_size import FixedSize

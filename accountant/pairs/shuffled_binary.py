@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic import cached_property, np
-from dpproof.accountant.binomial import UNIT, check_law, log_masses, mass
-from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.arithmetic import cached_property, np
+from dpproof.accountant.numbers.binomial import UNIT, check_law, log_masses, mass
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.pairs.base import Cells, Floats
 from dpproof.accountant.pairs.checks import check_chance
 from dpproof.accountant.pairs.lattice import MOST_KEPT, MOST_OUTCOMES, between, with_impossible
@@ -26,7 +26,7 @@ class ShuffledBinary:
     With first < second the loss falls in the sum. Randomised response among users who all hold one bit has
     first = probability, second = 1 - probability; a changed bit (0 against 1) is ``ShiftedBinomial`` too.
 
-    Source: docs/notes/shuffling.md, section 1; the masses from ``dpproof.accountant.binomial``.
+    Source: docs/notes/shuffling.md, section 1; the masses from ``dpproof.accountant.numbers.binomial``.
 
     >>> import numpy as np
     >>> ShuffledBinary(4, "1/2", "1/4", "3/4").cells(np.array([0.0])).p

@@ -17,8 +17,8 @@ from itertools import pairwise
 import flint
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic import np
-from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.arithmetic import np
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, Tilted
 from dpproof.accountant.privacy_loss.phases import EPS
 from dpproof.accountant.privacy_loss.uniform_layers import layers

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.arithmetic import math, np
-from dpproof.accountant.enclosures import arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.arithmetic import math, np
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, Pair
 from dpproof.accountant.pairs.checks import double, pair_of, sampling_rate
 from dpproof.accountant.pairs.lattice import mixed, with_impossible

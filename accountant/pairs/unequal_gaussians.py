@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import flint
 
-from dpproof.accountant.arithmetic import np
-from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from dpproof.accountant.normal import interval_masses
+from dpproof.accountant.numbers.arithmetic import np
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.normal import interval_masses
 from dpproof.accountant.pairs.base import Cells, Floats
 from dpproof.accountant.pairs.lattice import charged
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.pairs.base import Cells, Floats, Pair
 from dpproof.accountant.pairs.checks import pair_of
 from dpproof.accountant.pairs.lattice import mixed

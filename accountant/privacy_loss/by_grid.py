@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpproof.accountant.inversion import neighbours
+from dpproof.accountant.numbers.inversion import neighbours
 from dpproof.accountant.pairs.base import Pair
 from dpproof.accountant.privacy_loss.grid_profile import profile
 from dpproof.accountant.privacy_loss.largest import infinite_mass

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpproof.accountant.arithmetic import math
+from dpproof.accountant.numbers.arithmetic import math
 from dpproof.accountant.pairs.base import Pair
 from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA
 from dpproof.accountant.privacy_loss.saddle import Inapplicable, Line, Parts, line_at

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic import math, np
+from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.pairs.base import Floats
 from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA
 from dpproof.accountant.privacy_loss.phases import EPS

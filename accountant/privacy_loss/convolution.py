@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
 
-from dpproof.accountant.arithmetic import Assumption, assume, math, np
+from dpproof.accountant.numbers.arithmetic import Assumption, assume, math, np
 from dpproof.accountant.pairs.base import Floats
 
 Complexes = NDArray[np.complex128]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic import math, np
+from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.pairs.base import Cells, Floats, Pair
 
 __all__ = ["LossLaw", "law_above", "law_below"]

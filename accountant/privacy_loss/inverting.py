@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from dpproof.accountant.inversion import neighbours
+from dpproof.accountant.numbers.inversion import neighbours
 from dpproof.accountant.privacy_loss.contour import Contour, contour
 from dpproof.accountant.privacy_loss.saddle import (
     Inapplicable,

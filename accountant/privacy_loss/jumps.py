@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dpproof.accountant.arithmetic import math, np
+from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.pairs.base import Floats, Pair
 from dpproof.accountant.privacy_loss.coarse import Guide
 from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA

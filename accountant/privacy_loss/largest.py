@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpproof.accountant.arithmetic import math
+from dpproof.accountant.numbers.arithmetic import math
 from dpproof.accountant.pairs.base import Pair
 
 __all__ = ["infinite_mass", "largest_loss"]

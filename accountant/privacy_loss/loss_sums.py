@@ -9,7 +9,7 @@ from fractions import Fraction
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from dpproof.accountant.arithmetic import cached_property, math, np
+from dpproof.accountant.numbers.arithmetic import cached_property, math, np
 from dpproof.accountant.pairs.base import Floats
 from dpproof.accountant.privacy_loss.convolution import Noise, circular_power
 from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA

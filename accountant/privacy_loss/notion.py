@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from types import ModuleType
 
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision
-from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
 from dpproof.accountant.pairs.base import Pair
 from dpproof.accountant.privacy_loss.chernoff import coarse_delta, coarse_epsilon
 from dpproof.accountant.privacy_loss.crossing import check_least

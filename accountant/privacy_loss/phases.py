@@ -11,7 +11,7 @@ import math
 
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic import np
+from dpproof.accountant.numbers.arithmetic import np
 from dpproof.accountant.pairs.base import Floats
 
 __all__ = ["EPS", "phases_minus_one"]

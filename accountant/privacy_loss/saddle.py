@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dpproof.accountant.arithmetic import math
+from dpproof.accountant.numbers.arithmetic import math
 from dpproof.accountant.pairs.base import Characteristic, Tilted
 
 __all__ = ["Inapplicable", "Line", "Parts", "line_at", "saddle_for_delta", "saddle_for_epsilon"]

@@ -12,9 +12,9 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.arithmetic import math, np
-from dpproof.accountant.enclosures import arb_of, round_down, round_up
-from dpproof.accountant.inversion import bracket, neighbours, refined
+from dpproof.accountant.numbers.arithmetic import math, np
+from dpproof.accountant.numbers.enclosures import arb_of, round_down, round_up
+from dpproof.accountant.numbers.inversion import bracket, neighbours, refined
 from dpproof.accountant.pairs.base import Floats, Pair
 from dpproof.accountant.privacy_loss.crossing import crossing
 

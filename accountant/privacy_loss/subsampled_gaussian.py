@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic import lru_cache, math, np
+from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
 from dpproof.accountant.pairs.base import Floats, Tilted
 from dpproof.accountant.privacy_loss.phases import EPS, phases_minus_one
 from dpproof.accountant.privacy_loss.uniform_layers import layers

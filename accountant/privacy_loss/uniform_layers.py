@@ -10,7 +10,7 @@ inversion formula needs to be cut off with a proof. See docs/notes/saddle_invers
 
 from __future__ import annotations
 
-from dpproof.accountant.arithmetic import lru_cache, np
+from dpproof.accountant.numbers.arithmetic import lru_cache, np
 from dpproof.accountant.pairs.base import Floats
 
 __all__ = ["decay", "layers"]

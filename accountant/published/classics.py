@@ -6,9 +6,9 @@ noise, ``T`` the number of answers, ``delta`` the failure probability. Logarithm
 
 from __future__ import annotations
 
-from dpproof.accountant.expressions import Formula
+from dpproof.accountant.published.expressions import Formula
 from dpproof.accountant.published.formula import PublishedFormula
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 
 __all__ = ["PUBLISHED"]
 

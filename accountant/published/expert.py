@@ -7,9 +7,9 @@ action (or, in the rate, of the coin), m experts, batches of b.
 
 from __future__ import annotations
 
-from dpproof.accountant.expressions import Formula
+from dpproof.accountant.published.expressions import Formula
 from dpproof.accountant.published.formula import PublishedFormula
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 
 __all__ = ["PAPER", "PUBLISHED", "VERSION"]
 

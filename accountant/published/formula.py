@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dpproof.accountant.expressions import Formula, variables_of
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.expressions import Formula, variables_of
+from dpproof.accountant.published.sources import Source
 
 __all__ = ["PublishedFormula"]
 

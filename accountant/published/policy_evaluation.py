@@ -8,9 +8,9 @@ variance. Logarithms are natural.
 
 from __future__ import annotations
 
-from dpproof.accountant.expressions import Formula
+from dpproof.accountant.published.expressions import Formula
 from dpproof.accountant.published.formula import PublishedFormula
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 
 __all__ = ["PAPER", "PUBLISHED", "VERSION"]
 

@@ -6,9 +6,9 @@ of a cell, ``alpha`` the Renyi order, ``delta`` the failure probability. Logarit
 
 from __future__ import annotations
 
-from dpproof.accountant.expressions import Formula
+from dpproof.accountant.published.expressions import Formula
 from dpproof.accountant.published.formula import PublishedFormula
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 
 __all__ = ["PAPER", "PUBLISHED", "VERSION"]
 

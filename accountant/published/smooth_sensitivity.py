@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpproof.accountant.expressions import Formula
+from dpproof.accountant.published.expressions import Formula
 from dpproof.accountant.published.formula import PublishedFormula
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 
 __all__ = ["PUBLISHED", "conditions"]
 

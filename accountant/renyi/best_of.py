@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import Number
-from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number
 
 __all__ = ["BestOf"]
 
@@ -19,7 +19,7 @@ class BestOf:
     The bounds enclose the least of the routes' optima: each end is the least of the routes' ends. What the
     routes imply together (the supremum of their trade-off functions made convex) may be smaller still.
 
-    >>> from dpproof.accountant.notions import ApproxDP, GaussianDP
+    >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> both = BestOf((GaussianDP(1), ApproxDP(2, 0)))
     >>> both.epsilon(0).upper, both.epsilon("0.1").upper
     (2.0, 1.16033)

@@ -12,10 +12,16 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.conversion import CANONNE_KAMATH_STEINKE, Conversion, Curve, bits_needed, convert
-from dpproof.accountant.enclosures import arb_of, precision
-from dpproof.accountant.joint_range import best_order, common_pair, optimal_delta
-from dpproof.accountant.orders import Orders, lowest, lowest_position, minimise_convex
+from dpproof.accountant.numbers.enclosures import arb_of, precision
+from dpproof.accountant.renyi.conversion import (
+    CANONNE_KAMATH_STEINKE,
+    Conversion,
+    Curve,
+    bits_needed,
+    convert,
+)
+from dpproof.accountant.renyi.joint_range import best_order, common_pair, optimal_delta
+from dpproof.accountant.renyi.orders import Orders, lowest, lowest_position, minimise_convex
 
 __all__ = ["least_epsilon"]
 
@@ -27,13 +33,13 @@ def least_epsilon(
 ) -> tuple[float, float]:
     """Ends of the smallest epsilon >= 0 at which ``conversion`` gives at most ``delta`` at some order.
 
-    >>> from dpproof.accountant.conversion import OPTIMAL
+    >>> from dpproof.accountant.renyi.conversion import OPTIMAL
     >>> low, high = least_epsilon(OPTIMAL, lambda order: order / 2, Orders(), Fraction(1, 10**6))
     >>> high, (high - low) / high < 1e-8
     (5.2215343, True)
 
     Args:
-        conversion: the theorem. curve, orders: as in ``dpproof.accountant.conversion.convert``.
+        conversion: the theorem. curve, orders: as in ``dpproof.accountant.renyi.conversion.convert``.
         delta: above 0 and below 1.
     """
     if orders.listed is not None:

@@ -15,9 +15,9 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.arithmetic import lru_cache
-from dpproof.accountant.enclosures import Number, arb_of, exact, precision
-from dpproof.accountant.notions import RenyiDP
+from dpproof.accountant.guarantees.notions import RenyiDP
+from dpproof.accountant.numbers.arithmetic import lru_cache
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision
 
 __all__ = ["SubsampledGaussianCurve", "subsampled_gaussian_renyi"]
 

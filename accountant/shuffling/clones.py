@@ -17,11 +17,11 @@ from typing import Any
 import flint
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic import lru_cache, math, np
-from dpproof.accountant.binomial import UNIT, log_masses, lower_tail
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from dpproof.accountant.inversion import refined
+from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
+from dpproof.accountant.numbers.binomial import UNIT, log_masses, lower_tail
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.inversion import refined
 from dpproof.accountant.privacy_loss.crossing import crossing
 from dpproof.accountant.shuffling.view import fair_coins
 

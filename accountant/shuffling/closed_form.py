@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision
-from dpproof.accountant.expressions import Formula
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.published.expressions import Formula
 
 __all__ = ["CLOSED_FORM", "closed_form_epsilon"]
 

@@ -12,9 +12,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpproof.accountant.binomial import MOST_TRIALS
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import Number, arb_of, exact, precision
+from dpproof.accountant.numbers.binomial import MOST_TRIALS
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision
 from dpproof.accountant.shuffling.closed_form import closed_form_epsilon
 from dpproof.accountant.shuffling.response import ShuffledResponse
 from dpproof.accountant.shuffling.view import BinomialView

@@ -14,8 +14,8 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.binomial import lower_tail
-from dpproof.accountant.enclosures import arb_of, precision, round_down, round_up
+from dpproof.accountant.numbers.binomial import lower_tail
+from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down, round_up
 
 __all__ = ["fair_counters"]
 

@@ -8,8 +8,8 @@ from functools import partial
 
 import flint
 
-from dpproof.accountant.enclosures import arb_of
-from dpproof.accountant.inversion import Profile, bracket, refined
+from dpproof.accountant.numbers.enclosures import arb_of
+from dpproof.accountant.numbers.inversion import Profile, bracket, refined
 
 __all__ = ["certified_inverse"]
 

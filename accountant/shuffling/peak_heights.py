@@ -18,10 +18,10 @@ from functools import partial
 
 import flint
 
-from dpproof.accountant.arithmetic import math
-from dpproof.accountant.binomial import mass, tail_ratio
-from dpproof.accountant.enclosures import arb_of, exact, precision, round_down
-from dpproof.accountant.inversion import refined
+from dpproof.accountant.numbers.arithmetic import math
+from dpproof.accountant.numbers.binomial import mass, tail_ratio
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down
+from dpproof.accountant.numbers.inversion import refined
 from dpproof.accountant.shuffling.view import BinomialView
 
 __all__ = ["UndecidedError", "first_peak_above", "height", "meets_from"]

@@ -14,9 +14,9 @@ from functools import partial
 
 import flint
 
-from dpproof.accountant.arithmetic import math
-from dpproof.accountant.enclosures import arb_of
-from dpproof.accountant.inversion import refined
+from dpproof.accountant.numbers.arithmetic import math
+from dpproof.accountant.numbers.enclosures import arb_of
+from dpproof.accountant.numbers.inversion import refined
 from dpproof.accountant.shuffling.peak_heights import first_peak_above
 from dpproof.accountant.shuffling.view import BinomialView, hockey_stick
 

@@ -16,10 +16,10 @@ from fractions import Fraction
 import flint
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic import lru_cache, math, np
-from dpproof.accountant.binomial import UNIT, log_masses, lower_tail
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import Number, exact, precision, round_up
+from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
+from dpproof.accountant.numbers.binomial import UNIT, log_masses, lower_tail
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, exact, precision, round_up
 from dpproof.accountant.privacy_loss.crossing import check_least, crossing
 from dpproof.accountant.shuffling.view import BinomialView
 

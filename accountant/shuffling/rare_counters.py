@@ -13,9 +13,9 @@ from fractions import Fraction
 import flint
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic import lru_cache, math, np
-from dpproof.accountant.binomial import log_masses
-from dpproof.accountant.enclosures import arb_of, precision, round_down, round_up
+from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
+from dpproof.accountant.numbers.binomial import log_masses
+from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down, round_up
 from dpproof.accountant.shuffling.view import BinomialView
 
 __all__ = ["certain_mass", "rare_counters"]

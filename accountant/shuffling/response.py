@@ -11,9 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpproof.accountant.arithmetic import lru_cache
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.arithmetic import lru_cache
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import (
+    Number,
+    arb_of,
+    bound_of,
+    exact,
+    precision,
+    round_down,
+    round_up,
+)
 from dpproof.accountant.shuffling.clones import CloneView, general_randomiser
 from dpproof.accountant.shuffling.trinomial import blanket, excess
 from dpproof.accountant.shuffling.view import BinomialView

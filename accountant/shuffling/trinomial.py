@@ -14,9 +14,9 @@ from fractions import Fraction
 import flint
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic import lru_cache, np
-from dpproof.accountant.binomial import UNIT, log_masses, lower_tail, tail_ratios
-from dpproof.accountant.enclosures import arb_of, precision, round_up
+from dpproof.accountant.numbers.arithmetic import lru_cache, np
+from dpproof.accountant.numbers.binomial import UNIT, log_masses, lower_tail, tail_ratios
+from dpproof.accountant.numbers.enclosures import arb_of, precision, round_up
 
 __all__ = ["blanket", "excess"]
 

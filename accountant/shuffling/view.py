@@ -18,10 +18,10 @@ from functools import partial
 
 import flint
 
-from dpproof.accountant.binomial import check_law, mass, tail_ratio
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import Number, arb_of, exact, round_down, round_up
-from dpproof.accountant.inversion import refined
+from dpproof.accountant.numbers.binomial import check_law, mass, tail_ratio
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, round_down, round_up
+from dpproof.accountant.numbers.inversion import refined
 from dpproof.accountant.shuffling.inverse import certified_inverse
 
 __all__ = ["BinomialView", "fair_coins", "hockey_stick"]
@@ -90,7 +90,7 @@ def hockey_stick(trials: int, p: Fraction, first: Fraction, second: Fraction, ep
 
     At the precision in force; both laws are Binomial(trials, p) plus the user's Bernoulli variable.
 
-    >>> from dpproof.accountant.enclosures import precision
+    >>> from dpproof.accountant.numbers.enclosures import precision
     >>> with precision(96): float(hockey_stick(2, Fraction(1, 2), Fraction(0), Fraction(1), Fraction(0)))
     0.5
     """

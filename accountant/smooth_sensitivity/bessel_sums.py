@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import flint
 
-from dpproof.accountant.arithmetic import math, np
+from dpproof.accountant.numbers.arithmetic import math, np
 
 __all__ = ["TooManyTermsError", "Weights", "bessel", "endless_sum", "finite_sum"]
 

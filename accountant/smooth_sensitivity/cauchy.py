@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dpproof.accountant.accounted import Accountant, Accounted, PublishedGuarantee
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision
-from dpproof.accountant.notions import PureDP
-from dpproof.accountant.parameters import Parameters, Reals, parameter
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.parameters import Parameters, Reals, parameter
+from dpproof.accountant.claims.result import Accountant, Accounted, PublishedGuarantee
+from dpproof.accountant.guarantees.notions import PureDP
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
 from dpproof.accountant.published.smooth_sensitivity import conditions
 from dpproof.accountant.smooth_sensitivity.heavy_tails import cauchy_epsilon
 from dpproof.accountant.smooth_sensitivity.unattained import unattained

@@ -12,7 +12,7 @@ __all__ = ["chi_square_tail"]
 def chi_square_tail(point: flint.arb, noncentral: flint.arb, degrees: int) -> flint.arb:
     """P[X > point] for the non-central chi-square law, at the precision in force; all terms are positive.
 
-    >>> from dpproof.accountant.enclosures import precision, round_up
+    >>> from dpproof.accountant.numbers.enclosures import precision, round_up
     >>> with precision(128): round_up(chi_square_tail(flint.arb(3), flint.arb(1), 2))
     0.379357
 

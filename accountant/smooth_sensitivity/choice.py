@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from dpproof.accountant.accounted import Accountant
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.calibration import UnreachableTargetError
-from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.calibration import UnreachableTargetError
+from dpproof.accountant.claims.result import Accountant
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
 from dpproof.accountant.smooth_sensitivity.notion import largest
 
 __all__ = ["Choice", "best_smoothing", "smooth_bound"]

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 
 import flint
 
-from dpproof.accountant.arithmetic import lru_cache, math
-from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision, round_up
-from dpproof.accountant.notions import ZCDP, ApproxDP, PureDP
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, PureDP
+from dpproof.accountant.guarantees.targets import Target, UnreachableTargetError
+from dpproof.accountant.numbers.arithmetic import lru_cache, math
+from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision, round_up
 from dpproof.accountant.smooth_sensitivity.notion import positive
-from dpproof.accountant.targets import Target, UnreachableTargetError
 
 __all__ = ["Coordinates", "laplace_log_normal", "least_coordinates", "student"]
 

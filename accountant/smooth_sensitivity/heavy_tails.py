@@ -16,9 +16,9 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact
-from dpproof.accountant.inversion import refined
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact
+from dpproof.accountant.numbers.inversion import refined
 from dpproof.accountant.smooth_sensitivity.notion import largest, positive
 
 __all__ = ["cauchy_epsilon", "student_epsilon"]

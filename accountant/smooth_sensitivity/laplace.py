@@ -16,12 +16,12 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.accounted import Accountant, Accounted, PublishedGuarantee, at_positive_delta
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.bounds import Bound, exactly
-from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.parameters import Parameters, Reals, parameter
+from dpproof.accountant.claims.result import Accountant, Accounted, PublishedGuarantee, at_positive_delta
 from dpproof.accountant.noise.primitive import by_sensitivity
-from dpproof.accountant.parameters import Parameters, Reals, parameter
+from dpproof.accountant.numbers.bounds import Bound, exactly
+from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
 from dpproof.accountant.published.smooth_sensitivity import conditions
 from dpproof.accountant.smooth_sensitivity.notion import SmoothNoise, largest
 from dpproof.accountant.smooth_sensitivity.unattained import smooth_notes
@@ -35,7 +35,7 @@ def laplace_delta(shift: Fraction, log_ratio: Fraction, epsilon: Fraction) -> fl
     ``log_ratio`` is the log of P's scale over Q's, ``shift`` the distance of their centres in units of the
     smaller scale.
 
-    >>> from dpproof.accountant.enclosures import precision, round_up
+    >>> from dpproof.accountant.numbers.enclosures import precision, round_up
     >>> with precision(128): round_up(laplace_delta(Fraction(1), Fraction(1, 10), Fraction(1, 2)))
     0.212396
 

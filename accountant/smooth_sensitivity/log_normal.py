@@ -15,12 +15,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dpproof.accountant.accounted import Accountant, Accounted
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision
-from dpproof.accountant.notions import ZCDP
-from dpproof.accountant.parameters import Parameters, Reals, parameter
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.parameters import Parameters, Reals, parameter
+from dpproof.accountant.claims.result import Accountant, Accounted
+from dpproof.accountant.guarantees.notions import ZCDP
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
 from dpproof.accountant.published.smooth_sensitivity import conditions
 from dpproof.accountant.smooth_sensitivity.notion import positive
 from dpproof.accountant.smooth_sensitivity.unattained import unattained

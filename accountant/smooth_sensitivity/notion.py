@@ -13,9 +13,9 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import Number, exact, round_down, round_up
-from dpproof.accountant.inversion import bracket, refined
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, exact, round_down, round_up
+from dpproof.accountant.numbers.inversion import bracket, refined
 
 __all__ = ["SmoothNoise", "largest", "positive"]
 

@@ -13,8 +13,8 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.enclosures import arb_of
-from dpproof.accountant.gaussian import gaussian_delta
+from dpproof.accountant.guarantees.gaussian import gaussian_delta
+from dpproof.accountant.numbers.enclosures import arb_of
 from dpproof.accountant.smooth_sensitivity.bessel_sums import (
     TooManyTermsError,
     Weights,
@@ -31,7 +31,7 @@ def spherical_delta(shift: Fraction, log_ratio: Fraction, dimension: int, epsilo
     ``log_ratio`` is log(s1/s2), ``shift`` is |m| in units of the smaller of s1 and s2. The enclosure is crude
     where the precision does not suffice; ``refined`` raises it.
 
-    >>> from dpproof.accountant.enclosures import precision, round_up
+    >>> from dpproof.accountant.numbers.enclosures import precision, round_up
     >>> with precision(128): round_up(spherical_delta(Fraction(1, 5), Fraction(3, 5000), 1000, Fraction(5)))
     2.922585e-120
 

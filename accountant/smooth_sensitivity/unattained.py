@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dpproof.accountant.accounted import Accounted, PublishedGuarantee
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.notions import Guarantee
-from dpproof.accountant.trust import TrustModel
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accounted, PublishedGuarantee
+from dpproof.accountant.claims.trust import TrustModel
+from dpproof.accountant.guarantees.notions import Guarantee
 
 __all__ = ["smooth_notes", "unattained"]
 
@@ -31,7 +31,7 @@ def unattained(
 ) -> Accounted:
     """The answer of a noise primitive whose ``guarantee`` is proved, but not attained at every delta.
 
-    >>> from dpproof.accountant.notions import PureDP
+    >>> from dpproof.accountant.guarantees.notions import PureDP
     >>> unattained(PureDP(1), Adjacency.BY_SENSITIVITY, "classic.smooth_pure").attained is None
     True
     """

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpproof.accountant.arithmetic import math, np
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import Number, arb_of, precision, round_down, round_up
-from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.numbers.arithmetic import math, np
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, precision, round_down, round_up
 from dpproof.accountant.pairs.base import Cells, Floats, Pair
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss

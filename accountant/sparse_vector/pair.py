@@ -13,9 +13,9 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import Number, arb_of, exact, precision, round_down
-from dpproof.accountant.notions import Guarantee, ends_of
+from dpproof.accountant.guarantees.notions import Guarantee, ends_of
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down
 
 __all__ = ["AlternatingPair", "Moves"]
 

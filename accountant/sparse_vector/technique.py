@@ -26,18 +26,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpproof.accountant.accounted import Accountant, Accounted, Attained, PublishedGuarantee
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.composition import compose_approx_optimal
-from dpproof.accountant.composition.advanced import advanced_epsilon
-from dpproof.accountant.enclosures import exact
-from dpproof.accountant.notions import Guarantee, PureDP
-from dpproof.accountant.parameters import Flag, Integers, Reals, parameter
-from dpproof.accountant.sensitivity import LARGEST, Measured, check_monotone, queried, sensitivity_of
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.parameters import Flag, Integers, Reals, parameter
+from dpproof.accountant.claims.result import Accountant, Accounted, Attained, PublishedGuarantee
+from dpproof.accountant.claims.sensitivity import LARGEST, Measured, check_monotone, queried, sensitivity_of
+from dpproof.accountant.claims.trust import TrustModel
+from dpproof.accountant.guarantees.notions import Guarantee, PureDP
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.sparse_vector.loss import Least, loss_of_runs
 from dpproof.accountant.sparse_vector.pair import AlternatingPair, Moves
-from dpproof.accountant.trust import TrustModel
+from dpproof.accountant.theorems.composition import compose_approx_optimal
+from dpproof.accountant.theorems.composition.advanced import advanced_epsilon
 
 __all__ = ["ACCOUNTANT", "SparseVectorParameters", "guarantee", "pure_epsilon"]
 

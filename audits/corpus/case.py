@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Protocol
 
-from dpproof.accountant.bounds import Bound
+from dpproof.accountant.numbers.bounds import Bound
 from dpproof.audits.callables import Auditable
 from dpproof.audits.curves import PrivacyCurve
 from dpproof.audits.evidence import Evidence, Verdict

@@ -10,8 +10,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.policy_evaluation_noise import Noise, guarantee_of, printed, with_room
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.policy_evaluation.noise import Noise, guarantee_of, printed, with_room
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.evaluation import LocalBound, NoFirstTerm, RangeFromData, RootWeights
 from dpproof.audits.evidence import Verdict

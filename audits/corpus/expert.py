@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.rl.expert_design import Design
+from dpproof.accountant.rl.expert.design import Design
 from dpproof.mechanisms.rl.expert_policies import TabularExperts, prefix_counts
 from dpproof.mechanisms.rl.expert_release import stable_lengths
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.notions import ApproxDP, Guarantee, PureDP
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.notions import ApproxDP, Guarantee, PureDP
 from dpproof.accountant.published import published
-from dpproof.accountant.rl.expert_design import Design, printed_design
-from dpproof.accountant.rl.expert_rounds import Rounds, round_losses
-from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from dpproof.accountant.rl.expert.design import Design, printed_design
+from dpproof.accountant.rl.expert.rounds import Rounds, round_losses
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, guarantee
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.expert import Batch, PrefixRound, TrainingStep, one_expert_more
 from dpproof.audits.evidence import Verdict

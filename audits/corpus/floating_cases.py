@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.notions import GaussianDP, PureDP
+from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.audits.callables import mechanism
 from dpproof.audits.corpus import floating_point
 from dpproof.audits.corpus.case import Case

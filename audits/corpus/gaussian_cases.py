@@ -6,8 +6,8 @@ import math
 from functools import partial
 from typing import Any
 
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.notions import ApproxDP, GaussianDP
+from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
+from dpproof.accountant.numbers.bounds import Bound
 from dpproof.audits.corpus import vectors
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import counts_pair

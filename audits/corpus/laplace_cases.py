@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.guarantees.notions import PureDP
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
 from dpproof.audits.corpus import vectors
 from dpproof.audits.corpus.case import VALUES, Case
 from dpproof.audits.corpus.truths import argmax_ratio

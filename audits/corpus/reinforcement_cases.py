@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.notions import PureDP
-from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.notions import PureDP
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import stated
 from dpproof.audits.corpus.private_counts import FreshNoise, OneNoiseForTwoFamilies, SharedNoise, short_levels

@@ -11,9 +11,9 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import arb_of, exact
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.guarantees.notions import PureDP
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import arb_of, exact
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.truths import Law, largest_ratio
 from dpproof.audits.evidence import Verdict

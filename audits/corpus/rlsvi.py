@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.audits.evidence import Evidence, Verdict
 from dpproof.audits.rlsvi import audit_rlsvi
 from dpproof.mechanisms.rl.noise_rule import NoiseRule

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.callables import MechanismError
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.floating_cases import NUMBERS

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.notions import ApproxDP
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.notions import ApproxDP
+from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-from dpproof.accountant.rl.sdp_pe import ShuffledCountParameters, view
-from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss
-from dpproof.accountant.rl.sdp_pe_release import ShuffledBatchParameters
+from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss
+from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
+from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.pairs import Pair

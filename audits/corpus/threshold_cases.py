@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import CLAIM, counts_pair
 from dpproof.audits.corpus.sparse_vectors import SparseVector, first_release_ratio

@@ -13,8 +13,8 @@ from typing import Any
 
 import flint
 
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
 from dpproof.audits.corpus.sparse_vectors import SparseVector
 
 __all__ = ["argmax_ratio", "first_above_ratio", "largest_ratio"]

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
 from dpproof.audits.episode_relations import EPISODE_CHECKS, STEPS, without_user
 from dpproof.audits.pairs import Pair
 

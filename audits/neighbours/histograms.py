@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.pairs import Pair
 
 __all__ = ["check_one_record_more", "check_one_record_moved", "histogram_pairs"]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
 from dpproof.audits.episode_relations import check_rewards_of_one_user
 from dpproof.audits.pairs import Pair
 from dpproof.mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user

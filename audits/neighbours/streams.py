@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.pairs import Pair
 
 __all__ = ["StreamRelation", "event_pairs", "user_pairs"]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.pairs import Pair
 
 __all__ = ["VECTOR_PATTERNS", "Distance", "VectorRelation", "vector_pairs"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.callables import Auditable
 from dpproof.audits.pairs import Pair
 from dpproof.audits.sampling import generator, outputs

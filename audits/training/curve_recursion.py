@@ -35,7 +35,7 @@ def curve_lines(curve: PrivacyCurve, least: float) -> Points:
 
     Each is implied by the claim, delta being rounded up; which ones are taken affects power only.
 
-    >>> from dpproof.accountant.notions import PureDP
+    >>> from dpproof.accountant.guarantees.notions import PureDP
     >>> [point for point in curve_lines(PureDP(1.0), 1e-6)][-1]
     (1.0, 0.0)
     """

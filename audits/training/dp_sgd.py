@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.accounted import Accounted
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accounted
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters, guarantee
 
 __all__ = ["Fault", "Loop", "Settings", "one_thread", "step_claim"]

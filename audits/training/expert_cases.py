@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
 from dpproof.audits.evidence import Evidence, Verdict
 from dpproof.audits.training.expert_runs import audit_expert_canaries
 from dpproof.audits.training.expert_settings import ExpertSettings, TrainingFault

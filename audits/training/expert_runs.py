@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
 from dpproof.audits.evidence import Evidence
 from dpproof.audits.tabulated import tabulated
 from dpproof.audits.training.canaries import Canaries

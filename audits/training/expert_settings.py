@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from dpproof.accountant.accounted import Accounted
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.enclosures import exact
-from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.numbers.enclosures import exact
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, guarantee
 from dpproof.audits.training.views import View
 from dpproof.audits.unaudited import NoAuditError
 

@@ -20,8 +20,8 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.binomial import lower_tail, mass
-from dpproof.accountant.enclosures import arb_of, exact, precision, round_up
+from dpproof.accountant.numbers.binomial import lower_tail, mass
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_up
 from dpproof.audits.curves import PrivacyCurve
 from dpproof.audits.training.curve_recursion import curve_lines, exceeds_one
 from dpproof.audits.training.guesses import Guesses
@@ -97,7 +97,7 @@ def one_run_refutes(found: Guesses, curve: PrivacyCurve, alpha: float) -> bool:
         curve: the claim; the upper ends of its ``delta(epsilon)`` are used.
         alpha: the level, in (0, 1).
 
-    >>> from dpproof.accountant.notions import GaussianDP
+    >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> one_run_refutes(Guesses(1000, 100, 75), GaussianDP(0.1), 0.01)
     True
 
@@ -128,7 +128,7 @@ def refuted_scale(
         alpha: the level.
         most: the largest number tried.
 
-    >>> from dpproof.accountant.notions import GaussianDP
+    >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> refuted_scale(GaussianDP, Guesses(1000, 100, 75), 0.01, 8.0)
     0.2...
     """

@@ -62,7 +62,7 @@ def audit_one_run(
         MechanismError: the mechanism fails.
         ValueError: an argument is outside its range, or the claim promises nothing at ``delta``.
 
-    >>> from dpproof.accountant.notions import PureDP
+    >>> from dpproof.accountant.guarantees.notions import PureDP
     >>> import numpy as np
     >>> from dpproof.audits.training.canaries import Canaries
     >>> same = Canaries(200, lambda coins: coins, lambda x: x, "one bit", "200 bits")

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.rlsvi import RLSVIParameters, guarantee
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, guarantee
 from dpproof.audits.evidence import Evidence
 from dpproof.audits.training.canaries import Canaries
 from dpproof.audits.training.one_run_audit import audit_one_run

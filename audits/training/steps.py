@@ -83,7 +83,7 @@ def audit_steps(
         MechanismError: what is seen is NaN.
         ValueError: an argument is outside its range.
 
-    >>> from dpproof.accountant.notions import GaussianDP
+    >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> def noisy(rng):
     ...     return lambda canary: canary + rng.normal(0, 0.4)
     >>> audit_steps("half the noise", GaussianDP(1.0), noisy, seed=0, delta=1e-5, budget=500).verdict.value

@@ -9,7 +9,7 @@ from typing import Any
 from scipy import stats
 
 from benchmarks.audits.rows import Row
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.callables import MechanismError
 from dpproof.audits.corpus.all_cases import ALL_CASES
 from dpproof.audits.corpus.case import Case, CorpusCase

@@ -14,7 +14,7 @@ from benchmarks.audits import power
 from benchmarks.audits.limits import gaussian_limit, laplace_limit, response_limit
 from benchmarks.audits.rows import Row
 from benchmarks.audits.tables import by
-from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.guarantees.notions import GaussianDP
 
 __all__ = ["draw"]
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from benchmarks.audit_power import BITS
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.runner import audit
 
 __all__ = ["BUDGETS", "FAULTS", "Fault", "found", "misses"]

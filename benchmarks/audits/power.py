@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.audit_power import BITS, Draw, gaussian, laplace, response
 from benchmarks.audits.limits import gaussian_limit, laplace_limit, response_limit
 from benchmarks.audits.rows import Row
-from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.curves import PrivacyCurve
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.runner import audit

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from benchmarks.audit_power import BITS, Draw, gaussian, laplace, response
 from benchmarks.audits.rows import Row
-from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.curves import PrivacyCurve
 from dpproof.audits.evidence import Evidence, Verdict
 from dpproof.audits.reference import gaussian_mu

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.audit_power import BITS, Draw, gaussian, laplace, response
 from benchmarks.audits.rows import Row
-from dpproof.accountant.notions import GaussianDP, PureDP
+from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.audits.curves import PrivacyCurve
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.pairs import Pair

@@ -9,9 +9,9 @@ from fractions import Fraction
 from flint import arb
 
 from benchmarks.soundness.cases import NoReferenceError, Outcome
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import arb_of, exact, precision
-from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 from dpproof.accountant.pairs.base import Pair
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.privacy_loss.single import delta_by_masses

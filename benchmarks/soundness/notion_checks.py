@@ -12,11 +12,10 @@ from flint import arb
 from benchmarks.soundness import references as reference
 from benchmarks.soundness.asking import DELTA, against, composed, point
 from benchmarks.soundness.cases import Box, Case, Outcome
-from dpproof.accountant.composition.optimal import compose_approx_optimal
 from dpproof.accountant.counting.gaussian_tree import TreeParameters
 from dpproof.accountant.counting.gaussian_tree import guarantee as tree_guarantee
-from dpproof.accountant.enclosures import arb_of, exact, precision
-from dpproof.accountant.notions import ApproxDP, GaussianDP
+from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 from dpproof.accountant.pairs.base import Pair
 from dpproof.accountant.pairs.dominating import dominating_pair
 from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
@@ -31,6 +30,7 @@ from dpproof.accountant.shuffling.clones import general_randomiser
 from dpproof.accountant.shuffling.view import BinomialView
 from dpproof.accountant.sparse_vector.technique import SparseVectorParameters, pure_epsilon
 from dpproof.accountant.sparse_vector.technique import guarantee as sparse_guarantee
+from dpproof.accountant.theorems.composition.optimal import compose_approx_optimal
 
 __all__ = ["NOTION_CASES"]
 

@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.claims import ARITHMETIC, Claim
-from dpproof.accountant.parameters import Choice, Flag, Integers, Reals, Values, Words
-from dpproof.accountant.trust import TrustModel
-from dpproof.accountant.words import nearest
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.claim import ARITHMETIC, Claim
+from dpproof.accountant.claims.parameters import Choice, Flag, Integers, Reals, Values, Words
+from dpproof.accountant.claims.spelling import nearest
+from dpproof.accountant.claims.trust import TrustModel
 from dpproof.audits.score_names import SCORE_NAMES
 
 __all__ = ["AUDIT", "KEYS", "PROMISE", "REQUIRED", "TEXT", "checked_table", "claim_from", "entry_of"]

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dpproof.accountant.claims import Claim
-from dpproof.accountant.enclosures import typed
-from dpproof.accountant.parameters import Reals, Values
-from dpproof.accountant.words import nearest
+from dpproof.accountant.claims.claim import Claim
+from dpproof.accountant.claims.parameters import Reals, Values
+from dpproof.accountant.claims.spelling import nearest
+from dpproof.accountant.numbers.enclosures import typed
 from dpproof.audits.unaudited import LoadError
 from dpproof.claim_file.entry import checked_table, claim_from
 from dpproof.claim_file.lines import Lines, readable

@@ -11,9 +11,9 @@ import typer.core
 import typer.main
 
 from dpproof import answers
-from dpproof.accountant.accounted import CATALOGUE, Accountant, accountant_for
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.words import nearest
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import CATALOGUE, Accountant, accountant_for
+from dpproof.accountant.claims.spelling import nearest
 from dpproof.cli import show
 from dpproof.cli.options import ADJACENCY, JSON, AllMissing, check_file, command_for
 from dpproof.proofs_check.verdict import Verdict

@@ -15,11 +15,11 @@ import typer
 from rich.markup import escape
 
 from dpproof import answers, auditing
-from dpproof.accountant.accounted import CATALOGUE, accountant_for
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.arithmetic import listed, recorded
-from dpproof.accountant.claims import ARITHMETIC, Claim
-from dpproof.accountant.words import nearest
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.claim import ARITHMETIC, Claim
+from dpproof.accountant.claims.result import CATALOGUE, accountant_for
+from dpproof.accountant.claims.spelling import nearest
+from dpproof.accountant.numbers.arithmetic import listed, recorded
 from dpproof.audits.score_names import SCORE_NAMES, check_scores
 from dpproof.claim_file import import_from, read_all
 from dpproof.cli import show

@@ -16,8 +16,8 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from dpproof import answers
-from dpproof.accountant.arithmetic import in_words
-from dpproof.accountant.words import nearest
+from dpproof.accountant.claims.spelling import nearest
+from dpproof.accountant.numbers.arithmetic import in_words
 from dpproof.auditing import check_ready
 from dpproof.claim_file import Reading, Refusal, import_from, read_all
 from dpproof.cli import show

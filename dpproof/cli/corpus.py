@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from dpproof import answers, auditing
-from dpproof.accountant.parameters import Domain, Integers, Reals
+from dpproof.accountant.claims.parameters import Domain, Integers, Reals
 from dpproof.cli import show
 from dpproof.executors import executor_for
 

@@ -13,9 +13,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from dpproof.accountant.accounted import CATALOGUE, Accountant, accountant_for
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.words import nearest
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import CATALOGUE, Accountant, accountant_for
+from dpproof.accountant.claims.spelling import nearest
 from dpproof.claim_file.schema import SCHEMA_NAME, schema_text
 from dpproof.cli import show
 from dpproof.cli.layout import put, table

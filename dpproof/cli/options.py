@@ -13,8 +13,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 import typer.core
 
-from dpproof.accountant.accounted import Accountant
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accountant
 
 __all__ = [
     "ADJACENCY",

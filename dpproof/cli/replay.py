@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from dpproof import answers, auditing
-from dpproof.accountant.arithmetic import listed, recorded
+from dpproof.accountant.numbers.arithmetic import listed, recorded
 from dpproof.cli import show
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from dpproof import answers
-from dpproof.accountant.arithmetic import in_words
+from dpproof.accountant.numbers.arithmetic import in_words
 from dpproof.cli import show
 from dpproof.cli.corpus import progress_of
 from dpproof.cli.layout import put, table

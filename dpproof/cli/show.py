@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dpproof.accountant.arithmetic import in_words
+from dpproof.accountant.numbers.arithmetic import in_words
 from dpproof.audit_words import worth, would_see
 from dpproof.cli.layout import put, table
 

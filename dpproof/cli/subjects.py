@@ -7,29 +7,29 @@ import importlib
 import inspect
 from collections.abc import Mapping
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.trust import TrustModel
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.trust import TrustModel
 from dpproof.proofs_check.verdict import MEANINGS
 
 __all__ = ["ERRORS", "NOTIONS", "WORDS", "documentation"]
 
 NOTIONS = {
-    "pure-dp": "dpproof.accountant.notions:PureDP",
-    "approximate-dp": "dpproof.accountant.notions:ApproxDP",
-    "gaussian-dp": "dpproof.accountant.notions:GaussianDP",
-    "renyi-dp": "dpproof.accountant.notions:RenyiDP",
-    "zcdp": "dpproof.accountant.notions:ZCDP",
+    "pure-dp": "dpproof.accountant.guarantees.notions:PureDP",
+    "approximate-dp": "dpproof.accountant.guarantees.notions:ApproxDP",
+    "gaussian-dp": "dpproof.accountant.guarantees.notions:GaussianDP",
+    "renyi-dp": "dpproof.accountant.guarantees.notions:RenyiDP",
+    "zcdp": "dpproof.accountant.guarantees.notions:ZCDP",
     "privacy-loss": "dpproof.accountant.privacy_loss.notion:PrivacyLoss",
 }
 """Notion -> what stands for it; its docstring is the explanation."""
 ERRORS = {
-    "UnprovedAdjacencyError": "dpproof.accountant.adjacency:UnprovedAdjacencyError",
+    "UnprovedAdjacencyError": "dpproof.accountant.claims.adjacency:UnprovedAdjacencyError",
     "UnsupportedEventError": "dpproof.accountant.interop.dp_events:UnsupportedEventError",
-    "BudgetExceededError": "dpproof.accountant.filters:BudgetExceededError",
-    "UnreachableTargetError": "dpproof.accountant.targets:UnreachableTargetError",
-    "NoNoiseNeededError": "dpproof.accountant.targets:NoNoiseNeededError",
+    "BudgetExceededError": "dpproof.accountant.theorems.filters:BudgetExceededError",
+    "UnreachableTargetError": "dpproof.accountant.guarantees.targets:UnreachableTargetError",
+    "NoNoiseNeededError": "dpproof.accountant.guarantees.targets:NoNoiseNeededError",
     "GridTooLargeError": "dpproof.accountant.privacy_loss.planning:GridTooLargeError",
-    "UndecidedError": "dpproof.accountant.bounds:UndecidedError",
+    "UndecidedError": "dpproof.accountant.numbers.bounds:UndecidedError",
     "NoAuditError": "dpproof.audits.unaudited:NoAuditError",
     "LoadError": "dpproof.audits.unaudited:LoadError",
     "UncomparableError": "dpproof.audits.records:UncomparableError",
@@ -41,7 +41,7 @@ ERRORS = {
     "ReplayError": "dpproof.audits.replaying:ReplayError",
     "UnreadableOutputError": "dpproof.audits.canonical:UnreadableOutputError",
     "OutOfTimeError": "dpproof.audits.time_budget:OutOfTimeError",
-    "TargetError": "dpproof.accountant.targets:TargetError",
+    "TargetError": "dpproof.accountant.guarantees.targets:TargetError",
     "TooManyTermsError": "dpproof.accountant.smooth_sensitivity.bessel_sums:TooManyTermsError",
     "TooManyProfilesError": "dpproof.accountant.counting.profiles:TooManyProfilesError",
     "EmptyActiveSetError": "dpproof.mechanisms.rl.policy_elimination_coverage:EmptyActiveSetError",

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from dpproof import answers
-from dpproof.accountant.words import nearest
+from dpproof.accountant.claims.spelling import nearest
 from dpproof.cli import show
 from dpproof.cli.options import JSON
 from dpproof.cli.statements import statements

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpproof.accountant.arithmetic import in_words
+from dpproof.accountant.numbers.arithmetic import in_words
 from dpproof.report.claims import heard_in, rests_on, tolerated
 
 if TYPE_CHECKING:

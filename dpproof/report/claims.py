@@ -10,13 +10,13 @@ from fractions import Fraction
 from typing import Any
 
 from dpproof import answers, auditing, events
-from dpproof.accountant.accounted import accountant_for
-from dpproof.accountant.arithmetic import listed, recorded
-from dpproof.accountant.claims import Claim
-from dpproof.accountant.enclosures import exact
-from dpproof.accountant.implications import gaussian_to_zcdp
-from dpproof.accountant.notions import ZCDP, GaussianDP, Guarantee, ends_of
-from dpproof.accountant.trust import TrustModel, implies
+from dpproof.accountant.claims.claim import Claim
+from dpproof.accountant.claims.result import accountant_for
+from dpproof.accountant.claims.trust import TrustModel, implies
+from dpproof.accountant.guarantees.implications import gaussian_to_zcdp
+from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP, Guarantee, ends_of
+from dpproof.accountant.numbers.arithmetic import listed, recorded
+from dpproof.accountant.numbers.enclosures import exact
 from dpproof.audit_words import worth
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at

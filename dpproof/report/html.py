@@ -12,10 +12,10 @@ from latex2mathml.converter import convert as to_mathml
 from markupsafe import Markup
 
 from dpproof import __version__
-from dpproof.accountant.accounted import CATALOGUE
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.arithmetic import in_words, listed
-from dpproof.accountant.arithmetic import recorded as assumptions_of
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import CATALOGUE
+from dpproof.accountant.numbers.arithmetic import in_words, listed
+from dpproof.accountant.numbers.arithmetic import recorded as assumptions_of
 from dpproof.audit_words import would_see
 from dpproof.claim_file import Refusal
 from dpproof.cli.show import COLOURS, at_least, at_most, figure, own_remarks, verdict_words
@@ -184,7 +184,7 @@ def _derivation(paper: str) -> Sequence[str]:
         return ()
     import sympy
 
-    from dpproof.accountant.symbolic import derive_linear
+    from dpproof.accountant.published.symbolic import derive_linear
 
     A, H, K, L = sympy.symbols("A H K L", positive=True)
     return derive_linear(2 * A / (H**3 * L), H * K).latex()

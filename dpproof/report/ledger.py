@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpproof import answers, auditing
-from dpproof.accountant.accounted import accountant_for
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import accountant_for
 from dpproof.report.experiments import Shown, experiment_of
 from dpproof.report.recorded import departures
 

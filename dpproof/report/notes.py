@@ -4,7 +4,7 @@ A note in ``docs/notes`` begins with a header::
 
     ---
     functions:
-      - dpproof.accountant.trade_off:BestOf 0f3a5c7d9e1b2a4c
+      - dpproof.accountant.guarantees.trade_off:BestOf 0f3a5c7d9e1b2a4c
       - classic.markov 9b8e7d6c5f4a3b2c
     ---
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from dpproof.accountant.accounted import CATALOGUE, accountant_for
+from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.claim_file.schema import schema_text
 from dpproof.cli.show import own_remarks, verdict_words
 from dpproof.proofs_check.laws import LAWS

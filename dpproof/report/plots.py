@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 
-from dpproof.accountant.accounted import Accounted, accountant_for
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.arithmetic import assume, in_words, listed, recorded
-from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accounted, accountant_for
+from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.numbers.arithmetic import assume, in_words, listed, recorded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

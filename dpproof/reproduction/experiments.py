@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from dpproof.accountant.arithmetic import Assumption, listed
-from dpproof.accountant.words import nearest
+from dpproof.accountant.claims.spelling import nearest
+from dpproof.accountant.numbers.arithmetic import Assumption, listed
 from dpproof.reproduction.first_lines import SIMULATED
 
 __all__ = ["EXPERIMENTS", "Experiment", "experiment_for"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from dpproof.accountant.accounted import IN_REAL_ARITHMETIC
+from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC
 
 __all__ = ["ENOUGH", "SIMULATED", "equal_rows", "few_runs", "listed", "read", "written"]
 

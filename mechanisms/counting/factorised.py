@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.counting.toeplitz import Strategy
-from dpproof.accountant.enclosures import precision
+from dpproof.accountant.numbers.enclosures import precision
 from dpproof.mechanisms._checks import at_least
 from dpproof.mechanisms.counting.draws import Draw, Floats
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpproof.accountant.accounted import accountant_for
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import accountant_for
 from dpproof.mechanisms.randomness import Randomness, guaranteed
 from dpproof.mechanisms.release.grid import how_released
 
 if TYPE_CHECKING:
-    from dpproof.accountant.accounted import Accounted
+    from dpproof.accountant.claims.result import Accounted
 
 __all__ = ["OnGrid", "Released", "Simulated"]
 

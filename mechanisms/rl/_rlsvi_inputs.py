@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl._rlsvi_kernels import Law, Scale
 from dpproof.mechanisms.rl.noise_rule import NoiseRule

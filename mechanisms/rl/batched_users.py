@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.rl.private_ucb_batches import BatchedCountsParameters
-from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters
+from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters
+from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer
 from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory

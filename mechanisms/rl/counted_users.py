@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.rl.private_ucb_parameters import (
+from dpproof.accountant.rl.private_ucb.parameters import (
     CentralCountsParameters,
     CountsParameters,
     LocalCountsParameters,

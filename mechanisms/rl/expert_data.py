@@ -1,6 +1,6 @@
 """What experts logged: episodes with continuous observations, by expert, in one NPZ file.
 
-The episodes are an `dpproof.accountant.episodes.Episodes`: `user` is the expert, and a state is the number of its
+The episodes are an `accountant.claims.episodes.Episodes`: `user` is the expert, and a state is the number of its
 step, where `observations` says what was seen. Rewards lie in [0, 1] there, on the scale of these data. So
 `episodes` is for those who hold the data: `ExpertData.released` may be published. What a learner sees are
 `ExpertData.rewards`, as they were paid: taken back from a common scale, one expert's would be rounded by how
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.claims.episodes import Episodes
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.environments.batched import Steps, roll_out
 from dpproof.mechanisms.rl.expert_population import Population

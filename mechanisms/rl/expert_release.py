@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.accounted import Accounted
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.episodes import Episodes
-from dpproof.accountant.rl.expert_design import Design
-from dpproof.accountant.rl.expert_release import ExpertReleaseParameters, guarantee
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.rl.expert.design import Design
+from dpproof.accountant.rl.expert.release import ExpertReleaseParameters, guarantee
 from dpproof.mechanisms.randomness import Randomness, Source, how_drawn
 from dpproof.mechanisms.rl.expert_policies import Experts, prefix_counts
 from dpproof.mechanisms.sparse_vector import BELOW, compare_noisily
@@ -89,7 +89,7 @@ class DataRelease:
     parameters: ExpertReleaseParameters
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
-        """See ``dpproof.accountant.rl.expert_release.guarantee``."""
+        """See ``dpproof.accountant.rl.expert.release.guarantee``."""
         return guarantee(self.parameters, adjacency)
 
     def release(

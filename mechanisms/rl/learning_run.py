@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.claims.episodes import Episodes
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.randomness import Source, how_drawn

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.mechanisms.rl import _rlsvi_kernels as kernels
 from dpproof.mechanisms.rl._rlsvi_inputs import check_users, scale_of
 from dpproof.mechanisms.rl.noise_rule import NoiseRule

@@ -5,7 +5,7 @@ would change, so that counts are released before some episodes only; and an epis
 visits of a state and action, so that nobody weighs more than the square root of H cap. Transitions counted
 are still draws of the same law: which visit is the first, second, ... is known before its successor is.
 
-Source: this project's own; what it guarantees is `dpproof.accountant.rl.private_ucb_batches`.
+Source: this project's own; what it guarantees is `dpproof.accountant.rl.private_ucb.batched_counts`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.accounted import Accounted
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accounted
 from dpproof.accountant.counting.toeplitz import SquareRoot
-from dpproof.accountant.rl import private_ucb_batches
-from dpproof.accountant.rl.private_ucb_batches import BatchedCountsParameters
+from dpproof.accountant.rl.private_ucb import batched_counts as private_ucb_batches
+from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters
 from dpproof.mechanisms.counting.draws import DRAWS
 from dpproof.mechanisms.counting.factorised import FactorisedPaths, row_coefficients
 from dpproof.mechanisms.rl.privatizers import CountNoise, Levels
@@ -38,7 +38,7 @@ class BatchedCounts(BatchedCountsParameters):
     Batch i holds the users between releases i - 1 and i; running counts over the batches are released
     through the square root of their matrix. Visits N(s, a) are the sum of the released transitions.
 
-    The fields are those of `dpproof.accountant.rl.private_ucb_batches.BatchedCountsParameters`.
+    The fields are those of `dpproof.accountant.rl.private_ucb.batched_counts.BatchedCountsParameters`.
 
     >>> batched = BatchedCounts(6, 2, 20, 1000, sigma=100.0, cap=5, every=100)
     >>> batched.releases.tolist()

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpproof.accountant.accounted import Accounted
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accounted
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.rl.privatizers import CountNoise, Levels
 

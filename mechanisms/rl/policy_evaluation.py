@@ -18,11 +18,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.enclosures import arb_of, exact, precision, round_up
-from dpproof.accountant.parameters import Reals
-from dpproof.accountant.rl.policy_evaluation_bounds import RidgeBound, SmoothBound, WeightedBound
-from dpproof.accountant.rl.policy_evaluation_ladder import Ladder
-from dpproof.accountant.rl.policy_evaluation_noise import Noise
+from dpproof.accountant.claims.parameters import Reals
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_up
+from dpproof.accountant.rl.policy_evaluation.bounds import RidgeBound, SmoothBound, WeightedBound
+from dpproof.accountant.rl.policy_evaluation.ladder import Ladder
+from dpproof.accountant.rl.policy_evaluation.noise import Noise
 from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits
 from dpproof.mechanisms.rl.policy_evaluation_exact import exact_least_squares
 from dpproof.mechanisms.rl.policy_evaluation_features import norm, pseudo_inverse_norm

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.claims.episodes import Episodes
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits, first_visits
 

@@ -11,7 +11,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.claims.episodes import Episodes
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.rl._policy_evaluation_kernels import LOW_BITS, first_visit_sums
 

@@ -18,13 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from dpproof.accountant.accounted import Accounted
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.enclosures import arb_of, exact, precision
-from dpproof.accountant.episodes import Episodes
-from dpproof.accountant.rl.policy_evaluation import PolicyEvaluationParameters, guarantee
-from dpproof.accountant.rl.policy_evaluation_bounds import RidgeBound, WeightedBound
-from dpproof.accountant.rl.policy_evaluation_noise import Noise, jointly, printed, with_room
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
+from dpproof.accountant.rl.policy_evaluation.bounds import RidgeBound, WeightedBound
+from dpproof.accountant.rl.policy_evaluation.noise import Noise, jointly, printed, with_room
+from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters, guarantee
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.randomness import Randomness, guaranteed
 from dpproof.mechanisms.release.grid import doubles

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from dpproof.accountant.enclosures import arb_of, precision, round_up
+from dpproof.accountant.numbers.enclosures import arb_of, precision, round_up
 
 __all__ = ["exact_least_squares", "norm_above", "pseudo_inverse_norm_above"]
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.episodes import Episodes
-from dpproof.accountant.rl.policy_evaluation_visits import read_columns
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.accountant.rl.policy_evaluation.visits import read_columns
 
 __all__ = ["read_episodes", "write_episodes"]
 

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant.accounted import Accounted
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.enclosures import arb_of, exact, precision, round_up
-from dpproof.accountant.rl import private_ucb
-from dpproof.accountant.rl.private_ucb_parameters import (
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_up
+from dpproof.accountant.rl.private_ucb import central_counts as private_ucb
+from dpproof.accountant.rl.private_ucb.parameters import (
     CentralCountsParameters,
     CountsParameters,
     LocalCountsParameters,
@@ -190,7 +190,7 @@ class PrivateCounts:
         return not self._secure
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
-        """What all releases promise, in the central model: ``dpproof.accountant.rl.private_ucb.guarantee``.
+        """What all releases promise, in the central model: ``accountant.rl.private_ucb.central_counts.guarantee``.
 
         Raises:
             SimulationError: the noise is not that of ``SecureNoise``.
@@ -256,7 +256,7 @@ def local_report(
 ) -> Counts:
     """What one user of the LOCAL-PRIVATIZER sends: own tables, each entry with noise.
 
-    With ``SecureNoise`` it keeps ``dpproof.accountant.rl.private_ucb_local.guarantee(parameters, ...)``. With any
+    With ``SecureNoise`` it keeps ``accountant.rl.private_ucb.local_counts.guarantee(parameters, ...)``. With any
     other noise it is a simulation, of which no guarantee holds.
 
     >>> parameters = LocalCountsParameters(2, 1, 2, 9, printed_epsilon=1.0)

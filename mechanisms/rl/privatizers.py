@@ -29,8 +29,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.accounted import Accounted
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accounted
 
 __all__ = ["CountNoise", "Levels", "Privatizer", "Sizes"]
 

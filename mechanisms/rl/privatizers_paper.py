@@ -16,11 +16,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.accounted import Accounted
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl import private_ucb, private_ucb_local
-from dpproof.accountant.rl.private_ucb_levels import CountLevels, central_levels, local_levels, printed_levels
-from dpproof.accountant.rl.private_ucb_parameters import (
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.rl.private_ucb import central_counts as private_ucb
+from dpproof.accountant.rl.private_ucb import local_counts as private_ucb_local
+from dpproof.accountant.rl.private_ucb.levels import CountLevels, central_levels, local_levels, printed_levels
+from dpproof.accountant.rl.private_ucb.parameters import (
     CentralCountsParameters,
     CountsParameters,
     LocalCountsParameters,
@@ -188,7 +189,7 @@ class CentralPrivatizer:
         return rows[1:].reshape(users, runs, counters).swapaxes(0, 1).astype(np.float64)
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
-        """What all releases promise, in the central model: ``dpproof.accountant.rl.private_ucb.guarantee``."""
+        """What all releases promise, in the central model: ``accountant.rl.private_ucb.central_counts.guarantee``."""
         return private_ucb.guarantee(self.parameters, adjacency)
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl import rlsvi as accounting
-from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.rlsvi import rlsvi as accounting
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.randomness import Randomness, Source
@@ -28,7 +28,7 @@ from dpproof.mechanisms.rl.rlsvi_release import RLSVIRelease, RLSVISimulation, R
 from dpproof.mechanisms.rl.users import Users
 
 if TYPE_CHECKING:
-    from dpproof.accountant.accounted import Accounted
+    from dpproof.accountant.claims.result import Accounted
 
 __all__ = ["RLSVI"]
 
@@ -78,7 +78,7 @@ class RLSVI(RunsMany):
 
         With a `budget` of rho the run is budget-zCDP and sqrt(2 budget)-GDP under rewards-only adjacency
         whatever K is, in real arithmetic: tables are released while the visit counts let them fit, then the
-        policy stays as it is. The conditions are those of `dpproof.accountant.rl.odometer.RewardsFilter`.
+        policy stays as it is. The conditions are those of `dpproof.accountant.rl.rlsvi.odometer.RewardsFilter`.
 
         Raises:
             ValueError: the environment's S, A or H are not those of the parameters; a budget that is not

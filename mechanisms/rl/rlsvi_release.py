@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.enclosures import exact
-from dpproof.accountant.rl.rlsvi import RLSVIParameters, beta_above
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.numbers.enclosures import exact
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, beta_above
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.randomness import Randomness, Source
 from dpproof.mechanisms.release.grid import GRID, REWARD_BITS, checked_exponent, doubles, grains, how_released
@@ -33,7 +33,7 @@ from dpproof.mechanisms.release.rounded_gaussian import rounded_gaussian
 from dpproof.mechanisms.release.words import words_of
 
 if TYPE_CHECKING:
-    from dpproof.accountant.accounted import Accounted
+    from dpproof.accountant.claims.result import Accounted
 
 __all__ = ["RLSVIRelease", "RLSVISimulation", "RLSVIStream"]
 

@@ -26,7 +26,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape
+from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape
 
 __all__ = ["BatchCounts", "BatchPrivatizer", "ReleaseShape", "ReleasedCounts"]
 

@@ -13,11 +13,11 @@ from typing import Self
 
 import numpy as np
 
-from dpproof.accountant.enclosures import Number
-from dpproof.accountant.notions import Guarantee
-from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss, printed_threshold
-from dpproof.accountant.rl.sdp_pe_levels import precision_level, printed_level
-from dpproof.accountant.rl.sdp_pe_thresholds import batch_threshold
+from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.numbers.enclosures import Number
+from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss, printed_threshold
+from dpproof.accountant.rl.sdp_pe.levels import precision_level, printed_level
+from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.rl.shuffle_privatizer import BatchCounts, ReleasedCounts
 from dpproof.mechanisms.rl.shuffle_privatizer_program import made_consistent

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.rl.private_ucb_parameters import LocalCountsParameters
+from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
 from dpproof.mechanisms.shuffling import BitEncoder
 
 if TYPE_CHECKING:
-    from dpproof.accountant.rl.sdp_pe_release import ShuffledBatchParameters
+    from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
     from dpproof.mechanisms.rl.trajectories import Trajectories
 
 __all__ = ["shuffled_batch", "true_counts"]
@@ -48,7 +48,7 @@ def shuffled_batch(
 ) -> NDArray[np.float64]:
     """``n`` releases of one batch, ``(n, counters)``.
 
-    >>> from dpproof.accountant.rl.sdp_pe_release import ShuffledBatchParameters
+    >>> from dpproof.accountant.rl.sdp_pe.shuffled_count.shuffled_batch import ShuffledBatchParameters
     >>> from dpproof.mechanisms.rl.trajectories import Trajectories
     >>> users = Trajectories(np.zeros((9, 2), int), np.zeros((9, 1), int), np.ones((9, 1)))
     >>> chosen = ShuffledBatchParameters(9, 4.0, states=2, actions=1, horizon=1)

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl import thompson as accounting
-from dpproof.accountant.rl.thompson import ThompsonParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.thompson import thompson as accounting
+from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.randomness import Randomness, Source, how_drawn
 from dpproof.mechanisms.release.grid import GRID
 from dpproof.mechanisms.rl.thompson_release import ThompsonRelease, ThompsonSimulation, publish
 
 if TYPE_CHECKING:
-    from dpproof.accountant.accounted import Accounted
+    from dpproof.accountant.claims.result import Accounted
 
 __all__ = ["Thompson", "ThompsonRun", "log_likelihood_ratio", "release"]
 
@@ -72,7 +72,7 @@ class Thompson:
         return self.parameters.arms * self.parameters.pulls + self.parameters.rounds
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
-        """The proved guarantee of releasing all draws once by `publish`; see `dpproof.accountant.rl.thompson`."""
+        """The proved guarantee of releasing all draws once by `publish`; see `accountant.rl.thompson.thompson`."""
         return accounting.guarantee(self.parameters, adjacency)
 
     def learn(self, means: ArrayLike, n: int, rng: Source = None) -> ThompsonRun:

@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant.enclosures import exact
-from dpproof.accountant.rl.thompson import ThompsonParameters
+from dpproof.accountant.numbers.enclosures import exact
+from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
 from dpproof.mechanisms.randomness import Randomness, Source
 from dpproof.mechanisms.release.grid import GRID, REWARD_BITS, checked_exponent, doubles, grains
 from dpproof.mechanisms.release.on_grid import OnGrid, Released, Simulated

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.statement import Obligation, Statement, formula, make_claim
 
 __all__ = ["STATEMENTS"]

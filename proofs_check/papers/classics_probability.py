@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, expect, have, identity, mono, positive, sos, split, subst
 from dpproof.proofs_check.papers import classics_tails
 from dpproof.proofs_check.statement import Claim, Obligation, Statement, make_claim

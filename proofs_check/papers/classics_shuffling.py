@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dpproof.accountant.published.sdp_pe import PAPER, VERSION
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import POSITIVE, expect, positive
 from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 

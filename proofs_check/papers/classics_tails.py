@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, Node, expect, have, mono, positive, sos, split, subst, taylor
 from dpproof.proofs_check.statement import Claim, Obligation, Statement, make_claim
 

@@ -9,7 +9,7 @@ counts and on the threshold, ``v`` the exponential of the draw's epsilon, ``d`` 
 from __future__ import annotations
 
 from dpproof.accountant.published.expert import PAPER, VERSION
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, POSITIVE, expect, positive
 from dpproof.proofs_check.papers.expert_release import LOGGED, NEIGHBOURS, PREFIX
 from dpproof.proofs_check.papers.expert_training import HELD

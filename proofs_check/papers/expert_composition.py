@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import comb
 
 from dpproof.accountant.published.expert import PAPER, VERSION
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import (
     IDENTITY,
     POSITIVE,

@@ -9,7 +9,7 @@ over actions are under the uniform law, so that n E(.) is the sum over all actio
 from __future__ import annotations
 
 from dpproof.accountant.published.expert import PAPER, VERSION
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import (
     IDENTITY,
     POSITIVE,

@@ -9,7 +9,7 @@ Neighbours: one expert more or less (Definition 3), both sets of experts not emp
 from __future__ import annotations
 
 from dpproof.accountant.published.expert import PAPER, VERSION
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, POSITIVE, RANGE, expect, have, positive, sos, taylor
 from dpproof.proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
 

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from dpproof.accountant.published.expert import PAPER, VERSION
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, POSITIVE, expect, have, point, positive, taylor
 from dpproof.proofs_check.papers.expert_release import LOGGED, NEIGHBOURS
 from dpproof.proofs_check.statement import (

@@ -14,7 +14,7 @@ from math import comb, factorial
 from typing import NamedTuple
 
 from dpproof.accountant.published.expert import PAPER, VERSION
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import POSITIVE, RANGE, expect, positive
 from dpproof.proofs_check.papers.expert_release import LOGGED, NEIGHBOURS
 from dpproof.proofs_check.statement import Claim, Obligation, Statement, formula, make_claim

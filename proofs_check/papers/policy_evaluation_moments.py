@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, enumerated, expect, identity, positive
 from dpproof.proofs_check.statement import Claim, Obligation, Statement, make_claim
 

@@ -9,7 +9,7 @@ least 1; that only strengthens a proof.
 from __future__ import annotations
 
 from dpproof.accountant.published.policy_evaluation import PAPER, VERSION
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import (
     IDENTITY,
     POSITIVE,

@@ -10,7 +10,7 @@ Definition 2.3: any two trajectories. H counts the steps of an episode, so that 
 from __future__ import annotations
 
 from dpproof.accountant.published.private_ucb import PAPER, VERSION
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import (
     IDENTITY,
     POSITIVE,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dpproof.accountant.published.rlsvi import PAPER, VERSION
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, expect, mono, positive, split, subst
 from dpproof.proofs_check.statement import DEFINITION, Judgement, Obligation, Severity, Statement, make_claim
 

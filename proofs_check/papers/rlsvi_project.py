@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dpproof.accountant.published.rlsvi import PAPER, VERSION
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import expect, positive
 from dpproof.proofs_check.papers.rlsvi import BETA, CELL, PAST, POST_PROCESSING, RUN, at
 from dpproof.proofs_check.statement import Obligation, Statement, formula, make_claim

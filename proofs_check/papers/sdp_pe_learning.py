@@ -9,7 +9,7 @@ sdp_pe_variance, batches and regret in sdp_pe_regret. The derivations: docs/note
 from __future__ import annotations
 
 from dpproof.accountant.published.sdp_pe import PAPER, VERSION
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import point, positive
 from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
 

@@ -9,7 +9,7 @@ otherwise. The derivations: docs/notes/sdp_privatizer.md.
 from __future__ import annotations
 
 from dpproof.accountant.published.sdp_pe import PAPER, VERSION
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import (
     IDENTITY,
     POSITIVE,

@@ -1,7 +1,7 @@
 """What an answer takes on trust of the machine's arithmetic, against spies on the functions themselves.
 
 The spies replace numpy's elementary functions, and the transforms, by ones that note who called them. They
-know nothing of the record that `dpproof.accountant.arithmetic` keeps.
+know nothing of the record that `dpproof.accountant.numbers.arithmetic` keeps.
 """
 
 import ast
@@ -15,9 +15,10 @@ import pytest
 
 import dpproof.accountant.privacy_loss.convolution as convolution
 from dpproof import answers
-from dpproof.accountant.accounted import CATALOGUE, accountant_for
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.arithmetic import (
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import CATALOGUE, accountant_for
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.numbers.arithmetic import (
     Assumption,
     assume,
     cached_property,
@@ -27,9 +28,8 @@ from dpproof.accountant.arithmetic import (
     lru_cache,
     recorded,
 )
-from dpproof.accountant.arithmetic import np as recording
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.numbers.arithmetic import np as recording
+from dpproof.accountant.numbers.bounds import Bound
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "accountant"
@@ -255,14 +255,14 @@ def test_no_module_goes_round_the_record(path):
     assert not cached
     assert not {attr for value, attr in dotted if value == "functools" and "cache" in attr}
     if name not in GUIDES and {attr for value, attr in dotted if value == "np" and attr in ELEMENTARY}:
-        assert known["np"] == "dpproof.accountant.arithmetic.np"
+        assert known["np"] == "dpproof.accountant.numbers.arithmetic.np"
 
 
 def test_loading_a_module_is_no_part_of_an_answer():
     """What is listed does not depend on whether the answer is the first of its process."""
     code = """
 import importlib, pkgutil, accountant
-from dpproof.accountant.arithmetic import current
+from dpproof.accountant.numbers.arithmetic import current
 for module in pkgutil.walk_packages(dpproof.accountant.__path__, "dpproof.accountant."):
     importlib.import_module(module.name)
 print(sorted(one.value for one in current()))

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.binomial import _gauss, _refined_ratio, log_masses, lower_tail, mass, tail_ratio
-from dpproof.accountant.enclosures import precision
+from dpproof.accountant.numbers.binomial import (
+    _gauss,
+    _refined_ratio,
+    log_masses,
+    lower_tail,
+    mass,
+    tail_ratio,
+)
+from dpproof.accountant.numbers.enclosures import precision
 
 CHANCES = st.fractions(min_value=Fraction(1, 50), max_value=Fraction(49, 50), max_denominator=50)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.accountant.bounds import Bound, Truth, UndecidedError, exactly
+from dpproof.accountant.numbers.bounds import Bound, Truth, UndecidedError, exactly
 
 NUMBERS = st.floats(allow_nan=False)
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.accountant.accounted import accountant_for
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.calibration import calibrate_noise
-from dpproof.accountant.gaussian import gaussian_mu
-from dpproof.accountant.notions import GaussianDP, PureDP
-from dpproof.accountant.parameters import Integers, Parameters, Reals, parameter
-from dpproof.accountant.targets import NoNoiseNeededError, UnreachableTargetError, neighbours_of
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.calibration import calibrate_noise
+from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
+from dpproof.accountant.claims.result import accountant_for
+from dpproof.accountant.guarantees.gaussian import gaussian_mu
+from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
+from dpproof.accountant.guarantees.targets import NoNoiseNeededError, UnreachableTargetError, neighbours_of
+from dpproof.accountant.numbers.bounds import Bound
 
 
 @dataclass(frozen=True)

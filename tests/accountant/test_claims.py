@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.claims import Claim
-from dpproof.accountant.notions import ApproxDP, GaussianDP
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.claim import Claim
+from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
 
 
 def claim(promise, **changes):

@@ -8,10 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.accountant.composition import compose_approx, compose_gaussian, compose_renyi, compose_zcdp
-from dpproof.accountant.conversion import CANONNE_KAMATH_STEINKE, OPTIMAL
-from dpproof.accountant.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
-from dpproof.accountant.orders import Orders
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from dpproof.accountant.renyi.conversion import CANONNE_KAMATH_STEINKE, OPTIMAL
+from dpproof.accountant.renyi.orders import Orders
+from dpproof.accountant.theorems.composition import (
+    compose_approx,
+    compose_gaussian,
+    compose_renyi,
+    compose_zcdp,
+)
 
 PARTS = st.lists(st.fractions(0, 100), min_size=1, max_size=8)
 

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.composition import (
+from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.published.composition import PUBLISHED
+from dpproof.accountant.theorems.composition import (
     advanced_corollary_holds,
     advanced_part_epsilon,
     compose_approx,
@@ -18,9 +20,7 @@ from dpproof.accountant.composition import (
     compose_approx_optimal,
     compose_parallel,
 )
-from dpproof.accountant.composition.advanced import advanced_epsilon
-from dpproof.accountant.notions import ApproxDP, PureDP
-from dpproof.accountant.published.composition import PUBLISHED
+from dpproof.accountant.theorems.composition.advanced import advanced_epsilon
 
 EPSILONS = st.fractions(Fraction(1, 1000), 2, max_denominator=1000)
 DELTAS = st.sampled_from([Fraction(0), Fraction(1, 10**7), Fraction(1, 100)])

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.composition import compose_approx, compose_approx_optimal, optimal
-from dpproof.accountant.composition.coins import Coins, upper_tail
-from dpproof.accountant.composition.optimal import _composed
-from dpproof.accountant.enclosures import arb_of, precision
-from dpproof.accountant.notions import ApproxDP, PureDP
+from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import arb_of, precision
+from dpproof.accountant.theorems.composition import compose_approx, compose_approx_optimal, optimal
+from dpproof.accountant.theorems.composition.coins import Coins, upper_tail
+from dpproof.accountant.theorems.composition.optimal import _composed
 
 EPSILONS = st.fractions(Fraction(1, 1000), 3, max_denominator=1000)
 DELTAS = st.floats(-69, -0.1).map(math.exp)

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.accountant.bounds import Truth
 from dpproof.accountant.counting.error import (
     mean_squared_error,
     release_error_bound,
@@ -22,7 +21,8 @@ from dpproof.accountant.counting.error import (
 from dpproof.accountant.counting.laplace_sums import gamma_weights, laplace_sum_tail
 from dpproof.accountant.counting.noise import GaussianNoise, LaplaceNoise
 from dpproof.accountant.counting.published_error import published_error
-from dpproof.accountant.enclosures import arb_of, precision
+from dpproof.accountant.numbers.bounds import Truth
+from dpproof.accountant.numbers.enclosures import arb_of, precision
 
 DIGITS = mpmath.MPContext()
 DIGITS.dps = 40

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.counting.factorisation import errors, participation_norm
 from dpproof.accountant.counting.honaker import from_below, from_below_mean, full, node_variance
 from dpproof.accountant.counting.matrix_counting import ACCOUNTANT, MatrixCountingParameters, guarantee
@@ -20,7 +20,7 @@ from dpproof.accountant.counting.toeplitz import (
     banded_square_root,
     square_root_coefficient,
 )
-from dpproof.accountant.enclosures import arb_of, precision
+from dpproof.accountant.numbers.enclosures import arb_of, precision
 
 
 def matrix(coefficients, leaves):

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.counting.laplace_tree import (
     ACCOUNTANT,
     LaplaceTreeParameters,

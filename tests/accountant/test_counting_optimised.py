@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from dpproof.accountant.bounds import Truth
 from dpproof.accountant.counting.factorisation import errors
 from dpproof.accountant.counting.factorised_error import factorised_union_bound, release_variance
 from dpproof.accountant.counting.optimised import _objective, optimised_bands
 from dpproof.accountant.counting.toeplitz import Banded, SquareRoot, banded_square_root
-from dpproof.accountant.enclosures import arb_of, precision
+from dpproof.accountant.numbers.bounds import Truth
+from dpproof.accountant.numbers.enclosures import arb_of, precision
 
 
 def test_the_gradient_is_the_objectives():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.counting import separated
 from dpproof.accountant.counting.gaussian_tree import ACCOUNTANT, TreeParameters, guarantee, squared_norm
 from dpproof.accountant.counting.sensitivity import (

@@ -15,13 +15,13 @@ import pytest
 import sympy
 from typer.testing import CliRunner
 
-from dpproof.accountant.accounted import accountant_for
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.decimals import sides
-from dpproof.accountant.enclosures import Written, exact, typed
-from dpproof.accountant.notions import GaussianDP
-from dpproof.accountant.parameters import Domain
-from dpproof.accountant.targets import neighbours_of
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.decimals import sides
+from dpproof.accountant.claims.parameters import Domain
+from dpproof.accountant.claims.result import accountant_for
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.guarantees.targets import neighbours_of
+from dpproof.accountant.numbers.enclosures import Written, exact, typed
 from dpproof.cli import app
 
 mpmath.mp.dps = 60

@@ -6,7 +6,7 @@ import flint
 import numpy as np
 import pytest
 
-from dpproof.accountant.enclosures import precision
+from dpproof.accountant.numbers.enclosures import precision
 
 RNG = np.random.default_rng(20260)
 COUNT = 3000

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.accountant.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
-from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
 
 LARGEST, TINY = Fraction(sys.float_info.max), Fraction(5e-324)
 RATIONALS = st.one_of(

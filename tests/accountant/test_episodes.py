@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpproof.accountant.episodes import Episodes, differ_only_in_rewards, replaces_one_user
+from dpproof.accountant.claims.episodes import Episodes, differ_only_in_rewards, replaces_one_user
 
 BATCH = Episodes.rectangular([[0, 1], [1, 1]], [[1, 0], [0, 0]], [[0.5, 1.0], [0.0, 0.25]])
 

@@ -8,21 +8,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.enclosures import precision
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.guarantees.targets import TargetError
+from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-from dpproof.accountant.rl.expert_design import Design, margin_for, printed_design, rare_top
-from dpproof.accountant.rl.expert_draws import Logged, run_out, walk_tail
-from dpproof.accountant.rl.expert_redrawn import Redrawn, Walked
-from dpproof.accountant.rl.expert_release import (
+from dpproof.accountant.rl.expert.design import Design, margin_for, printed_design, rare_top
+from dpproof.accountant.rl.expert.draws import Logged, run_out, walk_tail
+from dpproof.accountant.rl.expert.redrawn import Redrawn, Walked
+from dpproof.accountant.rl.expert.release import (
     ACCOUNTANT,
     ExpertReleaseParameters,
     guarantee,
     in_printed_domain,
 )
-from dpproof.accountant.rl.expert_rounds import Rounds, round_losses
-from dpproof.accountant.targets import TargetError
+from dpproof.accountant.rl.expert.rounds import Rounds, round_losses
 
 EXPERT = Adjacency.EXPERT
 BUDGETS = [

@@ -6,8 +6,8 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.accountant.enclosures import precision
-from dpproof.accountant.expressions import Formula, parse, variables_of
+from dpproof.accountant.numbers.enclosures import precision
+from dpproof.accountant.published.expressions import Formula, parse, variables_of
 
 TEXTS = (
     "x + y - 3*x/y",

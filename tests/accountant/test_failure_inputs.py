@@ -10,9 +10,9 @@ from fractions import Fraction
 import flint
 import pytest
 
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import arb_of, exact, precision, round_down, round_up
-from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
@@ -101,8 +101,8 @@ def test_next_to_no_privacy_loss_is_not_zero():
 
 
 def test_no_sampling_costs_nothing():
-    from dpproof.accountant.accounted import accountant_for
-    from dpproof.accountant.adjacency import Adjacency
+    from dpproof.accountant.claims.adjacency import Adjacency
+    from dpproof.accountant.claims.result import accountant_for
 
     dp_sgd = accountant_for("dp-sgd")
     idle = dp_sgd.parameters(sampling_rate=0.0, noise_multiplier=1.0, steps=1000)

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.filters import (
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.renyi.orders import Orders
+from dpproof.accountant.theorems.filters import (
     ApproxFilter,
     ApproxOdometer,
     BudgetExceededError,
@@ -17,8 +19,6 @@ from dpproof.accountant.filters import (
     RenyiFilter,
     ZCDPFilter,
 )
-from dpproof.accountant.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
-from dpproof.accountant.orders import Orders
 
 COSTS = st.lists(st.fractions(0, 2, max_denominator=64), max_size=12)
 

@@ -13,10 +13,10 @@ from dp_accounting.pld import privacy_loss_mechanism
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.accountant.enclosures import arb_of, precision
-from dpproof.accountant.gaussian import gaussian_delta, gaussian_mu
-from dpproof.accountant.implications import approx_to_gaussian
-from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.guarantees.gaussian import gaussian_delta, gaussian_mu
+from dpproof.accountant.guarantees.implications import approx_to_gaussian
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.numbers.enclosures import arb_of, precision
 
 REFERENCE = mpmath.MPContext()
 REFERENCE.dps = 400

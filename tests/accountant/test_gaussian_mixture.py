@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.enclosures import arb_of, precision
-from dpproof.accountant.group_privacy import group_privacy
+from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.pairs.base import Pair
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
+from dpproof.accountant.theorems.group_privacy import group_privacy
 
 DIGITS = mpmath.MPContext()
 DIGITS.dps = 40

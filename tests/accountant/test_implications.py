@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.accountant.implications import (
+from dpproof.accountant.guarantees.implications import (
     classical_zcdp_epsilon,
     gaussian_to_zcdp,
     pure_to_zcdp,
     zcdp_to_renyi,
 )
-from dpproof.accountant.notions import ZCDP, ApproxDP, GaussianDP, PureDP
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP
 
 
 @given(st.fractions(0, 1000))

@@ -8,7 +8,7 @@ from dp_accounting import dp_event
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
 
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.interop.dp_accounting import CertifiedAccountant
 from dpproof.accountant.interop.dp_events import UnsupportedEventError, parts_of, privacy_loss_of
 

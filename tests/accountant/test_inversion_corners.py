@@ -5,8 +5,8 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpproof.accountant.gaussian import gaussian_mu
-from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.guarantees.gaussian import gaussian_mu
+from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.shuffling.rare_counters import certain_mass
 
 

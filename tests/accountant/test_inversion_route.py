@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.enclosures import arb_of, precision
-from dpproof.accountant.gaussian import gaussian_delta
+from dpproof.accountant.guarantees.gaussian import gaussian_delta
+from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.privacy_loss.inverting import delta_by_inversion, epsilon_by_inversion
 from dpproof.accountant.privacy_loss.phases import phases_minus_one
 from dpproof.accountant.privacy_loss.saddle import Inapplicable

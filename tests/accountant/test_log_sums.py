@@ -5,8 +5,8 @@ import functools
 import mpmath
 import pytest
 
-from dpproof.accountant.enclosures import precision
-from dpproof.accountant.rl import log_sums
+from dpproof.accountant.numbers.enclosures import precision
+from dpproof.accountant.rl.rlsvi import log_sums
 
 DIGITS = mpmath.MPContext()
 DIGITS.dps = 40

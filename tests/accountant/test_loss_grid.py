@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.fft import rfft
 
-from dpproof.accountant.enclosures import arb_of, precision, round_down, round_up
-from dpproof.accountant.gaussian import gaussian_delta
+from dpproof.accountant.guarantees.gaussian import gaussian_delta
+from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down, round_up
 from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.laplace import Laplace

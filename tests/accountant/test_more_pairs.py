@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from dpproof.accountant.enclosures import precision
-from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.pairs import discrete_gaussian
 from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.pairs.base import Cells, Pair

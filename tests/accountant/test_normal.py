@@ -4,8 +4,8 @@ import flint
 import numpy as np
 import pytest
 
-from dpproof.accountant.enclosures import precision
-from dpproof.accountant.normal import SMALLEST_MASS, interval_masses, upper_tail
+from dpproof.accountant.numbers.enclosures import precision
+from dpproof.accountant.numbers.normal import SMALLEST_MASS, interval_masses, upper_tail
 
 
 def _tail(y):

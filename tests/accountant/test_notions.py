@@ -16,12 +16,17 @@ import flint
 import mpmath
 import pytest
 
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.composition import compose_approx, compose_gaussian, compose_renyi, compose_zcdp
-from dpproof.accountant.conversion import CANONNE_KAMATH_STEINKE, MIRONOV
-from dpproof.accountant.enclosures import arb_of
-from dpproof.accountant.notions import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
-from dpproof.accountant.orders import Orders
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import arb_of
+from dpproof.accountant.renyi.conversion import CANONNE_KAMATH_STEINKE, MIRONOV
+from dpproof.accountant.renyi.orders import Orders
+from dpproof.accountant.theorems.composition import (
+    compose_approx,
+    compose_gaussian,
+    compose_renyi,
+    compose_zcdp,
+)
 
 DIGITS = mpmath.MPContext()
 DIGITS.dps = 60

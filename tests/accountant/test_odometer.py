@@ -4,9 +4,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpproof.accountant.episodes import Episodes
-from dpproof.accountant.rl.odometer import RewardsFilter, rewards_odometer
-from dpproof.accountant.rl.rlsvi import RLSVIParameters, attained_mu, rho
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.accountant.rl.rlsvi.odometer import RewardsFilter, rewards_odometer
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, attained_mu, rho
 
 DIGITS = mpmath.MPContext()
 DIGITS.dps = 40

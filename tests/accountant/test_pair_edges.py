@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from dpproof.accountant.enclosures import precision
+from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.pairs import fixed_size
 from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.pairs.base import Pair

@@ -6,7 +6,7 @@ import flint
 import numpy as np
 import pytest
 
-from dpproof.accountant.enclosures import precision
+from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.pairs.base import Pair
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from dpproof.accountant.parameters import Domain, Integers, Reals, check_probability
-from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.accountant.claims.parameters import Domain, Integers, Reals, check_probability
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 
 SIZES = {"states": 6, "actions": 2, "horizon": 20, "episodes": 1000}
 

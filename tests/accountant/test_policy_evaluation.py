@@ -6,13 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.calibration import UnreachableTargetError
-from dpproof.accountant.rl import policy_evaluation_noise
-from dpproof.accountant.rl.policy_evaluation import ACCOUNTANT, PolicyEvaluationParameters, guarantee
-from dpproof.accountant.rl.policy_evaluation_alternatives import alternatives
-from dpproof.accountant.rl.policy_evaluation_bounds import RidgeBound, WeightedBound
-from dpproof.accountant.rl.policy_evaluation_noise import (
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.calibration import UnreachableTargetError
+from dpproof.accountant.rl.policy_evaluation import noise as policy_evaluation_noise
+from dpproof.accountant.rl.policy_evaluation.alternatives import alternatives
+from dpproof.accountant.rl.policy_evaluation.bounds import RidgeBound, WeightedBound
+from dpproof.accountant.rl.policy_evaluation.noise import (
     Noise,
     data_needed,
     guarantee_of,
@@ -21,8 +20,13 @@ from dpproof.accountant.rl.policy_evaluation_noise import (
     printed,
     with_room,
 )
-from dpproof.accountant.rl.policy_evaluation_search import last_place
-from dpproof.accountant.rl.policy_evaluation_visits import read_visits
+from dpproof.accountant.rl.policy_evaluation.policy_evaluation import (
+    ACCOUNTANT,
+    PolicyEvaluationParameters,
+    guarantee,
+)
+from dpproof.accountant.rl.policy_evaluation.search import last_place
+from dpproof.accountant.rl.policy_evaluation.visits import read_visits
 from dpproof.accountant.smooth_sensitivity.coordinates import laplace_log_normal, least_coordinates, student
 from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpproof.accountant.calibration import UnreachableTargetError
+from dpproof.accountant.claims.calibration import UnreachableTargetError
 from dpproof.accountant.smooth_sensitivity.coordinates import laplace_log_normal, least_coordinates, student
 
 GRID = np.sinh(np.linspace(-16, 16, 400_001))

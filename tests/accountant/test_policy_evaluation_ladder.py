@@ -11,9 +11,9 @@ import flint
 import numpy as np
 import pytest
 
-from dpproof.accountant.enclosures import arb_of, precision
-from dpproof.accountant.rl.policy_evaluation_bounds import MOST_BETA, RidgeBound, WeightedBound
-from dpproof.accountant.rl.policy_evaluation_ladder import STEPS, Ladder
+from dpproof.accountant.numbers.enclosures import arb_of, precision
+from dpproof.accountant.rl.policy_evaluation.bounds import MOST_BETA, RidgeBound, WeightedBound
+from dpproof.accountant.rl.policy_evaluation.ladder import STEPS, Ladder
 
 BETAS = (1e-9, 0.003, 0.1, 0.7, 3.0, 500.0)
 WEIGHTS = (0.3, 1.0)
@@ -120,7 +120,7 @@ def test_the_rung_is_the_least_at_or_above():
 
 def test_powers_of_the_discount_are_as_close_as_stated():
     """60 units of 2^-52, against Arb."""
-    from dpproof.accountant.rl.policy_evaluation_bounds import _decay
+    from dpproof.accountant.rl.policy_evaluation.bounds import _decay
 
     rng = np.random.default_rng(28)
     for beta in (1e-12, 1e-6, 0.01, 1.7, 64.0):

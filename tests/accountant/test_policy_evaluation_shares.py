@@ -6,8 +6,8 @@ import flint
 import numpy as np
 import pytest
 
-from dpproof.accountant.rl import policy_evaluation_shares as shares
-from dpproof.accountant.rl.policy_evaluation_bounds import RidgeBound, WeightedBound, _slack
+from dpproof.accountant.rl.policy_evaluation import shares
+from dpproof.accountant.rl.policy_evaluation.bounds import RidgeBound, WeightedBound, _slack
 
 SEED, ULP = 40, 2.0**-52
 LAYOUTS = {

@@ -7,11 +7,11 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpproof.accountant.accounted import accountant_for
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.bounds import exactly
-from dpproof.accountant.noise.bounded_loss import BoundedLoss, Enclosed
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import accountant_for
+from dpproof.accountant.guarantees.bounded_loss import BoundedLoss, Enclosed
+from dpproof.accountant.guarantees.notions import PureDP
+from dpproof.accountant.numbers.bounds import exactly
 
 PRIMITIVES = {
     "laplace": {"scale": 2.0},

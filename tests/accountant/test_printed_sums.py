@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.sdp_pe import ACCOUNTANT, ShuffledCountParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.sdp_pe.shuffled_count import ACCOUNTANT, ShuffledCountParameters
 from dpproof.accountant.shuffling.printed_sums import AlikeSums, PrintedSums
 from dpproof.accountant.shuffling.view import BinomialView
 

@@ -6,10 +6,9 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.composition import compose_approx_optimal
-from dpproof.accountant.enclosures import arb_of, exact, precision
-from dpproof.accountant.notions import ApproxDP
+from dpproof.accountant.guarantees.notions import ApproxDP
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.pairs.fixed_size import Everything
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
@@ -21,6 +20,7 @@ from dpproof.accountant.privacy_loss.chernoff import coarse_delta, coarse_epsilo
 from dpproof.accountant.privacy_loss.grid_profile import profile
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
+from dpproof.accountant.theorems.composition import compose_approx_optimal
 
 
 def response(odds):

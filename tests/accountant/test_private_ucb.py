@@ -10,19 +10,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpproof.accountant.accounted import accountant_for
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.calibration import TargetError
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.calibration import TargetError
+from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.noise.laplace import LaplaceParameters
 from dpproof.accountant.noise.laplace import guarantee as composed_laplace
-from dpproof.accountant.rl.capped_loss import CappedLoss
-from dpproof.accountant.rl.private_ucb import guarantee as central
-from dpproof.accountant.rl.private_ucb import moved
-from dpproof.accountant.rl.private_ucb_changes import FAMILIES, Sizes, added, replaced, same_start
-from dpproof.accountant.rl.private_ucb_local import guarantee as local
-from dpproof.accountant.rl.private_ucb_noise import pure_epsilon
-from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.rl.private_ucb.capped_loss import CappedLoss
+from dpproof.accountant.rl.private_ucb.central_counts import guarantee as central
+from dpproof.accountant.rl.private_ucb.central_counts import moved
+from dpproof.accountant.rl.private_ucb.changes import FAMILIES, Sizes, added, replaced, same_start
+from dpproof.accountant.rl.private_ucb.local_counts import guarantee as local
+from dpproof.accountant.rl.private_ucb.noise import pure_epsilon
+from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 
 REPLACE, ADD = Adjacency.REPLACE, Adjacency.ADD_REMOVE
 SIZES = {"states": 6, "actions": 2, "horizon": 20, "episodes": 20000}

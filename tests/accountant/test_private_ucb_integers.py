@@ -10,12 +10,12 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpproof.accountant.accounted import accountant_for
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.private_ucb import guarantee as central
-from dpproof.accountant.rl.private_ucb_levels import central_levels
-from dpproof.accountant.rl.private_ucb_local import guarantee as local
-from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import accountant_for
+from dpproof.accountant.rl.private_ucb.central_counts import guarantee as central
+from dpproof.accountant.rl.private_ucb.levels import central_levels
+from dpproof.accountant.rl.private_ucb.local_counts import guarantee as local
+from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 
 REPLACE = Adjacency.REPLACE
 SMALL = CentralCountsParameters(2, 1, 1, 2)

@@ -4,10 +4,10 @@ import flint
 import pytest
 import sympy
 
-from dpproof.accountant.enclosures import precision
-from dpproof.accountant.expressions import Formula, variables_of
+from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.published import PublishedFormula, published, published_ids
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.expressions import Formula, variables_of
+from dpproof.accountant.published.sources import Source
 
 POINT = {
     "S": 6, "A": 2, "H": 20, "K": 1000, "k": 17, "N": 3, "alpha": "2.5", "delta": "1e-6",

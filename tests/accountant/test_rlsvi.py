@@ -6,11 +6,11 @@ import flint
 import mpmath
 import pytest
 
-from dpproof.accountant.accounted import accountant_for
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.enclosures import precision
-from dpproof.accountant.notions import GaussianDP
-from dpproof.accountant.rl.rlsvi import (
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.result import accountant_for
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.numbers.enclosures import precision
+from dpproof.accountant.rl.rlsvi.rlsvi import (
     ACCOUNTANT,
     RLSVIParameters,
     attained_mu,

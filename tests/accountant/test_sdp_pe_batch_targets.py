@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss
-from dpproof.accountant.rl.sdp_pe_release import ACCOUNTANT, ShuffledBatchParameters
-from dpproof.accountant.rl.sdp_pe_thresholds import batch_threshold
-from dpproof.accountant.targets import NoNoiseNeededError, UnreachableTargetError
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.targets import NoNoiseNeededError, UnreachableTargetError
+from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss
+from dpproof.accountant.rl.sdp_pe.shuffled_batch import ACCOUNTANT, ShuffledBatchParameters
+from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold
 
 LAYER = ReleaseShape(1, 4, 2, rewards=False)
 

@@ -6,9 +6,9 @@ import math
 import pytest
 from scipy.stats import binom
 
-from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss, printed_budget, printed_threshold
-from dpproof.accountant.rl.sdp_pe_levels import precision_level, printed_level
-from dpproof.accountant.rl.sdp_pe_thresholds import batch_threshold
+from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss, printed_budget, printed_threshold
+from dpproof.accountant.rl.sdp_pe.levels import precision_level, printed_level
+from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold
 
 FULL, LAYER = ReleaseShape(6, 4, 2), ReleaseShape(1, 4, 2, rewards=False)
 

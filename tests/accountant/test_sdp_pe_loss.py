@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 from scipy.stats import binom
 
-from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss
-from dpproof.accountant.rl.sdp_pe_loss import BatchLoss
-from dpproof.accountant.rl.sdp_pe_thresholds import batch_threshold
+from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss
+from dpproof.accountant.rl.sdp_pe.loss import BatchLoss
+from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold
 from dpproof.accountant.shuffling.fair_counters import fair_counters
 from dpproof.accountant.shuffling.rare_counters import rare_counters
 
@@ -52,7 +52,7 @@ def test_fair_counters_agree_with_the_grid_and_are_narrow(changes, bits, epsilon
 
 def test_many_fair_bits_are_next_to_gaussian_noise():
     """At 10^13 bits a counter the sum is normal to ten digits; the reference is the Gaussian profile."""
-    from dpproof.accountant.gaussian import gaussian_delta
+    from dpproof.accountant.guarantees.gaussian import gaussian_delta
 
     changes, bits = 36, 10**13
     mu = Fraction(2 * math.sqrt(changes / (bits + 1)))

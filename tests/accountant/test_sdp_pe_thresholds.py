@@ -8,8 +8,8 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.sdp_pe import ACCOUNTANT, ShuffledCountParameters, view
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.sdp_pe.shuffled_count import ACCOUNTANT, ShuffledCountParameters, view
 from dpproof.accountant.shuffling import peak_heights
 from dpproof.accountant.shuffling.peak_heights import UndecidedError, height, meets_from
 from dpproof.accountant.shuffling.view import BinomialView

@@ -6,14 +6,14 @@ from fractions import Fraction
 import flint
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.enclosures import precision
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.visible_coin import visible_coin
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.renyi.subsampled_gaussian import SubsampledGaussianCurve
-from dpproof.accountant.rl.selective_coin import coined_step
-from dpproof.accountant.rl.selective_dpsgd import (
+from dpproof.accountant.rl.expert.selective_coin import coined_step
+from dpproof.accountant.rl.expert.selective_dpsgd import (
     ACCOUNTANT,
     SelectiveDPSGDParameters,
     guarantee,

@@ -11,10 +11,10 @@ from fractions import Fraction
 
 import pytest
 
-from dpproof.accountant.accounted import CATALOGUE, accountant_for
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.notions import GaussianDP
-from dpproof.accountant.sensitivity import L1, L2, LARGEST, Query, sensitivity_of
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import CATALOGUE, accountant_for
+from dpproof.accountant.claims.sensitivity import L1, L2, LARGEST, Query, sensitivity_of
+from dpproof.accountant.guarantees.notions import GaussianDP
 
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 SUMS = {

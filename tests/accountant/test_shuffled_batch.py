@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from dpproof.accountant.accounted import accountant_for
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.rl.sdp_pe_batches import batch_loss, printed_threshold
-from dpproof.accountant.rl.sdp_pe_release import ACCOUNTANT, ShuffledBatchParameters, guarantee
-from dpproof.accountant.targets import UnreachableTargetError
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.result import accountant_for
+from dpproof.accountant.guarantees.targets import UnreachableTargetError
+from dpproof.accountant.rl.sdp_pe.batches import batch_loss, printed_threshold
+from dpproof.accountant.rl.sdp_pe.shuffled_batch import ACCOUNTANT, ShuffledBatchParameters, guarantee
 
 SIZES = {"states": 4, "actions": 2, "horizon": 6}
 REPLACE = Adjacency.REPLACE

@@ -7,9 +7,15 @@ from fractions import Fraction
 
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.calibration import UnreachableTargetError
-from dpproof.accountant.rl.sdp_pe import ACCOUNTANT, ShuffledCountParameters, _least_bits, guarantee, view
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.calibration import UnreachableTargetError
+from dpproof.accountant.rl.sdp_pe.shuffled_count import (
+    ACCOUNTANT,
+    ShuffledCountParameters,
+    _least_bits,
+    guarantee,
+    view,
+)
 
 REPLACE = Adjacency.REPLACE
 

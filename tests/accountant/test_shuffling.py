@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.enclosures import arb_of, precision
-from dpproof.accountant.notions import Guarantee
+from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.shuffling.clones import CloneView, general_randomiser
 from dpproof.accountant.shuffling.peaks import _last_peak, peak
 from dpproof.accountant.shuffling.view import BinomialView, fair_coins
@@ -219,7 +219,7 @@ def test_the_peaks_fall_and_lie_above_their_neighbourhood(n, epsilon):
 
 def peak_value(n, p, epsilon, most):
     """The best of all lower events in one direction at p, by brute force."""
-    from dpproof.accountant.binomial import lower_tail
+    from dpproof.accountant.numbers.binomial import lower_tail
 
     with precision(128):
         scale = arb_of(epsilon).exp()

@@ -7,8 +7,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpproof.accountant.binomial import UNIT
-from dpproof.accountant.bounds import Bound
+from dpproof.accountant.numbers.binomial import UNIT
+from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.shuffling.clones import CloneView, general_randomiser
 from dpproof.accountant.shuffling.trinomial import excess
 from dpproof.accountant.shuffling.view import BinomialView

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.enclosures import precision, round_down, round_up
-from dpproof.accountant.gaussian import gaussian_delta
-from dpproof.accountant.inversion import refined
-from dpproof.accountant.notions import GaussianDP, Guarantee
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.gaussian import gaussian_delta
+from dpproof.accountant.guarantees.notions import GaussianDP, Guarantee
+from dpproof.accountant.numbers.enclosures import precision, round_down, round_up
+from dpproof.accountant.numbers.inversion import refined
 from dpproof.accountant.smooth_sensitivity import cauchy, gaussian, laplace, log_normal, student
 from dpproof.accountant.smooth_sensitivity.choice import best_smoothing, smooth_bound
 from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian, SmoothGaussianParameters

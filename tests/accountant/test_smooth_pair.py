@@ -10,8 +10,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpproof.accountant.enclosures import precision, round_down, round_up
-from dpproof.accountant.inversion import bracket, refined
+from dpproof.accountant.numbers.enclosures import precision, round_down, round_up
+from dpproof.accountant.numbers.inversion import bracket, refined
 from dpproof.accountant.pairs.base import Characteristic, Pair
 from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.enclosures import arb_of, precision
-from dpproof.accountant.inversion import refined
+from dpproof.accountant.numbers.enclosures import arb_of, precision
+from dpproof.accountant.numbers.inversion import refined
 from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
 
 POINTS = [

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.calibration import calibrate_noise
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.calibration import calibrate_noise
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.sparse_vector import ACCOUNTANT, SparseVectorParameters, guarantee, pure_epsilon
 from dpproof.accountant.sparse_vector.loss import CoinsUntilHeads, loss_of_runs

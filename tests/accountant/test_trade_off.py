@@ -9,13 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.bounds import Bound
-from dpproof.accountant.conversion import CANONNE_KAMATH_STEINKE
-from dpproof.accountant.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
-from dpproof.accountant.orders import Orders
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from dpproof.accountant.guarantees.trade_off import (
+    advantage,
+    attack_success,
+    power,
+    trade_off,
+    trade_off_curve,
+)
+from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.renyi.best_of import BestOf
+from dpproof.accountant.renyi.conversion import CANONNE_KAMATH_STEINKE
+from dpproof.accountant.renyi.orders import Orders
 from dpproof.accountant.sparse_vector.loss import Least
-from dpproof.accountant.trade_off import advantage, attack_success, power, trade_off, trade_off_curve
 
 DIGITS = mpmath.MPContext()
 DIGITS.dps = 60

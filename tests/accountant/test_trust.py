@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.trust import BILLBOARD, TrustModel, billboard
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.trust import BILLBOARD, TrustModel, billboard
 
 
 def test_a_central_billboard_gives_joint_privacy():

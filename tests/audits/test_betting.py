@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.accountant.rl.rlsvi import guarantee
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.accountant.rl.rlsvi.rlsvi import guarantee
 from dpproof.audits.blocks import draw_blocks
 from dpproof.audits.corpus.rlsvi import ON_CLAIM
 from dpproof.audits.curves import CurvePoint, curve_points

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.notions import ApproxDP, PureDP
+from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
 from dpproof.audits.blocks import draw_blocks
 from dpproof.audits.callables import Mechanism, as_mechanism, each, mechanism
 from dpproof.audits.curves import CurvePoint

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.pairs import Pair
 from dpproof.audits.runner import audit
 

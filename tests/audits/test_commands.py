@@ -9,8 +9,8 @@ import time
 import numpy as np
 import pytest
 
-from dpproof.accountant.episodes import Episodes
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.callables import MechanismError
 from dpproof.audits.commands import Command, CommandError, command
 from dpproof.audits.evidence import Verdict

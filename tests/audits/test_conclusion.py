@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.pairs import Pair
 from dpproof.audits.runner import audit
 from dpproof.audits.scores import Identity

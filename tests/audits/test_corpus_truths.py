@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from dpproof.accountant.enclosures import precision
+from dpproof.accountant.numbers.enclosures import precision
 from dpproof.audits.corpus import floating_point, sparse_vectors, truths, vectors
 from dpproof.audits.corpus.sparse_vectors import SparseVector
 from dpproof.mechanisms.sparse_vector import ABOVE, HALTED

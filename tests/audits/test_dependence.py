@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.callables import MechanismError
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.pairs import Pair

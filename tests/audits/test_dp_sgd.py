@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpproof.accountant.notions import GaussianDP
+from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.audits.callables import MechanismError

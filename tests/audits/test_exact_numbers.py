@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.exact import Wide, above, below, doubles, exactly, low_bytes, united
 from dpproof.audits.layout import Layout

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, guarantee
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.replaying import replay
 from dpproof.audits.tabulated import Tabulated, tabulated

@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.expert_release import ExpertReleaseParameters
-from dpproof.accountant.rl.expert_rounds import Rounds
-from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.expert.release import ExpertReleaseParameters
+from dpproof.accountant.rl.expert.rounds import Rounds
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, guarantee
 from dpproof.auditing import audit_mechanism
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.experts import audit_release, audit_training

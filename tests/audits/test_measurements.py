@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpproof.accountant.notions import ZCDP, ApproxDP, PureDP
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, PureDP
 from dpproof.audits.pairs import Pair
 from dpproof.audits.runner import audit
 

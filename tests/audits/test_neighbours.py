@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.episodes import Episodes, differ_only_in_rewards, replaces_one_user
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes, differ_only_in_rewards, replaces_one_user
 from dpproof.audits.neighbours import (
     EPISODE_CHECKS,
     REWARD_PATTERNS,

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from scipy.optimize import linprog
 
-from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.callables import MechanismError
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.pairs import InvalidPairError
@@ -232,7 +232,7 @@ class TestRewards:
 
     @pytest.fixture
     def audit(self):
-        from dpproof.accountant.rl.rlsvi import RLSVIParameters
+        from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
         from dpproof.audits.training.reward_canaries import audit_reward_canaries
 
         parameters = RLSVIParameters(states=61, actions=1, horizon=2, episodes=120)
@@ -254,7 +254,7 @@ class TestRewards:
         assert sum(evidence.verdict is Verdict.VIOLATION for evidence in found) <= 2
 
     def test_too_few_states_are_refused(self):
-        from dpproof.accountant.rl.rlsvi import RLSVIParameters
+        from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
         from dpproof.audits.training.reward_canaries import reward_canaries
 
         with pytest.raises(ValueError, match="states \\(2\\)"):

@@ -11,7 +11,7 @@ import math
 import numpy as np
 import pytest
 
-from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.blocks import draw_blocks
 from dpproof.audits.curves import CurvePoint, curve_points
 from dpproof.audits.eprocess import LogWealth

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.callables import as_mechanism
 from dpproof.audits.curves import CurvePoint, curve_points
 from dpproof.audits.fresh_outputs import FreshOutputs

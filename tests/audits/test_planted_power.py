@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.curves import CurvePoint
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.measured_power import LEVEL, enough_seen, measured

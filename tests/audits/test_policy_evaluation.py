@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.notions import ApproxDP
-from dpproof.accountant.rl.policy_evaluation import PolicyEvaluationParameters
-from dpproof.accountant.rl.policy_evaluation_noise import printed, with_room
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.notions import ApproxDP
+from dpproof.accountant.rl.policy_evaluation.noise import printed, with_room
+from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters
 from dpproof.auditing import audit_mechanism
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.policy_evaluation import (

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpproof.accountant.accounted import CATALOGUE, accountant_for
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.accountant.counting.matrix_counting import strategy_of
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.pairs import InvalidPairError, Pair
 from dpproof.audits.primitives import SETTINGS, audit_primitive, audit_primitive_again
 from dpproof.audits.replaying import replay

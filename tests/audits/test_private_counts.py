@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.notions import PureDP
-from dpproof.accountant.rl.private_ucb_batches import BatchedCountsParameters
-from dpproof.accountant.rl.private_ucb_batches import guarantee as batched
-from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.notions import PureDP
+from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters
+from dpproof.accountant.rl.private_ucb.batched_counts import guarantee as batched
+from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.audits.corpus.private_counts import FreshNoise, OneNoiseForTwoFamilies, SharedNoise, short_levels
 from dpproof.audits.corpus.reinforcement_cases import CASES
 from dpproof.audits.pairs import InvalidPairError, Pair

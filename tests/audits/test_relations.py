@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dpproof
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.neighbours import check_one_record_more
 from dpproof.audits.pairs import InvalidPairError, Pair
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.corpus.all_cases import case_named
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.named import audit_named, load, pairs_of
@@ -16,8 +16,8 @@ from dpproof.audits.replaying import ReplayError, replay
 
 MODULE = """
 import numpy as np
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.claims.claim.adjacency import Adjacency
+from dpproof.accountant.claims.claim.episodes import Episodes
 from dpproof.audits.neighbours import Distance, vector_pairs
 
 def bits():

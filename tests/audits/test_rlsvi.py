@@ -10,9 +10,9 @@ from dataclasses import replace as altered
 import numpy as np
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.notions import GaussianDP
-from dpproof.accountant.rl.rlsvi import RLSVIParameters, guarantee
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, guarantee
 from dpproof.audits.corpus.rlsvi import CASES, ON_CLAIM, SMALL
 from dpproof.audits.evidence import Evidence, Verdict
 from dpproof.audits.pairs import InvalidPairError, Pair, rlsvi_pair

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpproof.accountant.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.blocks import draw_blocks
 from dpproof.audits.callables import MechanismError
 from dpproof.audits.curves import CurvePoint

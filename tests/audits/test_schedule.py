@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.blocks import draw_blocks
 from dpproof.audits.callables import each
 from dpproof.audits.evidence import Verdict

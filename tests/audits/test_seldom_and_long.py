@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.event_classes import CLASSES
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.fresh_outputs import FARTHEST, Outputs

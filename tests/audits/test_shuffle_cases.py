@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.notions import ApproxDP
-from dpproof.accountant.rl.sdp_pe import ShuffledCountParameters
-from dpproof.accountant.rl.sdp_pe_release import ShuffledBatchParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.notions import ApproxDP
+from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
+from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters
 from dpproof.audits.corpus.shuffle_cases import CASES, LEAST, PRINTED, SHAPE, SIZES, USERS
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.pairs import InvalidPairError, Pair

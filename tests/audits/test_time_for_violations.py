@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audit_words import worth
 from dpproof.audits import time_budget
 from dpproof.audits.callables import MechanismError

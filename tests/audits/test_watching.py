@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.runner import audit
 from dpproof.audits.watching import watched, watcher
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpproof.accountant.notions import PureDP
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.callables import MechanismError, each
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.measured_power import unmeasured

@@ -60,7 +60,7 @@ def test_audits_by_name_show_what_the_claimed_epsilon_rests_on(run):
 
 
 def test_captions_of_curves_name_what_they_assume():
-    from dpproof.accountant.adjacency import Adjacency
+    from dpproof.accountant.claims.adjacency import Adjacency
     from dpproof.report.html import _drawn
 
     for name, given, assumed in (

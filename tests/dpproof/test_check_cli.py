@@ -14,11 +14,11 @@ import pytest
 
 import dpproof.cli.check as check_module
 import dpproof.report.claims as claims_module
-from dpproof.accountant.accounted import accountant_for
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.claims import Claim
-from dpproof.accountant.notions import ZCDP, GaussianDP
-from dpproof.accountant.rl.rlsvi import attained_mu, rho
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.claim import Claim
+from dpproof.accountant.claims.result import accountant_for
+from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP
+from dpproof.accountant.rl.rlsvi.rlsvi import attained_mu, rho
 from dpproof.auditing import NoAuditError
 from dpproof.audits.callables import MechanismError, as_mechanism
 from dpproof.audits.corpus.rlsvi import CASES

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.auditing import check_auditable, check_ready
 from dpproof.claim_file import Budget, read_all, read_claims
 from dpproof.claim_file.lines import Lines

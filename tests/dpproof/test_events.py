@@ -7,7 +7,7 @@ import sys
 import pytest
 from dp_accounting import dp_event
 
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.interop.dp_events import event_of_training, privacy_loss_of
 
 MODULE = """

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import dpproof
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.notions import GaussianDP, PureDP
-from dpproof.accountant.rl.policy_evaluation import PolicyEvaluationParameters
-from dpproof.accountant.rl.rlsvi import RLSVIParameters
-from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
+from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.audits.pairs import Pair
 from dpproof.audits.replaying import AUDITS
 from dpproof.audits.training.reward_canaries import reward_canaries

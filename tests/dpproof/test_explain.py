@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpproof.accountant.accounted import CATALOGUE, accountant_for
+from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.auditing import check_auditable
 from dpproof.claim_file import read_claims
 from dpproof.cli.subjects import ERRORS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpproof.accountant.words import nearest
+from dpproof.accountant.claims.spelling import nearest
 
 ASKED = ["--delta", "1e-6"]
 SIZES = ["--states", 2, "--actions", 2, "--horizon", 2, "--episodes", 3]

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from dpproof import answers
-from dpproof.accountant.accounted import CATALOGUE, accountant_for
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.claim_file import import_from
 from dpproof.cli import show
 from dpproof.events import _training

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from dpproof.accountant.episodes import Episodes
+from dpproof.accountant.claims.episodes import Episodes
 from dpproof.mechanisms.rl.users import Users
 
 SIZES = ["--states", "1", "--actions", "1", "--horizon", "1", "--adjacency", "rewards-only"]

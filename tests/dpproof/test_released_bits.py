@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpproof.accountant.accounted import IN_REAL_ARITHMETIC, accountant_for
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC, accountant_for
 from dpproof.mechanisms.randomness import Entropy
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from jinja2 import UndefinedError
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.claims import Claim
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.claim import Claim
 from dpproof.claim_file import Refusal
 from dpproof.proofs_check.registry import BOOKS, statement_ids
 from dpproof.report import html, ledger

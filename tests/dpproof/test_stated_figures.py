@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.rlsvi import RLSVIParameters
-from dpproof.accountant.rl.rlsvi import guarantee as rlsvi_guarantee
-from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
-from dpproof.accountant.rl.selective_dpsgd import guarantee as training_guarantee
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
+from dpproof.accountant.rl.expert.selective_dpsgd import guarantee as training_guarantee
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
+from dpproof.accountant.rl.rlsvi.rlsvi import guarantee as rlsvi_guarantee
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl import dp_ucbvi, policy_elimination
 from dpproof.mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI

@@ -5,8 +5,8 @@ import tomllib
 import pytest
 
 from dpproof import auditing, what_if
-from dpproof.accountant.accounted import accountant_for
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import accountant_for
 from dpproof.claim_file import read_claims
 from dpproof.report.claims import check_claim
 

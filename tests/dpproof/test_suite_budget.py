@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.claims import Claim
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.claim import Claim
 from dpproof.privacy_tests import Privacy
 
 SESSIONS, TESTS, AUDITS = 200, 3, 2

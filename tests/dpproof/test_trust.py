@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.claims import Claim
-from dpproof.accountant.trust import TrustModel
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.claim import Claim
+from dpproof.accountant.claims.trust import TrustModel
 from dpproof.auditing import NoAuditError, audit_claim
 from dpproof.claim_file import claim_from, entry_of
 from dpproof.report import recorded

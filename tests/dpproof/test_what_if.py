@@ -6,8 +6,8 @@ import tomllib
 
 import pytest
 
-from dpproof.accountant.accounted import accountant_for
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import accountant_for
 from dpproof.claim_file import read_claims
 from dpproof.what_if import what_if
 

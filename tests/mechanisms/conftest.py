@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl.rlsvi import RLSVI
 from dpproof.mechanisms.rl.users import Users

@@ -1,13 +1,13 @@
 """A run with a budget of rho stops releasing where the accountant's filter says so, neither before nor after.
 
-Reference: `dpproof.accountant.rl.odometer`, which charges the same costs from the kept trajectories in numpy.
+Reference: `dpproof.accountant.rl.rlsvi.odometer`, which charges the same costs from the kept trajectories in numpy.
 """
 
 import numpy as np
 import pytest
 
-from dpproof.accountant.rl.odometer import RewardsFilter, rewards_odometer
-from dpproof.accountant.rl.rlsvi import RLSVIParameters, rho
+from dpproof.accountant.rl.rlsvi.odometer import RewardsFilter, rewards_odometer
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, rho
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl.noise_rule import NoiseRule
 from dpproof.mechanisms.rl.rlsvi import RLSVI

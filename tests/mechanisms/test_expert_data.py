@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpproof.accountant.rl.expert_release import ExpertReleaseParameters
+from dpproof.accountant.rl.expert.release import ExpertReleaseParameters
 from dpproof.mechanisms.environments.batched import Steps, roll_out
 from dpproof.mechanisms.rl.expert_data import ExpertData, demonstrations
 from dpproof.mechanisms.rl.expert_population import Bases, Population, population

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.episodes import Episodes
-from dpproof.accountant.rl.expert_release import ACCOUNTANT, ExpertReleaseParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.accountant.rl.expert.release import ACCOUNTANT, ExpertReleaseParameters
 from dpproof.mechanisms.rl.expert_policies import CallableExperts, TabularExperts, prefix_counts
 from dpproof.mechanisms.rl.expert_release import DataRelease, stable_lengths
 

@@ -15,8 +15,8 @@ from scipy import stats
 
 torch = pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
 
-from dpproof.accountant.adjacency import Adjacency  # noqa: E402 (after the skip)
-from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee  # noqa: E402
+from dpproof.accountant.claims.adjacency import Adjacency  # noqa: E402 (after the skip)
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, guarantee  # noqa: E402
 from dpproof.mechanisms.randomness import SimulationError  # noqa: E402
 from dpproof.mechanisms.rl.offline.checkpoints import publish, steps_begun, train  # noqa: E402
 from dpproof.mechanisms.rl.offline.coins import COINS, noisy_steps_begun  # noqa: E402

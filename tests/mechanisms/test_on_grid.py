@@ -11,10 +11,10 @@ import warnings
 import numpy as np
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.episodes import Episodes
-from dpproof.accountant.rl.rlsvi import RLSVIParameters
-from dpproof.accountant.rl.thompson import ThompsonParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
+from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
 from dpproof.mechanisms.randomness import Randomness, SimulationError
 from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSW
 from dpproof.mechanisms.rl.rlsvi_release import RLSVIRelease, RLSVIStream

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl import _optimistic_kernels as kernels

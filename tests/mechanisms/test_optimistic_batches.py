@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from dpproof.accountant.accounted import accountant_for
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.rl.private_ucb_batches import squared_counts
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.result import accountant_for
+from dpproof.accountant.rl.private_ucb.batched_counts import squared_counts
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
 from dpproof.mechanisms.rl.optimistic_batches import BatchedCounts

@@ -13,9 +13,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_checks
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.episodes import Episodes
-from dpproof.accountant.rl.policy_evaluation_noise import Noise
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.accountant.rl.policy_evaluation.noise import Noise
 from dpproof.mechanisms.environments.chain import chain_values
 from dpproof.mechanisms.rl import _policy_evaluation_kernels
 from dpproof.mechanisms.rl.policy_evaluation import RidgeSquares, WeightedSquares

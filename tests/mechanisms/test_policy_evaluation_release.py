@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.enclosures import arb_of, precision
-from dpproof.accountant.episodes import Episodes
-from dpproof.accountant.rl.policy_evaluation_noise import Noise
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.accountant.numbers.enclosures import arb_of, precision
+from dpproof.accountant.rl.policy_evaluation.noise import Noise
 from dpproof.mechanisms.randomness import SimulationError
 from dpproof.mechanisms.rl.policy_evaluation import RidgeSquares, WeightedSquares
 from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits, first_visits

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.counting.error import union_bound
 from dpproof.accountant.counting.honaker import from_below
 from dpproof.accountant.counting.honaker_error import honaker_union_bound
 from dpproof.accountant.counting.noise import LaplaceNoise
-from dpproof.accountant.rl.private_ucb import guarantee as central_guarantee
-from dpproof.accountant.rl.private_ucb_levels import central_levels, local_levels
-from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.accountant.rl.private_ucb.central_counts import guarantee as central_guarantee
+from dpproof.accountant.rl.private_ucb.levels import central_levels, local_levels
+from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.mechanisms.counting.release import SecureNoise
 from dpproof.mechanisms.rl.consistent_counts import consistent, onto_simplex
 from dpproof.mechanisms.rl.private_counts import PrivateCounts, SimulatedNoise, local_report, user_counts

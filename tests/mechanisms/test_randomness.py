@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpproof.accountant.accounted import accountant_for
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
-from dpproof.accountant.rl.rlsvi import RLSVIParameters
-from dpproof.accountant.rl.thompson import ThompsonParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import accountant_for
+from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
+from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
 from dpproof.mechanisms.discrete_noise import geometric_noise
 from dpproof.mechanisms.environments.bandit import bandit
 from dpproof.mechanisms.environments.river_swim import river_swim

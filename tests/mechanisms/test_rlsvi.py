@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.rl import rlsvi as accounting
-from dpproof.accountant.rl.rlsvi import RLSVIParameters
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.rl.rlsvi import rlsvi as accounting
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.protocols import HasGuarantee, Samples

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.rlsvi import RLSVIParameters, beta_above, guarantee
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, beta_above, guarantee
 from dpproof.mechanisms.randomness import SimulationError
 from dpproof.mechanisms.rl import rlsvi_release
 from dpproof.mechanisms.rl.likelihood import log_likelihood_ratio

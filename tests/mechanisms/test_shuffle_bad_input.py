@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from dpproof.accountant.rl.sdp_pe import ShuffledCountParameters
-from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape, batch_loss, printed_threshold
-from dpproof.accountant.rl.sdp_pe_release import ShuffledBatchParameters
-from dpproof.accountant.rl.sdp_pe_thresholds import batch_threshold
+from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss, printed_threshold
+from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
+from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters
+from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl.policy_elimination_coverage import EmptyActiveSetError, cover
 from dpproof.mechanisms.rl.policy_elimination_policies import PolicySpace, UnreachableStateError

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpproof.accountant.rl.sdp_pe_batches import ReleaseShape, printed_threshold
+from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, printed_threshold
 from dpproof.mechanisms.rl.shuffle_privatizer import BatchCounts
 from dpproof.mechanisms.rl.shuffle_privatizer_kinds import LaplaceCounts, NoPrivacy
 from dpproof.mechanisms.rl.shuffle_privatizer_noise import ShufflePrivatizer

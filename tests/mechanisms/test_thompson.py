@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpproof import answers
-from dpproof.accountant.accounted import accountant_for
-from dpproof.accountant.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.notions import GaussianDP
-from dpproof.accountant.rl.thompson import ThompsonParameters, guarantee, mu_of_run
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.result import accountant_for
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.rl.thompson.thompson import ThompsonParameters, guarantee, mu_of_run
 from dpproof.audits.primitives import audit_primitive
 from dpproof.audits.thompson import first_user
 from dpproof.audits.unaudited import NoAuditError

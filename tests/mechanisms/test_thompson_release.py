@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.thompson import ThompsonParameters, guarantee
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.thompson.thompson import ThompsonParameters, guarantee
 from dpproof.mechanisms.randomness import SimulationError
 from dpproof.mechanisms.rl import thompson_release
 from dpproof.mechanisms.rl.thompson import Thompson, log_likelihood_ratio

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.mechanisms.protocols import HasGuarantee, Samples
 from dpproof.mechanisms.rl.private_counts import user_counts
 from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer

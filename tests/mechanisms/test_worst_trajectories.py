@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 from dpproof.mechanisms.rl.trajectories import differ_in_one_trajectory
 from dpproof.mechanisms.rl.worst_trajectories import central_log_ratio, local_log_ratio, worst_pair

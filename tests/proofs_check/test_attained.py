@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dpproof.accountant.notions import ZCDP, GaussianDP
-from dpproof.accountant.rl.rlsvi import RLSVIParameters, attained_mu, published_rho
+from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, attained_mu, published_rho
 from dpproof.proofs_check.provers import prove, refute
 from dpproof.proofs_check.statement import make_claim
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dpproof.accountant.published import published, published_ids
-from dpproof.accountant.sources import Source
+from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check import registry
 from dpproof.proofs_check.kernel import Outcome, Rejected, check
 from dpproof.proofs_check.provers.search import certificate

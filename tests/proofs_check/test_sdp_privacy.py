@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dpproof.accountant.rl.sdp_pe import ShuffledCountParameters, view
+from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
 from dpproof.proofs_check.registry import verify
 
 HALF = Fraction(1, 2)

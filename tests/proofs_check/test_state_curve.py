@@ -5,8 +5,8 @@ import math
 import flint
 import pytest
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.rlsvi import RLSVIParameters, guarantee
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, guarantee
 from dpproof.proofs_check.papers.rlsvi_project import backward, forward
 from dpproof.proofs_check.registry import lookup
 

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.calibration import calibrate_noise
-from dpproof.accountant.notions import Guarantee
-from dpproof.accountant.rl import expert_release, selective_dpsgd
-from dpproof.accountant.rl.expert_design import shaped
-from dpproof.accountant.rl.expert_release import ExpertReleaseParameters
-from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.calibration import calibrate_noise
+from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.rl.expert import release as expert_release
+from dpproof.accountant.rl.expert import selective_dpsgd
+from dpproof.accountant.rl.expert.design import shaped
+from dpproof.accountant.rl.expert.release import ExpertReleaseParameters
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
 from dpproof.mechanisms.rl.expert_problems import PMIN, PROBLEMS
 from dpproof.mechanisms.rl.offline.transitions import batch_rate
 from dpproof.reproduction.expert.settings import CHOICES, Choice, Size

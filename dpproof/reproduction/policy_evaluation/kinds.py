@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.rl.policy_evaluation_noise import Noise, jointly, printed, with_room
+from dpproof.accountant.rl.policy_evaluation.noise import Noise, jointly, printed, with_room
 from dpproof.mechanisms.rl.policy_evaluation import RidgeSquares, WeightedSquares
 from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits
 from dpproof.mechanisms.rl.policy_evaluation_features import aggregation, ridge, tabular

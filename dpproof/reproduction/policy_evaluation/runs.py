@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.rl.policy_evaluation_alternatives import alternatives
+from dpproof.accountant.rl.policy_evaluation.alternatives import alternatives
 from dpproof.mechanisms.environments.chain import chain_values
 from dpproof.mechanisms.rl.policy_evaluation_chain import chain_visits
 from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits

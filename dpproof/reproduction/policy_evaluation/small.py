@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpproof.accountant.gaussian import gaussian_mu
-from dpproof.accountant.rl.policy_evaluation_noise import Noise, with_room
+from dpproof.accountant.guarantees.gaussian import gaussian_mu
+from dpproof.accountant.rl.policy_evaluation.noise import Noise, with_room
 from dpproof.mechanisms.environments.chain import chain_values
 from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits
 from dpproof.reproduction.policy_evaluation.kinds import DISCOUNT, LOOSE, STATES, Size, squares

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.private_ucb_parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.mechanisms.rl.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED
 from dpproof.mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
 from dpproof.mechanisms.rl.optimistic_batches import BatchedCounts

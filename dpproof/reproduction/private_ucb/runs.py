@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.accounted import Accounted
-from dpproof.accountant.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accounted
 from dpproof.journal import journaled
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl.privatizers import CountNoise, Levels, Privatizer

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.rl.sdp_pe import ShuffledCountParameters, view
+from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
 from dpproof.accountant.shuffling.view import BinomialView
 from dpproof.mechanisms.rl.policy_elimination import StageReport
 from dpproof.mechanisms.rl.policy_elimination_batches import schedule

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
 
 __all__ = ["COINS", "Branch", "noisy_steps_begun"]
 

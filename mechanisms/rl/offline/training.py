@@ -1,7 +1,7 @@
 """Selective DP-SGD on conservative Q-learning: Algorithm 3, and with p = 1 expert-level DP-SGD (Algorithm 4).
 
 What is accounted for is what is run: one `SelectiveDPSGDParameters` gives the rate, the coin, the noise and
-the number of steps, and `dpproof.accountant.rl.selective_dpsgd.guarantee` says what they reveal. All randomness of a
+the number of steps, and `accountant.rl.expert.selective_dpsgd.guarantee` says what they reveal. All randomness of a
 step derives from a key and the step's number, so that a step that is run again is the same step. The key is
 128 bits of entropy, unless a seed is given: that makes a simulation, of which no guarantee is reported.
 
@@ -23,9 +23,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dpproof.accountant.accounted import Accounted
-from dpproof.accountant.adjacency import Adjacency
-from dpproof.accountant.rl.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, guarantee
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.randomness import guaranteed, how_drawn
 from dpproof.mechanisms.rl.offline.coins import COINS, Branch, noisy_steps_begun
@@ -160,7 +160,7 @@ class Training:
         )
 
     def guarantee(self, adjacency: Adjacency) -> Accounted:
-        """What the steps done so far reveal; see `dpproof.accountant.rl.selective_dpsgd.guarantee`.
+        """What the steps done so far reveal; see `dpproof.accountant.rl.expert.selective_dpsgd.guarantee`.
 
         Raises:
             SimulationError: a seed was given.

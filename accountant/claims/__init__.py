@@ -1,0 +1,1 @@
+"""What a deployment promises, and what an accountant answers."""

@@ -1,0 +1,46 @@
+"""Adjacency: which two data sets count as neighbours, part of every claim about users."""
+
+from __future__ import annotations
+
+import enum
+
+from dpproof.accountant.claims.spelling import word
+
+__all__ = ["Adjacency", "UnprovedAdjacencyError"]
+
+
+class Adjacency(enum.Enum):
+    """A neighbouring relation, under the spelling of the command line and of claim files.
+
+    >>> Adjacency.of("rewards-only") is Adjacency.REWARDS_ONLY
+    True
+    """
+
+    ADD_REMOVE = "add-remove"
+    """One data set has one user more than the other."""
+    REPLACE = "replace"
+    """One user's data are replaced by another's."""
+    REWARDS_ONLY = "rewards-only"
+    """The rewards of one user's trajectory are replaced; its states and actions stay."""
+    EXPERT = "expert"
+    """One data set has one expert, with all of that expert's trajectories, more than the other."""
+    BY_SENSITIVITY = "by-sensitivity"
+    """Two inputs whose answers differ by at most a sensitivity: the relation of a noise primitive, which
+    knows no users. The documentation of `sensitivity` defines which data sets are neighbours."""
+
+    @classmethod
+    def of(cls, name: str) -> Adjacency:
+        """The relation of that name.
+
+        Raises:
+            ValueError: for an unknown name, listing the known ones.
+        """
+        return word(cls, "adjacency", name)
+
+
+class UnprovedAdjacencyError(ValueError):
+    """Raised when a guarantee is asked for under an adjacency that nothing proves."""
+
+    def __init__(self, mechanism: str, adjacency: Adjacency, why: str) -> None:
+        self.mechanism, self.adjacency, self.why = mechanism, adjacency, why
+        super().__init__(f"adjacency ({adjacency.value!r}): no guarantee of {mechanism} is proved; {why}")

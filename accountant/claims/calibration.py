@@ -1,0 +1,200 @@
+"""Calibration: the least noise certified to meet a target, and a little less that is certified not to.
+
+A search in ordinary numbers proposes; two certified evaluations of the guarantee, one on each side,
+decide. It asks for ``delta(epsilon)`` only, which costs a numerical notion one evaluation. What is least
+is the noise for the guarantee: where no pair of neighbours attains it, the mechanism may need less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from dpproof.accountant.claims.parameters import Parameters
+from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.guarantees.targets import (
+    Judge,
+    NoNoiseNeededError,
+    Target,
+    TargetError,
+    UnreachableTargetError,
+    neighbours_of,
+)
+from dpproof.accountant.numbers.enclosures import Number, exact
+
+__all__ = [
+    "NoNoiseNeededError",
+    "TargetError",
+    "UnreachableTargetError",
+    "calibrate_noise",
+    "neighbours_of",
+]
+
+Chosen = TypeVar("Chosen", bound=Parameters)
+
+
+def calibrate_noise(
+    parameters: Chosen,
+    name: str,
+    guarantee_of: Callable[[Chosen], Guarantee],
+    epsilon: Number,
+    delta: Number,
+    *,
+    safer: int = 1,
+) -> tuple[Chosen, Chosen]:
+    """The parameters with the least noise certified to meet the target, and ones just below that do not.
+
+    Of the first, epsilon at ``delta`` is certified at most the target; of the second, above the next
+    double after it. They are neighbours in ``name``, 1e-9 apart or as near as the guarantee's own accuracy
+    tells them apart. The search begins at the value that ``parameters`` holds.
+
+    >>> from fractions import Fraction
+    >>> from dpproof.accountant.claims.claim.parameters import Reals, parameter
+    >>> from dpproof.accountant.guarantees.notions import GaussianDP
+    >>> @dataclass(frozen=True)
+    ... class Sigma(Parameters):
+    ...     sigma: float = parameter(Reals(0, lower_open=True), "1", "noise")
+    >>> meets, misses = calibrate_noise(
+    ...     Sigma(1.0), "sigma", lambda p: GaussianDP(1 / Fraction(p.sigma)), 1, "1e-5"
+    ... )
+    >>> meets.sigma, 0 < meets.sigma - misses.sigma < 1e-9
+    (3.730632, True)
+
+    Args:
+        parameters: all the others, and where the search begins.
+        name: the field that is searched, whose domain is an interval.
+        guarantee_of: the guarantee under given parameters, in which more noise means less delta.
+        epsilon: the target, at least 0.
+        delta: where it is to be met, in [0, 1).
+        safer: 1 where a larger value is more private, -1 where a smaller one is.
+
+    Raises:
+        ValueError: for a target outside its domain.
+        UnreachableTargetError: if the target is certified to be missed as far as the search goes.
+        NoNoiseNeededError: if it is certified to be met with as little noise as the search tries.
+        ArithmeticError: if the guarantee is not exact enough to decide.
+    """
+    target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
+    domain = next(field for field in parameters.fields() if field.name == name).metadata["domain"]
+    judge = Judge(lambda x: guarantee_of(replace(parameters, **{name: x})), target)
+    scale = _Scale(domain.lower, domain.upper, domain.kind is int, safer)
+    find = _whole if scale.whole else _real
+    meets, misses = find(judge, scale, scale.to_scale(getattr(parameters, name)), name)
+    return replace(parameters, **{name: meets}), replace(parameters, **{name: misses})
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """The searched field on a scale that rises with privacy: logarithms of reals, integers as they are."""
+
+    lower: float
+    upper: float
+    whole: bool
+    safer: int
+
+    def to_scale(self, value: float) -> float:
+        return self.safer * (value if self.whole else math.log(value))
+
+    def to_value(self, place: float) -> Any:
+        if self.whole:
+            return int(min(max(self.safer * place, self.lower), self.upper))
+        return min(max(math.exp(self.safer * place), self.ends()[0]), self.ends()[1])
+
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest value that is tried; an open end of the domain is approached."""
+        inside = math.nextafter(self.upper, 0)
+        return max(math.nextafter(self.lower, 1), _LEAST), min(inside, _MOST)
+
+    def reach(self) -> tuple[float, float]:
+        """The places of the least and of the most private value."""
+        ends = (max(self.lower, -_WHOLE), min(self.upper, _WHOLE)) if self.whole else self.ends()
+        low, high = sorted(self.to_scale(end) for end in ends)
+        return low, high
+
+
+_LEAST, _MOST, _WHOLE = 1e-6, 1e15, 2.0**62
+_FINEST, _COARSEST, _FARTHEST = 2.0**-33, 0.5, 0.1
+
+
+def _bracket(judge: Judge, scale: _Scale, start: float, name: str) -> tuple[float, float]:
+    """Places around the change of sign, found in growing steps from ``start``."""
+    first, last = scale.reach()
+    place = min(max(start, first), last)
+    side = judge.gap(scale.to_value(place))[0] > 0
+    end, step = (last if side else first), (1.0 if scale.whole else math.log(2.0))
+    while True:
+        if place == end:
+            raise _beyond(judge, scale, end, side, name)
+        before = place
+        place = min(place + step, end) if side else max(place - step, end)
+        if (judge.gap(scale.to_value(place))[0] > 0) != side:
+            return (before, place) if side else (place, before)
+        step *= 2 if scale.whole else 1.5
+
+
+def _beyond(judge: Judge, scale: _Scale, end: float, side: bool, name: str) -> Exception:
+    """Build the exception for a bracket without a sign change."""
+    value = scale.to_value(end)
+    if side and judge.misses(value):
+        return UnreachableTargetError(f"{judge.target} cannot be met: {name} = {value!r} is not enough")
+    if not side and judge.meets(value):
+        return NoNoiseNeededError(f"{judge.target} needs no noise to speak of: {name} = {value!r} meets it")
+    return ArithmeticError(f"{judge.target} is not decided at {name} = {value!r}")
+
+
+def _whole(judge: Judge, scale: _Scale, start: float, name: str) -> tuple[int, int]:
+    """Bisection; the certified answers are neighbouring integers wherever the guarantee decides."""
+    low, high = _bracket(judge, scale, start, name)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if judge.gap(scale.to_value(middle))[0] > 0 else (low, middle)
+    return (
+        _certified(judge.meets, scale, high, 1.0, judge.target),
+        _certified(judge.misses, scale, low, -1.0, judge.target),
+    )
+
+
+def _real(judge: Judge, scale: _Scale, start: float, name: str) -> tuple[float, float]:
+    low, high = _bracket(judge, scale, start, name)
+    root, step = _root(lambda place: judge.gap(scale.to_value(place)), low, high)
+    meets = _certified(judge.meets, scale, root + step, step, judge.target)
+    misses = _certified(judge.misses, scale, root - step, -step, judge.target)
+    if abs(meets - misses) > _FARTHEST * meets:
+        raise ArithmeticError(f"{judge.target} is met at {name} = {meets!r}, and missed only at {misses!r}")
+    return meets, misses
+
+
+def _root(gap: Callable[[float], tuple[float, float]], low: float, high: float) -> tuple[float, float]:
+    """Where the gap changes sign, and the step by which it tells places apart.
+
+    Secants through the last two places; the middle of the bracket where they leave it or are slow.
+    """
+    places, values, root = [low, high], [gap(low)[0], gap(high)[0]], high
+    slow = False
+    for _ in range(60):
+        slope = max((values[-2] - values[-1]) / (places[-1] - places[-2]), 1e-3)
+        root = places[-1] + values[-1] / slope
+        if slow or not low < root < high:
+            root = (low + high) / 2
+        value, blur = gap(root)
+        low, high = (root, high) if value > 0 else (low, root)
+        slow = not slow and abs(value) > abs(values[-1]) / 2
+        places, values = [places[-1], root], [values[-1], value]
+        if abs(value) <= max(blur / 2, slope * _FINEST) or high - low <= _FINEST:
+            break
+    return root, min(max(blur / slope, _FINEST), _COARSEST)
+
+
+def _certified(
+    decided: Callable[[Any], bool], scale: _Scale, place: float, step: float, target: Target
+) -> Any:
+    """The first value, from ``place`` on in growing steps, at which the question is decided."""
+    first, last = scale.reach()
+    while first <= place <= last:
+        value = scale.to_value(place)
+        if decided(value):
+            return value
+        place, step = place + step, step * 4
+    raise ArithmeticError(f"{target} is not decided by the guarantee near {scale.to_value(place)!r}")

@@ -1,0 +1,108 @@
+"""Claim: what a deployment promises, as frozen data. Unknown things are refused, never guessed.
+
+The meaning of a field never changes; new fields are optional.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.parameters import Domain
+from dpproof.accountant.claims.trust import TrustModel
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, Guarantee
+from dpproof.accountant.numbers.enclosures import Written
+
+__all__ = ["ARITHMETIC", "Claim"]
+
+ARITHMETIC = ("floating-point", "real")
+"""The kinds of arithmetic that a promise may be about."""
+
+
+def _epsilon_delta(values: Mapping[str, float]) -> Guarantee:
+    if not 0 <= values.get("delta", 0.0) < 1:
+        raise ValueError(f"delta ({values['delta']!r}) must be in [0, 1)")
+    return ApproxDP(values["epsilon"], values.get("delta", 0.0))
+
+
+_PROMISES: dict[frozenset[str], Callable[[Mapping[str, float]], Guarantee]] = {
+    frozenset({"epsilon"}): _epsilon_delta,
+    frozenset({"epsilon", "delta"}): _epsilon_delta,
+    frozenset({"rho"}): lambda values: ZCDP(values["rho"]),
+    frozenset({"mu"}): lambda values: GaussianDP(values["mu"]),
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One promise about one mechanism.
+
+    Attributes:
+        name: free text, unique in its file.
+        mechanism: a command-line name, or ``package.module:callable``, or ``command:`` and the command.
+        parameters: the mechanism's parameters, by name.
+        adjacency: the neighbouring relation the promise speaks of.
+        promise: ``{"epsilon", "delta"}``, ``{"rho"}`` or ``{"mu"}`` with their values.
+        trust: whose view the promise speaks of: ``central``, everything the mechanism releases (the
+            stronger promise), or ``joint``, what everybody but the protected user receives.
+        neighbours: ``package.module:callable`` that gives neighbouring inputs, for callables.
+        source: where the promise is written down.
+        command: the program and its arguments, where the mechanism is one.
+        audit: how it is to be audited, by name: ``budget``, and of a callable or a command what
+            `dpproof.audit_named` is told of it.
+        arithmetic: ``floating-point``, the promise is about what is released, to the last bit; or ``real``,
+            it is about real numbers, and what only floating-point bits refute is no violation of it.
+
+    >>> Claim("ward", "rlsvi", {}, Adjacency.REWARDS_ONLY, {"epsilon": 2.0, "delta": 1e-6}).delta
+    1e-06
+
+    Raises:
+        ValueError: naming the field, for an empty name or a promise that is not one of the above.
+    """
+
+    name: str
+    mechanism: str
+    parameters: Mapping[str, Any]
+    adjacency: Adjacency
+    promise: Mapping[str, float]
+    neighbours: str | None = None
+    source: str | None = None
+    trust: TrustModel = TrustModel.CENTRAL
+    command: tuple[str, ...] | None = None
+    audit: Mapping[str, Any] = field(default_factory=dict)
+    arithmetic: str = "floating-point"
+    guarantee: Guarantee = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for label in ("name", "mechanism"):
+            value = getattr(self, label)
+            if not isinstance(value, str) or not value.strip():
+                raise ValueError(f"{label} ({value!r}) must be text that is not empty")
+        if self.arithmetic not in ARITHMETIC:
+            raise ValueError(f"arithmetic ({self.arithmetic!r}) must be one of: {', '.join(ARITHMETIC)}")
+        for label, value in self.promise.items():
+            if not Domain().admits(value):
+                raise ValueError(f"{label} ({value!r}) must be a finite number")
+        make = _PROMISES.get(frozenset(self.promise))
+        if make is None:
+            given = ", ".join(sorted(self.promise)) or "nothing"
+            raise ValueError(f"promise ({given}) must be epsilon with delta, or rho, or mu")
+        object.__setattr__(self, "guarantee", make(self.promise))
+
+    @property
+    def outside(self) -> bool:
+        """Whether the mechanism is no implementation of this project, but somebody's callable or command."""
+        return ":" in self.mechanism
+
+    @property
+    def delta(self) -> float:
+        """The delta at which the promise is compared: its own, or 1e-6 for a promise of a curve."""
+        given = self.promise.get("delta", 0.0 if "epsilon" in self.promise else 1e-6)
+        return given if isinstance(given, Written) else float(given)
+
+    @property
+    def epsilon(self) -> float:
+        """The promised epsilon at ``delta``; for a promised curve, the largest it allows there."""
+        return self.guarantee.epsilon(self.delta).upper

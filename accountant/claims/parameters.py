@@ -1,0 +1,295 @@
+"""Parameters: fields that carry domain, unit and help, validated in one place.
+
+A domain is an interval of numbers, a few words or yes-or-no. An accountant's parameters are one frozen
+dataclass derived from ``Parameters``. Command-line flags, claim-file keys, error texts and reference
+tables are generated from its fields.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, Self
+
+from dpproof.accountant.claims.spelling import nearest
+from dpproof.accountant.numbers.enclosures import typed
+
+__all__ = [
+    "EXACT",
+    "Choice",
+    "Domain",
+    "Flag",
+    "Integers",
+    "Parameters",
+    "Reals",
+    "Values",
+    "Words",
+    "check_probability",
+    "parameter",
+]
+
+
+class Values(Protocol):
+    """The values that a field may take; as text, the rule that error messages state."""
+
+    @property
+    def kind(self) -> type:
+        """The type of the values."""
+        ...
+
+    def admits(self, value: object) -> bool:
+        """Whether ``value`` is one of them."""
+        ...
+
+    def read(self, text: str) -> Any:
+        """The value that ``text`` writes, admitted or not; ValueError for text that writes none."""
+        ...
+
+    def some(self) -> Any:
+        """One of the values."""
+        ...
+
+    def schema(self) -> dict[str, Any]:
+        """The values as JSON Schema; the names of files have the format ``path``."""
+        ...
+
+
+@dataclass(frozen=True)
+class Domain:
+    """An interval of numbers; ``lower_open``/``upper_open`` leave the end itself out."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    lower_open: bool = False
+    upper_open: bool = False
+    kind: type = float
+
+    def admits(self, value: object) -> bool:
+        """Whether ``value`` is a number of the right kind in the interval (NaN never is)."""
+        if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
+            return False
+        if self.kind is int and not isinstance(value, int):
+            return False
+        try:
+            value = value if self.kind is int else float(value)
+        except OverflowError:
+            return False
+        if isinstance(value, float) and not math.isfinite(value):
+            return False
+        above = value > self.lower if self.lower_open else value >= self.lower
+        return above and (value < self.upper if self.upper_open else value <= self.upper)
+
+    def read(self, text: str) -> Any:
+        """The number that ``text`` writes."""
+        return typed(text) if self.kind is float else self.kind(text)
+
+    def some(self) -> Any:
+        """A number of the interval, 1 where that is one.
+
+        >>> Reals(0, lower_open=True).some(), Integers(3).some(), Reals(0, 1, upper_open=True).some()
+        (1.0, 3, 0.5)
+        """
+        tried = (1, (self.lower + self.upper) / 2, self.upper, self.lower, self.lower + 1)
+        numbers = (self.kind(value) for value in tried if math.isfinite(value))
+        return next(value for value in numbers if self.admits(value))
+
+    def schema(self) -> dict[str, Any]:
+        """The interval.
+
+        >>> Reals(0, 1, upper_open=True).schema()
+        {'type': 'number', 'minimum': 0, 'exclusiveMaximum': 1}
+        """
+        least = "exclusiveMinimum" if self.lower_open else "minimum"
+        most = "exclusiveMaximum" if self.upper_open else "maximum"
+        ends = {least: self.lower, most: self.upper}
+        kind = "integer" if self.kind is int else "number"
+        return {"type": kind, **{name: end for name, end in ends.items() if math.isfinite(end)}}
+
+    def __str__(self) -> str:
+        noun = "an integer" if self.kind is int else "a number"
+        left, right = "(["[not self.lower_open], ")]"[not self.upper_open]
+        if math.isinf(self.upper):
+            return f"{noun} {'above' if self.lower_open else 'at least'} {self.lower:g}"
+        return f"{noun} in {left}{self.lower:g}, {self.upper:g}{right}"
+
+
+def Integers(lower: int, upper: float = math.inf) -> Domain:  # noqa: N802 (reads as the name of a set)
+    """The integers from ``lower`` on (to ``upper``, if given)."""
+    return Domain(lower, upper, kind=int)
+
+
+def Reals(  # noqa: N802 (reads as the name of a set)
+    lower: float, upper: float = math.inf, *, lower_open: bool = False, upper_open: bool = False
+) -> Domain:
+    """The finite real numbers between the ends."""
+    return Domain(lower, upper, lower_open, upper_open)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few words.
+
+    >>> str(Choice("laplace", "gaussian")), Choice("laplace", "gaussian").admits("cauchy")
+    ('one of: laplace, gaussian', False)
+    """
+
+    words: tuple[str, ...]
+    kind: type = str
+
+    def __init__(self, *words: str) -> None:
+        object.__setattr__(self, "words", words)
+
+    def admits(self, value: object) -> bool:
+        """Whether ``value`` is one of the words, spelled so."""
+        return isinstance(value, str) and value in self.words
+
+    def read(self, text: str) -> str:
+        """The word itself."""
+        return text
+
+    def some(self) -> str:
+        """The first word."""
+        return self.words[0]
+
+    def schema(self) -> dict[str, Any]:
+        """The words."""
+        return {"enum": list(self.words)}
+
+    def __str__(self) -> str:
+        return f"one of: {', '.join(self.words)}"
+
+
+@dataclass(frozen=True)
+class Words:
+    """A list of a few words, each once.
+
+    >>> str(Words("a", "b")), Words("a", "b").admits(["b"]), Words("a", "b").admits([])
+    ('a list of: a, b', True, False)
+    """
+
+    words: tuple[str, ...]
+    kind: type = list
+
+    def __init__(self, *words: str) -> None:
+        object.__setattr__(self, "words", words)
+
+    def admits(self, value: object) -> bool:
+        """Whether ``value`` is such a list, of at least one word."""
+        if not isinstance(value, list) or not value:
+            return False
+        return all(word in self.words for word in value) and len(set(value)) == len(value)
+
+    def read(self, text: str) -> list[str]:
+        """The words that ``text`` writes, with commas between them."""
+        return text.split(",")
+
+    def some(self) -> list[str]:
+        """The first word."""
+        return [self.words[0]]
+
+    def schema(self) -> dict[str, Any]:
+        """A list of the words."""
+        return {"type": "array", "items": {"enum": list(self.words)}, "minItems": 1, "uniqueItems": True}
+
+    def __str__(self) -> str:
+        return f"a list of: {', '.join(self.words)}"
+
+
+@dataclass(frozen=True)
+class Flag:
+    """Yes or no: ``--name`` or ``--no-name`` on the command line, true or false in a claim file.
+
+    >>> Flag().admits(True), Flag().admits(1), Flag().read("false")
+    (True, False, False)
+    """
+
+    kind: type = bool
+
+    def admits(self, value: object) -> bool:
+        """Whether ``value`` is a truth value."""
+        return isinstance(value, bool)
+
+    def read(self, text: str) -> bool:
+        """The truth value that ``text`` writes: true or false."""
+        if text not in ("true", "false"):
+            raise ValueError(f"text ({text!r}) must be {self}")
+        return text == "true"
+
+    def some(self) -> bool:
+        """No."""
+        return False
+
+    def schema(self) -> dict[str, Any]:
+        """A truth value."""
+        return {"type": "boolean"}
+
+    def __str__(self) -> str:
+        return "true or false"
+
+
+EXACT = 0
+"""Value of `safer` for a parameter that the accountant uses as an exact rational."""
+
+
+def parameter(
+    domain: Values, unit: str, help: str, default: Any = dataclasses.MISSING, *, safer: int | None = None
+) -> Any:
+    """A dataclass field with its ``domain``, ``unit`` and ``help``; a ``None`` default makes it optional.
+
+    ``safer`` is 1 where a mechanism with a larger value is proved to be at least as private, -1 where one
+    with a smaller value is, `EXACT`, or None where none of these is known; see `dpproof.accountant.claims.decimals`.
+    """
+    metadata = {"domain": domain, "unit": unit, "help": help, "safer": safer}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Base of every mechanism's parameters: checks each field against its domain on construction."""
+
+    def __post_init__(self) -> None:
+        for field in self.fields():
+            value = getattr(self, field.name)
+            if value is None and field.default is None:
+                continue
+            if not field.metadata["domain"].admits(value):
+                raise ValueError(f"{field.name} ({value!r}) must be {field.metadata['domain']}")
+
+    @classmethod
+    def fields(cls) -> tuple[dataclasses.Field[Any], ...]:
+        """The fields, in order; each has ``domain``, ``unit`` and ``help`` in its metadata."""
+        return dataclasses.fields(cls)
+
+    @classmethod
+    def read(cls, values: Mapping[str, object]) -> Self:
+        """Parameters from a mapping, as a claim file holds them.
+
+        Raises:
+            ValueError: for a missing or unknown name, or a value outside its domain.
+        """
+        known = {field.name: field for field in cls.fields()}
+        for name in values:
+            if name not in known:
+                listed = f"{', '.join(known)}{nearest(name, known)}"
+                raise ValueError(f"parameter ({name!r}) must be one of: {listed}")
+        for name, field in known.items():
+            if name not in values and field.default is dataclasses.MISSING:
+                raise ValueError(f"parameter ({name!r}) is missing; it must be {field.metadata['domain']}")
+        return cls(**values)
+
+    def as_json(self) -> dict[str, Any]:
+        """The values that were given, by name; an optional field left out stays out."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
+
+
+def check_probability(value: float, name: str = "delta") -> None:
+    """Refuse a ``value`` outside [0, 1) by name.
+
+    Raises:
+        ValueError: naming value and rule.
+    """
+    if not (0 <= value < 1):
+        raise ValueError(f"{name} ({value!r}) must be in [0, 1)")

@@ -1,0 +1,288 @@
+"""Accounted: what an accountant answers about one mechanism, and the type of an accountant.
+
+The catalogue lists every accountant under its command-line name; a module is imported when asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.decimals import as_typed, at_decimals, beyond_decimals, sides
+from dpproof.accountant.claims.parameters import Parameters
+from dpproof.accountant.claims.sensitivity import Sensitivity
+from dpproof.accountant.claims.spelling import nearest
+from dpproof.accountant.claims.trust import TrustModel
+from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.numbers.arithmetic import Assumption, assume, current, recorded, scoped
+from dpproof.accountant.numbers.bounds import Bound, exactly
+from dpproof.accountant.numbers.enclosures import Number, exact
+
+__all__ = [
+    "CATALOGUE",
+    "IN_REAL_ARITHMETIC",
+    "RUNS",
+    "Accountant",
+    "Accounted",
+    "Attained",
+    "PublishedGuarantee",
+    "accountant_for",
+    "at_positive_delta",
+    "check_run",
+]
+
+RUNS = ("compositions", "steps", "sampling_rate")
+"""The parameters that say how often a mechanism is run, and on how many of its records."""
+
+
+IN_REAL_ARITHMETIC = "in real arithmetic; the released doubles are not covered"
+"""What is said of a guarantee whose release no exact sampler of this library draws."""
+
+
+@dataclass(frozen=True)
+class PublishedGuarantee:
+    """The paper's own answer: its printed epsilon, and what its own accounting gives without loss."""
+
+    statement: str
+    """Id of the statement that prints it."""
+    epsilon: Callable[[Any], Bound]
+    """delta -> the printed formula's value, enclosed; infinite at delta 0."""
+    exact: Guarantee
+    """The paper's costs composed as the mechanisms they are, converted without loss."""
+    exact_statement: str
+    """Id of the statement that ``exact`` rests on."""
+
+
+def at_positive_delta(
+    epsilon: Callable[[Fraction], Bound], at_zero: float = math.inf
+) -> Callable[[Any], Bound]:
+    """What a printed formula answers at any delta: ``epsilon`` where it has a meaning, ``at_zero`` at 0.
+
+    >>> at_positive_delta(lambda delta: Bound(1.0, 2.0))(0).upper
+    inf
+
+    Raises:
+        ValueError: (when asked) for a delta outside [0, 1).
+    """
+
+    def answer(delta: Any) -> Bound:
+        failure = exact(delta, "delta")
+        if not 0 <= failure < 1:
+            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+        return exactly(at_zero) if failure == 0 else epsilon(failure)
+
+    return answer
+
+
+@dataclass(frozen=True)
+class Attained:
+    """A lower bound on the privacy loss of what is released: a pair of neighbours that realises it.
+
+    It speaks of everything released. Who sees less (in the joint model, the other users' actions) may
+    learn less.
+    """
+
+    guarantee: Guarantee
+    pair: str
+
+
+@dataclass(frozen=True)
+class Accounted:
+    """A proved guarantee of one mechanism under one neighbouring relation."""
+
+    guarantee: Guarantee
+    adjacency: Adjacency
+    trust: TrustModel
+    """The model of the guarantee of everything in ``released``."""
+    released: str
+    """What the guarantee, and a pair that attains it, speak of."""
+    statement: str
+    """Id of the statement the guarantee rests on."""
+    joint_statement: str | None = None
+    """Id of the statement by which the actions computed from it are jointly private, if they are."""
+    published: PublishedGuarantee | None = None
+    attained: Attained | None = None
+    notes: tuple[str, ...] = ()
+    sensitivity: Sensitivity | None = None
+    """How far neighbours move an answer, and why; None where no noise is scaled to a sensitivity."""
+    exact_sampler: str | None = None
+    """What of this library draws all that is accounted for exactly, to the last bit, by its dotted name.
+
+    None where there is no such sampler, and for everything unmarked: the guarantee is then one of the
+    mathematical mechanism.
+    """
+    assumptions: frozenset[Assumption] = field(default_factory=current, compare=False, repr=False)
+    """What making the guarantee took on trust of the machine's arithmetic; see `accountant.numbers.arithmetic`."""
+
+    @property
+    def covers_released_bits(self) -> bool:
+        """Whether the library can release what is accounted for without a bit that is not covered."""
+        return self.exact_sampler is not None
+
+    @property
+    def released_bits(self) -> str:
+        """The same in words, to stand wherever epsilon does."""
+        if self.exact_sampler is None:
+            return IN_REAL_ARITHMETIC
+        return f"covers every released bit, where {self.exact_sampler} draws from entropy"
+
+    def epsilon(self, delta: Number) -> Bound:
+        """The guarantee's epsilon; its ``assumptions`` are all that it rests on.
+
+        >>> found = accountant_for("laplace").guarantee(accountant_for("laplace").parameters(5.0))
+        >>> sorted(one.value for one in found.epsilon("0.5").assumptions), found.epsilon(0).assumptions
+        (['elementary-4ulp'], frozenset())
+        """
+        return self._asked(lambda: self.guarantee.epsilon(delta))
+
+    def delta(self, epsilon: Number) -> Bound:
+        """The guarantee's delta, likewise."""
+        return self._asked(lambda: self.guarantee.delta(epsilon))
+
+    def _asked(self, question: Callable[[], Bound]) -> Bound:
+        with recorded():
+            assume(*self.assumptions)
+            found = question()
+            return replace(found, assumptions=current())
+
+    @property
+    def notion(self) -> Guarantee:
+        """The guarantee, as the notion of privacy it is stated in."""
+        return self.guarantee
+
+
+@dataclass(frozen=True)
+class Accountant:
+    """One mechanism's accountant, as the command line and claim files see it."""
+
+    name: str
+    title: str
+    parameters: type[Parameters]
+    guarantee: Callable[[Any, Adjacency], Accounted]
+    noise: str
+    """Name of the parameter that calibration searches."""
+    calibrate: Callable[[Any, Adjacency, Any, Any], tuple[Any, Any]] | None = field(default=None, repr=False)
+    """(parameters, adjacency, epsilon, delta) -> (parameters that meet it, parameters that do not); None for
+    the general search, ``dpproof.accountant.claims.calibration``."""
+    adjacency: Adjacency | None = None
+    """The relation that is meant where none is given; None where one must be."""
+    compare: Callable[[Any, Any, Any], Mapping[str, Any]] | None = field(default=None, repr=False)
+    """(calibrated parameters, epsilon, delta) -> what the paper prints for the same target, beside what was
+    found; None where calibration has nothing printed to show."""
+    beside: Callable[[Any, Any, Any], Mapping[str, Any] | None] | None = field(default=None, repr=False)
+    """(parameters, epsilon, delta) -> what `account` shows beside its answer, on data they name;
+    None where there is nothing to show."""
+    safer: int = 1
+    """1 where more of ``noise`` is more private, -1 where less is."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "guarantee", scoped(at_decimals(self.guarantee)))
+
+    def relation(self, given: str | None) -> Adjacency:
+        """The neighbouring relation of that name, or without one the relation that is meant.
+
+        >>> accountant_for("gaussian").relation(None).value
+        'by-sensitivity'
+
+        Raises:
+            ValueError: for an unknown name, or none where there is no default.
+        """
+        if given is not None:
+            return Adjacency.of(given)
+        if self.adjacency is None:
+            known = ", ".join(relation.value for relation in Adjacency)
+            raise ValueError(f"adjacency is missing; {self.name} has users, and there is no default: {known}")
+        return self.adjacency
+
+    def least_noise(self, parameters: Any, adjacency: Adjacency, epsilon: Any, delta: Any) -> tuple[Any, Any]:
+        """Parameters with the least noise certified to meet (epsilon, delta), and ones just below that miss.
+
+        Raises:
+            ValueError: for a bad target, or one that no noise, or every noise, meets.
+            ArithmeticError: where the guarantee is not exact enough to decide.
+        """
+        more, less, _ = sides(parameters)
+        meets, misses = self._least(less, adjacency, epsilon, delta)
+        if more != less:
+            near = more if self.calibrate else replace(more, **{self.noise: getattr(meets, self.noise)})
+            misses = self._least(near, adjacency, epsilon, delta)[1]
+        meets = beyond_decimals(meets, self.noise, self.safer)
+        misses = beyond_decimals(misses, self.noise, -self.safer)
+        return as_typed(meets, parameters, self.noise), as_typed(misses, parameters, self.noise)
+
+    def _least(self, parameters: Any, adjacency: Adjacency, epsilon: Any, delta: Any) -> tuple[Any, Any]:
+        """The same for parameters that are doubles."""
+        if self.calibrate is not None:
+            return self.calibrate(parameters, adjacency, epsilon, delta)
+        from dpproof.accountant.claims.calibration import calibrate_noise
+
+        def guarantee_of(chosen: Any) -> Guarantee:
+            return self.guarantee(chosen, adjacency).guarantee
+
+        return calibrate_noise(parameters, self.noise, guarantee_of, epsilon, delta, safer=self.safer)
+
+
+def check_run(parameters: Parameters) -> None:
+    """Refuse parameters under which nothing is run, so that nothing could be claimed of it.
+
+    Raises:
+        ValueError: naming the parameter.
+    """
+    for name in RUNS:
+        if getattr(parameters, name, 1) == 0:
+            raise ValueError(f"{name} (0): nothing was run on any record; {name} must be above 0")
+
+
+CATALOGUE: Mapping[str, str] = {
+    "rlsvi": "dpproof.accountant.rl.rlsvi.rlsvi",
+    "gaussian": "dpproof.accountant.noise.gaussian",
+    "laplace": "dpproof.accountant.noise.laplace",
+    "dp-sgd": "dpproof.accountant.noise.dp_sgd",
+    "geometric": "dpproof.accountant.noise.geometric",
+    "discrete-gaussian": "dpproof.accountant.noise.discrete_gaussian",
+    "binomial": "dpproof.accountant.noise.binomial",
+    "randomised-response": "dpproof.accountant.noise.randomised_response",
+    "exponential": "dpproof.accountant.noise.exponential",
+    "permute-and-flip": "dpproof.accountant.noise.permute_and_flip",
+    "tree": "dpproof.accountant.counting.gaussian_tree",
+    "laplace-tree": "dpproof.accountant.counting.laplace_tree",
+    "matrix-counting": "dpproof.accountant.counting.matrix_counting",
+    "sparse-vector": "dpproof.accountant.sparse_vector",
+    "smooth-gaussian": "dpproof.accountant.smooth_sensitivity.gaussian",
+    "smooth-laplace": "dpproof.accountant.smooth_sensitivity.laplace",
+    "smooth-cauchy": "dpproof.accountant.smooth_sensitivity.cauchy",
+    "smooth-student": "dpproof.accountant.smooth_sensitivity.student",
+    "smooth-log-normal": "dpproof.accountant.smooth_sensitivity.log_normal",
+    "shuffled-count": "dpproof.accountant.rl.sdp_pe.shuffled_count",
+    "shuffled-batch": "dpproof.accountant.rl.sdp_pe.shuffled_batch",
+    "central-counts": "dpproof.accountant.rl.private_ucb.central_counts",
+    "local-counts": "dpproof.accountant.rl.private_ucb.local_counts",
+    "batched-counts": "dpproof.accountant.rl.private_ucb.batched_counts",
+    "policy-evaluation": "dpproof.accountant.rl.policy_evaluation.policy_evaluation",
+    "thompson": "dpproof.accountant.rl.thompson.thompson",
+    "selective-dpsgd": "dpproof.accountant.rl.expert.selective_dpsgd",
+    "expert-release": "dpproof.accountant.rl.expert.release",
+}
+"""Command-line name -> module whose ``ACCOUNTANT`` serves it."""
+
+
+def accountant_for(name: str) -> Accountant:
+    """The accountant of that command-line name.
+
+    >>> accountant_for("rlsvi").parameters.__name__
+    'RLSVIParameters'
+
+    Raises:
+        ValueError: for an unknown name, listing the known ones.
+    """
+    if name not in CATALOGUE:
+        raise ValueError(
+            f"mechanism ({name!r}) must be one of: {', '.join(CATALOGUE)}{nearest(name, CATALOGUE)}"
+        )
+    found: Accountant = importlib.import_module(CATALOGUE[name]).ACCOUNTANT
+    return found

@@ -1,0 +1,84 @@
+"""The Gaussian pair N(0,1), N(mu,1): its privacy profile, exactly, in both directions.
+
+Everything is computed from complementary error functions in Arb, so that the relative accuracy
+holds for a delta of 1e-300 as for one of 0.1.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import flint
+
+from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down, round_up
+from dpproof.accountant.numbers.inversion import bracket, refined
+
+__all__ = ["gaussian_delta", "gaussian_mu"]
+
+
+def gaussian_delta(mu: Fraction, epsilon: Fraction) -> flint.arb:
+    """delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), enclosed.
+
+    Source: Balle and Wang, arXiv:1805.06530v2, Theorem 8; Dong, Roth and Su, arXiv:1905.02383v3,
+    Corollary 1.
+
+    Args:
+        mu: the distance of the two means in standard deviations, at least 0.
+        epsilon: at least 0.
+    """
+    return refined(lambda: _profile(arb_of(mu), arb_of(epsilon))) if mu else flint.arb(0)
+
+
+def _profile(mu: flint.arb, epsilon: flint.arb) -> flint.arb:
+    ratio, half = epsilon / mu, mu / 2
+    first, second = (_upper_tail(ratio + offset) for offset in (-half, half))
+    value = first - epsilon.exp() * second
+    crude = first.union(flint.arb(0))
+    return value if value.rad() <= crude.upper() else crude
+
+
+_FAR, _TERMS = 1000, 40
+
+
+def _upper_tail(x: flint.arb) -> flint.arb:
+    """P[Z > x]; far out by its asymptotic series, each partial sum of which errs by less than the next term.
+
+    Source: Laplace's series for the error function, phi(x) (1/x - 1/x^3 + 3/x^5 - ...), enveloping for x > 0
+    (DLMF 7.12.1); complementary error functions lose their relative accuracy there.
+    """
+    if not x > _FAR:
+        return (x / flint.arb(2).sqrt()).erfc() / 2
+    square, total, term = x * x, flint.arb(0), 1 / x
+    for k in range(1, _TERMS):
+        total, term = total + term, -term * (2 * k - 1) / square
+    return (-square / 2).exp() / (2 * flint.arb.pi()).sqrt() * (total + term.union(flint.arb(0)))
+
+
+def gaussian_mu(epsilon: Fraction, delta: Fraction) -> tuple[float, float]:
+    """Ends around the largest mu whose profile satisfies delta(epsilon) <= delta.
+
+    The lower end is certified to satisfy it, the upper end not to.
+
+    >>> from fractions import Fraction
+    >>> low, high = gaussian_mu(Fraction(1), Fraction(1, 10**5))
+    >>> low, (high - low) / high < 1e-14
+    (0.268051, True)
+
+    Raises:
+        ValueError: if delta is 0: no mu above 0 gives pure differential privacy; if epsilon is
+            negative or delta not below 1.
+    """
+    if epsilon < 0:
+        raise ValueError(f"epsilon ({epsilon}) must be at least 0")
+    if not 0 <= delta < 1:
+        raise ValueError(f"delta ({delta}) must be in [0, 1)")
+    if delta == 0:
+        raise ValueError("delta (0) must be above 0: no Gaussian noise gives pure differential privacy")
+    # The profile increases in mu, so it decreases in 1/mu, which is what the bracket wants.
+    low, high = bracket(lambda inverse: _at_inverse(inverse, epsilon), delta)
+    with precision(128):
+        return round_down(1 / flint.arb(high)), round_up(1 / flint.arb(low))
+
+
+def _at_inverse(inverse: Fraction, epsilon: Fraction) -> flint.arb:
+    return gaussian_delta(1 / inverse, epsilon) if inverse else flint.arb(1)

@@ -1,0 +1,126 @@
+"""Bound: two floats that enclose one named number; comparisons answer true, false or undecided."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+from dpproof.accountant.numbers.arithmetic import Assumption, current
+
+__all__ = ["Bound", "Truth", "UndecidedError", "exactly"]
+
+Of = Literal["guarantee", "mechanism"]
+
+
+class UndecidedError(ArithmeticError):
+    """Raised when an undecided comparison is used as a yes or no."""
+
+
+class Truth(enum.Enum):
+    """The three answers of a comparison; the third refuses to be read as False.
+
+    >>> bool(Truth.PROVED), bool(Truth.REFUTED)
+    (True, False)
+    >>> bool(Truth.UNDECIDED)
+    Traceback (most recent call last):
+    dpproof.accountant.numbers.bounds.UndecidedError: the enclosures overlap: neither proved nor refuted
+    """
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    UNDECIDED = "undecided"
+
+    def __bool__(self) -> bool:
+        if self is Truth.UNDECIDED:
+            raise UndecidedError("the enclosures overlap: neither proved nor refuted")
+        return self is Truth.PROVED
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A closed interval ``[lower, upper]`` certified to contain one number.
+
+    ``of`` says which: the optimum of a proved ``guarantee``, or the supremum over neighbouring data
+    of the ``mechanism``. ``attained_by`` names a realisable pair whose value is at least ``lower``;
+    without one, ``lower`` only says how exactly the guarantee was computed.
+
+    A result, not a number to compute with: it has no arithmetic.
+
+    >>> Bound(1.0, 1.5).at_most(2.0), Bound(1.0, 1.5).at_most(1.2)
+    (<Truth.PROVED: 'proved'>, <Truth.UNDECIDED: 'undecided'>)
+
+    Raises:
+        ValueError: if an end is NaN, or ``lower > upper``.
+    """
+
+    lower: float
+    upper: float
+    of: Of = "guarantee"
+    attained_by: str | None = None
+    assumptions: frozenset[Assumption] = field(default_factory=current, compare=False, repr=False)
+    """What its computation took on trust of the machine's arithmetic; see `dpproof.accountant.numbers.arithmetic`."""
+
+    def __post_init__(self) -> None:
+        for end in ("lower", "upper"):
+            if math.isnan(getattr(self, end)):
+                raise ValueError(f"bound: {end} is NaN; a bound encloses a number")
+        if self.lower > self.upper:
+            raise ValueError(f"bound: lower ({self.lower!r}) must not exceed upper ({self.upper!r})")
+
+    def at_most(self, limit: float | Bound) -> Truth:
+        """Is the enclosed number at most ``limit`` (a number, or another enclosed number)?"""
+        low, high = _ends(limit)
+        if self.upper <= low:
+            return Truth.PROVED
+        return Truth.REFUTED if self.lower > high else Truth.UNDECIDED
+
+    def at_least(self, limit: float | Bound) -> Truth:
+        """Is the enclosed number at least ``limit``?"""
+        low, high = _ends(limit)
+        if self.lower >= high:
+            return Truth.PROVED
+        return Truth.REFUTED if self.upper < low else Truth.UNDECIDED
+
+    def contains(self, value: float) -> bool:
+        """Whether ``value``, a number, lies between the ends."""
+        low, high = _ends(value)
+        return self.lower <= low and high <= self.upper
+
+    @property
+    def width(self) -> float:
+        """``upper - lower``; 0 where both are the same infinity."""
+        return 0.0 if self.lower == self.upper else self.upper - self.lower
+
+    @property
+    def relative_width(self) -> float:
+        """``width / upper``; 0 for a single point, infinite where the quotient says nothing."""
+        if self.width == 0:
+            return 0.0
+        return self.width / abs(self.upper) if self.upper and math.isfinite(self.width) else math.inf
+
+    def as_json(self) -> dict[str, float | str | None]:
+        """The ends under the command line's keys; infinity is the string ``"inf"``."""
+        ends: dict[str, float | str | None] = {end: _finite(getattr(self, end)) for end in ("lower", "upper")}
+        return ends | {"of": self.of, "attained_by": self.attained_by}
+
+
+def exactly(value: float) -> Bound:
+    """The bound that holds one number.
+
+    >>> exactly(0.5).width
+    0.0
+    """
+    return Bound(value, value)
+
+
+def _ends(limit: float | Bound) -> tuple[float, float]:
+    low, high = (limit.lower, limit.upper) if isinstance(limit, Bound) else (limit, limit)
+    if math.isnan(low) or math.isnan(high):
+        raise ValueError("limit is NaN; a comparison needs a number")
+    return low, high
+
+
+def _finite(value: float) -> float | str:
+    return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")

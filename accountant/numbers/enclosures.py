@@ -1,0 +1,150 @@
+"""Numbers in, numbers out: exact rationals from what callers write, outward rounding to floats.
+
+A decimal in text means that rational; a Python float means that double. Arb does the arithmetic in
+between, at a precision set only inside ``precision``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+import threading
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral
+
+import flint
+
+from dpproof.accountant.numbers.bounds import Bound, Of
+
+__all__ = ["Number", "Written", "arb_of", "bound_of", "exact", "precision", "round_down", "round_up", "typed"]
+
+Number = int | float | str | Fraction
+_LOCK = threading.RLock()
+_MOST_DIGITS = 100_000
+
+
+def exact(value: Number, name: str = "value") -> Fraction:
+    """The rational that ``value`` denotes.
+
+    >>> exact("1e-6"), exact(0.5)
+    (Fraction(1, 1000000), Fraction(1, 2))
+
+    Raises:
+        ValueError: for NaN, an infinity, a truth value, text that is no number, or text whose exponent
+            is beyond 100,000.
+    """
+    try:
+        if isinstance(value, bool):
+            raise TypeError("a truth value is no number")
+        if isinstance(value, Written):
+            return value.rational
+        if isinstance(value, str) and "/" not in value:
+            return _decimal(value)
+        return Fraction(int(value)) if isinstance(value, Integral) else Fraction(value)
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise ValueError(f"{name} ({value!r}) must be a finite number") from error
+
+
+class Written(float):
+    """A decimal that was typed: the double nearest to it, which remembers the rational.
+
+    >>> Written("0.1") == 0.1, exact(Written("0.1"))
+    (True, Fraction(1, 10))
+    """
+
+    text: str
+    rational: Fraction
+
+    def __new__(cls, text: str) -> Written:
+        """The number that ``text`` writes."""
+        found = super().__new__(cls, text)
+        found.text, found.rational = text.strip(), exact(text)
+        return found
+
+    def __reduce__(self) -> tuple[type[Written], tuple[str]]:
+        """Copies remember the rational, too."""
+        return Written, (self.text,)
+
+
+def typed(text: str) -> float:
+    """Return the number that ``text`` writes: a double if that is exact, else one that remembers it.
+
+    >>> type(typed("0.5")) is float, type(typed("0.1")) is Written
+    (True, True)
+
+    Raises:
+        ValueError: for text that is no number.
+    """
+    nearest = float(text)
+    if not math.isfinite(nearest) or exact(text) == nearest:
+        return nearest
+    return Written(text)
+
+
+def _decimal(text: str) -> Fraction:
+    decimal = Decimal(text.strip())
+    if decimal.is_finite() and decimal and abs(decimal.adjusted()) > _MOST_DIGITS:
+        raise ValueError(f"its exponent is beyond {_MOST_DIGITS}")
+    return Fraction(decimal)
+
+
+@contextlib.contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Set Arb's working precision (a global of the library) for one block, one thread at a time."""
+    with _LOCK:
+        before = flint.ctx.prec
+        flint.ctx.prec = bits
+        try:
+            yield
+        finally:
+            flint.ctx.prec = before
+
+
+def arb_of(value: Fraction) -> flint.arb:
+    """An enclosure of the rational at the precision in force."""
+    return flint.arb(flint.fmpq(value.numerator, value.denominator))
+
+
+def round_up(value: flint.arb) -> float:
+    """The smallest double certified to be at least every number in ``value``.
+
+    >>> with precision(100): round_up(flint.arb(1) / 3) > 1 / 3
+    True
+    """
+    return -round_down(-value) + 0.0
+
+
+def round_down(value: flint.arb) -> float:
+    """The largest double this finds that is certified to be at most every number in ``value``.
+
+    Raises:
+        ArithmeticError: if ``value`` is not a number (an evaluation outside its domain).
+    """
+    if value.is_nan():
+        raise ArithmeticError("an enclosure came out as NaN: the formula left its domain")
+    if not value.is_finite():
+        return math.inf if value > 0 else -math.inf
+    candidate = _nearest(value.lower())
+    while not flint.arb(candidate) <= value:
+        candidate = math.nextafter(candidate, -math.inf)
+    return candidate + 0.0
+
+
+def _nearest(value: flint.arb) -> float:
+    """A double close to ``value``; the huge and the tiny go to the last finite double or zero."""
+    mantissa, exponent = (int(part) for part in value.mid().man_exp())
+    if mantissa == 0:
+        return 0.0
+    shift = max(0, mantissa.bit_length() - 64)
+    try:
+        return math.ldexp(mantissa >> shift, exponent + shift)
+    except OverflowError:
+        return math.copysign(sys.float_info.max, mantissa)
+
+
+def bound_of(value: flint.arb, of: Of = "guarantee", attained_by: str | None = None) -> Bound:
+    """The tightest pair of doubles around an enclosure."""
+    return Bound(round_down(value), round_up(value), of, attained_by)

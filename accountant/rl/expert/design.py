@@ -1,0 +1,138 @@
+"""The noise and thresholds of a release of stable prefixes: as printed, or shaped to release the most.
+
+A design is four doubles, accounted for as they are: which formula gave them, and how that was rounded,
+decides how good they are, never whether the answer is sound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+
+from dpproof.accountant.numbers.arithmetic import math
+from dpproof.accountant.numbers.enclosures import arb_of, exact
+from dpproof.accountant.published import published
+
+__all__ = ["Design", "margin_for", "printed_design", "rare_top", "shaped", "shaped_design"]
+
+_BITS = 256
+
+
+@dataclass(frozen=True)
+class Design:
+    """What one round of the release compares, and with what noise.
+
+    Attributes:
+        threshold_scale, count_scale: Laplace scales of the noise on the threshold and on each count.
+        least_count: the count c_min from which an expert's share of a prefix is small, above 1.
+        cutoff: the public threshold that noisy counts are compared with: c_min/pmin and a margin.
+    """
+
+    threshold_scale: float
+    count_scale: float
+    least_count: float
+    cutoff: float
+
+    def margin(self, least_probability: float) -> Fraction:
+        """What the cutoff has beyond c_min/pmin, exactly."""
+        return exact(self.cutoff) - exact(self.least_count) / exact(least_probability)
+
+
+def rare_top(design: Design, least_probability: float) -> flint.arb:
+    """The chance at most that a count below c_min/pmin passes; call it inside ``precision``.
+
+    For independent Laplace variables of scales a and b Pr(U - V > g) is
+    (a^2 e^(-g/a) - b^2 e^(-g/b))/(2 (a^2 - b^2)), and (2 + g/a) e^(-g/a)/4 where a = b
+    (docs/notes/expert_accounting.md, section 4).
+
+    >>> from dpproof.accountant.numbers.enclosures import precision
+    >>> with precision(64):
+    ...     round(float(rare_top(Design(2.0, 4.0, 10.0, 120.0), 0.1)), 9)
+    0.004484398
+
+    Raises:
+        ValueError: for a margin below 0.
+    """
+    gap = design.margin(least_probability)
+    if gap < 0:
+        raise ValueError(f"cutoff ({design.cutoff!r}) must be at least least_count/least_probability")
+    return _difference_tail(exact(design.count_scale), exact(design.threshold_scale), gap)
+
+
+def _difference_tail(a: Fraction, b: Fraction, gap: Fraction) -> flint.arb:
+    if a == b:
+        scaled = arb_of(gap / a)
+        return (2 + scaled) * (-scaled).exp() / 4
+    wide, narrow = (arb_of(scale**2) * (-arb_of(gap / scale)).exp() for scale in (a, b))
+    return (wide - narrow) / (2 * arb_of(a**2 - b**2))
+
+
+def margin_for(ratio: float, chance: float) -> float:
+    """The margin, in scales of the count's noise, that a low count passes with about this ``chance``.
+
+    ``ratio`` is the threshold's scale over the count's.
+
+    >>> round(margin_for(0.5, 1e-6), 4)
+    13.41
+    """
+
+    def tail(gap: float) -> float:
+        if abs(ratio - 1) < 1e-4:
+            return (2 + gap) * math.exp(-gap) / 4
+        narrow = ratio**2 * math.exp(-gap / ratio)
+        return (math.exp(-gap) - narrow) / (2 * (1 - ratio**2))
+
+    low, high = 0.0, 4 * max(1.0, ratio) * (2 - math.log(chance))
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if tail(middle) > chance else (low, middle)
+    return high
+
+
+def printed_design(
+    epsilon: float, delta: float, rounds: int, length: int, least_probability: float
+) -> Design:
+    """Algorithm 2, lines 2 to 7, at a budget for ``rounds`` trajectories of ``length`` steps.
+
+    >>> design = printed_design(7.5, 3e-4, 25, 200, 0.02)
+    >>> round(design.cutoff)
+    1360
+    """
+    values = {"E": epsilon, "delta": delta, "T": float(rounds), "L": float(length)}
+    each = published("expert.each_epsilon").formula.float(**{k: values[k] for k in ("E", "delta", "T")})
+    rare = published("expert.each_delta").formula.float(**{k: values[k] for k in ("delta", "T", "L")})
+    least = published("expert.least_count").formula.float(epsilon=each)
+    margin = published("expert.margin").formula.float(epsilon=each, beta=rare)
+    return Design(2 / each, 4 / each, least, least / least_probability + margin)
+
+
+def shaped(least_probability: float, chance: float) -> tuple[float, float]:
+    """The threshold's scale over the count's, and the draw's epsilon times that, that lower the cutoff most.
+
+    What composes is the range of a round's losses, 1/b_t + 2/b_q + epsilon_d; at a fixed range the cutoff
+    1/(epsilon_d pmin) + b_q margin is least (section 5 of the note). A proposal: any shape is accounted for.
+
+    >>> ratio, cost = shaped(0.02, 1e-6)
+    >>> 0.8 < ratio < 1.0, 3 < cost < 4
+    (True, True)
+    """
+
+    def best(ratio: float) -> tuple[float, float]:
+        margin, noise = margin_for(ratio, chance), 2 + 1 / ratio
+        cost = math.sqrt(noise / (least_probability * margin))
+        return (1 / (cost * least_probability) + margin) * (noise + cost), cost
+
+    ratio = min((0.02 * k for k in range(5, 100)), key=lambda x: best(x)[0])
+    return ratio, best(ratio)[1]
+
+
+def shaped_design(scale: float, ratio: float, cost: float, chance: float, least_probability: float) -> Design:
+    """Counts with noise of ``scale``, all else in that unit: see ``shaped``.
+
+    >>> shaped_design(50.0, 0.5, 2.5, 1e-6, 0.02).count_scale
+    50.0
+    """
+    least = max(1 / -math.expm1(-cost / scale), math.nextafter(1.0, 2.0))
+    return Design(ratio * scale, scale, least, least / least_probability + scale * margin_for(ratio, chance))

@@ -1,0 +1,302 @@
+"""The release of stable prefixes: what it guarantees as printed, and how much less noise is enough.
+
+In each round an expert is drawn, and the longest prefix of its trajectory is released whose noisy counts pass
+a noisy threshold. A round's losses lie between -(1/b_q + log(1 + 1/m)) and 1/b_t + 1/b_q + epsilon_d, but for
+a failure whose chance does not grow with a trajectory's length: counts fall along it, and what goes wrong
+needs the first one below c_min/pmin to pass (docs/notes/expert_accounting.md, section 4). T rounds compose as
+one pair does, exactly.
+
+It is about experts' policies, over what their trajectories might have been; two given data sets differ more
+(expert.fixed_data). Source: Sharma et al. (2024), Algorithms 1 and 2, Theorems 5.3 and 5.5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.calibration import calibrate_noise
+from dpproof.accountant.claims.parameters import Choice, Integers, Parameters, Reals, parameter
+from dpproof.accountant.claims.result import Accountant, Accounted, PublishedGuarantee
+from dpproof.accountant.claims.trust import TrustModel
+from dpproof.accountant.guarantees.notions import ApproxDP, Guarantee
+from dpproof.accountant.numbers.bounds import Bound, exactly
+from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_up
+from dpproof.accountant.published import published
+from dpproof.accountant.rl.expert.design import Design, printed_design, shaped, shaped_design
+from dpproof.accountant.rl.expert.draws import Logged, run_out
+from dpproof.accountant.rl.expert.reach import (
+    LEAST_FAILURE,
+    MOST_FAILURE,
+    check_reach,
+    drawn_out,
+    failure_share,
+)
+from dpproof.accountant.rl.expert.redrawn import Redrawn, Walked
+from dpproof.accountant.rl.expert.rounds import Rounds, round_losses
+from dpproof.accountant.theorems.composition import compose_approx_optimal
+
+__all__ = ["ACCOUNTANT", "ExpertReleaseParameters", "guarantee", "in_printed_domain"]
+
+_BITS = 256
+
+
+@dataclass(frozen=True)
+class ExpertReleaseParameters(Parameters):
+    """What is logged, how many rounds, and the noise: printed for a budget, or of a given scale and shape.
+
+    >>> ExpertReleaseParameters(25, 200, 0.3, 2999, 20, actions=4)
+    Traceback (most recent call last):
+    ValueError: least_probability (0.3) must be below 1/actions (1/4)
+
+    Raises:
+        ValueError: for a value outside its domain; a least probability of 1/actions or more; more rounds than
+            logged trajectories; both kinds of noise, or half of one.
+    """
+
+    trajectories: int = parameter(Integers(1, 10**6), "rounds", "number T of trajectories drawn")
+    length: int = parameter(Integers(1, 10**9), "steps", "steps L of the longest trajectory")
+    least_probability: float = parameter(
+        Reals(0, 0.5, lower_open=True, upper_open=True),
+        "1",
+        "pmin: every expert plays every action at least so often",
+    )
+    experts: int = parameter(
+        Integers(1, 10**9), "experts", "at least so many experts in both of two neighbouring sets"
+    )
+    per_expert: int = parameter(
+        Integers(1, 10**9), "trajectories", "logged trajectories N of each expert, at least"
+    )
+    actions: int = parameter(Integers(2), "actions", "number of actions |A|", 2)
+    printed_epsilon: float | None = parameter(
+        Reals(1e-9, 1e3), "1", "epsilon_1 that the paper's noise is set by; instead of scale", None
+    )
+    printed_delta: float | None = parameter(
+        Reals(1e-200, 1, upper_open=True), "1", "delta_1 that the paper's noise is set by", None
+    )
+    scale: float | None = parameter(
+        Reals(1e-2, 1e9),
+        "experts",
+        "Laplace scale of the noise on each count; instead of printed_epsilon",
+        None,
+    )
+    threshold_ratio: float | None = parameter(
+        Reals(1e-2, 1e2), "1", "the threshold's scale over the counts'; else the best", None
+    )
+    draw_cost: float | None = parameter(
+        Reals(1e-2, 1e2), "1", "epsilon of drawing an expert, times scale; else the best", None
+    )
+    round_delta: float | None = parameter(
+        Reals(LEAST_FAILURE, MOST_FAILURE),
+        "1",
+        "chance that a round releases what is not stable; 1e-8 if left out",
+        None,
+    )
+    draws: str = parameter(
+        Choice("walk", "fresh"),
+        "1",
+        "trajectories: a walk through all of them, shuffled (the paper), or an expert drawn afresh each time "
+        "and its next unused one",
+        "walk",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if exact(self.least_probability) * self.actions >= 1:
+            given = f"least_probability ({self.least_probability!r})"
+            raise ValueError(f"{given} must be below 1/actions (1/{self.actions})")
+        _ = self.logged
+        self._check_noise()
+
+    def _check_noise(self) -> None:
+        printed = (self.printed_epsilon, self.printed_delta)
+        if self.scale is None and printed == (None, None):
+            object.__setattr__(self, "printed_epsilon", 1.0)
+            object.__setattr__(self, "printed_delta", 1e-6)
+            return
+        if (printed[0] is None) != (printed[1] is None):
+            raise ValueError(f"printed_epsilon and printed_delta {printed} must be given together")
+        if self.scale is not None and printed[0] is not None:
+            raise ValueError(
+                f"scale ({self.scale!r}) must be left out where printed_epsilon ({printed[0]!r}) is given"
+            )
+        for name in ("threshold_ratio", "draw_cost", "round_delta"):
+            if printed[0] is not None and getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name} ({getattr(self, name)!r}) must be left out where printed_epsilon is given"
+                )
+
+    @property
+    def logged(self) -> Logged:
+        """How many rounds, and what is logged."""
+        return Logged(self.trajectories, self.experts, self.per_expert)
+
+    @property
+    def design(self) -> Design:
+        """The noise and the thresholds that are run, in doubles.
+
+        Raises:
+            ValueError: for noise so small that there is no count to speak of.
+        """
+        if self.printed_epsilon is not None and self.printed_delta is not None:
+            return printed_design(
+                self.printed_epsilon,
+                self.printed_delta,
+                self.trajectories,
+                self.length,
+                self.least_probability,
+            )
+        chance = 1e-8 if self.round_delta is None else self.round_delta
+        ratio, cost = shaped(self.least_probability, chance)
+        return shaped_design(
+            self.scale or 0.0,
+            self.threshold_ratio or ratio,
+            self.draw_cost or cost,
+            chance,
+            self.least_probability,
+        )
+
+
+def _fresh(parameters: ExpertReleaseParameters) -> Rounds:
+    """T rounds that draw afresh."""
+    found = round_losses(parameters.design, parameters.least_probability, parameters.experts)
+    gone, come, failure = (exact(bound.upper) for bound in found)
+    return Rounds(parameters.trajectories, gone, max(come, _room_for(failure)), failure)
+
+
+def _room_for(failure: Fraction) -> Fraction:
+    """-log(1 - 2 d): a loss when an expert comes that leaves room for a failure d; more is a weaker claim."""
+    if 2 * failure >= 1:
+        return Fraction(0)
+    with precision(_BITS):
+        return exact(round_up(-(-2 * arb_of(failure)).log1p()))
+
+
+def _guarantee(parameters: ExpertReleaseParameters) -> Guarantee:
+    fresh = _fresh(parameters)
+    if parameters.draws == "walk":
+        return Walked(fresh, parameters.logged)
+    missing = run_out(parameters.logged)
+    return Redrawn(fresh, Fraction(0), Fraction(1), 2 * missing) if missing else fresh
+
+
+def guarantee(parameters: ExpertReleaseParameters, adjacency: Adjacency) -> Accounted:
+    """The guarantee of all released prefixes, one expert with all trajectories more or less.
+
+    >>> cartpole = ExpertReleaseParameters(25, 200, 0.02, 2999, 20, printed_epsilon=7.5, printed_delta=3e-4)
+    >>> guarantee(cartpole, Adjacency.EXPERT).guarantee.epsilon("3e-4").upper < 7.5
+    True
+
+    Raises:
+        UnprovedAdjacencyError: for a relation without a proof.
+    """
+    if adjacency is not Adjacency.EXPERT:
+        why = "proved relations: expert (one expert more or less)"
+        raise UnprovedAdjacencyError("expert-release", adjacency, why)
+    return Accounted(
+        _guarantee(parameters),
+        adjacency,
+        TrustModel.CENTRAL,
+        "all released prefixes",
+        _STATEMENT,
+        published=_published(parameters),
+        notes=(_POLICIES, *_domain(parameters), _ENDS, *drawn_out(parameters.logged, parameters.draws)),
+    )
+
+
+_STATEMENT = "expert.release_rounds"
+_POLICIES = "about the experts' policies, over what their trajectories might have been (expert.fixed_data)"
+
+_ENDS = "lower ends are those of this bound: no pair of neighbours is known to attain it"
+
+
+def in_printed_domain(epsilon: Any, delta: Any, rounds: int) -> bool:
+    """Whether (epsilon_1, delta_1, T) is where Theorem 5.5 is proved for rounds that draw afresh.
+
+    >>> in_printed_domain(10, "1/3000", 25), in_printed_domain(120, "3/10000", 100)
+    (True, False)
+    """
+    with precision(_BITS):
+        budget, log = arb_of(exact(epsilon)), (2 / arb_of(exact(delta))).log()
+        if 8 * log >= rounds:
+            return True
+        left = 4 * log * (1 - budget / (16 * log)) ** 2
+        return bool(
+            16 * log >= budget
+            and left >= log + (8 * log / budget + arb_of(Fraction(1, 2))) * arb_of(exact(delta)) / 2
+        )
+
+
+def _domain(parameters: ExpertReleaseParameters) -> tuple[str, ...]:
+    if parameters.printed_epsilon is None:
+        return ()
+    inside = in_printed_domain(parameters.printed_epsilon, parameters.printed_delta, parameters.trajectories)
+    return (
+        f"the printed budget is {'inside' if inside else 'outside'} the domain of expert.theorem5_5.drawn",
+    )
+
+
+def _published(parameters: ExpertReleaseParameters) -> PublishedGuarantee | None:
+    """The printed budget, and its rounds of (2 epsilon', delta_1/(2T)) composed without loss."""
+    budget, failure = parameters.printed_epsilon, parameters.printed_delta
+    if budget is None or failure is None:
+        return None
+
+    def epsilon(delta: Any) -> Bound:
+        return exactly(float(budget) if exact(delta, "delta") >= exact(failure) else math.inf)
+
+    with precision(_BITS):
+        values = {
+            "E": arb_of(exact(budget)),
+            "delta": arb_of(exact(failure)),
+            "T": arb_of(Fraction(parameters.trajectories)),
+        }
+        each = bound_of(2 * published("expert.each_epsilon").formula.arb(**values))
+    once = ApproxDP(each, exact(failure) / (2 * parameters.trajectories))
+    together = compose_approx_optimal([(once, parameters.trajectories)])
+    return PublishedGuarantee("expert.theorem5_5.drawn", epsilon, together, "classic.kairouz_oh_viswanath")
+
+
+def _calibrate(
+    parameters: ExpertReleaseParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+) -> tuple[ExpertReleaseParameters, ExpertReleaseParameters]:
+    """The least scale that meets the target; a fifth of delta is for the rounds' failures, unless given."""
+    guarantee(parameters, adjacency)
+    target = exact(delta, "delta")
+    if not 0 < target < 1:
+        raise ValueError(f"delta ({delta!r}) must be in (0, 1): a round may fail")
+    chance = parameters.round_delta or failure_share(target, parameters.trajectories)
+    start = parameters.scale or max(
+        5 * math.sqrt(parameters.trajectories) / max(float(exact(epsilon)), 1e-6), 0.02
+    )
+    begun = replace(
+        parameters, printed_epsilon=None, printed_delta=None, round_delta=chance, scale=min(start, 1e8)
+    )
+    check_reach(begun.logged, begun.draws, exact(epsilon, "epsilon"))
+    return calibrate_noise(begun, "scale", _guarantee, epsilon, delta)
+
+
+def _compare(parameters: ExpertReleaseParameters, epsilon: Any, delta: Any) -> Mapping[str, Any]:
+    """The count that passes with probability one half, printed for the same target and here."""
+    p, ours = parameters, parameters.design.cutoff
+    budget = float(exact(epsilon)), float(exact(delta))
+    theirs = printed_design(*budget, p.trajectories, p.length, p.least_probability).cutoff
+    return {
+        "statement": "expert.theorem5_5.drawn",
+        "cutoff": {"printed": theirs, "exact": ours, "ratio": ours / theirs},
+    }
+
+
+ACCOUNTANT = Accountant(
+    "expert-release",
+    "Release of stable prefixes of experts' trajectories",
+    ExpertReleaseParameters,
+    guarantee,
+    "scale",
+    _calibrate,
+    compare=_compare,
+)

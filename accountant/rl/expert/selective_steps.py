@@ -1,0 +1,200 @@
+"""What one step of selective DP-SGD reveals, by how batches are drawn, and its composition by how coins are.
+
+docs/notes/expert_accounting.md, sections 1 to 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+import flint
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.bounded_loss import Enclosed
+from dpproof.accountant.guarantees.notions import GaussianDP, Guarantee, PureDP
+from dpproof.accountant.noise.primitive import composed
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.published import published
+from dpproof.accountant.sparse_vector.loss import Least
+
+if TYPE_CHECKING:
+    from dpproof.accountant.pairs.base import Pair
+
+__all__ = ["COINS", "STEPS", "Composed", "Kind", "composed_steps", "printed_rate"]
+
+
+class _Training(Protocol):
+    @property
+    def sampling_rate(self) -> float: ...
+    @property
+    def branch_probability(self) -> float: ...
+    @property
+    def noise_multiplier(self) -> float: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def coin(self) -> str: ...
+    @property
+    def noisy_steps(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A noisy step: its pairs at a rate and a noise multiplier, and which neighbours attain them.
+
+    Attributes:
+        moved: how far the expert moves the sum at most, in clipping norms: the step is as private as that.
+    """
+
+    pairs: Callable[[float, float], tuple[Pair, ...]]
+    attained: str | None
+    moved: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Composed:
+    """All steps together: their guarantee, what it rests on, and the pair that attains it, if one does."""
+
+    guarantee: Guarantee
+    statement: str
+    pair: str | None
+    notes: tuple[str, ...]
+
+
+def _both(pair: Pair) -> tuple[Pair, ...]:
+    return (pair, pair.reversed())
+
+
+def _poisson(rate: float, noise: float) -> tuple[Pair, ...]:
+    from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+
+    return _both(SubsampledGaussian(rate, noise))
+
+
+def _poisson_replaced(rate: float, noise: float) -> tuple[Pair, ...]:
+    from dpproof.accountant.pairs.replacement import ReplacedGaussian
+
+    return (ReplacedGaussian(rate, noise),)
+
+
+def _exact(rate: float, noise: float) -> tuple[Pair, ...]:
+    """The expert takes another's place: the sum moves by 2, which is half the noise."""
+    from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+
+    return _both(SubsampledGaussian(rate, noise / 2))
+
+
+def _exact_replaced(rate: float, noise: float) -> tuple[Pair, ...]:
+    from dpproof.accountant.pairs.fixed_size import FixedSize
+    from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+
+    return (FixedSize(SubsampledGaussian(1.0, noise / 2), rate),)
+
+
+_SAME = "an expert whose gradients all equal one of the clipping norm"
+_LARGER = "exactly b experts, whatever their number: the rate is at least b/m for the larger of the two sets"
+STEPS: Mapping[tuple[str, Adjacency], Kind] = {
+    ("poisson", Adjacency.EXPERT): Kind(
+        _poisson, f"{_SAME}, all others' being zero, against no such expert", 1
+    ),
+    ("poisson", Adjacency.REPLACE): Kind(
+        _poisson_replaced,
+        f"{_SAME}, or its opposite, all others' being zero",
+        2,
+    ),
+    ("exact", Adjacency.EXPERT): Kind(
+        _exact,
+        f"{_SAME}, all others' being its opposite, against no such expert",
+        2,
+        (_LARGER,),
+    ),
+    ("exact", Adjacency.REPLACE): Kind(_exact_replaced, None, 2),
+}
+"""How a batch is drawn, relation -> what one noisy step reveals."""
+
+_PROVED = "expert.training"
+
+
+def _visible(training: _Training, kind: Kind) -> Composed:
+    """Every step shows its coin: with probability p what a noisy step reveals, otherwise nothing."""
+    from dpproof.accountant.rl.expert.selective_coin import coined_step
+
+    pairs = kind.pairs(training.sampling_rate, training.noise_multiplier)
+    steps = tuple(coined_step(pair, training.branch_probability) for pair in pairs)
+    return Composed(composed(training.steps, *steps), _PROVED, kind.attained, kind.notes)
+
+
+def _hidden(training: _Training, kind: Kind) -> Composed:
+    """A coin that is not shown is a shown one that is forgotten: never more than with the coin visible."""
+    seen = _visible(training, kind)
+    return Composed(seen.guarantee, _PROVED, None, (*kind.notes, _AS_VISIBLE))
+
+
+_AS_VISIBLE = (
+    "the upper end is that of a visible coin: the others' sum, where they agree, shows the kind of step"
+)
+
+
+def _scheduled(training: _Training, kind: Kind) -> Composed:
+    pairs = kind.pairs(training.sampling_rate, training.noise_multiplier)
+    count = f"a public schedule with exactly {training.noisy_steps} noisy steps"
+    return Composed(composed(training.noisy_steps, *pairs), _PROVED, kind.attained, (*kind.notes, count))
+
+
+def printed_rate(probability: float, rate: float) -> tuple[float, float]:
+    """Doubles around the rate q = p b/m at which the paper accounts for a step.
+
+    >>> printed_rate(0.5, 0.25)
+    (0.125, 0.125)
+    """
+    with precision(128):
+        values = {"x": arb_of(exact(probability)), "b": arb_of(exact(rate)), "m": arb_of(exact(1))}
+        product = published("expert.rate").formula.arb(**values)
+        return round_down(product), round_up(product)
+
+
+def _independent(training: _Training, kind: Kind) -> Composed:
+    """Two coins of its own are one of the product's chance; every step is noisy."""
+    ends = printed_rate(training.branch_probability, training.sampling_rate)
+    less, more = (composed(training.steps, *kind.pairs(rate, training.noise_multiplier)) for rate in ends)
+    found = more if ends[0] == ends[1] else Enclosed(less, more)
+    return Composed(found, _PROVED, kind.attained, kind.notes)
+
+
+COINS: Mapping[str, Callable[[_Training, Kind], Composed]] = {
+    "visible": _visible,
+    "hidden": _hidden,
+    "independent": _independent,
+    "fixed": _scheduled,
+}
+"""Who sees which kind a step was, by the word of the command line."""
+
+
+def composed_steps(training: _Training, kind: Kind) -> Composed:
+    """All steps of ``training``, each of its noisy ones of that ``kind``.
+
+    >>> from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
+    >>> training = SelectiveDPSGDParameters(0.1, 0.5, 2.0, 100, coin="fixed")
+    >>> composed_steps(training, STEPS["poisson", Adjacency.EXPERT]).notes
+    ('a public schedule with exactly 50 noisy steps',)
+    """
+    if 0 in (training.sampling_rate, training.branch_probability, training.steps):
+        return Composed(PureDP(0), _PROVED, kind.attained, (*kind.notes, "no step reads experts' data"))
+    found = COINS[training.coin](training, kind)
+    if training.noise_multiplier >= _LITTLE:
+        return found
+    return replace(found, guarantee=Least((found.guarantee, _unsampled(training, kind))))
+
+
+_LITTLE = 0.02
+"""Noise below which losses are too large for a grid: without sampling and coins the bound is a formula."""
+
+
+def _unsampled(training: _Training, kind: Kind) -> Guarantee:
+    """Every step moves by what the expert moves it at most: mixtures with "not at all" reveal no more."""
+    with precision(128):
+        moved = arb_of(exact(kind.moved) / exact(training.noise_multiplier))
+        return GaussianDP(exact(round_up(moved * flint.arb(training.steps).sqrt())))

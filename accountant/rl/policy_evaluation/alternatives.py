@@ -1,0 +1,125 @@
+"""Other noise for policy evaluation, each with its own smoothing, beside the Gaussian on the same visits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.calibration import UnreachableTargetError
+from dpproof.accountant.numbers.enclosures import Number, exact, precision
+from dpproof.accountant.rl.policy_evaluation.bounds import SmoothBound
+from dpproof.accountant.rl.policy_evaluation.noise import jointly, printed
+from dpproof.accountant.rl.policy_evaluation.search import descent
+from dpproof.accountant.smooth_sensitivity.coordinates import (
+    Coordinates,
+    laplace_log_normal,
+    least_coordinates,
+    student,
+)
+from dpproof.accountant.smooth_sensitivity.laplace import ACCOUNTANT as LAPLACE
+from dpproof.accountant.smooth_sensitivity.laplace import SmoothLaplaceParameters
+
+__all__ = ["Alternative", "alternatives"]
+
+_DEGREES = (3, 4, 5, 10, 30)
+_SPREADS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
+_PLACES = range(-12, 9)
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A kind of noise that meets the target.
+
+    Attributes:
+        name: what it is.
+        beta: the smoothing it goes with.
+        deviation: standard deviation of one coordinate, for a unit of sensitivity; rounded to nearest.
+    """
+
+    name: str
+    beta: float
+    deviation: float
+
+
+def alternatives(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) -> list[Alternative]:
+    """The printed and the exact Gaussian, and the best of other noise that was tried.
+
+    Student's t and Laplace-log-normal noise are certified through zCDP, Student's t also as purely private
+    (docs/notes/policy_evaluation.md, section 4), Laplace noise exactly, for one feature only. A kind that
+    cannot meet the target with any smoothing tried has an infinite deviation.
+
+    >>> from dpproof.accountant.rl.policy_evaluation.policy_evaluation.bounds import WeightedBound
+    >>> visits = WeightedBound([3000], [1.0])
+    >>> [round(x.deviation * 3000, 2) for x in alternatives(1, "1e-6", 1, visits)][:2]
+    [26.93, 4.45]
+    """
+    theirs, ours = printed(epsilon, delta, dimension), jointly(epsilon, delta, dimension, bound)
+    found = [
+        Alternative("Gaussian, printed", theirs.beta, theirs.deviation(bound)),
+        Alternative("Gaussian, exact", ours.beta, ours.deviation(bound)),
+    ]
+    root = _shift_budget(epsilon, delta)
+    for families in ([student(n) for n in _DEGREES], [laplace_log_normal(w) for w in _SPREADS]):
+        proposed = [
+            (
+                _proposed(family, theirs.beta * 2.0**place, float(exact(epsilon)), root, dimension, bound),
+                n,
+                place,
+            )
+            for n, family in enumerate(families)
+            for place in _PLACES
+        ]
+        _, n, place = min(proposed)
+        found.append(_tried(families[n], theirs.beta * 2.0**place, epsilon, delta, dimension, bound))
+    if dimension == 1:
+        known: dict[int, Alternative] = {}
+
+        def at(place: int) -> float:
+            known[place] = _laplace(theirs.beta * 2.0**place, epsilon, delta, bound)
+            return known[place].deviation
+
+        found.append(known[descent(at, (-4, -12, 4), (-12, 8))[0]])
+    return found
+
+
+def _shift_budget(epsilon: Number, delta: Number) -> float:
+    """sqrt(2 rho) of the largest rho that meets the target, from the scale it allows a constant bound."""
+    family = laplace_log_normal(1.0)
+    with precision(64):
+        return float(family.shift()) / least_coordinates(family, epsilon, delta, 1, 0)
+
+
+def _proposed(
+    family: Coordinates, beta: float, epsilon: float, root: float, dimension: int, bound: SmoothBound
+) -> float:
+    """The deviation in ordinary numbers, to choose what is then certified; infinite where none is private."""
+    with precision(64):
+        shift, dilation = float(family.shift()), float(family.dilation()) * beta / 2
+    left = root - math.sqrt(dimension) * dilation
+    scales = [shift / left] if left > 0 else []
+    if family.bounded and (rest := epsilon - dimension * dilation) > 0:
+        scales.append(math.sqrt(dimension) * shift / rest)
+    try:
+        return min(scales, default=math.inf) * family.deviation * math.sqrt(bound.squared(beta))
+    except ValueError:  # too little smoothing to compute with
+        return math.inf
+
+
+def _laplace(beta: float, epsilon: Number, delta: Number, bound: SmoothBound) -> Alternative:
+    start = SmoothLaplaceParameters(2.0, beta / 2)
+    try:
+        noise = LAPLACE.least_noise(start, Adjacency.BY_SENSITIVITY, epsilon, delta)[0].noise
+        return Alternative("Laplace", beta, noise * math.sqrt(2 * bound.squared(beta)))
+    except ValueError:
+        return Alternative("Laplace", beta, math.inf)
+
+
+def _tried(
+    family: Coordinates, beta: float, epsilon: Number, delta: Number, dimension: int, bound: SmoothBound
+) -> Alternative:
+    try:
+        scale = least_coordinates(family, epsilon, delta, dimension, beta / 2)
+        return Alternative(family.name, beta, scale * family.deviation * math.sqrt(bound.squared(beta)))
+    except (UnreachableTargetError, ValueError):
+        return Alternative(family.name, beta, math.inf)

@@ -1,0 +1,241 @@
+"""Smooth bounds on what one trajectory moves: psi of DP-LSW and of DP-LSL, exact, without trying every k.
+
+Both are maxima over k >= 0 of exp(-k beta) phi(k), phi(k) the squared sensitivity on data k trajectories
+away; beta smooths the square, hence the variance. For DP-LSW the maximum stands at k = 0 or where k + 1 is
+the number of visits of a state, for DP-LSL the logarithm is concave in k: docs/notes/policy_evaluation.md.
+
+The computed number is a bound in the reals: it is smooth with beta and at least phi(0), rounding included.
+Its arithmetic is that of IEEE 754: sums, products, quotients and square roots of doubles. Powers of
+exp(-beta) are products of a few numbers that Arb certifies.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import flint
+import numpy as np
+import numpy.typing as npt
+
+from dpproof.accountant.numbers.arithmetic import cached_property
+from dpproof.accountant.numbers.enclosures import precision
+from dpproof.accountant.rl.policy_evaluation.shares import inverse_square_sums
+
+__all__ = ["MOST_BETA", "RidgeBound", "SmoothBound", "WeightedBound"]
+
+Reals = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+_LEAST, _MOST = 2.0**-500, 2.0**500
+_EPS = 2.0**-52
+_MOST_SHARE = 2.0**300
+MOST_BETA = 64.0
+"""A larger smoothing is replaced by this one: what is smooth with less is smooth with more."""
+
+
+class SmoothBound(Protocol):
+    """A smooth bound on a squared sensitivity, as a function of the smoothing."""
+
+    def squared(self, beta: float) -> float:
+        """Psi at ``beta`` > 0, rounded up."""
+        ...
+
+    def local(self) -> float:
+        """phi(0): the square of the local bound, of infinite smoothing; not private."""
+        ...
+
+    @property
+    def allowance(self) -> float:
+        """t: the computed logarithm changes by at most beta - 3t/2 between neighbours."""
+        ...
+
+
+def _counts(visits: npt.ArrayLike) -> Counts:
+    found = np.asarray(visits)
+    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
+        raise ValueError(f"visits (shape {found.shape}, dtype {found.dtype}) must be integers, one a state")
+    if int(found.min()) < 0:
+        raise ValueError(f"visits ({int(found.min())}) must be at least 0")
+    if int(found.max()) >= 2**53:
+        raise ValueError(f"visits ({int(found.max())}) must be below 2^53")
+    return found.astype(np.int64)
+
+
+def _weights(name: str, weights: npt.ArrayLike, states: int) -> Reals:
+    found = np.asarray(weights, dtype=np.float64)
+    if found.shape != (states,):
+        raise ValueError(f"{name} (shape {found.shape}) must have shape ({states},)")
+    wrong = ~(np.isfinite(found) & (found >= 0))
+    if wrong.any():
+        raise ValueError(f"{name} ({float(found[wrong][0])!r}) must be finite and at least 0")
+    if not found.any():
+        raise ValueError(f"{name} (all 0) must be above 0 somewhere")
+    if not _LEAST <= float(found.max()) <= _MOST:
+        raise ValueError(f"{name} (largest {float(found.max())!r}) must be in [2^-500, 2^500]")
+    return found
+
+
+def _slack(states: int) -> float:
+    """What relative error psi may have: sums over ``states``, and powers of exp(-beta)."""
+    return (2 * states + 2048) * _EPS
+
+
+def _decay(beta: float, offsets: Counts) -> Reals:
+    """exp(-beta k) for each k below 2^53, within 60 units of 2^-52, relatively; what underflows may be 0."""
+    with precision(128):
+        squares = [float((-flint.arb(beta) * 2**bit).exp().mid()) for bit in range(53)]
+    found = np.ones(len(offsets))
+    for bit in range(int(offsets.max()).bit_length()):
+        found *= np.where(offsets >> bit & 1, squares[bit], 1.0)
+    return found
+
+
+def _reduced(beta: float, slack: float) -> float:
+    """The smoothing to compute with, so that errors of ``slack`` on both sides stay within ``beta``."""
+    if not 0 < beta < math.inf:
+        raise ValueError(f"beta ({beta!r}) must be a number above 0")
+    if beta <= 8 * slack:
+        raise ValueError(f"beta ({beta!r}) must be above {8 * slack:.3g}, what rounding may change")
+    return min(beta, MOST_BETA) - 4 * slack
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedBound:
+    """DP-LSW: phi(k) = sum_s w_s/max(v_s - k, 1)^2, v_s the number of trajectories that visit s.
+
+    >>> WeightedBound([100, 40], [0.5, 0.5]).squared(0.01)
+    0.37157...
+
+    Args:
+        visits: integers (N,), at least 0.
+        weights: w (N,), at least 0 and not all 0.
+
+    Raises:
+        ValueError: naming the argument and the rule it breaks.
+
+    Source: this project's statements eval.lemma5, eval.lemma5.candidates and eval.lemma4.
+    """
+
+    visits: Counts
+    weights: Reals
+    _levels: Counts = field(init=False, repr=False)
+    _masses: Reals = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        visits = _counts(self.visits)
+        weights = _weights("weights", self.weights, len(visits))
+        levels, place = np.unique(np.maximum(visits, 1), return_inverse=True)
+        masses = np.bincount(place, weights)
+        for name, value in (
+            ("visits", visits),
+            ("weights", weights),
+            ("_levels", levels),
+            ("_masses", masses),
+        ):
+            object.__setattr__(self, name, value)
+
+    def local(self) -> float:
+        """See ``SmoothBound.local``."""
+        return float((self._masses / np.square(self._levels.astype(np.float64))).sum())
+
+    def squared(self, beta: float) -> float:
+        """See ``SmoothBound.squared``."""
+        slack = _slack(len(self.visits))
+        offsets, shares = self._envelope
+        best = (_decay(_reduced(beta, slack), offsets) * shares).max()
+        return float(best * (1 + 2 * slack))
+
+    @property
+    def allowance(self) -> float:
+        """See ``SmoothBound.allowance``."""
+        return _slack(len(self.visits))
+
+    @cached_property
+    def _envelope(self) -> tuple[Counts, Reals]:
+        """Every k at which the maximum may stand, and phi(k): the same for each smoothing."""
+        offsets = np.unique(np.append(self._levels - 1, 0))
+        return offsets, inverse_square_sums(self._levels, self._masses, offsets)
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeBound:
+    """DP-LSL: phi(k) = (c sqrt(sum_s rho_s min(v_s + k, m)) + ||rho||_2)^2.
+
+    c = ||Phi|| ||rho||_inf/sqrt(2 lambda).
+
+    The paper's Lemma 9 prints max for min; with max there is no smooth bound (eval.lemma9.constant, refuted).
+    The minimum is the algorithm's own, and what is proved (eval.lemma9.corrected).
+
+    >>> RidgeBound([30, 40], [1.0, 1.0], 50, 0.1).squared(0.01)
+    5.071...
+
+    Args:
+        visits: integers (N,), in [0, trajectories].
+        weights: rho (N,), in [0, 1] and not all 0.
+        trajectories: m, at least 1.
+        share: c, at least 0.
+
+    Raises:
+        ValueError: naming the argument and the rule it breaks.
+    """
+
+    visits: Counts
+    weights: Reals
+    trajectories: int
+    share: float
+    _norm: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        visits = _counts(self.visits)
+        weights = _weights("rho", self.weights, len(visits))
+        if float(weights.max()) > 1:
+            raise ValueError(f"rho ({float(weights.max())!r}) must be in [0, 1]")
+        if int(visits.max()) > self.trajectories:
+            raise ValueError(
+                f"visits ({int(visits.max())}) must be at most trajectories ({self.trajectories})"
+            )
+        if not 0 <= self.share <= _MOST_SHARE * float(weights.max()):
+            rule = "must be at least 0, and at most 2^300 times the largest rho"
+            raise ValueError(f"share ({self.share!r}) {rule}")
+        found = {"visits": visits, "weights": weights, "_norm": float(np.sqrt(np.square(weights).sum()))}
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
+
+    def local(self) -> float:
+        """See ``SmoothBound.local``."""
+        return self._at(0)
+
+    def squared(self, beta: float) -> float:
+        """See ``SmoothBound.squared``; beside the place where the concave logarithm turns, by bisection."""
+        slack = _slack(len(self.visits))
+        rate = _reduced(beta, slack)
+
+        low, high = 0, self.trajectories - int(self.visits.min())
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._slope(middle) > rate else (low, middle)
+        shares = np.array([self._at(k) for k in (low, high)])
+        return float((_decay(rate, np.array([low, high])) * shares).max() * (1 + 2 * slack))
+
+    @property
+    def allowance(self) -> float:
+        """See ``SmoothBound.allowance``."""
+        return _slack(len(self.visits))
+
+    def _slope(self, k: int) -> float:
+        """The right-hand derivative of log phi at k, whose sums have no negative terms.
+
+        A difference of two values of the logarithm would lose a slow rise in its rounding.
+        """
+        root = math.sqrt(self._total(k))
+        rise = self.share * float(self.weights[self.visits + k < self.trajectories].sum())
+        return rise / (root * (self.share * root + self._norm)) if rise else 0.0
+
+    def _at(self, k: int) -> float:
+        """phi(k)."""
+        return (self.share * math.sqrt(self._total(k)) + self._norm) ** 2
+
+    def _total(self, k: int) -> float:
+        """sum_s rho_s min(v_s + k, m)."""
+        return float((self.weights * np.minimum(self.visits + k, self.trajectories)).sum())

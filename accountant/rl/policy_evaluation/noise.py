@@ -1,0 +1,247 @@
+"""Noise for policy evaluation: the printed constants, the least that is exact, and smoothing chosen with it.
+
+Noise is ``alpha`` times the smooth bound sqrt(psi) (times what a unit of it is worth), ``beta`` smooths psi:
+both as the paper has them. The accountant of smooth Gaussian noise smooths the scale, with beta/2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+import numpy as np
+
+from dpproof.accountant.claims.calibration import UnreachableTargetError, calibrate_noise
+from dpproof.accountant.claims.parameters import Reals
+from dpproof.accountant.guarantees.gaussian import gaussian_mu
+from dpproof.accountant.guarantees.targets import Target
+from dpproof.accountant.numbers.arithmetic import lru_cache
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.published import published
+from dpproof.accountant.rl.policy_evaluation.bounds import SmoothBound, WeightedBound
+from dpproof.accountant.rl.policy_evaluation.search import descent, last_place
+from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian, SmoothGaussianParameters
+
+__all__ = ["ROOM", "Noise", "data_needed", "guarantee_of", "jointly", "least", "printed", "with_room"]
+
+ROOM = 1.1
+"""Where no data may be looked at: the noise over that of constant scale, spent on the most smoothing."""
+_LEAST_BETA, _MOST_DATA = 1e-9, 2.0**30
+_CLOSE, _ROUGHLY = 1e-6, 1e-3
+_MANY = 10_000
+"""Beyond so many features, an even number of them is counted as one more: odd ones are far cheaper."""
+
+
+_ABOVE = Reals(0, lower_open=True)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The two constants of a calibration.
+
+    Attributes:
+        alpha: standard deviation of the noise over sqrt(psi), above 0.
+        beta: the logarithm of psi changes by at most this between neighbours, above 0.
+
+    >>> Noise(0.0, 0.1)
+    Traceback (most recent call last):
+    ValueError: alpha (0.0) must be a number above 0
+    """
+
+    alpha: float
+    beta: float
+
+    def __post_init__(self) -> None:
+        for name, value in (("alpha", self.alpha), ("beta", self.beta)):
+            if not _ABOVE.admits(value):
+                raise ValueError(f"{name} ({value!r}) must be {_ABOVE}")
+
+    def deviation(self, bound: SmoothBound) -> float:
+        """Alpha sqrt(psi): the noise on given visits, for a unit of sensitivity."""
+        return self.alpha * math.sqrt(bound.squared(self.beta))
+
+
+def _counted(dimension: int) -> int:
+    """The features counted: what is private with one more is private without it, as a projection."""
+    return dimension | 1 if dimension > _MANY else dimension
+
+
+def guarantee_of(noise: Noise, dimension: int) -> SmoothGaussian:
+    """The exact guarantee over all means and scales that the two constants allow.
+
+    Of an even number of features above 10,000 it is that of one more.
+
+    >>> guarantee_of(printed(1, "1e-6", 40), 40).delta(1).upper < 2e-45
+    True
+
+    Source: this project's statement classic.smooth_gaussian.
+    """
+    return SmoothGaussian(noise.alpha, exact(noise.beta) / 2, _counted(dimension))
+
+
+def _target(epsilon: Number, delta: Number) -> Target:
+    target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
+    if target.epsilon == 0 or target.delta == 0:
+        raise UnreachableTargetError(f"{target} must have both above 0 for Gaussian noise of changing scale")
+    return target
+
+
+def printed(epsilon: Number, delta: Number, dimension: int) -> Noise:
+    """Lemma 1's constants: 5 sqrt(2 log(2/delta))/epsilon rounded up, epsilon/(4(d + log(2/delta))) down.
+
+    Private for epsilon up to 15 (eval.lemma1.corrected), not for all (eval.lemma1 is refuted).
+
+    >>> printed("0.1", "0.1", 40)
+    Noise(alpha=122.387..., beta=0.0005814...)
+
+    Raises:
+        ValueError: for an epsilon not above 0, or a delta outside (0, 1).
+    """
+    target = _target(epsilon, delta)
+    with precision(128):
+        values = {"epsilon": arb_of(target.epsilon), "delta": arb_of(target.delta)}
+        alpha = published("eval.lemma1.alpha").formula.arb(**values)
+        beta = published("eval.lemma1.beta").formula.arb(d=flint.arb(dimension), **values)
+        return Noise(round_up(alpha), round_down(beta))
+
+
+def least(
+    epsilon: Number, delta: Number, dimension: int, beta: float, begin: float | None = None
+) -> tuple[Noise, Noise]:
+    """The least noise certified to meet the target at that smoothing, and a little less that misses it.
+
+    The search begins at the noise ``begin``; without it at that of constant scale.
+
+    >>> least(1, "1e-6", 40, printed(1, "1e-6", 40).beta)[0].alpha
+    4.417...
+
+    Raises:
+        ValueError: for a bad target, or a smoothing at which no noise meets it.
+    """
+    target = _target(epsilon, delta)
+
+    def exactly(parameters: SmoothGaussianParameters) -> SmoothGaussian:
+        return guarantee_of(Noise(parameters.noise, beta), dimension)
+
+    first = _constant(target.epsilon, target.delta) if begin is None else begin
+    start = SmoothGaussianParameters(first, beta / 2, dimension)
+    meets, misses = calibrate_noise(start, "noise", exactly, target.epsilon, target.delta)
+    return Noise(meets.noise, beta), Noise(misses.noise, beta)
+
+
+@lru_cache(maxsize=64)
+def _constant(epsilon: Fraction, delta: Fraction) -> float:
+    """The noise that meets a target where the scale never changes."""
+    return math.nextafter(1 / gaussian_mu(epsilon, delta)[0], math.inf)
+
+
+@lru_cache(maxsize=1024)
+def _roomy(
+    epsilon: Fraction, delta: Fraction, dimension: int, room: float, start: float, close: float
+) -> Noise:
+    """``room`` times the constant noise, and the most smoothing that meets the target, to ``close``.
+
+    The search begins at the smoothing ``start``.
+    """
+    alpha, limit = room * _constant(epsilon, delta), Target(epsilon, delta).below
+
+    def gap(place: float) -> float:
+        """At most 0 where the smoothing exp(place) is certified to meet the target."""
+        upper = guarantee_of(Noise(alpha, math.exp(place)), dimension).delta(limit).upper
+        far = _score(upper) - _score(float(delta))
+        return min(far, 0.0) if upper <= delta else max(far, 2.0**-60)
+
+    place = last_place(gap, math.log(start), math.log(_LEAST_BETA), close)
+    if place is None:
+        raise UnreachableTargetError(f"room ({room!r}) must leave some smoothing: none was found")
+    return Noise(alpha, math.exp(place))
+
+
+def _score(delta: float) -> float:
+    """About linear in the noise of a Gaussian, so that secants find their way."""
+    return -math.sqrt(-2 * math.log(delta)) if delta > 0 else -40.0
+
+
+def with_room(epsilon: Number, delta: Number, dimension: int, room: float = ROOM) -> Noise:
+    """``room`` times the noise of constant scale, and the most smoothing certified to be private with it.
+
+    It looks at no data.
+
+    >>> found = with_room("0.1", "0.1", 40)
+    >>> found.alpha, found.beta
+    (3.131..., 0.0318...)
+
+    Raises:
+        ValueError: for a bad target, or a ``room`` not above 1.
+    """
+    if not 1 < room < math.inf:
+        raise ValueError(f"room ({room!r}) must be a number above 1")
+    target, size = _target(epsilon, delta), _counted(dimension)
+    start = printed(epsilon, delta, size).beta
+    return _roomy(target.epsilon, target.delta, size, room, start, _CLOSE)
+
+
+def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) -> Noise:
+    """Noise and smoothing together: about the least noise on given visits, certified to meet the target.
+
+    The visits must not be private: a plan, an expectation or public data. That nothing does better is not
+    certified; the target is met whatever the visits are.
+
+    >>> from dpproof.accountant.rl.policy_evaluation.policy_evaluation.bounds import WeightedBound
+    >>> visits = WeightedBound([5000] * 40, [1 / 40] * 40)
+    >>> ours, theirs = jointly("0.1", "0.1", 40, visits), printed("0.1", "0.1", 40)
+    >>> theirs.deviation(visits) / ours.deviation(visits) > 1000
+    True
+    """
+    target = _target(epsilon, delta)
+    tried: dict[int, Noise] = {}
+
+    def found(place: int, size: int, close: float) -> Noise:
+        near = min(tried, key=lambda other: abs(other - place), default=None)
+        start = printed(epsilon, delta, size).beta if near is None else tried[near].beta
+        return _roomy(target.epsilon, target.delta, size, 1 + 2.0 ** (place / 4), start, close)
+
+    def at(place: int) -> float:
+        """Roughly, and in an odd dimension: places are only compared by it."""
+        try:
+            tried[place] = found(place, dimension | 1, _ROUGHLY)
+            return tried[place].deviation(bound)
+        except ValueError:  # too little smoothing to compute with
+            return math.inf
+
+    best, least_found = descent(at, (12, -4, -20), (-40, 20))
+    if math.isinf(least_found):
+        raise UnreachableTargetError(f"{target} is met by no smoothing that was tried")
+    return found(best, _counted(dimension), _CLOSE)
+
+
+def data_needed(noise: Noise, bound: WeightedBound, deviation: float) -> float:
+    """How many times the data ``noise`` needs, for at most that ``deviation``; to 0.1%, rounded up.
+
+    The visits of every state are multiplied alike; infinite where 2^30 times the data are not enough, as
+    with a state that nobody visits.
+
+    >>> from dpproof.accountant.rl.policy_evaluation.policy_evaluation.bounds import WeightedBound
+    >>> visits, theirs = WeightedBound([5000] * 40, [1 / 40] * 40), printed("0.1", "0.1", 40)
+    >>> data_needed(theirs, visits, with_room("0.1", "0.1", 40).deviation(visits))
+    39.0...
+    """
+
+    def meets(factor: float) -> bool:
+        more = np.rint(bound.visits * factor).astype(np.int64)
+        return noise.deviation(WeightedBound(more, bound.weights)) <= deviation
+
+    most = min(_MOST_DATA, 2.0**52 / max(int(bound.visits.max()), 1))
+    low, high = 1.0, 2.0
+    if meets(low):
+        return low
+    while not meets(high):
+        low, high = high, 2 * high
+        if high > most:
+            return math.inf
+    while high > 1.001 * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if meets(middle) else (middle, high)
+    return high

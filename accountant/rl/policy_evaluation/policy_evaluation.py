@@ -1,0 +1,185 @@
+"""Private policy evaluation's accountant: the exact guarantee of DP-LSW's and DP-LSL's noise.
+
+Both release a vector with Gaussian noise of deviation alpha sqrt(psi) times what a unit of sensitivity is
+worth, where psi is a smooth bound on the squared sensitivity. What is guaranteed is the worst case over all
+means and variances that this allows (classic.smooth_gaussian). The printed constants are right up to
+epsilon 15 and far too large; calibration takes the least noise, and chooses the smoothing with it.
+
+Source: Balle, Gomrokchi and Precup, arXiv:1603.02010v1, Lemma 1, Theorems 6 and 10, as corrected by this
+project (eval.theorem6.corrected, eval.theorem10.corrected).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.result import Accountant, Accounted, PublishedGuarantee, at_positive_delta
+from dpproof.accountant.claims.trust import TrustModel
+from dpproof.accountant.numbers.bounds import Bound, exactly
+from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
+from dpproof.accountant.published import published
+from dpproof.accountant.rl.policy_evaluation.alternatives import alternatives
+from dpproof.accountant.rl.policy_evaluation.bounds import SmoothBound, WeightedBound
+from dpproof.accountant.rl.policy_evaluation.noise import (
+    Noise,
+    data_needed,
+    guarantee_of,
+    jointly,
+    least,
+    printed,
+    with_room,
+)
+from dpproof.accountant.rl.policy_evaluation.parameters import PolicyEvaluationParameters
+
+__all__ = ["ACCOUNTANT", "PolicyEvaluationParameters", "guarantee"]
+
+_STATEMENTS = {"lsw": "eval.theorem6.corrected", "lsl": "eval.theorem10.corrected"}
+_SAMPLERS = {"lsw": "dpproof.DPLSW", "lsl": "dpproof.DPLSL"}
+_NOTES = (
+    "sensitivity by eval.corollary3 (DP-LSW) or eval.corollary8 (DP-LSL), smoothed by eval.lemma4",
+    "beta, the weights, the features and the bound on returns must not depend on the private data; visits "
+    "used to choose beta must be planned or public",
+    "the printed constants are proved for epsilon up to 15 only; beyond, what is printed is refuted",
+)
+
+
+def guarantee(parameters: PolicyEvaluationParameters, adjacency: Adjacency) -> Accounted:
+    """The exact guarantee of the released parameter vector when one trajectory is replaced.
+
+    >>> theirs = PolicyEvaluationParameters(40, printed_epsilon=0.1, printed_delta=0.1)
+    >>> guarantee(theirs, Adjacency.REPLACE).guarantee.delta("0.1").upper
+    1.531875e-22
+
+    Raises:
+        UnprovedAdjacencyError: for a relation other than ``replace`` and what is part of it.
+    """
+    if adjacency not in (Adjacency.REPLACE, Adjacency.REWARDS_ONLY):
+        why = "proved for replace (one trajectory, m fixed), and hence for rewards-only"
+        raise UnprovedAdjacencyError("policy-evaluation", adjacency, why)
+    noise = parameters.constants
+    found = guarantee_of(noise, parameters.dimension)
+    theirs = PublishedGuarantee(
+        _STATEMENTS[parameters.algorithm],
+        at_positive_delta(partial(_printed_epsilon, noise, parameters.dimension)),
+        found,
+        "classic.smooth_gaussian",
+    )
+    return Accounted(
+        found,
+        adjacency,
+        TrustModel.CENTRAL,
+        "the noisy parameter vector",
+        "classic.smooth_gaussian",
+        published=theirs,
+        notes=_NOTES,
+        exact_sampler=_SAMPLERS[parameters.algorithm],
+    )
+
+
+def _printed_epsilon(noise: Noise, dimension: int, failure: Fraction) -> Bound:
+    """The least epsilon whose printed alpha and beta both allow the noise; infinite beyond 15."""
+    with precision(192):
+        shift = published("eval.lemma1.epsilon_shift").formula
+        ratio = published("eval.lemma1.epsilon_ratio").formula
+        found = shift.arb(delta=arb_of(failure), alpha=arb_of(exact(noise.alpha))).max(
+            ratio.arb(delta=arb_of(failure), d=arb_of(exact(dimension)), beta=arb_of(exact(noise.beta)))
+        )
+        return bound_of(found) if found <= 15 else exactly(math.inf)
+
+
+def _calibrate(
+    parameters: PolicyEvaluationParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+) -> tuple[PolicyEvaluationParameters, PolicyEvaluationParameters]:
+    """The least noise at the smoothing given, else one chosen for the visits, else one with room for it.
+
+    Noise that is given begins the search; it can do so only at a smoothing that is given too.
+    """
+    if parameters.noise is not None and parameters.beta is None:
+        rule = "must be left out, or be given with beta: both are what calibration chooses"
+        raise ValueError(f"noise ({parameters.noise!r}) {rule}")
+    guarantee(replace(parameters, noise=None, beta=None), adjacency)
+    bound = parameters.bound()
+    if parameters.beta is not None:
+        beta = parameters.beta
+    elif bound is not None:
+        beta = jointly(epsilon, delta, parameters.dimension, bound).beta
+    else:
+        beta = with_room(epsilon, delta, parameters.dimension).beta
+    unset = replace(parameters, noise=None, beta=beta, printed_epsilon=None, printed_delta=None)
+    meets, misses = least(epsilon, delta, parameters.dimension, beta, parameters.noise)
+    return replace(unset, noise=meets.alpha), replace(unset, noise=misses.alpha)
+
+
+def _compare(parameters: PolicyEvaluationParameters, epsilon: Any, delta: Any) -> Mapping[str, Any]:
+    """The printed noise for the same target beside the noise found, on the visits if there are some."""
+    bound = parameters.bound()
+    found = _against_printed(parameters, parameters.constants, epsilon, delta, bound)
+    if bound is not None:
+        kinds = alternatives(epsilon, delta, parameters.dimension, bound)
+        found["alternatives"] = [
+            {"noise": kind.name, "beta": kind.beta, "deviation": kind.deviation} for kind in kinds
+        ]
+    return found
+
+
+def _beside(parameters: PolicyEvaluationParameters, epsilon: Any, delta: Any) -> Mapping[str, Any] | None:
+    """On the visits, printed beside exact noise; None without visits.
+
+    For a printed target the exact noise is the least that meets it; noise that is given stands beside what is
+    printed for the guarantee that it has.
+    """
+    bound = parameters.bound()
+    if bound is None:
+        return None
+    if parameters.noise is None and parameters.beta is None:
+        goal = parameters.printed_epsilon or 1.0, parameters.printed_delta or 1e-6
+        return _against_printed(parameters, jointly(*goal, parameters.dimension, bound), *goal, bound)
+    if math.inf in (epsilon, delta) or not (exact(epsilon) > 0 and 0 < exact(delta) < 1):
+        held = {"printed": None, "exact": parameters.constants.deviation(bound), "ratio": None}
+        return {"statement": _STATEMENTS[parameters.algorithm], "deviation": held}
+    return _against_printed(parameters, parameters.constants, epsilon, delta, bound)
+
+
+def _against_printed(
+    parameters: PolicyEvaluationParameters, ours: Noise, epsilon: Any, delta: Any, bound: SmoothBound | None
+) -> dict[str, Any]:
+    theirs = printed(epsilon, delta, parameters.dimension)
+    found: dict[str, Any] = {
+        **_printed_by(parameters.algorithm, exact(epsilon, "epsilon")),
+        "noise": {"printed": theirs.alpha, "exact": ours.alpha, "ratio": theirs.alpha / ours.alpha},
+        "beta": {"printed": theirs.beta, "exact": ours.beta, "ratio": ours.beta / theirs.beta},
+    }
+    if bound is not None:
+        wide, narrow = theirs.deviation(bound), ours.deviation(bound)
+        found["deviation"] = {"printed": wide, "exact": narrow, "ratio": wide / narrow}
+    if isinstance(bound, WeightedBound):  # with one ridge for all, DP-LSL's noise does not fall with the data
+        more = data_needed(theirs, bound, narrow)
+        found["data_needed"] = {"printed": more, "exact": 1.0, "ratio": more}
+    return found
+
+
+def _printed_by(algorithm: str, epsilon: Fraction) -> dict[str, str]:
+    """The statement that the printed noise rests on, and beyond epsilon 15 that it does not."""
+    proved = _STATEMENTS[algorithm]
+    if epsilon <= 15:
+        return {"statement": proved}
+    remark = f"not proved here: {proved} ends at epsilon 15, and what is printed is refuted"
+    return {"statement": proved.removesuffix(".corrected"), "remark": remark}
+
+
+ACCOUNTANT = Accountant(
+    "policy-evaluation",
+    "First-visit Monte Carlo policy evaluation, DP-LSW and DP-LSL",
+    PolicyEvaluationParameters,
+    guarantee,
+    "noise",
+    _calibrate,
+    compare=_compare,
+    beside=_beside,
+)

@@ -1,0 +1,152 @@
+"""The accountant of counts in batches: fewer releases, and fewer visits of a user counted, need less noise.
+
+A user is an episode. Of an episode at most ``cap`` visits of a state and action are counted, at all steps
+together; running counts over batches of users are released before some episodes only, through the square root
+of their matrix, with Gaussian noise. One user moves one batch, by a vector of known largest norm: the run is
+one Gaussian mechanism (docs/notes/ucb_batches.md).
+
+Source: this project's own, from the matrix mechanism (`dpproof.accountant.counting.matrix_counting`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import flint
+
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
+from dpproof.accountant.claims.result import Accountant, Accounted
+from dpproof.accountant.claims.trust import TrustModel
+from dpproof.accountant.counting.factorisation import participation_norm
+from dpproof.accountant.counting.gaussian_tree import calibrated_sigma, finite_mu
+from dpproof.accountant.counting.toeplitz import MOST_LEAVES, SquareRoot
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
+
+__all__ = ["ACCOUNTANT", "BatchedCountsParameters", "guarantee", "squared_counts"]
+
+_MOST, _BITS = 10**12, 192
+_USERS = {Adjacency.ADD_REMOVE: 1, Adjacency.REPLACE: 2}
+_RELEASED = "the noisy counts of every batch of users, and with them every private count"
+
+
+@dataclass(frozen=True)
+class BatchedCountsParameters(Parameters):
+    """Sizes, noise, the cap and the releases of pooled, capped counts.
+
+    >>> BatchedCountsParameters(6, 2, 20, 1000, sigma=100.0, cap=5, every=100).batches
+    9
+
+    Raises:
+        ValueError: for a cap above H, no release at all, or more releases than can be factorised.
+    """
+
+    states: int = parameter(Integers(1, _MOST), "states", "number of states S")
+    actions: int = parameter(Integers(1, _MOST), "actions", "number of actions A")
+    horizon: int = parameter(Integers(1, _MOST), "steps", "steps per episode H")
+    episodes: int = parameter(Integers(1, _MOST), "episodes", "number of episodes K, one user each")
+    sigma: float = parameter(
+        Reals(0, lower_open=True), "count", "standard deviation of the noise on each entry of C x", safer=1
+    )
+    cost_factor: float = parameter(
+        Reals(0, lower_open=True), "1", "noise of summed costs, in units of that of transitions", 1.0, safer=1
+    )
+    cap: int = parameter(
+        Integers(1), "visits", "most visits of a state and action that an episode counts, at most H", 1
+    )
+    every: int = parameter(
+        Integers(1), "episodes", "counts are released before the episodes every, 2 every, ...", 1
+    )
+    until: int | None = parameter(
+        Integers(1), "episodes", "but none after this episode; K - 1 without it", None
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.cap > self.horizon:
+            raise ValueError(f"cap ({self.cap}) must be at most horizon ({self.horizon})")
+        if not self.batches:
+            raise ValueError(f"every ({self.every}) must be at most the last release's episode, {self.last}")
+        if self.batches > MOST_LEAVES:
+            raise ValueError(f"every ({self.every}) must leave at most {MOST_LEAVES} releases")
+
+    @property
+    def last(self) -> int:
+        """The last episode before which counts may be released."""
+        return self.episodes - 1 if self.until is None else min(self.until, self.episodes - 1)
+
+    @property
+    def batches(self) -> int:
+        """How many releases there are."""
+        return self.last // self.every
+
+
+def squared_counts(states: int, actions: int, horizon: int, cap: int) -> int:
+    """The largest sum of squared visits of cells in one episode, at most `cap` of each counted.
+
+    H visits are spread over S A cells, `cap` in a cell where possible (docs/notes/ucb_batches.md).
+
+    >>> squared_counts(6, 2, 20, 5), squared_counts(6, 2, 20, 20), squared_counts(6, 2, 20, 1)
+    (100, 400, 12)
+    """
+    full, rest = divmod(horizon, cap)
+    if full >= states * actions:
+        return states * actions * cap * cap
+    return full * cap * cap + rest * rest
+
+
+def guarantee(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Accounted:
+    """The proved guarantee of all releases, in the central model: mu = norm/sigma.
+
+    No pair is known that attains it.
+
+    >>> best = BatchedCountsParameters(6, 2, 20, 20000, 100.0, cost_factor=2.0, cap=7, every=100)
+    >>> round(guarantee(best, Adjacency.REPLACE).guarantee.epsilon("1e-6").upper, 3)
+    1.308
+
+    Raises:
+        UnprovedAdjacencyError: for a relation without a proof.
+    """
+    with precision(_BITS):
+        mu = finite_mu(_moved(parameters, adjacency) / arb_of(exact(parameters.sigma)), parameters.sigma)
+    return Accounted(
+        GaussianDP(mu),
+        adjacency,
+        TrustModel.CENTRAL,
+        _RELEASED,
+        "classic.matrix_counting",
+        "rlsvi.lemma9",
+        notes=("how far one user moves a batch is proved in docs/notes/ucb_batches.md",),
+    )
+
+
+def _moved(parameters: BatchedCountsParameters, adjacency: Adjacency) -> flint.arb:
+    """How far one user moves what is released before noise, in units of sigma = 1; inside ``precision``."""
+    if adjacency not in _USERS:
+        known = ", ".join(relation.value for relation in _USERS)
+        raise UnprovedAdjacencyError("batched-counts", adjacency, f"proved relations: {known}")
+    p = parameters
+    most = _USERS[adjacency] * squared_counts(p.states, p.actions, p.horizon, p.cap)
+    families = 1 + 1 / exact(p.cost_factor) ** 2
+    return (participation_norm(SquareRoot(p.batches)) * arb_of(most * families)).sqrt()
+
+
+def _calibrate(
+    parameters: BatchedCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+) -> tuple[BatchedCountsParameters, BatchedCountsParameters]:
+    """The least sigma that meets (epsilon, delta), and one just below that does not."""
+    with precision(_BITS):
+        found = calibrated_sigma([_moved(parameters, adjacency)], epsilon, delta)
+    return replace(parameters, sigma=found.upper), replace(parameters, sigma=found.lower)
+
+
+ACCOUNTANT = Accountant(
+    "batched-counts",
+    "Counts of PRIVATE-UCB in batches, capped, through the square root of the running count",
+    BatchedCountsParameters,
+    guarantee,
+    "sigma",
+    _calibrate,
+)

@@ -1,0 +1,209 @@
+"""CENTRAL-PRIVATIZER's accountant: what its noise guarantees, beside the epsilon that the paper prints.
+
+A user is an episode. Running counts of visits, costs and transitions are released before each episode through
+one binary tree a counter. The printed scale 3H log K/epsilon counts one change a step and family where
+replacing a user makes two, and log K nodes where there are ceil(log2 K): the true epsilon is
+(2 - 1/H) ceil(log2 K)/log K times the printed one, attained (docs/notes/ucb_privacy.md). Gaussian noise,
+averaged subtrees and the square root of the running count are accounted alike.
+
+Source: Chowdhury and Zhou (AAAI 2022), Lemma 5.1; the exact statements are this project's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import flint
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accountant, Accounted, Attained
+from dpproof.accountant.claims.trust import TrustModel
+from dpproof.accountant.counting.factorisation import participation_norm
+from dpproof.accountant.counting.gaussian_tree import finite_mu
+from dpproof.accountant.guarantees.notions import GaussianDP, Guarantee, PureDP
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import precision
+from dpproof.accountant.rl.private_ucb.calibration import least_scale
+from dpproof.accountant.rl.private_ucb.changes import between
+from dpproof.accountant.rl.private_ucb.noise import (
+    Moved,
+    discrete_gaussian,
+    gaussian,
+    laplace,
+    law_notes,
+    published_guarantee,
+    pure_epsilon,
+)
+from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
+
+__all__ = ["ACCOUNTANT", "CentralCountsParameters", "guarantee", "moved"]
+
+_BITS = 192
+_RELEASED = "every private count before every episode"
+
+
+def moved(parameters: CentralCountsParameters, adjacency: Adjacency) -> Moved:
+    """What one user changes at most under ``adjacency``, and in how many noisy nodes.
+
+    >>> from dpproof.accountant.rl.private_ucb.central_counts.noise import Moved
+    >>> moved(CentralCountsParameters(6, 2, 20, 20000, scale=1.0), Adjacency.REPLACE).total()
+    Fraction(1755, 1)
+
+    Raises:
+        UnprovedAdjacencyError: for a relation without a proof.
+    """
+    changes = between(
+        "central-counts",
+        parameters.sizes,
+        adjacency,
+        any_start=parameters.start == "any",
+        own_actions=parameters.own_actions,
+    )
+    return Moved(parameters, changes, parameters.levels)
+
+
+def guarantee(parameters: CentralCountsParameters, adjacency: Adjacency) -> Accounted:
+    """The proved guarantee of all releases, in the central model, attained by a pair of users.
+
+    Adding or removing a user takes the user's counts as 0 and leaves the others in place. The other users'
+    actions are jointly private with the same parameters.
+
+    >>> found = guarantee(CentralCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0), Adjacency.REPLACE)
+    >>> found.guarantee.epsilon(0).upper, found.published.epsilon(0).upper
+    (2.953505, 1.0)
+
+    Raises:
+        UnprovedAdjacencyError: for a relation without a proof.
+    """
+    return _NOISE[parameters.noise](parameters, moved(parameters, adjacency), adjacency)
+
+
+def _laplace(parameters: CentralCountsParameters, user: Moved, adjacency: Adjacency) -> Accounted:
+    found, attained = laplace(user)
+    return Accounted(
+        found,
+        adjacency,
+        TrustModel.CENTRAL,
+        _RELEASED,
+        "ucb.central_privacy",
+        "ucb.central_privacy",
+        published_guarantee(parameters, "ucb.lemma5_1.privacy"),
+        None if attained is None else Attained(attained, _PAIRS[adjacency]),
+        (*_notes(parameters, adjacency), *_other_base(parameters, user), *law_notes(parameters, attained)),
+        exact_sampler=_sampler(parameters),
+    )
+
+
+def _sampler(parameters: CentralCountsParameters) -> str | None:
+    """Whole noise on whole counts is drawn exactly, with `dpproof.SecureNoise`; by the tree alone."""
+    return "dpproof.PrivateCounts" if parameters.integer and parameters.counter == "tree" else None
+
+
+def _gaussian(parameters: CentralCountsParameters, user: Moved, adjacency: Adjacency) -> Accounted:
+    found = GaussianDP(_mu(parameters, user))
+    statement = "classic.matrix_counting" if parameters.counter == "square-root" else "classic.tree_gaussian"
+    return _by_norm(parameters, adjacency, found, statement, Attained(found, _PAIRS[adjacency]))
+
+
+def _discrete_gaussian(parameters: CentralCountsParameters, user: Moved, adjacency: Adjacency) -> Accounted:
+    found = discrete_gaussian(_mu(parameters, user))
+    return _by_norm(parameters, adjacency, found, "classic.discrete_gaussian", None)
+
+
+def _mu(parameters: CentralCountsParameters, user: Moved) -> Bound:
+    with precision(_BITS):
+        return finite_mu(gaussian(user, _norm(parameters)), parameters.scale or 0.0)
+
+
+def _by_norm(
+    parameters: CentralCountsParameters,
+    adjacency: Adjacency,
+    found: Guarantee,
+    statement: str,
+    attained: Attained | None,
+) -> Accounted:
+    return Accounted(
+        found,
+        adjacency,
+        TrustModel.CENTRAL,
+        _RELEASED,
+        statement,
+        "rlsvi.lemma9",
+        attained=attained,
+        notes=(_COUNTED, *_notes(parameters, adjacency), *law_notes(parameters, found)),
+        exact_sampler=_sampler(parameters),
+    )
+
+
+_NOISE = {
+    "laplace": _laplace,
+    "gaussian": _gaussian,
+    "discrete-laplace": _laplace,
+    "discrete-gaussian": _discrete_gaussian,
+}
+
+
+def _norm(parameters: CentralCountsParameters) -> flint.arb:
+    """The squared norm of one user's unit change: nodes of a tree, or a column of the factor."""
+    if parameters.counter == "square-root":
+        return participation_norm(parameters.strategy)
+    return flint.arb(parameters.levels)
+
+
+_PAIRS = {
+    Adjacency.ADD_REMOVE: "the first user with costs 1 against none, counted as 0",
+    Adjacency.REPLACE: "two first users in different cells as soon as can be, costs that tell them apart",
+}
+_STARTS = {
+    "same": "all users start in one state, and the algorithm draws the actions; start any drops both",
+    "any": "a replaced user may start anywhere and take any actions",
+}
+_COUNTED = "how many counts one user moves is ucb.central_privacy's"
+
+
+def _notes(parameters: CentralCountsParameters, adjacency: Adjacency) -> tuple[str, ...]:
+    """What the guarantee takes for granted, to be read beside it."""
+    shifted = {
+        Adjacency.ADD_REMOVE: ("the other users keep their episodes",),
+        Adjacency.REPLACE: (_STARTS[parameters.start],),
+    }
+    unsaid = ("no scale was given: the noise is the paper's for the printed epsilon",)
+    borrowed = ("the paper prints Laplace noise: its scale is taken as the standard deviation here",)
+    return (
+        *shifted.get(adjacency, ()),
+        *(unsaid if parameters.scale is None else ()),
+        *(borrowed if parameters.scale is None and parameters.noise.endswith("gaussian") else ()),
+    )
+
+
+def _other_base(parameters: CentralCountsParameters, user: Moved) -> tuple[str, ...]:
+    """The printed noise with log K to the other base, which the paper leaves open."""
+    if parameters.scale is not None:
+        return ()
+    other = {"natural": "binary", "binary": "natural"}[parameters.log_base]
+    most = pure_epsilon(replace(user, parameters=replace(parameters, log_base=other)))
+    ends = most if isinstance(most, Bound) else PureDP(most).epsilon(0)
+    return (f"log K is {parameters.log_base}; {other}, epsilon at delta 0 would be {ends.upper:.6g}",)
+
+
+def _calibrate(
+    parameters: CentralCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+) -> tuple[CentralCountsParameters, CentralCountsParameters]:
+    """The least scale that meets (epsilon, delta), and one just below that does not."""
+    unit = replace(parameters, printed_epsilon=None, scale=1.0)
+    with precision(_BITS):
+        mu = gaussian(moved(unit, adjacency), _norm(unit))
+    return least_scale(
+        unit, moved(unit, adjacency), mu, lambda p: guarantee(p, adjacency).guarantee, epsilon, delta
+    )
+
+
+ACCOUNTANT = Accountant(
+    "central-counts",
+    "Counts of PRIVATE-UCB by the CENTRAL-PRIVATIZER",
+    CentralCountsParameters,
+    guarantee,
+    "scale",
+    _calibrate,
+)

@@ -1,0 +1,164 @@
+"""How far one user moves the counts of PRIVATE-UCB: visits N(s, a), costs C(s, a), transitions N(s, a, s').
+
+A user is a trajectory of H steps; each step adds one to a cell of visits, one to a cell of transitions and a
+cost in [0, 1] to the cell of costs. Every step has tables of its own, or all steps share one (pooled). For
+Laplace noise the sum of the changes counts, for Gaussian noise that of their squares; one pair attains
+both (docs/notes/ucb_counters_exact.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+
+__all__ = [
+    "COSTS",
+    "FAMILIES",
+    "TRANSITIONS",
+    "VISITS",
+    "Change",
+    "Sizes",
+    "added",
+    "between",
+    "replaced",
+    "same_start",
+]
+
+VISITS, COSTS, TRANSITIONS = FAMILIES = ("visits", "costs", "transitions")
+Moves = tuple[tuple[int, int], ...]
+"""(size, count): so many entries that move by so much."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """States, actions, steps, and whether all steps share one table."""
+
+    states: int
+    actions: int
+    horizon: int
+    pooled: bool = False
+
+
+@dataclass(frozen=True)
+class Change:
+    """The worst change of one family of counts.
+
+    >>> Change(((3, 1), (2, 1))).total, Change(((3, 1), (2, 1))).squares
+    (5, 13)
+    """
+
+    worst: Moves
+    """What the worst pair moves."""
+    boxes: Moves = ()
+    """Moves into which those of every pair can be packed; ``worst`` where left out."""
+
+    @property
+    def dominating(self) -> Moves:
+        """The boxes, without those of size 0."""
+        return _nonzero(self.boxes or self.worst)
+
+    @property
+    def attained(self) -> Moves:
+        """The moves of the worst pair, without those of size 0."""
+        return _nonzero(self.worst)
+
+    @property
+    def total(self) -> int:
+        """The largest sum of absolute changes."""
+        return sum(size * count for size, count in self.worst)
+
+    @property
+    def squares(self) -> int:
+        """The largest sum of squared changes."""
+        return sum(size * size * count for size, count in self.worst)
+
+
+def _nonzero(moves: Moves) -> Moves:
+    return tuple((size, count) for size, count in moves if size and count)
+
+
+Changes = Mapping[str, Change]
+
+
+def _all_in_one(sizes: Sizes, steps: int, users: int) -> Change:
+    """``users`` users who meet no common cell, on the given number of steps."""
+    return Change(((steps, users),) if sizes.pooled else ((1, users * steps),))
+
+
+def between(
+    mechanism: str, sizes: Sizes, adjacency: Adjacency, *, any_start: bool, own_actions: bool
+) -> Changes:
+    """How far neighbours under ``adjacency`` are apart at most.
+
+    Args:
+        mechanism: whose command-line name an error gives.
+        sizes: of the tables.
+        adjacency: ``add-remove`` or ``replace``.
+        any_start, own_actions: whether replaced users may differ in the first state and action, and if not,
+            whether later actions are their own data; see `same_start`.
+
+    Raises:
+        UnprovedAdjacencyError: for a relation without a proof.
+    """
+    if adjacency is Adjacency.ADD_REMOVE:
+        return added(sizes)
+    if adjacency is not Adjacency.REPLACE:
+        raise UnprovedAdjacencyError(mechanism, adjacency, "proved relations: add-remove, replace")
+    return replaced(sizes) if any_start else same_start(sizes, own_actions=own_actions)
+
+
+def added(sizes: Sizes) -> Changes:
+    """A user against none: every step adds at most one to one entry of each family.
+
+    >>> added(Sizes(6, 2, 20))["visits"].total
+    20
+    """
+    return dict.fromkeys(FAMILIES, _all_in_one(sizes, sizes.horizon, 1))
+
+
+def _only_costs(sizes: Sizes) -> Changes:
+    """Two users who meet the same cells: their costs differ."""
+    return {VISITS: Change(()), COSTS: _all_in_one(sizes, sizes.horizon, 1), TRANSITIONS: Change(())}
+
+
+def replaced(sizes: Sizes) -> Changes:
+    """Any two trajectories: two users who share no cell, or, where there is one cell only, their costs.
+
+    >>> [change.total for change in replaced(Sizes(6, 2, 20)).values()]
+    [40, 40, 40]
+    """
+    if sizes.states * sizes.actions == 1:
+        return _only_costs(sizes)
+    return dict.fromkeys(FAMILIES, _all_in_one(sizes, sizes.horizon, 2))
+
+
+def same_start(sizes: Sizes, *, own_actions: bool) -> Changes:
+    """Two trajectories that share the first state and action.
+
+    ``own_actions`` says that later actions are the users' own data. Otherwise the algorithm draws them, and
+    users differ in what they answer: costs and next states, of which one state leaves no choice.
+
+    >>> [change.total for change in same_start(Sizes(6, 2, 20), own_actions=False).values()]
+    [38, 39, 40]
+    """
+    if sizes.states == 1 and not (own_actions and sizes.actions > 1):
+        return _only_costs(sizes)
+    steps = sizes.horizon
+    later = _all_in_one(sizes, steps - 1, 2)
+    if not sizes.pooled:
+        transitions = _all_in_one(sizes, steps, 2)
+        return {
+            VISITS: later,
+            COSTS: Change(((1, 2 * steps - 1),)),
+            TRANSITIONS: transitions if sizes.states > 1 else later,
+        }
+    moved = Change(
+        ((steps, 1), (steps - 1, 1), (1, 1)), ((steps, 2),)
+    )  # one user stays, the other leaves at once
+    return {
+        VISITS: later,
+        COSTS: Change(((steps, 1), (steps - 1, 1))),
+        TRANSITIONS: moved if sizes.states > 1 else later,
+    }

@@ -1,0 +1,217 @@
+"""Precision levels of private counts (Assumption 1): the printed ones, and certified ones beside them.
+
+With probability 1 - delta all private counts of all episodes are within the levels of their families at once.
+delta is split evenly over the three families, and over the counters of each; a counter's level is the
+quantile of its largest error over all releases (docs/notes/ucb_counters_exact.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+
+from dpproof.accountant.counting.factorised_error import factorised_union_bound
+from dpproof.accountant.counting.honaker_error import honaker_union_bound
+from dpproof.accountant.counting.laplace_sums import MOST_TERMS
+from dpproof.accountant.counting.maximum import maximum_error_bound
+from dpproof.accountant.counting.noise import GaussianNoise, LaplaceNoise, Noise
+from dpproof.accountant.counting.toeplitz import SquareRoot, banded_square_root
+from dpproof.accountant.numbers.arithmetic import lru_cache
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.numbers.inversion import bracket
+from dpproof.accountant.published import published
+from dpproof.accountant.rl.private_ucb.changes import COSTS, TRANSITIONS, VISITS
+from dpproof.accountant.rl.private_ucb.noise import printed_value
+from dpproof.accountant.rl.private_ucb.parameters import (
+    CentralCountsParameters,
+    CountsParameters,
+    LocalCountsParameters,
+)
+
+__all__ = ["CountLevels", "central_levels", "local_levels", "printed_levels"]
+
+_BITS, _CELLS = 128, 512
+_UNITS: dict[str, Noise] = {"laplace": LaplaceNoise(1), "gaussian": GaussianNoise(1)}
+Quantile = Callable[[int, Fraction], Bound]
+"""(copies of the noise added up, failure probability) -> a counter's level, noise of scale 1."""
+
+
+@dataclass(frozen=True)
+class CountLevels:
+    """The levels of the three families; only upper ends are promises, lower ends tell how exact they are."""
+
+    visits: Bound
+    costs: Bound
+    transitions: Bound
+
+
+def _failure(delta: Number) -> Fraction:
+    failure = exact(delta, "delta")
+    if not 0 < failure < 1:
+        raise ValueError(f"delta ({delta!r}) must be in (0, 1)")
+    return failure
+
+
+def _levels(parameters: CountsParameters, failure: Fraction, quantile: Quantile) -> CountLevels:
+    if parameters.integer:
+        raise ValueError(f"noise ({parameters.noise!r}) must be laplace or gaussian for certified levels")
+    cells = parameters.tables * parameters.states * parameters.actions
+    copies = {VISITS: parameters.states if parameters.visits == "summed" else 1}
+    counters = {TRANSITIONS: cells * parameters.states}
+
+    def level(family: str) -> Bound:
+        unit = quantile(copies.get(family, 1), failure / (3 * counters.get(family, cells)))
+        factor = exact(parameters.used_scale()) * parameters.factor(family)
+        with precision(_BITS):
+            low, high = (bound_of(arb_of(exact(end) * factor)) for end in (unit.lower, unit.upper))
+        return Bound(low.lower, high.upper)
+
+    return CountLevels(level(VISITS), level(COSTS), level(TRANSITIONS))
+
+
+def central_levels(parameters: CentralCountsParameters, delta: Number) -> CountLevels:
+    """Certified levels of running counts.
+
+    >>> from dpproof.accountant.rl.private_ucb.central_counts.parameters import CentralCountsParameters
+    >>> parameters = CentralCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0)
+    >>> found, printed = central_levels(parameters, "0.1"), printed_levels(parameters, "0.1")
+    >>> found.costs.upper, printed.costs.upper
+    (17982.656191, 23342.959468)
+
+    Raises:
+        ValueError: for a delta outside (0, 1); for Laplace noise averaged over subtrees, whose sums have no
+            tail in closed form here.
+    """
+    if parameters.counter == "honaker" and parameters.noise != "gaussian":
+        raise ValueError(f"noise ({parameters.noise!r}) must be gaussian for levels of a honaker counter")
+    failure, find = _failure(delta), _COUNTERS[parameters.counter]
+    return _levels(parameters, failure, lambda copies, beta: find(parameters, copies, beta))
+
+
+def _tree(parameters: CentralCountsParameters, copies: int, beta: Fraction) -> Bound:
+    return _tree_quantile(parameters.leaves, parameters.noise, copies, beta)
+
+
+@lru_cache(maxsize=64)
+def _tree_quantile(leaves: int, noise: str, copies: int, beta: Fraction) -> Bound:
+    return maximum_error_bound(leaves, _Summed(_UNITS[noise], copies), beta, _CELLS)
+
+
+def _honaker(parameters: CentralCountsParameters, copies: int, beta: Fraction) -> Bound:
+    return _rooted(_honaker_quantile(parameters.leaves, beta), copies)
+
+
+@lru_cache(maxsize=64)
+def _honaker_quantile(leaves: int, beta: Fraction) -> Bound:
+    return honaker_union_bound(leaves, 1, beta)
+
+
+def _factorised(parameters: CentralCountsParameters, copies: int, beta: Fraction) -> Bound:
+    return _rooted(_factorised_quantile(parameters.leaves, parameters.bands, beta), copies)
+
+
+@lru_cache(maxsize=64)
+def _factorised_quantile(leaves: int, bands: int | None, beta: Fraction) -> Bound:
+    strategy = SquareRoot(leaves) if bands is None else banded_square_root(leaves, bands)
+    return factorised_union_bound(strategy, 1, beta)
+
+
+def _rooted(unit: Bound, copies: int) -> Bound:
+    """The bound for a sum of so many normal copies, each bounded by ``unit``."""
+    with precision(_BITS):
+        low, high = (
+            bound_of(arb_of(exact(end)) * flint.arb(copies).sqrt()) for end in (unit.lower, unit.upper)
+        )
+    return Bound(low.lower, high.upper)
+
+
+_COUNTERS: dict[str, Callable[[CentralCountsParameters, int, Fraction], Bound]] = {
+    "tree": _tree,
+    "honaker": _honaker,
+    "square-root": _factorised,
+}
+
+
+@dataclass(frozen=True)
+class _Summed:
+    """The sum of several copies of a noise, as a noise of its own."""
+
+    noise: Noise
+    copies: int
+
+    @property
+    def variance(self) -> Fraction:
+        """See ``Noise.variance``."""
+        return self.noise.variance * self.copies
+
+    def tail(self, terms: int, point: Fraction) -> flint.arb:
+        """See ``Noise.tail``."""
+        return self.noise.tail(terms * self.copies, point)
+
+
+def local_levels(parameters: LocalCountsParameters, delta: Number) -> CountLevels:
+    """Certified levels of the sums of what users send.
+
+    The error before episode k is a random walk of k - 1 symmetric steps: its largest value exceeds x with at
+    most twice (Levy), and at least once, the chance of the last one.
+
+    >>> parameters = LocalCountsParameters(6, 2, 20, 2000, printed_epsilon=1.0)
+    >>> found, printed = local_levels(parameters, "0.1"), printed_levels(parameters, "0.1")
+    >>> found.costs.upper, printed.costs.upper
+    (15104.447577, 31453.633024)
+
+    Raises:
+        ValueError: for a delta outside (0, 1), or a single episode, before which nothing is counted.
+    """
+    if parameters.episodes == 1:
+        raise ValueError("episodes (1) must be at least 2: nothing is counted before the first")
+    failure, steps = _failure(delta), parameters.episodes - 1
+    return _levels(
+        parameters, failure, lambda copies, beta: _walk_quantile(parameters.noise, steps * copies, beta)
+    )
+
+
+@lru_cache(maxsize=64)
+def _walk_quantile(noise: str, terms: int, beta: Fraction) -> Bound:
+    """Ends around the quantile of the largest value of a walk whose last value has so many terms."""
+    start = 5 * float(terms * _UNITS[noise].variance) ** 0.5
+    if noise == "laplace" and terms > MOST_TERMS:
+        return Bound(0.0, bracket(lambda x: 4 * _chernoff(terms, x), beta, start)[1])
+    tail = _UNITS[noise].tail
+    low, high = (bracket(lambda x, m=m: m * tail(terms, x), beta, start) for m in (2, 4))  # type: ignore[misc] # bound at once
+    return Bound(low[0], high[1])
+
+
+def _chernoff(terms: int, point: Fraction) -> flint.arb:
+    """At least P(sum of Laplace variables > point): exp(-h x)(1 - h^2)^(-m) with the best h, rounded."""
+    if point == 0:
+        return flint.arb(1)
+    m, x = float(terms), float(point)
+    h = Fraction(min(x / (m + (m * m + x * x) ** 0.5), 1 - 2.0**-40))
+    return (-arb_of(h * point) - terms * arb_of(1 - h * h).log()).exp()
+
+
+def printed_levels(parameters: CountsParameters, delta: Number) -> CountLevels:
+    """The paper's levels for the epsilon that it names for this noise; logarithms are natural.
+
+    Raises:
+        ValueError: for a delta outside (0, 1].
+    """
+    failure = exact(delta, "delta")
+    if not 0 < failure <= 1:
+        raise ValueError(f"delta ({delta!r}) must be in (0, 1]")
+    lemma = parameters.printed["scale"].split(".")[1]
+    named = printed_value(parameters)
+    with precision(_BITS):
+        values = {**parameters.paper_sizes(), "delta": arb_of(failure)}
+        ends = [arb_of(exact(end)) for end in (named.lower, named.upper)]
+        first, second = (
+            [published(f"ucb.{lemma}.{level}").formula.arb(**values, epsilon=end) for end in ends]
+            for level in ("E1", "E2")
+        )
+        cells, triples = (Bound(bound_of(b).lower, bound_of(a).upper) for a, b in (first, second))
+    return CountLevels(cells, cells, triples)

@@ -1,0 +1,150 @@
+"""LOCAL-PRIVATIZER's accountant: what one user's noise guarantees, beside the epsilon that the paper prints.
+
+Every user adds noise to each entry of own counts and sends them. The printed scale 3H/epsilon counts one
+change a step and family, where two trajectories differ in two: the true epsilon is twice the printed one,
+2 - 1/H times for trajectories that share the first state and action (docs/notes/ucb_privacy.md).
+
+Source: Chowdhury and Zhou (AAAI 2022), Lemma 5.4; the exact statements are this project's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import flint
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accountant, Accounted, Attained
+from dpproof.accountant.claims.trust import TrustModel
+from dpproof.accountant.counting.gaussian_tree import finite_mu
+from dpproof.accountant.guarantees.notions import GaussianDP, Guarantee
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import precision
+from dpproof.accountant.rl.private_ucb.calibration import least_scale
+from dpproof.accountant.rl.private_ucb.changes import between
+from dpproof.accountant.rl.private_ucb.noise import (
+    Moved,
+    discrete_gaussian,
+    gaussian,
+    laplace,
+    law_notes,
+    published_guarantee,
+)
+from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
+
+__all__ = ["ACCOUNTANT", "LocalCountsParameters", "guarantee", "moved"]
+
+_BITS = 192
+
+
+def moved(parameters: LocalCountsParameters, adjacency: Adjacency) -> Moved:
+    """How far two users' counts are apart at most, or one user's from none.
+
+    >>> moved(LocalCountsParameters(6, 2, 20, 9, scale=1.0), Adjacency.REPLACE).total()
+    Fraction(120, 1)
+
+    Raises:
+        UnprovedAdjacencyError: for a relation without a proof.
+    """
+    changes = between(
+        "local-counts",
+        parameters.sizes,
+        adjacency,
+        any_start=parameters.start == "any",
+        own_actions=parameters.own_actions,
+    )
+    return Moved(parameters, changes, 1)
+
+
+def guarantee(parameters: LocalCountsParameters, adjacency: Adjacency) -> Accounted:
+    """The proved guarantee of what one user sends, in the local model, attained by a pair of trajectories.
+
+    ``replace`` compares any two trajectories, as Definition 2.3 does; ``add-remove`` one with none, for
+    which noise is sent alike.
+
+    >>> found = guarantee(LocalCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0), Adjacency.REPLACE)
+    >>> found.guarantee.epsilon(0).upper, found.published.epsilon(0).upper
+    (2.0, 1.0)
+
+    Raises:
+        UnprovedAdjacencyError: for a relation without a proof.
+    """
+    user = moved(parameters, adjacency)
+    found, attained = _NOISE[parameters.noise](user)
+    return Accounted(
+        found,
+        adjacency,
+        TrustModel.LOCAL,
+        "one user's noisy counts",
+        _STATEMENTS[parameters.noise],
+        published=published_guarantee(parameters, "ucb.lemma5_4.privacy"),
+        attained=None if attained is None else Attained(attained, _PAIRS[adjacency]),
+        notes=(*_notes(parameters), *law_notes(parameters, attained)),
+        exact_sampler="dpproof.local_report" if parameters.integer else None,
+    )
+
+
+def _mu(user: Moved) -> Bound:
+    with precision(_BITS):
+        return finite_mu(gaussian(user, flint.arb(1)), user.parameters.scale or 0.0)
+
+
+def _gaussian(user: Moved) -> tuple[Guarantee, Guarantee | None]:
+    found = GaussianDP(_mu(user))
+    return found, found
+
+
+def _discrete_gaussian(user: Moved) -> tuple[Guarantee, Guarantee | None]:
+    return discrete_gaussian(_mu(user)), None
+
+
+_NOISE = {
+    "laplace": laplace,
+    "gaussian": _gaussian,
+    "discrete-laplace": laplace,
+    "discrete-gaussian": _discrete_gaussian,
+}
+_STATEMENTS = {
+    "laplace": "ucb.local_privacy",
+    "gaussian": "classic.gaussian",
+    "discrete-laplace": "ucb.local_privacy",
+    "discrete-gaussian": "classic.discrete_gaussian",
+}
+_PAIRS = {
+    Adjacency.ADD_REMOVE: "a trajectory with costs 1 against none",
+    Adjacency.REPLACE: "two trajectories in different cells where they can be, costs that tell them apart",
+}
+
+
+def _notes(parameters: LocalCountsParameters) -> tuple[str, ...]:
+    """What the guarantee takes for granted, to be read beside it."""
+    counted = ("how many counts one user moves is ucb.local_privacy's",)
+    unsaid = ("no scale was given: the noise is the paper's for the printed epsilon",)
+    borrowed = ("the paper prints Laplace noise: its scale is taken as the standard deviation here",)
+    return (
+        *(counted if parameters.noise.endswith("gaussian") else ()),
+        *(unsaid if parameters.scale is None else ()),
+        *(borrowed if parameters.scale is None and parameters.noise.endswith("gaussian") else ()),
+    )
+
+
+def _calibrate(
+    parameters: LocalCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+) -> tuple[LocalCountsParameters, LocalCountsParameters]:
+    """The least scale that meets (epsilon, delta), and one just below that does not."""
+    unit = replace(parameters, printed_epsilon=None, scale=1.0)
+    user = moved(unit, adjacency)
+    with precision(_BITS):
+        mu = gaussian(user, flint.arb(1))
+    return least_scale(unit, user, mu, lambda p: guarantee(p, adjacency).guarantee, epsilon, delta)
+
+
+ACCOUNTANT = Accountant(
+    "local-counts",
+    "Counts of PRIVATE-UCB by the LOCAL-PRIVATIZER",
+    LocalCountsParameters,
+    guarantee,
+    "scale",
+    _calibrate,
+)

@@ -1,0 +1,164 @@
+"""What noise on counts guarantees: the losses of all counters that one user moves, composed.
+
+A user moves some entries of the three families by known amounts, each of them in ``nodes`` noisy values: that
+many shifted pairs of the Laplace law that is drawn, or one Gaussian mechanism of known norm
+(docs/notes/ucb_counters_exact.md). Discrete laws are accounted as such: at delta above 0 they are worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+
+from dpproof.accountant.claims.parameters import check_probability
+from dpproof.accountant.claims.result import PublishedGuarantee
+from dpproof.accountant.guarantees.notions import ZCDP, Guarantee, PureDP
+from dpproof.accountant.numbers.bounds import Bound, exactly
+from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.published import published
+from dpproof.accountant.rl.private_ucb.capped_loss import CappedLoss
+from dpproof.accountant.rl.private_ucb.changes import Change, Changes, Moves
+from dpproof.accountant.rl.private_ucb.pairs import Step, composed
+from dpproof.accountant.rl.private_ucb.parameters import CountsParameters
+
+__all__ = [
+    "Moved",
+    "discrete_gaussian",
+    "gaussian",
+    "laplace",
+    "law_notes",
+    "printed_value",
+    "published_guarantee",
+    "pure_epsilon",
+]
+
+_BITS = 192
+_NOT_COMPOSED = "the scale is out of the range that is composed: above delta 0 too, this is pure privacy's"
+
+
+@dataclass(frozen=True)
+class Moved:
+    """One user's changes of the families in use, and how many noisy values each change is seen in."""
+
+    parameters: CountsParameters
+    changes: Changes
+    nodes: int
+
+    def families(self) -> Iterable[tuple[Change, Fraction]]:
+        """The change and the noise factor of each family."""
+        return [(self.changes[name], self.parameters.factor(name)) for name in self.parameters.families]
+
+    def total(self) -> Fraction:
+        """The sum of all changes, each in units of its family's noise factor."""
+        return self.nodes * sum((change.total / factor for change, factor in self.families()), Fraction(0))
+
+    def squares(self) -> Fraction:
+        """The sum of squared changes of one node, each in units of its family's noise factor."""
+        return sum((change.squares / factor**2 for change, factor in self.families()), Fraction(0))
+
+
+def pure_epsilon(moved: Moved) -> Fraction | Bound:
+    """The largest loss under Laplace noise: the sum of all changes over the scale; exact where the scale is.
+
+    >>> from dpproof.accountant.rl.private_ucb.central_counts.changes import added
+    >>> from dpproof.accountant.rl.private_ucb.central_counts.parameters import LocalCountsParameters
+    >>> parameters = LocalCountsParameters(6, 2, 20, 9, scale=60.0)
+    >>> pure_epsilon(Moved(parameters, added(parameters.sizes), 1))
+    Fraction(1, 1)
+    """
+    scale = moved.parameters.scale
+    if scale is not None:
+        return moved.total() / exact(scale)
+    with precision(_BITS):
+        return bound_of(arb_of(moved.total()) / moved.parameters.noise_scale())
+
+
+def laplace(moved: Moved) -> tuple[Guarantee, Guarantee | None]:
+    """The guarantee of Laplace noise, and what the worst pair attains; None where that is not composed."""
+    most = pure_epsilon(moved)
+    dominated, attained = (_composed(moved, side) for side in (_dominating, _attained))
+    if dominated is None or attained is None:
+        return PureDP(most), None  # the pair attains this at delta 0 only
+    found = CappedLoss(most, dominated)
+    return found, (found if attained == dominated else CappedLoss(most, attained))
+
+
+_LAWS = {
+    "discrete-laplace": "the noise is integer: its counts are composed as geometric pairs, classic.geometric",
+    "discrete-gaussian": "the noise is integer: it is taken as zCDP (arXiv:2004.00010, Theorem 4)",
+}
+
+
+def law_notes(parameters: CountsParameters, attained: Guarantee | None) -> tuple[str, ...]:
+    """What the guarantee takes the noise for, and where it is the pure one only."""
+    pure_only = attained is None and parameters.noise.endswith("laplace")
+    return (
+        *((_LAWS[parameters.noise],) if parameters.integer else ()),
+        *((_NOT_COMPOSED,) if pure_only else ()),
+    )
+
+
+def _dominating(change: Change) -> Moves:
+    return change.dominating
+
+
+def _attained(change: Change) -> Moves:
+    return change.attained
+
+
+def _composed(moved: Moved, side: Callable[[Change], Moves]) -> Guarantee | None:
+    """The pairs of all changes of the law that is drawn; None where one is out of the pairs' range."""
+    parameters = moved.parameters
+    with precision(_BITS):
+        unit = parameters.noise_scale()
+        steps = [
+            Step(unit * arb_of(parameters.factor(name) * units), size * units, count * moved.nodes)
+            for name, units in ((name, parameters.units(name)) for name in parameters.families)
+            for size, count in side(moved.changes[name])
+        ]
+        return composed(parameters.noise, steps)
+
+
+def discrete_gaussian(mu: Bound) -> ZCDP:
+    """What discrete Gaussian noise promises where Gaussian noise is mu-GDP: (mu^2/2)-zCDP.
+
+    Source: Canonne, Kamath and Steinke, arXiv:2004.00010, Theorem 4; zCDP adds up (Bun and Steinke).
+    """
+    with precision(_BITS):
+        low, high = (bound_of(arb_of(exact(end)) ** 2 / 2) for end in (mu.lower, mu.upper))
+    return ZCDP(Bound(low.lower, high.upper))
+
+
+def gaussian(moved: Moved, norm: flint.arb) -> flint.arb:
+    """The mu of Gaussian noise, ``norm`` the squared norm of a unit change; call it inside ``precision``."""
+    return (norm * arb_of(moved.squares())).sqrt() / moved.parameters.noise_scale()
+
+
+def printed_value(parameters: CountsParameters) -> Bound:
+    """The epsilon that the paper names for this noise: given, or its formula solved for the scale.
+
+    >>> from dpproof.accountant.rl.private_ucb.central_counts.parameters import LocalCountsParameters
+    >>> printed_value(LocalCountsParameters(6, 2, 20, 9, scale=30.0)).upper
+    2.0
+    """
+    if parameters.printed_epsilon is not None:
+        return exactly(float(parameters.printed_epsilon))
+    with precision(_BITS):
+        formula = published(parameters.printed["epsilon"]).formula
+        return bound_of(formula.arb(**parameters.paper_sizes(), b=parameters.noise_scale()))
+
+
+def published_guarantee(parameters: CountsParameters, statement: str) -> PublishedGuarantee | None:
+    """The paper's own answer: pure privacy with the epsilon it names; None for what it does not print."""
+    if not parameters.as_printed:
+        return None
+    value = printed_value(parameters)
+
+    def epsilon(delta: Number) -> Bound:
+        check_probability(float(exact(delta, "delta")))
+        return value
+
+    return PublishedGuarantee(statement, epsilon, PureDP(value), statement)

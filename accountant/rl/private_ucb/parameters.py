@@ -1,0 +1,271 @@
+"""What a privatizer of PRIVATE-UCB is set by: the problem's sizes, the noise, and how counts are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Self
+
+import flint
+
+from dpproof.accountant.claims.parameters import Choice, Flag, Integers, Parameters, Reals, parameter
+from dpproof.accountant.counting.toeplitz import MOST_LEAVES, SquareRoot, Strategy, banded_square_root
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_up
+from dpproof.accountant.published import published
+from dpproof.accountant.rl.private_ucb.changes import COSTS, FAMILIES, VISITS, Sizes
+
+__all__ = ["CentralCountsParameters", "CountsParameters", "LocalCountsParameters"]
+
+_MOST, _BITS = 10**12, 192
+
+
+@dataclass(frozen=True)
+class CountsParameters(Parameters):
+    """Sizes, noise and families of counts that both privatizers have.
+
+    The noise is given by ``scale``, or is the paper's for ``printed_epsilon``; that of epsilon 1 where
+    neither is said.
+    """
+
+    states: int = parameter(Integers(1, _MOST), "states", "number of states S")
+    actions: int = parameter(Integers(1, _MOST), "actions", "number of actions A")
+    horizon: int = parameter(Integers(1, _MOST), "steps", "steps per episode H")
+    episodes: int = parameter(Integers(1, _MOST), "episodes", "number of episodes K, one user each")
+    printed_epsilon: float | None = parameter(
+        Reals(0, lower_open=True),
+        "1",
+        "the epsilon that the paper's noise is set by; instead of scale",
+        None,
+        safer=-1,
+    )
+    scale: float | None = parameter(
+        Reals(0, lower_open=True),
+        "count",
+        "scale of the Laplace noise, deviation parameter of the Gaussian; instead of printed_epsilon",
+        None,
+        safer=1,
+    )
+    noise: str = parameter(
+        Choice("laplace", "gaussian", "discrete-laplace", "discrete-gaussian"),
+        "1",
+        "law of the noise; discrete laws are those of releases with secure integer noise",
+        "laplace",
+    )
+    cost_factor: float = parameter(
+        Reals(0, lower_open=True),
+        "1",
+        "noise of summed costs, in units of that of the other counts",
+        1.0,
+        safer=1,
+    )
+    visits: str = parameter(
+        Choice("released", "summed"),
+        "1",
+        "visits of (s, a): released with noise of their own (the paper), or summed from the transitions",
+        "released",
+    )
+    pooled: bool = parameter(Flag(), "1", "one table of counts for all steps instead of one a step", False)
+    grains: int | None = parameter(
+        Integers(1, _MOST),
+        "grains",
+        "whole grains that a cost of 1 is counted in; discrete noise needs it",
+        None,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.integer and self.grains is None:
+            raise ValueError("grains (None) must be given for discrete noise: costs are counted in grains")
+        if not self.integer and self.grains is not None:
+            raise ValueError(f"grains ({self.grains}) must be left out unless noise is discrete")
+        if self.scale is not None and self.printed_epsilon is not None:
+            given = f"printed_epsilon ({self.printed_epsilon!r})"
+            raise ValueError(f"scale ({self.scale!r}) must be left out where {given} is given")
+        if self.scale is None and self.printed_epsilon is None:
+            object.__setattr__(self, "printed_epsilon", 1.0)
+
+    @property
+    def integer(self) -> bool:
+        """Whether the noise is integer, and so are the counts that it is added to."""
+        return self.noise.startswith("discrete-")
+
+    @property
+    def sizes(self) -> Sizes:
+        """What the changes of one user depend on."""
+        return Sizes(self.states, self.actions, self.horizon, self.pooled)
+
+    @property
+    def tables(self) -> int:
+        """How many tables of counts: one a step, or one where pooled."""
+        return 1 if self.pooled else self.horizon
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The families that have counters of their own."""
+        return tuple(name for name in FAMILIES if name != VISITS or self.visits == "released")
+
+    @property
+    def counters(self) -> int:
+        """How many counters there are: 2SAH + S^2 AH as printed."""
+        cells = self.tables * self.states * self.actions
+        return cells * (len(self.families) - 1 + self.states)
+
+    @property
+    def as_printed(self) -> bool:
+        """Whether the paper has these counters, whatever the scale of their noise is."""
+        plain = self.noise == "laplace" and self.cost_factor == 1
+        return plain and self.visits == "released" and not self.pooled
+
+    @property
+    def own_actions(self) -> bool:
+        """Whether a user's actions are the user's own data, or drawn by the algorithm for everybody alike."""
+        raise NotImplementedError
+
+    @property
+    def printed(self) -> dict[str, str]:
+        """The published formulas of these parameters, by ``scale`` and ``epsilon``."""
+        raise NotImplementedError
+
+    def noise_scale(self) -> flint.arb:
+        """The scale of the noise, enclosed; call it inside ``precision``."""
+        if self.scale is not None:
+            return arb_of(exact(self.scale))
+        epsilon = arb_of(exact(self.printed_epsilon or 0))
+        return published(self.printed["scale"]).formula.arb(**self.paper_sizes(), epsilon=epsilon)
+
+    def used_scale(self) -> float:
+        """The scale that samplers use: the least double certified to be no less than ``noise_scale``."""
+        with precision(_BITS):
+            return round_up(self.noise_scale())
+
+    def paper_sizes(self) -> dict[str, flint.arb]:
+        """S, A, H and K as the paper's formulas call them."""
+        names = {"S": self.states, "A": self.actions, "H": self.horizon, "K": self.episodes}
+        return {name: flint.arb(value) for name, value in names.items()}
+
+    def factor(self, family: str) -> Fraction:
+        """The noise of a family in units of ``scale``."""
+        return exact(self.cost_factor) if family == COSTS else Fraction(1)
+
+    def units(self, family: str) -> int:
+        """How many units a count of 1 is made of: for integer noise costs come in grains."""
+        return (self.grains or 1) if family == COSTS else 1
+
+    def with_scale(self, scale: float) -> Self:
+        """The same with noise of that scale.
+
+        >>> LocalCountsParameters(6, 2, 20, 9, printed_epsilon=1.0).with_scale(2.0).printed_epsilon is None
+        True
+        """
+        return replace(self, printed_epsilon=None, scale=scale)
+
+
+@dataclass(frozen=True)
+class CentralCountsParameters(CountsParameters):
+    """The CENTRAL-PRIVATIZER: running counts over the episodes, released before each.
+
+    >>> CentralCountsParameters(states=6, actions=2, horizon=20, episodes=20000, printed_epsilon=1.0).counters
+    1920
+
+    Raises:
+        ValueError: for one episode, where log K = 0 and the printed noise is zero; for Laplace noise on a
+            factorised counter, or bands without one.
+    """
+
+    episodes: int = parameter(
+        Integers(2, _MOST), "episodes", "number of episodes K, one user each; no release counts the last"
+    )
+    log_base: str = parameter(
+        Choice("natural", "binary"), "1", "base of log K in the paper's scale, which names none", "natural"
+    )
+    counter: str = parameter(
+        Choice("tree", "honaker", "square-root"),
+        "1",
+        "binary tree (the paper), the same with subtrees averaged, or the square root of the running count",
+        "tree",
+    )
+    bands: int | None = parameter(
+        Integers(1), "bands", "leading coefficients kept of the square root; all without it", None
+    )
+    start: str = parameter(
+        Choice("same", "any"),
+        "1",
+        "which users replace: first state and action the same (the paper's algorithms), or any trajectories",
+        "same",
+    )
+
+    def __post_init__(self) -> None:
+        if self.episodes == 1:
+            rule = type(self).__dataclass_fields__["episodes"].metadata["domain"]
+            raise ValueError(f"episodes (1) must be {rule}: log K = 0, the printed noise is zero")
+        super().__post_init__()
+        if self.counter == "square-root":
+            self._check_factorised()
+        elif self.bands is not None:
+            raise ValueError(f"bands ({self.bands}) must be left out unless counter is square-root")
+
+    def _check_factorised(self) -> None:
+        if self.noise != "gaussian":
+            raise ValueError(f"noise ({self.noise!r}) must be gaussian where counter is square-root")
+        if self.leaves > MOST_LEAVES:
+            rule = f"at most {MOST_LEAVES + 1} where counter is square-root"
+            raise ValueError(f"episodes ({self.episodes}) must be {rule}")
+        if self.bands is not None and self.bands >= self.episodes:
+            raise ValueError(f"bands ({self.bands}) must be below episodes ({self.episodes})")
+
+    @property
+    def as_printed(self) -> bool:
+        """See ``CountsParameters.as_printed``."""
+        return super().as_printed and self.counter == "tree"
+
+    @property
+    def own_actions(self) -> bool:
+        """See ``CountsParameters.own_actions``: only where any trajectories are compared."""
+        return self.start == "any"
+
+    @property
+    def leaves(self) -> int:
+        """The users whom a release counts: all but the last."""
+        return self.episodes - 1
+
+    @property
+    def levels(self) -> int:
+        """The most nodes of a tree that hold one user: ceil(log2 K), the binary digits of K - 1."""
+        return self.leaves.bit_length()
+
+    @property
+    def strategy(self) -> Strategy:
+        """The factorisation of a square-root counter."""
+        return SquareRoot(self.leaves) if self.bands is None else banded_square_root(self.leaves, self.bands)
+
+    @property
+    def printed(self) -> dict[str, str]:
+        """See ``CountsParameters.printed``."""
+        base = {"natural": "", "binary": ".binary"}[self.log_base]
+        return {name: f"ucb.lemma5_1.{name}{base}" for name in ("scale", "epsilon")}
+
+
+@dataclass(frozen=True)
+class LocalCountsParameters(CountsParameters):
+    """The LOCAL-PRIVATIZER: every user sends own counts with noise.
+
+    >>> LocalCountsParameters(states=6, actions=2, horizon=20, episodes=20000).printed_epsilon
+    1.0
+    """
+
+    start: str = parameter(
+        Choice("same", "any"),
+        "1",
+        "which trajectories replace: any two (Definition 2.3), or two with the same first state and action",
+        "any",
+    )
+
+    @property
+    def own_actions(self) -> bool:
+        """See ``CountsParameters.own_actions``."""
+        return True
+
+    @property
+    def printed(self) -> dict[str, str]:
+        """See ``CountsParameters.printed``."""
+        return {name: f"ucb.lemma5_4.{name}" for name in ("scale", "epsilon")}

@@ -1,0 +1,1 @@
+"""RLSVI, whose exploration noise makes it jointly private."""

@@ -1,0 +1,116 @@
+"""What a run of RLSVI really spent, from the visit counts of the run: an odometer and a filter.
+
+Under ``rewards-only`` the counts are the same for both neighbours, so they may be used. A cell with N
+visits costs its users (N+1)/(2 beta_k N^2) of rho at every later release, not the worst case 1/beta_k.
+"""
+
+from __future__ import annotations
+
+import numpy.typing as npt
+
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.accountant.numbers.arithmetic import np
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
+
+__all__ = ["RewardsFilter", "rewards_odometer"]
+
+_UNIT = 2.0**-53
+_SMALLEST = 2.0**-1022
+
+
+def _cost(parameters: RLSVIParameters, counts: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.float64]:
+    """(N+1)/(2 beta_k N^2) for each count, 0 where N = 0; relative error at most 16 units.
+
+    A numpy logarithm is charged 4 ulp (8 units); the eight roundings around it make up the rest. The
+    smallest normal number on top pays for underflow, and for a noise variance too large for a double.
+    """
+    sizes = parameters.beta_scale * parameters.states * float(parameters.horizon**3)
+    twice_beta = sizes * np.log(float(parameters.log_scale * k))
+    cost = (counts + 1) / (twice_beta * np.maximum(counts, 1.0) ** 2)
+    return np.where(counts > 0, cost + _SMALLEST, 0.0)
+
+
+class RewardsFilter:
+    """A privacy filter: says before each release whether it still fits into a budget of rho.
+
+    If tables are released only while ``admits`` returns True (from its first False on, no more), the
+    whole run is rho-zCDP and sqrt(2 rho)-GDP for neighbours under ``rewards-only``, whatever the
+    policies and the number of episodes. Conditions: the counts passed in are those the release uses;
+    whether and when to stop depends on nothing but released tables and counts. Proof:
+    docs/notes/rlsvi_tight.md (adaptive costs within a fixed budget); Feldman and Zrnic,
+    arXiv:2008.11193v4, Theorem 4.5 for the Renyi form.
+
+    The charge is for the worst user: at every step the cell that has cost most since its first visit.
+
+    >>> spender = RewardsFilter(RLSVIParameters(1, 1, 1, 10), budget=0.1)
+    >>> spender.admits(np.zeros((1, 1, 1))), spender.admits(np.ones((1, 1, 1)))
+    (True, False)
+
+    Raises:
+        ValueError: for a budget that is not a number of at least 0.
+    """
+
+    def __init__(self, parameters: RLSVIParameters, budget: float) -> None:
+        if not 0 <= budget < float("inf"):
+            raise ValueError(f"budget ({budget!r}) must be a finite number of at least 0")
+        self.parameters, self.budget = parameters, budget
+        shape = (parameters.horizon, parameters.states, parameters.actions)
+        self._costs = np.zeros(shape)
+        self._episode, self._open = 0, True
+
+    @property
+    def spent(self) -> float:
+        """An upper bound on the rho spent on any one user so far."""
+        # Fewer than 16 + 2 (episodes + horizon) roundings, all of positive terms.
+        slack = 1 + 2 * (16 + 2 * (self._episode + self.parameters.horizon)) * _UNIT
+        return float(self._costs.max(axis=(1, 2)).sum() * slack)
+
+    def admits(self, counts: npt.ArrayLike) -> bool:
+        """Charge the release of the next episode's tables with visit counts (H, S, A), if it fits."""
+        table = np.asarray(counts, dtype=np.float64)
+        if table.shape != self._costs.shape:
+            raise ValueError(f"counts (shape {table.shape}) must have shape {self._costs.shape}")
+        if not ((table >= 0) & (table <= 2**53) & (table == np.floor(table))).all():
+            raise ValueError("counts must be whole numbers between 0 and 2^53")
+        before = self._costs
+        self._costs = before + _cost(self.parameters, table, self._episode + 1)
+        self._episode += 1
+        self._open = self._open and self.spent <= self.budget
+        if not self._open:
+            self._costs, self._episode = before, self._episode - 1
+        return self._open
+
+
+def rewards_odometer(parameters: RLSVIParameters, episodes: Episodes) -> npt.NDArray[np.float64]:
+    """Upper bounds on the rho each user (episode) of a finished run has spent, shape (episodes,).
+
+    Never by themselves a guarantee: the numbers depend on the run. What a run stopped by a
+    ``RewardsFilter`` guarantees is the filter's budget, fixed beforehand; any other run guarantees the
+    worst case, ``dpproof.accountant.rl.rlsvi.rlsvi.rho``. The numbers say how much of either was used.
+
+    Raises:
+        ValueError: if the episodes do not have the sizes in ``parameters``.
+    """
+    states, actions = episodes.table("states"), episodes.table("actions")
+    if states.shape[1] != parameters.horizon:
+        raise ValueError(f"episodes have {states.shape[1]} steps; horizon is {parameters.horizon}")
+    for name, table, size in (
+        ("states", states, parameters.states),
+        ("actions", actions, parameters.actions),
+    ):
+        if int(table.max()) >= size:
+            raise ValueError(f"{name} ({int(table.max())}) must be below {size}")
+    steps = np.arange(parameters.horizon)
+    counts = np.zeros((parameters.horizon, parameters.states, parameters.actions))
+    total = np.zeros_like(counts)
+    at_entry = np.empty(states.shape)
+    for k in range(episodes.count):
+        total += _cost(parameters, counts, k + 1)
+        visited = (steps, states[k], actions[k])
+        at_entry[k] = total[visited]
+        counts[visited] += 1
+    left = total[steps[None, :], states, actions] - at_entry
+    # Each total carries at most (episodes + 16) units of its own size; subtraction keeps them absolute.
+    error = total[steps[None, :], states, actions] * (2 * (episodes.count + 20) * _UNIT)
+    spent: npt.NDArray[np.float64] = (left + error).sum(axis=1) * (1 + 2 * (parameters.horizon + 2) * _UNIT)
+    return spent

@@ -1,0 +1,274 @@
+"""RLSVI's accountant: the published epsilon, the exact one, and the tight one.
+
+A user is an episode. What is released is every perturbed table Q_h^k; policies and actions follow by
+post-processing and the billboard lemma. Under ``rewards-only`` a changed user changes one cell a step,
+so that the whole run is a Gaussian mechanism of mu^2 = 2 rho, rho = sum_{k=2}^K 2/(S H^2 log(2HSAk))
+(docs/notes/rlsvi_tight.md). Under ``replace`` the visit counts change too, which is accounted for
+where values are clipped (docs/notes/rlsvi_state_neighbours.md), and is honest rather than useful.
+
+Source: arXiv:2606.01952v1; the tight statements are this project's own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import flint
+
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
+from dpproof.accountant.claims.result import (
+    Accountant,
+    Accounted,
+    Attained,
+    PublishedGuarantee,
+    at_positive_delta,
+)
+from dpproof.accountant.claims.trust import TrustModel
+from dpproof.accountant.guarantees.gaussian import gaussian_mu
+from dpproof.accountant.guarantees.notions import GaussianDP, RenyiDP
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
+from dpproof.accountant.published import published
+from dpproof.accountant.renyi.conversion import CANONNE_KAMATH_STEINKE
+from dpproof.accountant.renyi.orders import Orders
+from dpproof.accountant.rl.rlsvi.log_sums import sum_of_reciprocal_logs
+
+__all__ = ["ACCOUNTANT", "RLSVIParameters", "attained_mu", "beta_above", "guarantee", "published_rho", "rho"]
+
+_BITS = 192
+
+
+@dataclass(frozen=True)
+class RLSVIParameters(Parameters):
+    """The sizes of a tabular episodic problem and the scale of RLSVI's exploration noise.
+
+    >>> RLSVIParameters(states=6, actions=2, horizon=20, episodes=0)
+    Traceback (most recent call last):
+    ValueError: episodes (0) must be an integer at least 1
+    """
+
+    states: int = parameter(Integers(1), "states", "number of states S")
+    actions: int = parameter(Integers(1), "actions", "number of actions A")
+    horizon: int = parameter(Integers(1), "steps", "steps per episode H")
+    episodes: int = parameter(Integers(1), "episodes", "number of episodes K, one user each")
+    beta_scale: float = parameter(
+        Reals(0, lower_open=True), "1", "factor on the paper's noise variance beta_k", 1.0, safer=1
+    )
+    clip: float | None = parameter(
+        Reals(0),
+        "reward",
+        "clip the next step's values to [0, clip]; the paper does not clip",
+        None,
+        safer=-1,
+    )
+
+    @property
+    def log_scale(self) -> int:
+        """2HSA, the constant inside the paper's logarithms."""
+        return 2 * self.horizon * self.states * self.actions
+
+
+def rho(parameters: RLSVIParameters) -> Bound:
+    """The zCDP parameter of a whole run under ``rewards-only``: sum_{k=2}^K 2/(S H^2 log(2HSAk)).
+
+    >>> rho(RLSVIParameters(6, 2, 20, 1000)).upper
+    0.069378
+
+    Source: this project's statement rlsvi.tight.
+    """
+    with precision(_BITS):
+        return bound_of(_rho(parameters))
+
+
+def _rho(parameters: RLSVIParameters) -> flint.arb:
+    return parameters.horizon * _sum_of_reciprocal_betas(parameters)
+
+
+def _sum_of_reciprocal_betas(parameters: RLSVIParameters) -> flint.arb:
+    """sum_{k=2}^K 1/(beta_scale * beta_k), beta_k = S H^3 log(2HSAk)/2."""
+    scale = arb_of(exact(parameters.beta_scale)) * parameters.states * parameters.horizon**3
+    return 2 * sum_of_reciprocal_logs(parameters.log_scale, 2, parameters.episodes) / scale
+
+
+def beta_above(parameters: RLSVIParameters, episode: int) -> Fraction:
+    """The noise variance beta_k of episode k = 1, 2, ... at no visits, rounded up to a double.
+
+    >>> float(beta_above(RLSVIParameters(6, 2, 20, 1000), 1))
+    148170.866...
+    """
+    with precision(_BITS):
+        scale = arb_of(exact(parameters.beta_scale)) * parameters.states * parameters.horizon**3
+        return exact(round_up(scale * (flint.arb(parameters.log_scale) * episode).log() / 2))
+
+
+def published_rho(parameters: RLSVIParameters) -> Bound:
+    """The zCDP parameter that the paper's Lemma 12 proves: 2AK/(H^2 log(2HSA)).
+
+    >>> published_rho(RLSVIParameters(6, 2, 20, 1000)).upper
+    1.619752
+    """
+    with precision(_BITS):
+        return bound_of(_published("rlsvi.rho", parameters))
+
+
+def _published(name: str, parameters: RLSVIParameters, **more: flint.arb) -> flint.arb:
+    sizes = {
+        "S": flint.arb(parameters.states),
+        "A": flint.arb(parameters.actions),
+        "H": flint.arb(parameters.horizon),
+        "K": flint.arb(parameters.episodes),
+    }
+    return published(name).formula.arb(**sizes, **more)
+
+
+def _published_guarantee(parameters: RLSVIParameters) -> PublishedGuarantee | None:
+    if parameters.beta_scale != 1:
+        return None  # the paper speaks of its own noise only
+
+    def epsilon(failure: Fraction) -> Bound:
+        with precision(_BITS):
+            return bound_of(_published("rlsvi.corollary14", parameters, delta=arb_of(failure)))
+
+    with precision(_BITS):
+        mu = bound_of((2 * _published("rlsvi.rho", parameters)).sqrt())
+    return PublishedGuarantee(
+        "rlsvi.corollary14", at_positive_delta(epsilon), GaussianDP(mu), "rlsvi.printed_gaussian"
+    )
+
+
+def attained_mu(parameters: RLSVIParameters) -> Bound:
+    """The mu of a Gaussian pair that a named pair of neighbours is at least as distinguishable as.
+
+    The first user's rewards are all 0 or all 1. With two states or more, the first user leaves the
+    start state after one step and nobody follows, so that the cell has N = 1 visit in all later
+    episodes at every step but the first; in the start state N <= k - 1, whatever the policies do. The
+    upper end has no meaning of its own: it tells how exactly the lower one was computed.
+    """
+    shared = parameters.horizon if parameters.states == 1 else 1
+    last = min(parameters.episodes, 1 + _TERMS)
+    with precision(_BITS):
+        alone = (parameters.horizon - shared) * 2 * _sum_of_reciprocal_betas(parameters)
+        scale = arb_of(exact(parameters.beta_scale)) * parameters.states * parameters.horizon**3
+        terms = (
+            flint.arb(k) / ((k - 1) ** 2 * (flint.arb(parameters.log_scale) * k).log())
+            for k in range(2, last + 1)
+        )
+        followed = shared * 2 * sum(terms, flint.arb(0)) / scale
+        return bound_of((alone + followed).sqrt())
+
+
+_TERMS = 4096  # the terms fall like 1/k^2; leaving the rest out keeps the lower end a lower end
+_SAMPLER = "dpproof.RLSVI.publish"
+_RELEASED = "every perturbed table Q of every episode"
+
+
+def _pair(parameters: RLSVIParameters) -> str:
+    """The pair behind ``attained_mu``, in words."""
+    where = "in states nobody visits after the first step" if parameters.states > 1 else "in the only state"
+    return f"first user's rewards all 0 against all 1, {where}"
+
+
+def guarantee(parameters: RLSVIParameters, adjacency: Adjacency) -> Accounted:
+    """The proved guarantee of a run under ``adjacency``: of all released tables, in the central model.
+
+    The users' actions follow by the billboard lemma (``dpproof.accountant.claims.trust.billboard``), jointly private
+    with the same parameters.
+
+    >>> found = guarantee(RLSVIParameters(6, 2, 20, 1000), Adjacency.REWARDS_ONLY)
+    >>> found.guarantee.epsilon("1e-6").upper, found.published.epsilon("1e-6").upper
+    (1.633810, 11.080765)
+
+    Raises:
+        UnprovedAdjacencyError: for a relation without a proof.
+    """
+    if adjacency not in _PROVED:
+        known = ", ".join(relation.value for relation in _PROVED)
+        raise UnprovedAdjacencyError("rlsvi", adjacency, f"proved relations: {known}")
+    return _PROVED[adjacency](parameters)
+
+
+def _rewards_only(parameters: RLSVIParameters) -> Accounted:
+    with precision(_BITS):
+        mu = bound_of((2 * _rho(parameters)).sqrt())
+    return Accounted(
+        GaussianDP(mu),
+        Adjacency.REWARDS_ONLY,
+        TrustModel.CENTRAL,
+        _RELEASED,
+        "rlsvi.tight",
+        "rlsvi.tight_joint",
+        _published_guarantee(parameters),
+        Attained(GaussianDP(attained_mu(parameters)), _pair(parameters)),
+        exact_sampler=_SAMPLER,
+    )
+
+
+def _replace(parameters: RLSVIParameters) -> Accounted:
+    if parameters.clip is None:
+        why = "visit counts and values change with the states; give clip to bound the values"
+        raise UnprovedAdjacencyError("rlsvi", Adjacency.REPLACE, why)
+    with precision(_BITS):
+        total = _sum_of_reciprocal_betas(parameters)
+
+    def curve(order: flint.arb) -> flint.arb:
+        return _state_curve(parameters, total, order)
+
+    found = RenyiDP(curve, Orders(below=Fraction(2)), CANONNE_KAMATH_STEINKE)
+    return Accounted(
+        GaussianDP(0) if parameters.episodes == 1 else found,  # one episode's tables see nobody's data
+        Adjacency.REPLACE,
+        TrustModel.CENTRAL,
+        _RELEASED,
+        "rlsvi.state_neighbours",
+        "rlsvi.lemma9",
+        notes=("the noise variance itself depends on the visit counts, so epsilon grows like H K / 4",),
+        exact_sampler=_SAMPLER,
+    )
+
+
+def _state_curve(parameters: RLSVIParameters, total: flint.arb, order: flint.arb) -> flint.arb:
+    """The Renyi curve for replaced trajectories, finite for orders in (1, 2).
+
+    Statement rlsvi.state_neighbours; ``total`` is the sum of 1/beta_k.
+
+    At every later episode and step one cell loses a visit and one gains one; N = 1 is the worst count.
+    """
+    span = 1 + arb_of(exact(parameters.clip or 0.0))
+    squares = (parameters.horizon - 1) * span**2 + 1  # the last step has no next values
+    means = 3 * order * squares / ((1 + order) * (2 - order)) * total
+    log_ratio = (2 / ((1 + order) * (2 - order))).log() / (2 * (order - 1))
+    return means + parameters.horizon * (parameters.episodes - 1) * log_ratio
+
+
+_PROVED = {Adjacency.REWARDS_ONLY: _rewards_only, Adjacency.REPLACE: _replace}
+
+
+def _calibrate(
+    parameters: RLSVIParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+) -> tuple[RLSVIParameters, RLSVIParameters]:
+    """The smallest beta_scale that meets (epsilon, delta), and one just below that does not."""
+    if adjacency is not Adjacency.REWARDS_ONLY:
+        guarantee(parameters, adjacency)
+        raise ValueError(
+            f"adjacency ({adjacency.value!r}): more noise does not lower epsilon to a target here"
+        )
+    if parameters.episodes == 1:
+        raise ValueError("episodes (1) must be at least 2: one episode needs no noise at all")
+    meets, misses = gaussian_mu(exact(epsilon, "epsilon"), exact(delta, "delta"))
+    with precision(_BITS):
+        unit = 2 * _rho(replace(parameters, beta_scale=1.0))
+        enough, short = (unit / arb_of(exact(mu)) ** 2 for mu in (meets, misses))
+        margin = 1 + flint.arb(2) ** -50
+        scales = round_up(enough * margin), round_down(short / margin)
+    if not (scales[1] > 0 and scales[0] < math.inf):
+        raise ValueError(f"epsilon ({epsilon!r}) must be one that noise within double precision can meet")
+    return replace(parameters, beta_scale=scales[0]), replace(parameters, beta_scale=scales[1])
+
+
+ACCOUNTANT = Accountant(
+    "rlsvi", "Randomised least-squares value iteration", RLSVIParameters, guarantee, "beta_scale", _calibrate
+)

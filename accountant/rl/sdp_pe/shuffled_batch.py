@@ -1,0 +1,178 @@
+"""One whole release of SDP-PE: all counters that a replaced user changes, composed, over all batches.
+
+A fine release has visits, transitions and rewards of all H steps; a crude one visits and transitions of one
+step. Bits are messages of their own. A user is in one batch, so that B batches promise what one of them does.
+
+Source: Section V and Lemma 10 of the paper; classic.shuffled_counters; docs/notes/sdp_batches.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.parameters import Choice, Integers, Parameters, Reals, parameter
+from dpproof.accountant.claims.result import (
+    Accountant,
+    Accounted,
+    Attained,
+    PublishedGuarantee,
+    at_positive_delta,
+)
+from dpproof.accountant.claims.trust import TrustModel
+from dpproof.accountant.guarantees.targets import UnreachableTargetError
+from dpproof.accountant.numbers.bounds import Bound, exactly
+from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
+from dpproof.accountant.published import published
+from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss, printed_threshold
+from dpproof.accountant.rl.sdp_pe.loss import BatchLoss
+from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
+from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold
+
+__all__ = ["ACCOUNTANT", "ShuffledBatchParameters", "guarantee"]
+
+_STATEMENT, _PRINTED, _BITS = "classic.shuffled_counters", "sdp.lemma10.privacy.bits", 128
+_MOST = 10**9
+
+
+@dataclass(frozen=True)
+class ShuffledBatchParameters(Parameters):
+    """The counters of one release and their noise.
+
+    >>> ShuffledBatchParameters(5000, 900.0, states=4, actions=2, horizon=6).shape.changes
+    18
+    """
+
+    users: int = parameter(Integers(1, 10**12), "users", "number of users n in a batch")
+    threshold: float = parameter(
+        Reals(0, 10**15, lower_open=True), "1", "threshold tau: twice the expected noise bits of a counter"
+    )
+    states: int = parameter(Integers(1, _MOST), "states", "number of states X")
+    actions: int = parameter(Integers(1, _MOST), "actions", "number of actions A")
+    horizon: int = parameter(Integers(1, _MOST), "steps", "steps per episode H")
+    release: str = parameter(
+        Choice("fine", "crude"),
+        "1",
+        "all steps with rewards, or one step's visits and transitions",
+        "fine",
+    )
+    visits: str = parameter(
+        Choice("released", "summed"),
+        "1",
+        "visits of (x, a): counters of their own (the paper), or sums of the transitions",
+        "released",
+    )
+    batches: int = parameter(Integers(1), "batches", "number of batches, each user being in one", 1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.counter
+
+    @property
+    def counter(self) -> ShuffledCountParameters:
+        """One of the counters, bits as messages."""
+        return ShuffledCountParameters(self.users, self.threshold, "bits")
+
+    @property
+    def shape(self) -> ReleaseShape:
+        """Which counters there are."""
+        fine = self.release == "fine"
+        own = self.visits == "released"
+        return ReleaseShape(self.horizon if fine else 1, self.states, self.actions, fine, own)
+
+
+def guarantee(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Accounted:
+    """What all batches together promise when one user's trajectory is replaced.
+
+    >>> chosen = ShuffledBatchParameters(5000, 1600.0, states=4, actions=2, horizon=6, batches=12)
+    >>> guarantee(chosen, Adjacency.REPLACE).guarantee.delta(1).upper < 1e-6
+    True
+
+    Raises:
+        UnprovedAdjacencyError: for any other relation: how many messages there are tells how many users.
+    """
+    if adjacency is not Adjacency.REPLACE:
+        why = "the number of messages tells how many users there are, so only replacing a user is hidden"
+        raise UnprovedAdjacencyError("shuffled-batch", adjacency, why)
+    shape = parameters.shape
+    loss = batch_loss(shape, parameters.users, parameters.threshold)
+    differ = parameters.states * parameters.actions > 1
+    return Accounted(
+        loss,
+        Adjacency.REPLACE,
+        TrustModel.SHUFFLE,
+        "the shuffled bits of all counters of all batches",
+        _STATEMENT,
+        published=_published(parameters, loss),
+        attained=Attained(loss, _PAIR) if differ else None,
+        notes=(
+            f"a replaced user changes {2 * shape.changes} counters, half of them up and half down; "
+            "a user is in one batch, so that batches do not add up (sdp.lemma10.privacy.batches)",
+        ),
+    )
+
+
+_PAIR = "one user at another state and action at every step, with reward 1, whatever the other users hold"
+
+
+def _published(parameters: ShuffledBatchParameters, own: BatchLoss) -> PublishedGuarantee:
+    """The printed tau of a counter, solved for the epsilon of all of them; it speaks of epsilon < 1."""
+
+    def epsilon(failure: Fraction) -> Bound:
+        sizes = {"H": parameters.horizon, "X": parameters.states, "A": parameters.actions}
+        with precision(_BITS):
+            values = {"beta": arb_of(failure), "tau": arb_of(exact(parameters.threshold))}
+            values |= {name: arb_of(exact(size)) for name, size in sizes.items()}
+            found = bound_of(published("sdp.release_epsilon").formula.arb(**values))
+        return found if found.upper < 1 else exactly(math.inf)
+
+    return PublishedGuarantee(_PRINTED, at_positive_delta(epsilon), own, _STATEMENT)
+
+
+def _calibrate(
+    parameters: ShuffledBatchParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+) -> tuple[ShuffledBatchParameters, ShuffledBatchParameters]:
+    """A tau with which a release keeps the target, and one below it with which it does not."""
+    guarantee(parameters, adjacency)
+    if exact(delta, "delta") == 0:
+        raise UnreachableTargetError("delta (0) cannot be met: some outcome is possible under one input only")
+    meets, misses = batch_threshold(parameters.shape, parameters.users, epsilon, delta)
+    return replace(parameters, threshold=meets), replace(parameters, threshold=misses)
+
+
+def _compare(parameters: ShuffledBatchParameters, epsilon: Any, delta: Any) -> Mapping[str, Any]:
+    """The printed tau for the same target beside the one found, and the noise of a counter with each."""
+    sizes = parameters.horizon, parameters.states, parameters.actions
+    printed = printed_threshold(*sizes, epsilon, delta, beyond_proof=True)
+    ours, theirs = _deviation(parameters.users, parameters.threshold), _deviation(parameters.users, printed)
+    return {
+        "statement": _PRINTED,
+        "threshold": {
+            "printed": printed,
+            "exact": parameters.threshold,
+            "ratio": printed / parameters.threshold,
+        },
+        "deviation": {"printed": theirs, "exact": ours, "ratio": theirs / ours},
+    }
+
+
+def _deviation(users: int, threshold: float) -> float:
+    """Standard deviation of a counter's noise."""
+    noise = view(ShuffledCountParameters(users, threshold, "bits"))
+    chance = float(exact(noise.probability))
+    return math.sqrt(noise.trials * chance * (1 - chance))
+
+
+ACCOUNTANT = Accountant(
+    "shuffled-batch",
+    "Whole release of SDP-PE: all counters of a batch",
+    ShuffledBatchParameters,
+    guarantee,
+    "threshold",
+    _calibrate,
+    compare=_compare,
+)

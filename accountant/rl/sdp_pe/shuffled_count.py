@@ -1,0 +1,279 @@
+"""The shuffled count of SDP-PE: every user's bit with noise bits, shuffled, in both readings of the paper.
+
+With ``bits``, each user sends the data bit and the noise bits as separate messages: what is seen is one
+binomial sum with the users' total, and its exact divergence is attained whatever the others hold. With
+``sum``, each user sends the printed z = d + noise as one number: among users who all hold 1, a message 0
+can only come from the one who holds 0, so that shuffling hides next to nothing (docs/notes/shuffling.md).
+
+Source: Lemma 10 of the paper and its proof; the exact statements are this project's own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.calibration import UnreachableTargetError, neighbours_of
+from dpproof.accountant.claims.parameters import Choice, Integers, Parameters, Reals, parameter
+from dpproof.accountant.claims.result import (
+    Accountant,
+    Accounted,
+    Attained,
+    PublishedGuarantee,
+    at_positive_delta,
+)
+from dpproof.accountant.claims.trust import TrustModel
+from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.numbers.binomial import MOST_TRIALS
+from dpproof.accountant.numbers.bounds import Bound, exactly
+from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
+from dpproof.accountant.published.sdp_pe import PUBLISHED
+from dpproof.accountant.shuffling.peaks import last_crossing
+from dpproof.accountant.shuffling.printed_sums import AlikeSums, PrintedSums
+from dpproof.accountant.shuffling.view import BinomialView
+
+__all__ = ["ACCOUNTANT", "ShuffledCountParameters", "guarantee", "view"]
+
+_BITS = 192
+_FORMULAS = {entry.id: entry.formula for entry in PUBLISHED}
+_MOST = 10**15
+
+
+@dataclass(frozen=True)
+class ShuffledCountParameters(Parameters):
+    """One counter of SDP-PE over one batch of users.
+
+    >>> ShuffledCountParameters(users=0, threshold=1.0, encoding="bits")
+    Traceback (most recent call last):
+    ValueError: users (0) must be an integer in [1, 1e+12]
+    """
+
+    users: int = parameter(Integers(1, 10**12), "users", "number of users n in the batch")
+    threshold: float = parameter(
+        Reals(0, _MOST, lower_open=True), "1", "threshold tau: twice the expected number of noise bits"
+    )
+    encoding: str = parameter(
+        Choice("bits", "sum"), "1", "messages: data and noise as single bits, or each user's printed sum"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.encoding == "bits" and self.users * self.noise_bits > MOST_TRIALS:
+            rule = f"such that users * ceil(threshold / users) is at most {MOST_TRIALS:.0e}"
+            raise ValueError(f"threshold ({self.threshold!r}) must be {rule}")
+
+    @property
+    def noise_bits(self) -> int:
+        """Fair noise bits of each user where users <= tau: the integer m = ceil(tau / n); else 0."""
+        ratio = exact(self.threshold) / self.users
+        return math.ceil(ratio) if ratio >= 1 else 0
+
+    @property
+    def noise_chance(self) -> Fraction:
+        """The chance of the single noise bit of each user where users > tau: tau / (2 n); else 1/2."""
+        return exact(self.threshold) / (2 * self.users) if self.noise_bits == 0 else Fraction(1, 2)
+
+
+def view(parameters: ShuffledCountParameters) -> BinomialView:
+    """The noise sum that a changed bit shifts by one: of all users' bits, or of one user's printed sum.
+
+    >>> view(ShuffledCountParameters(1000, 3000.0, "bits")).trials
+    3000
+    """
+    senders = parameters.users if parameters.encoding == "bits" else 1
+    return BinomialView(senders * max(parameters.noise_bits, 1), parameters.noise_chance)
+
+
+def guarantee(parameters: ShuffledCountParameters, adjacency: Adjacency) -> Accounted:
+    """The proved guarantee of the shuffled messages when one user's bit is replaced.
+
+    >>> found = guarantee(ShuffledCountParameters(278566, 139283.0, "sum"), Adjacency.REPLACE)
+    >>> found.attained.guarantee.delta("0.1").lower
+    0.75
+
+    Raises:
+        UnprovedAdjacencyError: for any other relation: how many messages there are tells how many users.
+    """
+    if adjacency is not Adjacency.REPLACE:
+        why = (
+            "the number of messages tells how many users there are, so only replacing a user's bit is hidden"
+        )
+        raise UnprovedAdjacencyError("shuffled-count", adjacency, why)
+    return _READINGS[parameters.encoding](parameters)
+
+
+def _bits(parameters: ShuffledCountParameters) -> Accounted:
+    exact_view = view(parameters)
+    return Accounted(
+        exact_view,
+        Adjacency.REPLACE,
+        TrustModel.SHUFFLE,
+        "the shuffled bits of one counter",
+        "classic.shuffled_bits",
+        published=_published(parameters, exact_view, "classic.shuffled_bits"),
+        attained=Attained(exact_view, "one user's bit 0 against 1, whatever the other users hold"),
+        notes=(_ONE_COUNTER,),
+    )
+
+
+def _sum(parameters: ShuffledCountParameters) -> Accounted:
+    """With n > tau exactly that of one message by itself; else at least that of users who are alike."""
+    found, among, note = _named(parameters) if parameters.noise_bits == 0 else _few(parameters)
+    statement = "classic.shuffled_sums" if parameters.noise_bits == 0 else "classic.shuffled_sums.few"
+    return Accounted(
+        found,
+        Adjacency.REPLACE,
+        TrustModel.SHUFFLE,
+        "the shuffled printed sums of one counter",
+        statement,
+        published=_published(parameters, found, statement),
+        attained=Attained(among, "one user's bit 0 against 1 among users who all hold 1"),
+        notes=(_ONE_COUNTER, note),
+    )
+
+
+def _named(parameters: ShuffledCountParameters) -> tuple[Guarantee, Guarantee, str]:
+    return view(parameters), _Leak(1 - parameters.noise_chance), _NAMED
+
+
+def _few(parameters: ShuffledCountParameters) -> tuple[Guarantee, Guarantee, str]:
+    sizes = parameters.users, parameters.noise_bits
+    return PrintedSums(*sizes), AlikeSums(*sizes), _HALF
+
+
+_NAMED = "the printed encoding hides no more than sending each message with its sender's name"
+_HALF = (
+    "the upper end is that among half as many users who hold the same bit, or of one message with its "
+    "sender's name, whichever is less; that data where all others are alike are the worst is not proved"
+)
+_ONE_COUNTER = "one counter in one batch; a replaced user may change several counters"
+_READINGS: dict[str, Callable[[ShuffledCountParameters], Accounted]] = {"bits": _bits, "sum": _sum}
+
+
+@dataclass(frozen=True)
+class _Leak:
+    """An event with this probability under one input and probability zero under the other.
+
+    It bounds delta from below at every epsilon.
+    """
+
+    chance: Fraction
+
+    def delta(self, epsilon: Any) -> Bound:
+        exact(epsilon, "epsilon")
+        with precision(_BITS):
+            return bound_of(arb_of(self.chance))
+
+    def epsilon(self, delta: Any) -> Bound:
+        return exactly(math.inf if exact(delta, "delta") < self.chance else 0.0)
+
+
+def _published(parameters: ShuffledCountParameters, own: Guarantee, statement: str) -> PublishedGuarantee:
+    """The printed relation tau = 96 log(2/beta)/epsilon^2, solved for epsilon; it speaks of epsilon < 1."""
+
+    def epsilon(failure: Fraction) -> Bound:
+        with precision(_BITS):
+            values = {"beta": arb_of(failure), "tau": arb_of(exact(parameters.threshold))}
+            found = bound_of(_FORMULAS["sdp.counter_epsilon"].arb(**values))
+        return found if found.upper < 1 else exactly(math.inf)
+
+    printed = "classic.printed_threshold" if parameters.encoding == "bits" else "classic.printed_sums"
+    return PublishedGuarantee(printed, at_positive_delta(epsilon), own, statement)
+
+
+def _calibrate(
+    parameters: ShuffledCountParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+) -> tuple[ShuffledCountParameters, ShuffledCountParameters]:
+    """A tau that meets the target, as every larger one does, and one next to it that misses.
+
+    Delta rises and falls in tau below n (peaks in either direction): what is returned lies behind the last
+    peak above the target, all later ones being certified below it (``dpproof.accountant.shuffling.peak_heights``).
+    For the printed sums it falls in tau. From tau = n on it falls with every further fair bit.
+    """
+    guarantee(parameters, adjacency)
+    target, failure = exact(epsilon, "epsilon"), exact(delta, "delta")
+    if target < 0:
+        raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
+    if not 0 <= failure < 1:
+        raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+    if failure == 0:
+        raise UnreachableTargetError("delta (0) cannot be met: some outcome is possible under one input only")
+    below, above = map(exact, neighbours_of(target))
+    users = parameters.users
+
+    def meets(tau: float) -> bool:
+        return view(replace(parameters, threshold=tau)).delta(below).upper <= failure
+
+    def misses(tau: float) -> bool:
+        return view(replace(parameters, threshold=tau)).delta(above).lower > failure
+
+    if parameters.encoding == "sum" and failure >= Fraction(1, 2):
+        pair = _single_bits(2 * users * (1 - failure), float(users), meets, misses)
+        return replace(parameters, threshold=pair[0]), replace(parameters, threshold=pair[1])
+    if parameters.encoding == "sum":
+        meets_at, misses_at = _few_bits(users, (below, above), failure)
+        found = float(math.nextafter(users * (meets_at - 1), math.inf)), float(users * misses_at)
+        return replace(parameters, threshold=found[0]), replace(parameters, threshold=found[1])
+    if meets(float(users)):
+        pair = last_crossing(users, below, above, failure)[::-1]
+    else:
+        bits = _least_bits(lambda m: meets(float(users * m)), _MOST // users)
+        pair = math.nextafter(float(users * (bits - 1)), math.inf), float(users * (bits - 1))
+    if not (meets(pair[0]) and misses(pair[1])):
+        raise ArithmeticError(
+            f"epsilon ({epsilon!r}) at delta ({delta!r}) is not decided near tau = {pair[1]!r}"
+        )
+    return replace(parameters, threshold=pair[0]), replace(parameters, threshold=pair[1])
+
+
+def _single_bits(
+    crossing: Fraction, most: float, meets: Callable[[float], bool], misses: Callable[[float], bool]
+) -> tuple[float, float]:
+    """Doubles around the tau with 1 - tau/(2n) = delta, moved on, up to n, until rounded deltas agree."""
+    low, high = neighbours_of(crossing)
+    high = low if low == crossing else high
+    low, step = math.nextafter(high, 0), math.ulp(high)
+    while high < most and not meets(high):
+        high, step = min(high + step, most), 2 * step
+    step = math.ulp(low)
+    while low > _LEAST and not misses(low):
+        low, step = max(low - step, _LEAST), 2 * step
+    return high, max(low, _LEAST)
+
+
+def _few_bits(users: int, around: tuple[Fraction, Fraction], failure: Fraction) -> tuple[int, int]:
+    """Fair bits each with which printed sums certainly meet the target, and a number with which they miss."""
+
+    def meets(bits: int) -> bool:
+        return PrintedSums(users, bits).delta(around[0]).upper <= failure
+
+    def undecided(bits: int) -> bool:
+        return not PrintedSums(users, bits).delta(around[1]).lower > failure
+
+    enough = _least_bits(meets, _MOST // users)
+    return enough, _least_bits(undecided, enough) - 1
+
+
+_LEAST = math.ulp(0.0)
+
+
+def _least_bits(enough: Callable[[int], bool], most: int) -> int:
+    """The least number of fair bits each that is enough; more is better (adding a fair bit is processing)."""
+    low, high = 0, 1
+    while not enough(high):
+        if high >= most:
+            raise UnreachableTargetError(f"no threshold up to {_MOST:.0e} meets the target")
+        low, high = high, min(2 * high, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+ACCOUNTANT = Accountant(
+    "shuffled-count", "Shuffled count of SDP-PE", ShuffledCountParameters, guarantee, "threshold", _calibrate
+)

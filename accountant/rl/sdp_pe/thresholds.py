@@ -1,0 +1,200 @@
+"""The least noise with which one batch of counters keeps a target, by the exact loss of all changed counters.
+
+Below as many fair bits as one batch needs, users share these: more fair bits are processing, so that delta
+falls in their number, which is found once for all batches of so few users. Larger batches have one rare bit a
+user; there delta is not monotone in tau, and what is certified is the threshold returned, not all above it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from dpproof.accountant.guarantees.gaussian import gaussian_mu
+from dpproof.accountant.guarantees.targets import NoNoiseNeededError, UnreachableTargetError
+from dpproof.accountant.numbers.arithmetic import lru_cache
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, exact
+from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss
+from dpproof.accountant.rl.sdp_pe.loss import BatchLoss
+
+__all__ = ["batch_threshold"]
+
+_MOST = 10**15
+"""Fair bits of one counter that are tried at most."""
+_NEAR = 1e-3
+_STEPS = 60
+"""Amounts of noise that are tried."""
+_APART, _CLOSER = 1e-2, 5
+"""From which distance on, and how often, it is halved on either side of what the ends of delta leave open."""
+_NOTHING = 1 - Fraction(1, 10**9)
+"""A delta above it is met by noise that hides next to nothing."""
+
+
+@lru_cache(maxsize=4096)
+def batch_threshold(shape: ReleaseShape, users: int, epsilon: Number, delta: Number) -> tuple[float, float]:
+    """A tau at which a batch certainly keeps (epsilon, delta), and one below it that certainly does not.
+
+    They are about 0.1% apart, or one fair bit of each user, or as near as the two ends of delta allow. Of
+    tau between users and twice that many both are 2 users: the bits of each are whole.
+
+    >>> meets, misses = batch_threshold(ReleaseShape(1, 4, 2, rewards=False), 65536, 1.0, 1e-6)
+    >>> 0.99 * meets <= misses < meets
+    True
+
+    Raises:
+        ValueError: for users outside 1 .. 10^12, an epsilon that is not positive, or a delta outside (0, 1).
+        UnreachableTargetError: 10^15 fair bits are not enough.
+        NoNoiseNeededError: a delta next to 1, which noise meets that hides nothing.
+    """
+    target, failure = exact(epsilon, "epsilon"), exact(delta, "delta")
+    if isinstance(users, bool) or not isinstance(users, int) or not 1 <= users <= 10**12:
+        raise ValueError(f"users ({users!r}) must be an integer in [1, 10^12]")
+    if target <= 0:
+        raise ValueError(f"epsilon ({epsilon!r}) must be positive")
+    if not 0 < failure < 1:
+        raise ValueError(f"delta ({delta!r}) must be in (0, 1)")
+    if failure > _NOTHING:
+        raise NoNoiseNeededError(f"delta ({delta!r}) is met with next to no noise: nothing is the least")
+    fair, fewer = _fair_bits(shape.changes, target, failure)
+    if users <= fewer:
+        return float(users * -(-fair // users)), float(users * (fewer // users))
+
+    def found(tau: float) -> Bound:
+        return batch_loss(shape, users, tau).delta(target)
+
+    if users < fair:  # a fair bit of each user is between what is enough and what is not
+        return float(2 * users), _missing(found, failure, float(users))
+    spread = _variance(shape.changes, target, failure)
+    start = users * (1 - math.sqrt(max(1 - 4 * spread / users, 0.0)))
+    return _bracket(found, failure, start, float(users))
+
+
+def _missing(delta_at: Callable[[float], Bound], target: Fraction, start: float) -> float:
+    """An amount of noise at or below ``start`` that certainly misses the target."""
+    noise, step = start, _NEAR / 4
+    while not delta_at(noise).lower > target:
+        noise, step = noise * (1 - step), min(2 * step, 0.5)
+    return noise
+
+
+@lru_cache(maxsize=256)
+def _fair_bits(changes: int, epsilon: Fraction, delta: Fraction) -> tuple[int, int]:
+    """How many fair bits are enough for a counter in all, and a number that is not."""
+
+    def found(bits: float) -> Bound:
+        return BatchLoss(changes, round(bits), Fraction(1, 2)).delta(epsilon)
+
+    if found(1).upper <= delta:
+        return 1, 0
+    spread = _variance(changes, epsilon, delta)
+    if 4 * spread > _MOST / 2 and not found(_MOST).upper <= delta:
+        raise UnreachableTargetError("10^15 fair bits of a counter are not enough for the target")
+    meets, misses = _bracket(found, delta, 4 * spread, _MOST, whole=True)
+    return round(meets), round(misses)
+
+
+def _bracket(
+    delta_at: Callable[[float], Bound], target: Fraction, start: float, most: float, *, whole: bool = False
+) -> tuple[float, float]:
+    """Amounts of noise near each other, the first certified to meet the target, the second to miss it.
+
+    One evaluation says whether an amount meets, whether it misses, and how far it is off.
+    """
+
+    def rounded(value: float) -> float:
+        value = min(max(value, 1.0 if whole else 1e-9 * start), most)
+        return float(round(value)) if whole else value
+
+    search = _Search(target)
+    place = rounded(start)
+    for _ in range(_STEPS):
+        search.add(place, delta_at(place))
+        if search.near(whole):
+            break
+        place = search.next(rounded)
+    if 0 < search.misses < search.meets < math.inf:
+        return _closer(delta_at, target, search, rounded)
+    raise UnreachableTargetError(f"no noise near {start:.3g} is certified on both sides of the target")
+
+
+def _closer(
+    delta_at: Callable[[float], Bound], target: Fraction, search: _Search, rounded: Callable[[float], float]
+) -> tuple[float, float]:
+    """Both amounts, moved towards what delta's ends leave open where they are more than 1% apart."""
+    meets, misses = search.meets, search.misses
+    if meets <= misses * math.exp(_APART):
+        return meets, misses
+    low, high = misses, meets
+    for _ in range(_CLOSER):
+        middle = rounded(math.sqrt(low * meets))
+        low, meets = (low, middle) if delta_at(middle).upper <= target else (middle, meets)
+    for _ in range(_CLOSER):
+        middle = rounded(math.sqrt(misses * high))
+        misses, high = (middle, high) if delta_at(middle).lower > target else (misses, middle)
+    return meets, misses
+
+
+@dataclass
+class _Search:
+    """Amounts that were tried, and the next one: the secant rule over logarithms of the noise.
+
+    Distances are differences of sqrt(-2 log delta), which is about linear in the logarithm. It aims a little
+    to the side that is still open, farther where the two ends of delta are too wide to decide.
+    """
+
+    target: Fraction
+    meets: float = math.inf
+    misses: float = 0.0
+    aside: float = _NEAR / 3
+    tried: list[tuple[float, float]] = field(default_factory=list)
+
+    def add(self, noise: float, found: Bound) -> None:
+        """Take in what is known at an amount of noise."""
+        self.tried.append((math.log(noise), self._gap(found)))
+        if found.upper <= self.target:
+            self.meets = min(self.meets, noise)
+        elif found.lower > self.target:
+            self.misses = max(self.misses, noise)
+        elif abs(self.tried[-1][1] / self._slope()) < 2 * self.aside:
+            self.aside *= 2
+
+    def near(self, whole: bool) -> bool:
+        """Whether both amounts are as near as they have to be."""
+        if whole and self.meets <= self.misses + 1:
+            return True
+        wide = max(_NEAR, 4 * self.aside) if self.aside > _NEAR else _NEAR
+        return 0 < self.misses < self.meets <= self.misses * math.exp(wide)
+
+    def next(self, rounded: Callable[[float], float]) -> float:
+        """The amount to try next."""
+        last, gap = self.tried[-1]
+        crossing = last + min(max(-gap / self._slope(), -0.7), 0.7)
+        up = self.meets > math.exp(min(crossing, 700) + 2 * self.aside)
+        place = rounded(math.exp(crossing + (self.aside if up else -self.aside)))
+        if self.misses < place < self.meets:
+            return place
+        if self.misses == 0 or self.meets == math.inf:
+            return rounded(math.exp(last + (0.7 if self.meets == math.inf else -0.7)))
+        return rounded(math.sqrt(self.misses * self.meets))
+
+    def _slope(self) -> float:
+        """Of the distance over the logarithm, below 0."""
+        usual = -math.sqrt(-2 * _log(self.target)) / 2
+        (x, low), (y, high) = ([*self.tried, *self.tried] if len(self.tried) == 1 else self.tried)[-2:]
+        return min((high - low) / (y - x), usual / 4) if x != y else usual
+
+    def _gap(self, found: Bound) -> float:
+        middle = min(max((found.lower + found.upper) / 2, 1e-320), 1.0)
+        return math.sqrt(-2 * _log(self.target)) - math.sqrt(-2 * math.log(middle))
+
+
+def _log(value: Fraction) -> float:
+    return math.log(value.numerator) - math.log(value.denominator)
+
+
+def _variance(changes: int, epsilon: Fraction, delta: Fraction) -> float:
+    """Of Gaussian noise on 2 ``changes`` counters: where the search begins."""
+    return 2 * changes / gaussian_mu(epsilon, delta)[0] ** 2

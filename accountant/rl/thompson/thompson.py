@@ -1,0 +1,127 @@
+"""Gaussian Thompson sampling for bandits with rewards in [0, 1]: private as it is.
+
+Before every round each arm i is given a draw from N(S_i/(n_i + 1), c/(n_i + 1)), S_i the sum of its n_i
+rewards so far; the arm of the largest draw is pulled. Every arm may be pulled b times before. A user is a
+round. What is released is every draw; the arms pulled follow by post-processing.
+
+A changed reward of one round moves the mean of one arm by at most 1/(n_i + 1) in every later round, in which
+n_i >= max(b, 1): a round costs mu^2 <= 1/(c (max(b, 1) + 1)), and a run is mu-GDP with
+
+    mu^2 = T / (c (b + 1)),  or (T - 1) / (2 c) for b = 0
+
+(docs/notes/thompson.md). That the algorithm is private without a change was shown by Ou, Avella Medina and
+Cummings, "Thompson sampling itself is differentially private", AISTATS 2024, arXiv:2407.14879v1, whose b and
+c these are; the account here is this project's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+import flint
+
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
+from dpproof.accountant.claims.result import Accountant, Accounted
+from dpproof.accountant.claims.trust import TrustModel
+from dpproof.accountant.guarantees.gaussian import gaussian_mu
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
+
+__all__ = ["ACCOUNTANT", "ThompsonParameters", "guarantee", "mu_of_run"]
+
+_BITS = 192
+
+
+@dataclass(frozen=True)
+class ThompsonParameters(Parameters):
+    """The sizes of a bandit and of its exploration.
+
+    >>> ThompsonParameters(arms=2, rounds=0)
+    Traceback (most recent call last):
+    ValueError: rounds (0) must be an integer at least 1
+    """
+
+    arms: int = parameter(Integers(1), "arms", "number of arms N")
+    rounds: int = parameter(Integers(1), "rounds", "number of rounds T, one user each")
+    pulls: int = parameter(Integers(0), "pulls", "how often every arm is pulled before, b", 0)
+    variance: float = parameter(
+        Reals(0, lower_open=True), "1", "factor c on the variance of the draws", 1.0, safer=1
+    )
+
+    @property
+    def square(self) -> Fraction:
+        """The mu^2 of a run, exactly."""
+        rounds, fewest = (self.rounds - 1, 1) if self.pulls == 0 else (self.rounds, self.pulls)
+        return Fraction(rounds) / (exact(self.variance) * (fewest + 1))
+
+
+def mu_of_run(parameters: ThompsonParameters) -> Bound:
+    """The mu of a whole run under ``rewards-only``.
+
+    >>> mu_of_run(ThompsonParameters(arms=5, rounds=1000, pulls=99, variance=10.0)).upper
+    1.0
+
+    Source: this project's statement classic.thompson.
+    """
+    with precision(_BITS):
+        return bound_of(arb_of(parameters.square).sqrt())
+
+
+def guarantee(parameters: ThompsonParameters, adjacency: Adjacency) -> Accounted:
+    """The proved guarantee of all draws of a run, in the central model.
+
+    >>> found = guarantee(ThompsonParameters(5, 1000, 99, 10.0), Adjacency.REWARDS_ONLY)
+    >>> found.guarantee.epsilon("1e-6").upper
+    4.886555
+
+    Raises:
+        UnprovedAdjacencyError: for another relation than ``rewards-only``.
+    """
+    if adjacency is not Adjacency.REWARDS_ONLY:
+        raise UnprovedAdjacencyError(
+            "thompson", adjacency, f"proved relations: {Adjacency.REWARDS_ONLY.value}"
+        )
+    return Accounted(
+        GaussianDP(mu_of_run(parameters)),
+        adjacency,
+        TrustModel.CENTRAL,
+        "every draw of every round",
+        "classic.thompson",
+        exact_sampler="dpproof.Thompson.publish",
+    )
+
+
+def _calibrate(
+    parameters: ThompsonParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+) -> tuple[ThompsonParameters, ThompsonParameters]:
+    """The smallest factor on the variance that meets (epsilon, delta), and one just below that does not."""
+    guarantee(parameters, adjacency)
+    unit = replace(parameters, variance=1.0).square
+    if unit == 0:
+        raise ValueError("rounds (1) must be at least 2: the first draws see nobody's reward")
+    meets, misses = gaussian_mu(exact(epsilon, "epsilon"), exact(delta, "delta"))
+    if not 0 < meets < inf:
+        raise ValueError(f"epsilon ({epsilon!r}) must be one that noise within double precision can meet")
+    with precision(_BITS):
+        enough, short = (arb_of(unit / exact(mu) ** 2) for mu in (meets, misses))
+        margin = 1 + flint.arb(2) ** -50  # what rounding mu to a double takes back
+        chosen = (round_up(enough * margin), round_down(short / margin))
+    if not (chosen[1] > 0 and chosen[0] < inf):
+        raise ValueError(f"epsilon ({epsilon!r}) must be one that noise within double precision can meet")
+    least, below = (replace(parameters, variance=value) for value in chosen)
+    return least, below
+
+
+ACCOUNTANT = Accountant(
+    "thompson",
+    "Gaussian Thompson sampling for bandits",
+    ThompsonParameters,
+    guarantee,
+    "variance",
+    _calibrate,
+)

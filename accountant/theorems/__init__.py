@@ -1,0 +1,1 @@
+"""Theorems that hold of any mechanism: composition, groups, filters."""

@@ -1,0 +1,176 @@
+"""Advanced composition: the classical closed forms that trade a little delta for the square root of k.
+
+They are upper bounds on the optimum of ``compose_approx_optimal`` and stand here because papers use them;
+nothing needs them. Which parameters each one speaks of is part of the function.
+
+Source: Dwork and Roth 2014, Theorem 3.20 and Corollary 3.21; Kairouz, Oh and Viswanath, arXiv:1311.0776v4,
+Theorem 3.4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import flint
+
+from dpproof.accountant.guarantees.notions import ApproxDP, ends_of
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.theorems.composition.sums import narrowed
+
+__all__ = [
+    "advanced_corollary_holds",
+    "advanced_epsilon",
+    "advanced_part_epsilon",
+    "compose_approx_advanced",
+    "compose_approx_kov",
+]
+
+_BITS = 192
+_Formula = Callable[[flint.arb], flint.arb]
+
+
+def compose_approx_advanced(part: ApproxDP, times: int, slack: Number) -> ApproxDP:
+    """The guarantee of k adaptive uses of an (epsilon, delta)-DP mechanism: (epsilon', k delta + slack)-DP.
+
+    Here epsilon' = sqrt(2 k ln(1/slack)) epsilon + k epsilon (e^epsilon - 1), for every epsilon >= 0, delta
+    in [0, 1] and slack in (0, 1); there is no condition on epsilon'.
+
+    >>> compose_approx_advanced(ApproxDP("0.1", 0), 100, "1e-6").epsilon("1e-6").upper
+    6.308231
+
+    Source: Dwork and Roth 2014, Theorem 3.20; statement classic.advanced.
+
+    Raises:
+        ValueError: for a slack outside (0, 1), a count that is no integer of at least 0, or an epsilon so
+            large that epsilon' is beyond the largest double.
+    """
+    added = _slack(slack)
+    epsilon = advanced_epsilon(part, times, slack)
+    if math.isinf(epsilon.upper):
+        raise ValueError(f"part ({part!r}) must have an epsilon whose advanced composition is a double")
+    low, high = (_count(times) * end + added for end in ends_of(part.delta_parameter, "delta"))
+    return ApproxDP(epsilon, narrowed(min(low, Fraction(1)), min(high, Fraction(1))))
+
+
+def advanced_epsilon(part: ApproxDP, times: int, slack: Number) -> Bound:
+    """The epsilon' of ``compose_approx_advanced``; its upper end is infinite beyond the largest double.
+
+    >>> advanced_epsilon(ApproxDP("1e5", 0), 10, "0.5").upper
+    inf
+
+    Source: Dwork and Roth 2014, Theorem 3.20; statement classic.advanced.
+
+    Raises:
+        ValueError: for a slack outside (0, 1), or a count that is no integer of at least 0.
+    """
+    added, count = _slack(slack), _count(times)
+
+    def total(epsilon: flint.arb) -> flint.arb:
+        root = (-2 * count * arb_of(added).log()).sqrt()
+        return root * epsilon + count * epsilon * epsilon.expm1()
+
+    return _epsilon(part, total)
+
+
+def compose_approx_kov(part: ApproxDP, times: int, slack: Number) -> ApproxDP:
+    """The same with smaller constants: (epsilon', 1 - (1 - delta)^k (1 - slack))-DP.
+
+    With t = k epsilon (e^epsilon - 1)/(e^epsilon + 1), epsilon' is the least of k epsilon,
+    t + epsilon sqrt(2 k ln(1/slack)) and t + epsilon sqrt(2 k ln(e + sqrt(k epsilon^2)/slack)).
+
+    >>> compose_approx_kov(ApproxDP("0.1", 0), 100, "1e-6").epsilon("1e-6").upper
+    5.756106
+
+    Source: Kairouz, Oh and Viswanath, arXiv:1311.0776v4, Theorem 3.4.
+    Statement classic.kairouz_oh_viswanath_closed.
+
+    Raises:
+        ValueError: as ``compose_approx_advanced``.
+    """
+    added = _slack(slack)
+
+    def total(epsilon: flint.arb) -> flint.arb:
+        small, drift = arb_of(added), times * epsilon * (epsilon / 2).tanh()
+        inside = flint.arb(1).exp() + flint.arb(times).sqrt() * epsilon / small
+        roots = [(2 * times * log).sqrt() for log in (-small.log(), inside.log())]
+        return (times * epsilon).min(drift + epsilon * roots[0].min(roots[1]))
+
+    failure, most = (_failure(end, _count(times), added) for end in ends_of(part.delta_parameter, "delta"))
+    return ApproxDP(_epsilon(part, total), narrowed(failure[0], most[1]))
+
+
+_SHORT = 64
+
+
+def _failure(delta: Fraction, times: int, added: Fraction) -> tuple[Fraction, Fraction]:
+    """Ends around 1 - (1 - delta)^k (1 - slack); one rational where it is short."""
+    if delta in {0, 1} or times <= _SHORT:
+        return (1 - (1 - delta) ** times * (1 - added),) * 2
+    with precision(_BITS):
+        found = bound_of(-(times * (-arb_of(delta)).log1p() + (-arb_of(added)).log1p()).expm1())
+    return exact(found.lower), exact(found.upper)
+
+
+def advanced_part_epsilon(target: Number, times: int, slack: Number) -> Bound:
+    """The epsilon that Corollary 3.21 allots to each of ``times`` parts: target / (2 sqrt(2 k ln(1/slack))).
+
+    >>> advanced_part_epsilon(1, 100, "1e-6").lower
+    0.009511
+
+    Source: Dwork and Roth 2014, Corollary 3.21 (for targets below 1); statement classic.advanced_corollary.
+
+    Raises:
+        ValueError: as ``compose_approx_advanced``, for no part at all, or a negative target.
+    """
+    goal, added = ends_of(target, "target")[0], _slack(slack)
+    if _count(times) == 0:
+        raise ValueError("times (0) must be at least 1: the target is shared between that many mechanisms")
+    with precision(_BITS):
+        return bound_of(_part(goal, times, added))
+
+
+def _part(goal: Fraction, times: int, added: Fraction) -> flint.arb:
+    return arb_of(goal) / (2 * (-2 * times * arb_of(added).log()).sqrt())
+
+
+def advanced_corollary_holds(target: Number, times: int, slack: Number) -> bool:
+    """Whether Theorem 3.20 proves what Corollary 3.21 says at these parameters, whatever the target.
+
+    It does exactly where target (e^e - 1)/e <= 4 ln(1/slack), e the epsilon of each part; so for every target
+    up to 1 with a slack up to 7/10 (statement classic.advanced_corollary), but also for larger ones.
+
+    >>> advanced_corollary_holds(10, 25, "1.5e-4"), advanced_corollary_holds("0.9", 1, "0.9")
+    (True, False)
+
+    Raises:
+        ValueError: as ``advanced_part_epsilon``.
+    """
+    goal, added = ends_of(target, "target")[0], _slack(slack)
+    if _count(times) == 0 or goal == 0:
+        return True
+    with precision(_BITS):
+        each = _part(goal, times, added)
+        return bool(arb_of(goal) * each.expm1() / each <= -4 * arb_of(added).log())
+
+
+def _epsilon(part: ApproxDP, total: _Formula) -> Bound:
+    """The composed epsilon, increasing in the part's, at both ends of it."""
+    with precision(_BITS):
+        low, high = (bound_of(total(arb_of(end))) for end in ends_of(part.epsilon_parameter, "epsilon"))
+    return Bound(low.lower, high.upper)
+
+
+def _count(times: int) -> int:
+    if isinstance(times, bool) or not isinstance(times, int) or times < 0:
+        raise ValueError(f"times ({times!r}) must be an integer at least 0")
+    return times
+
+
+def _slack(slack: Number) -> Fraction:
+    added = exact(slack, "slack")
+    if not 0 < added < 1:
+        raise ValueError(f"slack ({slack!r}) must be in (0, 1)")
+    return added

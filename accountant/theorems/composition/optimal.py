@@ -1,0 +1,226 @@
+"""The optimal composition of (epsilon, delta)-differentially private mechanisms, adaptively chosen.
+
+An (epsilon, delta)-DP mechanism is a post-processing of a coin that fails with probability delta and else is
+randomised response, so the composition is exactly as private as the coins together:
+1 - delta_total(x) = (1 - H(x)) prod (1 - delta_i), H the hockey stick of the coins alone. No smaller delta
+holds for all mechanisms with these parameters. Proof and limits: docs/notes/composition.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
+import flint
+
+from dpproof.accountant.guarantees.notions import ApproxDP, ends_of
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.inversion import PRECISIONS, bracket, refined
+from dpproof.accountant.pairs.randomised_response import RandomisedResponse
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.theorems.composition.coins import Coins
+from dpproof.accountant.theorems.composition.mixed import MixedCoins, affordable
+
+__all__ = ["ComposedApproxDP", "compose_approx_optimal"]
+
+
+def compose_approx_optimal(parts: Sequence[tuple[ApproxDP, int]]) -> ComposedApproxDP:
+    """The optimum for (mechanism, how often) ``parts``, in any order and adaptively chosen.
+
+    >>> compose_approx_optimal([(ApproxDP("0.1", 0), 100)]).epsilon("1e-6").upper
+    4.774568
+    >>> compose_approx_optimal([(ApproxDP("0.1", "1e-9"), 30), (ApproxDP(1, 0), 2)]).epsilon("1e-6").upper
+    4.279225
+
+    Source: Kairouz, Oh and Viswanath, arXiv:1311.0776v4, Theorem 3.3 (equal parts); Murtagh and Vadhan,
+    arXiv:1507.03113, Theorem 1.5 (different parts). Statement classic.kairouz_oh_viswanath.
+
+    Parts of one epsilon, or whose losses take few values, are answered to the last bit. Others go to the
+    grid of losses (``PrivacyLoss``), as do more than 10^9 equal parts: certified too, but to some digits.
+
+    Raises:
+        ValueError: for a count that is no integer of at least 0. When asked, a ``GridTooLargeError`` where
+            the grid of losses would be too large.
+    """
+    for _, times in parts:
+        if isinstance(times, bool) or not isinstance(times, int) or times < 0:
+            raise ValueError(f"times ({times!r}) must be an integer at least 0")
+    return ComposedApproxDP(tuple(parts))
+
+
+@dataclass(frozen=True)
+class ComposedApproxDP:
+    """The privacy profile of composed approximate-DP mechanisms: a notion of its own.
+
+    Both ends enclose the optimum over all mechanisms with the given parameters.
+    """
+
+    parts: tuple[tuple[ApproxDP, int], ...]
+
+    def delta(self, epsilon: Number) -> Bound:
+        """See ``Guarantee.delta``; relative accuracy at any size of delta."""
+        point = ends_of(epsilon, "epsilon")[0]
+        low, high = (end.delta(point) for end in self._ends())
+        return Bound(max(low[0], 0.0), min(high[1], 1.0))
+
+    def epsilon(self, delta: Number) -> Bound:
+        """See ``Guarantee.epsilon``; exact over all real epsilon, not only the attained losses."""
+        target = exact(delta, "delta")
+        if not 0 <= target < 1:
+            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+        low, high = (end.epsilon(target) for end in self._ends())
+        return Bound(low[0], high[1])
+
+    def _ends(self) -> tuple[_Composed, _Composed]:
+        """The composition at the lower and at the upper ends of the parts' parameters."""
+        return _composed(self.parts, 0), _composed(self.parts, 1)
+
+
+def _composed(parts: Sequence[tuple[ApproxDP, int]], end: int) -> _Composed:
+    coins: Counter[Fraction] = Counter()
+    failures: Counter[Fraction] = Counter()
+    for part, times in parts:
+        coins[ends_of(part.epsilon_parameter, "epsilon")[end]] += times
+        failures[ends_of(part.delta_parameter, "delta")[end]] += times
+    kinds = [Coins(epsilon, times) for epsilon, times in coins.items() if epsilon and times]
+    kept = tuple((failure, times) for failure, times in failures.items() if failure and times)
+    return _Composed(tuple(sorted(kinds, key=lambda kind: kind.times)), kept)
+
+
+_MOST_TIMES = 10**9
+"""So many equal coins are summed outright, within seconds."""
+
+
+_MOST_EPSILON = 600
+
+
+@dataclass(frozen=True)
+class _Composed:
+    """Coins of each kind, and failures with how often they may happen; all parameters exact."""
+
+    kinds: tuple[Coins, ...]
+    failures: tuple[tuple[Fraction, int], ...]
+
+    @property
+    def largest(self) -> Fraction:
+        return sum((kind.largest for kind in self.kinds), Fraction(0))
+
+    def failure(self) -> flint.arb:
+        """1 - prod (1 - delta_i), without cancellation."""
+        if any(failure == 1 for failure, _ in self.failures):
+            return flint.arb(1)
+        logs = (times * arb_of(-failure).log1p() for failure, times in self.failures)
+        return -(sum(logs, flint.arb(0)).expm1())
+
+    def delta(self, point: Fraction) -> tuple[float, float]:
+        """Ends around the smallest delta at epsilon = ``point``."""
+        if self._exactly(point):
+            found = refined(partial(self.profile, point))
+            return round_down(found), round_up(found)
+        coins = self._grid().delta(point)
+        with precision(128):
+            failure = self.failure()
+            low, high = (failure + (1 - failure) * arb_of(exact(end)) for end in (coins.lower, coins.upper))
+            return round_down(low), round_up(high)
+
+    def profile(self, point: Fraction) -> flint.arb:
+        """The smallest delta at ``point``, at the precision in force."""
+        failure = self.failure()
+        if point >= self.largest:
+            return failure
+        coins = self.kinds[0] if len(self.kinds) == 1 else MixedCoins(self.kinds)
+        return failure + (1 - failure) * coins.hockey_stick(point)
+
+    def _exactly(self, point: Fraction) -> bool:
+        return point >= self.largest or self._single() or self._affordable()
+
+    def _single(self) -> bool:
+        return len(self.kinds) == 1 and self.kinds[0].times <= _MOST_TIMES
+
+    def _affordable(self) -> bool:
+        return len(self.kinds) > 1 and affordable(self.kinds)
+
+    def _grid(self) -> PrivacyLoss:
+        """The coins without failures, by their distribution of losses.
+
+        Raises:
+            ValueError: for parts of an epsilon that the distribution of losses cannot hold.
+        """
+        for kind in self.kinds:
+            if kind.epsilon > _MOST_EPSILON:
+                size = f"epsilon ({float(kind.epsilon)!r}) of a part must be at most {_MOST_EPSILON}"
+                raise ValueError(f"{size} where so many parts of different epsilons are composed")
+        return PrivacyLoss([[(RandomisedResponse(kind.epsilon), kind.times) for kind in self.kinds]])
+
+    def epsilon(self, target: Fraction) -> tuple[float, float]:
+        """Ends around the smallest epsilon >= 0 for ``target``."""
+        fits = self._fits(target)
+        if fits is False:
+            return math.inf, math.inf
+        with precision(128):
+            top = round_down(arb_of(self.largest)), round_up(arb_of(self.largest))
+        if fits is None:
+            return top[0], math.inf
+        if not self.kinds or target == self._exact_failure():
+            return top
+        if self._single():
+            return self._inverse(self.kinds[0], target)
+        if self._affordable():
+            return bracket(self.profile, target, start=top[1] / 2)
+        return self._by_grid(target)
+
+    def _by_grid(self, target: Fraction) -> tuple[float, float]:
+        with precision(256):
+            failure = self.failure()
+            goal = (arb_of(target) - failure) / (1 - failure)
+            ends = max(round_down(goal), 0.0), round_up(goal)
+        grid = self._grid()
+        return grid.epsilon(ends[1]).lower if ends[1] < 1 else 0.0, grid.epsilon(ends[0]).upper
+
+    def _inverse(self, coins: Coins, target: Fraction) -> tuple[float, float]:
+        for bits in PRECISIONS:
+            with precision(bits):
+                found = self._root(coins, target)
+                if found is not None:
+                    return max(round_down(found), 0.0), round_up(found)
+        raise ArithmeticError(f"delta ({float(target)!r}): no epsilon could be certified")
+
+    def _root(self, coins: Coins, target: Fraction) -> flint.arb | None:
+        """The epsilon for ``target``; None where the precision in force does not give a double's worth."""
+        failure = self.failure()
+        goal = (arb_of(target) - failure) / (1 - failure)
+        start = coins.hockey_stick(Fraction(0))
+        if start <= goal:
+            return flint.arb(0)
+        if not start > goal > 0:
+            return None
+        try:
+            found = coins.inverse(goal)
+        except ArithmeticError:
+            return None
+        return found if found.rel_accuracy_bits() > 64 else None
+
+    def _fits(self, target: Fraction) -> bool | None:
+        """Whether the failures alone fit into ``target``; None where no precision decides."""
+        known = self._exact_failure()
+        if known is not None:
+            return target >= known
+        for bits in PRECISIONS:
+            with precision(bits):
+                failure = self.failure()
+                if failure > arb_of(target):
+                    return False
+                if failure < arb_of(target):
+                    return True
+        return None
+
+    def _exact_failure(self) -> Fraction | None:
+        """1 - prod (1 - delta_i) as a rational, where it is short enough to be worth it."""
+        if sum(times for _, times in self.failures) > 64:
+            return None
+        return 1 - math.prod(((1 - failure) ** times for failure, times in self.failures), start=Fraction(1))

@@ -1,0 +1,300 @@
+"""Privacy filters and an odometer: budgets kept when every cost may depend on what was released before.
+
+A filter is asked before each release. What it admits stays, all together and whatever the choices made on
+the way, within the guarantee of its budget. Costs and budgets are exact rationals; a cost known as a bound is
+charged at its upper end. Filters are values: ``spend`` returns a new one, so that threads share them freely.
+
+Proofs and sources: docs/notes/composition.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Generic, Self, TypeVar
+
+import flint
+
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP, ends_of
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.renyi.orders import Orders
+
+__all__ = [
+    "ApproxFilter",
+    "ApproxOdometer",
+    "BudgetExceededError",
+    "GaussianFilter",
+    "RenyiFilter",
+    "ZCDPFilter",
+]
+
+_BITS = 192
+Cost = TypeVar("Cost", contravariant=True)
+_Amounts = tuple[Fraction, ...]
+
+
+class BudgetExceededError(ValueError):
+    """Raised when a cost is to be spent that the budget does not admit; nothing is spent then."""
+
+
+@dataclass(frozen=True)
+class _Filter(Generic[Cost]):
+    """A budget of several amounts, each of which the sum of the costs must not exceed."""
+
+    spent: _Amounts = field(default=(), kw_only=True)
+    """What has been spent of each amount; empty at the start."""
+
+    def __post_init__(self) -> None:
+        limits = self._limits()
+        if self.spent and len(self.spent) != len(limits):
+            raise ValueError(f"spent ({self.spent!r}) must hold {len(limits)} amounts, or none")
+        for amount in self.spent:
+            _amount(amount)
+
+    def _limits(self) -> _Amounts:
+        raise NotImplementedError
+
+    def _amounts(self, cost: Cost) -> _Amounts:
+        raise NotImplementedError
+
+    def _after(self, cost: Cost) -> _Amounts:
+        new = self._amounts(cost)
+        return tuple(a + b for a, b in zip(self.spent or (Fraction(0),) * len(new), new, strict=True))
+
+    def admits(self, cost: Cost) -> bool:
+        """Whether a release of this cost still fits."""
+        return all(used <= limit for used, limit in zip(self._after(cost), self._limits(), strict=True))
+
+    def spend(self, cost: Cost) -> Self:
+        """The filter after a release of this cost.
+
+        Raises:
+            BudgetExceededError: if it does not fit.
+        """
+        if not self.admits(cost):
+            raise BudgetExceededError(f"cost ({cost!r}) must fit into what is left of the budget")
+        return replace(self, spent=self._after(cost))
+
+
+def _amount(spent: Fraction) -> None:
+    if exact(spent, "spent") < 0:
+        raise ValueError(f"spent ({spent!r}) must be at least 0")
+
+
+@dataclass(frozen=True)
+class GaussianFilter(_Filter[GaussianDP]):
+    """Admits Gaussian-DP releases while the squares of their mus add up to at most mu squared.
+
+    >>> half = GaussianFilter(5).spend(GaussianDP(3))
+    >>> half.admits(GaussianDP(4)), half.admits(GaussianDP("4.0001")), half.guarantee
+    (True, False, GaussianDP(mu=5))
+
+    Source: Smith and Thakurta, arXiv:2210.17520v1; Koskela, Tobaben and Honkela, arXiv:2209.15596v2.
+
+    Raises:
+        ValueError: for a mu, or an amount spent, that is no number of at least 0.
+    """
+
+    mu: Number
+
+    @property
+    def guarantee(self) -> GaussianDP:
+        """What everything admitted keeps."""
+        return GaussianDP(self.mu)
+
+    def _limits(self) -> _Amounts:
+        return (ends_of(self.mu, "mu")[0] ** 2,)
+
+    def _amounts(self, cost: GaussianDP) -> _Amounts:
+        return (ends_of(cost.mu, "mu")[1] ** 2,)
+
+
+@dataclass(frozen=True)
+class ZCDPFilter(_Filter[ZCDP]):
+    """Admits zero-concentrated releases while their rhos add up to at most rho.
+
+    >>> ZCDPFilter("0.3").spend(ZCDP("0.1")).spend(ZCDP("0.2")).admits(ZCDP(0))
+    True
+
+    Source: Feldman and Zrnic, arXiv:2008.11193v4, Theorem 4.5, at every order.
+
+    Raises:
+        ValueError: for a rho, or an amount spent, that is no number of at least 0.
+    """
+
+    rho: Number
+
+    @property
+    def guarantee(self) -> ZCDP:
+        """What everything admitted keeps."""
+        return ZCDP(self.rho)
+
+    def _limits(self) -> _Amounts:
+        return (ends_of(self.rho, "rho")[0],)
+
+    def _amounts(self, cost: ZCDP) -> _Amounts:
+        return (ends_of(cost.rho, "rho")[1],)
+
+
+@dataclass(frozen=True)
+class RenyiFilter(_Filter[RenyiDP]):
+    """Admits Renyi releases while their curves add up to at most the budget at each of its orders.
+
+    >>> spender = RenyiFilter(((2, 1), (8, "3.5"))).spend(RenyiDP(lambda order: order / 4))
+    >>> spender.admits(RenyiDP(lambda order: order / 4)), spender.guarantee.epsilon("1e-5").upper
+    (False, 4.714110)
+
+    A budget that a known number of equal costs fills is the sum of their curves; a budget proportional to the
+    order is a ``ZCDPFilter``, at all orders.
+
+    Source: Feldman and Zrnic, arXiv:2008.11193v4, Theorem 4.5; Lecuyer, arXiv:2103.01379v2.
+
+    Raises:
+        ValueError: for no order at all, an order of at most 1, or a negative budget; on spending, for a
+            curve that is not known at one of the orders.
+    """
+
+    budget: tuple[tuple[Number, Number], ...]
+    """(order, what the curves may add up to there), for each order."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        Orders(listed=tuple(order for order, _ in self._table()))
+
+    @property
+    def guarantee(self) -> RenyiDP:
+        """What everything admitted keeps."""
+        table = self._table()
+
+        def curve(order: flint.arb) -> flint.arb:
+            return next(arb_of(value) for at, value in table if order.overlaps(arb_of(at)))
+
+        return RenyiDP(curve, Orders(listed=tuple(order for order, _ in table)))
+
+    def _table(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        return tuple((exact(order, "order"), ends_of(value, "budget")[0]) for order, value in self.budget)
+
+    def _limits(self) -> _Amounts:
+        return tuple(value for _, value in self._table())
+
+    def _amounts(self, cost: RenyiDP) -> _Amounts:
+        orders = [order for order, _ in self._table()]
+        for order in orders:
+            if not cost.orders.admits(order):
+                raise ValueError(f"order ({order}) must be one at which the cost's curve is known")
+        with precision(_BITS):
+            values = [round_up(cost.curve(arb_of(order))) for order in orders]
+        return tuple(exact(value, "cost") for value in values)
+
+
+@dataclass(frozen=True)
+class ApproxFilter(_Filter[ApproxDP]):
+    """Admits (epsilon_i, delta_i)-DP releases within a total of (epsilon, delta).
+
+    With ``slack`` 0 the epsilons and the deltas add up. A slack in (0, delta) buys the rate of advanced
+    composition, constants included: half the sum of the squared epsilons is at most the rho that is
+    (epsilon, slack)-DP, and the deltas add up to at most delta - slack.
+
+    >>> pure = ApproxFilter(1, 0)
+    >>> pure.spend(ApproxDP("0.6", 0)).admits(ApproxDP("0.5", 0))
+    False
+    >>> ApproxFilter(1, "1e-6", "1e-6").rho
+    0.017469
+
+    Source: Rogers, Roth, Ullman and Vadhan, arXiv:1605.08294v5; Whitehouse, Ramdas, Rogers and Wu,
+    arXiv:2203.05481v4, Theorem 2.
+
+    Raises:
+        ValueError: for an epsilon below 0, a delta outside [0, 1), or a slack outside [0, delta].
+    """
+
+    epsilon: Number
+    delta: Number
+    slack: Number = 0
+    rho: float = field(init=False)
+    """The largest double rho found for which rho + 2 sqrt(rho ln(1/slack)) <= epsilon; 0 without slack."""
+
+    def __post_init__(self) -> None:
+        epsilon, delta, slack = (exact(getattr(self, name), name) for name in ("epsilon", "delta", "slack"))
+        if epsilon < 0:
+            raise ValueError(f"epsilon ({self.epsilon!r}) must be at least 0")
+        if not 0 <= delta < 1:
+            raise ValueError(f"delta ({self.delta!r}) must be in [0, 1)")
+        if not 0 <= slack <= delta:
+            raise ValueError(f"slack ({self.slack!r}) must be in [0, delta]")
+        object.__setattr__(self, "rho", _rho(epsilon, slack) if slack else 0.0)
+        super().__post_init__()
+
+    @property
+    def guarantee(self) -> ApproxDP:
+        """What everything admitted keeps."""
+        return ApproxDP(self.epsilon, self.delta)
+
+    def _limits(self) -> _Amounts:
+        slack = exact(self.slack)
+        return exact(self.rho) if slack else exact(self.epsilon), exact(self.delta) - slack
+
+    def _amounts(self, cost: ApproxDP) -> _Amounts:
+        epsilon, delta = (
+            ends_of(cost.epsilon_parameter, "epsilon")[1],
+            ends_of(cost.delta_parameter, "delta")[1],
+        )
+        return epsilon**2 / 2 if exact(self.slack) else epsilon, delta
+
+
+def _rho(epsilon: Fraction, slack: Fraction) -> float:
+    """(sqrt(epsilon + L) - sqrt(L))^2 = (epsilon / (sqrt(epsilon + L) + sqrt(L)))^2, L = ln(1/slack)."""
+    with precision(_BITS):
+        log = -arb_of(slack).log()
+        root = arb_of(epsilon) / ((arb_of(epsilon) + log).sqrt() + log.sqrt())
+        return max(round_down(root * root), 0.0)
+
+
+@dataclass(frozen=True)
+class ApproxOdometer:
+    """A running bound on the privacy loss, with no budget set beforehand.
+
+    With probability at least 1 - delta the privacy loss of everything released so far is at most ``epsilon``,
+    at all moments together; so a run may be stopped at a moment that depends on the run, and the number
+    reported there stands. It is the epsilon of the first in a sequence of zCDP budgets, each twice the one
+    before, that is not used up; they share delta as 6/(pi j)^2.
+
+    >>> meter = ApproxOdometer("1e-6").spend(ZCDP("0.01"))
+    >>> meter.epsilon, meter.spend(ZCDP("0.01")).epsilon
+    (0.766657, 1.140697)
+
+    Source: Rogers, Roth, Ullman and Vadhan, arXiv:1605.08294v5, Section 6; Whitehouse, Ramdas, Rogers and Wu,
+    arXiv:2203.05481v4. Proof of the constants: docs/notes/composition.md.
+
+    Raises:
+        ValueError: for a delta outside (0, 1), a first budget that is not above 0, or a negative amount
+            spent.
+    """
+
+    delta: Number
+    first: Number = Fraction(1, 100)
+    """The first budget, in rho: fixed before the run."""
+    spent: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if not 0 < exact(self.delta, "delta") < 1:
+            raise ValueError(f"delta ({self.delta!r}) must be in (0, 1)")
+        if exact(self.first, "first") <= 0:
+            raise ValueError(f"first ({self.first!r}) must be above 0")
+        _amount(self.spent)
+
+    def spend(self, cost: ZCDP) -> ApproxOdometer:
+        """The odometer after a release of this cost."""
+        return replace(self, spent=self.spent + ends_of(cost.rho, "rho")[1])
+
+    @property
+    def epsilon(self) -> float:
+        """An upper bound on the privacy loss so far; 0 before anything is spent."""
+        if not self.spent:
+            return 0.0
+        index = max(math.ceil(self.spent / exact(self.first)) - 1, 0).bit_length()
+        with precision(_BITS):
+            share = 6 / (flint.arb.pi() * (index + 1)) ** 2 * arb_of(exact(self.delta))
+            budget = arb_of(exact(self.first) * 2**index)
+            return round_up(budget + 2 * (-budget * share.log()).sqrt())

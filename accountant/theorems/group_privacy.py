@@ -1,0 +1,317 @@
+"""Group privacy: what a guarantee for one record says about k records of one user.
+
+Neighbouring data that differ in k records are the ends of a chain of k steps. Each notion has its theorem;
+any other guarantee is carried along the chain by its privacy profile, which loses nothing: the bound is the
+trade-off function composed k times with itself (docs/notes/group_privacy.md).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import singledispatch
+from itertools import accumulate, pairwise
+
+import flint
+from numpy.typing import NDArray
+
+from dpproof.accountant.guarantees.notions import (
+    ZCDP,
+    ApproxDP,
+    GaussianDP,
+    Guarantee,
+    PureDP,
+    RenyiDP,
+    ends_of,
+)
+from dpproof.accountant.guarantees.trade_off import upper_near
+from dpproof.accountant.numbers.arithmetic import math, np
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.inversion import below
+from dpproof.accountant.renyi.best_of import BestOf
+from dpproof.accountant.renyi.orders import Orders
+
+__all__ = ["GroupProfile", "group_privacy"]
+
+_BITS = 192
+Floats = NDArray[np.float64]
+
+
+def group_privacy(guarantee: Guarantee, records: int) -> Guarantee:
+    """The guarantee for ``records`` records, from the ``guarantee`` for one.
+
+    Approximate privacy becomes (k epsilon, delta (e^(k epsilon) - 1)/(e^epsilon - 1)) (Vadhan 2017, Lemma
+    2.2), zCDP k^2 rho (Bun and Steinke, arXiv:1605.02065v1, Proposition 1.9), Gaussian privacy k mu (Dong,
+    Roth and Su, arXiv:1905.02383v3, Section 2.5), Renyi privacy the curve of ``docs/notes/group_privacy.md``,
+    and every other guarantee a ``GroupProfile``.
+
+    >>> group_privacy(GaussianDP(0.5), 4)
+    GaussianDP(mu=Bound(lower=2.0, upper=2.0, of='guarantee', attained_by=None))
+    >>> group_privacy(ApproxDP(1, 0), 3).epsilon(0).upper
+    3.0
+
+    Raises:
+        ValueError: if ``records`` is no integer of at least 1, or a Renyi curve is known at no order that
+            the group needs.
+    """
+    if isinstance(records, bool) or not isinstance(records, int) or records < 1:
+        raise ValueError(f"records ({records!r}) must be an integer at least 1")
+    return guarantee if records == 1 else _group(guarantee, records)
+
+
+@singledispatch
+def _group(guarantee: Guarantee, records: int) -> Guarantee:
+    return GroupProfile(guarantee, records)
+
+
+@_group.register
+def _(guarantee: ApproxDP, records: int) -> Guarantee:
+    epsilons = ends_of(guarantee.epsilon_parameter, "epsilon")
+    deltas = ends_of(guarantee.delta_parameter, "delta")
+    with precision(_BITS):
+        factors = (_geometric(arb_of(end), records) for end in epsilons)
+        low, high = (arb_of(end) * factor for end, factor in zip(deltas, factors, strict=True))
+        delta = Bound(min(round_down(low), 1.0), min(round_up(high), 1.0))
+        return ApproxDP(_scaled(epsilons, records), delta)
+
+
+def _geometric(epsilon: flint.arb, records: int) -> flint.arb:
+    """1 + e^epsilon + ... + e^((records - 1) epsilon)."""
+    return (records * epsilon).expm1() / epsilon.expm1() if epsilon != 0 else flint.arb(records)
+
+
+def _scaled(ends: tuple[Fraction, Fraction], factor: int) -> Bound:
+    with precision(_BITS):
+        return Bound(round_down(arb_of(ends[0] * factor)), round_up(arb_of(ends[1] * factor)))
+
+
+@_group.register
+def _(guarantee: GaussianDP, records: int) -> Guarantee:
+    return GaussianDP(_scaled(ends_of(guarantee.mu, "mu"), records))
+
+
+@_group.register
+def _(guarantee: ZCDP, records: int) -> Guarantee:
+    return ZCDP(_scaled(ends_of(guarantee.rho, "rho"), records**2), guarantee.conversion)
+
+
+_GRID = tuple(1 + Fraction(2 ** (k / 4)) for k in range(-32, 41))
+
+
+@_group.register
+def _(guarantee: RenyiDP, records: int) -> Guarantee:
+    """The curve of the group; of a pure guarantee ``records`` times its epsilon holds too."""
+    pure = guarantee.epsilon(0)
+    curve = _group_curve(guarantee, records)
+    if math.isinf(pure.upper):
+        return curve
+    ends = exact(pure.lower), exact(pure.upper)
+    return BestOf((curve, PureDP(_scaled(ends, records))))
+
+
+def _group_curve(guarantee: RenyiDP, records: int) -> RenyiDP:
+    """D_a <= k a sum over j = 1..k of curve(x_j)/x_j, x_j = k (a - 1) + j: exact for a linear curve."""
+
+    def curve(order: flint.arb) -> flint.arb:
+        links = (records * (order - 1) + j for j in range(1, records + 1))
+        return records * order * sum((guarantee.curve(link) / link for link in links), flint.arb(0))
+
+    return RenyiDP(curve, Orders(listed=_orders(guarantee.orders, records)), guarantee.conversion)
+
+
+def _orders(orders: Orders, records: int) -> tuple[Fraction, ...]:
+    """The group's orders all of whose links are known: listed, for its curve need not be convex."""
+    first = orders.listed or tuple(1 + records * (order - 1) for order in _GRID)
+    if orders.listed is None and orders.below is not None:
+        first = tuple(1 + (orders.below - records) * Fraction(k, 64) for k in range(1, 64))
+    known = tuple(
+        1 + (x - 1) / records for x in first if x > 1 and all(orders.admits(x + j) for j in range(records))
+    )
+    if not known:
+        raise ValueError(f"records ({records}) asks for orders beyond those the curve is known at")
+    return known
+
+
+@dataclass(frozen=True)
+class GroupProfile:
+    """The privacy profile of ``records`` steps along the chain, each with the profile of ``guarantee``.
+
+    For any split epsilon = e_1 + ... + e_k the sum of e^(e_1 + ... + e_(i-1)) delta(e_i) bounds delta, with
+    delta(-e) = 1 - e^-e + e^-e delta(e); the best split attains 1 - f composed k times. The lower end
+    composes the upper ends of the trade-off function at one point.
+
+    Source: Dong, Roth and Su, arXiv:1905.02383v3, Section 2.5; the split is in docs/notes/group_privacy.md.
+
+    >>> GroupProfile(GaussianDP("0.5"), 2).delta(1).upper
+    0.126937
+    """
+
+    guarantee: Guarantee
+    records: int
+    _memo: dict[float, Bound] = field(default_factory=dict, repr=False, compare=False)
+    _found: dict[Fraction, tuple[float, tuple[float, ...], float]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def delta(self, epsilon: Number) -> Bound:
+        """See ``Guarantee.delta``."""
+        return self._delta(ends_of(exact(epsilon, "epsilon"), "epsilon")[0])
+
+    def epsilon(self, delta: Number) -> Bound:
+        """See ``Guarantee.epsilon``; to about seven digits."""
+        target = exact(delta, "delta")
+        if not 0 <= target < 1:
+            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+        if target == 0:
+            return self._pure()
+        high = self._first_below(target)
+        if high == 0 or math.isinf(high):
+            return Bound(0.0, high)
+        low = below(lambda point: flint.arb(self._delta(point).lower), high, target, high * 1e-6)
+        return Bound(low, high)
+
+    def _first_below(self, target: Fraction) -> float:
+        """An epsilon whose upper end is at most ``target``, near the smallest; infinite if none is found."""
+
+        def gap(point: float) -> float:
+            found = self._upper(Fraction(point))[0]
+            size = _log(Fraction(found)) - _log(target)
+            return max(size, 1e-300) if found > target else min(size, 0.0)
+
+        low, high = 0.0, 1.0
+        if (at_low := gap(low)) <= 0:
+            return 0.0
+        while (at_high := gap(high)) > 0:
+            low, at_low, high = high, at_high, 2 * high
+            if high > _LARGEST:
+                return math.inf
+        for _ in range(_STEPS):  # the Illinois method
+            if high - low <= 1e-9 * high:
+                break
+            share = at_low / (at_low - at_high)
+            middle = low + min(max(share, 1e-9), 1 - 1e-9) * (high - low)
+            if (value := gap(middle)) > 0:
+                low, at_low, at_high = middle, value, at_high / 2
+            else:
+                high, at_high, at_low = middle, value, at_low / 2
+        return high
+
+    def _delta(self, point: Fraction) -> Bound:
+        high, split, start = self._upper(point)
+        low = self._attained(split, start, point)
+        return Bound(min(max(low, 0.0), high), high)
+
+    def _pure(self) -> Bound:
+        one = self.guarantee.epsilon(0)
+        if math.isinf(one.lower):
+            return Bound(math.inf, math.inf)
+        with precision(_BITS):
+            high = math.inf if math.isinf(one.upper) else round_up(self.records * flint.arb(one.upper))
+        return Bound(0.0, high)
+
+    def _at(self, epsilon: float) -> Bound:
+        if epsilon not in self._memo:
+            self._memo[epsilon] = self.guarantee.delta(epsilon)
+        return self._memo[epsilon]
+
+    def _link(self, epsilon: float) -> flint.arb:
+        """The upper end of delta at an epsilon of either sign."""
+        delta = flint.arb(self._at(abs(epsilon)).upper)
+        return delta if epsilon >= 0 else -flint.arb(epsilon).expm1() + flint.arb(epsilon).exp() * delta
+
+    def _sum(self, split: tuple[float, ...], point: Fraction) -> flint.arb:
+        """The bound of a split whose last part is taken to the end that makes the sum at most ``point``."""
+        parts = split[:-1]
+        before = [flint.arb(0), *accumulate(map(flint.arb, parts))]
+        last = round_down(arb_of(point) - before[-1])
+        pairs = zip(before, (*parts, last), strict=True)
+        return sum((start.exp() * self._link(part) for start, part in pairs), flint.arb(0))
+
+    def _upper(self, point: Fraction) -> tuple[float, tuple[float, ...], float]:
+        """The least bound found, its split, and the chance at the chain's end where that split is best."""
+        if point not in self._found:
+            self._found[point] = min(reversed(list(self._splits(point))), key=lambda found: found[0])
+        return self._found[point]
+
+    def _splits(self, point: Fraction) -> Iterator[tuple[float, tuple[float, ...], float]]:
+        """Splits among the epsilons asked so far, which are refined around each split."""
+        for epsilon in _FIRST:
+            self._at(epsilon)
+        finest = max(float(point) / self.records, 0.125) * 2e-5
+        for _ in range(_ROUNDS):
+            split, start = best_split(self._tangents(), self.records, float(point))
+            near = self._halved(split, finest)
+            with precision(_BITS):
+                yield min(round_up(self._sum(split, point)), 1.0), split, start
+            if not near:
+                return
+            for epsilon in near:
+                self._at(epsilon)
+
+    def _tangents(self) -> tuple[Floats, Floats]:
+        """(e, delta(e)) at all epsilons asked so far, of both signs."""
+        known = np.array([(epsilon, bound.upper) for epsilon, bound in self._memo.items() if epsilon < 700])
+        e, t = np.concatenate([known[:, 0], -known[:, 0]]), np.exp(-known[:, 0])
+        return e, np.concatenate([known[:, 1], 1 - t + t * known[:, 1]])
+
+    def _halved(self, split: tuple[float, ...], finest: float) -> set[float]:
+        """The middles of the intervals between asked epsilons that hold or touch a part of the split."""
+        known, halves = sorted(self._memo), set()
+        for part in {abs(part) for part in split}:
+            place = bisect_left(known, part)
+            around = known[max(place - 1, 0) : place + 2]
+            halves |= {(a + b) / 2 for a, b in pairwise(around) if b - a > finest}
+        return halves
+
+    def _attained(self, split: tuple[float, ...], start: float, point: Fraction) -> float:
+        """P(E) - e^epsilon Q(E) of an event carried along the chain by lower ends of 1 - f."""
+        chance = start
+        with precision(_BITS):
+            for part in reversed(split):
+                chance = round_down(1 - flint.arb(upper_near(self.guarantee, chance, part)))
+                chance = max(chance, 0.0)
+            return round_down(flint.arb(chance) - arb_of(point).exp() * flint.arb(start))
+
+
+def _log(value: Fraction) -> float:
+    with precision(_BITS):
+        return float(arb_of(value).log()) if value else -1e6
+
+
+_ROUNDS, _STEPS, _LARGEST = 20, 24, 1e6
+_FIRST = (0.0, *(2 ** (j / 2) for j in range(-12, 19)))
+
+
+def best_split(
+    tangents: tuple[Floats, Floats], records: int, epsilon: float
+) -> tuple[tuple[float, ...], float]:
+    """The parts, of sum ``epsilon``, of the lowest tangent to G composed with itself; where it touches.
+
+    G(x) is the least e^e x + delta(e) over the ``tangents``. The chain's slope falls in x; where it jumps
+    over the one asked for, every mixture of the two sides is a tangent as well.
+
+    >>> best_split((np.array([0.0, 1.0, -1.0]), np.array([0.4, 0.0, 0.7])), 2, 2.0)[0]
+    (1.0, 1.0)
+    """
+    slopes = np.exp(tangents[0])
+
+    def parts(x: float) -> Floats:
+        chosen = []
+        for _ in range(records):
+            values = slopes * x + tangents[1]
+            best = int(np.argmin(values))
+            chosen.append(tangents[0][best])
+            x = min(float(values[best]), 1.0)
+        return np.array(chosen[::-1])
+
+    low, high = -700.0, 0.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if parts(math.exp(middle)).sum() >= epsilon else (low, middle)
+    left, right = parts(math.exp(low)), parts(math.exp(high))
+    gap = left.sum() - right.sum()
+    share = min(max((epsilon - right.sum()) / gap, 0.0), 1.0) if gap > 0 else 0.0
+    return tuple(map(float, right + share * (left - right))), math.exp(low)
