@@ -8,7 +8,7 @@ from pathlib import Path
 LIBRARY = ("mechanisms/rl", "audits/training", "dpproof/reproduction/expert")
 NEEDS = (
     "\nimport torch",
-    "\nfrom dpproof.mechanisms.rl.offline",
+    "\nfrom dpproof.mechanisms.rl.expert.offline",
     "\nfrom dpproof.reproduction.expert.budgets",
 )
 

@@ -14,7 +14,7 @@ import numpy as np
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.audits.relations import Standing, standing_of
-from dpproof.mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
+from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
 __all__ = ["InvalidPairError", "Pair", "check_pair", "rlsvi_pair"]
 

@@ -32,7 +32,7 @@ from dpproof.audits.pairs import Pair
 from dpproof.audits.runner import BUDGET, audit
 from dpproof.audits.scores import LinearDiscriminant, LogLikelihoodRatio, Score
 from dpproof.audits.unaudited import NoAuditError
-from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW
+from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW
 
 __all__ = [
     "audit_policy_evaluation",

@@ -33,7 +33,7 @@ from dpproof.audits.scores import LinearDiscriminant, LogLikelihoodRatio, Score,
 from dpproof.audits.thompson import first_user
 from dpproof.audits.unaudited import NoAuditError
 from dpproof.mechanisms.primitives import Primitive
-from dpproof.mechanisms.rl.thompson import log_likelihood_ratio
+from dpproof.mechanisms.rl.thompson.thompson import log_likelihood_ratio
 
 __all__ = ["SETTINGS", "Setting", "audit_primitive", "audit_primitive_again", "setting_of"]
 

@@ -15,14 +15,17 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.audits.pairs import Pair
-from dpproof.mechanisms.rl.batched_users import (
+from dpproof.mechanisms.rl.private_ucb.batched_users import (
     BatchedUser,
     differ_in_one_batched_user,
     over_batches,
     users_apart,
 )
-from dpproof.mechanisms.rl.counted_users import CountedUsers, differ_in_one_user, worst_users
-from dpproof.mechanisms.rl.worst_trajectories import central_log_ratio_of_leaves, local_log_ratio_of_leaves
+from dpproof.mechanisms.rl.private_ucb.counted_users import CountedUsers, differ_in_one_user, worst_users
+from dpproof.mechanisms.rl.private_ucb.worst_trajectories import (
+    central_log_ratio_of_leaves,
+    local_log_ratio_of_leaves,
+)
 
 __all__ = [
     "batched_ratio",

@@ -22,7 +22,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.audits.episode_relations import EPISODE_CHECKS
 from dpproof.audits.records import Records, UncomparableError, is_collection, records_of
-from dpproof.mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
+from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
 __all__ = ["Standing", "standing_of"]
 

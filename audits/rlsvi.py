@@ -20,10 +20,10 @@ from dpproof.audits.evidence import Evidence
 from dpproof.audits.pairs import Pair, rlsvi_pair
 from dpproof.audits.runner import BUDGET, audit
 from dpproof.audits.scores import Atoms, LinearDiscriminant, LogLikelihoodRatio, Score, whole
-from dpproof.mechanisms.rl.likelihood import log_likelihood_ratio
-from dpproof.mechanisms.rl.noise_rule import NoiseRule
-from dpproof.mechanisms.rl.rlsvi import RLSVI
-from dpproof.mechanisms.rl.users import Users
+from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
+from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi.users import Users
 
 __all__ = ["audit_rlsvi", "audit_rlsvi_again", "first_path", "last_cell", "rlsvi_scores"]
 

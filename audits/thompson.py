@@ -11,7 +11,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
 from dpproof.audits.pairs import Pair
 from dpproof.audits.unaudited import NoAuditError
-from dpproof.mechanisms.rl.thompson import Thompson
+from dpproof.mechanisms.rl.thompson.thompson import Thompson
 
 __all__ = ["first_user"]
 

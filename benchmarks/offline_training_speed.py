@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from dpproof.mechanisms.rl.offline.cql import CQL
-from dpproof.mechanisms.rl.offline.network import Layers
+from dpproof.mechanisms.rl.expert.offline.cql import CQL
+from dpproof.mechanisms.rl.expert.offline.network import Layers
 
 __all__ = ["main", "rows", "section"]
 

@@ -56,7 +56,7 @@ def _delta(epsilon: Any, delta: Any, dimension: int) -> Callable[[], object]:
 def _statistics() -> list[dict[str, Any]]:
     from dpproof.accountant.claims.episodes import Episodes
     from dpproof.accountant.rl.policy_evaluation.bounds import RidgeBound, WeightedBound
-    from dpproof.mechanisms.rl.policy_evaluation_data import first_visits
+    from dpproof.mechanisms.rl.policy_evaluation.data import first_visits
 
     rng = np.random.default_rng(0)
     shape = (TRAJECTORIES, STEPS)
@@ -87,7 +87,7 @@ def _statistics() -> list[dict[str, Any]]:
 def _releases(found: Any) -> list[dict[str, Any]]:
     """Theta in rationals, the noise and its draws, once the constants are known; and draws alone."""
     from dpproof.mechanisms.release.rounded_gaussian import rounded_gaussian
-    from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW
+    from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW
 
     target: dict[str, Any] = {"states": STATES, "epsilon": 1.0, "delta": 1e-6}
     models = DPLSW(**target), DPLSL(ridge=2000.0, **target)

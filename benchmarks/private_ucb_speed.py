@@ -31,10 +31,10 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.mechanisms.counting.streaming import StreamingTree
 from dpproof.mechanisms.environments.river_swim import river_swim
-from dpproof.mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
-from dpproof.mechanisms.rl.optimistic_constants import TUNED
-from dpproof.mechanisms.rl.optimistic_exact import ExactCounts
-from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI
+from dpproof.mechanisms.rl.private_ucb.constants import TUNED
+from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
+from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 
 __all__ = ["epsilon_rows", "main", "memory_rows", "rows", "section"]
 

@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.timing import compile_seconds, cpu_seconds
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.mechanisms.environments.river_swim import river_swim
-from dpproof.mechanisms.rl.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 
 __all__ = ["main", "rows"]
 

@@ -23,12 +23,12 @@ from dpproof.accountant.rl.sdp_pe.shuffled_count import ACCOUNTANT, ShuffledCoun
 from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold
 from dpproof.accountant.shuffling.view import BinomialView
 from dpproof.mechanisms.environments.river_swim import river_swim
-from dpproof.mechanisms.rl import _policy_elimination_kernels as kernels
-from dpproof.mechanisms.rl.policy_elimination import SDPPE
-from dpproof.mechanisms.rl.policy_elimination_coverage import cover
-from dpproof.mechanisms.rl.policy_elimination_policies import PolicySpace
-from dpproof.mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
-from dpproof.mechanisms.rl.shuffle_privatizer_noise import ShufflePrivatizer
+from dpproof.mechanisms.rl.sdp_pe import _kernels as kernels
+from dpproof.mechanisms.rl.sdp_pe.agent import SDPPE
+from dpproof.mechanisms.rl.sdp_pe.coverage import cover
+from dpproof.mechanisms.rl.sdp_pe.policies import PolicySpace
+from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import NoPrivacy
+from dpproof.mechanisms.rl.sdp_pe.privatizer_noise import ShufflePrivatizer
 
 __all__ = ["main", "rows"]
 

@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.result import accountant_for
-from dpproof.mechanisms import noise, noisy_sums, selection, shuffled_count, smooth_noise, sparse_vector
 from dpproof.mechanisms.counting import running_counts
+from dpproof.mechanisms.noise import noisy_sums, selection
+from dpproof.mechanisms.noise import samplers as noise
 from dpproof.mechanisms.randomness import Randomness, Source
-from dpproof.mechanisms.rl import batched_users, counted_users, shuffle_privatizer_release, thompson
+from dpproof.mechanisms.rl.private_ucb import batched_users, counted_users
+from dpproof.mechanisms.rl.sdp_pe import privatizer_release as shuffle_privatizer_release
+from dpproof.mechanisms.rl.sdp_pe import shuffled_count
+from dpproof.mechanisms.rl.thompson import thompson
+from dpproof.mechanisms.smooth_sensitivity import noise as smooth_noise
+from dpproof.mechanisms.sparse_vector import technique as sparse_vector
 
 if TYPE_CHECKING:
     from dpproof.accountant.claims.adjacency import Adjacency

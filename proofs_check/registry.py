@@ -1,109 +1,39 @@
 """All statements, by paper, and their verdicts.
 
-A new paper adds modules with a tuple ``STATEMENTS`` each and one row in the table below.
+A new paper is a folder below ``papers``: its ``__init__`` has a `Paper`, its modules a tuple ``STATEMENTS`` each.
 """
 
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from dpproof.proofs_check import papers as library
 from dpproof.proofs_check.coq.record import CHECKED, NOT_CHECKED
 from dpproof.proofs_check.coq.record import status as cross_check
 from dpproof.proofs_check.kernel import Outcome, Rejected, check, load
 from dpproof.proofs_check.manifest import differences
+from dpproof.proofs_check.papers.paper import Paper
 from dpproof.proofs_check.statement import Obligation, Statement
 from dpproof.proofs_check.verdict import Result, derive, opened
 
 __all__ = [
-    "BOOKS",
     "FORMER",
-    "Book",
     "as_json",
     "certificate_id",
     "certificate_path",
     "lookup",
+    "papers",
     "statement_ids",
     "statements",
     "verify",
 ]
 
 
-@dataclass(frozen=True)
-class Book:
-    """Where the statements of one paper stand, and how their ids begin."""
-
-    prefix: str
-    modules: tuple[str, ...]
-
-
-BOOKS = {
-    "rlsvi": Book("rlsvi", ("rlsvi", "rlsvi_project")),
-    "private-ucb": Book(
-        "ucb",
-        (
-            "private_ucb_privacy",
-            "private_ucb_counters",
-            "private_ucb_learning",
-            "private_ucb_regret",
-            "private_ucb_corollaries",
-        ),
-    ),
-    "sdp-pe": Book(
-        "sdp",
-        (
-            "sdp_pe_privacy",
-            "sdp_pe_counter",
-            "sdp_pe_tails",
-            "sdp_pe_closeness",
-            "sdp_pe_learning",
-            "sdp_pe_exploration",
-            "sdp_pe_variance",
-            "sdp_pe_regret",
-        ),
-    ),
-    "policy-evaluation": Book(
-        "eval",
-        (
-            "policy_evaluation_noise",
-            "policy_evaluation_sensitivity",
-            "policy_evaluation_privacy",
-            "policy_evaluation_moments",
-            "policy_evaluation_utility",
-            "policy_evaluation_ridge",
-        ),
-    ),
-    "expert": Book(
-        "expert",
-        (
-            "expert_release",
-            "expert_iteration",
-            "expert_composition",
-            "expert_walk",
-            "expert_training",
-            "expert_accounting",
-        ),
-    ),
-    "classic": Book(
-        "classic",
-        (
-            "classics_noise",
-            "classics_composition",
-            "classics_renyi",
-            "classics_sampling",
-            "classics_counting",
-            "classics_sparse_vector",
-            "classics_smooth",
-            "classics_shuffling",
-            "classics_probability",
-            "classics_bandits",
-        ),
-    ),
-}
 FORMER = {
     "eval.lemma19": "eval.lemma7.bound",
     "expert.theorem5_6.as_meant": "expert.theorem5_6.given_release",
@@ -121,10 +51,30 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 @lru_cache(maxsize=1)
+def papers() -> Mapping[str, Paper]:
+    """The papers by their command-line names, in the order in which they are listed.
+
+    >>> list(papers())
+    ['rlsvi', 'private-ucb', 'sdp-pe', 'policy-evaluation', 'expert', 'classic']
+    """
+    found = sorted((paper for _, paper in _folders()), key=lambda paper: paper.place)
+    return {paper.name: paper for paper in found}
+
+
+def _folders() -> list[tuple[str, Paper]]:
+    """The package of each paper, and its record."""
+    names = [
+        f"{library.__name__}.{found.name}" for found in pkgutil.iter_modules(library.__path__) if found.ispkg
+    ]
+    return [(name, importlib.import_module(name).PAPER) for name in names]
+
+
+@lru_cache(maxsize=1)
 def _table() -> Mapping[str, Statement]:
     table: dict[str, Statement] = {}
-    for name in (name for book in BOOKS.values() for name in book.modules):
-        for entry in importlib.import_module(f"dpproof.proofs_check.papers.{name}").STATEMENTS:
+    homes = sorted(_folders(), key=lambda found: found[1].place)
+    for module in (f"{home}.{name}" for home, paper in homes for name in paper.modules):
+        for entry in importlib.import_module(module).STATEMENTS:
             if table.setdefault(entry.id, entry) is not entry:
                 raise ValueError(f"statement id {entry.id} occurs twice")
     return table

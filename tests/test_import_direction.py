@@ -106,7 +106,7 @@ def test_the_kernel_imports_the_standard_library_only(path):
         ("audits", "import dpproof", {"dpproof"}),
         (
             "audits",
-            "import dpproof.accountant, dpproof.mechanisms.rl.rlsvi, dpproof.audits.runner, numpy",
+            "import dpproof.accountant, dpproof.mechanisms.rl.rlsvi.rlsvi, dpproof.audits.runner, numpy",
             set(),
         ),
         ("dpproof", "from dpproof import accountant, mechanisms, proofs_check, audits", set()),

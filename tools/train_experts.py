@@ -20,11 +20,11 @@ import torch
 
 from dpproof.mechanisms.environments.batched import roll_out
 from dpproof.mechanisms.environments.lunar_lander import has_box2d
-from dpproof.mechanisms.rl.expert_population import Bases, Population
-from dpproof.mechanisms.rl.expert_problems import PROBLEMS, problem_for
-from dpproof.mechanisms.rl.expert_training import Learning, learn
+from dpproof.mechanisms.rl.expert.population import Bases, Population
+from dpproof.mechanisms.rl.expert.problems import PROBLEMS, problem_for
+from dpproof.mechanisms.rl.expert.training import Learning, learn
 
-FOLDER = Path(__file__).resolve().parent.parent / "mechanisms" / "rl" / "expert_networks"
+FOLDER = Path(__file__).resolve().parent.parent / "mechanisms" / "rl" / "expert" / "networks"
 LEARNING = {
     "cartpole": Learning(rounds=6000, horizon=500),
     "acrobot": Learning(rounds=6000, updates=4, horizon=500),

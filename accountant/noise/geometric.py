@@ -46,7 +46,7 @@ def guarantee(parameters: GeometricParameters, adjacency: Adjacency = Adjacency.
     scale, count = exact(parameters.scale), parameters.compositions * moved.coordinates
     found = BoundedLoss(Fraction(count * shift) / scale, composed(count, Geometric(scale, shift)))
     pair = f"two inputs whose answers differ by {moved}, always in the same direction"
-    sampler = "dpproof.mechanisms.noise.geometric"
+    sampler = "dpproof.mechanisms.noise.samplers.geometric"
     return by_sensitivity(
         found, adjacency, "classic.geometric", pair, exact_sampler=sampler, sensitivity=moved
     )

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
+from functools import cache
 
 from dpproof.accountant.published.formula import PublishedFormula
 
 __all__ = ["PublishedFormula", "published", "published_ids"]
 
-_PAPERS = (
-    "rlsvi",
-    "classics",
-    "composition",
-    "counting",
-    "smooth_sensitivity",
-    "sdp_pe",
-    "private_ucb",
-    "policy_evaluation",
-    "expert",
-)
 
-
+@cache
 def _all() -> dict[str, PublishedFormula]:
-    modules = (importlib.import_module(f"dpproof.accountant.published.{paper}") for paper in _PAPERS)
-    return {entry.id: entry for module in modules for entry in module.PUBLISHED}
+    names = [found.name for found in pkgutil.iter_modules(__path__)]
+    modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
+    return {entry.id: entry for module in modules for entry in getattr(module, "PUBLISHED", ())}
 
 
 def published(statement: str) -> PublishedFormula:
@@ -39,5 +31,5 @@ def published(statement: str) -> PublishedFormula:
 
 
 def published_ids() -> tuple[str, ...]:
-    """The ids of all published formulas, in the papers' order."""
+    """The ids of all published formulas, by the papers' folders."""
     return tuple(_all())

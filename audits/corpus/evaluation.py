@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpproof.mechanisms.rl.policy_evaluation import Squares, WeightedSquares
-from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits
-from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSW
-from dpproof.mechanisms.rl.policy_evaluation_features import pseudo_inverse_norm
+from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits
+from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSW
+from dpproof.mechanisms.rl.policy_evaluation.features import pseudo_inverse_norm
+from dpproof.mechanisms.rl.policy_evaluation.policy_evaluation import Squares, WeightedSquares
 
 __all__ = ["FAULTS", "LocalBound", "NoFirstTerm", "RangeFromData", "RootWeights"]
 

@@ -18,7 +18,7 @@ from dpproof.audits.evidence import Verdict
 from dpproof.audits.neighbours.episodes import episodes_pair
 from dpproof.audits.pairs import Pair
 from dpproof.audits.policy_evaluation import Model, batch_of, evaluation_scores, pair_epsilon
-from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW
+from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW
 
 __all__ = ["CASES"]
 

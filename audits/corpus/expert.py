@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.rl.expert.design import Design
-from dpproof.mechanisms.rl.expert_policies import TabularExperts, prefix_counts
-from dpproof.mechanisms.rl.expert_release import stable_lengths
+from dpproof.mechanisms.rl.expert.policies import TabularExperts, prefix_counts
+from dpproof.mechanisms.rl.expert.release import stable_lengths
 
 __all__ = ["Batch", "PrefixRound", "TrainingStep", "one_expert_more"]
 

@@ -24,7 +24,7 @@ from dpproof.audits.corpus.expert import Batch, PrefixRound, TrainingStep, one_e
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.pairs import Pair
 from dpproof.audits.scores import Projection, tokens
-from dpproof.mechanisms.rl.expert_release import stable_lengths
+from dpproof.mechanisms.rl.expert.release import stable_lengths
 
 __all__ = ["CASES", "COUNTED", "PREFIXES", "claimed_of"]
 

@@ -1,6 +1,6 @@
 """The privatizers of PRIVATE-UCB with the faults of published code put in, one each.
 
-All but their noise is the code of `dpproof.mechanisms.rl.privatizers_paper`. Faults of the scale alone need no code
+All but their noise is the code of `mechanisms.rl.private_ucb.privatizers_paper`. Faults of the scale alone need no code
 here: they are the real privatizers with that scale.
 """
 
@@ -12,7 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.mechanisms.rl.privatizers_paper import RELEASE_DRAWS, CentralPrivatizer, LocalPrivatizer
+from dpproof.mechanisms.rl.private_ucb.privatizers_paper import (
+    RELEASE_DRAWS,
+    CentralPrivatizer,
+    LocalPrivatizer,
+)
 
 __all__ = ["FreshNoise", "OneNoiseForTwoFamilies", "SharedNoise", "short_levels"]
 

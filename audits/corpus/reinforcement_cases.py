@@ -24,8 +24,8 @@ from dpproof.audits.pairs import Pair
 from dpproof.audits.primitives import SETTINGS
 from dpproof.audits.private_counts import central_users, local_users
 from dpproof.audits.scores import Projection
-from dpproof.mechanisms.rl.counted_users import CountedUsers, differ_in_one_user, released
-from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from dpproof.mechanisms.rl.private_ucb.counted_users import CountedUsers, differ_in_one_user, released
+from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 from dpproof.mechanisms.rl.trajectories import Trajectories
 
 __all__ = ["CASES"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.audits.evidence import Evidence, Verdict
 from dpproof.audits.rlsvi import audit_rlsvi
-from dpproof.mechanisms.rl.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 
 __all__ = ["CASES", "ON_CLAIM", "SMALL", "Case"]
 

@@ -25,8 +25,8 @@ from dpproof.audits.evidence import Verdict
 from dpproof.audits.pairs import Pair
 from dpproof.audits.scores import Identity, LogLikelihoodRatio, Projection
 from dpproof.audits.shuffled_batches import batch_ratio, batch_users
-from dpproof.mechanisms.rl.shuffle_privatizer_release import shuffled_batch
-from dpproof.mechanisms.shuffled_count import shuffled_count
+from dpproof.mechanisms.rl.sdp_pe.privatizer_release import shuffled_batch
+from dpproof.mechanisms.rl.sdp_pe.shuffled_count import shuffled_count
 
 __all__ = ["CASES"]
 

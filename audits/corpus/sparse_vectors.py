@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.mechanisms.sparse_vector import ABOVE, compare_noisily
+from dpproof.mechanisms.sparse_vector.technique import ABOVE, compare_noisily
 
 __all__ = ["SparseVector", "first_release_ratio"]
 

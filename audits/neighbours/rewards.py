@@ -13,7 +13,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.audits.episode_relations import check_rewards_of_one_user
 from dpproof.audits.pairs import Pair
-from dpproof.mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
+from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
 __all__ = ["REWARD_PATTERNS", "reward_pairs"]
 

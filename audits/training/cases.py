@@ -10,7 +10,7 @@ from dpproof.audits.evidence import Evidence, Verdict
 from dpproof.audits.training.dp_sgd import Fault, Settings
 from dpproof.audits.training.reward_canaries import audit_reward_canaries
 from dpproof.audits.training.views import View, audit_dp_sgd
-from dpproof.mechanisms.rl.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 
 __all__ = ["CASES", "RewardCase", "TrainingCase"]
 

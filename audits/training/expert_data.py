@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.audits.training.expert_settings import ExpertSettings
-from dpproof.mechanisms.rl.offline.transitions import Transitions
+from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
 __all__ = ["ACTIONS", "FEATURES", "LOUD", "RELEASED", "differ_by_one_expert", "fixed_data", "private_data"]
 

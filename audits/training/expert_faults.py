@@ -1,4 +1,4 @@
-"""The training of `dpproof.mechanisms.rl.offline` with its faults, each one method that is replaced; needs torch."""
+"""The training of `mechanisms.rl.expert.offline` with its faults, each one method that is replaced; needs torch."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 
 from dpproof.audits.training.expert_settings import TrainingFault
-from dpproof.mechanisms.rl.offline.coins import COINS, Branch
-from dpproof.mechanisms.rl.offline.training import Training
-from dpproof.mechanisms.rl.offline.transitions import Transitions
+from dpproof.mechanisms.rl.expert.offline.coins import COINS, Branch
+from dpproof.mechanisms.rl.expert.offline.training import Training
+from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
 __all__ = ["TRAININGS"]
 

@@ -1,4 +1,4 @@
-"""The training of `dpproof.mechanisms.rl.offline` with canary experts in its data, watched step by step; needs torch.
+"""The training of `mechanisms.rl.expert.offline` with canary experts in its data, watched step by step; needs torch.
 
 The auditor knows the parameters before a step, so how far each canary would move its own weights, and sees
 the gradient that the optimizer is given. Source: Nasr et al., arXiv:2302.07956, section 4 (canary gradients).
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from dpproof.audits.training.expert_data import ACTIONS, FEATURES, LOUD, RELEASED, fixed_data
 from dpproof.audits.training.expert_faults import TRAININGS
 from dpproof.audits.training.expert_settings import ExpertSettings
-from dpproof.mechanisms.rl.offline.network import Layers
-from dpproof.mechanisms.rl.offline.optimizers import SGD
-from dpproof.mechanisms.rl.offline.training import TrainingSettings
-from dpproof.mechanisms.rl.offline.transitions import Transitions
+from dpproof.mechanisms.rl.expert.offline.network import Layers
+from dpproof.mechanisms.rl.expert.offline.optimizers import SGD
+from dpproof.mechanisms.rl.expert.offline.training import TrainingSettings
+from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
 __all__ = ["Watched"]
 

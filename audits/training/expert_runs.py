@@ -26,7 +26,7 @@ from dpproof.audits.training.views import View
 from dpproof.audits.unaudited import NoAuditError
 
 if TYPE_CHECKING:
-    from dpproof.mechanisms.rl.offline.transitions import Transitions
+    from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
 __all__ = ["audit_expert_canaries", "audit_expert_canaries_again", "audit_view"]
 

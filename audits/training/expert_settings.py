@@ -25,7 +25,7 @@ class TrainingFault(enum.Enum):
     """What is wrong with a training; all but ``NONE`` are for the audit corpus only."""
 
     NONE = "none"
-    """Nothing: the class is that of `dpproof.mechanisms.rl.offline`, as it is."""
+    """Nothing: the class is that of `dpproof.mechanisms.rl.expert.offline`, as it is."""
     TWO_TRANSITIONS = "two transitions"
     """An expert in a batch has two transitions in it."""
     UNSCALED_NOISE = "unscaled noise"

@@ -1,7 +1,7 @@
 """Audits of selective DP-SGD as it is run, by canary experts: steps, whole traces, final models, one run.
 
 Neighbouring sets of experts differ in one expert more or less. What is claimed is what the accountant says of
-the same parameters; `dpproof.mechanisms.rl.offline.training` is what is run, or one of its faults. torch is an extra,
+the same parameters; `mechanisms.rl.expert.offline.training` is what is run, or one of its faults. torch is an extra,
 and imported when an audit begins.
 
 Source: Nasr et al., arXiv:2302.07956 (white box); Steinke, Nasr and Jagielski, arXiv:2305.08846 (one run).
@@ -27,7 +27,7 @@ from dpproof.audits.training.views import View, one_canary_more
 from dpproof.audits.unaudited import NoAuditError
 
 if TYPE_CHECKING:
-    from dpproof.mechanisms.rl.offline.transitions import Transitions
+    from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
 __all__ = [
     "STARTS",

@@ -19,10 +19,10 @@ from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, guarantee
 from dpproof.audits.evidence import Evidence
 from dpproof.audits.training.canaries import Canaries
 from dpproof.audits.training.one_run_audit import audit_one_run
-from dpproof.mechanisms.rl.likelihood import log_likelihood_ratio
-from dpproof.mechanisms.rl.noise_rule import NoiseRule
-from dpproof.mechanisms.rl.rlsvi import RLSVI
-from dpproof.mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
+from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
+from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
 __all__ = ["audit_reward_canaries", "audit_reward_canaries_again", "reward_canaries"]
 

@@ -27,8 +27,9 @@ from dpproof.cli.statements import statements
 from dpproof.executors import executor_for
 from dpproof.formats import FORMATS, findings_of_claims, findings_of_papers, write_findings
 from dpproof.journal import journal_at
+from dpproof.proofs_check.registry import papers
 from dpproof.report.claims import FLOATING_POINT, ClaimLedger, check_claims, heard_in
-from dpproof.report.ledger import PAPERS, PaperLedger, check_paper
+from dpproof.report.ledger import PaperLedger, check_paper
 
 __all__ = ["check"]
 
@@ -108,7 +109,9 @@ def _workers(cluster: str | None) -> Workers:
 
 def _check_papers(asked: _Asked, workers: Workers) -> None:
     with workers as executor:
-        ledgers = _staged(lambda stage: [_paper(paper, stage, asked.seed, executor) for paper in PAPERS])
+        ledgers = _staged(
+            lambda stage: [_paper(paper, stage, asked.seed, executor) for paper in papers().values()]
+        )
     asked.write_page(papers=ledgers)
     write_findings(findings_of_papers(ledgers), asked.files)
     page = _page(asked.html)

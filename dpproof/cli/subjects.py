@@ -44,8 +44,8 @@ ERRORS = {
     "TargetError": "dpproof.accountant.guarantees.targets:TargetError",
     "TooManyTermsError": "dpproof.accountant.smooth_sensitivity.bessel_sums:TooManyTermsError",
     "TooManyProfilesError": "dpproof.accountant.counting.profiles:TooManyProfilesError",
-    "EmptyActiveSetError": "dpproof.mechanisms.rl.policy_elimination_coverage:EmptyActiveSetError",
-    "UnreachableStateError": "dpproof.mechanisms.rl.policy_elimination_policies:UnreachableStateError",
+    "EmptyActiveSetError": "dpproof.mechanisms.rl.sdp_pe.coverage:EmptyActiveSetError",
+    "UnreachableStateError": "dpproof.mechanisms.rl.sdp_pe.policies:UnreachableStateError",
     "UntranslatableError": "dpproof.proofs_check.coq.export:UntranslatableError",
     "CoqError": "dpproof.proofs_check.coq.compiler:CoqError",
 }

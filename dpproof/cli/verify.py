@@ -26,17 +26,17 @@ def ids_named(name: str) -> tuple[str, ...]:
     Raises:
         ValueError: for an unknown name.
     """
-    from dpproof.proofs_check.registry import BOOKS, statement_ids
+    from dpproof.proofs_check.registry import papers, statement_ids
 
     everything = statement_ids()
     if name == "papers":
         return everything
-    if name in BOOKS:
-        return statement_ids(f"{BOOKS[name].prefix}.")
+    if name in papers():
+        return statement_ids(f"{papers()[name].prefix}.")
     if (identity := coverage.identity_of(name)) in everything:
         return (identity,)
-    rule = f"must be papers, a paper ({', '.join(BOOKS)}) or a statement id"
-    raise ValueError(f"name ({name!r}) {rule}{nearest(name, ('papers', *BOOKS, *everything))}")
+    rule = f"must be papers, a paper ({', '.join(papers())}) or a statement id"
+    raise ValueError(f"name ({name!r}) {rule}{nearest(name, ('papers', *papers(), *everything))}")
 
 
 def verify(
@@ -71,12 +71,12 @@ _FAILURES = {"REFUTED": 1, "OPEN": 3}
 
 def _prefix(name: str) -> str:
     """How the ids of a paper begin; empty for all papers."""
-    from dpproof.proofs_check.registry import BOOKS
+    from dpproof.proofs_check.registry import papers
 
-    return "" if name == "papers" else f"{BOOKS[name].prefix}."
+    return "" if name == "papers" else f"{papers()[name].prefix}."
 
 
 def _papers() -> frozenset[str]:
-    from dpproof.proofs_check.registry import BOOKS
+    from dpproof.proofs_check.registry import papers
 
-    return frozenset(BOOKS)
+    return frozenset(papers())

@@ -19,10 +19,11 @@ from dpproof.accountant.numbers.arithmetic import recorded as assumptions_of
 from dpproof.audit_words import would_see
 from dpproof.claim_file import Refusal
 from dpproof.cli.show import COLOURS, at_least, at_most, figure, own_remarks, verdict_words
+from dpproof.proofs_check.papers.paper import Deployment
 from dpproof.report import coverage, graph, plots
 from dpproof.report.claims import ClaimLedger
 from dpproof.report.formal import claim_text
-from dpproof.report.ledger import Deployment, PaperLedger
+from dpproof.report.ledger import PaperLedger
 from dpproof.report.notes import notes_of
 from dpproof.report.recorded import recorded
 
@@ -94,9 +95,9 @@ def write_report(folder: Path, **ledgers: Any) -> Path:
 
 def _paper(ledger: PaperLedger) -> dict[str, Any]:
     """What the template needs of one paper: the ledger, the statements' texts, the pictures."""
-    from dpproof.proofs_check.registry import BOOKS, lookup
+    from dpproof.proofs_check.registry import lookup
 
-    paper, prefix = ledger.paper, BOOKS[ledger.paper.name].prefix
+    paper, prefix = ledger.paper, ledger.paper.prefix
     share = coverage.coverage(ledger.statements, f"{prefix}.")
     return {
         "ledger": ledger,

@@ -36,12 +36,11 @@ def _verified() -> dict[str, Entry]:
 
 def ledger(found: Mapping[str, Entry]) -> str:
     """The overview: how to read the ledger, and what is known of each paper."""
-    from dpproof.proofs_check.registry import BOOKS
-    from dpproof.report.ledger import PAPERS
+    from dpproof.proofs_check.registry import papers
 
     lines = [*_HOW_TO_READ, *_HEADING]
-    for paper in PAPERS:
-        share = coverage.coverage(found.values(), f"{BOOKS[paper.name].prefix}.")
+    for paper in papers().values():
+        share = coverage.coverage(found.values(), f"{paper.prefix}.")
         lines.append(f"| [{paper.title}](ledger/{paper.name}.md) | {_shares(share)} |")
     total = coverage.coverage(found.values())
     lines += [f"| all | {_shares(total)} |", "", f"All papers: {coverage.counts(total)}.", ""]
@@ -103,10 +102,10 @@ def _row(entry: Entry, prefix: str) -> str:
 
 def _link(identity: str, prefix: str) -> str:
     """A link to a statement, on this page or another."""
-    from dpproof.proofs_check.registry import BOOKS
+    from dpproof.proofs_check.registry import papers
 
     theirs = identity.split(".")[0]
-    page = next(name for name, book in BOOKS.items() if book.prefix == theirs)
+    page = next(name for name, book in papers().items() if book.prefix == theirs)
     return f"[{identity}]({'' if theirs == prefix else f'{page}.md'}#{identity})"
 
 
@@ -184,8 +183,7 @@ def _cell(text: str) -> str:
 
 def pages() -> dict[str, str]:
     """Path below ``docs`` -> what the page says."""
-    from dpproof.proofs_check.registry import BOOKS
-    from dpproof.report.ledger import PAPERS
+    from dpproof.proofs_check.registry import papers
 
     found = _verified()
     verdicts = {name: entry["verdict"] for name, entry in found.items()}
@@ -196,8 +194,8 @@ def pages() -> dict[str, str]:
     }
     for name, experiment in EXPERIMENTS.items():
         made[f"experiments/{name.replace('-', '_')}.md"] = experiment.page(DOCS / "experiments")
-    for paper in PAPERS:
-        prefix = BOOKS[paper.name].prefix
+    for paper in papers().values():
+        prefix = paper.prefix
         made[f"ledger/{paper.name}.md"] = _page(paper.name, paper.title, paper.citation, prefix, found)
         made[f"ledger/{paper.name}.svg"] = graph.svg(graph.edges(prefix), verdicts, prefix)
     return made

@@ -26,7 +26,7 @@ _LARGEST = 2.0**40
 
 @dataclass(frozen=True)
 class SecureNoise:
-    """Secure integer noise of any law and scale, for `dpproof.mechanisms.rl.private_counts`.
+    """Secure integer noise of any law and scale, for `dpproof.mechanisms.rl.private_ucb.private_counts`.
 
     >>> SecureNoise()("discrete-laplace", 10.0)(4).shape
     (4,)

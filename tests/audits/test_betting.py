@@ -26,7 +26,7 @@ from dpproof.audits.schedule import Pace
 from dpproof.audits.scores import Identity
 from dpproof.audits.tails import LEVELS, tally
 from dpproof.audits.trial import VERDICT, run_trial
-from dpproof.mechanisms.rl.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 
 ALPHA, REPETITIONS, ALARMS = 0.01, 1000, 21
 HURDLE = -math.log(ALPHA)

@@ -16,7 +16,7 @@ from dpproof.audits.commands import Command, CommandError, command
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.pairs import Pair
 from dpproof.audits.runner import audit
-from dpproof.mechanisms.rl.users import Users
+from dpproof.mechanisms.rl.rlsvi.users import Users
 
 BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
 LAPLACE = """

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from dpproof.accountant.numbers.enclosures import precision
 from dpproof.audits.corpus import floating_point, sparse_vectors, truths, vectors
 from dpproof.audits.corpus.sparse_vectors import SparseVector
-from dpproof.mechanisms.sparse_vector import ABOVE, HALTED
+from dpproof.mechanisms.sparse_vector.technique import ABOVE, HALTED
 
 ONES = [1] * 10
 HALVES = [2] * 5 + [0] * 5

@@ -6,7 +6,7 @@ from dpproof.audits.corpus.evaluation import FAULTS
 from dpproof.audits.corpus.evaluation_cases import CASES
 from dpproof.audits.evidence import Verdict
 from dpproof.audits.replaying import replay
-from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW
+from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW
 
 NAMED = {"ids": lambda case: case.name}
 FAULTY = [case for case in CASES if case.expected is Verdict.VIOLATION]

@@ -30,7 +30,7 @@ from dpproof.audits.neighbours import (
     vector_pairs,
 )
 from dpproof.audits.pairs import InvalidPairError, Pair, check_pair
-from dpproof.mechanisms.rl.users import Users
+from dpproof.mechanisms.rl.rlsvi.users import Users
 
 BATCH = Episodes(
     np.array([0, 1, 2, 0, 1]),

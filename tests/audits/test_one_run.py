@@ -240,7 +240,7 @@ class TestRewards:
 
     def test_a_cell_without_noise_is_caught_in_one_run_and_replays(self, audit):
         from dpproof.audits.training.reward_canaries import audit_reward_canaries_again
-        from dpproof.mechanisms.rl.noise_rule import NoiseRule
+        from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 
         evidence = audit(NoiseRule.FIRST_VISIT_UNPROTECTED, seed=0)
         assert evidence.verdict is Verdict.VIOLATION
@@ -248,7 +248,7 @@ class TestRewards:
 
     def test_the_correct_noise_is_not(self, audit):
         """Level 0.01 a seed: three alarms or more in 6 seeds have a chance of about 0.002 %."""
-        from dpproof.mechanisms.rl.noise_rule import NoiseRule
+        from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 
         found = [audit(NoiseRule.CORRECT, seed=seed) for seed in range(6)]
         assert sum(evidence.verdict is Verdict.VIOLATION for evidence in found) <= 2

@@ -20,7 +20,7 @@ from dpproof.audits.replaying import replay
 from dpproof.audits.unaudited import NoAuditError
 from dpproof.mechanisms.counting.factorised import column_coefficients, row_coefficients
 from dpproof.mechanisms.counting.running_counts import tree_nodes
-from dpproof.mechanisms.discrete_noise import discrete_gaussian_noise, exponential_coins, geometric_noise
+from dpproof.mechanisms.noise.discrete import discrete_gaussian_noise, exponential_coins, geometric_noise
 from dpproof.mechanisms.primitives import SAMPLERS, Primitive
 
 LEVEL, SAMPLES = 1e-6, 40_000

@@ -19,10 +19,10 @@ from dpproof.audits.primitives import SETTINGS, audit_primitive
 from dpproof.audits.private_counts import EARLY, batched_users, central_users, local_users, node_ends
 from dpproof.mechanisms.counting.factorised import column_coefficients
 from dpproof.mechanisms.counting.running_counts import tree_nodes
-from dpproof.mechanisms.rl.batched_users import over_batches, users_apart
-from dpproof.mechanisms.rl.counted_users import differ_in_one_user, released, worst_users
-from dpproof.mechanisms.rl.optimistic_batches import BatchedCounts
-from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from dpproof.mechanisms.rl.private_ucb.batched_privatizer import BatchedCounts
+from dpproof.mechanisms.rl.private_ucb.batched_users import over_batches, users_apart
+from dpproof.mechanisms.rl.private_ucb.counted_users import differ_in_one_user, released, worst_users
+from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 
 REPLACE, ADD_REMOVE = Adjacency.REPLACE, Adjacency.ADD_REMOVE
 CENTRAL = CentralCountsParameters(2, 1, 1, 2, printed_epsilon=1.0)

@@ -20,9 +20,9 @@ from dpproof.audits.power import gaussian_mu
 from dpproof.audits.replaying import replay
 from dpproof.audits.rlsvi import audit_rlsvi, first_path, last_cell, rlsvi_scores
 from dpproof.audits.runner import audit
-from dpproof.mechanisms.rl.noise_rule import NoiseRule
-from dpproof.mechanisms.rl.rlsvi import RLSVI
-from dpproof.mechanisms.rl.users import differ_only_in_rewards_of_one_user
+from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi.users import differ_only_in_rewards_of_one_user
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

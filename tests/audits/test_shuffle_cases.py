@@ -14,7 +14,7 @@ from dpproof.audits.primitives import audit_primitive, audit_primitive_again
 from dpproof.audits.replaying import replay
 from dpproof.audits.shuffled_batches import batch_users
 from dpproof.audits.unaudited import NoAuditError
-from dpproof.mechanisms.rl.shuffle_privatizer_release import shuffled_batch, true_counts
+from dpproof.mechanisms.rl.sdp_pe.privatizer_release import shuffled_batch, true_counts
 from dpproof.mechanisms.rl.trajectories import Trajectories
 
 FAST = [case for case in CASES if case.expected is Verdict.VIOLATION]

@@ -25,9 +25,9 @@ from dpproof.audits.corpus.rlsvi import CASES
 from dpproof.audits.pairs import Pair
 from dpproof.audits.sampling import outputs
 from dpproof.audits.time_budget import OutOfTimeError, ending_at
+from dpproof.proofs_check.registry import papers
 from dpproof.report import ledger
 from dpproof.report.claims import check_claim
-from dpproof.report.ledger import PAPERS
 
 SMALL = {"states": 2, "actions": 2, "horizon": 2, "episodes": 4}
 PARAMETERS = accountant_for("rlsvi").parameters.read(SMALL)
@@ -102,7 +102,7 @@ def test_a_terminal_that_shows_progress_shows_any_name(run, claim_file, monkeypa
 
 
 def test_a_folder_named_like_markup_is_printed(run, claim_file, tmp_path, monkeypatch):
-    monkeypatch.setattr(check_module, "PAPERS", ())
+    monkeypatch.setattr(check_module, "papers", dict)
     ran = run("check", "papers", "--html", tmp_path / "[/red]")
     assert ran.code == 0
     assert f"report: {tmp_path}/[/red]/index.html" in ran.out
@@ -225,9 +225,9 @@ def test_the_papers_come_out_as_recorded(run, tmp_path):
     ran = run("check", "papers", "--json", "--html", tmp_path)
     paper, counts, *_ = found = ran.json["papers"]
     assert (ran.code, ran.err) == (0, "")
-    assert [found["departures"] for found in ran.json["papers"]] == [[] for _ in PAPERS]
+    assert [found["departures"] for found in ran.json["papers"]] == [[] for _ in papers()]
     assert {one["paper"]: one["account"] is None for one in found} == {
-        one.name: one.deployment is None for one in PAPERS
+        one.name: one.deployment is None for one in papers().values()
     }
     assert all(audit["verdict"] == audit["expected"] for one in found for audit in one["audits"])
     assert len(counts["audits"]) == len(ledger.auditing.corpus_cases("private-ucb")) > 10
@@ -394,6 +394,8 @@ def test_a_refused_claim_is_shown_beside_the_others(run, claim_file, tmp_path):
 
 SLEEPING = """
 import json, sys, time
+
+PAPERS = tuple(papers().values())
 request = json.loads(sys.stdin.readline())
 time.sleep(60)
 print("\\n".join(["0"] * request["n"]))

@@ -21,7 +21,7 @@ from dpproof.audits.pairs import Pair
 from dpproof.audits.replaying import AUDITS
 from dpproof.audits.training.reward_canaries import reward_canaries
 from dpproof.audits.written import UnwritableError, call_of, read, written
-from dpproof.mechanisms.rl.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 
 MODULE = """
 import numpy as np

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from dpproof.proofs_check.registry import BOOKS, lookup
+from dpproof.proofs_check.registry import lookup, papers
 from dpproof.report.recorded import recorded
 
 FINDINGS = (Path(__file__).resolve().parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
-PREFIXES = "|".join(book.prefix for book in BOOKS.values())
+PREFIXES = "|".join(paper.prefix for paper in papers().values())
 NAMED = set(re.findall(rf"`((?:{PREFIXES})\.[A-Za-z0-9_.]+)`", FINDINGS))
 WANTED = sorted(
     name

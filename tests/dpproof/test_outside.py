@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.claims.episodes import Episodes
-from dpproof.mechanisms.rl.users import Users
+from dpproof.mechanisms.rl.rlsvi.users import Users
 
 SIZES = ["--states", "1", "--actions", "1", "--horizon", "1", "--adjacency", "rewards-only"]
 

@@ -7,11 +7,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dpproof.proofs_check.registry import BOOKS, statement_ids, statements
+from dpproof.proofs_check.registry import papers, statement_ids, statements
 from dpproof.proofs_check.statement import expression, make_claim
 from dpproof.report import graph, pages
 from dpproof.report.formal import claim_text, infix
-from dpproof.report.ledger import PAPERS
+
+PAPERS = tuple(papers().values())
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def test_there_is_no_page_too_many(made):
 def test_every_statement_has_its_block_and_links_lead_somewhere(made, paper):
     page = made[f"ledger/{paper.name}.md"]
     places = re.findall(r'<a id="([^"]*)">', page)
-    assert places == list(statement_ids(f"{BOOKS[paper.name].prefix}."))
+    assert places == list(statement_ids(f"{papers()[paper.name].prefix}."))
     for target in re.findall(r"\]\(([^)\s]*)\)", page):
         file, _, anchor = target.partition("#")
         name = f"ledger/{file}" if file else f"ledger/{paper.name}.md"

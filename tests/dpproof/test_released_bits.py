@@ -37,7 +37,7 @@ INTEGERS = {
         ("gaussian", ("--sigma", 5), None),
         ("laplace", ("--scale", 5), None),
         ("binomial", ("--trials", 1000), None),
-        ("geometric", ("--scale", 5), "dpproof.mechanisms.noise.geometric"),
+        ("geometric", ("--scale", 5), "dpproof.mechanisms.noise.samplers.geometric"),
         ("dp-sgd", (*DPSGD, "--noise-multiplier", 1), None),
         ("rlsvi", (*SIZES, "--adjacency", "rewards-only"), "dpproof.RLSVI.publish"),
         ("thompson", BANDIT, "dpproof.Thompson.publish"),
@@ -106,7 +106,7 @@ def test_every_sampler_that_is_named_exists():
     """Reads the names in the accountants' files; each belongs to a package that users import."""
     texts = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "accountant").rglob("*.py"))]
     named = {name for text in texts for name in re.findall(r'"(mechanisms(?:\.\w+)+)"', text)}
-    assert {"dpproof.RLSVI.publish", "dpproof.mechanisms.noise.geometric"} <= named
+    assert {"dpproof.RLSVI.publish", "dpproof.mechanisms.noise.samplers.geometric"} <= named
     for name in named:
         assert callable(pkgutil.resolve_name(name))
 

@@ -13,11 +13,13 @@ from jinja2 import UndefinedError
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import Claim
 from dpproof.claim_file import Refusal
-from dpproof.proofs_check.registry import BOOKS, statement_ids
+from dpproof.proofs_check.registry import papers, statement_ids
 from dpproof.report import html, ledger
 from dpproof.report.claims import ClaimLedger
 from dpproof.report.html import render, write_report
-from dpproof.report.ledger import PAPERS, check_paper
+from dpproof.report.ledger import check_paper
+
+PAPERS = tuple(papers().values())
 
 
 @pytest.mark.parametrize("attack", ["<script>alert(1)</script>", "plain"])
@@ -197,7 +199,7 @@ def test_refutations_at_a_glance_are_those_of_numbered_statements(papers):
 
 
 def test_every_book_has_its_row():
-    assert [paper.name for paper in PAPERS] == list(BOOKS)
+    assert [paper.name for paper in PAPERS] == list(papers())
 
 
 def test_definitions_unfolded_formal_claims_and_notes_are_shown(page):

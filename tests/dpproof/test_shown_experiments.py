@@ -6,9 +6,12 @@ import base64
 
 import pytest
 
+from dpproof.proofs_check.registry import papers
 from dpproof.report.experiments import FOLDER, experiment_of
-from dpproof.report.ledger import PAPERS, PaperLedger
+from dpproof.report.ledger import PaperLedger
 from dpproof.reproduction.experiments import EXPERIMENTS
+
+PAPERS = tuple(papers().values())
 
 
 @pytest.mark.parametrize("paper", EXPERIMENTS)

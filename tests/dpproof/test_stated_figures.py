@@ -15,12 +15,13 @@ from dpproof.accountant.rl.expert.selective_dpsgd import guarantee as training_g
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.accountant.rl.rlsvi.rlsvi import guarantee as rlsvi_guarantee
 from dpproof.mechanisms.environments.river_swim import river_swim
-from dpproof.mechanisms.rl import dp_ucbvi, policy_elimination
-from dpproof.mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
-from dpproof.mechanisms.rl.optimistic_constants import THEORY
-from dpproof.mechanisms.rl.optimistic_exact import ExactCounts
-from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSW
-from dpproof.mechanisms.rl.rlsvi import RLSVI
+from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSW
+from dpproof.mechanisms.rl.private_ucb import dp_ucbvi
+from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI
+from dpproof.mechanisms.rl.private_ucb.constants import THEORY
+from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
+from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
+from dpproof.mechanisms.rl.sdp_pe import agent as policy_elimination
 from dpproof.reproduction.recorded import read_rows
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,8 +9,8 @@ import pytest
 from dpproof.accountant.rl.rlsvi.odometer import RewardsFilter, rewards_odometer
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, rho
 from dpproof.mechanisms.environments.river_swim import river_swim
-from dpproof.mechanisms.rl.noise_rule import NoiseRule
-from dpproof.mechanisms.rl.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 
 PARAMETERS = RLSVIParameters(states=4, actions=2, horizon=5, episodes=300)
 SWIM = river_swim(4, 5)

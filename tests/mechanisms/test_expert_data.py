@@ -8,10 +8,10 @@ from scipy import stats
 
 from dpproof.accountant.rl.expert.release import ExpertReleaseParameters
 from dpproof.mechanisms.environments.batched import Steps, roll_out
-from dpproof.mechanisms.rl.expert_data import ExpertData, demonstrations
-from dpproof.mechanisms.rl.expert_population import Bases, Population, population
-from dpproof.mechanisms.rl.expert_problems import PMIN, PROBLEMS, problem_for
-from dpproof.mechanisms.rl.expert_release import DataRelease
+from dpproof.mechanisms.rl.expert.data import ExpertData, demonstrations
+from dpproof.mechanisms.rl.expert.population import Bases, Population, population
+from dpproof.mechanisms.rl.expert.problems import PMIN, PROBLEMS, problem_for
+from dpproof.mechanisms.rl.expert.release import DataRelease
 
 ALPHA = 1e-6
 """False alarms of each statistical test here; seeds are fixed."""
@@ -201,7 +201,7 @@ def test_what_has_no_meaning_is_refused(logged):
 
 def test_learning_from_nothing_is_the_same_every_time():
     torch = pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
-    from dpproof.mechanisms.rl.expert_training import Learning, learn
+    from dpproof.mechanisms.rl.expert.training import Learning, learn
 
     problem, how = problem_for("cartpole"), Learning(rounds=180, copies=8, kept=(0.5, 1.0))
     threads = torch.get_num_threads()

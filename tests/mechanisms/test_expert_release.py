@@ -8,8 +8,8 @@ import pytest
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.accountant.rl.expert.release import ACCOUNTANT, ExpertReleaseParameters
-from dpproof.mechanisms.rl.expert_policies import CallableExperts, TabularExperts, prefix_counts
-from dpproof.mechanisms.rl.expert_release import DataRelease, stable_lengths
+from dpproof.mechanisms.rl.expert.policies import CallableExperts, TabularExperts, prefix_counts
+from dpproof.mechanisms.rl.expert.release import DataRelease, stable_lengths
 
 SEED = 1719
 

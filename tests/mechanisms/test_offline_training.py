@@ -18,13 +18,13 @@ torch = pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, i
 from dpproof.accountant.claims.adjacency import Adjacency  # noqa: E402 (after the skip)
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, guarantee  # noqa: E402
 from dpproof.mechanisms.randomness import SimulationError  # noqa: E402
-from dpproof.mechanisms.rl.offline.checkpoints import publish, steps_begun, train  # noqa: E402
-from dpproof.mechanisms.rl.offline.coins import COINS, noisy_steps_begun  # noqa: E402
-from dpproof.mechanisms.rl.offline.cql import CQL  # noqa: E402
-from dpproof.mechanisms.rl.offline.network import Layers  # noqa: E402
-from dpproof.mechanisms.rl.offline.optimizers import SGD, Adam  # noqa: E402
-from dpproof.mechanisms.rl.offline.training import Training, TrainingSettings  # noqa: E402
-from dpproof.mechanisms.rl.offline.transitions import (  # noqa: E402
+from dpproof.mechanisms.rl.expert.offline.checkpoints import publish, steps_begun, train  # noqa: E402
+from dpproof.mechanisms.rl.expert.offline.coins import COINS, noisy_steps_begun  # noqa: E402
+from dpproof.mechanisms.rl.expert.offline.cql import CQL  # noqa: E402
+from dpproof.mechanisms.rl.expert.offline.network import Layers  # noqa: E402
+from dpproof.mechanisms.rl.expert.offline.optimizers import SGD, Adam  # noqa: E402
+from dpproof.mechanisms.rl.expert.offline.training import Training, TrainingSettings  # noqa: E402
+from dpproof.mechanisms.rl.expert.offline.transitions import (  # noqa: E402
     BATCHES,
     Transitions,
     batch_rate,
@@ -216,7 +216,7 @@ def _of_forty(batch, layers=(3, 64, 64, 2)):
 def test_what_a_step_divides_by_does_not_show_the_number_of_experts(batch, monkeypatch):
     """With nobody drawn and the noise the same, one expert less moves a step by nothing: exactly equal."""
     nobody = {batch: lambda data, rate, size, rng: np.zeros(0, np.int64)}
-    monkeypatch.setattr("dpproof.mechanisms.rl.offline.training.BATCHES", nobody)
+    monkeypatch.setattr("dpproof.mechanisms.rl.expert.offline.training.BATCHES", nobody)
     more, fewer = (Training(_of_forty(batch), _alike(experts), None, 5) for experts in (40, 39))
     start = more.theta.clone()
     more.advance(1)
@@ -246,7 +246,7 @@ def test_the_size_of_a_step_does_not_tell_40_experts_from_39(batch):
 def test_two_transitions_of_an_expert_in_a_batch_are_refused(monkeypatch):
     data = _data()
     twice = {"poisson": lambda data, rate, size, rng: np.array([0, 1, 2])}
-    monkeypatch.setattr("dpproof.mechanisms.rl.offline.training.BATCHES", twice)
+    monkeypatch.setattr("dpproof.mechanisms.rl.expert.offline.training.BATCHES", twice)
     settings = TrainingSettings(SelectiveDPSGDParameters(0.3, 1.0, 1.0, 5), Layers((3, 4, 2)), batch=12)
     with pytest.raises(ValueError, match=r"expert \(0\) has 3 transitions in a batch; at most 1"):
         Training(settings, data, None, 0).advance(1)

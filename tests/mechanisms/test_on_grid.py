@@ -16,9 +16,9 @@ from dpproof.accountant.claims.episodes import Episodes
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
 from dpproof.mechanisms.randomness import Randomness, SimulationError
-from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSW
-from dpproof.mechanisms.rl.rlsvi_release import RLSVIRelease, RLSVIStream
-from dpproof.mechanisms.rl.thompson import Thompson
+from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSW
+from dpproof.mechanisms.rl.rlsvi.release import RLSVIRelease, RLSVIStream
+from dpproof.mechanisms.rl.thompson.thompson import Thompson
 
 PARAMETERS = RLSVIParameters(states=2, actions=2, horizon=1, episodes=2)
 RELATION = {"dp-lsw": Adjacency.REPLACE}

@@ -12,11 +12,10 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.environments.tabular import TabularMDP
-from dpproof.mechanisms.rl import _optimistic_kernels as kernels
-from dpproof.mechanisms.rl._optimistic_blocks import rule_of
-from dpproof.mechanisms.rl.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED, VarianceConstants
-from dpproof.mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
-from dpproof.mechanisms.rl.optimistic_constants import (
+from dpproof.mechanisms.rl.private_ucb import _kernels as kernels
+from dpproof.mechanisms.rl.private_ucb._blocks import rule_of
+from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI
+from dpproof.mechanisms.rl.private_ucb.constants import (
     CONSISTENT,
     OPPO,
     SPARSE,
@@ -26,8 +25,9 @@ from dpproof.mechanisms.rl.optimistic_constants import (
     Projection,
     ucb_vi,
 )
-from dpproof.mechanisms.rl.optimistic_exact import ExactCounts
-from dpproof.mechanisms.rl.privatizers import CountNoise, Levels
+from dpproof.mechanisms.rl.private_ucb.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED, VarianceConstants
+from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
+from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels
 
 
 class Drawn:
@@ -234,7 +234,7 @@ def test_no_generator_outlives_its_run(monkeypatch):
 
 
 def test_it_runs_with_the_paper_s_privatizer():
-    from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer
+    from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer
 
     counts = CentralPrivatizer(CentralCountsParameters(6, 2, 20, 300, printed_epsilon=1.0))
     regrets = PrivateUCBVI(counts).run(river_swim(), np.random.default_rng(0)).regrets

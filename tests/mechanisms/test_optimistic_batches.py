@@ -9,9 +9,9 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.rl.private_ucb.batched_counts import squared_counts
 from dpproof.mechanisms.environments.river_swim import river_swim
-from dpproof.mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
-from dpproof.mechanisms.rl.optimistic_batches import BatchedCounts
-from dpproof.mechanisms.rl.optimistic_constants import SPARSE
+from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI
+from dpproof.mechanisms.rl.private_ucb.batched_privatizer import BatchedCounts
+from dpproof.mechanisms.rl.private_ucb.constants import SPARSE
 
 UNIT = BatchedCounts(6, 2, 20, 20_000, sigma=1.0, cost_factor=2.0, cap=7, every=100, until=10_000)
 

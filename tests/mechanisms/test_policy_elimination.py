@@ -8,24 +8,24 @@ import pytest
 
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.environments.tabular import TabularMDP
-from dpproof.mechanisms.rl.policy_elimination import SDPPE
-from dpproof.mechanisms.rl.policy_elimination_batches import schedule, user_counts_of_batch
-from dpproof.mechanisms.rl.policy_elimination_constants import (
+from dpproof.mechanisms.rl.sdp_pe.agent import SDPPE
+from dpproof.mechanisms.rl.sdp_pe.batches import schedule, user_counts_of_batch
+from dpproof.mechanisms.rl.sdp_pe.constants import (
     LITERAL,
     REPAIRED,
     TUNED,
     EliminationConstants,
     Problem,
 )
-from dpproof.mechanisms.rl.policy_elimination_coverage import (
+from dpproof.mechanisms.rl.sdp_pe.coverage import (
     SLACK,
     EmptyActiveSetError,
     cover,
     printed_coverage,
 )
-from dpproof.mechanisms.rl.policy_elimination_policies import PolicySpace, UnreachableStateError
-from dpproof.mechanisms.rl.shuffle_privatizer import BatchCounts, ReleasedCounts
-from dpproof.mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
+from dpproof.mechanisms.rl.sdp_pe.policies import PolicySpace, UnreachableStateError
+from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, ReleasedCounts
+from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import NoPrivacy
 
 ALPHA = 1e-6
 
@@ -170,7 +170,7 @@ def test_all_values_and_policies_are_those_of_the_definition():
     plain, space = Plain(environment), PolicySpace.of(environment)
     assert space.count == len(plain.policies) == 2**4
     P, r = everywhere(environment)
-    from dpproof.mechanisms.rl import _policy_elimination_kernels as kernels
+    from dpproof.mechanisms.rl.sdp_pe import _kernels as kernels
 
     tables = np.empty(int(space.layout.offsets[-1]))
     kernels.all_values(space.layout, space.reduced(P), space.reduced(r), tables)

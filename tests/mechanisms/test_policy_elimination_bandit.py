@@ -5,11 +5,11 @@ import pytest
 from scipy.integrate import quad
 
 from dpproof.mechanisms.environments.bandit import bandit, clipped_mean, heterogeneous_bandit
-from dpproof.mechanisms.rl.optimistic_exact import ExactCounts
-from dpproof.mechanisms.rl.policy_elimination import SDPPE
-from dpproof.mechanisms.rl.policy_elimination_bandit import PrivateBanditUCB
-from dpproof.mechanisms.rl.policy_elimination_constants import BANDIT
-from dpproof.mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
+from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
+from dpproof.mechanisms.rl.sdp_pe.agent import SDPPE
+from dpproof.mechanisms.rl.sdp_pe.bandit import PrivateBanditUCB
+from dpproof.mechanisms.rl.sdp_pe.constants import BANDIT
+from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import NoPrivacy
 
 
 @pytest.mark.parametrize("mean", [0.0, 0.03, 0.5, 0.97, 1.2])

@@ -17,19 +17,19 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.accountant.rl.policy_evaluation.noise import Noise
 from dpproof.mechanisms.environments.chain import chain_values
-from dpproof.mechanisms.rl import _policy_evaluation_kernels
-from dpproof.mechanisms.rl.policy_evaluation import RidgeSquares, WeightedSquares
-from dpproof.mechanisms.rl.policy_evaluation_chain import chain_episodes, chain_visits
-from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits, first_visits
-from dpproof.mechanisms.rl.policy_evaluation_estimator import DPLSL, DPLSW, LSL, LSW
-from dpproof.mechanisms.rl.policy_evaluation_features import (
+from dpproof.mechanisms.rl.policy_evaluation import _kernels as _policy_evaluation_kernels
+from dpproof.mechanisms.rl.policy_evaluation.chain import chain_episodes, chain_visits
+from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits, first_visits
+from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW, LSL, LSW
+from dpproof.mechanisms.rl.policy_evaluation.features import (
     aggregation,
     norm,
     pseudo_inverse_norm,
     ridge,
     tabular,
 )
-from dpproof.mechanisms.rl.policy_evaluation_files import read_episodes, write_episodes
+from dpproof.mechanisms.rl.policy_evaluation.files import read_episodes, write_episodes
+from dpproof.mechanisms.rl.policy_evaluation.policy_evaluation import RidgeSquares, WeightedSquares
 
 SEED, STATES, GAMMA = 314, 6, 0.8
 TARGET = {"epsilon": 1.0, "delta": 1e-6}

@@ -20,9 +20,14 @@ from dpproof.accountant.rl.private_ucb.central_counts import guarantee as centra
 from dpproof.accountant.rl.private_ucb.levels import central_levels, local_levels
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.mechanisms.counting.release import SecureNoise
-from dpproof.mechanisms.rl.consistent_counts import consistent, onto_simplex
-from dpproof.mechanisms.rl.private_counts import PrivateCounts, SimulatedNoise, local_report, user_counts
-from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from dpproof.mechanisms.rl.private_ucb.consistent_counts import consistent, onto_simplex
+from dpproof.mechanisms.rl.private_ucb.private_counts import (
+    PrivateCounts,
+    SimulatedNoise,
+    local_report,
+    user_counts,
+)
+from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 
 SIZES = {"states": 3, "actions": 2, "horizon": 4, "episodes": 70}
 KINDS = [

@@ -13,22 +13,22 @@ from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
-from dpproof.mechanisms.discrete_noise import geometric_noise
 from dpproof.mechanisms.environments.bandit import bandit
 from dpproof.mechanisms.environments.river_swim import river_swim
+from dpproof.mechanisms.noise.discrete import geometric_noise
 from dpproof.mechanisms.primitives import SAMPLERS
 from dpproof.mechanisms.randomness import Entropy, Randomness, SimulationError, guaranteed
-from dpproof.mechanisms.rl.dp_ucbvi import DPUCBVI
-from dpproof.mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
-from dpproof.mechanisms.rl.optimistic_exact import ExactCounts
-from dpproof.mechanisms.rl.policy_elimination import SDPPE
-from dpproof.mechanisms.rl.policy_elimination_bandit import PrivateBanditUCB
-from dpproof.mechanisms.rl.private_counts import PrivateCounts, SimulatedNoise, local_report
-from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer
-from dpproof.mechanisms.rl.rlsvi import RLSVI
-from dpproof.mechanisms.rl.rlsvi_release import RLSVIStream
-from dpproof.mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
-from dpproof.mechanisms.rl.thompson import Thompson
+from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI
+from dpproof.mechanisms.rl.private_ucb.dp_ucbvi import DPUCBVI
+from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
+from dpproof.mechanisms.rl.private_ucb.private_counts import PrivateCounts, SimulatedNoise, local_report
+from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer
+from dpproof.mechanisms.rl.rlsvi.release import RLSVIStream
+from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
+from dpproof.mechanisms.rl.sdp_pe.agent import SDPPE
+from dpproof.mechanisms.rl.sdp_pe.bandit import PrivateBanditUCB
+from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import NoPrivacy
+from dpproof.mechanisms.rl.thompson.thompson import Thompson
 
 ALPHA = 1e-9
 

@@ -14,9 +14,9 @@ from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.protocols import HasGuarantee, Samples
-from dpproof.mechanisms.rl.noise_rule import NoiseRule
-from dpproof.mechanisms.rl.rlsvi import RLSVI
-from dpproof.mechanisms.rl.users import Users
+from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi.users import Users
 
 INSTANCES = [
     {},

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpproof.mechanisms.rl.likelihood import log_likelihood_ratio
-from dpproof.mechanisms.rl.noise_rule import NoiseRule
-from dpproof.mechanisms.rl.rlsvi import RLSVI
-from dpproof.mechanisms.rl.users import Users
+from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
+from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi.users import Users
 
 ALPHA = 1e-9
 RUNS = 2000

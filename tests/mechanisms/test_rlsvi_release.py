@@ -18,12 +18,12 @@ from scipy import stats
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, beta_above, guarantee
 from dpproof.mechanisms.randomness import SimulationError
-from dpproof.mechanisms.rl import rlsvi_release
-from dpproof.mechanisms.rl.likelihood import log_likelihood_ratio
-from dpproof.mechanisms.rl.noise_rule import NoiseRule
-from dpproof.mechanisms.rl.rlsvi import RLSVI
-from dpproof.mechanisms.rl.rlsvi_release import RLSVIStream
-from dpproof.mechanisms.rl.users import Users
+from dpproof.mechanisms.rl.rlsvi import release as rlsvi_release
+from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
+from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi.release import RLSVIStream
+from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi.users import Users
 
 ALPHA = 1e-6
 REWARDS = Adjacency.REWARDS_ONLY

@@ -8,12 +8,12 @@ from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters
 from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold
 from dpproof.mechanisms.environments.river_swim import river_swim
-from dpproof.mechanisms.rl.policy_elimination_coverage import EmptyActiveSetError, cover
-from dpproof.mechanisms.rl.policy_elimination_policies import PolicySpace, UnreachableStateError
-from dpproof.mechanisms.rl.shuffle_privatizer import BatchCounts
-from dpproof.mechanisms.rl.shuffle_privatizer_noise import ShufflePrivatizer
-from dpproof.mechanisms.shuffled_count import shuffled_count
-from dpproof.mechanisms.shuffling import BitEncoder, SumEncoder
+from dpproof.mechanisms.rl.sdp_pe.coverage import EmptyActiveSetError, cover
+from dpproof.mechanisms.rl.sdp_pe.policies import PolicySpace, UnreachableStateError
+from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts
+from dpproof.mechanisms.rl.sdp_pe.privatizer_noise import ShufflePrivatizer
+from dpproof.mechanisms.rl.sdp_pe.shuffled_count import shuffled_count
+from dpproof.mechanisms.shuffling.messages import BitEncoder, SumEncoder
 
 SHAPE = ReleaseShape(1, 2, 2)
 SIZES = {"states": 2, "actions": 2, "horizon": 1}

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, printed_threshold
-from dpproof.mechanisms.rl.shuffle_privatizer import BatchCounts
-from dpproof.mechanisms.rl.shuffle_privatizer_kinds import LaplaceCounts, NoPrivacy
-from dpproof.mechanisms.rl.shuffle_privatizer_noise import ShufflePrivatizer
+from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts
+from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import LaplaceCounts, NoPrivacy
+from dpproof.mechanisms.rl.sdp_pe.privatizer_noise import ShufflePrivatizer
 
 USERS = 3000
 

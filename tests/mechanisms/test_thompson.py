@@ -18,7 +18,7 @@ from dpproof.accountant.rl.thompson.thompson import ThompsonParameters, guarante
 from dpproof.audits.primitives import audit_primitive
 from dpproof.audits.thompson import first_user
 from dpproof.audits.unaudited import NoAuditError
-from dpproof.mechanisms.rl.thompson import Thompson, log_likelihood_ratio, release
+from dpproof.mechanisms.rl.thompson.thompson import Thompson, log_likelihood_ratio, release
 
 SMALL = ThompsonParameters(arms=2, rounds=6, pulls=1, variance=0.5)
 SIZES = st.builds(

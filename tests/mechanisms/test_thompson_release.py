@@ -9,8 +9,8 @@ from scipy import stats
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters, guarantee
 from dpproof.mechanisms.randomness import SimulationError
-from dpproof.mechanisms.rl import thompson_release
-from dpproof.mechanisms.rl.thompson import Thompson, log_likelihood_ratio
+from dpproof.mechanisms.rl.thompson import release as thompson_release
+from dpproof.mechanisms.rl.thompson.thompson import Thompson, log_likelihood_ratio
 
 PARAMETERS = ThompsonParameters(arms=2, rounds=4, pulls=1, variance=0.3)
 REWARDS = [[0.1, 0.2], [0.3, 0.7], [1 / 3, 0.9], [0.6, 1e-9], [0.4, 0.8], [1.0, 0.0]]

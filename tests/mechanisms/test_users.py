@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.mechanisms.rl.users import Users, differ_only_in_rewards_of_one_user
+from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
 
 def _users(K=3, start=0, moved=()):

@@ -10,9 +10,13 @@ import pytest
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
-from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from dpproof.mechanisms.rl.private_ucb.worst_trajectories import (
+    central_log_ratio,
+    local_log_ratio,
+    worst_pair,
+)
 from dpproof.mechanisms.rl.trajectories import differ_in_one_trajectory
-from dpproof.mechanisms.rl.worst_trajectories import central_log_ratio, local_log_ratio, worst_pair
 
 SIZES = [(1, 1, 3), (1, 2, 2), (2, 1, 1), (2, 1, 4), (3, 2, 3)]
 WORDS = [

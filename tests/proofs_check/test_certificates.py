@@ -9,9 +9,9 @@ from dpproof.proofs_check.kernel import Rejected, check, load
 from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel.claims import task
 from dpproof.proofs_check.kernel.expressions import evaluate
-from dpproof.proofs_check.provers import prove, refute
-from dpproof.proofs_check.provers.search import certificate
 from dpproof.proofs_check.registry import ROOT, certificate_path, statements
+from dpproof.proofs_check.search import prove, refute
+from dpproof.proofs_check.search.provers import certificate
 from dpproof.proofs_check.statement import make_claim
 
 PAIRS = [(entry, x) for entry in statements() for x in entry.obligations]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dpproof.proofs_check.kernel import Rejected, check, claim_hash, load
-from dpproof.proofs_check.provers import prove, refute
-from dpproof.proofs_check.provers.search import certificate
+from dpproof.proofs_check.search import prove, refute
+from dpproof.proofs_check.search.provers import certificate
 from dpproof.proofs_check.statement import make_claim
 
 ROOT = Path(__file__).resolve().parents[2]

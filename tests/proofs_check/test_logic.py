@@ -21,7 +21,7 @@ from dpproof.proofs_check.hints import (
     telescope,
 )
 from dpproof.proofs_check.kernel import Rejected, check
-from dpproof.proofs_check.provers.search import certificate
+from dpproof.proofs_check.search.provers import certificate
 from dpproof.proofs_check.statement import make_claim
 
 REAL, UNIT = "(-inf, inf)", "[0, 1]"

@@ -7,7 +7,7 @@ from math import comb, exp, log, sqrt
 import pytest
 from flint import arb, ctx
 
-from dpproof.proofs_check.papers.classics_probability import STATEMENTS
+from dpproof.proofs_check.papers.classic.probability import STATEMENTS
 from dpproof.proofs_check.registry import verify
 from dpproof.proofs_check.verdict import Verdict
 

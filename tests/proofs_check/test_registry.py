@@ -8,8 +8,8 @@ from dpproof.accountant.published import published, published_ids
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check import registry
 from dpproof.proofs_check.kernel import Outcome, Rejected, check
-from dpproof.proofs_check.provers.search import certificate
 from dpproof.proofs_check.registry import as_json, lookup, statement_ids, statements, verify
+from dpproof.proofs_check.search.provers import certificate
 from dpproof.proofs_check.statement import DEFINITION, Obligation, Statement, formula, make_claim
 from dpproof.proofs_check.verdict import Verdict, derive
 

@@ -10,8 +10,8 @@ import pytest
 import sympy
 
 from dpproof.proofs_check.kernel import Rejected, check
-from dpproof.proofs_check.provers import prove
-from dpproof.proofs_check.provers.search import certificate
+from dpproof.proofs_check.search import prove
+from dpproof.proofs_check.search.provers import certificate
 from dpproof.proofs_check.statement import make_claim
 
 SHARES = {"a": "(0, 1)", "b": "(0, 1)", "q": "(0, inf)"}

@@ -9,7 +9,7 @@ from dpproof.proofs_check.kernel import Rejected, check
 from dpproof.proofs_check.kernel.arithmetic import point
 from dpproof.proofs_check.kernel.claims import task
 from dpproof.proofs_check.kernel.expressions import evaluate
-from dpproof.proofs_check.provers.search import certificate
+from dpproof.proofs_check.search.provers import certificate
 
 DOMAINS = [
     "[0, 1]",

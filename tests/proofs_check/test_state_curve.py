@@ -7,7 +7,7 @@ import pytest
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, guarantee
-from dpproof.proofs_check.papers.rlsvi_project import backward, forward
+from dpproof.proofs_check.papers.rlsvi.project import backward, forward
 from dpproof.proofs_check.registry import lookup
 
 

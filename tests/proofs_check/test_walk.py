@@ -10,7 +10,7 @@ from dpproof.proofs_check.kernel import Rejected, check, expectation, expression
 from dpproof.proofs_check.kernel.arithmetic import INF, NEG_INF, Interval
 from dpproof.proofs_check.kernel.claims import Range
 from dpproof.proofs_check.kernel.expressions import NAME, RESERVED, read
-from dpproof.proofs_check.provers.search import certificate
+from dpproof.proofs_check.search.provers import certificate
 from dpproof.proofs_check.statement import make_claim
 from tests.proofs_check.walk import walked
 from tests.proofs_check.walk_values import Unclear, Undefined, value

@@ -16,8 +16,8 @@ from dpproof.accountant.rl.expert import selective_dpsgd
 from dpproof.accountant.rl.expert.design import shaped
 from dpproof.accountant.rl.expert.release import ExpertReleaseParameters
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
-from dpproof.mechanisms.rl.expert_problems import PMIN, PROBLEMS
-from dpproof.mechanisms.rl.offline.transitions import batch_rate
+from dpproof.mechanisms.rl.expert.offline.transitions import batch_rate
+from dpproof.mechanisms.rl.expert.problems import PMIN, PROBLEMS
 from dpproof.reproduction.expert.settings import CHOICES, Choice, Size
 
 __all__ = ["Plan", "certified", "plan_for", "release_plan"]

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dpproof.mechanisms.rl.expert_problems import PROBLEMS
+from dpproof.mechanisms.rl.expert.problems import PROBLEMS
 from dpproof.reproduction.expert.first_lines import first_lines
 from dpproof.reproduction.expert.settings import Size
 from dpproof.reproduction.first_lines import written

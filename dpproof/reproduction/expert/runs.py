@@ -20,16 +20,16 @@ from scipy import stats
 from dpproof import __version__
 from dpproof.audits.watching import watcher
 from dpproof.mechanisms.environments.batched import roll_out
-from dpproof.mechanisms.rl.expert_data import ExpertData, demonstrations
-from dpproof.mechanisms.rl.expert_policies import prefix_counts
-from dpproof.mechanisms.rl.expert_population import Population, population
-from dpproof.mechanisms.rl.expert_problems import Problem, problem_for
-from dpproof.mechanisms.rl.expert_release import DataRelease, stable_lengths
-from dpproof.mechanisms.rl.offline.cql import CQL
-from dpproof.mechanisms.rl.offline.network import Layers
-from dpproof.mechanisms.rl.offline.optimizers import Adam
-from dpproof.mechanisms.rl.offline.training import Training, TrainingSettings
-from dpproof.mechanisms.rl.offline.transitions import Transitions
+from dpproof.mechanisms.rl.expert.data import ExpertData, demonstrations
+from dpproof.mechanisms.rl.expert.offline.cql import CQL
+from dpproof.mechanisms.rl.expert.offline.network import Layers
+from dpproof.mechanisms.rl.expert.offline.optimizers import Adam
+from dpproof.mechanisms.rl.expert.offline.training import Training, TrainingSettings
+from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
+from dpproof.mechanisms.rl.expert.policies import prefix_counts
+from dpproof.mechanisms.rl.expert.population import Population, population
+from dpproof.mechanisms.rl.expert.problems import Problem, problem_for
+from dpproof.mechanisms.rl.expert.release import DataRelease, stable_lengths
 from dpproof.reproduction.expert.budgets import Plan, certified, plan_for, release_plan
 from dpproof.reproduction.expert.settings import CHOICES, LEARNERS, METHODS, Size
 

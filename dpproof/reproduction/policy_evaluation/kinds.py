@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.rl.policy_evaluation.noise import Noise, jointly, printed, with_room
-from dpproof.mechanisms.rl.policy_evaluation import RidgeSquares, WeightedSquares
-from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits
-from dpproof.mechanisms.rl.policy_evaluation_features import aggregation, ridge, tabular
+from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits
+from dpproof.mechanisms.rl.policy_evaluation.features import aggregation, ridge, tabular
+from dpproof.mechanisms.rl.policy_evaluation.policy_evaluation import RidgeSquares, WeightedSquares
 
 __all__ = [
     "DISCOUNT",

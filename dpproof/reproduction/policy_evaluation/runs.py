@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.rl.policy_evaluation.alternatives import alternatives
 from dpproof.mechanisms.environments.chain import chain_values
-from dpproof.mechanisms.rl.policy_evaluation_chain import chain_visits
-from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits
+from dpproof.mechanisms.rl.policy_evaluation.chain import chain_visits
+from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits
 from dpproof.reproduction.policy_evaluation.kinds import (
     DISCOUNT,
     EPSILON,

@@ -14,7 +14,7 @@ import numpy as np
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
 from dpproof.accountant.rl.policy_evaluation.noise import Noise, with_room
 from dpproof.mechanisms.environments.chain import chain_values
-from dpproof.mechanisms.rl.policy_evaluation_data import FirstVisits
+from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits
 from dpproof.reproduction.policy_evaluation.kinds import DISCOUNT, LOOSE, STATES, Size, squares
 from dpproof.reproduction.policy_evaluation.runs import grown
 

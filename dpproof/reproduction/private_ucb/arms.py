@@ -11,13 +11,13 @@ import numpy as np
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
-from dpproof.mechanisms.rl.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED
-from dpproof.mechanisms.rl.optimistic import PrivateUCBPO, PrivateUCBVI
-from dpproof.mechanisms.rl.optimistic_batches import BatchedCounts
-from dpproof.mechanisms.rl.optimistic_constants import CONSISTENT, SPARSE, THEORY, TUNED
-from dpproof.mechanisms.rl.optimistic_exact import ExactCounts
-from dpproof.mechanisms.rl.privatizers import Privatizer
-from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI
+from dpproof.mechanisms.rl.private_ucb.batched_privatizer import BatchedCounts
+from dpproof.mechanisms.rl.private_ucb.constants import CONSISTENT, SPARSE, THEORY, TUNED
+from dpproof.mechanisms.rl.private_ucb.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED
+from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
+from dpproof.mechanisms.rl.private_ucb.privatizers import Privatizer
+from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 
 __all__ = ["ALGORITHMS", "DELTA", "Arm", "Group", "Size", "arms"]
 

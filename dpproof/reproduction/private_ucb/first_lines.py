@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from dpproof.mechanisms.rl.optimistic_constants import SPARSE, TUNED, Constants
+from dpproof.mechanisms.rl.private_ucb.constants import SPARSE, TUNED, Constants
 from dpproof.reproduction.first_lines import ENOUGH, equal_rows, few_runs, listed
 from dpproof.reproduction.private_ucb.arms import Group
 from dpproof.reproduction.private_ucb.tables import FAILED

@@ -19,7 +19,7 @@ _WHAT = {
     Group.EXACT: (
         "PRIVATE-UCB-VI and PRIVATE-UCB-PO on exact counts, with tuned constants, and DP-UCBVI (Qiao and "
         "Wang 2023) on exact counts. The constants of DP-UCBVI are reconstructed and not checked against "
-        "its paper (`mechanisms/rl/dp_ucbvi.py`), and they are scaled here."
+        "its paper (`mechanisms/rl/private_ucb/dp_ucbvi.py`), and they are scaled here."
     ),
     Group.THEORY: (
         "The constants of Theorems 3.2 and 4.2 as they are printed, on exact counts and with the printed "

@@ -15,7 +15,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import Accounted
 from dpproof.journal import journaled
 from dpproof.mechanisms.environments.tabular import TabularMDP
-from dpproof.mechanisms.rl.privatizers import CountNoise, Levels, Privatizer
+from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels, Privatizer
 from dpproof.reproduction.private_ucb.arms import Arm, Size
 
 __all__ = ["SharedNoise", "run_arms"]

@@ -13,21 +13,21 @@ from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
 from dpproof.mechanisms.environments.bandit import heterogeneous_bandit
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.environments.tabular import TabularMDP
-from dpproof.mechanisms.rl.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED
-from dpproof.mechanisms.rl.optimistic_exact import ExactCounts
-from dpproof.mechanisms.rl.policy_elimination import SDPPE
-from dpproof.mechanisms.rl.policy_elimination_bandit import PrivateBanditUCB
-from dpproof.mechanisms.rl.policy_elimination_constants import (
+from dpproof.mechanisms.rl.private_ucb.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED
+from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
+from dpproof.mechanisms.rl.private_ucb.privatizers import Privatizer
+from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from dpproof.mechanisms.rl.sdp_pe.agent import SDPPE
+from dpproof.mechanisms.rl.sdp_pe.bandit import PrivateBanditUCB
+from dpproof.mechanisms.rl.sdp_pe.constants import (
     BANDIT,
     LITERAL,
     LONG,
     TUNED,
     EliminationConstants,
 )
-from dpproof.mechanisms.rl.privatizers import Privatizer
-from dpproof.mechanisms.rl.privatizers_paper import CentralPrivatizer, LocalPrivatizer
-from dpproof.mechanisms.rl.shuffle_privatizer_kinds import NoPrivacy
-from dpproof.mechanisms.rl.shuffle_privatizer_noise import ShufflePrivatizer
+from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import NoPrivacy
+from dpproof.mechanisms.rl.sdp_pe.privatizer_noise import ShufflePrivatizer
 
 __all__ = ["ARMS", "BETA", "Arm", "Kind", "Size", "arms", "environment_of", "learner_of", "shuffled"]
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
 from dpproof.accountant.shuffling.view import BinomialView
-from dpproof.mechanisms.rl.policy_elimination import StageReport
-from dpproof.mechanisms.rl.policy_elimination_batches import schedule
-from dpproof.mechanisms.rl.shuffle_privatizer import ReleaseShape
-from dpproof.mechanisms.rl.shuffle_privatizer_noise import ShufflePrivatizer
+from dpproof.mechanisms.rl.sdp_pe.agent import StageReport
+from dpproof.mechanisms.rl.sdp_pe.batches import schedule
+from dpproof.mechanisms.rl.sdp_pe.privatizer import ReleaseShape
+from dpproof.mechanisms.rl.sdp_pe.privatizer_noise import ShufflePrivatizer
 from dpproof.reproduction.sdp_pe.arms import BETA, Arm, Kind, environment_of, learner_of
 
 __all__ = ["POINTS", "Found", "points", "run_arms"]

@@ -1,0 +1,1 @@
+"""Samplers of noise and of selections."""

@@ -1,0 +1,1 @@
+"""Expert-level private offline reinforcement learning."""

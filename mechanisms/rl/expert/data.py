@@ -1,0 +1,192 @@
+"""What experts logged: episodes with continuous observations, by expert, in one NPZ file.
+
+The episodes are an `accountant.claims.episodes.Episodes`: `user` is the expert, and a state is the number of its
+step, where `observations` says what was seen. Rewards lie in [0, 1] there, on the scale of these data. So
+`episodes` is for those who hold the data: `ExpertData.released` may be published. What a learner sees are
+`ExpertData.rewards`, as they were paid: taken back from a common scale, one expert's would be rounded by how
+large another's are.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.environments.batched import Steps, roll_out
+from dpproof.mechanisms.rl.expert.population import Population
+from dpproof.mechanisms.rl.expert.problems import Problem
+
+if TYPE_CHECKING:
+    from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
+
+__all__ = ["ExpertData", "demonstrations"]
+
+_FORMAT = 2
+Integers = NDArray[np.int64]
+_STEPS = ("states", "actions", "lengths", "user")
+_OWN = ("observations", "last", "over", "rewards", "experts")
+
+
+@dataclass(frozen=True, eq=False)
+class ExpertData:
+    """Logged trajectories.
+
+    Attributes:
+        episodes: the steps; see the module.
+        observations: float32 (steps, d), before each action.
+        last: float32 (episodes, d), after the last action.
+        over: bool (episodes,), the episode was over by itself, not cut.
+        rewards: float64 (steps,), as the environment paid them.
+        experts: how many experts there are, numbered from 0; each has at least one episode.
+
+    Raises:
+        ValueError: shapes that do not fit, a reward that is not finite, an expert outside the range or
+            without an episode.
+
+    """
+
+    episodes: Episodes
+    observations: NDArray[np.float32]
+    last: NDArray[np.float32]
+    over: NDArray[np.bool_]
+    rewards: NDArray[np.float64]
+    experts: int
+
+    def __post_init__(self) -> None:
+        """Check what concerns more than the steps."""
+        steps, count = len(self.episodes.states), self.episodes.count
+        if self.observations.ndim != 2 or len(self.observations) != steps:
+            raise ValueError(f"the shape of observations {self.observations.shape} must be ({steps}, d)")
+        if self.last.shape != (count, self.observations.shape[1]) or self.over.shape != (count,):
+            raise ValueError(f"last and over {self.last.shape}, {self.over.shape} must have {count} rows")
+        if self.rewards.shape != (steps,) or not np.isfinite(self.rewards).all():
+            raise ValueError(f"rewards (shape {self.rewards.shape}) must be {steps} finite numbers")
+        users = _checks.indices("user", self.episodes.user, self.experts)
+        without = np.flatnonzero(np.bincount(users, minlength=self.experts) == 0)
+        if len(without):
+            raise ValueError(f"expert ({without[0]}) must have at least one trajectory")
+
+    @classmethod
+    def of(cls, steps: Steps, user: Integers, experts: int) -> ExpertData:
+        """From steps that were played, and whose each episode is."""
+        ends = np.cumsum(steps.lengths)
+        last, over = steps.following[ends - 1], steps.terminal[ends - 1]
+        numbers = np.arange(len(steps.actions), dtype=np.int64)
+        episodes = _episodes(numbers, steps.actions, steps.lengths, user, steps.rewards)
+        return cls(episodes, steps.observations, last, over, np.asarray(steps.rewards, np.float64), experts)
+
+    def returns(self) -> NDArray[np.float64]:
+        """The sum of rewards of each episode."""
+        found: NDArray[np.float64] = np.add.reduceat(self.rewards, self.starts())
+        return found
+
+    def starts(self) -> Integers:
+        """Where each episode's steps begin."""
+        return np.cumsum(self.episodes.lengths) - self.episodes.lengths
+
+    def transitions(self, problem: Problem, chosen: NDArray[np.bool_] | None = None) -> Transitions:
+        """The transitions of the chosen steps (all of them), as a learner sees them. Needs torch.
+
+        Raises:
+            ValueError: no step is chosen.
+        """
+        rows = np.arange(len(self.observations)) if chosen is None else np.flatnonzero(chosen)
+        owner = np.repeat(self.episodes.user, self.episodes.lengths)
+        return self._seen(problem, rows, owner[rows], self.experts)
+
+    def released(self, problem: Problem, steps: Integers) -> Transitions:
+        """The transitions of released steps, as they may be published. Needs torch.
+
+        Each step once, in the order of its release, without whose it is, and with the rewards as they were
+        paid: numbers of steps and the scale of ``episodes`` derive from all the data.
+
+        Args:
+            problem: how the learner sees them.
+            steps: rows of the data, as `expert_release.Release.steps` has them; at least one.
+        """
+        rows = steps[np.sort(np.unique(steps, return_index=True)[1])]
+        return self._seen(problem, rows, np.zeros(len(rows), np.int64), 1)
+
+    def _seen(self, problem: Problem, rows: Integers, owner: Integers, experts: int) -> Transitions:
+        from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
+
+        ends = self.starts() + self.episodes.lengths - 1
+        after = np.concatenate([self.observations[1:], self.last[-1:]])
+        after[ends] = self.last
+        over = np.zeros(len(self.observations), bool)
+        over[ends] = self.over
+        return Transitions(
+            problem.scaled(self.observations[rows]),
+            problem.scaled(after[rows]),
+            self.episodes.actions[rows],
+            problem.reward_scale * self.rewards[rows],
+            over[rows],
+            owner,
+            experts,
+        )
+
+    def save(self, path: Path) -> None:
+        """Write it as NPZ, whole or not at all."""
+        partial = path.with_name(path.name + ".partial")
+        held = {name: getattr(self.episodes, name) for name in _STEPS}
+        try:
+            with partial.open("wb") as stream:
+                own = {name: getattr(self, name) for name in _OWN}
+                np.savez_compressed(stream, format=_FORMAT, **held, **own)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: Path) -> ExpertData:
+        """Read what `save` wrote.
+
+        Raises:
+            ValueError: for a file that is no such archive, or has another format.
+        """
+        if not zipfile.is_zipfile(path):
+            path.stat()  # a missing file says so itself
+            raise ValueError(f"{path.name}: the file is not an NPZ archive")
+        with np.load(path, allow_pickle=False) as stored:
+            names = {"format", *_STEPS, *_OWN}
+            if set(stored.files) != names or int(stored["format"]) != _FORMAT:
+                raise ValueError(f"{path.name}: must be expert data of format {_FORMAT}")
+            own = {name: stored[name] for name in _OWN}
+            episodes = _episodes(**{name: stored[name] for name in _STEPS}, rewards=own["rewards"])
+            return cls(episodes, **(own | {"experts": int(own["experts"])}))
+
+
+def _episodes(
+    states: Integers, actions: Integers, lengths: Integers, user: Integers, rewards: NDArray[np.float64]
+) -> Episodes:
+    """The steps with their rewards on a scale from the least to the largest."""
+    low, high = float(rewards.min()), float(rewards.max())
+    scaled = np.clip((rewards - low) / ((high - low) or 1.0), 0.0, 1.0)
+    return Episodes(states, actions.astype(np.int64), scaled, lengths.astype(np.int64), user.astype(np.int64))
+
+
+def demonstrations(
+    experts: Population, each: int, rng: np.random.Generator, horizon: int | None = None
+) -> ExpertData:
+    """Let every expert play `each` episodes of the default problem, cut after `horizon` steps (its own).
+
+    Raises:
+        ValueError: `each` is no positive integer.
+    """
+    _checks.at_least("each", each, 1)
+    owner = np.repeat(np.arange(experts.count), each)
+    steps = roll_out(
+        experts.problem.make(),
+        lambda seen, rows: experts.play(seen, owner[rows], rng),
+        len(owner),
+        rng,
+        horizon,
+    )
+    return ExpertData.of(steps, owner, experts.count)

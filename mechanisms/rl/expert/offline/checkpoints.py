@@ -1,0 +1,204 @@
+"""A training run on disk: interrupted and resumed, it spends the same budget, neither twice nor forgotten.
+
+Steps are written down before they are taken (`spent.json`), the state after. A run resumed from an older
+state takes the steps in between again with the same data and the same randomness: they are the same steps,
+and reveal nothing new. Whatever could make them others - settings, data, key, versions of torch and numpy,
+the machine - is part of the configuration, and a folder of another one is refused.
+
+The folder is a private working file. It holds the key, from which the noise can be computed, so it stays with
+those who hold the data: `PRIVATE-configuration.json`, `PRIVATE-state.npz`. What may be published is the file
+that `publish` writes. It holds the network's parameters and what was accounted for, neither key nor state.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.randomness import how_drawn
+from dpproof.mechanisms.rl.expert.offline.training import Training
+
+__all__ = ["configuration", "publish", "steps_begun", "train"]
+
+_FORMAT = 4
+"""Changes with what is written and with what a step computes, if only in its last digits."""
+_ARRAYS = ("theta", "target", "slots")
+"""What the state holds of a training, beside its step."""
+_NAMES = _CONFIGURATION, _RECORD, _STATE = "PRIVATE-configuration.json", "spent.json", "PRIVATE-state.npz"
+_NOTICE = "private working file, never to be published: whoever reads it can subtract the noise"
+Progress = Callable[[int, int], None]
+"""(steps done, all steps), called after each part."""
+
+
+def configuration(training: Training) -> dict[str, Any]:
+    """Everything that a step depends on, as JSON data."""
+    return {
+        "notice": _NOTICE,
+        "format": _FORMAT,
+        "training": f"{type(training).__module__}.{type(training).__qualname__}",
+        "settings": repr(training.settings),
+        "simulated": training.simulated,
+        "key": str(training._key),
+        "private": "none" if training.private is None else training.private.digest,
+        "released": "none" if training.released is None else training.released.digest,
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "threads": torch.get_num_threads(),
+        "machine": f"{platform.machine()} {platform.processor()}",
+    }
+
+
+def steps_begun(folder: Path) -> int:
+    """How many steps a run in this folder has begun: what its budget must be taken to have paid for.
+
+    Raises:
+        ValueError: nothing is written down there, or it cannot be read.
+    """
+    try:
+        found = json.loads((folder / _RECORD).read_text(encoding="utf-8"))["steps"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{folder.name}: spent.json must say how many steps were begun") from error
+    return _checks.at_least("steps in spent.json", found, 0)
+
+
+def train(training: Training, folder: Path, every: int = 1000, progress: Progress | None = None) -> Training:
+    """Train to the end of the budget, or go on where a run in `folder` was interrupted.
+
+    Args:
+        training: a run at its beginning. One drawn from entropy goes on under the key that the folder holds.
+        folder: where its state is kept; made if missing.
+        every: steps between two states.
+        progress: told how far it is.
+
+    Returns:
+        `training`, all steps done.
+
+    Raises:
+        ValueError: the folder is of another configuration, or has a state but no record of what was spent.
+
+    """
+    _checks.at_least("every", every, 1)
+    folder.mkdir(parents=True, exist_ok=True)
+    steps = training.settings.budget.steps
+    _go_on(folder, training)
+    _claim(folder, configuration(training))
+    _restore(folder, training)
+    while training.step < steps:
+        end = min(training.step + every, steps)
+        _write(folder / _RECORD, {"steps": max(end, steps_begun(folder))})
+        training.advance(end - training.step)
+        _save(folder, training)
+        if progress is not None:
+            progress(training.step, steps)
+    return training
+
+
+def publish(training: Training, path: Path) -> None:
+    """Write the model: the network's parameters, what was accounted for, and no more.
+
+    A simulation's file says that it is one and names no guarantee.
+    """
+    spent = training.settings.spent(training.step)
+    told = {
+        "training": f"{type(training).__module__}.{type(training).__qualname__}",
+        "mechanism": "selective-dpsgd",
+        "accounted": None if training.simulated else spent.as_json(),
+        "covers_released_bits": False,
+        "released_bits": how_drawn(training.simulated),
+        "simulated": training.simulated,
+        "sizes": list(training.settings.layers.sizes),
+    }
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("wb") as stream:
+        np.savez(stream, theta=training.theta.numpy(), about=np.array(json.dumps(told)))
+        _settle(stream)
+    partial.replace(path)
+
+
+def _go_on(folder: Path, training: Training) -> None:
+    """Give a run drawn from entropy the key under which the same run began in the folder.
+
+    A run of any other configuration keeps its own key: the same noise on other data could be subtracted.
+    """
+    path = folder / _CONFIGURATION
+    if training.simulated or training.step or not path.exists():
+        return
+    found = _read(path)
+    same = configuration(training) == {**found, "key": str(training._key)}
+    if same and str(found.get("key")).isdecimal():
+        training._begin(int(found["key"]))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return {**json.loads(path.read_text(encoding="utf-8"))}
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path.parent.name}: {path.name} cannot be read: {error}") from error
+
+
+def _claim(folder: Path, wanted: dict[str, Any]) -> None:
+    """Make an empty folder this configuration's; refuse another's."""
+    path, record, state = (folder / name for name in _NAMES)
+    if not path.exists():
+        if (record.exists() and steps_begun(folder)) or state.exists():
+            raise ValueError(f"{folder.name}: {_CONFIGURATION} must stand beside what is there")
+        _write(record, {"steps": 0})  # first: a configuration without it is of a run that has lost it
+        _write(path, wanted)
+    found = _read(path)
+    for name in sorted({**wanted, **found}, key="key".__eq__):  # the key last: it differs with all else
+        if found.get(name) != wanted.get(name):
+            said = "another" if name == "key" else f"({found.get(name)!r}) must be {wanted.get(name)!r}"
+            raise ValueError(f"{folder.name}: a checkpoint of another configuration: {name} {said}")
+
+
+def _restore(folder: Path, training: Training) -> None:
+    begun, path = steps_begun(folder), folder / _STATE
+    if not path.exists():
+        return
+    if not zipfile.is_zipfile(path):
+        raise ValueError(f"{folder.name}: {_STATE} must be an NPZ archive")
+    with np.load(path, allow_pickle=False) as stored:
+        if missing := {"step", *_ARRAYS} - set(stored):
+            raise ValueError(f"{folder.name}: {_STATE} must hold {', '.join(sorted(missing))}")
+        step = int(stored["step"])
+        if step > begun:
+            raise ValueError(
+                f"{folder.name}: steps in spent.json ({begun}) must be at least the state's ({step})"
+            )
+        for name in _ARRAYS:
+            setattr(training, name, torch.from_numpy(stored[name]))
+        training._step = step
+
+
+def _save(folder: Path, training: Training) -> None:
+    partial = folder / f"{_STATE}.partial"
+    arrays = {name: getattr(training, name).numpy() for name in _ARRAYS}
+    partial.touch(mode=0o600)
+    with partial.open("wb") as stream:
+        np.savez(stream, step=training.step, **arrays)
+        _settle(stream)
+    partial.replace(folder / _STATE)
+
+
+def _write(path: Path, data: dict[str, Any]) -> None:
+    """Replace a file as a whole, and be sure that it is on the disk."""
+    partial = path.with_name(path.name + ".partial")
+    partial.touch(mode=0o600)
+    with partial.open("w", encoding="utf-8") as stream:
+        json.dump(data, stream)
+        _settle(stream)
+    partial.replace(path)
+
+
+def _settle(stream: Any) -> None:
+    stream.flush()
+    os.fsync(stream.fileno())

@@ -1,0 +1,259 @@
+"""Selective DP-SGD on conservative Q-learning: Algorithm 3, and with p = 1 expert-level DP-SGD (Algorithm 4).
+
+What is accounted for is what is run: one `SelectiveDPSGDParameters` gives the rate, the coin, the noise and
+the number of steps, and `accountant.rl.expert.selective_dpsgd.guarantee` says what they reveal. All randomness of a
+step derives from a key and the step's number, so that a step that is run again is the same step. The key is
+128 bits of entropy, unless a seed is given: that makes a simulation, of which no guarantee is reported.
+
+The guarantee is one in real arithmetic; the released doubles are not covered: noise and sums are numpy's and
+torch's, in single precision.
+
+Source: Sharma et al. (2024), Algorithms 3 and 4.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.randomness import guaranteed, how_drawn
+from dpproof.mechanisms.rl.expert.offline.coins import COINS, Branch, noisy_steps_begun
+from dpproof.mechanisms.rl.expert.offline.cql import CQL
+from dpproof.mechanisms.rl.expert.offline.network import Layers
+from dpproof.mechanisms.rl.expert.offline.optimizers import SGD, Optimizer
+from dpproof.mechanisms.rl.expert.offline.transitions import BATCHES, Transitions, check_one_each
+
+__all__ = ["Training", "TrainingSettings"]
+
+
+_CLIPS = (1e-9, 1e9)
+"""Beyond, what is clipped, and the noise on it, would come near the ends of single precision."""
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """What is trained, and how.
+
+    Attributes:
+        budget: rate b/m, p, noise multiplier, steps, coin and kind of batch: what is accounted for.
+        layers: the Q-network; its outputs are the actions.
+        batch: b, a public number: what the sum of a private batch is divided by, and how many experts an
+            exact batch has. Neither it nor the rate may follow the number of experts in the data, which
+            two neighbouring sets differ in.
+        loss: conservative Q-learning.
+        clip: the norm C that a transition's gradient is cut to, in [1e-9, 1e9].
+        optimizer: what is done with a gradient.
+        target_every: steps between copies of the network into the target network.
+        plain_batch: released transitions in a plain step.
+
+    Raises:
+        ValueError: a number outside its range.
+    """
+
+    budget: SelectiveDPSGDParameters
+    layers: Layers
+    batch: int = field(kw_only=True)
+    loss: CQL = field(default_factory=CQL)
+    clip: float = 1.0
+    optimizer: Optimizer = field(default_factory=lambda: SGD(0.005))
+    target_every: int = 100
+    plain_batch: int = 256
+
+    def __post_init__(self) -> None:
+        """Check the numbers that no field's own type checks."""
+        if not _CLIPS[0] <= self.clip <= _CLIPS[1]:
+            raise ValueError(f"clip ({self.clip!r}) must be in [{_CLIPS[0]:g}, {_CLIPS[1]:g}]")
+        for name in ("batch", "target_every", "plain_batch"):
+            _checks.at_least(name, getattr(self, name), 1)
+
+    def spent(self, begun: int) -> SelectiveDPSGDParameters:
+        """What the first `begun` steps reveal, as parameters of the accountant.
+
+        >>> half = SelectiveDPSGDParameters(0.1, 0.5, 1.0, 10, coin="fixed")
+        >>> TrainingSettings(half, Layers((1, 2)), batch=4).spent(3).steps
+        1
+        """
+        if self.budget.coin == "fixed":
+            done = noisy_steps_begun(self.budget, begun)
+            return replace(self.budget, branch_probability=1.0, steps=done)
+        return replace(self.budget, steps=begun)
+
+
+class Training:
+    """One training run in progress.
+
+    Args:
+        settings: what is trained, and how.
+        private: transitions that a private step reads; None only if p is 0.
+        released: transitions that a plain step reads; None only if p is 1.
+        seed: all randomness derives from it, which makes the run a simulation; without one it derives from
+            128 bits of entropy, which only a private checkpoint holds.
+
+    Raises:
+        ValueError: data are missing, an observation or action does not fit the network, exact batches are a
+            larger share of the experts than is accounted for.
+
+    Attributes:
+        theta, target: the parameters of the network and of the target network.
+        slots: what the optimizer keeps.
+    """
+
+    def __init__(
+        self,
+        settings: TrainingSettings,
+        private: Transitions | None,
+        released: Transitions | None,
+        seed: int | None = None,
+    ) -> None:
+        self._settings, self._seeded = settings, seed is not None
+        self.private, self.released = private, released
+        self._check()
+        self._begin(secrets.randbits(128) if seed is None else _checks.at_least("seed", seed, 0))
+
+    def _begin(self, key: int) -> None:
+        """Start anew under a key, from which all randomness derives; a checkpoint goes on with its own."""
+        self._key = key
+        self.theta = self.settings.layers.initial(self._rng(0))
+        self.target = self.theta.clone()
+        self.slots = torch.zeros(self.settings.optimizer.slots, self.settings.layers.count)
+        self._step = 0
+
+    @property
+    def settings(self) -> TrainingSettings:
+        """What is trained and how, the noise included; they cannot be changed."""
+        return self._settings
+
+    @property
+    def step(self) -> int:
+        """Steps done; none is taken back, because the noise of each is drawn for it alone."""
+        return self._step
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a seed was given, so that no guarantee holds."""
+        return self._seeded
+
+    def __repr__(self) -> str:
+        drawn = how_drawn(self.simulated)
+        return f"<{type(self).__name__}, {self.step} of {self.settings.budget.steps} steps done; {drawn}>"
+
+    def __reduce__(self) -> Any:
+        """Refuse to be pickled.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError(
+            "a training holds the key of its noise and must not be pickled: publish its model with"
+            " dpproof.mechanisms.rl.expert.offline.checkpoints.publish, resume it with train"
+        )
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """What the steps done so far reveal; see `dpproof.accountant.rl.expert.selective_dpsgd.guarantee`.
+
+        Raises:
+            SimulationError: a seed was given.
+        """
+        return guaranteed(self.simulated, lambda: guarantee(self.settings.spent(self.step), adjacency))
+
+    def _check(self) -> None:
+        p = self.settings.budget.branch_probability
+        needed = {"private": (self.private, p > 0), "released": (self.released, p < 1)}
+        for name, (data, wanted) in needed.items():
+            if data is None and wanted:
+                raise ValueError(f"{name} transitions (none) must be given where branch_probability is {p}")
+            if data is not None:
+                _check_fits(name, data, self.settings.layers.sizes)
+        if self.private is not None and self.settings.budget.batch == "exact":
+            self._check_share(self.private.present)
+
+    def _check_share(self, present: NDArray[np.int64]) -> None:
+        """Refuse exact batches from fewer experts than the rate stands for: it bounds b/m for every set."""
+        rate, batch = self.settings.budget.sampling_rate, self.settings.batch
+        if Fraction(rate) * len(present) < batch:
+            raise ValueError(
+                f"sampling_rate ({rate!r}) must be at least {batch}/{len(present)}, the share of the experts"
+                " with transitions that an exact batch is"
+            )
+
+    def _rng(self, number: int) -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence(self._key, spawn_key=(number,)))
+
+    def advance(self, steps: int) -> None:
+        """Take so many steps more, but none beyond the budget's."""
+        for _ in range(min(steps, self.settings.budget.steps - self.step)):
+            self._take(self._rng(self.step + 1))
+            self._step += 1
+            if self.step % self.settings.target_every == 0:
+                self.target = self.theta.clone()
+
+    def _take(self, rng: np.random.Generator) -> None:
+        gradient = self._gradient(self._branch(rng), rng)
+        self.settings.optimizer.update(self.theta, gradient, self.slots, self.step + 1)
+
+    def _branch(self, rng: np.random.Generator) -> Branch:
+        """What a step reads, by the coin that is accounted for."""
+        budget = self.settings.budget
+        return COINS[budget.coin](budget, self.step, rng)
+
+    def _gradient(self, branch: Branch, rng: np.random.Generator) -> torch.Tensor:
+        """What a step follows: see `dpproof.mechanisms.rl.expert.offline.coins`."""
+        found = torch.zeros_like(self.theta)
+        if branch.private and self.private is not None:
+            rows = self._batch(self.private, branch.rate * self.settings.budget.sampling_rate, rng)
+            found += self._sum(self.private, rows, self.settings.clip)
+        if branch.noisy and self.private is not None:
+            found += self._noise(rng)
+            found /= self.settings.batch
+        if branch.plain and self.released is not None:
+            rows = self.released.uniform(self.settings.plain_batch, rng)
+            found.add_(self._sum(self.released, rows, math.inf), alpha=branch.plain / len(rows))
+        return found
+
+    def _batch(self, data: Transitions, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
+        """The transitions of a private batch, no expert having two."""
+        rows = BATCHES[self.settings.budget.batch](data, rate, self.settings.batch, rng)
+        check_one_each(data.expert[rows])
+        return rows
+
+    def _noise(self, rng: np.random.Generator) -> torch.Tensor:
+        """The noise of a sum whose terms are of norm at most the clip.
+
+        Drawn by the step's own generator: torch's keeps 32 bits of a seed, so that noise would come again
+        within a run, and could be searched for.
+        """
+        deviation = self.settings.budget.noise_multiplier * self.settings.clip
+        return deviation * torch.from_numpy(rng.standard_normal(len(self.theta), np.float32))
+
+    def _sum(self, data: Transitions, rows: NDArray[np.int64], clip: float) -> torch.Tensor:
+        """The sum of the transitions' gradients, each of norm at most `clip`."""
+        layers, loss = self.settings.layers, self.settings.loss
+        at = torch.from_numpy(rows)
+        following = data.following[at]
+        online, slow = layers.outputs(self.theta, following), layers.outputs(self.target, following)
+        targets = loss.targets(data.rewards[at], data.terminal[at], online, slow)
+        here = layers.forward(self.theta, data.observations[at])
+        signal = loss.signal(here.outputs, data.actions[at], targets)
+        if clip == math.inf:
+            return here.weighted_sum(here.signals(signal), torch.ones(len(rows)))
+        return here.clipped_sum(signal, clip)
+
+
+def _check_fits(name: str, data: Transitions, sizes: tuple[int, ...]) -> None:
+    """Refuse data that are not the network's."""
+    width, most = data.observations.shape[1], int(data.actions.max())
+    if width != sizes[0]:
+        raise ValueError(f"{name}: numbers in an observation ({width}) must be {sizes[0]}")
+    if most >= sizes[-1]:
+        raise ValueError(f"{name}: action ({most}) must be one of 0, ..., {sizes[-1] - 1}")

@@ -1,0 +1,194 @@
+"""The release of stable prefixes: Algorithms 1 and 2, with the printed noise or the accountant's.
+
+Every round draws a trajectory and asks for ever longer prefixes until the first whose noisy count fails; the
+comparisons are those of the one sparse vector, halting at the first answer below. Laplace noise is numpy's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.rl.expert.design import Design
+from dpproof.accountant.rl.expert.release import ExpertReleaseParameters, guarantee
+from dpproof.mechanisms.randomness import Randomness, Source, how_drawn
+from dpproof.mechanisms.rl.expert.policies import Experts, prefix_counts
+from dpproof.mechanisms.sparse_vector.technique import BELOW, compare_noisily
+
+__all__ = ["DataRelease", "Release", "stable_lengths"]
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """What each round drew, and how much of it is released.
+
+    Attributes:
+        drawn: int64 (rounds,), the episode drawn, or -1 where the expert had none left. Not private.
+        lengths: int64 (rounds,), how many of its first steps are released.
+        starts: int64 (episodes,), where each episode's steps begin.
+        simulated: whether a seed or a given generator drew it: then no guarantee holds.
+
+    What may be published are the steps of ``mask`` in the order of the rounds, without whose they are.
+    """
+
+    drawn: Integers
+    lengths: Integers
+    starts: Integers
+    simulated: bool = True
+
+    def __repr__(self) -> str:
+        return f"<Release of {len(self.drawn)} rounds; {how_drawn(self.simulated)}>"
+
+    @property
+    def steps(self) -> Integers:
+        """The released steps, round after round: rows of the data set."""
+        rows = [self.starts[e] + np.arange(k) for e, k in zip(self.drawn, self.lengths, strict=True) if k]
+        return np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
+
+    def mask(self, steps: int) -> NDArray[np.bool_]:
+        """Which of ``steps`` steps are released; the others are the unstable rest."""
+        found = np.zeros(steps, dtype=bool)
+        found[self.steps] = True
+        return found
+
+    def prefixes(self, episodes: Episodes) -> Episodes | None:
+        """The released prefixes as episodes of nobody in particular; None where nothing is released.
+
+        States and rewards are handed out as ``episodes`` has them: a state must be a name that says nothing
+        else, and rewards must lie on a scale that was fixed without the data. Those of `ExpertData.episodes`
+        do not; see `ExpertData.released`.
+        """
+        rows, lengths = self.steps, self.lengths[self.lengths > 0]
+        if not len(rows):
+            return None
+        taken = (episodes.states[rows], episodes.actions[rows], episodes.rewards[rows])
+        return Episodes(*taken, lengths, np.arange(len(lengths), dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class DataRelease:
+    """The release with the noise of its parameters: printed, or of a given scale and shape.
+
+    >>> parameters = ExpertReleaseParameters(3, 2, 0.1, 99, 1, scale=1.0, draws="fresh")
+    >>> table = np.tile([[[0.9, 0.1]]], (100, 1, 1))
+    >>> from dpproof.mechanisms.rl.expert.policies import TabularExperts
+    >>> logged = Episodes.rectangular(*(np.zeros((100, 2), int) for _ in range(3)))
+    >>> rng = np.random.default_rng(0)
+    >>> DataRelease(parameters).release(logged, TabularExperts(table), rng).lengths.shape
+    (3,)
+    """
+
+    parameters: ExpertReleaseParameters
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """See ``dpproof.accountant.rl.expert.release.guarantee``."""
+        return guarantee(self.parameters, adjacency)
+
+    def release(
+        self,
+        episodes: Episodes,
+        experts: Experts,
+        rng: Source = None,
+        states: NDArray[Any] | None = None,
+    ) -> Release:
+        """Draw the rounds' trajectories and release their stable prefixes.
+
+        Args:
+            episodes: what was logged; ``user`` is the expert, from 0 on.
+            experts: the policies of those experts.
+            rng: draws trajectories and noise; entropy if left out, a seed or a generator for a simulation.
+            states: what the policies look at, one row a step; the states of ``episodes`` if left out.
+
+        Raises:
+            ValueError: an expert without trajectories or with fewer than ``per_expert``, fewer experts than
+                the parameters say or other ones than in the episodes, longer trajectories, another number of
+                actions, an expert below the least probability.
+        """
+        seen = episodes.states if states is None else states
+        self._check(episodes, experts, seen)
+        randomness = Randomness.of(rng)
+        drawn = _DRAWS[self.parameters.draws](
+            self.parameters.trajectories, episodes.user, randomness.generator
+        )
+        starts = np.cumsum(episodes.lengths) - episodes.lengths
+        lengths, design = np.zeros(len(drawn), dtype=np.int64), self.parameters.design
+        for place, episode in enumerate(drawn):
+            if episode >= 0:
+                rows = slice(starts[episode], starts[episode] + episodes.lengths[episode])
+                counts = prefix_counts(
+                    experts, seen[rows], episodes.actions[rows], self.parameters.least_probability
+                )
+                lengths[place] = stable_lengths(design, counts, 1, randomness.generator)[0]
+        return Release(drawn, lengths, starts, randomness.simulated)
+
+    def _check(self, episodes: Episodes, experts: Experts, states: NDArray[Any]) -> None:
+        p = self.parameters
+        if len(states) != len(episodes.actions):
+            raise ValueError(
+                f"states ({len(states)} rows) must have one row a step ({len(episodes.actions)})"
+            )
+        if experts.actions != p.actions or int(episodes.actions.max()) >= p.actions:
+            most = max(experts.actions, int(episodes.actions.max()) + 1)
+            raise ValueError(f"actions ({most}) must be those of the parameters ({p.actions})")
+        if experts.count < p.experts:
+            raise ValueError(f"experts ({experts.count}) must be at least those of the parameters")
+        if int(episodes.user.min()) < 0 or int(episodes.user.max()) >= experts.count:
+            raise ValueError(f"user ({int(episodes.user.max())}) must be one of 0, ..., {experts.count - 1}")
+        logged = np.bincount(episodes.user, minlength=experts.count)
+        if (logged == 0).any():
+            raise ValueError(f"expert {int(logged.argmin())} must have at least one trajectory")
+        if int(logged.min()) < p.per_expert:
+            few = f"expert {int(logged.argmin())} ({int(logged.min())} trajectories)"
+            raise ValueError(f"{few} must have at least per_expert ({p.per_expert})")
+        if p.draws == "walk" and int(logged.max()) > int(logged.min()):
+            uneven = f"{int(logged.min())} to {int(logged.max())}"
+            raise ValueError(f"trajectories of each expert ({uneven}) must be equally many for a walk")
+        if int(episodes.lengths.max()) > p.length:
+            raise ValueError(f"lengths ({int(episodes.lengths.max())}) must be at most length ({p.length})")
+
+
+def _walk(rounds: int, owner: Integers, rng: np.random.Generator) -> Integers:
+    """The first trajectories of a shuffled data set: Algorithm 2, lines 4 to 6."""
+    return rng.permutation(len(owner))[:rounds].astype(np.int64)
+
+
+def _afresh(rounds: int, owner: Integers, rng: np.random.Generator) -> Integers:
+    """An expert drawn anew each round, and its next trajectory in some order; -1 where it has none."""
+    shuffled = rng.permutation(len(owner))
+    left: dict[int, list[int]] = {}
+    for episode in shuffled.tolist():
+        left.setdefault(int(owner[episode]), []).append(episode)
+    chosen = rng.integers(0, int(owner.max()) + 1, rounds).tolist()
+    return np.array([left[expert].pop() if left.get(expert) else -1 for expert in chosen], dtype=np.int64)
+
+
+_DRAWS = {"walk": _walk, "fresh": _afresh}
+
+
+def stable_lengths(design: Design, counts: NDArray[np.float64], n: int, rng: np.random.Generator) -> Integers:
+    """How long the stable prefix is in ``n`` rounds on a trajectory with these prefix counts, ``(n,)``.
+
+    A noisy count at or below the noisy threshold ends it. The sparse vector halts at its first answer
+    "above", so that counts and threshold go in with their signs changed: Laplace noise is symmetric.
+
+    >>> design = Design(threshold_scale=1.0, count_scale=1.0, least_count=2.0, cutoff=40.0)
+    >>> stable_lengths(design, np.array([90.0, 80.0, 1.0]), 2, np.random.default_rng(0)).tolist()
+    [2, 2]
+    """
+    answers = compare_noisily(
+        design.cutoff - counts,
+        n,
+        rng,
+        threshold_scale=design.threshold_scale,
+        query_scale=design.count_scale,
+        positives=1,
+    )
+    return np.asarray((answers == BELOW).sum(axis=1), dtype=np.int64)

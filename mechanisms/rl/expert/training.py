@@ -1,0 +1,142 @@
+"""Experts from nothing: double DQN with replay, in many copies of one variation of a problem at once.
+
+No privacy here: experts learn by themselves, online; what is private is who they are. Needs torch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dpproof.mechanisms.rl.expert.offline.cql import CQL
+from dpproof.mechanisms.rl.expert.offline.network import Layers
+from dpproof.mechanisms.rl.expert.offline.optimizers import Adam
+from dpproof.mechanisms.rl.expert.problems import Problem
+
+__all__ = ["Learning", "learn"]
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How an expert learns.
+
+    Attributes:
+        copies: episodes played at once.
+        rounds: steps of all copies.
+        updates: gradient steps a round.
+        batch: transitions in a gradient step.
+        hidden: units of the hidden layers.
+        learning_rate: of Adam.
+        replay: transitions remembered.
+        exploration: probability of a random action at the end; it falls from 1 over the first third.
+        target_every: gradient steps between copies into the target network.
+        horizon: steps after which an episode is cut while learning.
+        kept: the parameters are kept after these shares of the rounds.
+    """
+
+    copies: int = 16
+    rounds: int = 6000
+    updates: int = 2
+    batch: int = 128
+    hidden: tuple[int, ...] = (64, 64)
+    learning_rate: float = 5e-4
+    replay: int = 50_000
+    exploration: float = 0.05
+    target_every: int = 100
+    horizon: int = 200
+    kept: tuple[float, ...] = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+    def layers(self, problem: Problem) -> Layers:
+        """The network of an expert."""
+        made = problem.make()
+        return Layers((made.observation_size, *self.hidden, made.actions))
+
+
+class _Replay:
+    """The last transitions, overwritten in turn."""
+
+    def __init__(self, size: int, width: int) -> None:
+        self.seen, self.after = (np.empty((size, width), np.float32) for _ in range(2))
+        self.actions, self.rewards = np.empty(size, np.int64), np.empty(size, np.float32)
+        self.over, self.size, self.begun = np.empty(size, bool), size, 0
+
+    def add(self, seen: Any, after: Any, actions: Any, rewards: NDArray[np.float64], over: Any) -> None:
+        """Remember transitions."""
+        rows = (self.begun + np.arange(len(rewards))) % self.size
+        self.seen[rows], self.after[rows], self.actions[rows] = seen, after, actions
+        self.rewards[rows], self.over[rows] = rewards, over
+        self.begun += len(rewards)
+
+    def draw(self, size: int, rng: np.random.Generator) -> list[torch.Tensor]:
+        """Uniform transitions: what is seen before and after, actions, rewards, ends."""
+        rows = rng.integers(min(self.begun, self.size), size=size)
+        columns = (self.seen, self.after, self.actions, self.rewards, self.over)
+        return [torch.from_numpy(column[rows]) for column in columns]
+
+
+def learn(problem: Problem, how: Learning, rng: np.random.Generator) -> list[NDArray[np.float32]]:
+    """Learn in one random variation; the parameters at each of the `kept` shares of the rounds.
+
+    torch's own generator is not used: equal seeds give equal experts on one machine.
+    """
+    environment, layers = problem.variation(rng), how.layers(problem)
+    theta = layers.initial(rng)
+    learner = _Learner(layers, CQL(problem.discount, 0.0), Adam(how.learning_rate), theta, theta.clone())
+    slots = torch.zeros(2, layers.count)
+    replay = _Replay(how.replay, layers.sizes[0])
+    batch, ages = environment.begin(how.copies, rng), np.zeros(how.copies, np.int64)
+    seen = problem.scaled(batch.observations())
+    kept, ends = [], {int(share * how.rounds) for share in how.kept}
+    for played in range(how.rounds):
+        random = max(how.exploration, 1 - 3 * played / how.rounds)
+        actions = learner.actions(seen, random, rng)
+        found, rewards, over = batch.step(actions)
+        after = problem.scaled(found)
+        replay.add(seen, after, actions, problem.reward_scale * rewards, over)
+        ages += 1
+        done = over | (ages >= how.horizon)
+        batch.renew(done)
+        ages[done] = 0
+        seen = problem.scaled(batch.observations())
+        if replay.begun >= 1000:
+            for update in range(how.updates):
+                number = played * how.updates + update + 1
+                learner.improve(replay.draw(how.batch, rng), slots, number)
+                if number % how.target_every == 0:
+                    learner.target.copy_(learner.theta)
+        if played + 1 in ends:
+            kept.append(learner.theta.numpy().copy())
+    return kept
+
+
+@dataclass(frozen=True, eq=False)
+class _Learner:
+    """A network that learns."""
+
+    layers: Layers
+    loss: CQL
+    optimizer: Adam
+    theta: torch.Tensor
+    target: torch.Tensor
+
+    def actions(
+        self, seen: NDArray[np.float32], random: float, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Greedy actions, each replaced by a uniform one with probability `random`."""
+        greedy: NDArray[np.int64] = self.layers.outputs(self.theta, torch.from_numpy(seen)).argmax(1).numpy()
+        anything = rng.integers(self.layers.sizes[-1], size=len(seen))
+        return np.where(rng.random(len(seen)) < random, anything, greedy)
+
+    def improve(self, batch: list[torch.Tensor], slots: torch.Tensor, step: int) -> None:
+        """One step of double DQN."""
+        seen, after, actions, rewards, over = batch
+        online, slow = self.layers.outputs(self.theta, after), self.layers.outputs(self.target, after)
+        targets = self.loss.targets(rewards, over, online, slow)
+        here = self.layers.forward(self.theta, seen)
+        signals = here.signals(self.loss.signal(here.outputs, actions, targets))
+        mean = here.weighted_sum(signals, torch.full((len(actions),), 1 / len(actions)))
+        self.optimizer.update(self.theta, mean, slots, step)

@@ -1,0 +1,1 @@
+"""Private policy evaluation with smooth sensitivity."""

@@ -1,0 +1,71 @@
+"""Trajectories of the chain of Balle, Gomrokchi and Precup, section 6, as episodes and as their statistics.
+
+From each state but the last the walker stays or moves on; the step that reaches the last, absorbing state
+pays 1. The last state is visited once, with return 0. The paper leaves the start law open; here it is uniform
+over the states before the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits, first_visits
+
+__all__ = ["chain_episodes", "chain_visits"]
+
+_BLOCK = 20_000
+
+
+def chain_episodes(
+    states: int, trajectories: int, rng: np.random.Generator, stay: float = 0.5, first_user: int = 0
+) -> Episodes:
+    """Draw trajectories, each of its own user, from `first_user` on.
+
+    >>> batch = chain_episodes(3, 2, np.random.default_rng(0))
+    >>> batch.count, int(batch.rewards.sum())
+    (2, 2)
+
+    Raises:
+        ValueError: for fewer than two states, no trajectory, or `stay` outside [0, 1).
+    """
+    last = _checks.at_least("states", states, 2) - 1
+    count = _checks.at_least("trajectories", trajectories, 1)
+    if not 0 <= stay < 1:
+        raise ValueError(f"stay ({stay!r}) must be in [0, 1)")
+    begin = rng.integers(0, last, count)
+    held = rng.geometric(1 - stay, (count, last))
+    held[np.arange(last) < begin[:, None]] = 0
+    times = np.column_stack([held, np.ones(count, np.int64)])
+    walked = np.repeat(np.tile(np.arange(states), count), times.ravel())
+    lengths = times.sum(axis=1)
+    rewards = np.zeros(len(walked))
+    rewards[np.cumsum(lengths) - 2] = 1.0
+    users = np.arange(first_user, first_user + count)
+    return Episodes(walked, np.zeros(len(walked), np.int64), rewards, lengths, users)
+
+
+def _blocks(trajectories: int) -> Iterator[int]:
+    while trajectories > 0:
+        yield min(trajectories, _BLOCK)
+        trajectories -= _BLOCK
+
+
+def chain_visits(
+    states: int,
+    trajectories: int,
+    discount: float,
+    rng: np.random.Generator,
+    return_bound: float | None = None,
+) -> FirstVisits:
+    """The statistics of drawn trajectories, a block at a time: memory does not grow with their number."""
+    total: FirstVisits | None = None
+    for count in _blocks(_checks.at_least("trajectories", trajectories, 1)):
+        batch = chain_episodes(states, count, rng)
+        found = first_visits(batch, states, discount, return_bound=return_bound)
+        total = found if total is None else total + found
+    assert total is not None, "there is at least one block"
+    return total

@@ -1,0 +1,203 @@
+"""First-visit statistics of a batch: how many trajectories visit each state, and the sum of their returns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Real
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.rl.policy_evaluation._kernels import LOW_BITS, first_visit_sums
+
+__all__ = ["FirstVisits", "checked_bound", "first_visits"]
+
+_LEAST_BOUND = 2.0**-900
+
+
+@dataclass(frozen=True, eq=False)
+class FirstVisits:
+    """What DP-LSW and DP-LSL need of a batch of trajectories; batches of other trajectories can be added.
+
+    Attributes:
+        visits: |X_s|, int64 (N,): trajectories that visit each state.
+        sums: float64 (N,): their returns from the first visit on, added up.
+        trajectories: m, how many there are.
+        bound: Fmax: each return is in [0, Fmax].
+        rest: float64 (N,): what the doubles in `sums` leave of the exact sums; None where the caller's sums
+            may have been rounded, which a private release does not accept.
+
+    Raises:
+        ValueError: for visits outside [0, m], or sums that no such returns have.
+    """
+
+    visits: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    trajectories: int
+    bound: float
+    rest: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        _checks.at_least("trajectories", self.trajectories, 1)
+        _above_zero("bound", self.bound)
+        visits, sums = self.visits, self.sums
+        if not isinstance(visits, np.ndarray) or visits.dtype.kind not in "iu" or visits.ndim != 1:
+            raise ValueError(f"visits ({visits!r}) must be an array of integers, one a state")
+        if not isinstance(sums, np.ndarray) or sums.dtype.kind != "f" or sums.shape != visits.shape:
+            raise ValueError(f"sums ({sums!r}) must be an array of real numbers, one a state")
+        wrong = (visits < 0) | (visits > self.trajectories)
+        if wrong.any():
+            raise ValueError(f"visits ({visits[wrong][0]}) must be in [0, {self.trajectories}]")
+        most = visits * self.bound * (1 + 2.0**-51 * np.maximum(visits, 1))  # a sum of so many may round up
+        wrong = ~((sums >= 0) & (sums <= most))
+        if wrong.any():
+            rule = f"must be in [0, visits times {self.bound!r}]"
+            raise ValueError(f"sums ({float(sums[wrong][0])!r}) {rule}")
+        if self.rest is not None and not (self.rest.shape == sums.shape and np.isfinite(self.rest).all()):
+            raise ValueError(f"rest ({self.rest!r}) must be an array of real numbers, one a state")
+        self._check_exact()
+
+    def _check_exact(self) -> None:
+        """Refuse exact sums that no returns in [0, Fmax] have: the sensitivity of a release rests on it."""
+        if self.rest is None:
+            return
+        for total, count in zip(self.exact_sums, self.visits.tolist(), strict=True):
+            if not 0 <= total <= count * Fraction(self.bound):
+                raise ValueError(
+                    f"sums with rest ({float(total)!r}) must be in [0, {count} times {self.bound!r}]"
+                )
+
+    @property
+    def exact_sums(self) -> list[Fraction]:
+        """The sums as rationals, `rest` included."""
+        rest = np.zeros(self.states) if self.rest is None else self.rest
+        pairs = zip(self.sums.tolist(), rest.tolist(), strict=True)
+        return [Fraction(one) + Fraction(other) for one, other in pairs]
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """F_X (N,): the average return of each state, 0 where nobody was."""
+        return self.sums / np.maximum(self.visits, 1)
+
+    @property
+    def states(self) -> int:
+        """Number N of states."""
+        return len(self.visits)
+
+    def __add__(self, other: FirstVisits) -> FirstVisits:
+        """The statistics of both batches together.
+
+        Raises:
+            ValueError: for other states or another bound.
+        """
+        if (self.states, self.bound) != (other.states, other.bound):
+            raise ValueError(
+                f"batches {(self.states, self.bound)} and {(other.states, other.bound)} must agree"
+            )
+        visits, count = self.visits + other.visits, self.trajectories + other.trajectories
+        if self.rest is None or other.rest is None:
+            return FirstVisits(visits, self.sums + other.sums, count, self.bound)
+        both = zip(self.exact_sums, other.exact_sums, strict=True)
+        added = _two_doubles([one + two for one, two in both])
+        return FirstVisits(visits=visits, trajectories=count, bound=self.bound, **added)
+
+
+def _two_doubles(totals: Sequence[Fraction]) -> dict[str, NDArray[np.float64]]:
+    """Each total as the nearest double and the rest.
+
+    Raises:
+        ValueError: for a rest that is no double.
+    """
+    sums = [float(total) for total in totals]
+    rest = [total - Fraction(near) for total, near in zip(totals, sums, strict=True)]
+    if any(Fraction(float(left)) != left for left in rest):
+        raise ValueError("sums of these batches need more than two doubles; make them by first_visits")
+    return {"sums": np.array(sums), "rest": np.array([float(left) for left in rest])}
+
+
+def first_visits(
+    episodes: Episodes,
+    states: int,
+    discount: float,
+    *,
+    reward_bound: float = 1.0,
+    return_bound: float | None = None,
+) -> FirstVisits:
+    """The first-visit statistics of `episodes`, compiled; the same numbers in any order and on any threads.
+
+    A return is the double that one backward pass over its trajectory gives, cut off at Fmax and rounded to a
+    multiple of about Fmax/2^53. It depends on no other trajectory and is in [0, Fmax]; the sums are exact.
+
+    Args:
+        episodes: of users with one trajectory each, as replacing a user is to replace one trajectory.
+        states: N; every state in the batch is one of 0, ..., N - 1.
+        discount: gamma, in (0, 1).
+        reward_bound: Rmax, in (0, 1]: every reward is in [0, Rmax]; larger rewards are to be rescaled.
+        return_bound: a public Fmax, above 0, to which returns are clipped; Rmax/(1 - gamma) without it.
+
+    Raises:
+        ValueError: naming what is outside its domain; a user with two trajectories.
+
+    >>> batch = Episodes.rectangular([[0, 1, 0], [1, 1, 1]], [[0] * 3] * 2, [[0, 0, 1.0], [1.0, 0, 0]])
+    >>> found = first_visits(batch, 3, 0.5)
+    >>> found.visits.tolist(), found.means.tolist()
+    ([1, 2, 0], [0.25, 0.75, 0.0])
+    """
+    top = checked_bound(discount, reward_bound, return_bound)
+    count = _checks.at_least("states", states, 1)
+    wrong = (episodes.states < 0) | (episodes.states >= count)
+    if wrong.any():
+        raise ValueError(f"states ({int(episodes.states[wrong][0])}) must be one of 0, ..., {count - 1}")
+    least, most = float(episodes.rewards.min()), float(episodes.rewards.max())
+    if not (least >= 0 and most <= reward_bound):
+        raise ValueError(
+            f"rewards ({least if most <= reward_bound else most!r}) must be in [0, {reward_bound!r}]"
+        )
+    sorted_users = bool((np.diff(episodes.user) > 0).all())  # the usual case, at a fraction of the time
+    if not sorted_users and len(np.unique(episodes.user)) < episodes.count:
+        raise ValueError("user must differ between trajectories: the guarantee is about one trajectory each")
+    starts = np.append(0, np.cumsum(episodes.lengths))
+    units = math.ldexp(1.0, 53 - math.frexp(top)[1])  # top is a whole number of them, below 2^53
+    visits, high, low = first_visit_sums(
+        episodes.states, episodes.rewards, starts, count, float(discount), top, units
+    )
+    step = Fraction(1) / Fraction(units)
+    parts = zip(high.tolist(), low.tolist(), strict=True)
+    sums = _two_doubles([((one << LOW_BITS) + other) * step for one, other in parts])
+    return FirstVisits(visits=visits, trajectories=episodes.count, bound=top, **sums)
+
+
+def checked_bound(discount: float, reward_bound: float, return_bound: float | None) -> float:
+    """Fmax: the one given, or Rmax/(1 - gamma).
+
+    Raises:
+        ValueError: for a discount outside (0, 1), a bound that is not above 0, or an Rmax above 1, as
+            rewards are held in [0, 1].
+    """
+    if not _is_number(discount) or not 0 < discount < 1:
+        raise ValueError(f"discount ({discount!r}) must be in (0, 1)")
+    _above_zero("reward_bound", reward_bound)
+    if reward_bound > 1:
+        rule = "must be at most 1: divide the rewards by Rmax, and multiply the values by it"
+        raise ValueError(f"reward_bound ({reward_bound!r}) {rule}")
+    most = reward_bound / (1 - discount)
+    if return_bound is not None:
+        _above_zero("return_bound", return_bound)
+    found = float(most if return_bound is None else min(return_bound, most))
+    if found < _LEAST_BOUND:
+        raise ValueError(f"bound on returns ({found!r}) must be at least 2^-900")
+    return found
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _above_zero(name: str, value: float) -> None:
+    if not _is_number(value) or not 0 < value < math.inf:
+        raise ValueError(f"{name} ({value!r}) must be a number above 0")

@@ -1,0 +1,400 @@
+"""Estimators in the manner of scikit-learn: LSW and LSL, and DP-LSW and DP-LSL.
+
+`fit` takes `Episodes` or their `FirstVisits`, `predict` takes states. DP-LSW and DP-LSL release `released_`,
+integers on a public grid, and what follows from them: `coef_`, the same numbers as doubles, and predictions.
+The guarantee covers every bit of these. The noise's standard deviation depends on the data; it is private and
+is neither kept nor shown. A `random_state` makes a simulation, which has no guarantee.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
+from dpproof.accountant.rl.policy_evaluation.bounds import RidgeBound, WeightedBound
+from dpproof.accountant.rl.policy_evaluation.noise import Noise, jointly, printed, with_room
+from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters, guarantee
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.randomness import Randomness, guaranteed
+from dpproof.mechanisms.release.grid import doubles
+from dpproof.mechanisms.release.rounded_gaussian import rounded_gaussian
+from dpproof.mechanisms.release.words import WordSource, words_of
+from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits, checked_bound, first_visits
+from dpproof.mechanisms.rl.policy_evaluation.features import checked_features, checked_weights, tabular
+from dpproof.mechanisms.rl.policy_evaluation.policy_evaluation import RidgeSquares, Squares, WeightedSquares
+from dpproof.mechanisms.rl.policy_evaluation.release import ReleasedValues, SimulatedValues
+
+__all__ = ["DPLSL", "DPLSW", "LSL", "LSW"]
+
+Floats = NDArray[np.float64]
+CALIBRATIONS = ("room", "planned", "printed")
+_PROVED = 15
+
+
+class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no types
+    """What all four share."""
+
+    states: int | None
+    features: ArrayLike | None
+    weights: ArrayLike | None
+    discount: float
+    reward_bound: float
+    return_bound: float | None
+
+    def _squares(self) -> Squares:
+        raise NotImplementedError
+
+    def _features(self) -> Floats:
+        """Phi (N, d): the matrix given, or the identity."""
+        if self.features is not None:
+            return checked_features(self.features, self.states)
+        if self.states is None:
+            raise ValueError("states (None) must be given where features is not")
+        return tabular(self.states)
+
+    def _bound(self) -> float:
+        """Fmax, the public bound on returns."""
+        return checked_bound(self.discount, self.reward_bound, self.return_bound)
+
+    def statistics(self, X: Episodes | FirstVisits) -> FirstVisits:
+        """The first-visit statistics of a batch of at least two trajectories.
+
+        Raises:
+            ValueError: for a state, reward, discount or bound outside its domain, one trajectory, or
+                statistics of other states or with another bound on returns.
+        """
+        count = len(self._features())
+        found = X
+        top = self._bound()
+        if not isinstance(found, FirstVisits):
+            if not isinstance(found, Episodes):
+                raise ValueError(f"X ({type(found).__name__}) must be Episodes or FirstVisits")
+            rewards, returns = self.reward_bound, self.return_bound
+            found = first_visits(found, count, self.discount, reward_bound=rewards, return_bound=returns)
+        if found.states != count:
+            raise ValueError(f"states of the batch ({found.states}) must be {count}")
+        if found.bound != top:
+            raise ValueError(f"bound of the batch ({found.bound!r}) must be {top!r}, the estimator's")
+        if found.trajectories < 2:
+            raise ValueError(f"trajectories (m = {found.trajectories}) must be at least 2")
+        return found
+
+    def fit(self, X: Episodes | FirstVisits, y: None = None) -> Self:
+        """Fit the parameters of the values to a batch; `y` is not used.
+
+        Raises:
+            ValueError: see `statistics`; also for features, weights or a ridge that the algorithm refuses.
+        """
+        self.coef_ = self._fitted(self._squares(), self.statistics(X))
+        self.n_features_in_ = len(self.coef_)
+        return self
+
+    def _fitted(self, squares: Squares, data: FirstVisits) -> Floats:
+        return squares.solve(data)
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """The estimated values of the states X, integers of any shape."""
+        check_is_fitted(self)
+        phi = self._features()
+        return np.asarray(phi[_checks.indices("X", X, len(phi))] @ self.coef_)
+
+
+class LSW(_Evaluation):
+    """Weighted least squares on average first-visit returns, without privacy.
+
+    Args:
+        states: N; may be left out where features are given.
+        features: Phi (N, d); the identity unless given.
+        weights: w (N,) in [0, 1]; 1/N each unless given.
+        discount: gamma in (0, 1).
+        reward_bound: Rmax in (0, 1]; rewards are in [0, Rmax], larger ones are to be rescaled.
+        return_bound: a public Fmax, to which returns are clipped; Rmax/(1 - gamma) unless given.
+
+    >>> batch = Episodes.rectangular([[0, 1], [1, 0]], [[0, 0]] * 2, [[0, 1.0], [0, 1.0]])
+    >>> LSW(states=2, discount=0.5).fit(batch).predict([0, 1])
+    array([0.75, 0.75])
+    """
+
+    def __init__(
+        self,
+        states: int | None = None,
+        features: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        discount: float = 0.99,
+        reward_bound: float = 1.0,
+        return_bound: float | None = None,
+    ) -> None:
+        self.states, self.features, self.weights = states, features, weights
+        self.discount, self.reward_bound, self.return_bound = discount, reward_bound, return_bound
+
+    def _squares(self) -> WeightedSquares:
+        phi = self._features()
+        return WeightedSquares(phi, checked_weights("weights", self.weights, len(phi), 1 / len(phi)))
+
+
+class LSL(_Evaluation):
+    """Ridge regression on first-visit returns, without privacy; the rest as `LSW`.
+
+    Args:
+        ridge: lambda, above ||Phi||^2 ||rho||_inf.
+        weights: rho (N,) in [0, 1]; 1 each unless given.
+    """
+
+    def __init__(
+        self,
+        states: int | None = None,
+        features: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        ridge: float = 2.0,
+        discount: float = 0.99,
+        reward_bound: float = 1.0,
+        return_bound: float | None = None,
+    ) -> None:
+        self.states, self.features, self.weights, self.ridge = states, features, weights, ridge
+        self.discount, self.reward_bound, self.return_bound = discount, reward_bound, return_bound
+
+    def _squares(self) -> RidgeSquares:
+        phi = self._features()
+        return RidgeSquares(phi, checked_weights("weights", self.weights, len(phi), 1.0), self.ridge)
+
+
+class _Private(_Evaluation):
+    """Noise calibrated to a target, `calibration` says how; or `noise` itself."""
+
+    epsilon: float | None
+    delta: float | None
+    calibration: str
+    planned_visits: ArrayLike | None
+    random_state: Any
+    noise: Noise | None
+    clip: bool
+    _algorithm: str
+
+    def _planned(self, squares: Any, visits: NDArray[np.int64]) -> WeightedBound | RidgeBound:
+        raise NotImplementedError
+
+    def constants(self) -> Noise:
+        """Alpha and beta; they depend on no data.
+
+        Raises:
+            ValueError: for a target that is missing or beside noise, an unknown calibration, planned visits
+                missing or given in vain, or printed constants beyond epsilon 15, where they are not proved.
+        """
+        if self.noise is not None:
+            if (self.epsilon, self.delta, self.planned_visits) != (None, None, None):
+                raise ValueError(
+                    f"noise ({self.noise!r}) must be left out where a target or visits are given"
+                )
+            if not isinstance(self.noise, Noise):
+                raise ValueError(f"noise ({self.noise!r}) must be a Noise, of alpha and beta")
+            return self.noise
+        if self.epsilon is None or self.delta is None:
+            raise ValueError(f"epsilon ({self.epsilon!r}) and delta ({self.delta!r}) must be given")
+        if self.calibration not in CALIBRATIONS:
+            raise ValueError(f"calibration ({self.calibration!r}) must be one of: {', '.join(CALIBRATIONS)}")
+        if (self.planned_visits is not None) != (self.calibration == "planned"):
+            given = "None" if self.planned_visits is None else "given"
+            rule = "must be given where calibration is planned, and only there"
+            raise ValueError(f"planned_visits ({given}) {rule}")
+        phi = self._features()
+        if self.calibration == "planned":
+            squares, visits = self._squares(), np.asarray(self.planned_visits)
+            return jointly(self.epsilon, self.delta, phi.shape[1], self._planned(squares, visits))
+        if self.calibration == "printed":
+            if exact(self.epsilon, "epsilon") > _PROVED:
+                rule = f"must be at most {_PROVED} with the printed constants (eval.lemma1.corrected)"
+                raise ValueError(f"epsilon ({self.epsilon!r}) {rule}")
+            return printed(self.epsilon, self.delta, phi.shape[1])
+        return with_room(self.epsilon, self.delta, phi.shape[1])
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """The exact guarantee of `released_`, whatever was set since; before `fit`, of what it would release.
+
+        Raises:
+            SimulationError: where `fit` had a `random_state`, or would have one.
+        """
+        released = getattr(self, "released_", None)
+        if isinstance(released, ReleasedValues):
+            return released.guarantee(adjacency)
+        simulated = released is not None or Randomness.of(self.random_state).simulated
+        return guaranteed(simulated, lambda: guarantee(self._parameters(), adjacency))
+
+    def _parameters(self) -> PolicyEvaluationParameters:
+        noise, size = self.constants(), self._features().shape[1]
+        return PolicyEvaluationParameters(size, noise.alpha, noise.beta, algorithm=self._algorithm)
+
+    def noise_range(self, trajectories: int) -> tuple[float, float]:
+        """Public lower and upper bounds on the noise of `predict`, before clipping, for so many trajectories.
+
+        The noise is the root mean square over states of the standard deviation. Where it lies between the
+        bounds depends on how often the rarest states are visited, and is private.
+        """
+        most = _checks.at_least("trajectories", trajectories, 2)
+        squares, noise, top = self._squares(), self.constants(), self._bound()
+        spread = float(np.sqrt((squares.features**2).sum() / len(squares.features)))
+        unit = spread * noise.alpha * float(squares.unit(top))
+        low, high = (unit * math.sqrt(end) for end in squares.ends(most, noise.beta))
+        return low, high * math.exp(min(noise.beta, 64) / 128)
+
+    def expected_noise(self, visits: ArrayLike, trajectories: int) -> float:
+        """The noise of `predict`, before clipping, on public or planned visits (N,); see `noise_range`."""
+        counts, squares = np.asarray(visits), self._squares()
+        planned = FirstVisits(counts, np.zeros(len(counts)), trajectories, self._bound())
+        spread = float(np.sqrt((squares.features**2).sum() / len(squares.features)))
+        return spread * squares.deviation(planned, self.constants())
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """The estimated values of the states X, integers of any shape; in [0, Fmax] if `clip` is set."""
+        found = super().predict(X)
+        return np.clip(found, 0.0, self._bound()) if self.clip else found
+
+    def law(self, data: Episodes | FirstVisits) -> tuple[Floats, float]:
+        """Mean (d,) and standard deviation of `coef_` before it is rounded: private data, for audits."""
+        squares, found = self._squares(), self.statistics(data)
+        with precision(128):
+            deviation = float(arb_of(self._variance(squares, found)).sqrt().mid())
+        return np.array([float(value) for value in squares.exactly(found)]), deviation
+
+    def sample(self, data: Episodes | FirstVisits, n: int, rng: np.random.Generator) -> Floats:
+        """Draw `coef_` n times anew on the same data, (n, d): for audits."""
+        squares, found = self._squares(), self.statistics(data)
+        integers, exponent = self._drawn(squares, found, n, words_of(Randomness.of(rng)))
+        return doubles(integers, exponent).reshape(n, -1)
+
+    def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
+        return squares.variance(data, self.constants())
+
+    def _drawn(
+        self, squares: Squares, data: FirstVisits, times: int, source: WordSource
+    ) -> tuple[list[int], int]:
+        """Integers in steps of the grid, of one draw after another, and the grid's exponent."""
+        theta, variance = squares.exactly(data), self._variance(squares, data)
+        exponent = squares.exponent(data.trajectories, data.bound, self.constants())
+        drawn = rounded_gaussian(theta, [variance] * len(theta), exponent, times=times, source=source)
+        return drawn, exponent
+
+    def _fitted(self, squares: Squares, data: FirstVisits) -> Floats:
+        randomness, parameters = Randomness.of(self.random_state), self._parameters()
+        if not randomness.simulated:
+            _refuse_rounded(data)
+            self._warn(data)
+        integers, exponent = self._drawn(squares, data, 1, words_of(randomness))
+        kind = SimulatedValues if randomness.simulated else ReleasedValues
+        self.released_ = kind(parameters, tuple(integers), exponent, randomness)
+        return self.released_.values
+
+    def _warn(self, data: FirstVisits) -> None:
+        """Warn where public numbers alone say that the release is worthless."""
+        if (least := self.noise_range(data.trajectories)[0]) > data.bound / 2:
+            why = f"standard deviation at least {least:.3g} on values in [0, {data.bound:.6g}]"
+            rule = "use more trajectories, a larger epsilon, fewer features or a smaller public return_bound"
+            warnings.warn(f"whatever the data are, the noise has {why}: {rule}", UserWarning, stacklevel=4)
+
+
+def _refuse_rounded(data: FirstVisits) -> None:
+    if data.rest is None:
+        rule = "must be exact for a release: give Episodes, or what first_visits returns, added with +"
+        raise ValueError(f"sums of X (rounded, or unknown) {rule}")
+
+
+class DPLSW(_Private, LSW):
+    """DP-LSW: as `LSW`, with noise, private when one trajectory is replaced; useless on small data.
+
+    With 5,000 trajectories of a chain of 40 states, epsilon 1 and delta 1e-5, its RMSE is 204, or 2.07 with
+    the bound `return_bound=1` on returns, where an estimate of 0 has .703. It needs some 30,000 trajectories
+    there to beat that, and some 100,000 to beat Gaussian noise on counts and sums
+    (docs/how-to/policy-evaluation.md). Predictions are cut off to [0, Fmax] after that.
+
+    Args:
+        epsilon: the target, above 0.
+        delta: in (0, 1).
+        calibration: "room" (looks at no data), "planned" (smoothing for `planned_visits`) or "printed".
+        planned_visits: visits (N,) that are planned or public; never those of the batch itself.
+        random_state: None for a release; a seed or a generator makes a simulation without a guarantee.
+        noise: alpha and beta themselves, as `dpproof calibrate policy-evaluation` gives them, for a target.
+        clip: whether predictions are cut off to [0, Fmax], which costs no privacy.
+
+    One state that few trajectories visit makes the noise on all states large: `noise_range` and
+    `expected_noise` say how large, from public numbers.
+
+    >>> batch = Episodes.rectangular([[0, 1]] * 900, [[0, 0]] * 900, [[0, 1.0]] * 900)
+    >>> model = DPLSW(states=2, discount=0.5, epsilon=1.0, delta=1e-6).fit(batch)
+    >>> model.predict([0, 1]).shape, round(model.expected_noise([900, 900], 900), 3)
+    ((2,), 0.124)
+    """
+
+    _algorithm = "lsw"
+
+    def __init__(
+        self,
+        states: int | None = None,
+        features: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        discount: float = 0.99,
+        reward_bound: float = 1.0,
+        return_bound: float | None = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        calibration: str = "room",
+        planned_visits: ArrayLike | None = None,
+        random_state: Any = None,
+        noise: Noise | None = None,
+        clip: bool = True,
+    ) -> None:
+        LSW.__init__(self, states, features, weights, discount, reward_bound, return_bound)
+        self.epsilon, self.delta, self.calibration = epsilon, delta, calibration
+        self.planned_visits, self.random_state, self.noise = planned_visits, random_state, noise
+        self.clip = clip
+
+    def _planned(self, squares: Any, visits: NDArray[np.int64]) -> WeightedBound:
+        return WeightedBound(visits, squares.weights)
+
+
+class DPLSL(_Private, LSL):
+    """DP-LSL: as `LSL`, with noise, private when one trajectory is replaced; the rest as `DPLSW`.
+
+    Args:
+        planned_trajectories: m of the planned visits.
+    """
+
+    _algorithm = "lsl"
+
+    def __init__(
+        self,
+        states: int | None = None,
+        features: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        ridge: float = 2.0,
+        discount: float = 0.99,
+        reward_bound: float = 1.0,
+        return_bound: float | None = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        calibration: str = "room",
+        planned_visits: ArrayLike | None = None,
+        planned_trajectories: int | None = None,
+        random_state: Any = None,
+        noise: Noise | None = None,
+        clip: bool = True,
+    ) -> None:
+        LSL.__init__(self, states, features, weights, ridge, discount, reward_bound, return_bound)
+        self.epsilon, self.delta, self.calibration = epsilon, delta, calibration
+        self.planned_visits, self.planned_trajectories = planned_visits, planned_trajectories
+        self.random_state, self.noise, self.clip = random_state, noise, clip
+
+    def _planned(self, squares: Any, visits: NDArray[np.int64]) -> RidgeBound:
+        if self.planned_trajectories is None:
+            raise ValueError("planned_trajectories (None) must be given with planned_visits")
+        most = _checks.at_least("planned_trajectories", self.planned_trajectories, 1)
+        return RidgeBound(visits, squares.weights, most, squares.share)

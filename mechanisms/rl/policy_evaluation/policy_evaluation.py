@@ -1,0 +1,216 @@
+"""DP-LSW and DP-LSL: least squares on first-visit returns, and Gaussian noise by a smooth bound.
+
+Balle, Gomrokchi and Precup, "Differentially private policy evaluation" (ICML 2016), Algorithms 1 and 2. The
+neighbours are batches of equally many trajectories, one of them replaced. The envelope of DP-LSL is that of
+the algorithm, with min; the paper's Lemma 9 prints max, which is refuted (eval.lemma9.constant).
+
+What is released is an integer for each feature: the nearest multiple of a public grid to theta + sigma_X Z,
+drawn exactly. Theta and sigma_X^2 are exact rationals here; docs/notes/policy_evaluation.md has the proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.parameters import Reals
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_up
+from dpproof.accountant.rl.policy_evaluation.bounds import RidgeBound, SmoothBound, WeightedBound
+from dpproof.accountant.rl.policy_evaluation.ladder import Ladder
+from dpproof.accountant.rl.policy_evaluation.noise import Noise
+from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits
+from dpproof.mechanisms.rl.policy_evaluation.exact import exact_least_squares
+from dpproof.mechanisms.rl.policy_evaluation.features import norm, pseudo_inverse_norm
+
+__all__ = ["RidgeSquares", "Squares", "WeightedSquares"]
+
+Floats = NDArray[np.float64]
+_FINER = 20
+"""The grid's step is at most 2^-20 of the least noise."""
+
+
+class Squares(ABC):
+    """A regression of first-visit returns, its smooth bound, and the exact law of what is released."""
+
+    features: Floats
+
+    @abstractmethod
+    def solve(self, data: FirstVisits) -> Floats:
+        """Theta without noise, (d,), in doubles: for use without privacy."""
+
+    @abstractmethod
+    def exactly(self, data: FirstVisits) -> list[Fraction]:
+        """Theta as exact rationals, whatever the order of the trajectories was."""
+
+    @abstractmethod
+    def bound_at(self, visits: NDArray[np.int64], trajectories: int) -> SmoothBound:
+        """Psi of so many visits, as a function of the smoothing."""
+
+    @abstractmethod
+    def unit(self, bound: float) -> Fraction:
+        """What sqrt(psi) is multiplied by, certified to be at least the printed constant."""
+
+    def bound(self, data: FirstVisits) -> SmoothBound:
+        """psi, as a function of the smoothing."""
+        return self.bound_at(data.visits, data.trajectories)
+
+    def ends(self, trajectories: int, beta: float) -> tuple[Fraction, Fraction]:
+        """Public numbers between which psi lies, but for rounding, on every batch of so many trajectories.
+
+        They are psi where everybody visits every state, and where nobody visits any; psi is monotone.
+        """
+        states = len(self.features)
+        extremes = (np.full(states, count, np.int64) for count in (0, trajectories))
+        low, high = sorted(self.bound_at(visits, trajectories).squared(beta) for visits in extremes)
+        return Fraction(low), Fraction(high)
+
+    def variance(self, data: FirstVisits, noise: Noise) -> Fraction:
+        """sigma_X^2, an exact rational: the noise on the rung of the public ladder above psi; private."""
+        bound = self.bound(data)
+        ladder = Ladder(self.ends(data.trajectories, noise.beta)[0], noise.beta, bound.allowance)
+        _, rung = ladder.at_least(bound.squared(noise.beta))
+        return (Fraction(noise.alpha) * self.unit(data.bound)) ** 2 * rung
+
+    def deviation(self, data: FirstVisits, noise: Noise) -> float:
+        """sigma_X, the standard deviation of the noise of each coordinate; it depends on the data."""
+        with precision(128):
+            return float(arb_of(self.variance(data, noise)).sqrt().mid())
+
+    def exponent(self, trajectories: int, bound: float, noise: Noise) -> int:
+        """The public grid is all multiples of 2 to this power: at most 2^-20 of the least sigma_X."""
+        least = (Fraction(noise.alpha) * self.unit(bound)) ** 2 * self.ends(trajectories, noise.beta)[0]
+        return (least.numerator.bit_length() - least.denominator.bit_length() - 1) // 2 - _FINER
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSquares(Squares):
+    """DP-LSW: theta minimises sum_s w_s (F_X(s) - phi_s theta)^2.
+
+    Args:
+        features: Phi, float64 (N, d), such that Gamma^(1/2) Phi has rank d.
+        weights: w, float64 (N,), in [0, 1].
+
+    Raises:
+        ValueError: for features of smaller rank.
+
+    >>> from dpproof.mechanisms.rl.policy_evaluation.policy_evaluation.features import tabular
+    >>> data = FirstVisits(np.array([4, 2]), np.array([2.0, 2.0]), 4, 1.0)
+    >>> WeightedSquares(tabular(2), np.full(2, 0.5)).solve(data)
+    array([0.5, 1. ])
+    """
+
+    features: Floats
+    weights: Floats
+    _norm: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse features that are not of full rank before any data are seen."""
+        object.__setattr__(self, "_norm", pseudo_inverse_norm(self.features, self.weights))
+        if self._norm == math.inf:
+            raise ValueError(
+                "features (too small with these weights) must have a pseudo-inverse of finite norm"
+            )
+
+    def solve(self, data: FirstVisits) -> Floats:
+        """Theta without noise, (d,): LSW."""
+        root = np.sqrt(self.weights)
+        found = np.linalg.lstsq(root[:, None] * self.features, root * data.means, rcond=None)[0]
+        return found.astype(np.float64)
+
+    def exactly(self, data: FirstVisits) -> list[Fraction]:
+        """See ``Squares.exactly``."""
+        weights = [Fraction(value) for value in self.weights.tolist()]
+        rows = zip(weights, data.exact_sums, data.visits.tolist(), strict=True)
+        targets = [weight * total / max(count, 1) for weight, total, count in rows]
+        return exact_least_squares(self.features, weights, targets, Fraction(0))
+
+    def bound_at(self, visits: NDArray[np.int64], trajectories: int) -> SmoothBound:
+        """See ``Squares.bound_at``."""
+        return WeightedBound(visits, self.weights)
+
+    def unit(self, bound: float) -> Fraction:
+        """Fmax ||(Gamma^(1/2) Phi)^+||; see ``Squares.unit``."""
+        return Fraction(bound) * Fraction(self._norm)
+
+    def excess(self, data: FirstVisits, error: Floats) -> float:
+        """J(theta + error) - J(theta), the excess empirical risk."""
+        return float((self.weights * (self.features @ error) ** 2).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeSquares(Squares):
+    """DP-LSL: theta minimises the empirical risk plus lambda/(2m) |theta|^2.
+
+    Args:
+        features: Phi, float64 (N, d).
+        weights: rho, float64 (N,), in [0, 1].
+        ridge: lambda, above ||Phi||^2 ||rho||_inf.
+
+    Raises:
+        ValueError: for a smaller lambda.
+
+    >>> from dpproof.mechanisms.rl.policy_evaluation.policy_evaluation.features import tabular
+    >>> data = FirstVisits(np.array([4, 2]), np.array([2.0, 2.0]), 4, 1.0)
+    >>> RidgeSquares(tabular(2), np.ones(2), 4.0).solve(data)
+    array([0.333333, 0.5       ])
+    """
+
+    features: Floats
+    weights: Floats
+    ridge: float
+    _norm: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a ridge at which the algorithm has no sensitivity bound."""
+        object.__setattr__(self, "_norm", norm(self.features))
+        least = float(self._least)
+        if not self._norm:
+            raise ValueError("features (all 0) must have an entry that is not 0")
+        if not Reals(0, lower_open=True).admits(self.ridge) or exact(self.ridge, "ridge") <= self._least:
+            raise ValueError(f"ridge ({self.ridge!r}) must be above ||Phi||^2 ||rho||_inf, {least!r}")
+
+    @property
+    def _least(self) -> Fraction:
+        """||Phi||^2 ||rho||_inf."""
+        return Fraction(self._norm) ** 2 * Fraction(float(self.weights.max()))
+
+    def solve(self, data: FirstVisits) -> Floats:
+        """Theta without noise, (d,): LSL."""
+        scaled = self.weights * data.visits  # Gamma_X times m
+        square = self.features.T @ (scaled[:, None] * self.features)
+        found = np.linalg.solve(
+            square + self.ridge / 2 * np.eye(len(square)), self.features.T @ (self.weights * data.sums)
+        )
+        return found.astype(np.float64)
+
+    def exactly(self, data: FirstVisits) -> list[Fraction]:
+        """See ``Squares.exactly``."""
+        weights = [Fraction(value) for value in self.weights.tolist()]
+        masses = [weight * count for weight, count in zip(weights, data.visits.tolist(), strict=True)]
+        targets = [weight * total for weight, total in zip(weights, data.exact_sums, strict=True)]
+        return exact_least_squares(self.features, masses, targets, exact(self.ridge) / 2)
+
+    def bound_at(self, visits: NDArray[np.int64], trajectories: int) -> SmoothBound:
+        """See ``Squares.bound_at``."""
+        return RidgeBound(visits, self.weights, trajectories, self.share)
+
+    @property
+    def share(self) -> float:
+        """C = ||Phi|| ||rho||_inf/sqrt(2 lambda), rounded up."""
+        top = Fraction(self._norm) * Fraction(float(self.weights.max()))
+        with precision(128):
+            return round_up(arb_of(top) / arb_of(2 * exact(self.ridge)).sqrt())
+
+    def unit(self, bound: float) -> Fraction:
+        """2 Fmax ||Phi||/(lambda - ||Phi||^2 ||rho||_inf); see ``Squares.unit``."""
+        return 2 * Fraction(bound) * Fraction(self._norm) / (exact(self.ridge) - self._least)
+
+    def excess(self, data: FirstVisits, error: Floats) -> float:
+        """J(theta + error) - J(theta), the excess empirical risk."""
+        moved = (self.weights * data.visits * (self.features @ error) ** 2).sum()
+        return float((moved + self.ridge / 2 * (error**2).sum()) / data.trajectories)

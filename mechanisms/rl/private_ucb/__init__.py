@@ -1,0 +1,1 @@
+"""PRIVATE-UCB with its privatizers."""

@@ -1,0 +1,702 @@
+"""Optimistic tabular learning from counts with noise, compiled: one loop an algorithm, for any privatizer.
+
+Source: Chowdhury and Zhou, "Differentially private regret minimization in episodic Markov decision processes"
+(AAAI 2022), Algorithms 1 and 2; Qiao and Wang, "Near-optimal differentially private reinforcement learning"
+(AISTATS 2023), Algorithm 1. What a privatizer adds to a count does not depend on the data: its noise is drawn
+before and handed in, a block of episodes at a time; between blocks the state of a run stays in its arrays. A
+family of counters without noise has arrays of no columns.
+
+Everything compiled stands in this one file, for a compiled function is cached by the date of its own file
+alone. H, S, A, K are the numbers of steps, states, actions and episodes, numbered from 0 here; a cell is
+s A + a; G is H, or 1 where the counters are pooled over the steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.mechanisms.rl.rlsvi._kernels import Law
+
+__all__ = [
+    "Bernstein",
+    "Learner",
+    "Model",
+    "Noise",
+    "Rule",
+    "begin",
+    "bernstein_loop",
+    "exponential",
+    "policy_loop",
+    "value_loop",
+]
+
+LN2 = Fraction("0.69314718055994530941723212145817656807550013436026")
+LN2_HIGH = float(Fraction(round(LN2 * 2**32), 2**32))
+"""Few enough digits that its products with exponents are exact; with `LN2_LOW` it is ln 2."""
+LN2_LOW = float(LN2 - Fraction(LN2_HIGH))
+OVER_LN2 = float(1 / LN2)
+T = tuple(1.0 / math.factorial(n) for n in range(14))
+"""Coefficients of the exponential series."""
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+
+def allocating(function: FunctionT) -> FunctionT:
+    """Compile at the first call, without the interpreter lock and with IEEE arithmetic in source order."""
+    return cast(FunctionT, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def njit(function: FunctionT) -> FunctionT:
+    """Compile likewise a function that makes no arrays, without reference counts: half the time of a run.
+
+    Arrays it is given are borrowed: their caller holds them. A generator taken from Python would never be
+    given back (numba takes a reference when it unboxes one): whoever takes one is compiled by `allocating`.
+    """
+    made = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
+    return cast(FunctionT, made)
+
+
+def inlined(function: FunctionT) -> FunctionT:
+    """Compile into every caller: the optimiser then sees through the arrays it is handed, twice as fast."""
+    made = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
+    return cast(FunctionT, made)
+
+
+class Noise(NamedTuple):
+    """What is added to the counts read before the episodes first, first + 1, ...: a row an episode.
+
+    A column is a counter, in the order of (G, S, A[, S]). `reads` (K,) says which episodes of the whole run
+    read new counts; the others go on with those read last. Nothing is read before episode 0.
+    """
+
+    first: int
+    reads: NDArray[np.bool_]
+    visits: NDArray[np.float32]
+    payoffs: NDArray[np.float32]
+    transitions: NDArray[np.float32]
+
+
+class Learner(NamedTuple):
+    """The state of a run besides its counts: policy, values and what is needed on the way.
+
+    `policy` (H, S) is greedy, `chances` (A, H S) and its logarithms `logs` randomised. `values` (H+1, S) are
+    optimistic, `table` (H, S A) are their Q. `met` (G, S A) are an episode's visits, `path` (H, 2) its
+    counters (g, c); `scratch` (H+1, S) holds exact values, `q` (S A,) and `sizes` (S,) one step's,
+    `tops` (H S,) what is common to the actions; `optimum` and `regret` are one number each.
+    """
+
+    policy: NDArray[np.int64]
+    chances: NDArray[np.float64]
+    logs: NDArray[np.float64]
+    values: NDArray[np.float64]
+    table: NDArray[np.float64]
+    met: NDArray[np.int64]
+    path: NDArray[np.int64]
+    scratch: NDArray[np.float64]
+    q: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+    tops: NDArray[np.float64]
+    optimum: NDArray[np.float64]
+    regret: NDArray[np.float64]
+
+
+class Rule(NamedTuple):
+    """How counts become estimates and bonuses.
+
+    n = max(1, N~ + shift); the bonus of step h is widths[h]/sqrt(n) + errors[h]/n. `projection`: 0 none;
+    1 the nearest non-negative counts of sum max(0, N~); 2 the nearest ones (in the largest difference) whose
+    sum is within a quarter of `margin` of N~, then margin/2 more a cell; 3 what is below `threshold` is 0,
+    N~ is the sum of the rest, and payoffs below `payoff_threshold` are 0. `rewards`: the payoffs counted are
+    rewards, 1 less the costs. An episode counts at most `cap` visits of a counted cell. `monotone`: a Q never
+    becomes more optimistic than it was.
+    """
+
+    shift: float
+    widths: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    projection: int
+    margin: float
+    threshold: float
+    payoff_threshold: float
+    rewards: bool
+    cap: int
+    monotone: bool
+
+
+class Bernstein(NamedTuple):
+    """The constants of DP-UCBVI's bonus, products of its logarithm iota worked out.
+
+    With m = N~_{h+1}(s') the bonus is error / n, and over sqrt(n): variance times the standard deviation of V
+    under P~, plus reward, plus spread sqrt(sum P~(s') min(once/m + twice/m^2, H^2)).
+    """
+
+    variance: float
+    reward: float
+    spread: float
+    once: float
+    twice: float
+    error: float
+
+
+class Model(NamedTuple):
+    """True counts (the first three), and what the learner makes of the released ones.
+
+    `sizes` are n, `roots` 1/sqrt(n), `inverses` 1/n, `means` c~ and `chances` P~; `row` and `sorted_row` hold
+    one cell's transitions on the way.
+    """
+
+    visits: NDArray[np.float64]
+    payoffs: NDArray[np.float64]
+    transitions: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+    roots: NDArray[np.float64]
+    inverses: NDArray[np.float64]
+    means: NDArray[np.float64]
+    chances: NDArray[np.float64]
+    row: NDArray[np.float64]
+    sorted_row: NDArray[np.float64]
+
+
+@allocating
+def empty_model(G: int, S: int, A: int) -> Model:
+    """Return a model of no data: arrays (G, S A), of transitions (G, S A, S), of chances (G, S, S A)."""
+    cells = (G, S * A)
+    return Model(
+        np.zeros(cells),
+        np.zeros(cells),
+        np.zeros((G, S * A, S)),
+        np.ones(cells),
+        np.ones(cells),
+        np.ones(cells),
+        np.zeros(cells),
+        np.zeros((G, S, S * A)),
+        np.zeros(S),
+        np.zeros(S),
+    )
+
+
+@allocating
+def begin(law: Law, best: NDArray[np.int64], G: int, rule: Rule, first: float) -> tuple[Model, Learner]:
+    """Return a run before its first episode; `best` is an optimal policy (H, S), `first` what Q starts as."""
+    H, S = best.shape
+    A = law.rewards.shape[1]
+    model = empty_model(G, S, A)
+    initial(model, rule)
+    learner = Learner(
+        np.full((H, S), -1),
+        np.full((A, H * S), 1.0 / A),
+        np.zeros((A, H * S)),
+        np.zeros((H + 1, S)),
+        np.full((H, S * A), first),
+        np.zeros((G, S * A), np.int64),
+        np.zeros((H, 2), np.int64),
+        np.zeros((H + 1, S)),
+        np.zeros(S * A),
+        np.zeros(S),
+        np.zeros(H * S),
+        np.zeros(1),
+        np.zeros(1),
+    )
+    learner.optimum[0] = greedy_value(law, best, learner.scratch)
+    return model, learner
+
+
+@njit
+def waterfill(row: NDArray[np.float64], scratch: NDArray[np.float64], total: float) -> None:
+    """Replace `row` by max(0, row + x), x such that the sum is `total` (at least 0)."""
+    S = row.size
+    for i in range(S):  # insertion, largest first: rows are short
+        value, j = row[i], i
+        while j > 0 and scratch[j - 1] < value:
+            scratch[j] = scratch[j - 1]
+            j -= 1
+        scratch[j] = value
+    running, x = 0.0, 0.0
+    for i in range(S):
+        running += scratch[i]
+        candidate = (total - running) / (i + 1)
+        if i == 0 or scratch[i] + candidate > 0.0:
+            x = candidate
+    for i in range(S):
+        row[i] = max(0.0, row[i] + x)
+
+
+@njit
+def project(model: Model, visits: float, rule: Rule) -> float:
+    """Make the released `model.row` non-negative, by the rule; return what its sum now is."""
+    S = model.row.size
+    if rule.projection == 3:
+        kept = 0.0
+        for t in range(S):
+            if model.row[t] < rule.threshold:
+                model.row[t] = 0.0
+            kept += model.row[t]
+        return kept
+    if rule.projection == 1:
+        total = max(0.0, visits)
+        waterfill(model.row, model.sorted_row, total)
+        return total
+    positive = 0.0
+    for t in range(S):
+        positive += max(0.0, model.row[t])
+    total = max(0.0, min(max(positive, visits - rule.margin / 4), visits + rule.margin / 4))
+    waterfill(model.row, model.sorted_row, total)
+    for t in range(S):
+        model.row[t] += rule.margin / (2 * S)
+    return total + rule.margin / 2
+
+
+@inlined
+def estimate(model: Model, rule: Rule, noise: Noise, r: int, g: int, c: int) -> None:
+    """Read the counters of cell c with the noise of row r; write its n, 1/sqrt(n), mean and chances."""
+    S = model.row.size
+    at = g * model.visits.shape[1] + c
+    noisy = noise.transitions.shape[1] > 0
+    for t in range(S):
+        model.row[t] = model.transitions[g, c, t]
+        if noisy:
+            model.row[t] += noise.transitions[r, at * S + t]
+    visits = model.visits[g, c]
+    if noise.visits.shape[1] > 0:
+        visits += noise.visits[r, at]
+    payoff = model.payoffs[g, c]
+    if noise.payoffs.shape[1] > 0:
+        payoff += noise.payoffs[r, at]
+    if rule.projection > 0:
+        visits = project(model, visits, rule)
+        payoff = min(max(payoff, 0.0), visits) if payoff >= rule.payoff_threshold else 0.0
+    if rule.rewards:
+        payoff = visits - payoff
+    n = max(1.0, visits + rule.shift)
+    model.sizes[g, c] = n
+    model.roots[g, c] = 1.0 / math.sqrt(n)
+    model.inverses[g, c] = 1.0 / n
+    model.means[g, c] = payoff / n
+    for t in range(S):
+        if model.row[t] != 0.0 or model.chances[g, t, c] != 0.0:  # most are 0 and stay 0 without noise
+            model.chances[g, t, c] = model.row[t] / n
+
+
+@inlined
+def read(model: Model, rule: Rule, noise: Noise, k: int, learner: Learner) -> bool:
+    """Read the counts released before episode k, if any are; without noise only what has changed."""
+    if k == 0 or not noise.reads[k]:
+        return False
+    G, cells = model.visits.shape
+    path, met = learner.path, learner.met
+    columns = noise.visits.shape[1] + noise.payoffs.shape[1] + noise.transitions.shape[1]
+    changed = columns == 0 and (k == 1 or noise.reads[k - 1])
+    for i in range(path.shape[0] if changed else G * cells):
+        g, c = (path[i, 0], path[i, 1]) if changed else (i // cells, i % cells)
+        if met[g, c] == 0:
+            met[g, c] = 1 if changed else 0
+            estimate(model, rule, noise, k - noise.first, g, c)
+    if changed:
+        forget(met, path)
+    return True
+
+
+@allocating
+def initial(model: Model, rule: Rule) -> None:
+    """Set the estimates from private counts that are all 0, as before the first episode."""
+    n = max(1.0, rule.shift + (rule.margin / 2 if rule.projection == 2 else 0.0))
+    model.sizes[:] = n
+    model.roots[:] = 1.0 / math.sqrt(n)
+    model.inverses[:] = 1.0 / n
+    if rule.projection == 2:
+        model.chances[:] = rule.margin / (2 * model.row.size) / n
+
+
+@inlined
+def step(law: Law, s: int, a: int, rng: np.random.Generator) -> int:
+    """Return a successor of (s, a), drawn with one uniform; never one of chance 0."""
+    u = rng.random()
+    place = 0
+    while place < law.successors[s, a] - 1 and u >= law.next_sums[s, a, place]:
+        place += 1
+    return law.next_states[s, a, place]  # type: ignore[no-any-return] # an array entry
+
+
+@inlined
+def choose(chances: NDArray[np.float64], i: int, rng: np.random.Generator) -> int:
+    """Return an action drawn from column i of `chances` (A, H S) with one uniform."""
+    u = rng.random()
+    total = chances[0, i]
+    a = 0
+    while a < chances.shape[0] - 1 and u >= total:
+        a += 1
+        total += chances[a, i]
+    return a
+
+
+@inlined
+def count(
+    model: Model, rule: Rule, met: NDArray[np.int64], g: int, c: int, payoff: float, after: int
+) -> None:
+    """Count one visit, unless the episode has met the counter `cap` times before."""
+    met[g, c] += 1
+    if met[g, c] <= rule.cap:
+        model.visits[g, c] += 1.0
+        model.payoffs[g, c] += payoff
+        model.transitions[g, c, after] += 1.0
+
+
+@inlined
+def forget(met: NDArray[np.int64], path: NDArray[np.int64]) -> None:
+    """Set the numbers of visits of an episode back to 0."""
+    for h in range(path.shape[0]):
+        met[path[h, 0], path[h, 1]] = 0
+
+
+@inlined
+def backup(model: Model, h: int, following: NDArray[np.float64], q: NDArray[np.float64]) -> None:
+    """Write mean + chances V_{h+1} of every cell into `q` (S A,), the successors added in their order."""
+    g = min(h, model.visits.shape[0] - 1)
+    for c in range(q.size):
+        q[c] = model.means[g, c] + model.chances[g, 0, c] * following[0]
+    for t in range(1, following.size):
+        value, chances = following[t], model.chances[g, t]
+        for c in range(q.size):
+            q[c] += chances[c] * value
+
+
+@inlined
+def greedy_value(law: Law, policy: NDArray[np.int64], values: NDArray[np.float64]) -> float:
+    """Return the exact reward of `policy` (H, S) from the start; `values` (H+1, S) is overwritten."""
+    for h in range(policy.shape[0] - 1, -1, -1):
+        for s in range(policy.shape[1]):
+            values[h, s] = action_value(law, s, policy[h, s], values[h + 1])
+    return values[0, law.start]  # type: ignore[no-any-return] # an array entry
+
+
+@inlined
+def action_value(law: Law, s: int, a: int, following: NDArray[np.float64]) -> float:
+    """Return the exact expected reward of (s, a) and what follows."""
+    total = law.rewards[s, a]
+    for j in range(law.successors[s, a]):
+        total += law.next_chances[s, a, j] * following[law.next_states[s, a, j]]
+    return total  # type: ignore[no-any-return] # an array entry
+
+
+@inlined
+def mixed_value(law: Law, policy: NDArray[np.float64], values: NDArray[np.float64]) -> float:
+    """Return the exact reward of a randomised `policy` (A, H S); `values` (H+1, S) is overwritten."""
+    S = values.shape[1]
+    for h in range(values.shape[0] - 2, -1, -1):
+        for s in range(S):
+            total = 0.0
+            for a in range(policy.shape[0]):
+                if policy[a, h * S + s] > 0.0:
+                    total += policy[a, h * S + s] * action_value(law, s, a, values[h + 1])
+            values[h, s] = total
+    return values[0, law.start]  # type: ignore[no-any-return] # an array entry
+
+
+@inlined
+def walk(
+    law: Law,
+    payoffs: NDArray[np.float64],
+    model: Model,
+    rule: Rule,
+    learner: Learner,
+    rng: np.random.Generator,
+    states: NDArray[np.int64],
+    actions: NDArray[np.int64],
+    randomised: bool,
+) -> None:
+    """Roll out a policy once; count the episode, and write it into `states`, `actions`."""
+    G, path, policy = model.visits.shape[0], learner.path, learner.policy
+    S, A = payoffs.shape
+    s = law.start
+    states[0] = s
+    for h in range(actions.size):
+        a = choose(learner.chances, h * S + s, rng) if randomised else policy[h, s]
+        after = step(law, s, a, rng)
+        g, c = min(h, G - 1), s * A + a
+        path[h, 0], path[h, 1] = g, c
+        count(model, rule, learner.met, g, c, payoffs[s, a], after)
+        states[h + 1], actions[h] = after, a
+        s = after
+    forget(learner.met, path)
+
+
+@inlined
+def improve_greedily(model: Model, rule: Rule, learner: Learner) -> bool:
+    """Write the policy of least optimistic cost, of equal ones the first; return whether it changed."""
+    policy, values, q, table = learner.policy, learner.values, learner.q, learner.table
+    H, S = policy.shape
+    A = q.size // S
+    changed = False
+    for h in range(H - 1, -1, -1):
+        g = min(h, model.visits.shape[0] - 1)
+        roots, inverses = model.roots[g], model.inverses[g]
+        width, error, most = rule.widths[h], rule.errors[h], float(H - h)
+        backup(model, h, values[h + 1], q)
+        for s in range(S):
+            best, choice = np.inf, 0
+            for a in range(A):
+                c = s * A + a
+                cost = min(most, max(0.0, q[c] - (width * roots[c] + error * inverses[c])))
+                if rule.monotone:
+                    cost = max(cost, table[h, c])
+                    table[h, c] = cost
+                if cost < best:
+                    best, choice = cost, a
+            values[h, s] = best
+            changed |= policy[h, s] != choice
+            policy[h, s] = choice
+    return changed
+
+
+@njit
+def value_block(
+    law: Law,
+    costs: NDArray[np.float64],
+    model: Model,
+    learner: Learner,
+    rule: Rule,
+    noise: Noise,
+    rng: np.random.Generator,
+    regrets: NDArray[np.float64],
+    states: NDArray[np.int64],
+    actions: NDArray[np.int64],
+) -> None:
+    """Run Algorithm 2, value iteration, over a block; fill the `regrets` of its episodes.
+
+    `states` and `actions` have a row for each episode of the block, or one that is overwritten.
+    """
+    keep = states.shape[0] > 1
+    for i in range(regrets.size):
+        k = noise.first + i
+        fresh = read(model, rule, noise, k, learner) or k == 0
+        if fresh and improve_greedily(model, rule, learner):
+            learner.regret[0] = learner.optimum[0] - greedy_value(law, learner.policy, learner.scratch)
+        regrets[i] = learner.regret[0]
+        walk(law, costs, model, rule, learner, rng, states[i * keep], actions[i * keep], False)
+
+
+@allocating
+def value_loop(
+    law: Law,
+    costs: NDArray[np.float64],
+    model: Model,
+    learner: Learner,
+    rule: Rule,
+    noise: Noise,
+    rng: np.random.Generator,
+    regrets: NDArray[np.float64],
+    states: NDArray[np.int64],
+    actions: NDArray[np.int64],
+) -> None:
+    """Run `value_block`, and let go of the generator afterwards."""
+    value_block(law, costs, model, learner, rule, noise, rng, regrets, states, actions)
+
+
+@inlined
+def evaluate(model: Model, rule: Rule, learner: Learner) -> None:
+    """Write the optimistic Q and values of the randomised policy."""
+    policy, values, table, q = learner.chances, learner.values, learner.table, learner.q
+    A, (H, S) = policy.shape[0], learner.policy.shape
+    for h in range(H - 1, -1, -1):
+        g = min(h, model.visits.shape[0] - 1)
+        roots, inverses = model.roots[g], model.inverses[g]
+        width, error, most = rule.widths[h], rule.errors[h], float(H - h)
+        backup(model, h, values[h + 1], q)
+        for s in range(S):
+            total = 0.0
+            for a in range(A):
+                c = s * A + a
+                cost = min(most, max(0.0, q[c] - (width * roots[c] + error * inverses[c])))
+                total += cost * policy[a, h * S + s]
+                table[h, c] = cost
+            values[h, s] = total
+
+
+@inlined
+def exponential(x: float) -> float:
+    """Return exp(x), x <= 0, to less than an ulp; 0 below -708, where doubles begin to lose digits.
+
+    It is 2^k exp(r), k the integer nearest to x/ln 2, exp(r) by Taylor's polynomial, whose rest is below
+    5e-18 as |r| < 0.347. Without branch or call a loop over states is done in vectors, in a fifth of the time
+    of the library's; and made of sums and products only, it has the same bits on every machine. The last
+    bits of k + 1.5 2^52 are those of k; shifted by 52 they stand where a double has its exponent.
+    """
+    low = max(x, -708.0)
+    shifted = np.float64(low * OVER_LN2 + 1.5 * 2.0**52)
+    k = shifted - 1.5 * 2.0**52
+    r = (low - k * LN2_HIGH) - k * LN2_LOW
+    p = ((((T[13] * r + T[12]) * r + T[11]) * r + T[10]) * r + T[9]) * r + T[8]
+    p = (((((p * r + T[7]) * r + T[6]) * r + T[5]) * r + T[4]) * r + T[3]) * r + T[2]
+    bits = np.float64(1.0 + (r + r * r * p)).view(np.int64) + (shifted.view(np.int64) << 52)
+    return np.int64(bits).view(np.float64) if x >= -708.0 else 0.0
+
+
+@inlined
+def mirror_step(rate: float, learner: Learner) -> None:
+    """Subtract rate Q from the logarithms, shift them so that the largest is 0, and write the policy.
+
+    All steps and states at once, an action at a time: these are the loops that are done in vectors.
+    """
+    policy, logs, tops, table = learner.chances, learner.logs, learner.tops, learner.table.reshape(-1)
+    A, columns = logs.shape
+    for a in range(A):
+        for i in range(columns):
+            logs[a, i] -= rate * table[i * A + a]
+        for i in range(columns):
+            tops[i] = max(tops[i], logs[a, i]) if a > 0 else logs[a, i]
+    for a in range(A):
+        for i in range(columns):
+            logs[a, i] -= tops[i]
+            policy[a, i] = exponential(logs[a, i])
+    for a in range(A):
+        for i in range(columns):
+            tops[i] = tops[i] + policy[a, i] if a > 0 else policy[a, i]
+    for a in range(A):
+        for i in range(columns):
+            policy[a, i] /= tops[i]
+
+
+@njit
+def policy_block(
+    law: Law,
+    costs: NDArray[np.float64],
+    model: Model,
+    learner: Learner,
+    rule: Rule,
+    rate: float,
+    noise: Noise,
+    rng: np.random.Generator,
+    regrets: NDArray[np.float64],
+    states: NDArray[np.int64],
+    actions: NDArray[np.int64],
+) -> None:
+    """Run Algorithm 1, policy optimisation with learning rate `rate`, over a block, as `value_block`."""
+    keep = states.shape[0] > 1
+    for i in range(regrets.size):
+        read(model, rule, noise, noise.first + i, learner)
+        evaluate(model, rule, learner)
+        regrets[i] = learner.optimum[0] - mixed_value(law, learner.chances, learner.scratch)
+        walk(law, costs, model, rule, learner, rng, states[i * keep], actions[i * keep], True)
+        mirror_step(rate, learner)
+
+
+@allocating
+def policy_loop(
+    law: Law,
+    costs: NDArray[np.float64],
+    model: Model,
+    learner: Learner,
+    rule: Rule,
+    rate: float,
+    noise: Noise,
+    rng: np.random.Generator,
+    regrets: NDArray[np.float64],
+    states: NDArray[np.int64],
+    actions: NDArray[np.int64],
+) -> None:
+    """Run `policy_block`, and let go of the generator afterwards."""
+    policy_block(law, costs, model, learner, rule, rate, noise, rng, regrets, states, actions)
+
+
+@njit
+def bernstein_bonus(
+    model: Model,
+    g: int,
+    c: int,
+    next_sizes: NDArray[np.float64],
+    following: NDArray[np.float64],
+    most: float,
+    b: Bernstein,
+) -> float:
+    """Return the bonus of Qiao and Wang for one cell; `next_sizes` (S,) is N~_{h+1}(s'), `most` is H.
+
+    With no more than one visit it is H: theirs divides by N~, which is never 0 with the margin they add.
+    """
+    if model.sizes[g, c] <= 1.0:
+        return most
+    mean, square, around = 0.0, 0.0, 0.0
+    for t in range(following.size):
+        p = model.chances[g, t, c]
+        mean += p * following[t]
+        square += p * following[t] * following[t]
+        m = max(1.0, next_sizes[t])
+        around += p * min(b.once / m + b.twice / (m * m), most * most)
+    n = model.sizes[g, c]
+    width = b.variance * math.sqrt(max(0.0, square - mean * mean)) + b.reward
+    width += b.spread * math.sqrt(max(0.0, around))
+    return width / math.sqrt(n) + b.error / n  # type: ignore[no-any-return] # an array entry
+
+
+@njit
+def improve_by_variance(model: Model, b: Bernstein, learner: Learner) -> bool:
+    """Lower the table to the optimistic rewards of the counts; return whether the greedy policy changed."""
+    policy, values, table, sizes = learner.policy, learner.values, learner.table, learner.sizes
+    H, S = policy.shape
+    A = table.shape[1] // S
+    changed = False
+    q = learner.q
+    for h in range(H - 1, -1, -1):
+        g, after = min(h, model.visits.shape[0] - 1), min(h + 1, model.visits.shape[0] - 1)
+        for t in range(S):
+            sizes[t] = model.sizes[after, t * A : (t + 1) * A].sum() if h + 1 < H else np.inf
+        backup(model, h, values[h + 1], q)
+        for s in range(S):
+            choice = 0
+            for a in range(A):
+                c = s * A + a
+                bonus = bernstein_bonus(model, g, c, sizes, values[h + 1], float(H), b)
+                table[h, c] = min(table[h, c], q[c] + bonus)
+                if table[h, c] > table[h, s * A + choice]:
+                    choice = a
+            values[h, s] = table[h, s * A + choice]
+            changed |= policy[h, s] != choice
+            policy[h, s] = choice
+    return changed
+
+
+@njit
+def bernstein_block(
+    law: Law,
+    model: Model,
+    learner: Learner,
+    rule: Rule,
+    b: Bernstein,
+    noise: Noise,
+    rng: np.random.Generator,
+    regrets: NDArray[np.float64],
+    states: NDArray[np.int64],
+    actions: NDArray[np.int64],
+) -> None:
+    """Run DP-UCBVI with the constants `b` over a block, as `value_block`; it counts rewards, not costs."""
+    keep = states.shape[0] > 1
+    for i in range(regrets.size):
+        k = noise.first + i
+        fresh = read(model, rule, noise, k, learner) or k == 0
+        if fresh and improve_by_variance(model, b, learner):
+            learner.regret[0] = learner.optimum[0] - greedy_value(law, learner.policy, learner.scratch)
+        regrets[i] = learner.regret[0]
+        walk(law, law.rewards, model, rule, learner, rng, states[i * keep], actions[i * keep], False)
+
+
+@allocating
+def bernstein_loop(
+    law: Law,
+    model: Model,
+    learner: Learner,
+    rule: Rule,
+    b: Bernstein,
+    noise: Noise,
+    rng: np.random.Generator,
+    regrets: NDArray[np.float64],
+    states: NDArray[np.int64],
+    actions: NDArray[np.int64],
+) -> None:
+    """Run `bernstein_block`, and let go of the generator afterwards."""
+    bernstein_block(law, model, learner, rule, b, noise, rng, regrets, states, actions)

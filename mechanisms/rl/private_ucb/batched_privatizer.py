@@ -1,0 +1,126 @@
+"""Counts released now and then: fewer releases, and fewer visits of a user counted, need less noise.
+
+Two changes of what is released, besides the counter's matrix. A release costs noise whether or not the policy
+would change, so that counts are released before some episodes only; and an episode counts at most `cap`
+visits of a state and action, so that nobody weighs more than the square root of H cap. Transitions counted
+are still draws of the same law: which visit is the first, second, ... is known before its successor is.
+
+Source: this project's own; what it guarantees is `dpproof.accountant.rl.private_ucb.batched_counts`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.counting.toeplitz import SquareRoot
+from dpproof.accountant.rl.private_ucb import batched_counts as private_ucb_batches
+from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters
+from dpproof.mechanisms.counting.draws import DRAWS
+from dpproof.mechanisms.counting.factorised import FactorisedPaths, row_coefficients
+from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels
+
+__all__ = ["BatchedCounts"]
+
+
+@dataclass(frozen=True)
+class BatchedCounts(BatchedCountsParameters):
+    """A central privatizer of pooled, capped counts with Gaussian noise, released before some episodes.
+
+    Batch i holds the users between releases i - 1 and i; running counts over the batches are released
+    through the square root of their matrix. Visits N(s, a) are the sum of the released transitions.
+
+    The fields are those of `dpproof.accountant.rl.private_ucb.batched_counts.BatchedCountsParameters`.
+
+    >>> batched = BatchedCounts(6, 2, 20, 1000, sigma=100.0, cap=5, every=100)
+    >>> batched.releases.tolist()
+    [100, 200, 300, 400, 500, 600, 700, 800, 900]
+
+    """
+
+    def meeting(self, adjacency: Adjacency, epsilon: Any, delta: Any) -> BatchedCounts:
+        """The same with the least noise that keeps (epsilon, delta) under `adjacency`.
+
+        >>> sizes = BatchedCounts(6, 2, 20, 20000, sigma=1.0, cost_factor=2.0, cap=5, every=100)
+        >>> 180 < sizes.meeting(Adjacency.REPLACE, 1, "1e-6").deviation < 190
+        True
+        """
+        found, _ = private_ucb_batches.ACCOUNTANT.least_noise(self, adjacency, epsilon, delta)
+        return replace(self, sigma=found.sigma)
+
+    @property
+    def parameters(self) -> BatchedCounts:
+        """The sizes: this object itself."""
+        return self
+
+    @property
+    def pooled(self) -> bool:
+        """Counts are those of all steps together."""
+        return True
+
+    @cached_property
+    def releases(self) -> NDArray[np.int64]:
+        """The episodes before which counts are released."""
+        return np.arange(self.every, self.last + 1, self.every)
+
+    @cached_property
+    def reads(self) -> NDArray[np.bool_]:
+        """Whether counts are released before the episodes 0, ..., K-1."""
+        found = np.zeros(self.episodes, np.bool_)
+        found[self.releases] = True
+        return found
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of a transition's last, noisiest, release."""
+        row = row_coefficients(SquareRoot(len(self.releases)))
+        return self.sigma * float(np.linalg.norm(row))
+
+    def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
+        """See `Privatizer.noise`; between releases rows are 0 and are not read."""
+        S, A, R = self.states, self.actions, len(self.releases)
+        paths = FactorisedPaths(DRAWS["gaussian"], SquareRoot(R))
+        found = next(paths.blocks(rng, R + 1, S * A * (S + 1), R + 1))[1:] * np.float32(self.sigma)
+        rows = np.zeros((self.episodes, S * A * (S + 1)), np.float32)
+        rows[self.releases] = found
+        for first in range(0, self.episodes, block):
+            part = rows[first : first + block]
+            transitions = part[:, : S * A * S].reshape(-1, 1, S, A, S)
+            costs = part[:, S * A * S :].reshape(-1, 1, S, A) * np.float32(self.cost_factor)
+            yield CountNoise(first, transitions.sum(axis=-1), costs, transitions)
+
+    def levels(self, delta: float) -> Levels:
+        """A union bound over all counters and releases, by the standard deviation of the last."""
+        from scipy.special import ndtri_exp
+
+        cells, R = self.states * self.actions, len(self.releases)
+        share = math.log(_failure(delta) / (2 * cells * (self.states + 2) * R))
+        quantile = -float(ndtri_exp(share)) * (1 + 1e-9) * self.deviation
+        return Levels(quantile * math.sqrt(self.states), quantile * self.cost_factor, quantile)
+
+    def printed_levels(self, delta: float) -> Levels:
+        """The levels of `levels`: no paper prints any for these counts."""
+        return self.levels(delta)
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """Gaussian differential privacy of all releases: mu = norm / sigma (docs/notes/ucb_batches.md).
+
+        Raises:
+            UnprovedAdjacencyError: for a relation without a proof.
+
+        """
+        return private_ucb_batches.guarantee(self, adjacency)
+
+
+def _failure(delta: float) -> float:
+    if not 0 < delta < 1:
+        raise ValueError(f"delta ({delta!r}) must be in (0, 1)")
+    return delta

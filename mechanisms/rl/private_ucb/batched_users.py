@@ -1,0 +1,135 @@
+"""A user of counts in batches as an audit needs it: capped counts, two users far apart, and what is released.
+
+The other users are the same in both streams, and noise is added whatever they are: their counts, a known
+shift, are left out. Of many batches the first ones are looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters
+from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer
+from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
+
+__all__ = [
+    "BatchedUser",
+    "batched_counts",
+    "capped_counts",
+    "differ_in_one_batched_user",
+    "over_batches",
+    "users_apart",
+]
+
+Floats = NDArray[np.float64]
+EARLY = 128
+"""Batches that are looked at, at most."""
+
+
+def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters:
+    """The same noise as that of a square-root counter with one leaf a batch.
+
+    >>> over_batches(BatchedCountsParameters(6, 2, 20, 1000, sigma=9.0, every=100)).leaves
+    9
+    """
+    p = parameters
+    return CentralCountsParameters(
+        p.states,
+        p.actions,
+        p.horizon,
+        p.batches + 1,
+        scale=p.sigma,
+        noise="gaussian",
+        cost_factor=p.cost_factor,
+        visits="summed",
+        pooled=True,
+        counter="square-root",
+    )
+
+
+def capped_counts(parameters: BatchedCountsParameters, user: Trajectories) -> Floats:
+    """What one user adds to the counters of costs and of transitions: the first ``cap`` visits of each cell.
+
+    >>> once = BatchedCountsParameters(2, 1, 3, 9, sigma=1.0, cap=1)
+    >>> capped_counts(once, Trajectories([[0, 0, 1, 1]], [[0, 0, 0]], [[1.0, 1.0, 0.5]])).tolist()
+    [1.0, 0.5, 1.0, 0.0, 0.0, 1.0]
+    """
+    S, A = parameters.states, parameters.actions
+    _checks.indices("states", user.states, S)
+    _checks.indices("actions", user.actions, A)
+    cells, after = user.states[0, :-1] * A + user.actions[0], user.states[0, 1:]
+    kept = [h for h, cell in enumerate(cells) if (cells[:h] == cell).sum() < parameters.cap]
+    costs = np.bincount(cells[kept], user.costs[0, kept], S * A)
+    return np.concatenate([costs, np.bincount((cells * S + after)[kept], minlength=S * A * S)])
+
+
+@dataclass(frozen=True, eq=False)
+class BatchedUser:
+    """One user of the first batch; who is absent adds nothing to the counters.
+
+    Attributes:
+        user: the trajectory.
+        absent: whether the user is left out.
+        columns: the counters that are looked at.
+    """
+
+    user: Trajectories
+    absent: bool
+    columns: NDArray[np.int64]
+
+    def leaves(self, parameters: BatchedCountsParameters) -> Floats:
+        """What the user adds to the batches: (batches, columns)."""
+        found = np.zeros((min(parameters.batches, EARLY), len(self.columns)))
+        if not self.absent:
+            found[0] = capped_counts(parameters, self.user)[self.columns]
+        return found
+
+
+def users_apart(parameters: BatchedCountsParameters, *, replaced: bool) -> tuple[BatchedUser, BatchedUser]:
+    """A user who meets one cell after the other, ``cap`` times each, and one who comes from the other end.
+
+    Costs are 1, but where the second meets the first one's cells; not replaced, the second is left out.
+
+    >>> parameters = BatchedCountsParameters(2, 1, 2, 9, sigma=1.0, cap=2)
+    >>> [one.user.states.tolist() for one in users_apart(parameters, replaced=True)]
+    [[[0, 0, 0]], [[1, 1, 1]]]
+    """
+    cells = parameters.states * parameters.actions
+    order = np.minimum(np.arange(parameters.horizon) // parameters.cap, cells - 1)
+    one = _in_cells(parameters, order, np.ones(parameters.horizon))
+    back = cells - 1 - order
+    other = _in_cells(parameters, back, (~np.isin(back, order)).astype(np.float64)) if replaced else one
+    sums = (capped_counts(parameters, one), capped_counts(parameters, other) if replaced else 0.0)
+    columns = np.flatnonzero(sums[0] != sums[1])
+    return BatchedUser(one, False, columns), BatchedUser(other, not replaced, columns)
+
+
+def _in_cells(parameters: BatchedCountsParameters, cells: NDArray[np.int64], costs: Floats) -> Trajectories:
+    states = cells // parameters.actions
+    path = np.append(states, states[-1])
+    return Trajectories(path[None], (cells % parameters.actions)[None], costs[None])
+
+
+def differ_in_one_batched_user(one: BatchedUser, other: BatchedUser) -> None:
+    """Refuse two users who are not one user each, or of whom different counters are looked at.
+
+    Raises:
+        ValueError: saying which.
+    """
+    if not np.array_equal(one.columns, other.columns):
+        raise ValueError(f"the counters looked at differ: {one.columns.size} and {other.columns.size}")
+    if one.user.count != 1 or not differ_in_one_trajectory(one.user, other.user):
+        raise ValueError("more than one user differs")
+
+
+def batched_counts(
+    parameters: BatchedCountsParameters, data: BatchedUser, n: int, rng: np.random.Generator
+) -> Floats:
+    """``n`` runs of counts in batches: the running counts after each batch, (n, batches, columns)."""
+    privatizer = CentralPrivatizer(over_batches(parameters))
+    return privatizer.release(data.leaves(parameters), n, rng, data.columns)

@@ -1,0 +1,133 @@
+"""DP-UCBVI: optimistic value iteration whose bonus follows the variance of the values to come.
+
+**The constants are reconstructed and not checked against the paper.** The algorithm is that of Qiao and Wang,
+"Near-optimal differentially private reinforcement learning" (AISTATS 2023, arXiv 2212.04680), Algorithm 1 and
+section 4, whose text was not available. No result here is a result about the printed DP-UCBVI.
+
+Counts are made consistent first (`Projection.BAND`). Then, with n = N~_h(s, a), m = N~_{h+1}(s') and iota =
+ln(30 HSAT/beta), the bonus is
+
+    2 sqrt(Var_{P~}(V) iota/n) + sqrt(2 iota/n) + 20 H S E iota/n
+    + 4 sqrt(iota sum_{s'} P~(s') min(B(m), H^2)/n),
+    B(m) = 1000^2 H^3 S A iota^2/m + 1000^2 H^4 S^4 A^2 iota^4 (E^2 + H^2)/m^2,
+
+and Q never grows from one episode to the next.
+
+Compared with the authors' later paper on self-play, which says that it generalises this one
+("Differentially private reinforcement learning with self-play", sections 3 and 5.3): Assumption 3.1, the
+consistent counts with E/4 and E/(2S), that E is four times what a noisy count may be off, a bonus of order
+sqrt(Var iota/n) + H S E iota/n, and the 30 in iota. Not compared with anything: the numbers 2, sqrt 2, 20,
+4 and 1000^2, the last term (its shape is that of Azar et al. 2017), and that Q never grows.
+`QIAO_WANG_TUNED` drops the last two terms and scales the first two together. Of the numbers, the
+experiments rest on the ratio of 2 to sqrt 2 and on iota.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.randomness import Source
+from dpproof.mechanisms.rl.learning_run import LearningRun, RunsMany
+from dpproof.mechanisms.rl.private_ucb import _kernels as kernels
+from dpproof.mechanisms.rl.private_ucb._blocks import Outputs, State, rule_of, run_blocks
+from dpproof.mechanisms.rl.private_ucb.constants import Constants, Projection
+from dpproof.mechanisms.rl.private_ucb.privatizers import Privatizer
+from dpproof.mechanisms.rl.rlsvi._inputs import law_of
+
+__all__ = ["DPUCBVI", "QIAO_WANG", "QIAO_WANG_TUNED", "VarianceConstants"]
+
+
+@dataclass(frozen=True)
+class VarianceConstants:
+    """Scales of the bonus's terms. The defaults are reconstructed, not checked against the paper (see above).
+
+    Attributes:
+        beta: failure probability, in (0, 1).
+        width: multiplies sqrt(iota) in the terms of order 1/sqrt(n).
+        around: multiplies the last term.
+        error: multiplies E in the term of order 1/n.
+        margin: multiplies E in what consistency adds to the counts.
+
+    Raises:
+        ValueError: beta outside (0, 1), a scale that is negative, infinite or NaN.
+
+    """
+
+    beta: float = 0.05
+    width: float = 1.0
+    around: float = 1.0
+    error: float = 1.0
+    margin: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        if not 0 < self.beta < 1:
+            raise ValueError(f"beta ({self.beta!r}) must be in (0, 1)")
+        for name in ("width", "around", "error", "margin"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"{name} ({getattr(self, name)!r}) must be a finite number at least 0")
+
+    def bonus(
+        self, states: int, actions: int, horizon: int, episodes: int, level: float
+    ) -> kernels.Bernstein:
+        """The bonus's constants; `level` is E, four times what a private count may be off."""
+        S, A, H = float(states), float(actions), float(horizon)
+        iota = math.log(30 * H * S * A * H * episodes / self.beta)
+        root = self.width * math.sqrt(iota)
+        return kernels.Bernstein(
+            variance=2 * root,
+            reward=root * math.sqrt(2),
+            spread=4 * self.around * math.sqrt(iota),
+            once=1e6 * H**3 * S * A * iota**2,
+            twice=1e6 * H**4 * S**4 * A**2 * iota**4 * (level**2 + H**2),
+            error=20 * self.error * H * S * level * iota,
+        )
+
+
+QIAO_WANG: Final = VarianceConstants()
+"""The reconstructed constants, not checked against the paper: the module says which of them were compared."""
+QIAO_WANG_TUNED: Final = VarianceConstants(width=0.02, around=0.0, error=0.0, margin=0.0)
+"""Scaled down for experiments; no regret guarantee."""
+
+
+@dataclass(frozen=True)
+class DPUCBVI(RunsMany):
+    """DP-UCBVI with any privatizer; its constants are reconstructed, not checked against the paper.
+
+    Attributes:
+        privatizer: where the noise comes from; it also fixes the sizes, and whether counts are pooled over
+            the steps. Its family of costs counts rewards.
+        constants: those of the theory, or tuned ones.
+
+    >>> from dpproof.mechanisms.environments.river_swim import river_swim
+    >>> from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
+    >>> learner = DPUCBVI(ExactCounts(states=6, actions=2, horizon=20, episodes=50))
+    >>> learner.run(river_swim(), np.random.default_rng(0)).regrets.shape
+    (50,)
+
+    """
+
+    privatizer: Privatizer
+    constants: VarianceConstants = field(default=QIAO_WANG)
+
+    def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
+        """Learn in `environment` for K episodes, as `PrivateUCBVI.run` does; the same errors."""
+        p, constants = self.privatizer.parameters, self.constants
+        level = 0.0
+        if constants.margin > 0 or constants.error > 0 or constants.around > 0:
+            levels = self.privatizer.levels(constants.beta)
+            level = 4 * max(levels.E1, levels.E2)
+        reading = Constants(error=0.0, shift=0.0, projection=Projection.BAND)
+        rule = rule_of(self.privatizer, reading, 0.0, 0.0)._replace(margin=constants.margin * level)
+        bonus = constants.bonus(p.states, p.actions, p.horizon, p.episodes, level)
+        law = law_of(environment)
+
+        def block(state: State, noise: kernels.Noise, draws: np.random.Generator, out: Outputs) -> None:
+            kernels.bernstein_loop(law, *state, rule, bonus, noise, draws, out[0], out[1], out[2])
+
+        return run_blocks(environment, self.privatizer, rule, block, float(p.horizon), rng, keep=keep)

@@ -1,0 +1,278 @@
+"""Private counts of real users: the CENTRAL-PRIVATIZER as a stream, and what a user of the LOCAL one sends.
+
+Unlike noise paths of `mechanisms.rl.private_ucb.privatizers`, which simulations add to true counts, this keeps O(log
+K) numbers a counter, takes trajectories, and refuses what it must not count. With `SecureNoise` the counts
+are integers, costs in whole grains; the parameters must then name a discrete law, so that the guarantee is
+that of the noise that is drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_up
+from dpproof.accountant.rl.private_ucb import central_counts as private_ucb
+from dpproof.accountant.rl.private_ucb.parameters import (
+    CentralCountsParameters,
+    CountsParameters,
+    LocalCountsParameters,
+)
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.counting.release import SecureNoise
+from dpproof.mechanisms.counting.streaming import FreshNoise, StreamingTree
+from dpproof.mechanisms.randomness import guaranteed
+
+__all__ = ["Counts", "NoiseSource", "PrivateCounts", "SimulatedNoise", "local_report", "user_counts"]
+
+Floats = NDArray[np.float64]
+_BITS = 192
+_WHOLE = 1 << 53
+
+
+class NoiseSource(Protocol):
+    """Where noise comes from: ``dpproof.mechanisms.counting.release.SecureNoise``; any other makes a simulation."""
+
+    @property
+    def integer(self) -> bool:
+        """Whether noise is whole, so that values must be, and the law is a discrete one."""
+        ...
+
+    def __call__(self, law: str, scale: float) -> FreshNoise:
+        """Independent noise of that law and scale."""
+        ...
+
+
+class Counts(NamedTuple):
+    """Tables of visits and costs (T, S, A), and of transitions (T, S, A, S)."""
+
+    visits: Floats
+    costs: Floats
+    transitions: Floats
+
+
+@dataclass(frozen=True)
+class SimulatedNoise:
+    """Noise for simulations: of a generator that is given, and in floating point. No guarantee holds of it.
+
+    >>> SimulatedNoise(np.random.default_rng(0))("laplace", 1.0)(3).shape
+    (3,)
+    """
+
+    rng: np.random.Generator
+    integer: bool = field(default=False, init=False)
+
+    def __call__(self, law: str, scale: float) -> FreshNoise:
+        """See ``NoiseSource``."""
+        draw = {"laplace": self.rng.laplace, "gaussian": self.rng.normal}[law]
+        return lambda count: draw(0.0, scale, count)
+
+
+def user_counts(
+    parameters: CountsParameters, states: ArrayLike, actions: ArrayLike, costs: ArrayLike
+) -> Counts:
+    """One user's own tables.
+
+    Args:
+        parameters: the sizes.
+        states: s_1, ..., s_{H+1}, from 0 to S - 1.
+        actions: a_1, ..., a_H, from 0 to A - 1.
+        costs: c_1, ..., c_H in [0, 1].
+
+    >>> parameters = LocalCountsParameters(2, 1, 2, 9, pooled=True)
+    >>> user_counts(parameters, [0, 1, 1], [0, 0], [0.5, 1.0]).costs.tolist()
+    [[[0.5], [1.0]]]
+
+    Raises:
+        ValueError: for an unknown state or action, a cost outside [0, 1], or a trajectory of another length.
+    """
+    H = parameters.horizon
+    s, a = (
+        _checks.indices("states", states, parameters.states),
+        _checks.indices("actions", actions, parameters.actions),
+    )
+    c = _checks.unit_interval("costs", costs)
+    for name, value, length in (("states", s, H + 1), ("actions", a, H), ("costs", c, H)):
+        if value.shape != (length,):
+            raise ValueError(f"the shape of {name} {value.shape} must be {(length,)}")
+    T, S, A = parameters.tables, parameters.states, parameters.actions
+    found = Counts(np.zeros((T, S, A)), np.zeros((T, S, A)), np.zeros((T, S, A, S)))
+    table = np.zeros(H, np.int64) if parameters.pooled else np.arange(H)
+    np.add.at(found.visits, (table, s[:-1], a), 1.0)
+    np.add.at(found.costs, (table, s[:-1], a), c)
+    np.add.at(found.transitions, (table, s[:-1], a, s[1:]), 1.0)
+    return found
+
+
+def _check(parameters: CountsParameters, noise: NoiseSource, users: int) -> None:
+    """Refuse noise that does not match the parameters, and sums that doubles would round."""
+    if noise.integer and not parameters.integer:
+        raise ValueError(f"noise ({parameters.noise!r}) must be discrete where integer noise is drawn")
+    if parameters.integer and not noise.integer:
+        raise ValueError(f"noise ({parameters.noise!r}) must be laplace or gaussian: what is drawn is real")
+    steps = users * parameters.horizon
+    if parameters.integer and steps * (parameters.grains or 1) > _WHOLE:
+        most = f"2^53 over the {steps} steps that are counted: doubles would round larger sums"
+        raise ValueError(f"grains ({parameters.grains}) must be at most {most}")
+
+
+def _units(counts: Counts, family: str, parameters: CountsParameters) -> Floats:
+    """The counts in units of the noise: those of integer noise are whole."""
+    values: Floats = getattr(counts, family).reshape(-1)
+    return np.rint(values * parameters.units(family)) if parameters.integer else values
+
+
+def _scale(parameters: CountsParameters, family: str) -> float:
+    """The scale in units, rounded up."""
+    in_counts = exact(parameters.used_scale()) * parameters.factor(family)
+    with precision(_BITS):
+        return round_up(arb_of(in_counts * parameters.units(family)))
+
+
+class PrivateCounts:
+    """The CENTRAL-PRIVATIZER over a stream of users, with the binary tree.
+
+    Episodes count from 0: before episode k, k users have been counted.
+
+    >>> parameters = CentralCountsParameters(2, 1, 2, 100, scale=30.0)
+    >>> counts = PrivateCounts(parameters, SimulatedNoise(np.random.default_rng(0)))
+    >>> counts.update(0, states=[0, 1, 1], actions=[0, 0], costs=[0.5, 1.0])
+    >>> counts.release(1).transitions.shape
+    (2, 2, 1, 2)
+
+    Args:
+        parameters: sizes, noise and families; the counter must be the tree. With a discrete law a user's
+            summed costs are rounded to multiples of 1/grains.
+        noise: where noise comes from.
+
+    Raises:
+        ValueError: for another counter, integer noise without a discrete law, a discrete law without it, or
+            grains so fine that a sum of them could leave the integers that doubles hold.
+    """
+
+    def __init__(self, parameters: CentralCountsParameters, noise: NoiseSource) -> None:
+        _check(parameters, noise, parameters.episodes)
+        if parameters.counter != "tree":
+            raise ValueError(f"counter ({parameters.counter!r}) must be tree for a stream of releases")
+        self._parameters = parameters
+        self._secure = type(noise) is SecureNoise
+        shapes = self._shapes()
+        self._trees = {
+            name: StreamingTree(
+                parameters.leaves,
+                int(np.prod(shapes[name])),
+                noise(parameters.noise, _scale(parameters, name)),
+            )
+            for name in parameters.families
+        }
+
+    @property
+    def parameters(self) -> CentralCountsParameters:
+        """Those that the noise is drawn with; they cannot be changed."""
+        return self._parameters
+
+    def __reduce__(self) -> Any:
+        """Refuse to be copied or pickled: a copy would count the same users again, with other noise.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError("private counts must not be copied: noise on the same users would be drawn twice")
+
+    @property
+    def simulated(self) -> bool:
+        """Whether noise comes from anything but ``SecureNoise``, so that no guarantee holds."""
+        return not self._secure
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """What all releases promise, in the central model: ``accountant.rl.private_ucb.central_counts.guarantee``.
+
+        Raises:
+            SimulationError: the noise is not that of ``SecureNoise``.
+        """
+        return guaranteed(self.simulated, lambda: private_ucb.guarantee(self.parameters, adjacency))
+
+    @property
+    def episode(self) -> int:
+        """The present episode: how many users have been counted."""
+        return next(iter(self._trees.values())).time
+
+    @property
+    def numbers_held(self) -> int:
+        """The numbers in memory."""
+        return sum(tree.numbers_held for tree in self._trees.values())
+
+    def update(self, episode: int, states: ArrayLike, actions: ArrayLike, costs: ArrayLike) -> None:
+        """Count the user of the present episode.
+
+        Raises:
+            ValueError: for a user counted before, or not yet due; the last, whom no release counts; or a
+                trajectory that is none. The state is unchanged then.
+        """
+        asked = _checks.at_least("episode", episode, 0)
+        if asked < self.episode:
+            raise ValueError(f"episode ({asked}) must be {self.episode}: its user has been counted already")
+        if asked > self.episode:
+            raise ValueError(f"episode ({asked}) must be {self.episode}: users come in order")
+        if asked >= self.parameters.leaves:
+            raise ValueError(
+                f"episode ({asked}) must be below {self.parameters.leaves}: no release counts it"
+            )
+        counts = user_counts(self.parameters, states, actions, costs)
+        leaves = {name: _units(counts, name, self.parameters) for name in self._trees}
+        for name, tree in self._trees.items():
+            tree.update(leaves[name])
+
+    def release(self, episode: int) -> Counts:
+        """The private counts before ``episode``, which must be the present one.
+
+        Raises:
+            ValueError: for an episode that has not come, or has passed.
+        """
+        found = {
+            name: tree.release(episode).reshape(self._shapes()[name]) / self.parameters.units(name)
+            for name, tree in self._trees.items()
+        }
+        visits = found["visits"] if "visits" in found else found["transitions"].sum(axis=-1)
+        return Counts(visits, found["costs"], found["transitions"])
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        p = self.parameters
+        cells = (p.tables, p.states, p.actions)
+        return {"visits": cells, "costs": cells, "transitions": (*cells, p.states)}
+
+
+def local_report(
+    parameters: LocalCountsParameters,
+    noise: NoiseSource,
+    states: ArrayLike,
+    actions: ArrayLike,
+    costs: ArrayLike,
+) -> Counts:
+    """What one user of the LOCAL-PRIVATIZER sends: own tables, each entry with noise.
+
+    With ``SecureNoise`` it keeps ``accountant.rl.private_ucb.local_counts.guarantee(parameters, ...)``. With any
+    other noise it is a simulation, of which no guarantee holds.
+
+    >>> parameters = LocalCountsParameters(2, 1, 2, 9, printed_epsilon=1.0)
+    >>> noise = SimulatedNoise(np.random.default_rng(0))
+    >>> local_report(parameters, noise, [0, 1, 1], [0, 0], [0.5, 1.0]).visits.shape
+    (2, 2, 1)
+
+    Raises:
+        ValueError: as ``user_counts``; as ``PrivateCounts`` for noise of another kind than the parameters'.
+    """
+    _check(parameters, noise, 1)
+    counts = user_counts(parameters, states, actions, costs)
+    found = {}
+    for name in parameters.families:
+        true = _units(counts, name, parameters)
+        noisy = true + noise(parameters.noise, _scale(parameters, name))(true.size)
+        found[name] = (noisy / parameters.units(name)).reshape(getattr(counts, name).shape)
+    visits = found["visits"] if "visits" in found else found["transitions"].sum(axis=-1)
+    return Counts(visits, found["costs"], found["transitions"])

@@ -1,0 +1,122 @@
+"""Privatizers: private versions of the counts that optimistic learning plans with (Assumption 1).
+
+What an algorithm needs to know of a privatizer:
+
+- **Noise.** Before episode k = 0, 1, ..., K-1 an algorithm reads three families of counts over the users
+  before k: visits N_h(s, a), summed costs C_h(s, a), transitions N_h(s, a, s'). A private count is the true
+  one plus a path of noise that does not depend on the data. ``privatizer.noise(rng)`` yields the paths in
+  blocks of consecutive episodes, ``CountNoise(first, visits, costs, transitions)``: float32 arrays of shapes
+  (n, T, S, A), (n, T, S, A) and (n, T, S, A, S) for episodes first, ..., first + n - 1. T counts the tables:
+  H, or 1 where the parameters say ``pooled`` (then leaf k of a counter is what user k did there at all steps
+  together, and the algorithm adds its true counts up over the steps likewise). Episode 0 has no users before
+  it: its noise is 0. Blocks come in order and cover 0..K-1 once; their arrays are reused, so copy what is
+  kept.
+- **Sizes** stand in ``privatizer.parameters``: ``states, actions, horizon, episodes, pooled``.
+- **Levels.** ``privatizer.levels(delta)`` is a ``Levels(visits, costs, transitions)``: with probability
+  1 - delta all private counts of all episodes are that near at once (certified upper ends); ``.E1 =
+  max(visits, costs)``, ``.E2 = transitions``. ``privatizer.printed_levels(delta)`` are the printed ones.
+- **Guarantee.** ``privatizer.guarantee(adjacency)`` is an ``Accounted``, as every mechanism's.
+- **Consistency.** ``mechanisms.rl.private_ucb.consistent_counts`` makes released counts nonnegative, with transitions
+  that sum to visits and costs in [0, visits]: processing, which costs no privacy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accounted
+
+__all__ = ["CountNoise", "Levels", "Privatizer", "Sizes"]
+
+Floats = NDArray[np.float32]
+
+
+class CountNoise(NamedTuple):
+    """Noise of the counts read before the episodes ``first``, ``first + 1``, ...; T tables (see above)."""
+
+    first: int
+    visits: Floats
+    """(n, T, S, A)"""
+    costs: Floats
+    """(n, T, S, A)"""
+    transitions: Floats
+    """(n, T, S, A, S)"""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """How far private counts may be off: all counters, all episodes at once, with probability 1 - delta."""
+
+    visits: float
+    costs: float
+    transitions: float
+
+    @property
+    def E1(self) -> float:  # noqa: N802 (the paper's name)
+        """The level of visits and costs together, as Assumption 1 has it."""
+        return max(self.visits, self.costs)
+
+    @property
+    def E2(self) -> float:  # noqa: N802 (the paper's name)
+        """The level of transitions."""
+        return self.transitions
+
+
+class Sizes(Protocol):
+    """What all privatizers' parameters hold."""
+
+    @property
+    def states(self) -> int:
+        """S."""
+        ...
+
+    @property
+    def actions(self) -> int:
+        """A."""
+        ...
+
+    @property
+    def horizon(self) -> int:
+        """H."""
+        ...
+
+    @property
+    def episodes(self) -> int:
+        """K."""
+        ...
+
+    @property
+    def pooled(self) -> bool:
+        """Whether all steps share one table."""
+        ...
+
+
+class Privatizer(Protocol):
+    """Private counts of trajectories: noise for simulation, precision levels, and what is promised."""
+
+    @property
+    def parameters(self) -> Sizes:
+        """The sizes of the problem."""
+        ...
+
+    def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
+        """The noise of all episodes' counts, ``block`` episodes at a time."""
+        ...
+
+    def levels(self, delta: float) -> Levels:
+        """Certified levels at failure probability ``delta``."""
+        ...
+
+    def printed_levels(self, delta: float) -> Levels:
+        """The paper's levels for this noise."""
+        ...
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """What is promised under a neighbouring relation."""
+        ...

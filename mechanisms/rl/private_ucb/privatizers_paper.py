@@ -1,0 +1,256 @@
+"""The paper's two privatizers, with its noise or with the noise that a promise needs, and better counters.
+
+Printed: ``CentralPrivatizer(CentralCountsParameters(S, A, H, K, printed_epsilon=1.0))``. As it should be:
+``CentralPrivatizer.meeting(CentralCountsParameters(S, A, H, K), Adjacency.REPLACE, 1.0, 0.0)``. Other noise,
+counters and tables are words of the parameters.
+
+Source: Chowdhury and Zhou (AAAI 2022), Section 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.rl.private_ucb import central_counts as private_ucb
+from dpproof.accountant.rl.private_ucb import local_counts as private_ucb_local
+from dpproof.accountant.rl.private_ucb.levels import CountLevels, central_levels, local_levels, printed_levels
+from dpproof.accountant.rl.private_ucb.parameters import (
+    CentralCountsParameters,
+    CountsParameters,
+    LocalCountsParameters,
+)
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.counting.draws import DRAWS, Floats
+from dpproof.mechanisms.counting.factorised import FactorisedPaths
+from dpproof.mechanisms.counting.paths import HonakerPaths, NoisePaths, TreePaths, WalkPaths, power_of_two
+from dpproof.mechanisms.counting.tree import tree_noise
+from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels
+from dpproof.mechanisms.rl.trajectories import Trajectories
+
+__all__ = ["ALL", "RELEASE_DRAWS", "CentralPrivatizer", "Columns", "LocalPrivatizer", "noise_scales"]
+
+Columns = NDArray[np.int64] | slice
+ALL = slice(None)
+"""The index of all counters."""
+Doubles = NDArray[np.float64]
+
+
+def _laplace(rng: np.random.Generator, shape: tuple[int, ...]) -> Doubles:
+    return rng.laplace(size=shape)
+
+
+def _gaussian(rng: np.random.Generator, shape: tuple[int, ...]) -> Doubles:
+    return rng.normal(size=shape)
+
+
+RELEASE_DRAWS: Mapping[str, Callable[[np.random.Generator, tuple[int, ...]], Doubles]] = {
+    "laplace": _laplace,
+    "gaussian": _gaussian,
+}
+"""Noise of scale 1 in double precision, by the accountants' words."""
+
+
+def _check_real(parameters: CountsParameters) -> None:
+    """Refuse discrete laws: paths of real noise would not have their guarantee."""
+    if parameters.integer:
+        rule = "laplace or gaussian for simulated noise; PrivateCounts and local_report draw integers"
+        raise ValueError(f"noise ({parameters.noise!r}) must be {rule}")
+
+
+def _upper(levels: CountLevels) -> Levels:
+    return Levels(levels.visits.upper, levels.costs.upper, levels.transitions.upper)
+
+
+def _count_noise(
+    parameters: CountsParameters, paths: NoisePaths, rng: np.random.Generator, block: int
+) -> Iterator[CountNoise]:
+    """The paths of all families, scaled and shaped as tables; summed visits are made from transitions."""
+    T, S, A, K = parameters.tables, parameters.states, parameters.actions, parameters.episodes
+    scale = parameters.used_scale()
+    sources = {
+        name: paths.blocks(rng, K, T * S * A * (S if name == "transitions" else 1), block)
+        for name in parameters.families
+    }
+    first = 0
+    while first < K:
+        found: dict[str, Floats] = {}
+        for name, source in sources.items():
+            rows = next(source) * np.float32(scale * float(parameters.factor(name)))
+            found[name] = rows.reshape(len(rows), T, S, A, *((S,) if name == "transitions" else ()))
+        visits = found["visits"] if "visits" in found else found["transitions"].sum(axis=-1)
+        yield CountNoise(first, visits, found["costs"], found["transitions"])
+        first += len(visits)
+
+
+def noise_scales(parameters: CountsParameters) -> NDArray[np.float64]:
+    """The scale of each counter's noise, families in order.
+
+    >>> noise_scales(LocalCountsParameters(1, 1, 1, 9, scale=2.0, cost_factor=0.5)).tolist()
+    [2.0, 1.0, 2.0]
+    """
+    cells = parameters.tables * parameters.states * parameters.actions
+    scales = [
+        np.full(cells * (parameters.states if name == "transitions" else 1), float(parameters.factor(name)))
+        for name in parameters.families
+    ]
+    return parameters.used_scale() * np.concatenate(scales)
+
+
+@dataclass(frozen=True)
+class CentralPrivatizer:
+    """The CENTRAL-PRIVATIZER: one counter an entry of the tables, released before every episode.
+
+    >>> parameters = CentralCountsParameters(6, 2, 20, 100, printed_epsilon=1.0)
+    >>> privatizer = CentralPrivatizer(parameters)
+    >>> next(privatizer.noise(np.random.default_rng(0))).transitions.shape
+    (100, 20, 6, 2, 6)
+    """
+
+    parameters: CentralCountsParameters
+
+    def __post_init__(self) -> None:
+        """Check the law of the noise."""
+        _check_real(self.parameters)
+
+    @classmethod
+    def meeting(
+        cls, parameters: CentralCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+    ) -> Self:
+        """The same counters with the least noise that keeps (epsilon, delta) under ``adjacency``.
+
+        >>> sizes = CentralCountsParameters(6, 2, 20, 20000)
+        >>> CentralPrivatizer.meeting(sizes, Adjacency.REPLACE, 1, 0).parameters.scale
+        1755.0
+        """
+        return cls(private_ucb.ACCOUNTANT.least_noise(parameters, adjacency, epsilon, delta)[0])
+
+    def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
+        """See ``Privatizer.noise``; blocks are of the least power of two from ``block`` on."""
+        return _count_noise(self.parameters, self.paths(), rng, block)
+
+    def paths(self) -> NoisePaths:
+        """The kind of counter, with noise of scale 1."""
+        draw = DRAWS[self.parameters.noise]
+        if self.parameters.counter == "square-root":
+            return FactorisedPaths(draw, self.parameters.strategy)
+        return HonakerPaths(draw) if self.parameters.counter == "honaker" else TreePaths(draw)
+
+    def levels(self, delta: float) -> Levels:
+        """Certified levels at failure probability ``delta``: ``central_levels``."""
+        return _upper(central_levels(self.parameters, delta))
+
+    def printed_levels(self, delta: float) -> Levels:
+        """The levels of Lemma 5.1, true only where that holds."""
+        return _upper(printed_levels(self.parameters, delta))
+
+    def sample(self, data: Trajectories, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return ``n`` runs' released counts before the episodes 2..K: (n, K - 1, counters); ``Samples``.
+
+        The tree's noise is in double precision, other counters' in single.
+
+        Raises:
+            ValueError: for other than K trajectories of the parameters' sizes, or fewer than one run.
+        """
+        if data.count != self.parameters.episodes:
+            raise ValueError(
+                f"users ({data.count}) must be as many as the episodes, {self.parameters.episodes}"
+            )
+        return self.release(data.counts(self.parameters)[:-1], n, rng)
+
+    def release(
+        self, leaves: NDArray[np.float64], n: int, rng: np.random.Generator, columns: Columns = ALL
+    ) -> NDArray[np.float64]:
+        """Return ``n`` runs' counts after each of the first users: (n, users, counters).
+
+        Args:
+            leaves: what every user adds to each counter, (users, counters), at most K - 1 users.
+            n: how many runs.
+            rng: where the noise comes from.
+            columns: which of the privatizer's counters these are, as an index of them; all unless given.
+        """
+        factors, (users, counters) = noise_scales(self.parameters)[columns], leaves.shape
+        noise = self.release_noise(_checks.at_least("n", n, 1), users, counters, rng)
+        return leaves.cumsum(axis=0) + noise * factors
+
+    def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Doubles:
+        """Noise of scale 1 of the counts after each user: (runs, users, counters)."""
+        if self.parameters.counter == "tree":
+            draw = RELEASE_DRAWS[self.parameters.noise]
+            paths = tree_noise(users, (runs, counters), lambda shape: draw(rng, shape))
+            return np.ascontiguousarray(paths.swapaxes(1, 2))
+        (rows,) = self.paths().blocks(rng, users + 1, runs * counters, power_of_two(users + 1))
+        return rows[1:].reshape(users, runs, counters).swapaxes(0, 1).astype(np.float64)
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """What all releases promise, in the central model: ``accountant.rl.private_ucb.central_counts.guarantee``."""
+        return private_ucb.guarantee(self.parameters, adjacency)
+
+
+@dataclass(frozen=True)
+class LocalPrivatizer:
+    """The LOCAL-PRIVATIZER: every user sends own counts with noise, the server adds them up.
+
+    >>> privatizer = LocalPrivatizer(LocalCountsParameters(6, 2, 20, 100, printed_epsilon=1.0))
+    >>> privatizer.guarantee(Adjacency.REPLACE).guarantee.epsilon(0).upper
+    2.0
+    """
+
+    parameters: LocalCountsParameters
+
+    def __post_init__(self) -> None:
+        """Check the law of the noise."""
+        _check_real(self.parameters)
+
+    @classmethod
+    def meeting(
+        cls, parameters: LocalCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+    ) -> Self:
+        """The same with the least noise that keeps (epsilon, delta) under ``adjacency``."""
+        return cls(private_ucb_local.ACCOUNTANT.least_noise(parameters, adjacency, epsilon, delta)[0])
+
+    def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
+        """See ``Privatizer.noise``."""
+        return _count_noise(self.parameters, self.paths(), rng, block)
+
+    def paths(self) -> NoisePaths:
+        """The server's sums of noise of scale 1."""
+        return WalkPaths(DRAWS[self.parameters.noise])
+
+    def levels(self, delta: float) -> Levels:
+        """Certified levels at failure probability ``delta``: ``local_levels``."""
+        return _upper(local_levels(self.parameters, delta))
+
+    def printed_levels(self, delta: float) -> Levels:
+        """The levels of Lemma 5.4, true only where that holds."""
+        return _upper(printed_levels(self.parameters, delta))
+
+    def sample(self, data: Trajectories, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return ``n`` runs of what the users send: (n, users, counters); the ``Samples`` protocol.
+
+        Raises:
+            ValueError: for trajectories of other sizes than the parameters', or fewer than one run.
+        """
+        return self.release(data.counts(self.parameters), n, rng)
+
+    def release(
+        self, leaves: NDArray[np.float64], n: int, rng: np.random.Generator, columns: Columns = ALL
+    ) -> NDArray[np.float64]:
+        """Return ``n`` runs of what users with these counts send; as ``CentralPrivatizer.release``."""
+        factors, (users, counters) = noise_scales(self.parameters)[columns], leaves.shape
+        noise = self.release_noise(_checks.at_least("n", n, 1), users, counters, rng)
+        return leaves + noise * factors
+
+    def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Doubles:
+        """Noise of scale 1 of what each user sends: (runs, users, counters)."""
+        return RELEASE_DRAWS[self.parameters.noise](rng, (runs, users, counters))
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """What one user's counts promise, in the local model: ``private_ucb_local.guarantee``."""
+        return private_ucb_local.guarantee(self.parameters, adjacency)

@@ -1,0 +1,165 @@
+"""The pair of users that attains a privatizer's guarantee, and how likely what was released is under either.
+
+For audits of the privatizers under replacement: data that are hard to tell apart at the promised epsilon, and
+the best score there is, the exact log-likelihood ratio.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpproof.accountant.rl.private_ucb.parameters import (
+    CentralCountsParameters,
+    CountsParameters,
+    LocalCountsParameters,
+)
+from dpproof.mechanisms.counting.factorised import row_coefficients
+from dpproof.mechanisms.rl.private_ucb.privatizers_paper import ALL, Columns, noise_scales
+from dpproof.mechanisms.rl.trajectories import Trajectories
+
+__all__ = [
+    "central_log_ratio",
+    "central_log_ratio_of_leaves",
+    "local_log_ratio",
+    "local_log_ratio_of_leaves",
+    "worst_pair",
+]
+
+Floats = NDArray[np.float64]
+
+
+def worst_pair(
+    parameters: CentralCountsParameters | LocalCountsParameters, users: int = 1
+) -> tuple[Trajectories, Trajectories]:
+    """Two sequences of ``users`` users that differ in the first, as far as ``start`` lets them.
+
+    The one stays in a cell with costs 1; the other leaves for another cell at once and stays there, or starts
+    there. Where there is no other cell, or actions are not the users' to choose, the other has costs 0.
+
+    >>> from dpproof.accountant.rl.private_ucb.central_counts.parameters import LocalCountsParameters
+    >>> one, other = worst_pair(LocalCountsParameters(2, 1, 2, 1, start="same"))
+    >>> one.states.tolist(), other.states.tolist(), other.costs.tolist()
+    ([[0, 0, 0]], [[0, 1, 1]], [[0.0, 1.0]])
+    """
+    H, apart = parameters.horizon, 1 if parameters.start == "same" else 0
+    states, actions = np.zeros((2, H + 1), np.int64), np.zeros((2, H), np.int64)
+    costs = np.ones((2, H))
+    if parameters.states > 1:
+        states[1, apart:] = 1
+        costs[1, :apart] = 0
+    elif parameters.actions > 1 and parameters.own_actions:
+        actions[1, apart:] = 1
+        costs[1, :apart] = 0
+    else:
+        costs[1] = 0
+    return _sequence(states[0], actions[0], costs[0], users), _sequence(
+        states[1], actions[1], costs[1], users
+    )
+
+
+def _sequence(
+    states: NDArray[np.int64], actions: NDArray[np.int64], costs: Floats, users: int
+) -> Trajectories:
+    """The user, followed by users who stay in the first cell without cost."""
+    later = users - 1
+    return Trajectories(
+        np.vstack([states, np.zeros((later, len(states)), np.int64)]),
+        np.vstack([actions, np.zeros((later, len(actions)), np.int64)]),
+        np.vstack([costs, np.zeros((later, len(costs)))]),
+    )
+
+
+def central_log_ratio(
+    outputs: ArrayLike, parameters: CentralCountsParameters, first: Trajectories, second: Trajectories
+) -> Floats:
+    """log(density under ``first`` / density under ``second``) of releases (n, K - 1, counters).
+
+    Releases are a one-to-one linear image of values with independent noise: of the nodes of the tree, one of
+    which ends at each time, or of the noisy C x.
+
+    >>> import numpy as np
+    >>> parameters = CentralCountsParameters(2, 1, 1, 2, scale=2.0)
+    >>> one, other = worst_pair(parameters, users=2)
+    >>> far = 9 * (one.counts(parameters) - other.counts(parameters))[None, :1]
+    >>> central_log_ratio(far, parameters, one, other)
+    array([1.5])
+
+    Raises:
+        ValueError: for averaged subtrees, whose releases tell less than their nodes.
+    """
+    leaves, others = (data.counts(parameters)[:-1] for data in (first, second))
+    return central_log_ratio_of_leaves(outputs, parameters, leaves, others)
+
+
+def central_log_ratio_of_leaves(
+    outputs: ArrayLike,
+    parameters: CentralCountsParameters,
+    first: Floats,
+    second: Floats,
+    columns: Columns = ALL,
+) -> Floats:
+    """The same from what every user adds to the counters in ``columns``, as ``CentralPrivatizer.release``."""
+    if parameters.counter == "honaker":
+        raise ValueError(
+            "counter ('honaker') must be tree or square-root: others' laws are not in closed form"
+        )
+    unmixed = _nodes if parameters.counter == "tree" else _entries
+    released = np.asarray(outputs, dtype=np.float64)
+    values = (unmixed(parameters, x) for x in (released, first.cumsum(axis=0), second.cumsum(axis=0)))
+    return _log_ratio(parameters, noise_scales(parameters)[columns], *values)
+
+
+def local_log_ratio(
+    outputs: ArrayLike, parameters: LocalCountsParameters, first: Trajectories, second: Trajectories
+) -> Floats:
+    """The same for what users sent, (n, users, counters).
+
+    >>> parameters = LocalCountsParameters(2, 1, 1, 1, scale=2.0)
+    >>> one, other = worst_pair(parameters)
+    >>> far = 9 * (one.counts(parameters) - other.counts(parameters))[None]
+    >>> local_log_ratio(far, parameters, one, other)
+    array([3.])
+    """
+    one, other = (data.counts(parameters) for data in (first, second))
+    return local_log_ratio_of_leaves(outputs, parameters, one, other)
+
+
+def local_log_ratio_of_leaves(
+    outputs: ArrayLike,
+    parameters: LocalCountsParameters,
+    first: Floats,
+    second: Floats,
+    columns: Columns = ALL,
+) -> Floats:
+    """The same from the users' counts in ``columns``, as ``LocalPrivatizer.release``."""
+    scales = noise_scales(parameters)[columns]
+    return _log_ratio(parameters, scales, np.asarray(outputs, dtype=np.float64), first, second)
+
+
+def _nodes(_parameters: CentralCountsParameters, running: Floats) -> Floats:
+    """The node that ends at each time: the count less that at the time without its lowest binary one."""
+    with_start = np.concatenate([np.zeros_like(running[..., :1, :]), running], axis=-2)
+    times = np.arange(1, with_start.shape[-2])
+    found: Floats = with_start[..., 1:, :] - with_start[..., times & (times - 1), :]
+    return found
+
+
+def _entries(parameters: CentralCountsParameters, running: Floats) -> Floats:
+    """The entries of C x + noise: what B makes the running counts of."""
+    from scipy import signal  # takes long to import
+
+    row = row_coefficients(parameters.strategy)
+    found: Floats = signal.lfilter([1.0], row, running, axis=-2)
+    return found
+
+
+def _log_ratio(
+    parameters: CountsParameters, scales: Floats, values: Floats, first: Floats, second: Floats
+) -> Floats:
+    if parameters.noise == "laplace":
+        losses = (abs(values - second) - abs(values - first)) / scales
+    else:
+        losses = ((values - second) ** 2 - (values - first) ** 2) / (2 * scales**2)
+    found: Floats = losses.sum(axis=(-2, -1))
+    return found

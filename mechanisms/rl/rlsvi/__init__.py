@@ -1,0 +1,1 @@
+"""RLSVI, and its release to the last bit."""

@@ -1,0 +1,186 @@
+"""RLSVI: randomized least-squares value iteration, whose exploration noise also makes it private.
+
+Every episode solves the empirical model by backward induction, with Gaussian noise added to every Q; the
+greedy policy of the perturbed table is rolled out by the next user. Source: arXiv:2606.01952v1, Algorithm 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.rlsvi import rlsvi as accounting
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.randomness import Randomness, Source
+from dpproof.mechanisms.release.grid import GRID
+from dpproof.mechanisms.rl.learning_run import LearningRun, RunsMany
+from dpproof.mechanisms.rl.rlsvi import _kernels as kernels
+from dpproof.mechanisms.rl.rlsvi._inputs import check_sizes, check_users, law_of, scale_of
+from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi.release import RLSVIRelease, RLSVISimulation, RLSVIStream
+from dpproof.mechanisms.rl.rlsvi.users import Users
+
+if TYPE_CHECKING:
+    from dpproof.accountant.claims.result import Accounted
+
+__all__ = ["RLSVI"]
+
+
+@dataclass(frozen=True)
+class RLSVI(RunsMany):
+    """RLSVI for S states, A actions, H steps and K episodes, one user each.
+
+    Q_h = Rhat_h + Phat_h V_{h+1} + w with w ~ N(0, beta_scale beta_k / (N_h + 1)), independent over cells,
+    and beta_k = S H^3 log(2HSAk) / 2. Rhat and Phat are 0 where N = 0; N counts each step h by itself. The
+    policy takes the first best action. V is not clipped unless the parameters say so, and then to
+    [0, clip] as the step before sees it; the released Q never is.
+
+    With its own noise RLSVI hardly learns at small epsilon: on RiverSwim (S = 6, A = 2, H = 20) its regret is
+    3218 of the 3397 of never learning after 1,000 episodes (epsilon 1.634 at delta 1e-6), and 63335 of 67945
+    after 20,000 (epsilon 7.75), in the mean of 100 runs.
+
+    Attributes:
+        parameters: the sizes of the problem and the scale of the noise.
+        noise_rule: `NoiseRule.CORRECT`; every other rule is a fault planted for audits.
+
+    >>> swim = RLSVI(RLSVIParameters(states=6, actions=2, horizon=20, episodes=50))
+    >>> from dpproof.mechanisms.environments.river_swim import river_swim
+    >>> swim.run(river_swim(), np.random.default_rng(0)).regrets.shape
+    (50,)
+
+    """
+
+    parameters: RLSVIParameters
+    noise_rule: NoiseRule = NoiseRule.CORRECT
+
+    def __post_init__(self) -> None:
+        """Refuse a noise rule that does not exist."""
+        object.__setattr__(self, "noise_rule", NoiseRule(self.noise_rule))
+
+    def run(
+        self,
+        environment: TabularMDP,
+        rng: Source = None,
+        *,
+        keep: bool = False,
+        budget: float = math.inf,
+    ) -> LearningRun:
+        """Learn in `environment` for K episodes; `keep` the trajectories if asked.
+
+        This is the experiment in floating point. A seed or a generator makes it a simulation.
+
+        With a `budget` of rho the run is budget-zCDP and sqrt(2 budget)-GDP under rewards-only adjacency
+        whatever K is, in real arithmetic: tables are released while the visit counts let them fit, then the
+        policy stays as it is. The conditions are those of `dpproof.accountant.rl.rlsvi.odometer.RewardsFilter`.
+
+        Raises:
+            ValueError: the environment's S, A or H are not those of the parameters; a budget that is not
+                at least 0, or one with a noise rule that keeps no promise.
+
+        """
+        check_sizes(self.parameters, environment)
+        if not budget >= 0:
+            raise ValueError(f"budget ({budget!r}) must be a number of at least 0")
+        if budget < math.inf:
+            self._check_rule("a budget")
+        K, H = self.parameters.episodes, environment.horizon
+        regrets = np.empty(K)
+        states, actions = np.empty((K * keep, H + 1), np.int64), np.empty((K * keep, H), np.int64)
+        best = environment.optimal_action_values().argmax(axis=2)
+        scale = scale_of(self.parameters, self.noise_rule)
+        law, randomness = law_of(environment), Randomness.of(rng)
+        drawn = randomness.generator
+        released = kernels.run_loop(law, best, K, scale, budget, drawn, regrets, states, actions)
+        if not keep:
+            return LearningRun(regrets, released, simulated=randomness.simulated)
+        rewards = environment.rewards[states[:, :-1], actions]
+        return LearningRun(regrets, released, states, actions, rewards, simulated=randomness.simulated)
+
+    def release(self, users: Users, rng: np.random.Generator, runs: int = 1) -> NDArray[np.float64]:
+        """Return the perturbed Q tables of `runs` independent runs on the same users: (runs, K, H, S, A).
+
+        They are a fast simulation in floating point, for experiments and audits; no guarantee holds of them.
+        `publish` releases tables to the world.
+
+        >>> users = Users([[[[0, 0]]]] * 3, [[[[0.0, 1.0]]]] * 3)
+        >>> rlsvi = RLSVI(RLSVIParameters(states=1, actions=2, horizon=1, episodes=3))
+        >>> rlsvi.release(users, np.random.default_rng(0), runs=5).shape
+        (5, 3, 1, 1, 2)
+
+        Raises:
+            ValueError: the users' K, H, S or A are not those of the parameters, or `runs` is below 1.
+
+        """
+        return self._release(users, rng, runs, counted=False)[0]
+
+    def release_with_counts(
+        self, users: Users, rng: np.random.Generator, runs: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the tables of `release` and the visit counts N_h^k(s, a) before episode k, shaped alike."""
+        return self._release(users, rng, runs, counted=True)
+
+    def publish(
+        self, users: Users, seed: Source = None, *, exponent: int = GRID
+    ) -> RLSVIRelease | RLSVISimulation:
+        """Release the perturbed Q tables of one run on `users`, private to the last bit.
+
+        Args:
+            users: what each user would answer, one user an episode.
+            seed: left out for a release, which draws from entropy; a seed or generator makes a simulation.
+            exponent: tables are multiples of 2^exponent, a number that is fixed without looking at data.
+
+        Raises:
+            ValueError: the users' K, H, S or A are not those of the parameters, the exponent is out of
+                range, or the noise rule is not `CORRECT`.
+
+        >>> users = Users([[[[0, 0]]]] * 3, [[[[0.0, 1.0]]]] * 3)
+        >>> RLSVI(RLSVIParameters(states=1, actions=2, horizon=1, episodes=3)).publish(users).tables.shape
+        (3, 1, 1, 2)
+        """
+        self._check_rule("a release")
+        check_users(self.parameters, users)
+        stream = RLSVIStream(self.parameters, seed, exponent=exponent)
+        steps = range(users.horizon)
+        for k in range(users.count):
+            policy, states = stream.policy(), [users.start]
+            for h in steps:
+                states.append(int(users.next_states[k, h, states[h], policy[h, states[h]]]))
+            actions = policy[steps, states[:-1]]
+            stream.see(states, actions, users.rewards[k, steps, states[:-1], actions])
+        return stream.release()
+
+    def _check_rule(self, what: str) -> None:
+        if self.noise_rule is not NoiseRule.CORRECT:
+            raise ValueError(f"noise_rule ({self.noise_rule.name}) must be CORRECT for {what} to hold")
+
+    def sample(self, data: Users, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return `n` independent releases on `data`, an array (n, K, H, S, A); the `Samples` protocol."""
+        return self.release(data, rng, n)
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """Return the guarantee of releasing all tables once by `publish`, as the accountant proves it.
+
+        Raises:
+            ValueError: the noise rule is not `CORRECT`, or nothing is proved under this adjacency.
+
+        """
+        self._check_rule("a guarantee")
+        return accounting.guarantee(self.parameters, adjacency)
+
+    def _release(
+        self, users: Users, rng: np.random.Generator, runs: int, *, counted: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        check_users(self.parameters, users)
+        shape = (_checks.at_least("runs", runs, 1), *users.rewards.shape)
+        tables = np.empty(shape)
+        counts = np.empty(shape if counted else (0,) * 5, np.int64)
+        scale = scale_of(self.parameters, self.noise_rule)
+        kernels.release_loop(users.start, users.next_states, users.rewards, scale, rng, tables, counts)
+        return tables, counts

@@ -1,0 +1,1 @@
+"""SDP-PE: policy elimination in the shuffle model."""

@@ -1,0 +1,229 @@
+"""SDP-PE: policy elimination in stages, from private counts of batches of users.
+
+The possible transitions are taken as known: the learner is told which next states each action may lead to,
+and learns their probabilities. All policies are enumerated, so that only tiny problems can be run.
+
+Source: Bai, Talebi, Zhao, Cheng and Chen, "Near-optimal reinforcement learning with shuffle differential
+privacy" (2026), Algorithms 1 to 3. All active policies are held; each stage explores crudely, step by step,
+then finely, forgets what earlier stages saw, and drops the policies whose estimated value is too low. Where
+the paper asks for the best single explorative policy, which does not exist, a mixture is played
+(`dpproof.mechanisms.rl.sdp_pe.coverage`).
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.randomness import Randomness, Source
+from dpproof.mechanisms.rl.learning_run import LearningRun, run_many
+from dpproof.mechanisms.rl.sdp_pe import _kernels as kernels
+from dpproof.mechanisms.rl.sdp_pe.batches import Stage, schedule, user_counts_of_batch
+from dpproof.mechanisms.rl.sdp_pe.constants import TUNED, EliminationConstants, Problem
+from dpproof.mechanisms.rl.sdp_pe.coverage import EmptyActiveSetError
+from dpproof.mechanisms.rl.sdp_pe.policies import PolicySpace
+from dpproof.mechanisms.rl.sdp_pe.privatizer import (
+    BatchCounts,
+    BatchPrivatizer,
+    ReleasedCounts,
+    ReleaseShape,
+)
+from dpproof.mechanisms.rl.sdp_pe.stages import (
+    Crude,
+    Fine,
+    Mixture,
+    Play,
+    crude_exploration,
+    fine_exploration,
+)
+
+__all__ = ["SDPPE", "EliminationRun", "StageReport"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StageReport:
+    """What one stage did.
+
+    Attributes:
+        length: L.
+        level: E of the fine release.
+        infrequent: number of reachable tuples in W.
+        coverage_gap: the explorative mixture's worst coverage over the least possible, less 1.
+        threshold: how far below the best estimate a policy was dropped.
+        active: number of policies that stay.
+        optimal_stays: whether a policy of the largest true value stays.
+        worst_regret: the largest true regret of a policy that stays, an episode.
+    """
+
+    length: int
+    level: float
+    infrequent: int
+    coverage_gap: float
+    threshold: float
+    active: int
+    optimal_stays: bool
+    worst_regret: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EliminationRun(LearningRun):
+    """K episodes of policy elimination; `regrets` are means over the mixture an episode is played with.
+
+    Attributes:
+        switches: how often the policy, or mixture of policies, changed from one episode to the next.
+        stages: one report each.
+    """
+
+    switches: int = 0
+    stages: tuple[StageReport, ...] = ()
+
+
+class _Deployment:
+    """Where the policies are played: their true values, what was played, and the draws of the users."""
+
+    def __init__(self, environment: TabularMDP, space: PolicySpace, rng: np.random.Generator) -> None:
+        shape = (space.horizon, space.states, space.actions)
+        law = space.reduced(np.broadcast_to(environment.transitions, (*shape, space.states)))
+        tables = np.empty(int(space.layout.offsets[-1]))
+        kernels.all_values(
+            space.layout, law, space.reduced(np.broadcast_to(environment.rewards, shape)), tables
+        )
+        self.values: Floats = tables[: space.count].copy()
+        self.environment, self.space, self.rng = environment, space, rng
+        self.regrets: list[Floats] = []
+        self.switches = -1
+        self._last: Mixture | None = None
+
+    def run(self, mixture: Mixture, users: int) -> BatchCounts:
+        """Let users play and count what they did."""
+        regret = self.values.max() - mixture.weights @ self.values[mixture.numbers]
+        self.regrets.append(np.full(users, max(regret, 0.0)))
+        last = self._last
+        if last is None or not all(map(np.array_equal, last, mixture)):
+            self.switches += 1
+        self._last = mixture
+        policies = self.space.policies(mixture.numbers)
+        return user_counts_of_batch(self.environment, policies, mixture.weights, users, self.rng)
+
+
+@dataclass(frozen=True)
+class SDPPE:
+    """Policy elimination with any privatizer of batches; the possible transitions are taken as known.
+
+    Attributes:
+        privatizer: what makes a batch's counts private; `NoPrivacy` gives PE.
+        episodes: K, at least 3.
+        constants: the printed ones, those of the proof, or tuned ones.
+
+    >>> from dpproof.mechanisms.environments.river_swim import river_swim
+    >>> from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import NoPrivacy
+    >>> found = SDPPE(NoPrivacy(), episodes=400).run(river_swim(4, 6), np.random.default_rng(0))
+    >>> found.regrets.shape, found.stages[-1].optimal_stays
+    ((400,), True)
+    """
+
+    privatizer: BatchPrivatizer
+    episodes: int
+    constants: EliminationConstants = field(default=TUNED)
+    _levels: dict[tuple[ReleaseShape, int], float] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> EliminationRun:
+        """Learn in `environment`, whose possible transitions are known and whose chances are not.
+
+        A seed or a generator makes a simulation. The generator is split in two, the first for the users, the
+        second for the noise.
+
+        Raises:
+            ValueError: trajectories are asked for (counts are drawn, not they), more policies than are
+                enumerated, or fewer than 3 episodes.
+            EmptyActiveSetError: a threshold of 0 dropped the best policy with the others.
+        """
+        if keep:
+            raise ValueError("keep (True) must be False: batches are drawn as counts, not as trajectories")
+        randomness = Randomness.of(rng)
+        users, noises = randomness.generator.spawn(2)
+        space = PolicySpace.of(environment)
+        problem = Problem(space.states, space.actions, space.horizon, self.episodes, space.count)
+        deployment = _Deployment(environment, space, users)
+        play = Play(deployment.run, lambda counts, n: self._release(counts, n, noises))
+        active, scores = np.ones(space.count, np.bool_), np.zeros(space.count)
+        reports = []
+        for stage in schedule(self.episodes, space.horizon, self.constants.first):
+            guide = scores if self.constants.scored else np.zeros(space.count)
+            crude = crude_exploration(space, problem, self.constants, active, guide, stage, play)
+            fine = fine_exploration(space, self.constants, active, guide, crude, stage, play)
+            threshold = self.constants.threshold(problem, fine.level, stage.length)
+            scores = eliminate(space, fine, active, threshold)
+            reports.append(_report(space, stage, crude, fine, threshold, active, deployment.values))
+        regrets = np.concatenate(deployment.regrets)
+        return EliminationRun(
+            regrets,
+            len(regrets),
+            switches=deployment.switches,
+            stages=tuple(reports),
+            simulated=randomness.simulated,
+        )
+
+    def _release(
+        self, counts: BatchCounts, users: int, rng: np.random.Generator
+    ) -> tuple[ReleasedCounts, float]:
+        """The private counts, with the level at the privatizer's own failure probability."""
+        found = self._levels.get((counts.shape, users))
+        if found is None:
+            failure = getattr(self.privatizer, "failure", self.constants.delta)
+            found = self._levels[counts.shape, users] = self.privatizer.level(counts.shape, users, failure)
+        return self.privatizer.release(counts, users, rng), found
+
+    def run_many(
+        self, environment: TabularMDP, seed: int | None, runs: int, executor: Executor | None = None
+    ) -> tuple[LearningRun, ...]:
+        """Return independent runs, one per child of the seed; see `learning_run.run_many`."""
+        return run_many(self, environment, seed, runs, executor)
+
+
+def eliminate(space: PolicySpace, fine: Fine, active: NDArray[np.bool_], threshold: float) -> Floats:
+    """Drop policies from `active`, in place, and return the estimated values of all policies.
+
+    Raises:
+        EmptyActiveSetError: none is left, or none was there.
+    """
+    tables = np.empty(int(space.layout.offsets[-1]))
+    kernels.all_values(space.layout, fine.transitions, fine.rewards, tables)
+    values = tables[: space.count].copy()
+    top = kernels.best(values, active)
+    if top < 0 or kernels.drop(values, active, values[top], threshold) == 0:
+        rule = "must be above 0: the best policy is 0 below the best, and the rule drops at equality"
+        raise EmptyActiveSetError(f"threshold ({threshold!r}) {rule}")
+    return values
+
+
+def _report(
+    space: PolicySpace,
+    stage: Stage,
+    crude: Crude,
+    fine: Fine,
+    threshold: float,
+    active: NDArray[np.bool_],
+    values: Floats,
+) -> StageReport:
+    regrets = values.max() - values[active]
+    after = np.vstack([space.reachable[1:], np.ones((1, space.states), np.bool_)])
+    tuples = crude.infrequent & space.reachable[:, :, None, None] & after[:, None, None, :]
+    return StageReport(
+        stage.length,
+        fine.level,
+        int(tuples.sum()),
+        fine.coverage.gap,
+        threshold,
+        int(active.sum()),
+        bool(regrets.min() <= kernels.TIE),
+        float(regrets.max()),
+    )

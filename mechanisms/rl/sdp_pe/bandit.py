@@ -1,0 +1,73 @@
+"""Optimism for bandits with bits as rewards: what policy elimination is compared with for X = H = 1.
+
+`PrivateUCBVI` counts what an environment pays on average, which in a bandit leaves nothing to learn. Here
+rewards are drawn. Before every episode the arm of the largest index is pulled,
+
+    R~(a)/n + width sqrt(log(2AK/delta)/n), n = max(1, N~(a)),
+
+R~ and N~ the private counts so far, R~ within [0, n]. Source: section VI of the paper names the comparison,
+not its constants.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.randomness import Randomness, Source
+from dpproof.mechanisms.rl.learning_run import LearningRun
+from dpproof.mechanisms.rl.private_ucb.privatizers import Privatizer
+from dpproof.mechanisms.rl.sdp_pe import _kernels as kernels
+
+__all__ = ["PrivateBanditUCB"]
+
+
+@dataclass(frozen=True)
+class PrivateBanditUCB:
+    """Optimism from private counts.
+
+    Attributes:
+        privatizer: the noise, for S = H = 1; its family of costs counts rewards.
+        width: scale of the index's root.
+        delta: failure probability, in (0, 1).
+
+    >>> from dpproof.mechanisms.environments.bandit import bandit
+    >>> from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
+    >>> learner = PrivateBanditUCB(ExactCounts(states=1, actions=2, horizon=1, episodes=50))
+    >>> learner.run(bandit([0.1, 0.9]), np.random.default_rng(0)).regrets.shape
+    (50,)
+    """
+
+    privatizer: Privatizer
+    width: float = 0.25
+    delta: float = 0.05
+
+    def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
+        """Learn for K episodes; the generator is split in two, for rewards and for noise.
+
+        Raises:
+            ValueError: the environment is not a bandit of the privatizer's arms; trajectories are asked for.
+        """
+        p = self.privatizer.parameters
+        if (environment.states, environment.horizon, environment.actions) != (1, 1, p.actions):
+            raise ValueError(
+                f"environment ({environment.states} states) must be a bandit of {p.actions} arms"
+            )
+        if keep:
+            raise ValueError("keep (True) must be False: a bandit's rewards alone are not trajectories")
+        randomness = Randomness.of(rng)
+        draws, noises = randomness.generator.spawn(2)
+        A, K = p.actions, p.episodes
+        root = self.width * math.sqrt(math.log(2 * A * K / self.delta))
+        counts, regrets = np.zeros((2, A)), np.zeros(K)
+        for first, visits, costs, _ in self.privatizer.noise(noises):
+            n = len(visits)
+            noise = np.zeros((2, n, A), np.float32)
+            if visits.size:
+                noise[0], noise[1] = visits.reshape(n, A), costs.reshape(n, A)
+            uniforms = draws.random(n)
+            kernels.pull(environment.rewards[0], noise, root, counts, uniforms, regrets[first : first + n])
+        return LearningRun(regrets, K, simulated=randomness.simulated)

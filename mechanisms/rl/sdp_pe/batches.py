@@ -1,0 +1,90 @@
+"""Batches of episodes: how many a stage has, and the counts that a mixture of policies leaves behind.
+
+What a privatizer is given are sums over a batch. Given how many of a batch's users are in a state, where
+they go is multinomial, so that the sums are drawn directly, by the law they have when every user is.
+Rewards are bits that are 1 with the chance the environment pays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts
+
+__all__ = ["Stage", "schedule", "user_counts_of_batch"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage's numbers of episodes.
+
+    Attributes:
+        length: L, that of each of its three parts.
+        layers: episodes of each layer of crude exploration; together L, as even as whole numbers are.
+        fine: episodes of the explorative mixture: L, and in the last stage what the division by 3 leaves.
+        auxiliary: episodes of the auxiliary mixture, L.
+    """
+
+    length: int
+    layers: tuple[int, ...]
+    fine: int
+    auxiliary: int
+
+    @property
+    def episodes(self) -> int:
+        """All of them."""
+        return sum(self.layers) + self.fine + self.auxiliary
+
+
+def schedule(episodes: int, horizon: int, first: int = 2) -> tuple[Stage, ...]:
+    """The stages of Algorithm 1: L_b = first 2^(b-1), the last as long as the episodes last.
+
+    Line 3 is read with the sum up to b - 1: as printed the last stage has no positive length. Fewer than 3
+    episodes that are left over join the last stage.
+
+    >>> [stage.length for stage in schedule(20_000, 6)]
+    [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 2572]
+    >>> schedule(20, 2)[-1]
+    Stage(length=4, layers=(2, 2), fine=6, auxiliary=4)
+
+    Raises:
+        ValueError: fewer than 3 episodes, no step, or `first` below 1.
+    """
+    left, H = _checks.at_least("episodes", episodes, 3), _checks.at_least("horizon", horizon, 1)
+    length, found = _checks.at_least("first", first, 1), list[Stage]()
+    while left > 0:
+        length = min(length, left // 3)
+        left -= 3 * length
+        rest = left if left < 3 else 0
+        left -= rest
+        layers = tuple(length * (h + 1) // H - length * h // H for h in range(H))
+        found.append(Stage(length, layers, length + rest, length))
+        length *= 2
+    return tuple(found)
+
+
+def user_counts_of_batch(
+    environment: TabularMDP, policies: Ints, weights: Floats, users: int, rng: np.random.Generator
+) -> BatchCounts:
+    """The counts of `users` users, each of whom draws one of the policies (n, H, X) by its weight."""
+    H, X, A = environment.horizon, environment.states, environment.actions
+    episodes = rng.multinomial(users, weights)
+    used = episodes > 0
+    chosen, states = policies[used], np.zeros((int(used.sum()), X), np.int64)
+    states[:, environment.start] = episodes[used]
+    transitions = np.zeros((H, X, A, X), np.int64)
+    for h in range(H):
+        law = environment.transitions[np.arange(X), chosen[:, h]]
+        moved = rng.multinomial(states, law)
+        np.add.at(transitions[h], (np.arange(X)[None, :], chosen[:, h]), moved)
+        states = moved.sum(axis=1)
+    visits = transitions.sum(axis=-1)
+    return BatchCounts(visits, transitions, rng.binomial(visits, environment.rewards))

@@ -1,0 +1,171 @@
+"""All deterministic policies of a small problem, numbered: those that differ where an episode can come.
+
+Two policies that choose alike in every reachable pair (step, state) are one. A policy's number has the
+actions of its reachable pairs as digits in base A, the first step's first; so that the policies that begin
+alike stand side by side, and what they share is computed once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.environments.tabular import TabularMDP
+from dpproof.mechanisms.rl.sdp_pe._kernels import Layout
+
+__all__ = ["MOST_POLICIES", "PolicySpace", "UnreachableStateError"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOST_POLICIES: Final = 2**22
+"""More policies are not enumerated."""
+
+
+class UnreachableStateError(ValueError):
+    """A state is asked for at a step at which no episode can be in it."""
+
+
+@dataclass(frozen=True, eq=False)
+class PolicySpace:
+    """The deterministic policies that differ on reachable pairs.
+
+    Attributes:
+        reachable: bool array (H, X): whether some episode is in state x at step h; the first row has one
+            state, the start.
+        actions: number A of actions.
+
+    Raises:
+        ValueError: not exactly one start state, a step without states, or more than `MOST_POLICIES`.
+
+    >>> from dpproof.mechanisms.environments.river_swim import river_swim
+    >>> PolicySpace.of(river_swim(states=4, horizon=6)).count
+    262144
+
+    """
+
+    reachable: NDArray[np.bool_]
+    actions: int
+    layout: Layout = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check the fields and lay out the numbers."""
+        reachable = np.array(self.reachable, dtype=np.bool_)
+        A = _checks.at_least("actions", self.actions, 1)
+        sizes = reachable.sum(axis=1) if reachable.ndim == 2 else np.zeros(1, np.int64)
+        if reachable.ndim != 2 or sizes[0] != 1 or not (sizes > 0).all():
+            raise ValueError(
+                "reachable must be (H, X) with one state at the first step and at least one at every"
+            )
+        if sizes.sum() * math.log(A) > math.log(MOST_POLICIES) * (1 + 1e-12):
+            raise ValueError(
+                f"policies ({A}**{sizes.sum()}) must be at most {MOST_POLICIES}, to be enumerated"
+            )
+        object.__setattr__(self, "reachable", reachable)
+        object.__setattr__(self, "layout", _layout(reachable, A))
+
+    @classmethod
+    def of(cls, environment: TabularMDP) -> PolicySpace:
+        """The policies of an environment whose possible transitions are known, their chances not."""
+        possible = environment.transitions.sum(axis=1) > 0
+        reachable = np.zeros((environment.horizon, environment.states), np.bool_)
+        reachable[0, environment.start] = True
+        for h in range(1, environment.horizon):
+            reachable[h] = possible[reachable[h - 1]].any(axis=0)
+        return cls(reachable, environment.actions)
+
+    @property
+    def horizon(self) -> int:
+        """Number H of steps."""
+        return int(self.reachable.shape[0])
+
+    @property
+    def states(self) -> int:
+        """Number X of states."""
+        return int(self.reachable.shape[1])
+
+    @property
+    def count(self) -> int:
+        """Number of policies."""
+        return int(self.layout.suffixes[0])
+
+    @property
+    def cells(self) -> int:
+        """Number of reachable (h, x, a)."""
+        return int(self.reachable.sum()) * self.actions
+
+    def policies(self, numbers: ArrayLike) -> Ints:
+        """The policies of those numbers: actions (n, H, X), action 0 where no episode comes.
+
+        Raises:
+            ValueError: for a number that is none.
+        """
+        rest = np.array(_checks.indices("numbers", numbers, self.count)).reshape(-1)
+        found = np.zeros((len(rest), self.horizon, self.states), np.int64)
+        for h, x in reversed(list(zip(*np.nonzero(self.reachable), strict=True))):
+            found[:, h, x] = rest % self.actions
+            rest = rest // self.actions
+        return found
+
+    def number(self, policy: ArrayLike) -> int:
+        """The number of a policy (H, X), whatever it does where no episode comes.
+
+        >>> space = PolicySpace(np.array([[True, False], [True, True]]), 2)
+        >>> space.number([[1, 0], [0, 1]]), space.policies([5])[0].tolist()
+        (5, [[1, 0], [0, 1]])
+        """
+        given = _checks.indices("policy", policy, self.actions)
+        if given.shape != self.reachable.shape:
+            raise ValueError(f"the shape of policy {given.shape} must be {self.reachable.shape}")
+        found = 0
+        for action in given[self.reachable]:
+            found = found * self.actions + int(action)
+        return found
+
+    def reduced(self, table: ArrayLike) -> Floats:
+        """Tables (H, X, A) or (H, X, A, X) over the reachable states alone: (H, n, A) or (H, n, A, n).
+
+        n is the largest number of states reachable at a step; entries without a state are 0, and so is what
+        follows the last step.
+        """
+        given = np.asarray(table, dtype=np.float64)
+        H, X, A = self.horizon, self.states, self.actions
+        if given.shape not in ((H, X, A), (H, X, A, X)):
+            raise ValueError(f"the shape of table {given.shape} must be {(H, X, A)} or {(H, X, A, X)}")
+        states = self.layout.states
+        rows = np.take_along_axis(
+            given, np.maximum(states, 0).reshape(H, -1, *[1] * (given.ndim - 2)), axis=1
+        )
+        rows = np.where((states >= 0).reshape(H, -1, *[1] * (given.ndim - 2)), rows, 0.0)
+        if given.ndim == 3:
+            return np.ascontiguousarray(rows)
+        after = np.vstack([states[1:], np.full((1, states.shape[1]), -1)])[:, None, None, :]
+        return np.where(after >= 0, np.take_along_axis(rows, np.maximum(after, 0), axis=3), 0.0)
+
+    def place(self, step: int, state: int) -> int:
+        """The place of a state among those reachable at a step, both from 0.
+
+        Raises:
+            UnreachableStateError: if no episode is there at that step.
+        """
+        h = _checks.index("step", step, self.horizon)
+        x = _checks.index("state", state, self.states)
+        if not self.reachable[h, x]:
+            raise UnreachableStateError(f"state ({x}) must be reachable at step {h}")
+        return int(self.reachable[h, :x].sum())
+
+
+def _layout(reachable: NDArray[np.bool_], A: int) -> Layout:
+    sizes = reachable.sum(axis=1).astype(np.int64)
+    configurations = np.array([A**n for n in sizes.tolist()], np.int64)
+    suffixes = np.append(np.cumprod(configurations[::-1])[::-1], 1).astype(np.int64)
+    offsets = np.append(0, np.cumsum(sizes * A * suffixes[1:])).astype(np.int64)
+    states = np.full((len(sizes), int(sizes.max())), -1, np.int64)
+    for h, row in enumerate(reachable):
+        states[h, : sizes[h]] = np.nonzero(row)[0]
+    return Layout(A, sizes, configurations, suffixes, offsets, states)

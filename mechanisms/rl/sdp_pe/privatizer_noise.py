@@ -1,0 +1,142 @@
+"""The shuffle privatizer: every counter with the noise bits of a batch's users, then the linear programme.
+
+Messages are single bits: what is released and its law are those of ``mechanisms.shuffling.messages``, here drawn as
+one binomial a counter. ``ShufflePrivatizer.printed`` has the paper's noise, ``.calibrated`` the least for
+the same guarantee.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+
+from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.numbers.enclosures import Number
+from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss, printed_threshold
+from dpproof.accountant.rl.sdp_pe.levels import precision_level, printed_level
+from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, ReleasedCounts
+from dpproof.mechanisms.rl.sdp_pe.privatizer_program import made_consistent
+from dpproof.mechanisms.shuffling.messages import BitEncoder
+
+__all__ = ["ShufflePrivatizer"]
+
+Thresholds = Callable[[ReleaseShape, int], float]
+"""From what is released and the number of users to tau."""
+
+
+@dataclass(frozen=True)
+class _Same:
+    """One tau for every release."""
+
+    tau: float
+
+    def __call__(self, shape: ReleaseShape, users: int) -> float:
+        return self.tau
+
+
+@dataclass(frozen=True)
+class _Least:
+    """The least tau of each release."""
+
+    epsilon: Number
+    beta: Number
+
+    def __call__(self, shape: ReleaseShape, users: int) -> float:
+        return batch_threshold(shape, users, self.epsilon, self.beta)[0]
+
+
+@dataclass(frozen=True)
+class ShufflePrivatizer:
+    """Private counts of a batch in the shuffle model.
+
+    Attributes:
+        threshold_of: tau of a release of this shape from so many users.
+        failure: the chance that a release's level does not hold; it sets the programme's slack.
+        own_visits: whether N(h, s, a) has counters of its own, or is the sum of N(h, s, a, .).
+
+    >>> privatizer = ShufflePrivatizer.calibrated(epsilon=1.0, beta=1e-6)
+    >>> counts = BatchCounts(np.full((1, 4, 2), 512), np.full((1, 4, 2, 4), 128))
+    >>> found = privatizer.release(counts, 4096, np.random.default_rng(0))
+    >>> bool((found.visits >= 512).all() and (found.transitions > 0).all())
+    True
+    """
+
+    threshold_of: Thresholds
+    failure: float = 0.01
+    own_visits: bool = True
+    _levels: dict[tuple[ReleaseShape, int], tuple[float, float]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    @classmethod
+    def printed(
+        cls,
+        horizon: int,
+        states: int,
+        actions: int,
+        epsilon: Number,
+        beta: Number,
+        *,
+        failure: float = 0.01,
+        beyond_proof: bool = False,
+    ) -> Self:
+        """The paper's tau, the same for every release; epsilon below 1 unless ``beyond_proof``."""
+        tau = printed_threshold(horizon, states, actions, epsilon, beta, beyond_proof=beyond_proof)
+        return cls(_Same(tau), failure)
+
+    @classmethod
+    def calibrated(
+        cls, epsilon: Number, beta: Number, *, failure: float = 0.01, own_visits: bool = True
+    ) -> Self:
+        """The least tau with which each release keeps (epsilon, beta) under replacement of a user.
+
+        Each user being in one batch, all batches together keep it.
+        """
+        return cls(_Least(epsilon, beta), failure, own_visits)
+
+    def release(self, counts: BatchCounts, users: int, rng: np.random.Generator) -> ReleasedCounts:
+        """See ``BatchPrivatizer.release``; the programme's slack is a quarter of the level at ``failure``.
+
+        Raises:
+            ValueError: for no users, or a count above their number.
+        """
+        _checks.at_least("users", users, 1)
+        shape = self._shape(counts.shape)
+        tau, level = self._noise(shape, users)
+        encoder = BitEncoder(users, tau)
+        transitions = encoder.counts(counts.transitions, rng)
+        visits = encoder.counts(counts.visits, rng) if self.own_visits else transitions.sum(axis=-1)
+        rewards = None if counts.rewards is None else encoder.counts(counts.rewards, rng)
+        return ReleasedCounts(*made_consistent(visits, transitions, level), rewards)
+
+    def threshold(self, shape: ReleaseShape, users: int) -> float:
+        """Tau of such a release."""
+        return self._noise(self._shape(shape), users)[0]
+
+    def level(self, shape: ReleaseShape, users: int, failure: float) -> float:
+        """See ``BatchPrivatizer.level``: exact tails."""
+        own = self._shape(shape)
+        return precision_level(own, users, self.threshold(shape, users), failure)
+
+    def printed_level(self, shape: ReleaseShape, users: int, failure: float) -> float:
+        """See ``BatchPrivatizer.printed_level``: the tail printed in Lemma 10's proof."""
+        return printed_level(self._shape(shape), self.threshold(shape, users), failure)
+
+    def guarantee(self, shape: ReleaseShape, users: int) -> Guarantee:
+        """What a release promises when one user is replaced: the exact loss of all changed counters."""
+        return batch_loss(self._shape(shape), users, self.threshold(shape, users))
+
+    def _shape(self, shape: ReleaseShape) -> ReleaseShape:
+        return replace(shape, own_visits=self.own_visits)
+
+    def _noise(self, shape: ReleaseShape, users: int) -> tuple[float, float]:
+        """Tau and the level at ``failure``; each is found once."""
+        if (shape, users) not in self._levels:
+            tau = self.threshold_of(shape, users)
+            self._levels[shape, users] = tau, precision_level(shape, users, tau, self.failure)
+        return self._levels[shape, users]

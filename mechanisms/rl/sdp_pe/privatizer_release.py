@@ -1,0 +1,63 @@
+"""One whole release of SDP-PE from its users' trajectories, as the analyser sees it: all shuffled counters.
+
+Shuffled bits say no more than their sum. What is drawn is the sum of every counter less the noise's mean,
+before any post-processing. Coins are numpy's binomials, in floating point.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
+from dpproof.mechanisms.shuffling.messages import BitEncoder
+
+if TYPE_CHECKING:
+    from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
+    from dpproof.mechanisms.rl.trajectories import Trajectories
+
+__all__ = ["shuffled_batch", "true_counts"]
+
+
+def true_counts(parameters: ShuffledBatchParameters, data: Trajectories) -> NDArray[np.int64]:
+    """The counters of a release: visits (unless summed), rewards (fine only, costs 0 or 1), transitions.
+
+    Raises:
+        ValueError: for another number of users or steps, a reward that is no bit, a state or action beyond.
+    """
+    if data.count != parameters.users:
+        raise ValueError(f"data must have {parameters.users} users, one trajectory each; it has {data.count}")
+    shape = parameters.shape
+    sizes = LocalCountsParameters(shape.states, shape.actions, shape.steps, 1, visits=parameters.visits)
+    counts: NDArray[np.int64] = data.counts(sizes).sum(axis=0).astype(np.int64)
+    if not np.isin(data.costs, (0.0, 1.0)).all():
+        raise ValueError("rewards must be 0 or 1: a counter sums bits")
+    if shape.rewards:
+        return counts
+    kept = np.ones(len(counts), np.bool_)
+    start = sizes.families.index("costs") * shape.cells
+    kept[start : start + shape.cells] = False
+    found: NDArray[np.int64] = counts[kept]
+    return found
+
+
+def shuffled_batch(
+    parameters: ShuffledBatchParameters, data: Trajectories, n: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """``n`` releases of one batch, ``(n, counters)``.
+
+    >>> from dpproof.accountant.rl.sdp_pe.shuffled_count.shuffled_batch import ShuffledBatchParameters
+    >>> from dpproof.mechanisms.rl.trajectories import Trajectories
+    >>> users = Trajectories(np.zeros((9, 2), int), np.zeros((9, 1), int), np.ones((9, 1)))
+    >>> chosen = ShuffledBatchParameters(9, 4.0, states=2, actions=1, horizon=1)
+    >>> shuffled_batch(chosen, users, 5, np.random.default_rng(0)).shape
+    (5, 8)
+
+    Raises:
+        ValueError: see ``true_counts``.
+    """
+    true = true_counts(parameters, data)
+    encoder = BitEncoder(parameters.users, parameters.threshold)
+    return encoder.counts(np.broadcast_to(true, (n, true.size)), rng)

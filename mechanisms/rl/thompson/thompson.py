@@ -1,0 +1,233 @@
+"""Gaussian Thompson sampling: a learner that is private without being changed.
+
+Source: Agrawal and Goyal (2017), "Near-optimal regret bounds for Thompson sampling", Algorithm 2; the pulls
+before and the factor on the variance are those of Ou, Avella Medina and Cummings (AISTATS 2024),
+arXiv:2407.14879v1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.thompson import thompson as accounting
+from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.randomness import Randomness, Source, how_drawn
+from dpproof.mechanisms.release.grid import GRID
+from dpproof.mechanisms.rl.thompson.release import ThompsonRelease, ThompsonSimulation, publish
+
+if TYPE_CHECKING:
+    from dpproof.accountant.claims.result import Accounted
+
+__all__ = ["Thompson", "ThompsonRun", "log_likelihood_ratio", "release"]
+
+Floats = NDArray[np.float64]
+Pay = Callable[[int, NDArray[np.int64]], Floats]
+"""(user, arm pulled in each run) -> rewards in [0, 1], one for each run."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ThompsonRun:
+    """What n runs leave behind.
+
+    Attributes:
+        draws: float64 (n, T, N), what is released.
+        arms: int64 (n, T), the arms of the largest draws, which are pulled.
+        simulated: whether a seed or a given generator drew them.
+    """
+
+    draws: Floats
+    arms: NDArray[np.int64]
+    simulated: bool = True
+
+    def __repr__(self) -> str:
+        return f"<ThompsonRun of {len(self.draws)} runs; {how_drawn(self.simulated)}>"
+
+
+@dataclass(frozen=True)
+class Thompson:
+    """Thompson sampling with Gaussian draws for rewards in [0, 1].
+
+    Attributes:
+        parameters: arms N, rounds T, pulls of every arm before (b) and the factor c on the variance.
+
+    >>> learner = Thompson(ThompsonParameters(arms=2, rounds=200))
+    >>> run = learner.learn([0.1, 0.9], 3, np.random.default_rng(0))
+    >>> (run.arms == 1).mean() > 0.8
+    np.True_
+    """
+
+    parameters: ThompsonParameters
+
+    @property
+    def users(self) -> int:
+        """How many users there are: one for each pull, those before counted."""
+        return self.parameters.arms * self.parameters.pulls + self.parameters.rounds
+
+    def guarantee(self, adjacency: Adjacency) -> Accounted:
+        """The proved guarantee of releasing all draws once by `publish`; see `accountant.rl.thompson.thompson`."""
+        return accounting.guarantee(self.parameters, adjacency)
+
+    def learn(self, means: ArrayLike, n: int, rng: Source = None) -> ThompsonRun:
+        """Learn n times, independently, from bits that are 1 with the chance of the arm pulled.
+
+        Args:
+            means: (N,), each in [0, 1].
+            n: the number of runs, at least 1.
+            rng: the source of all randomness; a seed or a generator makes a simulation.
+        """
+        chances = _checks.unit_interval("means", means)
+        if chances.shape != (self.parameters.arms,):
+            raise ValueError(f"the shape of means {chances.shape} must be ({self.parameters.arms},)")
+        randomness = Randomness.of(rng)
+
+        def bits(_user: int, arms: NDArray[np.int64]) -> Floats:
+            return (randomness.generator.random(arms.size) < chances[arms]).astype(float)
+
+        return self._run(bits, n, randomness)
+
+    def sample(self, rewards: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
+        """Draw n independent runs for given users: a fast simulation in floating point, for audits.
+
+        `publish` releases draws to the world.
+
+        Args:
+            rewards: (users, N) in [0, 1]: what each user would pay for each arm; user t is asked in pull t.
+            n: the number of runs.
+            rng: the source of all randomness.
+
+        Returns:
+            float64 (n, T, N).
+
+        Raises:
+            ValueError: another shape, or a reward outside [0, 1].
+
+        >>> learner = Thompson(ThompsonParameters(arms=1, rounds=2))
+        >>> learner.sample([[0.5], [1.0]], 4, np.random.default_rng(0)).shape
+        (4, 2, 1)
+        """
+        paid = self.checked(rewards)
+        return self._run(partial(_paid, paid), n, Randomness.of(rng)).draws
+
+    def publish(
+        self, rewards: ArrayLike, seed: Source = None, *, exponent: int = GRID
+    ) -> ThompsonRelease | ThompsonSimulation:
+        """Release the draws of one run for given users, private to the last bit.
+
+        Args:
+            rewards: (users, N) in [0, 1]: what each user would pay for each arm; user t is asked in pull t.
+            seed: left out for a release, which draws from entropy; a seed or generator makes a simulation.
+            exponent: draws are multiples of 2^exponent, a number that is fixed without looking at data.
+
+        Raises:
+            ValueError: another shape, a reward outside [0, 1], or an exponent out of range.
+
+        >>> Thompson(ThompsonParameters(arms=1, rounds=2)).publish([[0.5], [1.0]]).draws.shape
+        (2, 1)
+        """
+        return publish(self.parameters, self.checked(rewards), seed, exponent=exponent)
+
+    def _run(self, pay: Pay, n: int, randomness: Randomness) -> ThompsonRun:
+        _checks.at_least("n", n, 1)
+        rng = randomness.generator
+        law = Posterior.of(self, n)
+        self.pull_before(law, pay)
+        rounds, arms = self.parameters.rounds, self.parameters.arms
+        draws = np.empty((n, rounds, arms))
+        for t in range(rounds):
+            draws[:, t] = law.means + np.sqrt(law.variances) * rng.standard_normal((n, arms))
+            chosen = draws[:, t].argmax(axis=1)
+            law.see(chosen, pay(t + self.users - rounds, chosen))
+        return ThompsonRun(draws, draws.argmax(axis=2), randomness.simulated)
+
+    def pull_before(self, law: Posterior, pay: Pay) -> None:
+        """Pull every arm b times, one after the other."""
+        for user in range(self.users - self.parameters.rounds):
+            arms = np.full(len(law.sums), user % self.parameters.arms)
+            law.see(arms, pay(user, arms))
+
+    def checked(self, rewards: ArrayLike) -> Floats:
+        """The users' rewards, or ValueError for another shape or a reward outside [0, 1]."""
+        given = _checks.unit_interval("rewards", rewards)
+        if given.shape != (self.users, self.parameters.arms):
+            shape = (self.users, self.parameters.arms)
+            raise ValueError(f"the shape of rewards {given.shape} must be {shape}: users, arms")
+        return given
+
+
+@dataclass(eq=False)
+class Posterior:
+    """Counts and sums of the rewards of every arm, in n runs at once, each (n, N)."""
+
+    counts: Floats
+    sums: Floats
+    factor: float
+
+    @classmethod
+    def of(cls, learner: Thompson, n: int) -> Posterior:
+        """Nothing seen yet."""
+        shape = (n, learner.parameters.arms)
+        return cls(np.zeros(shape), np.zeros(shape), learner.parameters.variance)
+
+    @property
+    def means(self) -> Floats:
+        """The centres of the draws."""
+        return self.sums / (self.counts + 1)
+
+    @property
+    def variances(self) -> Floats:
+        """The variances of the draws."""
+        return self.factor / (self.counts + 1)
+
+    def see(self, arms: NDArray[np.int64], rewards: Floats) -> None:
+        """Take in one reward of the arm pulled in each run."""
+        rows = np.arange(len(arms))
+        self.counts[rows, arms] += 1
+        self.sums[rows, arms] += rewards
+
+
+def release(parameters: ThompsonParameters, rewards: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
+    """The draws of n runs, (n, T, N); see `Thompson.sample`."""
+    return Thompson(parameters).sample(rewards, n, rng)
+
+
+def log_likelihood_ratio(
+    draws: Floats, parameters: ThompsonParameters, first: ArrayLike, second: ArrayLike
+) -> Floats:
+    """The log of p_second(draws) / p_first(draws), one number for each release: the strongest test.
+
+    The draws determine the arms pulled, so the counts are the same for both.
+
+    Args:
+        draws: (n, T, N), as `Thompson.sample` returns them.
+        parameters: those of the learner.
+        first: the users under the denominator, (users, N).
+        second: the users under the numerator.
+
+    >>> one = ThompsonParameters(arms=1, rounds=2)
+    >>> log_likelihood_ratio(np.array([[[0.0], [1.0]]]), one, [[0.0], [0.0]], [[1.0], [0.0]])
+    array([0.75])
+    """
+    learner, ratio = Thompson(parameters), np.zeros(len(draws))
+    sides = [(Posterior.of(learner, len(draws)), learner.checked(given)) for given in (first, second)]
+    for law, paid in sides:
+        learner.pull_before(law, partial(_paid, paid))
+    for t in range(parameters.rounds):
+        near, far = ((draws[:, t] - law.means) ** 2 for law, _ in sides)
+        ratio += ((near - far) / (2 * sides[0][0].variances)).sum(axis=1)
+        arms, user = draws[:, t].argmax(axis=1), t + learner.users - parameters.rounds
+        for law, paid in sides:
+            law.see(arms, paid[user, arms])
+    return ratio
+
+
+def _paid(rewards: Floats, user: int, arms: NDArray[np.int64]) -> Floats:
+    paid: Floats = rewards[user, arms]
+    return paid

@@ -1,0 +1,41 @@
+"""What is recorded of a paper: its names, where its statements stand, and the sizes its page quotes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dpproof.accountant.claims.adjacency import Adjacency
+
+__all__ = ["Deployment", "Paper"]
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """A mechanism at the sizes that a paper's page quotes."""
+
+    mechanism: str
+    parameters: Mapping[str, Any]
+    adjacency: Adjacency
+    delta: str
+    along: str | None = None
+    """The parameter that the plot of epsilon runs along; None for no plots."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One paper; its folder's ``__init__`` defines it as ``PAPER``."""
+
+    place: int
+    """Its place among the papers, wherever they are listed."""
+    name: str
+    """What the command line calls it."""
+    prefix: str
+    """How the ids of its statements begin."""
+    title: str
+    citation: str
+    modules: tuple[str, ...]
+    """The modules of its folder that have statements, in the order in which these are listed."""
+    deployment: Deployment | None = None
+    """Its mechanism, if that has an accountant here."""

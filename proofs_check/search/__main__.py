@@ -1,0 +1,53 @@
+"""Write the certificates of the statements with the given ids: ``python -m dpproof.proofs_check.search [IDS]``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+
+from dpproof.proofs_check.registry import ROOT, certificate_id, certificate_path, lookup, statement_ids
+from dpproof.proofs_check.search.provers import certificate, prove, refute
+from dpproof.proofs_check.statement import Obligation, Statement
+
+__all__ = ["main"]
+
+
+def _text(entry: Statement, obligation: Obligation) -> str | None:
+    """The certificate of an obligation as JSON text, or None if the search finds nothing."""
+    identity = certificate_id(entry, obligation)
+    hint = obligation.hint
+    proof, verdict = (None if hint and "point" in hint else prove(obligation.claim, hint)), "PROVED"
+    if proof is None:
+        proof, verdict = (hint if hint and "point" in hint else refute(obligation.claim)), "REFUTED"
+    if proof is None:
+        return None
+    return (
+        json.dumps(certificate(identity, obligation.claim, verdict, proof), indent=1, sort_keys=True) + "\n"
+    )
+
+
+def _search(identity: str) -> list[tuple[str, str, str | None]]:
+    """For each obligation of a statement its certificate's id and path, and what the search found."""
+    entry = lookup(identity)
+    return [
+        (certificate_id(entry, x), str(certificate_path(entry, x)), _text(entry, x))
+        for x in entry.obligations
+    ]
+
+
+def main(ids: Sequence[str] = ()) -> int:
+    """Search for every obligation and write what is found; 1 if something stays open."""
+    with ProcessPoolExecutor() as executor:
+        found = [row for rows in executor.map(_search, ids or statement_ids()) for row in rows]
+    for name, path, text in found:
+        print(f"{name}: {'open' if text is None else 'found'}")
+        if text is not None:
+            (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+            (ROOT / path).write_text(text, encoding="utf-8")
+    return int(any(text is None for _, _, text in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
