@@ -13,13 +13,13 @@ from typing import Any
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import Claim
-from dpproof.audits.callables import Mechanism, as_mechanism, mechanism
-from dpproof.audits.commands import TIMEOUT, command
-from dpproof.audits.evidence import Evidence
-from dpproof.audits.pairs import Pair, check_pair
-from dpproof.audits.runner import BUDGET, audit
-from dpproof.audits.unaudited import LoadError
-from dpproof.audits.worst_pair import audit_worst
+from dpproof.audits.data.pairs import Pair, check_pair
+from dpproof.audits.engine.runner import BUDGET, audit
+from dpproof.audits.engine.sampling.callables import Mechanism, as_mechanism, mechanism
+from dpproof.audits.engine.sampling.commands import TIMEOUT, command
+from dpproof.audits.engine.unaudited import LoadError
+from dpproof.audits.engine.worst_pair import audit_worst
+from dpproof.audits.recording.evidence import Evidence
 
 __all__ = ["audit_case_again", "audit_named", "audit_named_again", "load", "pairs_of"]
 
@@ -73,7 +73,7 @@ def audit_named(
             or several pairs, of which the worst is searched for; see `pairs_of`.
         seed, alpha, budget, sharpen, executor: as for `audit`.
         options: ``failures``, ``nan``, ``seeded``, and for a command ``timeout``; ``scores``, names of
-            `dpproof.audits.score_names`; ``arithmetic``, of the claim: see `dpproof.accountant.claims.claim.Claim`.
+            `audits.engine.scores.names`; ``arithmetic``, of the claim: see `dpproof.accountant.claims.claim.Claim`.
 
     Raises:
         MechanismError, InvalidPairError, ValueError: as for `audit` and `pairs_of`; an unknown option.

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from benchmarks.timing import cpu_seconds
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.audits.blocks import draw_blocks
-from dpproof.audits.curves import CurvePoint, PrivacyCurve, curve_points
-from dpproof.audits.pairs import Pair
-from dpproof.audits.reference import gaussian_mu
-from dpproof.audits.schedule import Pace
-from dpproof.audits.scores import Identity
-from dpproof.audits.trial import Trial, run_trial
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.betting.curves import CurvePoint, PrivacyCurve, curve_points
+from dpproof.audits.engine.betting.reference import gaussian_mu
+from dpproof.audits.engine.betting.schedule import Pace
+from dpproof.audits.engine.betting.trial import Trial, run_trial
+from dpproof.audits.engine.sampling.blocks import draw_blocks
+from dpproof.audits.engine.scores import Identity
 
 __all__ = ["CASES", "Case", "Row", "overhead", "rows"]
 

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpproof.accountant.guarantees.notions import GaussianDP
-from dpproof.audits.curves import curve_points
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.sampling import generator
-from dpproof.audits.schedule import Pace
+from dpproof.audits.engine.betting.curves import curve_points
+from dpproof.audits.engine.betting.schedule import Pace
+from dpproof.audits.engine.betting.trial import run_trial
+from dpproof.audits.engine.sampling.calls import generator
+from dpproof.audits.recording.evidence import Verdict
 from dpproof.audits.training.dp_sgd import Fault, Loop, Settings, step_claim
 from dpproof.audits.training.guesses import Guesses, guess, guess_counts
 from dpproof.audits.training.one_run import one_run_epsilon_lower, one_run_refutes, refuted_scale
 from dpproof.audits.training.steps import Training, labelled_steps
 from dpproof.audits.training.views import View, audit_dp_sgd, view_scores
-from dpproof.audits.trial import run_trial
 
 DELTA, ALPHA = 1e-5, 0.01
 CLAIMED = 3.730632

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dpproof.audits.evidence import Verdict
+from dpproof.audits.recording.evidence import Verdict
 
 __all__ = ["worth", "would_see"]
 

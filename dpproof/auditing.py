@@ -21,14 +21,14 @@ from dpproof.accountant.claims.decimals import doubles
 from dpproof.accountant.claims.result import accountant_for, check_run
 from dpproof.accountant.claims.trust import TrustModel, implies
 from dpproof.accountant.numbers.enclosures import Written
+from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.time_budget import OutOfTimeError
-from dpproof.audits.unaudited import NoAuditError
 from dpproof.claim_file import claim_from, entry_of
 from dpproof.events import guarantee_of_event, kind_of
 
 if TYPE_CHECKING:
     from dpproof.audits.corpus.case import CorpusCase
-    from dpproof.audits.evidence import Evidence
+    from dpproof.audits.recording.evidence import Evidence
 
 __all__ = [
     "AUDITS",
@@ -64,19 +64,19 @@ def audit_mechanism(
 
 
 def _rlsvi(parameters: Any, **options: Any) -> Evidence:
-    from dpproof.audits.rlsvi import audit_rlsvi
+    from dpproof.audits.targets.rl.rlsvi import audit_rlsvi
 
     return audit_rlsvi(parameters, **{"delta": DELTA, **options})
 
 
 def _policy_evaluation(adjacency: Adjacency, parameters: Any, **options: Any) -> Evidence:
-    from dpproof.audits.policy_evaluation import audit_policy_evaluation
+    from dpproof.audits.targets.rl.policy_evaluation import audit_policy_evaluation
 
     return audit_policy_evaluation(parameters, adjacency, **{"delta": DELTA, **options})
 
 
 def _expert_release(parameters: Any, **options: Any) -> Evidence:
-    from dpproof.audits.experts import audit_release
+    from dpproof.audits.targets.rl.expert import audit_release
 
     return audit_release(parameters, **{"delta": DELTA, **options})
 
@@ -87,7 +87,7 @@ def _selective_dpsgd(parameters: Any, view: str | None = None, **options: Any) -
         from dpproof.audits.training.expert_runs import audit_view
 
         return audit_view(parameters, view, **{"delta": DELTA, **options})
-    from dpproof.audits.experts import audit_training
+    from dpproof.audits.targets.rl.expert import audit_training
 
     return audit_training(parameters, **{"delta": DELTA, **options})
 
@@ -99,7 +99,7 @@ AUDITS: Mapping[tuple[str, Adjacency], Callable[..., Evidence]] = {
     ("policy-evaluation", Adjacency.REPLACE): partial(_policy_evaluation, Adjacency.REPLACE),
     ("policy-evaluation", Adjacency.REWARDS_ONLY): partial(_policy_evaluation, Adjacency.REWARDS_ONLY),
 }
-"""The audits of algorithms; those of noise primitives are in the table of `dpproof.audits.primitives`."""
+"""The audits of algorithms; those of noise primitives are in the table of `dpproof.audits.targets.primitives`."""
 
 
 def _audit_of(name: str, parameters: Any, adjacency: Adjacency) -> Callable[..., Evidence]:
@@ -108,7 +108,7 @@ def _audit_of(name: str, parameters: Any, adjacency: Adjacency) -> Callable[...,
     Raises:
         NoAuditError: there is none.
     """
-    from dpproof.audits.primitives import audit_primitive, setting_of
+    from dpproof.audits.targets.primitives import audit_primitive, setting_of
 
     if (name, adjacency) in AUDITS:
         return partial(AUDITS[name, adjacency], parameters)
@@ -202,7 +202,7 @@ def replay(witness: Mapping[str, Any]) -> Evidence:
     Raises:
         ValueError: if the witness does not say how, or comes out differently.
     """
-    from dpproof.audits.replaying import replay as again
+    from dpproof.audits.recording.replaying import replay as again
 
     claimed = witness["replay"].get("audit") == "claim"
     return again(witness, _claim_again if claimed else None)
@@ -273,7 +273,7 @@ def _check_callable(target: str) -> None:
 
 def _check_promise(claim: Claim) -> None:
     """Refuse a promise that no samples could refute, or that speaks of less than an audit sees."""
-    from dpproof.audits.curves import LIMIT
+    from dpproof.audits.engine.betting.curves import LIMIT
 
     seen = _seen(claim)
     if not implies(claim.trust, seen):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpproof.audits.corpus.case import CorpusCase
-    from dpproof.audits.evidence import Evidence
+    from dpproof.audits.recording.evidence import Evidence
 
 __all__ = ["SKIPPED", "Outcome", "cases_with", "run_cases"]
 

@@ -17,9 +17,9 @@ from dpproof.accountant.claims.parameters import Reals
 from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.numbers.arithmetic import in_words
 from dpproof.audit_words import worth
-from dpproof.audits.evidence import Evidence, Verdict
-from dpproof.audits.pairs import Pair, check_pair
-from dpproof.audits.runner import BUDGET, audit
+from dpproof.audits.data.pairs import Pair, check_pair
+from dpproof.audits.engine.runner import BUDGET, audit
+from dpproof.audits.recording.evidence import Evidence, Verdict
 from dpproof.privacy_markers import INI, as_mechanism_with, check_key, ini, promise_of, slips
 
 __all__ = ["Privacy", "privacy_of"]
@@ -93,7 +93,7 @@ class Privacy:
         Args:
             mechanism: as for `dpproof.audit`: ``f(data, n, rng)``, ``f(data, rng)``, or a `Mechanism`.
             first: one input, or an `dpproof.Pair`. That the two inputs are neighbours is checked as far as it
-                can be (`dpproof.audits.relations`).
+                can be (`dpproof.audits.data.relations`).
             second: the other input; left out beside a `Pair`.
             options: of `dpproof.audit`, such as ``scores`` or ``executor``; and of a callable ``failures``,
                 ``nan`` and ``seeded``, as for `dpproof.Mechanism`.

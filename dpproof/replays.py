@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpproof import auditing
-from dpproof.audits.evidence import Evidence, Verdict
-from dpproof.audits.replaying import ReplayError
+from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.recording.replaying import ReplayError
 
 __all__ = ["ASKED", "Replayed", "replayed"]
 

@@ -12,11 +12,11 @@ import pytest
 from benchmarks.audits import __main__ as command
 from benchmarks.audits import alarms, limits, page, peers, power, rows, tables
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.audits.callables import MechanismError
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import counts_pair
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.neighbours.vectors import Distance
+from dpproof.audits.data.neighbours.vectors import Distance
+from dpproof.audits.engine.sampling.callables import MechanismError
+from dpproof.audits.recording.evidence import Verdict
 
 SIGMA = 3.730632
 

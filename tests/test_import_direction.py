@@ -96,7 +96,7 @@ def test_the_kernel_imports_the_standard_library_only(path):
         ("accountant", "if TYPE_CHECKING:\n    from dpproof.proofs_check import Verdict", {"proofs_check"}),
         ("accountant", "import numba as nb, torch", {"numba", "torch"}),
         ("accountant", "from . import bounds", {"."}),
-        ("accountant", "importlib.import_module('dpproof.audits.runner')", {"audits"}),
+        ("accountant", "importlib.import_module('dpproof.audits.engine.runner')", {"audits"}),
         ("accountant", "import_module(f'dpproof.mechanisms.{name}')", {"mechanisms"}),
         ("accountant", "__import__('dpproof')", {"dpproof"}),
         ("mechanisms", "import dpproof.audits, numba", {"audits"}),
@@ -106,7 +106,7 @@ def test_the_kernel_imports_the_standard_library_only(path):
         ("audits", "import dpproof", {"dpproof"}),
         (
             "audits",
-            "import dpproof.accountant, dpproof.mechanisms.rl.rlsvi.rlsvi, dpproof.audits.runner, numpy",
+            "import dpproof.accountant, dpproof.mechanisms.rl.rlsvi.rlsvi, dpproof.audits.engine.runner, numpy",
             set(),
         ),
         ("dpproof", "from dpproof import accountant, mechanisms, proofs_check, audits", set()),

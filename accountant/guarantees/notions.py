@@ -16,14 +16,14 @@ from typing import Protocol, runtime_checkable
 
 import flint
 
+from dpproof.accountant.guarantees.conversion import OPTIMAL, Conversion, Curve, convert
 from dpproof.accountant.guarantees.gaussian import gaussian_delta
+from dpproof.accountant.guarantees.order_search import least_epsilon
+from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.numbers.arithmetic import assume
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import below, bracket, refined
-from dpproof.accountant.renyi.conversion import OPTIMAL, Conversion, Curve, convert
-from dpproof.accountant.renyi.order_search import least_epsilon
-from dpproof.accountant.renyi.orders import Orders
 
 __all__ = ["ZCDP", "ApproxDP", "GaussianDP", "Guarantee", "PureDP", "RenyiDP", "ends_of"]
 

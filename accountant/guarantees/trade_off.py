@@ -18,12 +18,12 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.accountant.guarantees.conversion import OPTIMAL
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, Guarantee, RenyiDP, ends_of
+from dpproof.accountant.guarantees.orders import Orders, lowest
 from dpproof.accountant.numbers.arithmetic import cache
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from dpproof.accountant.renyi.conversion import OPTIMAL
-from dpproof.accountant.renyi.orders import Orders, lowest
 
 __all__ = ["advantage", "attack_success", "power", "trade_off", "trade_off_curve"]
 

@@ -15,6 +15,7 @@ from typing import Any
 from dp_accounting import dp_event as dp
 
 from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE
 from dpproof.accountant.guarantees.notions import ZCDP
 from dpproof.accountant.pairs.base import Pair
 from dpproof.accountant.pairs.dominating import dominating_pair
@@ -26,7 +27,6 @@ from dpproof.accountant.pairs.randomised_response import truthful_response
 from dpproof.accountant.pairs.replacement import ReplacedGaussian
 from dpproof.accountant.pairs.subsampled import Subsampled
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-from dpproof.accountant.renyi.conversion import CANONNE_KAMATH_STEINKE
 
 __all__ = ["UnsupportedEventError", "event_of_training", "parts_of", "privacy_loss_of"]
 

@@ -106,7 +106,7 @@ class SubsampledGaussian:
 
     def characteristic(self) -> Characteristic | None:
         """The moment-generating function of the loss, by a proved quadrature."""
-        from dpproof.accountant.privacy_loss.subsampled_gaussian import SubsampledGaussianCharacteristic
+        from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianCharacteristic
 
         found: Characteristic = SubsampledGaussianCharacteristic(
             self.rate, self.noise_multiplier, removes=self.removes

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.pairs.base import Floats
+from dpproof.accountant.pairs.phases import EPS
+from dpproof.accountant.pairs.uniform_layers import decay
 from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA
-from dpproof.accountant.privacy_loss.phases import EPS
 from dpproof.accountant.privacy_loss.saddle import Inapplicable, Line, Parts, line_at
-from dpproof.accountant.privacy_loss.uniform_layers import decay
 
 __all__ = ["Contour", "contour"]
 

@@ -14,8 +14,8 @@ from fractions import Fraction
 import flint
 
 from dpproof.accountant.guarantees.notions import RenyiDP
+from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision
-from dpproof.accountant.renyi.orders import Orders
 
 __all__ = ["gaussian_renyi", "geometric_renyi", "laplace_renyi", "pure_renyi", "unequal_gaussians_renyi"]
 

@@ -21,11 +21,11 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
 from dpproof.accountant.claims.result import Accountant, Accounted, PublishedGuarantee, at_positive_delta
 from dpproof.accountant.guarantees.notions import RenyiDP
+from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.noise.primitive import by_sensitivity
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_down
 from dpproof.accountant.published.smooth_sensitivity import conditions
-from dpproof.accountant.renyi.orders import Orders
 from dpproof.accountant.smooth_sensitivity.notion import SmoothNoise, largest
 from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
 from dpproof.accountant.smooth_sensitivity.unattained import smooth_notes

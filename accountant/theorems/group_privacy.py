@@ -26,13 +26,13 @@ from dpproof.accountant.guarantees.notions import (
     RenyiDP,
     ends_of,
 )
+from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.guarantees.trade_off import upper_near
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import below
 from dpproof.accountant.renyi.best_of import BestOf
-from dpproof.accountant.renyi.orders import Orders
 
 __all__ = ["GroupProfile", "group_privacy"]
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.audits.callables import Auditable
-from dpproof.audits.curves import PrivacyCurve
-from dpproof.audits.evidence import Evidence, Verdict
-from dpproof.audits.pairs import Pair
-from dpproof.audits.runner import BUDGET, audit
-from dpproof.audits.scores import Atoms, BestCoordinate, LinearDiscriminant, LogLikelihoodRatio, Score
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.runner import BUDGET, audit
+from dpproof.audits.engine.sampling.callables import Auditable
+from dpproof.audits.engine.scores import Atoms, BestCoordinate, LinearDiscriminant, LogLikelihoodRatio, Score
+from dpproof.audits.recording.evidence import Evidence, Verdict
 
 __all__ = ["VALUES", "Case", "CorpusCase"]
 

@@ -14,10 +14,10 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.policy_evaluation.noise import Noise, guarantee_of, printed, with_room
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.evaluation import LocalBound, NoFirstTerm, RangeFromData, RootWeights
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.neighbours.episodes import episodes_pair
-from dpproof.audits.pairs import Pair
-from dpproof.audits.policy_evaluation import Model, batch_of, evaluation_scores, pair_epsilon
+from dpproof.audits.data.neighbours.episodes import episodes_pair
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.targets.rl.policy_evaluation import Model, batch_of, evaluation_scores, pair_epsilon
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW
 
 __all__ = ["CASES"]

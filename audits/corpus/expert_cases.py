@@ -20,10 +20,10 @@ from dpproof.accountant.rl.expert.design import Design, printed_design
 from dpproof.accountant.rl.expert.rounds import Rounds, round_losses
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, guarantee
 from dpproof.audits.corpus.case import Case
-from dpproof.audits.corpus.expert import Batch, PrefixRound, TrainingStep, one_expert_more
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.pairs import Pair
-from dpproof.audits.scores import Projection, tokens
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.scores import Projection, tokens
+from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.targets.rl.expert_rounds import Batch, PrefixRound, TrainingStep, one_expert_more
 from dpproof.mechanisms.rl.expert.release import stable_lengths
 
 __all__ = ["CASES", "COUNTED", "PREFIXES", "claimed_of"]

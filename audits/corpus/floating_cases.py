@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
-from dpproof.audits.callables import mechanism
 from dpproof.audits.corpus import floating_point
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import CLAIM, SCALE, stated
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.pairs import Pair
-from dpproof.audits.scores import Identity, float_bits
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.sampling.callables import mechanism
+from dpproof.audits.engine.scores import Identity, float_bits
+from dpproof.audits.recording.evidence import Verdict
 
 __all__ = ["CASES"]
 

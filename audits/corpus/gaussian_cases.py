@@ -11,9 +11,9 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.audits.corpus import vectors
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import counts_pair
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.neighbours.vectors import Distance
-from dpproof.audits.scores import Identity
+from dpproof.audits.data.neighbours.vectors import Distance
+from dpproof.audits.engine.scores import Identity
+from dpproof.audits.recording.evidence import Verdict
 
 __all__ = ["CASES"]
 

@@ -12,10 +12,10 @@ from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, preci
 from dpproof.audits.corpus import vectors
 from dpproof.audits.corpus.case import VALUES, Case
 from dpproof.audits.corpus.truths import argmax_ratio
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.neighbours.vectors import Distance, VectorRelation
-from dpproof.audits.pairs import Pair
-from dpproof.audits.scores import Identity
+from dpproof.audits.data.neighbours.vectors import Distance, VectorRelation
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.scores import Identity
+from dpproof.audits.recording.evidence import Verdict
 
 __all__ = ["CASES", "counts_pair", "stated"]
 

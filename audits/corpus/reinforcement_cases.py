@@ -19,11 +19,11 @@ from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import stated
 from dpproof.audits.corpus.private_counts import FreshNoise, OneNoiseForTwoFamilies, SharedNoise, short_levels
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.pairs import Pair
-from dpproof.audits.primitives import SETTINGS
-from dpproof.audits.private_counts import central_users, local_users
-from dpproof.audits.scores import Projection
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.scores import Projection
+from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.targets.primitives import SETTINGS
+from dpproof.audits.targets.rl.private_counts import central_users, local_users
 from dpproof.mechanisms.rl.private_ucb.counted_users import CountedUsers, differ_in_one_user, released
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 from dpproof.mechanisms.rl.trajectories import Trajectories

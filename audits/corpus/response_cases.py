@@ -16,9 +16,9 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, exact
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.truths import Law, largest_ratio
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.pairs import Pair
-from dpproof.audits.scores import Atoms, logistic
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.scores import Atoms, logistic
+from dpproof.audits.recording.evidence import Verdict
 
 __all__ = ["CASES", "randomised_response", "rappor"]
 

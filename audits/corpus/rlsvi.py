@@ -6,8 +6,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
-from dpproof.audits.evidence import Evidence, Verdict
-from dpproof.audits.rlsvi import audit_rlsvi
+from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.targets.rl.rlsvi import audit_rlsvi
 from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 
 __all__ = ["CASES", "ON_CLAIM", "SMALL", "Case"]
@@ -46,7 +46,7 @@ class Case:
         budget: int | None = None,
         executor: Executor | None = None,
     ) -> Evidence:
-        """Audit the case; see `dpproof.audits.rlsvi.audit_rlsvi`."""
+        """Audit the case; see `dpproof.audits.targets.rl.rlsvi.audit_rlsvi`."""
         return audit_rlsvi(
             self.parameters,
             seed=seed,

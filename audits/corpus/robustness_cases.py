@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.callables import MechanismError
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.floating_cases import NUMBERS
-from dpproof.audits.evidence import Verdict
+from dpproof.audits.engine.sampling.callables import MechanismError
+from dpproof.audits.recording.evidence import Verdict
 
 __all__ = ["CASES"]
 

@@ -21,10 +21,10 @@ from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss
 from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
 from dpproof.audits.corpus.case import Case
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.pairs import Pair
-from dpproof.audits.scores import Identity, LogLikelihoodRatio, Projection
-from dpproof.audits.shuffled_batches import batch_ratio, batch_users
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.scores import Identity, LogLikelihoodRatio, Projection
+from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.targets.rl.shuffled_batches import batch_ratio, batch_users
 from dpproof.mechanisms.rl.sdp_pe.privatizer_release import shuffled_batch
 from dpproof.mechanisms.rl.sdp_pe.shuffled_count import shuffled_count
 

@@ -10,9 +10,9 @@ from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import CLAIM, counts_pair
 from dpproof.audits.corpus.sparse_vectors import SparseVector, first_release_ratio
 from dpproof.audits.corpus.truths import first_above_ratio
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.neighbours.vectors import Distance
-from dpproof.audits.scores import LogLikelihoodRatio, logistic, tokens, trees
+from dpproof.audits.data.neighbours.vectors import Distance
+from dpproof.audits.engine.scores import LogLikelihoodRatio, logistic, tokens, trees
+from dpproof.audits.recording.evidence import Verdict
 
 __all__ = ["CASES"]
 

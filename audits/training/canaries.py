@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.audits.callables import Auditable
-from dpproof.audits.pairs import Pair
-from dpproof.audits.sampling import generator, outputs
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.sampling.callables import Auditable
+from dpproof.audits.engine.sampling.calls import generator, outputs
 
 __all__ = ["Canaries", "played", "record_canaries"]
 

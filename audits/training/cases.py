@@ -6,7 +6,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
-from dpproof.audits.evidence import Evidence, Verdict
+from dpproof.audits.recording.evidence import Evidence, Verdict
 from dpproof.audits.training.dp_sgd import Fault, Settings
 from dpproof.audits.training.reward_canaries import audit_reward_canaries
 from dpproof.audits.training.views import View, audit_dp_sgd

@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dpproof.audits.curves import PrivacyCurve
+from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.training.guesses import Guesses
 
 __all__ = ["curve_lines", "exceeds_one"]

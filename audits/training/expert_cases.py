@@ -6,7 +6,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
-from dpproof.audits.evidence import Evidence, Verdict
+from dpproof.audits.recording.evidence import Evidence, Verdict
 from dpproof.audits.training.expert_runs import audit_expert_canaries
 from dpproof.audits.training.expert_settings import ExpertSettings, TrainingFault
 from dpproof.audits.training.experts import audit_expert_training

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
-from dpproof.audits.evidence import Evidence
-from dpproof.audits.tabulated import tabulated
+from dpproof.audits.engine.betting.tabulated import tabulated
+from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.training.canaries import Canaries
 from dpproof.audits.training.dp_sgd import one_thread
 from dpproof.audits.training.expert_settings import ExpertSettings, claim_for
 from dpproof.audits.training.experts import STARTS, asked, audit_expert_training, check_torch
 from dpproof.audits.training.one_run_audit import audit_one_run
 from dpproof.audits.training.views import View
-from dpproof.audits.unaudited import NoAuditError
 
 if TYPE_CHECKING:
     from dpproof.mechanisms.rl.expert.offline.transitions import Transitions

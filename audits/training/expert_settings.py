@@ -12,8 +12,8 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import Accounted
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.training.views import View
-from dpproof.audits.unaudited import NoAuditError
 
 __all__ = ["ExpertSettings", "TrainingFault", "claim_for"]
 

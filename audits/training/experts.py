@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.audits.evidence import Evidence
-from dpproof.audits.pairs import Pair
-from dpproof.audits.scores import Identity
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.scores import Identity
+from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.training.dp_sgd import one_thread
 from dpproof.audits.training.expert_settings import ExpertSettings, claim_for
 from dpproof.audits.training.steps import STEPS, Training, audit_steps
 from dpproof.audits.training.views import View, one_canary_more
-from dpproof.audits.unaudited import NoAuditError
 
 if TYPE_CHECKING:
     from dpproof.mechanisms.rl.expert.offline.transitions import Transitions

@@ -22,7 +22,7 @@ import flint
 
 from dpproof.accountant.numbers.binomial import lower_tail, mass
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_up
-from dpproof.audits.curves import PrivacyCurve
+from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.training.curve_recursion import curve_lines, exceeds_one
 from dpproof.audits.training.guesses import Guesses
 

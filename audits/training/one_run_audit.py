@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from dpproof.audits.callables import Auditable
-from dpproof.audits.curves import PrivacyCurve
-from dpproof.audits.evidence import Evidence, Verdict
-from dpproof.audits.measured_power import simulated
+from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.power.measured import simulated
+from dpproof.audits.engine.sampling.callables import Auditable
+from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.recording.written import call_of
 from dpproof.audits.training.canaries import Canaries, played
 from dpproof.audits.training.guesses import Guesses, guess, guess_counts
 from dpproof.audits.training.one_run import one_run_epsilon_lower, one_run_refutes, one_run_tail
 from dpproof.audits.training.one_run_power import needed_right, one_run_would_have_seen
-from dpproof.audits.written import call_of
 
 __all__ = ["METHOD", "audit_one_run"]
 

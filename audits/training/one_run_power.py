@@ -1,6 +1,6 @@
 """What an audit in one run would have seen, if canaries did not disturb each other.
 
-The reference is that of `dpproof.audits.power`: each canary's score is drawn from one of two standard laws, here
+The reference is that of `engine.power.simulated`: each canary's score is drawn from one of two standard laws, here
 independently of the others. Real canaries disturb each other, so this is the best case. No certificate.
 """
 
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from dpproof.audits.power import RUNS, smallest_seen
-from dpproof.audits.reference import gaussian_mu
-from dpproof.audits.sampling import POWER, generator
+from dpproof.audits.engine.betting.reference import gaussian_mu
+from dpproof.audits.engine.power.simulated import RUNS, smallest_seen
+from dpproof.audits.engine.sampling.calls import POWER, generator
 from dpproof.audits.training.guesses import Guesses
 
 __all__ = ["needed_right", "one_run_would_have_seen"]

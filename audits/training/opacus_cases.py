@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from dpproof.audits.evidence import Evidence, Verdict
+from dpproof.audits.recording.evidence import Evidence, Verdict
 from dpproof.audits.training.dp_sgd import Fault, Settings
 from dpproof.audits.training.opacus_engine import audit_opacus
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from dpproof.audits.evidence import Evidence
+from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.training.dp_sgd import FEATURES, Fault, Settings, one_thread, step_claim
 from dpproof.audits.training.steps import STEPS, audit_steps
 from dpproof.audits.training.views import canary_pair

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, guarantee
-from dpproof.audits.evidence import Evidence
+from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.training.canaries import Canaries
 from dpproof.audits.training.one_run_audit import audit_one_run
 from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio

@@ -1,7 +1,7 @@
 """White-box audits of a training run: a coin for every step says whether the canary is among the records.
 
 Given everything before a step, the step is a mechanism with the claimed guarantee, on two neighbouring
-inputs; the bets of `dpproof.audits.eprocess` then stay fair whatever the step was chosen by, so one training run
+inputs; the bets of `audits.engine.betting.eprocess` then stay fair whatever the step was chosen by, so one training run
 gives as many samples as it has steps (docs/notes/audit_one_run.md, Theorem 4).
 
 Source: Nasr et al., arXiv:2302.07956 (canary gradients, white box), there with fixed numbers of steps.
@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.audits.callables import MechanismError
-from dpproof.audits.conclusion import check_request, conclude
-from dpproof.audits.curves import PrivacyCurve, curve_points
-from dpproof.audits.evidence import Evidence
-from dpproof.audits.measured_power import Power, unmeasured
-from dpproof.audits.pairs import Pair
-from dpproof.audits.sampling import BLOCKS, generator
-from dpproof.audits.schedule import Blocks, Pace
-from dpproof.audits.scores import Identity, Score
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.betting.curves import PrivacyCurve, curve_points
+from dpproof.audits.engine.betting.schedule import Blocks, Pace
+from dpproof.audits.engine.betting.trial import Trial, run_trial
+from dpproof.audits.engine.conclusion import check_request, conclude
+from dpproof.audits.engine.power.measured import Power, unmeasured
+from dpproof.audits.engine.sampling.callables import MechanismError
+from dpproof.audits.engine.sampling.calls import BLOCKS, generator
+from dpproof.audits.engine.sampling.watching import watcher
+from dpproof.audits.engine.scores import Identity, Score
+from dpproof.audits.recording.evidence import Evidence
+from dpproof.audits.recording.written import call_of
 from dpproof.audits.time_budget import check_time, last_sample
-from dpproof.audits.trial import Trial, run_trial
-from dpproof.audits.watching import watcher
-from dpproof.audits.written import call_of
 
 __all__ = ["STEPS", "Training", "audit_steps", "labelled_steps"]
 

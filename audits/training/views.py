@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.audits.evidence import Evidence
-from dpproof.audits.pairs import Pair
-from dpproof.audits.runner import audit
-from dpproof.audits.scores import Identity, LogLikelihoodRatio, Score
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.runner import audit
+from dpproof.audits.engine.scores import Identity, LogLikelihoodRatio, Score
+from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.training.dp_sgd import Fault, Loop, Settings, one_thread, step_claim
 from dpproof.audits.training.steps import STEPS, WITHOUT, Training, audit_steps
 

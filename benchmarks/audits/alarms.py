@@ -10,13 +10,13 @@ from scipy import stats
 
 from benchmarks.audits.rows import Row
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.callables import MechanismError
 from dpproof.audits.corpus.all_cases import ALL_CASES
 from dpproof.audits.corpus.case import Case, CorpusCase
 from dpproof.audits.corpus.laplace_cases import counts_pair, stated
 from dpproof.audits.corpus.vectors import laplace
-from dpproof.audits.evidence import Evidence, Verdict
-from dpproof.audits.neighbours.vectors import Distance
+from dpproof.audits.data.neighbours.vectors import Distance
+from dpproof.audits.engine.sampling.callables import MechanismError
+from dpproof.audits.recording.evidence import Evidence, Verdict
 
 __all__ = ["ALPHAS", "BUDGET", "SEEDS", "allowed", "cases", "measured", "tasks"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import integrate, stats
 
-from dpproof.audits.curves import PrivacyCurve
+from dpproof.audits.engine.betting.curves import PrivacyCurve
 
 __all__ = ["gaussian_limit", "laplace_limit", "response_limit"]
 

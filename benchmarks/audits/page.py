@@ -57,7 +57,7 @@ def _head(version: str) -> list[str]:
         "# The audits, measured",
         "",
         f"""Written by `python -m benchmarks.audits` (engine {version}, a hash of the code that
-`dpproof.audits.runner` loads) on {machine}. Counts of samples and of alarms depend on the seeds only. Times are
+`dpproof.audits.engine.runner` loads) on {machine}. Counts of samples and of alarms depend on the seeds only. Times are
 processor seconds on a machine that was shared with other work; there they vary by a third or so.""",
         "",
     ]

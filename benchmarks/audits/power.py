@@ -12,9 +12,9 @@ from benchmarks.audit_power import BITS, Draw, gaussian, laplace, response
 from benchmarks.audits.limits import gaussian_limit, laplace_limit, response_limit
 from benchmarks.audits.rows import Row
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.audits.curves import PrivacyCurve
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.runner import audit
+from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.runner import audit
+from dpproof.audits.recording.evidence import Verdict
 
 __all__ = ["ALPHA", "TRIALS", "Measure", "measured", "overhead", "tasks"]
 

@@ -22,14 +22,14 @@ IDENTITY = ("engine", "peer", "case", "trial", "claim", "per_side", "seed")
 """What tells measurements apart, of all kinds of rows."""
 AHEAD = 4
 LOADED = """
-import sys, dpproof.audits.runner
+import sys, dpproof.audits.engine.runner
 print(*(module.__file__ for name, module in sys.modules.items() if name.startswith("dpproof.audits")))
 """
 
 
 @functools.cache
 def engine() -> str:
-    """A hash of the code, without its comments, that `dpproof.audits.runner` loads of `audits`.
+    """A hash of the code, without its comments, that `dpproof.audits.engine.runner` loads of `audits`.
 
     Rows of another engine do not count.
     """

@@ -1,7 +1,7 @@
 """Is "consistent" worth what it says? Power against twice the claim, at the smallest budget that earns it.
 
 "Consistent" states that twice the claimed epsilon would have been seen with power 0.9, on a reference pair
-and by simulated counts (`dpproof.audits.power`). Here whole audits are run on mechanisms with twice the epsilon.
+and by simulated counts (`engine.power.simulated`). Here whole audits are run on mechanisms with twice the epsilon.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from benchmarks.audit_power import BITS, Draw, gaussian, laplace, response
 from benchmarks.audits.rows import Row
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.audits.curves import PrivacyCurve
-from dpproof.audits.evidence import Evidence, Verdict
-from dpproof.audits.reference import gaussian_mu
-from dpproof.audits.runner import audit
+from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.betting.reference import gaussian_mu
+from dpproof.audits.engine.runner import audit
+from dpproof.audits.recording.evidence import Evidence, Verdict
 
 __all__ = ["CASES", "RUNS", "Doubled", "budget_of", "measured", "tasks"]
 

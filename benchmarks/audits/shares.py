@@ -15,10 +15,10 @@ import numpy as np
 from benchmarks.audit_power import BITS, Draw, gaussian, laplace, response
 from benchmarks.audits.rows import Row
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
-from dpproof.audits.curves import PrivacyCurve
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.pairs import Pair
-from dpproof.audits.runner import audit
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.runner import audit
+from dpproof.audits.recording.evidence import Verdict
 
 __all__ = ["COSTS", "Cost", "measured", "tasks"]
 

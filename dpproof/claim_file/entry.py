@@ -11,7 +11,7 @@ from dpproof.accountant.claims.claim import ARITHMETIC, Claim
 from dpproof.accountant.claims.parameters import Choice, Flag, Integers, Reals, Values, Words
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.audits.score_names import SCORE_NAMES
+from dpproof.audits.engine.scores.names import SCORE_NAMES
 
 __all__ = ["AUDIT", "KEYS", "PROMISE", "REQUIRED", "TEXT", "checked_table", "claim_from", "entry_of"]
 

@@ -20,7 +20,7 @@ from dpproof.accountant.claims.claim import ARITHMETIC, Claim
 from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.numbers.arithmetic import listed, recorded
-from dpproof.audits.score_names import SCORE_NAMES, check_scores
+from dpproof.audits.engine.scores.names import SCORE_NAMES, check_scores
 from dpproof.claim_file import import_from, read_all
 from dpproof.cli import show
 from dpproof.cli.corpus import audit_corpus, kept, progress_of
@@ -30,7 +30,7 @@ from dpproof.executors import executor_for
 from dpproof.journal import journal_at
 
 if TYPE_CHECKING:
-    from dpproof.audits.evidence import Evidence
+    from dpproof.audits.recording.evidence import Evidence
 
 __all__ = ["audit"]
 
@@ -296,8 +296,8 @@ def _run(
 
     Of a job that there is no time for, or that was cut off, the name comes out.
     """
+    from dpproof.audits.engine.sampling.watching import watched
     from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
-    from dpproof.audits.watching import watched
 
     until = None if seconds is None else time.monotonic() + seconds
 

@@ -18,7 +18,7 @@ from dpproof.cli import show
 from dpproof.executors import executor_for
 
 if TYPE_CHECKING:
-    from dpproof.audits.evidence import Evidence
+    from dpproof.audits.recording.evidence import Evidence
     from dpproof.corpus import Outcome
 
 __all__ = ["audit_corpus", "kept", "progress_of"]

@@ -110,7 +110,7 @@ def _mechanism(accountant: Accountant, console: Console) -> None:
 def _audit_line(accountant: Accountant) -> str:
     """The command that audits a mechanism, what must be given in capitals; or that none does."""
     from dpproof.auditing import AUDITS
-    from dpproof.audits.primitives import SETTINGS
+    from dpproof.audits.targets.primitives import SETTINGS
 
     name = accountant.name
     relations = [relation.value for known, relation in AUDITS if known == name]

@@ -61,7 +61,7 @@ _CLAIM = {"claim": dict, "budget": int, "sharpen": bool}
 
 def _checked(witness: Any) -> Mapping[str, Any]:
     """A witness with the fields that a replay reads, each of its type."""
-    from dpproof.audits.replaying import AUDITS
+    from dpproof.audits.recording.replaying import AUDITS
 
     if not isinstance(witness, dict):
         raise ValueError("it must be a table")

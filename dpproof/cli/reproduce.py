@@ -52,7 +52,7 @@ def reproduce(
 @contextmanager
 def _shown(paper: str) -> Iterator[None]:
     """A bar and the time that has passed, on standard error, if somebody looks at it."""
-    from dpproof.audits.watching import watched
+    from dpproof.audits.engine.sampling.watching import watched
 
     with progress_of(f"reproducing {paper}", None) as progress:
         task = progress.task_ids[0]

@@ -18,9 +18,9 @@ from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP, Guarantee, e
 from dpproof.accountant.numbers.arithmetic import listed, recorded
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.audit_words import worth
-from dpproof.audits.evidence import Verdict
+from dpproof.audits.engine.sampling.watching import watched
+from dpproof.audits.recording.evidence import Verdict
 from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
-from dpproof.audits.watching import watched
 from dpproof.claim_file import Budget
 
 __all__ = [

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE, OPTIMAL
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
-from dpproof.accountant.renyi.conversion import CANONNE_KAMATH_STEINKE, OPTIMAL
-from dpproof.accountant.renyi.orders import Orders
+from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.theorems.composition import (
     compose_approx,
     compose_gaussian,

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from dp_accounting.rdp import RdpAccountant
 
+from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE, MIRONOV, OPTIMAL, convert
+from dpproof.accountant.guarantees.joint_range import optimal_delta
 from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP, RenyiDP
+from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down, round_up
-from dpproof.accountant.renyi.conversion import CANONNE_KAMATH_STEINKE, MIRONOV, OPTIMAL, convert
-from dpproof.accountant.renyi.joint_range import optimal_delta
-from dpproof.accountant.renyi.orders import Orders
 
 ALL = (OPTIMAL, CANONNE_KAMATH_STEINKE, MIRONOV)
 DIGITS = mpmath.MPContext()

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.renyi.orders import Orders
 from dpproof.accountant.theorems.filters import (
     ApproxFilter,
     ApproxOdometer,

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from dpproof.accountant.guarantees.gaussian import gaussian_delta
 from dpproof.accountant.numbers.enclosures import arb_of, precision
+from dpproof.accountant.pairs.phases import phases_minus_one
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianCharacteristic as Loss
+from dpproof.accountant.pairs.subsampled_gaussian import log_ratio
+from dpproof.accountant.pairs.uniform_layers import decay, layers
 from dpproof.accountant.privacy_loss.inverting import delta_by_inversion, epsilon_by_inversion
-from dpproof.accountant.privacy_loss.phases import phases_minus_one
 from dpproof.accountant.privacy_loss.saddle import Inapplicable
-from dpproof.accountant.privacy_loss.subsampled_gaussian import SubsampledGaussianCharacteristic as Loss
-from dpproof.accountant.privacy_loss.subsampled_gaussian import log_ratio
-from dpproof.accountant.privacy_loss.uniform_layers import decay, layers
 
 RATES = st.floats(math.log(1e-5), 0).map(math.exp)
 SIGMAS = st.floats(math.log(0.2), math.log(1e3)).map(math.exp)

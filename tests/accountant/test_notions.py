@@ -16,11 +16,11 @@ import flint
 import mpmath
 import pytest
 
+from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE, MIRONOV
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
+from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of
-from dpproof.accountant.renyi.conversion import CANONNE_KAMATH_STEINKE, MIRONOV
-from dpproof.accountant.renyi.orders import Orders
 from dpproof.accountant.theorems.composition import (
     compose_approx,
     compose_gaussian,

@@ -11,10 +11,10 @@ from dp_accounting.rdp import RdpAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE
 from dpproof.accountant.guarantees.notions import RenyiDP
+from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down, round_up
-from dpproof.accountant.renyi.conversion import CANONNE_KAMATH_STEINKE
-from dpproof.accountant.renyi.orders import Orders
 from dpproof.accountant.renyi.subsampled_gaussian import SubsampledGaussianCurve, subsampled_gaussian_renyi
 
 DIGITS = mpmath.MPContext()

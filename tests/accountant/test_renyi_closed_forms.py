@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE, MIRONOV, OPTIMAL, convert
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from dpproof.accountant.guarantees.order_search import least_epsilon
+from dpproof.accountant.guarantees.orders import Orders, lowest
 from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down, round_up
 from dpproof.accountant.renyi.best_of import BestOf
 from dpproof.accountant.renyi.closed_forms import (
@@ -18,9 +21,6 @@ from dpproof.accountant.renyi.closed_forms import (
     pure_renyi,
     unequal_gaussians_renyi,
 )
-from dpproof.accountant.renyi.conversion import CANONNE_KAMATH_STEINKE, MIRONOV, OPTIMAL, convert
-from dpproof.accountant.renyi.order_search import least_epsilon
-from dpproof.accountant.renyi.orders import Orders, lowest
 from dpproof.accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
 
 DIGITS = mpmath.MPContext()

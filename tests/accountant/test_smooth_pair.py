@@ -14,8 +14,8 @@ from dpproof.accountant.numbers.enclosures import precision, round_down, round_u
 from dpproof.accountant.numbers.inversion import bracket, refined
 from dpproof.accountant.pairs.base import Characteristic, Pair
 from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
+from dpproof.accountant.pairs.uniform_layers import decay
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-from dpproof.accountant.privacy_loss.uniform_layers import decay
 from dpproof.accountant.smooth_sensitivity.chi_square import chi_square_tail
 from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian
 from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta

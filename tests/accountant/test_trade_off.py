@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.guarantees.trade_off import (
     advantage,
     attack_success,
@@ -19,8 +21,6 @@ from dpproof.accountant.guarantees.trade_off import (
 )
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.renyi.best_of import BestOf
-from dpproof.accountant.renyi.conversion import CANONNE_KAMATH_STEINKE
-from dpproof.accountant.renyi.orders import Orders
 from dpproof.accountant.sparse_vector.loss import Least
 
 DIGITS = mpmath.MPContext()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpproof.audits.pairs import Pair
+from dpproof.audits.data.pairs import Pair
 
 
 def at_most_one_apart(first: float, second: float) -> None:

@@ -13,19 +13,19 @@ from scipy.stats import binom
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.accountant.rl.rlsvi.rlsvi import guarantee
-from dpproof.audits.blocks import draw_blocks
 from dpproof.audits.corpus.rlsvi import ON_CLAIM
-from dpproof.audits.curves import CurvePoint, curve_points
-from dpproof.audits.eprocess import LogWealth, _log_wealth_against, epsilon_lower
-from dpproof.audits.pairs import rlsvi_pair
-from dpproof.audits.portfolio import log_gains
-from dpproof.audits.posterior import log_factors
-from dpproof.audits.reference import gaussian_mu, reference_tails
-from dpproof.audits.rlsvi import rlsvi_scores
-from dpproof.audits.schedule import Pace
-from dpproof.audits.scores import Identity
-from dpproof.audits.tails import LEVELS, tally
-from dpproof.audits.trial import VERDICT, run_trial
+from dpproof.audits.data.pairs import rlsvi_pair
+from dpproof.audits.engine.betting.curves import CurvePoint, curve_points
+from dpproof.audits.engine.betting.eprocess import LogWealth, _log_wealth_against, epsilon_lower
+from dpproof.audits.engine.betting.portfolio import log_gains
+from dpproof.audits.engine.betting.posterior import log_factors
+from dpproof.audits.engine.betting.reference import gaussian_mu, reference_tails
+from dpproof.audits.engine.betting.schedule import Pace
+from dpproof.audits.engine.betting.trial import VERDICT, run_trial
+from dpproof.audits.engine.sampling.blocks import draw_blocks
+from dpproof.audits.engine.scores import Identity
+from dpproof.audits.engine.scores.tails import LEVELS, tally
+from dpproof.audits.targets.rl.rlsvi import rlsvi_scores
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 
 ALPHA, REPETITIONS, ALARMS = 0.01, 1000, 21

@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
-from dpproof.audits.blocks import draw_blocks
-from dpproof.audits.callables import Mechanism, as_mechanism, each, mechanism
-from dpproof.audits.curves import CurvePoint
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.measured_power import unmeasured
-from dpproof.audits.pairs import Pair
-from dpproof.audits.probing import check_randomness
-from dpproof.audits.runner import audit
-from dpproof.audits.sampling import MechanismError
-from dpproof.audits.trial import VERDICT, run_trial
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.betting.curves import CurvePoint
+from dpproof.audits.engine.betting.trial import VERDICT, run_trial
+from dpproof.audits.engine.checks.probing import check_randomness
+from dpproof.audits.engine.power.measured import unmeasured
+from dpproof.audits.engine.runner import audit
+from dpproof.audits.engine.sampling.blocks import draw_blocks
+from dpproof.audits.engine.sampling.callables import Mechanism, as_mechanism, each, mechanism
+from dpproof.audits.engine.sampling.calls import MechanismError
+from dpproof.audits.recording.evidence import Verdict
 
 BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
 CLAIM = PureDP(1.0)
@@ -359,7 +359,7 @@ def test_what_reveals_nothing_is_never_a_violation(law, state, fault, often, per
         else each(odd, **tokens)
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpproof.audits.runner.measured", lambda *_given: unmeasured("not asked here"))
+        patch.setattr("dpproof.audits.engine.runner.measured", lambda *_given: unmeasured("not asked here"))
         try:
             found = audit("odd", PureDP(0.2), made, BITS, seed=period, alpha=1e-6, budget=3000)
         except MechanismError:

@@ -8,8 +8,8 @@ import signal
 import pytest
 
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.pairs import Pair
-from dpproof.audits.runner import audit
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.runner import audit
 
 distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
 

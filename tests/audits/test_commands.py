@@ -11,11 +11,11 @@ import pytest
 
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.callables import MechanismError
-from dpproof.audits.commands import Command, CommandError, command
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.pairs import Pair
-from dpproof.audits.runner import audit
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.runner import audit
+from dpproof.audits.engine.sampling.callables import MechanismError
+from dpproof.audits.engine.sampling.commands import Command, CommandError, command
+from dpproof.audits.recording.evidence import Verdict
 from dpproof.mechanisms.rl.rlsvi.users import Users
 
 BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.audits.pairs import Pair
-from dpproof.audits.runner import audit
-from dpproof.audits.scores import Identity
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.runner import audit
+from dpproof.audits.engine.scores import Identity
 
 BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _first, _second: None)
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from benchmarks.audits import seen
-from dpproof.audits.evidence import Verdict
+from dpproof.audits.recording.evidence import Verdict
 
 RUNS, LEAST = 100, 80
 

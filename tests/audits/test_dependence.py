@@ -14,10 +14,8 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.callables import MechanismError
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.pairs import Pair
-from dpproof.audits.repeated_rows import (
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.checks.repeated_rows import (
     LEVEL,
     Repeats,
     blocks_repeat,
@@ -26,8 +24,10 @@ from dpproof.audits.repeated_rows import (
     row_ids,
     value_in_runs,
 )
-from dpproof.audits.runner import audit
-from dpproof.audits.unlike_calls import bins_of, calls_differ
+from dpproof.audits.engine.checks.unlike_calls import bins_of, calls_differ
+from dpproof.audits.engine.runner import audit
+from dpproof.audits.engine.sampling.callables import MechanismError
+from dpproof.audits.recording.evidence import Verdict
 
 ALPHA = 1e-3
 BITS = Pair(0.0, 1.0, "at most 1 apart", "0 or 1")

@@ -10,17 +10,17 @@ import pytest
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-from dpproof.audits.callables import MechanismError
-from dpproof.audits.curves import curve_points
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.replaying import ReplayError, replay
-from dpproof.audits.schedule import Pace
-from dpproof.audits.scores import Identity, Projection
+from dpproof.audits.engine.betting.curves import curve_points
+from dpproof.audits.engine.betting.schedule import Pace
+from dpproof.audits.engine.betting.trial import run_trial
+from dpproof.audits.engine.sampling.callables import MechanismError
+from dpproof.audits.engine.scores import Identity, Projection
+from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.replaying import ReplayError, replay
 from dpproof.audits.training.cases import CASES
 from dpproof.audits.training.dp_sgd import Fault, Loop, Settings, one_thread, step_claim
 from dpproof.audits.training.steps import audit_steps, labelled_steps
 from dpproof.audits.training.views import View, audit_dp_sgd, audit_dp_sgd_again
-from dpproof.audits.trial import run_trial
 
 
 @pytest.fixture

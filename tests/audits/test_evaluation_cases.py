@@ -4,8 +4,8 @@ import pytest
 
 from dpproof.audits.corpus.evaluation import FAULTS
 from dpproof.audits.corpus.evaluation_cases import CASES
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.replaying import replay
+from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.replaying import replay
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW
 
 NAMED = {"ids": lambda case: case.name}

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.exact import Wide, above, below, doubles, exactly, low_bytes, united
-from dpproof.audits.layout import Layout
-from dpproof.audits.outputs import as_block
-from dpproof.audits.pairs import Pair
-from dpproof.audits.runner import audit
-from dpproof.audits.scores import Identity, Projection, float_bits, logistic, tokens, trees
+from dpproof.audits.data.exact import Wide, above, below, doubles, exactly, low_bytes, united
+from dpproof.audits.data.outputs import as_block
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.runner import audit
+from dpproof.audits.engine.scores import Identity, Projection, float_bits, logistic, tokens, trees
+from dpproof.audits.engine.scores.layout import Layout
+from dpproof.audits.recording.evidence import Verdict
 
 DATA = Pair(np.array([0]), np.array([1]), "replace", "one number", lambda a, b: None)
 RARE = 0.99

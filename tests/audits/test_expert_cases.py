@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from dpproof.audits.corpus.expert import PrefixRound, TrainingStep, one_expert_more
 from dpproof.audits.corpus.expert_cases import CASES, DESIGN, LEAST, PREFIXES, claimed_of
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.replaying import replay
+from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.replaying import replay
+from dpproof.audits.targets.rl.expert_rounds import PrefixRound, TrainingStep, one_expert_more
 
 FAULTY = [case for case in CASES if case.expected is Verdict.VIOLATION]
 

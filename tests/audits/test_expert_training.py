@@ -13,16 +13,16 @@ from typer.testing import CliRunner
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, guarantee
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.replaying import replay
-from dpproof.audits.tabulated import Tabulated, tabulated
+from dpproof.audits.engine.betting.tabulated import Tabulated, tabulated
+from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.replaying import replay
 from dpproof.audits.training import experts
 from dpproof.audits.training.expert_cases import CASES
 from dpproof.audits.training.expert_runs import audit_expert_canaries, audit_view
 from dpproof.audits.training.expert_settings import ExpertSettings, TrainingFault, claim_for
 from dpproof.audits.training.experts import audit_expert_training
 from dpproof.audits.training.views import View
-from dpproof.audits.unaudited import NoAuditError
 from dpproof.cli import app
 
 PLAIN = SelectiveDPSGDParameters(0.5, 0.5, 1.0, 6)

@@ -10,10 +10,10 @@ from dpproof.accountant.rl.expert.release import ExpertReleaseParameters
 from dpproof.accountant.rl.expert.rounds import Rounds
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, guarantee
 from dpproof.auditing import audit_mechanism
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.experts import audit_release, audit_training
-from dpproof.audits.replaying import replay
-from dpproof.audits.unaudited import NoAuditError
+from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.replaying import replay
+from dpproof.audits.targets.rl.expert import audit_release, audit_training
 
 TRAINING = SelectiveDPSGDParameters(0.1, 0.5, 1.0, 100)
 RELEASE = ExpertReleaseParameters(5, 20, 0.05, 100, 5, scale=3.0, draws="fresh")

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.pairs import Pair
-from dpproof.audits.runner import audit
-from dpproof.audits.scores import Identity, float_bits, only_bits
-from dpproof.audits.worst_pair import audit_each, audit_worst
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.runner import audit
+from dpproof.audits.engine.scores import Identity, float_bits, only_bits
+from dpproof.audits.engine.worst_pair import audit_each, audit_worst
+from dpproof.audits.recording.evidence import Verdict
 
 BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda a, b: None)
 

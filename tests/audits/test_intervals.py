@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpproof.audits.intervals import fixed_sample_epsilon_lower
+from dpproof.audits.engine.betting.intervals import fixed_sample_epsilon_lower
 
 
 def test_level_and_use_on_laplace():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes, differ_only_in_rewards, replaces_one_user
-from dpproof.audits.neighbours import (
+from dpproof.audits.data.neighbours import (
     EPISODE_CHECKS,
     REWARD_PATTERNS,
     VECTOR_PATTERNS,
@@ -29,7 +29,7 @@ from dpproof.audits.neighbours import (
     user_pairs,
     vector_pairs,
 )
-from dpproof.audits.pairs import InvalidPairError, Pair, check_pair
+from dpproof.audits.data.pairs import InvalidPairError, Pair, check_pair
 from dpproof.mechanisms.rl.rlsvi.users import Users
 
 BATCH = Episodes(

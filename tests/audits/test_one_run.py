@@ -10,10 +10,10 @@ from scipy import stats
 from scipy.optimize import linprog
 
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.audits.callables import MechanismError
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.pairs import InvalidPairError
-from dpproof.audits.replaying import replay
+from dpproof.audits.data.pairs import InvalidPairError
+from dpproof.audits.engine.sampling.callables import MechanismError
+from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.replaying import replay
 from dpproof.audits.training.canaries import Canaries, record_canaries
 from dpproof.audits.training.curve_recursion import curve_lines, exceeds_one
 from dpproof.audits.training.guesses import Guesses, guess, guess_counts

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.replaying import ReplayError, replay
+from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.replaying import ReplayError, replay
 from dpproof.audits.training.dp_sgd import Fault, Settings
 from dpproof.audits.training.opacus_cases import CASES
 from dpproof.audits.training.opacus_engine import EngineRun, audit_opacus

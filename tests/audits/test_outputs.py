@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.audits.canonical import UnreadableOutputError, canonical_text, tokens
-from dpproof.audits.encoding import COLUMNS, Raised, cells, features
-from dpproof.audits.layout import Layout
-from dpproof.audits.outputs import as_block, digest, joined, nan_count, of_objects, same
+from dpproof.audits.data.canonical import UnreadableOutputError, canonical_text, tokens
+from dpproof.audits.data.encoding import COLUMNS, Raised, cells, features
+from dpproof.audits.data.outputs import as_block, digest, joined, nan_count, of_objects, same
+from dpproof.audits.engine.scores.layout import Layout
 
 
 class Colour(enum.Enum):
@@ -110,7 +110,7 @@ def test_what_counts_as_the_same_output():
 
 
 def test_tokens_are_the_same_in_another_process():
-    code = "from dpproof.audits.canonical import tokens; import numpy; print(int(tokens(numpy.array(['abort']))[0, 0]))"
+    code = "from audits.data.canonical import tokens; import numpy as n; print(int(tokens(n.array(['abort']))[0, 0]))"
     there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert int(there) == tokens(np.array(["abort"]))[0, 0]
 

@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.audits.blocks import draw_blocks
-from dpproof.audits.curves import CurvePoint, curve_points
-from dpproof.audits.eprocess import LogWealth
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.independence import looks_dependent
-from dpproof.audits.measured_power import unmeasured
-from dpproof.audits.pairs import Pair
-from dpproof.audits.runner import audit
-from dpproof.audits.sampling import MechanismError
-from dpproof.audits.scores import LogLikelihoodRatio
-from dpproof.audits.tails import LEVELS, TailCounts
-from dpproof.audits.trial import run_trial
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.betting.curves import CurvePoint, curve_points
+from dpproof.audits.engine.betting.eprocess import LogWealth
+from dpproof.audits.engine.betting.trial import run_trial
+from dpproof.audits.engine.checks.independence import looks_dependent
+from dpproof.audits.engine.power.measured import unmeasured
+from dpproof.audits.engine.runner import audit
+from dpproof.audits.engine.sampling.blocks import draw_blocks
+from dpproof.audits.engine.sampling.calls import MechanismError
+from dpproof.audits.engine.scores import LogLikelihoodRatio
+from dpproof.audits.engine.scores.tails import LEVELS, TailCounts
+from dpproof.audits.recording.evidence import Verdict
 
 BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
 
@@ -95,7 +95,7 @@ def test_the_place_of_a_sample_tells_nothing_of_its_label():
 
 def test_equal_rows_whose_scores_differ_by_rounding_are_no_evidence(monkeypatch):
     """A word that comes at times, on both inputs alike; its score is a sum over many columns."""
-    monkeypatch.setattr("dpproof.audits.runner.measured", lambda *_given: unmeasured("not asked here"))
+    monkeypatch.setattr("dpproof.audits.engine.runner.measured", lambda *_given: unmeasured("not asked here"))
 
     def word(_value, rng):
         return "abort" if rng.random() < 0.05 else 1.0

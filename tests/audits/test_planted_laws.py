@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.audits.callables import as_mechanism
-from dpproof.audits.curves import CurvePoint, curve_points
-from dpproof.audits.fresh_outputs import FreshOutputs
-from dpproof.audits.layout import Layout
-from dpproof.audits.pairs import Pair
-from dpproof.audits.planted_laws import MULTIPLE, doubled
-from dpproof.audits.planting import Planted, Planting, _Stream
-from dpproof.audits.scores import Identity, whole
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.betting.curves import CurvePoint, curve_points
+from dpproof.audits.engine.power.fresh_outputs import FreshOutputs
+from dpproof.audits.engine.power.planted_laws import MULTIPLE, doubled
+from dpproof.audits.engine.power.planting import Planted, Planting, _Stream
+from dpproof.audits.engine.sampling.callables import as_mechanism
+from dpproof.audits.engine.scores import Identity, whole
+from dpproof.audits.engine.scores.layout import Layout
 
 MASSES = [0.01, 0.0371, 0.25, 0.5]
 GRID = 2**53

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.curves import CurvePoint
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.measured_power import LEVEL, enough_seen, measured
-from dpproof.audits.runner import audit
-from dpproof.audits.scores import Identity, Projection
+from dpproof.audits.engine.betting.curves import CurvePoint
+from dpproof.audits.engine.power.measured import LEVEL, enough_seen, measured
+from dpproof.audits.engine.runner import audit
+from dpproof.audits.engine.scores import Identity, Projection
+from dpproof.audits.recording.evidence import Verdict
 from dpproof.audits.time_budget import check_time, ending_at
 
 

@@ -10,15 +10,15 @@ from dpproof.accountant.guarantees.notions import ApproxDP
 from dpproof.accountant.rl.policy_evaluation.noise import printed, with_room
 from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters
 from dpproof.auditing import audit_mechanism
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.policy_evaluation import (
+from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.replaying import replay
+from dpproof.audits.targets.rl.policy_evaluation import (
     audit_policy_evaluation,
     estimator,
     evaluation_pairs,
     pair_epsilon,
 )
-from dpproof.audits.replaying import replay
-from dpproof.audits.unaudited import NoAuditError
 
 ALLOWED = (Adjacency.REPLACE, Adjacency.REWARDS_ONLY)
 FEW = {"seed": 1, "budget": 20_000}

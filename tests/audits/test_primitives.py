@@ -14,10 +14,10 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.accountant.counting.matrix_counting import strategy_of
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.pairs import InvalidPairError, Pair
-from dpproof.audits.primitives import SETTINGS, audit_primitive, audit_primitive_again
-from dpproof.audits.replaying import replay
-from dpproof.audits.unaudited import NoAuditError
+from dpproof.audits.data.pairs import InvalidPairError, Pair
+from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.recording.replaying import replay
+from dpproof.audits.targets.primitives import SETTINGS, audit_primitive, audit_primitive_again
 from dpproof.mechanisms.counting.factorised import column_coefficients, row_coefficients
 from dpproof.mechanisms.counting.running_counts import tree_nodes
 from dpproof.mechanisms.noise.discrete import discrete_gaussian_noise, exponential_coins, geometric_noise

@@ -14,9 +14,15 @@ from dpproof.accountant.rl.private_ucb.batched_counts import guarantee as batche
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.audits.corpus.private_counts import FreshNoise, OneNoiseForTwoFamilies, SharedNoise, short_levels
 from dpproof.audits.corpus.reinforcement_cases import CASES
-from dpproof.audits.pairs import InvalidPairError, Pair
-from dpproof.audits.primitives import SETTINGS, audit_primitive
-from dpproof.audits.private_counts import EARLY, batched_users, central_users, local_users, node_ends
+from dpproof.audits.data.pairs import InvalidPairError, Pair
+from dpproof.audits.targets.primitives import SETTINGS, audit_primitive
+from dpproof.audits.targets.rl.private_counts import (
+    EARLY,
+    batched_users,
+    central_users,
+    local_users,
+    node_ends,
+)
 from dpproof.mechanisms.counting.factorised import column_coefficients
 from dpproof.mechanisms.counting.running_counts import tree_nodes
 from dpproof.mechanisms.rl.private_ucb.batched_privatizer import BatchedCounts

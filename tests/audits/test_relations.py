@@ -11,8 +11,8 @@ import pytest
 import dpproof
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.neighbours import check_one_record_more
-from dpproof.audits.pairs import InvalidPairError, Pair
+from dpproof.audits.data.neighbours import check_one_record_more
+from dpproof.audits.data.pairs import InvalidPairError, Pair
 
 REPLACE, MORE = "replace", "add-remove"
 BASE = np.random.default_rng(0).normal(size=200)

@@ -9,16 +9,16 @@ import pytest
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.corpus.all_cases import case_named
-from dpproof.audits.evidence import Verdict
+from dpproof.audits.data.pairs import InvalidPairError
 from dpproof.audits.named import audit_named, load, pairs_of
-from dpproof.audits.pairs import InvalidPairError
-from dpproof.audits.replaying import ReplayError, replay
+from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.replaying import ReplayError, replay
 
 MODULE = """
 import numpy as np
 from dpproof.accountant.claims.claim.adjacency import Adjacency
 from dpproof.accountant.claims.claim.episodes import Episodes
-from dpproof.audits.neighbours import Distance, vector_pairs
+from dpproof.audits.data.neighbours import Distance, vector_pairs
 
 def bits():
     return 0, 1

@@ -14,12 +14,12 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, guarantee
 from dpproof.audits.corpus.rlsvi import CASES, ON_CLAIM, SMALL
-from dpproof.audits.evidence import Evidence, Verdict
-from dpproof.audits.pairs import InvalidPairError, Pair, rlsvi_pair
-from dpproof.audits.power import gaussian_mu
-from dpproof.audits.replaying import replay
-from dpproof.audits.rlsvi import audit_rlsvi, first_path, last_cell, rlsvi_scores
-from dpproof.audits.runner import audit
+from dpproof.audits.data.pairs import InvalidPairError, Pair, rlsvi_pair
+from dpproof.audits.engine.power.simulated import gaussian_mu
+from dpproof.audits.engine.runner import audit
+from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.recording.replaying import replay
+from dpproof.audits.targets.rl.rlsvi import audit_rlsvi, first_path, last_cell, rlsvi_scores
 from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 from dpproof.mechanisms.rl.rlsvi.users import differ_only_in_rewards_of_one_user

@@ -11,15 +11,15 @@ import pytest
 from scipy.stats import binom
 
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.audits.blocks import draw_blocks
-from dpproof.audits.callables import MechanismError
-from dpproof.audits.curves import CurvePoint
-from dpproof.audits.evidence import Evidence, Verdict
-from dpproof.audits.replaying import ReplayError, replay
-from dpproof.audits.runner import audit
-from dpproof.audits.schedule import Pace
-from dpproof.audits.scores import Identity
-from dpproof.audits.trial import VERDICT, run_trial
+from dpproof.audits.engine.betting.curves import CurvePoint
+from dpproof.audits.engine.betting.schedule import Pace
+from dpproof.audits.engine.betting.trial import VERDICT, run_trial
+from dpproof.audits.engine.runner import audit
+from dpproof.audits.engine.sampling.blocks import draw_blocks
+from dpproof.audits.engine.sampling.callables import MechanismError
+from dpproof.audits.engine.scores import Identity
+from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.recording.replaying import ReplayError, replay
 
 CONTRACT = {
     "claim",

@@ -5,11 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpproof.audits.curves import CurvePoint
-from dpproof.audits.scores import Atoms, LinearDiscriminant, Projection, float_bits, logistic, tokens, trees
-from dpproof.audits.stream import ScoreStream
-from dpproof.audits.tails import BOTH, TailCounts
-from dpproof.audits.trial import run_trial
+from dpproof.audits.engine.betting.curves import CurvePoint
+from dpproof.audits.engine.betting.stream import ScoreStream
+from dpproof.audits.engine.betting.trial import run_trial
+from dpproof.audits.engine.scores import (
+    Atoms,
+    LinearDiscriminant,
+    Projection,
+    float_bits,
+    logistic,
+    tokens,
+    trees,
+)
+from dpproof.audits.engine.scores.tails import BOTH, TailCounts
 
 
 def labelled(n, seed=0):
@@ -98,7 +106,7 @@ def test_tails_of_ties_do_not_overlap():
 
 @pytest.mark.parametrize("returned", [np.full(16, np.nan), np.zeros((16, 2))])
 def test_a_score_that_is_no_number_is_refused(returned):
-    from dpproof.audits.scores import LogLikelihoodRatio
+    from dpproof.audits.engine.scores import LogLikelihoodRatio
 
     stream = ScoreStream(LogLikelihoodRatio(lambda outputs: returned))
     with pytest.raises(ValueError, match=r"score \(log-likelihood-ratio\)"):

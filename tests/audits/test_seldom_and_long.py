@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.event_classes import CLASSES
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.fresh_outputs import FARTHEST, Outputs
-from dpproof.audits.layout import WIDEST, Layout
-from dpproof.audits.outputs import of_objects
-from dpproof.audits.runner import audit
+from dpproof.audits.data.outputs import of_objects
+from dpproof.audits.engine.power.event_classes import CLASSES
+from dpproof.audits.engine.power.fresh_outputs import FARTHEST, Outputs
+from dpproof.audits.engine.runner import audit
+from dpproof.audits.engine.scores.layout import WIDEST, Layout
+from dpproof.audits.recording.evidence import Verdict
 
 
 def overflowing(value, n, rng):

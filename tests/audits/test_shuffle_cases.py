@@ -8,12 +8,12 @@ from dpproof.accountant.guarantees.notions import ApproxDP
 from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters
 from dpproof.audits.corpus.shuffle_cases import CASES, LEAST, PRINTED, SHAPE, SIZES, USERS
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.pairs import InvalidPairError, Pair
-from dpproof.audits.primitives import audit_primitive, audit_primitive_again
-from dpproof.audits.replaying import replay
-from dpproof.audits.shuffled_batches import batch_users
-from dpproof.audits.unaudited import NoAuditError
+from dpproof.audits.data.pairs import InvalidPairError, Pair
+from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.replaying import replay
+from dpproof.audits.targets.primitives import audit_primitive, audit_primitive_again
+from dpproof.audits.targets.rl.shuffled_batches import batch_users
 from dpproof.mechanisms.rl.sdp_pe.privatizer_release import shuffled_batch, true_counts
 from dpproof.mechanisms.rl.trajectories import Trajectories
 

@@ -11,12 +11,12 @@ import pytest
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audit_words import worth
 from dpproof.audits import time_budget
-from dpproof.audits.callables import MechanismError
-from dpproof.audits.evidence import UNCONFIRMED, Verdict
-from dpproof.audits.replaying import replay
-from dpproof.audits.runner import audit
+from dpproof.audits.engine.runner import audit
+from dpproof.audits.engine.sampling.callables import MechanismError
+from dpproof.audits.engine.worst_pair import audit_each
+from dpproof.audits.recording.evidence import UNCONFIRMED, Verdict
+from dpproof.audits.recording.replaying import replay
 from dpproof.audits.time_budget import OutOfTimeError, ending_at
-from dpproof.audits.worst_pair import audit_each
 
 
 @dataclasses.dataclass

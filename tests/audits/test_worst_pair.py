@@ -9,13 +9,13 @@ import pytest
 from scipy.stats import binom
 
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.callables import MechanismError, each
-from dpproof.audits.evidence import Verdict
-from dpproof.audits.measured_power import unmeasured
-from dpproof.audits.neighbours import Distance, vector_pairs
-from dpproof.audits.pairs import Pair
-from dpproof.audits.scores import Identity
-from dpproof.audits.worst_pair import audit_each, audit_worst
+from dpproof.audits.data.neighbours import Distance, vector_pairs
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.power.measured import unmeasured
+from dpproof.audits.engine.sampling.callables import MechanismError, each
+from dpproof.audits.engine.scores import Identity
+from dpproof.audits.engine.worst_pair import audit_each, audit_worst
+from dpproof.audits.recording.evidence import Verdict
 
 ALL = vector_pairs(5, Distance.ALL)
 ONE = vector_pairs(5, Distance.ONE)
@@ -44,7 +44,7 @@ def test_the_pair_that_gives_most_away_is_found():
 
 @pytest.mark.parametrize("audited", [audit_worst, audit_each])
 def test_a_claim_that_is_exact_on_every_pair_is_refuted_no_more_often_than_alpha(audited, monkeypatch):
-    monkeypatch.setattr("dpproof.audits.runner.measured", lambda *_given: unmeasured("not asked here"))
+    monkeypatch.setattr("dpproof.audits.engine.runner.measured", lambda *_given: unmeasured("not asked here"))
     runs, alpha = 100, 0.1
     found = [audited("sum", PureDP(1.0), summed, ONE, seed=s, budget=3000, alpha=alpha) for s in range(runs)]
     assert sum(one.verdict is Verdict.VIOLATION for one in found) <= binom.ppf(0.999, runs, alpha)

@@ -526,7 +526,7 @@ def test_a_refutation_without_time_for_its_checks_ends_with_3(run, claim_file, u
     def late(*_arguments):
         raise OutOfTimeError
 
-    monkeypatch.setattr("dpproof.audits.runner.check_fresh_calls", late)
+    monkeypatch.setattr("dpproof.audits.engine.runner.check_fresh_calls", late)
     claim = {"mechanism": f"{user_module}:bad", "parameters": None, "neighbours": f"{user_module}:pairs"}
     path = claim_file({**claim, "epsilon": 1.0, "delta": None})
     ran = run("audit", path, "--json")

@@ -20,10 +20,10 @@ from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP
 from dpproof.accountant.rl.rlsvi.rlsvi import attained_mu, rho
 from dpproof.auditing import NoAuditError
-from dpproof.audits.callables import MechanismError, as_mechanism
 from dpproof.audits.corpus.rlsvi import CASES
-from dpproof.audits.pairs import Pair
-from dpproof.audits.sampling import outputs
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.sampling.callables import MechanismError, as_mechanism
+from dpproof.audits.engine.sampling.calls import outputs
 from dpproof.audits.time_budget import OutOfTimeError, ending_at
 from dpproof.proofs_check.registry import papers
 from dpproof.report import ledger

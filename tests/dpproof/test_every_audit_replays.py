@@ -17,10 +17,10 @@ from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
 from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
-from dpproof.audits.pairs import Pair
-from dpproof.audits.replaying import AUDITS
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.recording.replaying import AUDITS
+from dpproof.audits.recording.written import UnwritableError, call_of, read, written
 from dpproof.audits.training.reward_canaries import reward_canaries
-from dpproof.audits.written import UnwritableError, call_of, read, written
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 
 MODULE = """

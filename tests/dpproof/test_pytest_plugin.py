@@ -223,7 +223,7 @@ def test_without_the_fixture_nothing_is_imported(session):
 def test_what_would_show_nothing_fails(session, body, said):
     test = f"""
 from dpproof.accountant.claims.claim.adjacency import Adjacency
-from dpproof.audits.pairs import Pair
+from dpproof.audits.data.pairs import Pair
 
 @pytest.mark.privacy(epsilon=1.0, adjacency="add-remove")
 def test_it(privacy):

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from dpproof.audits.layout import Layout
-from dpproof.audits.outputs import as_block
-from dpproof.audits.score_names import SCORE_NAMES
+from dpproof.audits.data.outputs import as_block
+from dpproof.audits.engine.scores.layout import Layout
+from dpproof.audits.engine.scores.names import SCORE_NAMES
 from dpproof.claim_file import claim_from, entry_of
 
 MODULE = """

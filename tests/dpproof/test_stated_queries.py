@@ -100,7 +100,7 @@ def test_an_audit_runs_the_cells_that_move(name):
     accountant = accountant_for(name)
     noise = {"trials": 200} if name == "binomial" else {accountant.noise: 2.0}
     chosen = accountant.parameters(**noise, query="histogram")
-    from dpproof.audits.primitives import audit_primitive, setting_of
+    from dpproof.audits.targets.primitives import audit_primitive, setting_of
 
     pair = setting_of(name, chosen).pair(chosen, Adjacency.REPLACE)
     assert len(pair.first) == len(pair.second) == 2

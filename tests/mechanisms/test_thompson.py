@@ -15,9 +15,9 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters, guarantee, mu_of_run
-from dpproof.audits.primitives import audit_primitive
-from dpproof.audits.thompson import first_user
-from dpproof.audits.unaudited import NoAuditError
+from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.targets.primitives import audit_primitive
+from dpproof.audits.targets.rl.thompson import first_user
 from dpproof.mechanisms.rl.thompson.thompson import Thompson, log_likelihood_ratio, release
 
 SMALL = ThompsonParameters(arms=2, rounds=6, pulls=1, variance=0.5)

@@ -28,13 +28,13 @@ from dpproof.accountant.claims.result import (
     at_positive_delta,
 )
 from dpproof.accountant.claims.trust import TrustModel
+from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
 from dpproof.accountant.guarantees.notions import GaussianDP, RenyiDP
+from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
 from dpproof.accountant.published import published
-from dpproof.accountant.renyi.conversion import CANONNE_KAMATH_STEINKE
-from dpproof.accountant.renyi.orders import Orders
 from dpproof.accountant.rl.rlsvi.log_sums import sum_of_reciprocal_logs
 
 __all__ = ["ACCOUNTANT", "RLSVIParameters", "attained_mu", "beta_above", "guarantee", "published_rho", "rho"]

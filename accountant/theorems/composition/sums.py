@@ -11,12 +11,12 @@ from functools import reduce
 
 import flint
 
+from dpproof.accountant.guarantees.conversion import OPTIMAL, Conversion
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP
 from dpproof.accountant.guarantees.notions import ends_of as _ends
+from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down, round_up
-from dpproof.accountant.renyi.conversion import OPTIMAL, Conversion
-from dpproof.accountant.renyi.orders import Orders
 
 __all__ = [
     "compose_approx",

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpproof import __version__
-from dpproof.audits.watching import watcher
+from dpproof.audits.engine.sampling.watching import watcher
 from dpproof.mechanisms.environments.batched import roll_out
 from dpproof.mechanisms.rl.expert.data import ExpertData, demonstrations
 from dpproof.mechanisms.rl.expert.offline.cql import CQL

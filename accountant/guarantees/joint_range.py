@@ -1,0 +1,263 @@
+"""The largest delta that a bound on one Renyi divergence allows: the optimal conversion.
+
+An event turns any pair of distributions into a pair of coins (p, q), and lowers no Renyi divergence
+bound. So delta(epsilon) is the maximum of p - e^epsilon q over coins with
+Phi(p, q) = p^a q^(1-a) + (1-p)^a (1-q)^(1-a) <= e^((a-1) renyi). Phi is jointly convex: the optimum has
+one stationary point, and the Lagrangian certifies it from above (docs/notes/optimal_conversion.md).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import flint
+
+from dpproof.accountant.guarantees.orders import Function, Orders, lowest
+from dpproof.accountant.numbers.enclosures import arb_of
+
+__all__ = ["CoinPair", "best_order", "common_pair", "optimal_delta"]
+
+
+@dataclass(frozen=True)
+class CoinPair:
+    """Two coins with their certified ``lower`` <= optimal delta <= ``upper``."""
+
+    first: flint.arb
+    second: flint.arb
+    lower: flint.arb
+    upper: flint.arb
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """One order, one Renyi bound, one epsilon; numbers are Arb at the precision in force."""
+
+    order: flint.arb
+    renyi: flint.arb
+    epsilon: flint.arb
+
+    @property
+    def budget(self) -> flint.arb:
+        return ((self.order - 1) * self.renyi).exp()
+
+    def phi(self, p: flint.arb, q: flint.arb) -> flint.arb:
+        rest = (1 - p) ** self.order * (1 - q) ** (1 - self.order) if p != 1 else flint.arb(0)
+        return p**self.order * q ** (1 - self.order) + rest
+
+    def ratio(self, rest: flint.arb) -> flint.arb:
+        """The likelihood ratio r = p/q at the stationary point where (1-p)/(1-q) = ``rest``."""
+        a, scale = self.order.mid(), self.epsilon.exp()
+        constant = rest ** (a - 1) * (a - (a - 1) * rest / scale)
+        value = a / (a - 1)
+        for _ in range(200):
+            power = constant * (scale * value) ** (1 - a)
+            change = ((a - 1) * value - a + power) / ((a - 1) * (1 - power / value))
+            value = (value - change).mid()
+            if abs(float(change.mid())) <= 2.0 ** (8 - flint.ctx.prec) * float(value):
+                break
+        return (value * scale).mid()
+
+    def coins(self, log_u: flint.arb) -> tuple[flint.arb, flint.arb]:
+        """The stationary coins with (1-p)/(1-q) = 1 - exp(log_u), as exact numbers."""
+        u = log_u.exp()
+        ratio = self.ratio((1 - u).mid())
+        q = (u / (ratio - 1 + u)).mid()
+        return (q * ratio).mid(), q
+
+    def excess(self, log_u: flint.arb) -> flint.arb:
+        """log((Phi - 1)/(budget - 1)): zero where the constraint binds, increasing in ``log_u``."""
+        return ((self.phi(*self.coins(log_u)) - 1) / (self.budget - 1)).log()
+
+
+def optimal_delta(order: flint.arb, renyi: flint.arb, epsilon: flint.arb) -> CoinPair:
+    """The optimal delta(epsilon) under D_order(P||Q) <= renyi, with coins that nearly attain it.
+
+    Source: Asoodeh, Liao, Calmon, Kosut and Sankar, arXiv:2001.05990v1, Theorem 3; the derivation by
+    coins is in docs/notes/optimal_conversion.md. Call inside ``precision``.
+
+    Args:
+        order: above 1. renyi: at least 0. epsilon: at least 0.
+    """
+    problem = _Problem(order, renyi, epsilon)
+    if renyi == 0:
+        return CoinPair(flint.arb(1) / 2, flint.arb(1) / 2, flint.arb(0), flint.arb(0))
+    if renyi > epsilon + (order / (order - 1)).log():
+        return _boundary(problem)
+    p, q = problem.coins(_binding(problem))
+    return CoinPair(p, q, _feasible(problem, p, q), _lagrangian(problem, p, q))
+
+
+def _boundary(problem: _Problem) -> CoinPair:
+    """The optimum at p = 1: the constraint there reads q >= e^-renyi."""
+    q = (-problem.renyi).exp()
+    value = 1 - problem.epsilon.exp() * q
+    return CoinPair(flint.arb(1), q, value, value)
+
+
+def _binding(problem: _Problem) -> flint.arb:
+    """Log u at which the constraint binds, by the secant method (nothing rests on its accuracy)."""
+    budget = problem.budget
+    guess = ((budget - 1) / (budget * problem.epsilon.exp() + 1)).log().mid()
+    left, right = guess, guess - flint.arb(1) / 8
+    at_left = problem.excess(left).mid()
+    for _ in range(60):
+        at_right = problem.excess(right).mid()
+        if at_right == at_left or abs(float(at_right)) < 2.0 ** (16 - flint.ctx.prec):
+            break
+        step = (at_right * (right - left) / (at_right - at_left)).mid()
+        left, at_left = right, at_right
+        right = right - step if right - step < 0 else right / 2
+        right = right.mid()
+    return right
+
+
+def _feasible(problem: _Problem, p: flint.arb, q: flint.arb) -> flint.arb:
+    """P - e^epsilon q for coins moved towards each other until the constraint certainly holds."""
+    for exponent in range(flint.ctx.prec - 24, 0, -8):
+        nearer = q + min(q, p - q) * flint.arb(2) ** -exponent
+        if problem.phi(p, nearer) <= problem.budget:
+            value = p - problem.epsilon.exp() * nearer
+            return value if value > 0 else flint.arb(0)
+    return flint.arb(0)
+
+
+def _lagrangian(problem: _Problem, p: flint.arb, q: flint.arb) -> flint.arb:
+    """An upper bound of the maximum: the concave Lagrangian lies below its tangent plane at (p, q)."""
+    a, scale = problem.order, problem.epsilon.exp()
+    high, low = p / q, (1 - p) / (1 - q)
+    by_p = a * (high ** (a - 1) - low ** (a - 1))
+    by_q = (1 - a) * (high**a - low**a)
+    multiplier = scale / -by_q
+    if not (multiplier >= 0 and p >= 0 and p <= 1 and q >= 0 and q <= 1):
+        return flint.arb(1)  # not the Lagrangian of this problem: nothing better than the trivial bound
+    value = p - scale * q - multiplier * (problem.phi(p, q) - problem.budget)
+    return value + abs(1 - multiplier * by_p) + abs(scale + multiplier * by_q)
+
+
+def best_order(curve: Function, orders: Orders, epsilon: flint.arb, start: float) -> flint.arb:
+    """The order near position ``start`` whose optimal delta is smallest (nothing rests on it)."""
+
+    def height(position: float) -> float:
+        order = orders.at(position)
+        value = optimal_delta(order, curve(order), epsilon).upper.log()
+        return float(value.mid()) if value.is_finite() else math.inf
+
+    return orders.at(lowest(height, start, 0.125))
+
+
+def common_pair(order: flint.arb, curve: Function, orders: Orders, epsilon: flint.arb) -> flint.arb:
+    """A delta attained by coins that satisfy the Renyi bound at every order, so no theorem beats it.
+
+    The optimal coins of ``order`` are moved together by a relative 1e-9 (or 1e-6, 1e-3), until the bound
+    holds along the whole curve; 0 if it never does. ``curve`` is nondecreasing and (order - 1) * curve
+    convex.
+    """
+    curve = _remembered(curve)
+    pair = optimal_delta(order, curve(order), epsilon)
+    for shrink in ("1e-9", "1e-6", "1e-3"):
+        q = (pair.second + min(pair.second, pair.first - pair.second) * flint.arb(shrink)).mid()
+        if _within(pair.first, q, curve, orders):
+            value = pair.first - epsilon.exp() * q
+            return value if value > 0 else flint.arb(0)
+    return flint.arb(0)
+
+
+_MOST_STEPS = 300
+
+
+def _remembered(curve: Function) -> Function:
+    """The same curve, evaluated once at each exact order."""
+    memo: dict[object, flint.arb] = {}
+
+    def look_up(order: flint.arb) -> flint.arb:
+        if not order.is_exact() or not order.is_finite():
+            return curve(order)
+        key = order.man_exp()
+        if key not in memo:
+            memo[key] = curve(order)
+        return memo[key]
+
+    return look_up
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line below a convex function, by one of its points and a slope."""
+
+    at: flint.arb
+    value: flint.arb
+    slope: flint.arb
+
+    def __call__(self, order: flint.arb) -> flint.arb:
+        return self.value + self.slope * (order - self.at)
+
+    def meets(self, other: _Line) -> flint.arb:
+        return (other.value - self.value + self.slope * self.at - other.slope * other.at) / (
+            self.slope - other.slope
+        )
+
+
+def _within(p: flint.arb, q: flint.arb, curve: Function, orders: Orders) -> bool:
+    """Whether D_a(p||q) <= curve(a) at all orders, step by step between ``here`` and ``there``.
+
+    Both sides times (a - 1) are convex: one lies below its chord, the other above its two tangents.
+    """
+    last = flint.arb("inf") if orders.below is None else arb_of(orders.below)
+    here, tangent = _first_step(p, q, curve, last)
+    step = here - 1
+    for _ in range(_MOST_STEPS):
+        if (p / q).log() <= curve(here):
+            return True
+        if tangent is None:
+            return False
+        there = (here + step).mid()
+        inside = bool(there < last)
+        there, ahead = (there, _tangent(curve, there, 1)) if inside else (last, None)
+        if _below(_chord(p, q, here, there), tangent, ahead, here, there):
+            if not inside:
+                return True
+            here, tangent, step = there, _tangent(curve, there, -1), (step * 2).mid()
+        else:
+            step = (step / 2).mid()
+    return False
+
+
+def _first_step(
+    p: flint.arb, q: flint.arb, curve: Function, last: flint.arb
+) -> tuple[flint.arb, _Line | None]:
+    """An order up to which D_a(p||q) is at most the curve's value at 1, and the tangent there."""
+    least = curve(flint.arb(1))
+    for exponent in range(-1, 40):
+        order = 1 + flint.arb(2) ** -exponent
+        if order < last and _renyi(p, q, order) <= least:
+            return order, _tangent(curve, order, -1)
+    return flint.arb(1), None
+
+
+def _tangent(curve: Function, order: flint.arb, side: int) -> _Line:
+    """A line below (a - 1) curve(a) on the other ``side`` of ``order``, through its value there."""
+    near = order + side * ((order - 1) * flint.arb(2) ** -40).mid()
+    value, other = (order - 1) * curve(order), (near - 1) * curve(near)
+    return _Line(order, value, (other - value) / (near - order))
+
+
+def _chord(p: flint.arb, q: flint.arb, here: flint.arb, there: flint.arb) -> _Line:
+    values = [_log_phi(p, q, order) for order in (here, there)]
+    return _Line(here, values[0], (values[1] - values[0]) / (there - here))
+
+
+def _below(chord: _Line, left: _Line, right: _Line | None, here: flint.arb, there: flint.arb) -> bool:
+    """Whether the chord is below the larger of two lines: at ``here``, ``there`` and where they meet."""
+    if right is None or (chord(here) <= left(here) and chord(there) <= left(there)):
+        return bool(chord(here) <= left(here) and chord(there) <= left(there))
+    kink = left.meets(right)
+    return bool(chord(here) <= left(here) and chord(there) <= right(there) and chord(kink) <= left(kink))
+
+
+def _log_phi(p: flint.arb, q: flint.arb, order: flint.arb) -> flint.arb:
+    return _Problem(order, flint.arb(0), flint.arb(0)).phi(p, q).log()
+
+
+def _renyi(p: flint.arb, q: flint.arb, order: flint.arb) -> flint.arb:
+    return _log_phi(p, q, order) / (order - 1)

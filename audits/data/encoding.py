@@ -1,0 +1,241 @@
+"""Any output as a fixed number of columns for the scores.
+
+A function of one output alone, fixed before any sample is bet on, like `audits.data.canonical`. An exception is an
+output by its type.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import threading
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, fields, is_dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.audits.data.canonical import canonical_text, hashed, plain
+from dpproof.audits.data.exact import BEYOND, EXACT, Wide
+
+__all__ = ["Raised", "cells", "features", "integers_of", "lengths", "values_between"]
+
+Cell = tuple[int, float | int]
+MISSING, NOTHING, NUMBER, TEXT, SEQUENCE, TABLE, GROUP, FAILURE, RECORD, NAME, BYTES, INTEGER, HUGE = range(
+    13
+)
+"""What a cell holds: a number, or the length of what follows, or a word's place in [0, 1). An integer of a
+layout for wide ones is its distance from a centre; one that is too wide for its layout has a place, too."""
+COLUMNS = 5
+"""Columns of a cell: value, kind, and flags for NaN, infinity (with its sign) and missing."""
+LARGEST = 1e300
+KNOWN = 1 << 14
+"""So many words are remembered with their cells."""
+
+
+@dataclass(frozen=True)
+class Raised:
+    """The output of a call that raised: the exception's type.
+
+    Its message is left out, since messages hold addresses and times, which nobody could replay.
+    """
+
+    kind: str
+
+
+def cells(value: Any) -> Iterator[Cell]:
+    """The output laid flat: a cell for each number and word, and one with its length before what is nested.
+
+    >>> list(cells([1.5, None])) == [(SEQUENCE, 2.0), (NUMBER, 1.5), (NOTHING, 0.0)]
+    True
+    """
+    value = plain(value)
+    if type(value) is float:
+        yield NUMBER, value
+    elif value is None:
+        yield NOTHING, 0.0
+    elif isinstance(value, bool | int | float) and not isinstance(value, enum.Enum):
+        yield NUMBER, value if abs(value) > EXACT else float(value)
+    elif isinstance(value, str) and not isinstance(value, enum.Enum):
+        yield TEXT, float(len(value))
+        yield _word(value)
+    else:
+        yield from _compound_cells(value)
+
+
+def _compound_cells(value: Any) -> Iterator[Cell]:
+    if isinstance(value, bytes | bytearray):
+        yield BYTES, float(len(value))
+        yield from ((NUMBER, float(byte)) for byte in value)
+    elif isinstance(value, list | tuple):
+        yield from _counted(SEQUENCE, value)
+    elif isinstance(value, complex):
+        yield from _counted(SEQUENCE, (value.real, value.imag))
+    elif isinstance(value, Mapping):
+        yield TABLE, float(len(value))
+        for name in sorted(value, key=canonical_text):
+            yield NAME, _place(canonical_text(name))
+            yield from cells(value[name])
+    elif isinstance(value, Set):
+        yield from _counted(GROUP, sorted(value, key=canonical_text))
+    elif isinstance(value, Raised):
+        yield FAILURE, _place(value.kind)
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield RECORD, _place(type(value).__name__)
+        yield from (cell for field in fields(value) for cell in cells(getattr(value, field.name)))
+    else:
+        yield NAME, _place(canonical_text(value))
+
+
+def _counted(kind: int, values: Any) -> Iterator[Cell]:
+    yield kind, float(len(values))
+    for value in values:
+        if type(value) is int and -EXACT <= value <= EXACT:  # most of what is nested, without a call
+            yield NUMBER, float(value)
+        elif type(value) is float:
+            yield NUMBER, value
+        else:
+            yield from cells(value)
+
+
+@lru_cache(KNOWN)
+def _word(text: str) -> Cell:
+    """A finite number that is written out counts as a number."""
+    try:
+        return NUMBER, int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    return (NUMBER, number) if math.isfinite(number) else (NAME, _place(text))
+
+
+@lru_cache(KNOWN)
+def _place(text: str) -> float:
+    return (hashed(text) >> 11) / 2**53
+
+
+def features(outputs: NDArray[Any], width: int, wide: Wide | None = None) -> NDArray[np.float64]:
+    """The number of cells of each output, then ``width`` cells, cut or padded: ``(n, 1 + COLUMNS * width)``.
+
+    With ``wide`` the exact parts of integers follow; without it those beyond 2^53 are encoded as words are.
+    The first ``width`` columns after the number of cells are values, then come the kinds and the flags.
+    Every entry is finite and of size at most 1e300.
+
+    >>> features(np.array([2.0, np.inf]), 1).tolist()
+    [[1.0, 2.0, 2.0, 0.0, 0.0, 0.0], [1.0, 0.0, 2.0, 0.0, 1.0, 0.0]]
+    """
+    parts = np.empty((len(outputs), 0))
+    if wide is None and (
+        outputs.dtype.kind in "bf" or (outputs.dtype.kind in "iu" and outputs.itemsize <= 4)
+    ):
+        counts, kinds, values = _numeric_cells(outputs, width)
+    else:
+        counts, kinds, values, parts = _object_cells(outputs, width, wide)
+    unlike = ~np.isfinite(values)
+    infinite = np.sign(np.where(np.isinf(values), values, 0.0))
+    finite = np.clip(np.where(unlike, 0.0, values), -LARGEST, LARGEST)
+    flags = (np.isnan(values), infinite, kinds == MISSING)
+    return np.hstack([counts[:, None], finite, kinds, *flags, parts]).astype(np.float64)
+
+
+class _Latest(threading.local):
+    """The outputs that were laid flat last, and their cells: several scores look at the same ones."""
+
+    outputs: NDArray[Any] | None = None
+    flat: Sequence[list[Cell]] = ()
+
+
+_LATEST = _Latest()
+
+
+def _laid_flat(outputs: NDArray[Any]) -> Sequence[list[Cell]]:
+    """The cells of every output."""
+    if _LATEST.outputs is not outputs:
+        _LATEST.flat = [list(cells(output)) for output in outputs]
+        _LATEST.outputs = outputs
+    return _LATEST.flat
+
+
+Cells = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
+def _object_cells(
+    outputs: NDArray[Any], width: int, wide: Wide | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    n = len(outputs)
+    counts, kinds, values = np.zeros(n), np.zeros((n, width)), np.zeros((n, width))
+    integers = np.zeros((n, width), object)
+    integers[:] = 0 if wide is None else wide.centres
+    for row, found in enumerate(_laid_flat(outputs)):
+        counts[row] = len(found)
+        for column, (kind, value) in enumerate(found[:width]):
+            if wide is not None and kind == NUMBER and _is_whole(value):
+                kinds[row, column], integers[row, column] = INTEGER, int(value)
+            else:
+                kinds[row, column], values[row, column] = _exact_cell(kind, value)
+    if wide is None:
+        return counts, kinds, values, np.empty((n, 0))
+    columns = wide.columns(integers)
+    apart = np.s_[:: wide.columns_each]
+    values = np.where(kinds == INTEGER, columns[:, apart], values)
+    return counts, kinds, values, np.delete(columns, apart, 1)
+
+
+def _exact_cell(kind: int, value: float) -> tuple[int, float]:
+    """A cell as a double; an integer that is none becomes a word."""
+    if isinstance(value, int) and abs(value) > EXACT:
+        return HUGE, _place(str(value) if abs(value) < BEYOND else hex(value))
+    return kind, float(value)
+
+
+def integers_of(outputs: NDArray[Any], width: int) -> NDArray[Any]:
+    """The integers among the first cells of outputs, where a cell is one, 0 elsewhere: ``(n, width)``."""
+    found = np.zeros((len(outputs), width), object)
+    for row, flat in enumerate(_laid_flat(outputs)):
+        for column, (kind, value) in enumerate(flat[:width]):
+            if kind == NUMBER and _is_whole(value):
+                found[row, column] = int(value)
+    return found
+
+
+def values_between(outputs: NDArray[Any], start: int, end: int) -> NDArray[np.float64]:
+    """The values of the cells from ``start`` on and before ``end``; 0 where there is none, or no finite one.
+
+    >>> values_between(np.array([[5, 6, 7], 8], dtype=object), 2, 4).tolist()
+    [[6.0, 7.0], [0.0, 0.0]]
+    """
+    found = np.zeros((len(outputs), end - start))
+    for row, flat in enumerate(_laid_flat(outputs)):
+        for column, cell in enumerate(flat[start:end]):
+            found[row, column] = _exact_cell(*cell)[1]
+    return np.clip(np.where(np.isfinite(found), found, 0.0), -LARGEST, LARGEST)
+
+
+def lengths(outputs: NDArray[Any]) -> NDArray[np.int64]:
+    """How many cells each output has."""
+    return np.array([len(flat) for flat in _laid_flat(outputs)], np.int64)
+
+
+def _is_whole(value: float) -> bool:
+    """Return whether a value is a whole number of any numeric type; 1.0 is one."""
+    return isinstance(value, int) or value.is_integer()
+
+
+def _numeric_cells(outputs: NDArray[Any], width: int) -> Cells:
+    """The same for an array of numbers, all rows at once: they differ in their numbers only."""
+    n = len(outputs)
+    pattern = list(cells(np.zeros(outputs.shape[1:])))
+    kinds = np.zeros(width)
+    values = np.zeros((n, width))
+    numbers = outputs.reshape(n, -1).astype(np.float64)
+    place = 0
+    for column, (kind, value) in enumerate(pattern[:width]):
+        kinds[column] = kind
+        values[:, column] = numbers[:, place] if kind == NUMBER else value
+        place += kind == NUMBER
+    return np.full(n, float(len(pattern))), np.tile(kinds, (n, 1)), values

@@ -1,0 +1,133 @@
+"""A block of outputs: an array of numbers where it can be one, otherwise of objects, one an output."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.audits.data.canonical import canonical_text
+from dpproof.audits.data.encoding import cells
+from dpproof.audits.data.exact import EXACT, doubles, united
+
+__all__ = ["as_block", "digest", "has_nan", "is_numeric", "joined", "nan_count", "of_objects", "same"]
+
+Block = NDArray[Any]
+
+
+def is_numeric(block: Block) -> bool:
+    """Whether the block is an array of numbers."""
+    return block.dtype.kind in "biuf"
+
+
+def of_objects(values: Sequence[Any]) -> Block:
+    """One object for each output, whatever it is; numpy would look inside."""
+    block = np.empty(len(values), object)
+    for place, value in enumerate(values):
+        block[place] = value
+    return block
+
+
+def as_block(returned: Any) -> Block:
+    """What a mechanism returned as a block, one output a row.
+
+    Raises:
+        TypeError: it is no array and no sequence, or a masked array, which hides outputs.
+
+    >>> as_block([1.0, 2.0]).dtype.kind, as_block([1.0, None]).dtype.kind, as_block([[1], [2, 3]]).shape
+    ('f', 'O', (2,))
+    """
+    if np.ma.isMaskedArray(returned):
+        raise TypeError("the outputs are a masked array; they must all be there")
+    if isinstance(returned, list | tuple):
+        return _stacked(returned)
+    if not hasattr(returned, "__array__"):
+        raise TypeError(f"the outputs ({returned!r:.80}) must be an array or a list, one output a row")
+    array = np.asarray(returned, object if _mixed_columns(returned) else None)
+    if array.ndim == 0:
+        raise TypeError(f"the outputs ({returned!r:.80}) must be an array or a list, one output a row")
+    return _in_doubles(array) if is_numeric(array) and array.size else _stacked(list(array))
+
+
+def _mixed_columns(table: Any) -> bool:
+    """Whether it is a table with columns of several types, which one array of numbers might round."""
+    return len(set(map(str, getattr(table, "dtypes", ())))) > 1 if hasattr(table, "columns") else False
+
+
+def _in_doubles(array: Block) -> Block:
+    """An array of numbers; those longer than a double as several doubles."""
+    return doubles(array) if array.dtype.kind == "f" and array.itemsize > 8 else array
+
+
+def _stacked(values: Sequence[Any]) -> Block:
+    """The values as one array of numbers, if that changes none of them, otherwise as objects."""
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError):  # ragged
+        return of_objects(values)
+    if not is_numeric(array) or not array.size:
+        return of_objects(values)
+    if array.dtype.kind == "f" and (np.abs(array) >= EXACT).any() and not all(map(_is_float, values)):
+        return of_objects(values)
+    return _in_doubles(array)
+
+
+def _is_float(value: Any) -> bool:
+    """Whether the value is a floating-point number, or an array of such."""
+    return isinstance(value, float) or getattr(getattr(value, "dtype", None), "kind", "") == "f"
+
+
+def joined(blocks: Sequence[Block]) -> Block:
+    """The blocks one after another: an array of numbers if all are, with rows of the same shape."""
+    if all(map(is_numeric, blocks)) and len({block.shape[1:] for block in blocks}) == 1:
+        together = united(blocks)
+        if together is not None:
+            return together
+    return of_objects([row for block in blocks for row in block])
+
+
+def same(first: Block, second: Block) -> bool:
+    """Whether two blocks hold the same outputs in the same order; NaN is the same as NaN."""
+    if is_numeric(first) and is_numeric(second) and first.dtype.kind == second.dtype.kind:
+        return bool(np.array_equal(first, second, equal_nan=first.dtype.kind == "f"))
+    return len(first) == len(second) and _texts(first) == _texts(second)
+
+
+def digest(block: Block) -> str:
+    """Sixteen hexadecimal digits that tell blocks apart."""
+    if is_numeric(block):
+        kind = f"{block.dtype.str}{block.shape}".encode()
+        return hashlib.blake2b(kind + np.ascontiguousarray(block).tobytes(), digest_size=8).hexdigest()
+    return hashlib.blake2b(
+        "\n".join(_texts(block)).encode("utf-8", "surrogatepass"), digest_size=8
+    ).hexdigest()
+
+
+def _texts(block: Block) -> list[str]:
+    return [canonical_text(row) for row in block]
+
+
+def has_nan(numbers: NDArray[Any]) -> bool:
+    """Whether an array of numbers holds NaN: the least number is NaN then.
+
+    >>> has_nan(np.array([1.0, np.nan, -np.inf])), has_nan(np.array([[1.0]]))
+    (True, False)
+    """
+    return (
+        numbers.dtype.kind == "f"
+        and numbers.size > 0
+        and bool(np.isnan(np.minimum.reduce(numbers, axis=None)))
+    )
+
+
+def nan_count(block: Block) -> int:
+    """How many of the outputs are NaN, or hold one."""
+    if is_numeric(block):
+        return (
+            int(np.isnan(block).reshape(len(block), -1).any(axis=1).sum()) if block.dtype.kind == "f" else 0
+        )
+    return sum(any(math.isnan(number) for _, number in cells(row)) for row in block)

@@ -1,0 +1,136 @@
+"""Pairs of neighbouring inputs: validated before anything is sampled.
+
+Inputs that are not neighbours make every mechanism look bad; such a pair is an error, never a finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
+from dpproof.audits.data.relations import Standing, standing_of
+from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
+
+__all__ = ["InvalidPairError", "Pair", "check_pair", "rlsvi_pair"]
+
+
+NUMBERS = "biufcmM"
+"""The kinds of arrays that hold numbers, or times."""
+WORDS = tuple(relation.value for relation in Adjacency)
+
+
+class InvalidPairError(ValueError):
+    """Raised when two inputs are not neighbours; the message shows the difference."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two inputs that the claimed adjacency calls neighbours.
+
+    Attributes:
+        first: the input drawn from where the label is 0.
+        second: the input drawn from where the label is 1.
+        adjacency: the relation, an `Adjacency` or its word; for inputs without users, a description of it.
+        description: what the two inputs are, in words.
+        validator: called with both inputs; raises ValueError, showing the difference, unless they are
+            neighbours. The stated relation is checked besides, as far as it can be (`dpproof.audits.data.relations`).
+        standing: whether the relation was checked, or is taken on trust, and why.
+
+    Raises:
+        InvalidPairError: the inputs are not neighbours, or the validator refused.
+
+    >>> Pair([1, 2, 3], [1, 2], "replace", "two lists")
+    Traceback (most recent call last):
+    dpproof.audits.data.pairs.InvalidPairError: pair (two lists) is not adjacent (replace): the inputs have 3 and 2 ...
+
+    >>> def at_most_one_apart(a, b):
+    ...     if abs(a - b) > 1:
+    ...         raise ValueError(f"{a} and {b} differ by more than 1")
+    >>> Pair(0.0, 3.0, "differ by at most 1", "numbers", at_most_one_apart)
+    Traceback (most recent call last):
+    dpproof.audits.data.pairs.InvalidPairError: pair (numbers) is not adjacent (differ by at most 1): 0.0 and 3.0 ...
+    """
+
+    first: Any
+    second: Any
+    adjacency: Adjacency | str
+    description: str
+    validator: Callable[[Any, Any], object] | None = None
+    standing: Standing = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.adjacency, str) and _word(self.adjacency) in WORDS:
+            object.__setattr__(self, "adjacency", Adjacency.of(_word(self.adjacency)))
+        try:
+            if self.validator is not None:
+                self.validator(self.first, self.second)
+            found = standing_of(self.first, self.second, self.adjacency, self.validator)
+            object.__setattr__(self, "standing", found)
+        except ValueError as refused:
+            relation = getattr(self.adjacency, "value", self.adjacency)
+            raise InvalidPairError(
+                f"pair ({self.description}) is not adjacent ({relation}): {refused}"
+            ) from refused
+
+    def as_json(self) -> dict[str, str]:
+        """What the pair is, its relation, and whether that was checked, for an answer."""
+        relation = self.adjacency.value if isinstance(self.adjacency, Adjacency) else self.adjacency
+        told = {"status": self.standing.word, "why": self.standing.why}
+        return {"description": self.description, "relation": relation, **told}
+
+
+def _word(relation: str) -> str:
+    """A relation's word as it is spelt here: "Add_Remove" is no relation of its own, which nobody checks."""
+    return relation.strip().lower().replace("_", "-").replace(" ", "-").replace("/", "-")
+
+
+def check_pair(pair: Pair, adjacency: Adjacency) -> None:
+    """Refuse a pair that says nothing about a claim: of another relation, or of plainly equal inputs.
+
+    Raises:
+        InvalidPairError: naming both relations, or the pair.
+    """
+    if isinstance(pair.adjacency, Adjacency) and pair.adjacency is not adjacency:
+        raise InvalidPairError(
+            f"pair ({pair.description}) is of {pair.adjacency.value} neighbours,"
+            f" the claim of {adjacency.value}"
+        )
+    if _plainly_equal(pair.first, pair.second):
+        raise InvalidPairError(f"pair ({pair.description}) must be of two inputs that differ")
+
+
+def _plainly_equal(first: Any, second: Any) -> bool:
+    """Whether two inputs are the same by what they hold; where that cannot be told, whether they are one."""
+    try:
+        arrays = np.asarray(first), np.asarray(second)
+        if all(array.dtype.kind in NUMBERS for array in arrays):
+            return bool(np.array_equal(*arrays))
+        return bool(first == second)  # as arrays, texts lose their ends and numbers beside texts are texts
+    except Exception:  # whatever a user's inputs do when they are compared
+        return first is second
+
+
+def rlsvi_pair(parameters: RLSVIParameters) -> Pair:
+    """The hard pair for RLSVI under rewards-only adjacency: user 0 earns nothing, or 1 at every step.
+
+    With one state everybody visits the same cells, the noise of the next table is the smallest there is.
+    With more, user 0 alone leaves the start: it is the only one ever to visit a cell of the last state at
+    steps 2, ..., H, so those cells keep one visit and leak anew in every later table.
+    """
+    K, H, S, A = parameters.episodes, parameters.horizon, parameters.states, parameters.actions
+    next_states = np.zeros((K, H, S, A), np.int64)
+    next_states[0] = S - 1
+    quiet = Users(next_states, np.zeros((K, H, S, A)))
+    return Pair(
+        quiet,
+        quiet.with_rewards(0, 1.0),
+        Adjacency.REWARDS_ONLY,
+        "user 0 earns 0 everywhere, or 1 everywhere"
+        + ("" if S == 1 else "; it alone leaves state 0, for the last state"),
+        differ_only_in_rewards_of_one_user,
+    )

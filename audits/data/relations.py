@@ -1,0 +1,290 @@
+"""Is the stated neighbouring relation true of two inputs? What can be checked is; the rest is taken on trust.
+
+Checked record by record: lists, tuples, arrays and data frames in the order they have, sets and dictionaries
+without one; episodes and users of a learning problem by their own rules. A data set is taken for a sequence,
+so that a permutation of it is another data set: a mechanism may well depend on the order.
+
+A dictionary or a tuple can hold records, or be a bundle: the columns of a table, or a data set beside
+settings. Where the readings disagree nothing was checked, and the answer says so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.audits.data.episode_relations import EPISODE_CHECKS
+from dpproof.audits.data.records import Records, UncomparableError, is_collection, records_of
+from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
+
+__all__ = ["Standing", "standing_of"]
+
+ADDED = (Adjacency.ADD_REMOVE, Adjacency.EXPERT)
+"""The relations under which one input has records more."""
+HINT = (
+    "; inputs that are no data sets of records, such as counts, need a Pair with a validator of"
+    " dpproof.audits.data.neighbours or a relation in words"
+)
+Check = Callable[[Any, Any], object]
+
+_TYPED: Mapping[tuple[type, Adjacency], Check] = {
+    **{(Episodes, adjacency): check for adjacency, check in EPISODE_CHECKS.items()},
+    (Users, Adjacency.REWARDS_ONLY): differ_only_in_rewards_of_one_user,
+}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Whether the relation of two inputs was checked.
+
+    Attributes:
+        checked: it was; otherwise it is taken on trust.
+        why: what was checked, or why nothing could be.
+    """
+
+    checked: bool
+    why: str
+
+    @property
+    def word(self) -> str:
+        """The word of the answer."""
+        return "checked" if self.checked else "taken on trust"
+
+
+def standing_of(first: Any, second: Any, adjacency: Adjacency | str, validator: Check | None) -> Standing:
+    """Check that two inputs are neighbours, as far as that can be told, and say how far that is.
+
+    Args:
+        first, second: the inputs.
+        adjacency: the stated relation.
+        validator: accepted the two already; one of this project checks the relation for its kind of data.
+
+    Raises:
+        ValueError: the inputs are not neighbours; shows the difference.
+
+    >>> standing_of([1, 2, 3], [1, 5, 3], Adjacency.REPLACE, None)
+    Standing(checked=True, why='1 of 3 elements differs')
+    """
+    _check_readable(first, "first")
+    _check_readable(second, "second")
+    if validator is not None and _module(validator).startswith("dpproof."):
+        return Standing(True, f"by {_name(validator)}")
+    found = _of_inputs(first, second, adjacency)
+    if found.checked or validator is None:
+        return found
+    return Standing(False, f"{found.why}; the pair's own validator, {_name(validator)}, accepts it")
+
+
+def _check_readable(data: Any, which: str) -> None:
+    """Refuse an iterator, and what holds one: the first call would leave nothing for the others."""
+    parts = data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else ()
+    for value, what in ((data, "is"), *((part, "holds") for part in parts)):
+        if isinstance(value, Iterator):
+            raise ValueError(
+                f"the {which} input {what} an iterator, which is read only once; give a list of it"
+            )
+
+
+def _of_inputs(first: Any, second: Any, adjacency: Adjacency | str) -> Standing:
+    if not isinstance(adjacency, Adjacency):
+        return Standing(False, "the relation is given in words, which nothing here can check")
+    if adjacency is Adjacency.BY_SENSITIVITY:
+        return Standing(False, "the relation speaks of what a mechanism computes of data, not of records")
+    check = _TYPED.get((type(first), adjacency)) if type(first) is type(second) else None
+    if check is not None:
+        check(first, second)
+        return Standing(True, f"by {_name(check)}")
+    try:
+        readings = _readings(first, second, added=adjacency in ADDED)
+        found = [(how, _compared(one, other, adjacency)) for how, one, other in readings]
+    except UncomparableError as why:
+        return Standing(False, str(why))
+    broken = [f"{how}, {said.why}" if how else said.why for how, said in found if said.broken]
+    if len(broken) == len(found):
+        raise ValueError(" and ".join(broken) + HINT)
+    kept = next(said for _, said in found if not said.broken)
+    if broken:
+        return Standing(False, f"{kept.why}, but {' and '.join(broken)}: what a record is cannot be told")
+    return Standing(kept.certain, kept.why)
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """What the records of two inputs say of a relation: broken, kept, or kept as far as can be seen."""
+
+    why: str
+    broken: bool = False
+    certain: bool = True
+
+
+def _readings(first: Any, second: Any, *, added: bool) -> list[tuple[str, Any, Any]]:
+    """The ways to take two inputs for data sets, the plain one first.
+
+    Args:
+        first, second: the inputs.
+        added: one has records more. They were not added to a bundle itself, which has the same parts on both
+            sides; so it is not read as the data set if something in it can be.
+    """
+    one, other = _parts(first), _parts(second)
+    plain = [("", first, second)]
+    if one is None or other is None or one.keys() != other.keys():
+        return plain
+    if _columnar(one) and _columnar(other):
+        inside = [("as the columns of a table", _rows(one), _rows(other))]
+        plain = [] if isinstance(first, tuple) and _arrays(one) else plain
+    else:
+        inside = list(_inside(one, other, isinstance(first, Mapping), added))
+    return inside if inside and added else [*plain, *inside]
+
+
+def _inside(
+    one: Mapping[Any, Any], other: Mapping[Any, Any], named: bool, added: bool
+) -> Iterator[tuple[str, Any, Any]]:
+    """The readings of the one part that differs, where it may be the data set: it may be a bundle itself."""
+    changed = [key for key in one if _differ(one[key], other[key])]
+    if len(changed) != 1 or not all(is_collection(parts[changed[0]]) for parts in (one, other)):
+        return
+    (key,) = changed
+    if not all(map(is_collection, one.values())) or _may_be_data(one[key], named):
+        for how, a, b in _readings(one[key], other[key], added=added):
+            yield f"as the data set at {key!r}{', ' if how else ''}{how}", a, b
+
+
+def _may_be_data(part: Any, named: bool) -> bool:
+    """Whether a part beside other collections may be a data set, and not one of the records.
+
+    A dictionary of users holds the records of each by their names: one of these is a data set if its own
+    records are collections. A tuple of lists or arrays is not often a data set of such.
+    """
+    if isinstance(part, Mapping | tuple):
+        return False
+    return (
+        not named
+        or hasattr(part, "columns")
+        or np.ndim(_first(part)) > 0
+        or isinstance(_first(part), Mapping)
+    )
+
+
+def _first(part: Any) -> Any:
+    """The first element of a collection that has an order; None where there is none."""
+    return part[0] if isinstance(part, Sequence | np.ndarray) and len(part) else None
+
+
+def _parts(value: Any) -> Mapping[Any, Any] | None:
+    """The parts of what may be a bundle, by name or place."""
+    if isinstance(value, Mapping) and not isinstance(value, Counter):
+        return value
+    bundled = isinstance(value, tuple) or (
+        isinstance(value, list) and all(isinstance(part, np.ndarray) for part in value)
+    )
+    return dict(enumerate(value)) if bundled else None
+
+
+def _columnar(parts: Mapping[Any, Any]) -> bool:
+    """Whether all parts are equally long, and arrays or lists, or tuples longer than there are parts."""
+    if not parts or not all(map(is_collection, parts.values())):
+        return False
+    lengths = {len(part) for part in parts.values()}
+    ordered = not any(isinstance(part, Mapping | set | frozenset) for part in parts.values())
+    tuples = any(isinstance(part, tuple) for part in parts.values())
+    return len(lengths) == 1 and ordered and (not tuples or max(lengths) > len(parts))
+
+
+def _arrays(parts: Mapping[Any, Any]) -> bool:
+    return not any(isinstance(part, list | tuple) for part in parts.values())
+
+
+def _rows(parts: Mapping[Any, Any]) -> list[tuple[Any, ...]]:
+    return list(zip(*(records_of(part).keys for part in parts.values()), strict=True))
+
+
+def _differ(one: Any, other: Any) -> bool:
+    if is_collection(one) and is_collection(other):
+        a, b = records_of(one), records_of(other)
+        return (a.header, _in_order(a)) != (b.header, _in_order(b))
+    return records_of([one]).keys != records_of([other]).keys
+
+
+def _in_order(records: Records) -> Any:
+    return list(records.keys) if records.ordered else Counter(records.keys)
+
+
+def _compared(first: Any, second: Any, adjacency: Adjacency) -> _Comparison:
+    """How the records of two inputs compare under a relation of records."""
+    one, other = records_of(first), records_of(second)
+    if None not in (one.header, other.header) and one.header != other.header:
+        return _Comparison(f"the {one.unit}s have {one.header} and {other.header}", broken=True)
+    if adjacency is Adjacency.REPLACE:
+        return _replaced(one, other)
+    if adjacency is Adjacency.REWARDS_ONLY:
+        found = _replaced(one, other)
+        unseen = f"{found.why}; that only its rewards differ cannot be seen"
+        return found if found.broken else _Comparison(unseen, certain=False)
+    return _more(one, other, one_expert=adjacency is Adjacency.EXPERT)
+
+
+def _replaced(one: Records, other: Records) -> _Comparison:
+    many, unit = len(one.keys), one.unit
+    if many != len(other.keys):
+        return _Comparison(f"the inputs have {many} and {len(other.keys)} {unit}s, not equally many", True)
+    apart = _changed(one, other)
+    if apart == 1:
+        return _Comparison(f"1 of {many} {unit}s differs")
+    moved = _apart(one.keys, other.keys)
+    order = f"; in one order {moved} would: give both in the same order" if 0 < moved < apart else ""
+    return _Comparison(f"{apart} of {many} {unit}s differ, and must be one{order}", broken=True)
+
+
+def _changed(one: Records, other: Records) -> int:
+    if one.ordered and other.ordered:
+        return sum(a != b for a, b in zip(one.keys, other.keys, strict=True))
+    return _apart(one.keys, other.keys)
+
+
+def _apart(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """How many records of the first are not among those of the second, counted with repetition."""
+    return (Counter(one) - Counter(other)).total()
+
+
+def _more(one: Records, other: Records, *, one_expert: bool) -> _Comparison:
+    small, large = sorted((one, other), key=lambda records: len(records.keys))
+    more, unit = len(large.keys) - len(small.keys), one.unit
+    if more != 1 and not (one_expert and more):
+        said = f"the inputs have {len(one.keys)} and {len(other.keys)} {unit}s"
+        return _Comparison(f"{said}; one must have {'more' if one_expert else 'one more'}", broken=True)
+    if not _contains(large, small):
+        missing = _apart(small.keys, large.keys)
+        said = f"{missing} of them are not in the larger" if missing else "they are not in the same order"
+        return _Comparison(f"without {more} {unit}s the inputs must be the same, but {said}", broken=True)
+    if more > 1:
+        return _Comparison(
+            f"one input has {more} {unit}s more; that one expert has them is not seen", certain=False
+        )
+    return _Comparison(f"one input has 1 {unit} more than {len(small.keys)}")
+
+
+def _contains(large: Records, small: Records) -> bool:
+    if not (large.ordered and small.ordered):
+        return not _apart(small.keys, large.keys)
+    rest = iter(large.keys)
+    return all(any(key == found for found in rest) for key in small.keys)
+
+
+def _module(validator: Check) -> str:
+    while isinstance(validator, partial):
+        validator = validator.func
+    return str(getattr(validator, "__module__", "") or type(validator).__module__)
+
+
+def _name(validator: Check) -> str:
+    while isinstance(validator, partial):
+        validator = validator.func
+    return str(getattr(validator, "__qualname__", type(validator).__qualname__))

@@ -1,0 +1,1 @@
+"""The engine of an audit: samples, bets, the conclusion."""

@@ -1,0 +1,1 @@
+"""Bets against the claim: the e-process, its portfolio, its schedule."""

@@ -1,0 +1,170 @@
+"""Betting against a privacy claim: an e-process whose wealth depends on counts only.
+
+A fair coin B picks the input, X is the output. If the mechanism is (epsilon, delta)-DP then for every event
+E and 0 <= stake <= 1 / (e^epsilon + delta / 2)
+
+    E[1 + stake (1_E(X) (B - e^epsilon (1 - B)) - delta / 2)] <= 1,
+
+and likewise with the labels swapped, and for the sum of two such bets on disjoint events (with delta in the
+place of delta / 2). Products over samples, averages over bets, and thresholds that depend on the past keep
+this; by Ville's inequality the wealth then ever reaches 1 / alpha with probability at most alpha.
+Proof: docs/notes/audit_betting.md. The bet is that of auditing with label-randomised tail events.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.audits.engine.betting import portfolio
+from dpproof.audits.engine.betting.curves import CurvePoint
+
+__all__ = ["EPSILON_LIMIT", "SLACK", "LogWealth", "epsilon_lower", "log_sums", "rejects"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FRACTIONS: Floats = np.array([0.06, 0.2, 0.45, 0.8, 0.99])
+"""Stakes against a claim, as shares of the largest allowed."""
+STAKES: Floats = np.exp(-0.1 - 0.5 * np.arange(24))
+"""Stakes of the interval, the same for every epsilon so that the wealth falls in epsilon."""
+LEVEL_PRIOR: Floats = np.array([1, 1, 1, 0.9, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.06, 0.04])
+"""Prior weights of `dpproof.audits.engine.scores.tails.LEVELS`, to be normalised."""
+KIND_PRIOR: Floats = np.array([1.0, 1.0, 6.0])
+SIDES: Floats = np.array([0.5, 0.5, 1.0])
+"""What a kind of tail pays per sample, in units of delta."""
+ROUND_UP = 1 + 1e-12
+"""Factor on e^epsilon and delta that exceeds every rounding of theirs."""
+SLACK = 4e-3
+"""Added to a threshold on the log wealth: above the rounding of 1e9 samples (docs/notes/audit_betting.md)."""
+SINGLY = 0.15
+"""The prior weight of the single bets together; the portfolios have the rest."""
+EPSILON_LIMIT = 40.0
+VOID = -1e300
+"""The log wealth of a bet that might lose more than all."""
+
+
+def rejects(log_wealth: float, alpha: float) -> bool:
+    """Whether the wealth has reached 1 / ``alpha``, with room for rounding."""
+    return log_wealth >= -math.log(alpha) + SLACK
+
+
+class LogWealth:
+    """The average wealth of bets on all tails, at all points of a claimed curve, singly and in portfolios.
+
+    Valid by docs/notes/audit_betting.md, Lemmas 1 to 3 and A.
+
+    Args:
+        points: consequences of the claim, the stated one last.
+
+    Attributes:
+        points: those.
+    """
+
+    def __init__(self, points: tuple[CurvePoint, ...]) -> None:
+        self.points = points
+        e = np.exp([p.epsilon for p in points])[:, None] * ROUND_UP
+        paid = (SIDES[:, None] * np.array([p.delta for p in points]))[:, :, None] * ROUND_UP
+        stakes = FRACTIONS / (e + paid) / ROUND_UP
+        won, lost, passed = (
+            np.log1p(stakes * (1 - paid)),
+            np.log1p(-stakes * (e + paid)),
+            np.log1p(-stakes * paid),
+        )
+        self._gains = np.stack([won, lost, passed])
+        """(3 outcomes, kinds, points, stakes)"""
+        self._by_kind = np.moveaxis(self._gains, 1, 0).reshape(len(SIDES), 3, -1)
+        """(kinds, 3 outcomes, points and stakes)"""
+        prior = LEVEL_PRIOR[:, None] * KIND_PRIOR
+        self._log_prior = np.log(SINGLY * prior / prior.sum() / len(points) / FRACTIONS.size)
+        together = portfolio.log_gains(points, tuple(zip(e[:, 0], paid[-1, :, 0], strict=True)))
+        self._portfolios = together.reshape(len(together), -1).T.copy()
+        self._log_shares = np.log((1 - SINGLY) * portfolio.PRIOR / portfolio.PRIOR.sum())
+
+    def components(self, counts: Ints) -> Floats:
+        """Log of prior weight times wealth of every single bet: (..., levels, kinds, points, stakes)."""
+        return np.asarray(_gained(counts, self._gains) + self._log_prior[:, :, None, None])
+
+    def __call__(self, counts: Ints) -> Floats:
+        """Log of the average wealth for counts (..., levels, kinds, 3); see `audits.engine.scores.tails.TailCounts`."""
+        return log_sums(self.parts(counts))
+
+    def parts(self, counts: Ints) -> Floats:
+        """Log of prior weight times wealth of every bet, single ones first: (..., bets)."""
+        numbers = counts.astype(np.float64)
+        singly = np.moveaxis(numbers, -2, -3) @ self._by_kind + self._log_prior.T[..., None]
+        rows = [singly.reshape(*counts.shape[:-3], -1), self._together(numbers)]
+        return np.concatenate(rows, axis=-1)
+
+    def of_portfolios(self, counts: Ints) -> Floats:
+        """Of that, what the portfolios have: a lower bound, and much the larger part."""
+        return log_sums(self._together(counts.astype(np.float64)))
+
+    def _together(self, numbers: Floats) -> Floats:
+        """Log of prior weight times wealth of every portfolio: (..., portfolios)."""
+        return np.asarray(numbers.reshape(*numbers.shape[:-3], -1) @ self._portfolios + self._log_shares)
+
+    def best(self, counts: Ints) -> tuple[int, int, CurvePoint, float]:
+        """The bet that earned most: its level, its kind, the curve point and the share staked."""
+        parts = self.components(counts)
+        level, kind, point, stake = np.unravel_index(int(parts.argmax()), parts.shape)
+        return int(level), int(kind), self.points[int(point)], float(FRACTIONS[stake])
+
+
+def epsilon_lower(counts: Ints, delta: float, alpha: float, shares: Floats | None = None) -> float:
+    """A lower confidence bound on epsilon at ``delta``, above the truth with probability at most ``alpha``.
+
+    The bound is the infimum of the x for which (x, delta)-DP is not rejected at level ``alpha``, by bets of
+    stakes that do not depend on x, so that the wealth falls in x. Only the test of the true epsilon has to
+    be right, and one test needs no correction for the others (docs/notes/audit_betting.md, Theorem 5).
+
+    Args:
+        counts: int64 array (scores, levels, kinds, 3), at any stopping time.
+        delta: in [0, 1).
+        alpha: in (0, 1).
+        shares: of the scores, fixed before any sample; equal unless given.
+
+    Returns:
+        A number in [0, `EPSILON_LIMIT`], rounded down.
+    """
+    equal = np.full(counts.shape[0], 1 / counts.shape[0])
+    log_wealth = _log_wealth_against(counts, delta, equal if shares is None else shares)
+    if not rejects(log_wealth(0.0), alpha):
+        return 0.0
+    low, high = 0.0, EPSILON_LIMIT
+    while high - low > 1e-6 * (1 + low):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rejects(log_wealth(middle), alpha) else (low, middle)
+    return low
+
+
+def _log_wealth_against(counts: Ints, delta: float, shares: Floats) -> Callable[[float], float]:
+    """Log of the average wealth against (epsilon, delta)-DP, by epsilon; void bets might lose more."""
+    paid = (SIDES * delta * ROUND_UP)[:, None]
+    numbers = counts[..., None, :].astype(np.float64)
+    prior = LEVEL_PRIOR[:, None] * KIND_PRIOR / (LEVEL_PRIOR.sum() * KIND_PRIOR.sum())
+    settled = np.log(shares[:, None, None] * prior / STAKES.size)[..., None]
+    settled = settled + numbers[..., 0] * np.log1p(STAKES * (1 - paid))
+    settled += numbers[..., 2] * np.log1p(-STAKES * paid)
+
+    def log_wealth(epsilon: float) -> float:
+        left = 1 - STAKES * (math.exp(epsilon) * ROUND_UP + paid)
+        lost = numbers[..., 1] * np.log(np.where(left > 0, left, 1.0))
+        return float(log_sums(np.where(left > 0, settled + lost, VOID).ravel()))
+
+    return log_wealth
+
+
+def log_sums(logs: Floats) -> Floats:
+    """Log of the sum of exponentials of finite numbers along the last axis."""
+    largest = logs.max(axis=-1, keepdims=True)
+    return np.asarray(np.log(np.exp(logs - largest).sum(axis=-1)) + largest[..., 0])
+
+
+def _gained(counts: Ints, gains: Floats) -> Floats:
+    """Sum over outcomes: counts (..., kinds, 3) and gains (3, kinds, points, stakes)."""
+    shaped = counts[..., None, None].astype(np.float64)
+    return np.asarray(sum(shaped[..., c, :, :] * gains[c] for c in range(3)))

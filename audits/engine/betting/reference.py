@@ -1,0 +1,72 @@
+"""Reference pairs: the standard pair of output laws that is exactly (epsilon, delta)-indistinguishable.
+
+Two Laplace distributions of unit scale where delta = 0, two Gaussians of unit variance where delta > 0, with
+the likelihood ratio as the score. What is computed here steers power only and carries no certificate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import log_ndtr, ndtr
+
+from dpproof.audits.engine.scores.tails import LEVELS
+
+__all__ = ["gaussian_mu", "outcome_chances", "reference_tails"]
+
+Floats = NDArray[np.float64]
+
+FARTHEST, PLACES = 12.0, 301
+"""Thresholds are interpolated between so many places, from this far below both centres up to the middle."""
+
+
+def gaussian_mu(epsilon: float, delta: float) -> float:
+    """The distance of two unit Gaussians that are exactly (epsilon, delta)-indistinguishable.
+
+    Source: Dong, Roth & Su, Gaussian differential privacy, Corollary 2.13. By root finding, uncertified.
+
+    >>> gaussian_mu(1.0, 1e-5)
+    0.268
+    """
+
+    def excess(mu: float) -> float:
+        second = math.exp(epsilon + float(log_ndtr(-epsilon / mu - mu / 2)))
+        return float(ndtr(-epsilon / mu + mu / 2)) - second - delta
+
+    return float(brentq(excess, 1e-9, 10 * (math.sqrt(2 * epsilon) + epsilon + 10), xtol=1e-12))
+
+
+def reference_tails(epsilon: float, delta: float) -> Floats:
+    """Chances of the tails of mass `dpproof.audits.engine.scores.tails.LEVELS` under each label: (2 labels, levels).
+
+    For the upper tails of the score; the lower ones have the same chances with the labels swapped.
+    """
+    if delta == 0:
+        return _upper_tails(_laplace, epsilon)
+    return _upper_tails(ndtr, gaussian_mu(epsilon, delta))
+
+
+def outcome_chances(epsilon: float, delta: float) -> Floats:
+    """Chances that a bet on both tails is won in the shell of each level, lost there, or in no tail.
+
+    Returns:
+        Array (2 levels + 1,), that sums to one.
+    """
+    lost, won = (tails - np.append(tails[1:], 0.0) for tails in reference_tails(epsilon, delta))
+    inside = np.maximum(np.concatenate([won, lost]), 0.0)
+    return np.append(inside, max(0.0, 1 - inside.sum()))
+
+
+def _laplace(x: Floats) -> Floats:
+    return np.where(x < 0, np.exp(-np.abs(x)) / 2, 1 - np.exp(-np.abs(x)) / 2)
+
+
+def _upper_tails(cdf: Callable[[Floats], Floats], shift: float) -> Floats:
+    """By symmetry the chances above the thresholds are those below their mirror images, labels swapped."""
+    places = np.linspace(-FARTHEST, shift / 2, PLACES)
+    cuts = np.interp(LEVELS, (cdf(places) + cdf(places - shift)) / 2, places)
+    return np.stack([cdf(cuts - shift), cdf(cuts)])

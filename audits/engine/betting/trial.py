@@ -1,0 +1,184 @@
+"""A trial: bets placed and settled along a stream, without a word on what they mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.audits.engine.betting.curves import CurvePoint
+from dpproof.audits.engine.betting.eprocess import LogWealth, log_sums, rejects
+from dpproof.audits.engine.betting.schedule import Pace
+from dpproof.audits.engine.betting.stream import ScoreStream
+from dpproof.audits.engine.scores import Score, only_bits, shares
+from dpproof.audits.time_budget import OutOfTimeError, time_left
+
+__all__ = ["VERDICT", "Trial", "in_values", "run_trial", "tails_share"]
+
+Labelled = tuple[NDArray[Any], NDArray[np.int64]]
+
+VERDICT = 0.95
+"""The share of alpha that the verdict has; the interval for epsilon has the rest."""
+
+CHECKS = 0.6
+"""The share of the time left at a refutation that is kept for the checks that a violation needs."""
+
+POSTERIOR = 0.1
+"""Against a pure claim, the prior weight of betting on a learned posterior."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """The state of a stream of bets.
+
+    Attributes:
+        bets: the bets against the claim.
+        streams: the scores, with their counts.
+        samples: samples spent.
+        log_wealth: log of the largest average wealth, of those looked at.
+        refuted: it has reached 1 / (`VERDICT` alpha).
+        refuted_in_values: so has the average wealth of the scores that see more than floating-point bits.
+        cut: the time budget ended the stream after the claim was refuted; a replay ends it there, too.
+    """
+
+    bets: LogWealth
+    streams: tuple[ScoreStream, ...]
+    samples: int
+    log_wealth: float
+    refuted: bool
+    refuted_in_values: bool
+    cut: bool = False
+
+    @property
+    def in_values(self) -> tuple[ScoreStream, ...]:
+        """The scores that see more than floating-point bits; all of them, if none does."""
+        return in_values(self.streams)
+
+    @property
+    def ended(self) -> dict[str, int]:
+        """What a witness says of a stream that the time budget ended early."""
+        return {"last": self.samples} if self.cut else {}
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Samples won, lost and passed: (scores, levels, kinds, 3)."""
+        return np.stack([stream.tails.counts for stream in self.streams])
+
+
+def run_trial(
+    points: tuple[CurvePoint, ...],
+    blocks: Iterable[Labelled],
+    scores: Sequence[Score],
+    alpha: float,
+    *,
+    sharpen: bool = False,
+    pace: Pace | None = None,
+    last: int | None = None,
+) -> Trial:
+    """Bet against the points of a curve on blocks of labelled samples, until refuted or out of blocks.
+
+    Where floating-point bits alone refute, the other scores bet on, until they refute as well or the blocks
+    end: at the same level, since a claim that holds must pass both (docs/notes/audit_betting.md, Theorem 7).
+    ``pace`` is told of the wealth after every block. What is drawn after a refutation leaves `CHECKS` of
+    the time left for the checks that follow. With ``last`` no more is drawn after a refutation and so many
+    samples: a replay ends where the time ended before.
+    """
+    pure = points[-1].epsilon if points[-1].delta == 0 else None
+    bets, streams = LogWealth(points), tuple(ScoreStream(score, pure) for score in scores)
+    pace, level = pace or Pace(), VERDICT * alpha
+    samples, feeding = 0, streams
+    every = _Largest(bets, streams)
+    values = every if in_values(streams) == streams else _Largest(bets, in_values(streams))
+    drawn = _InTime(blocks, lambda: rejects(every.best, level), last)
+    for outputs, labels in drawn:
+        samples += len(labels)
+        for stream, seen in zip(feeding, _seen(outputs, feeding), strict=True):
+            stream.feed(seen, labels)
+        for wealth in {every, values}:
+            wealth.look()
+        refuted = rejects(every.best, level)
+        if refuted and not sharpen:
+            feeding = values.streams
+            if rejects(values.best, level):
+                break
+        pace.heed((values if refuted else every).now, -math.log(level))
+    refuted, in_value = rejects(every.best, level), rejects(values.best, level)
+    return Trial(bets, streams, samples, every.best, refuted, in_value, drawn.cut)
+
+
+def _seen(outputs: NDArray[Any], streams: Sequence[ScoreStream]) -> list[NDArray[Any]]:
+    """What each score looks at; scores with the same view share it."""
+    views = [stream.score.view for stream in streams]
+    seen = {id(view): view for view in views}
+    shown = {key: view(outputs) for key, view in seen.items()}
+    return [shown[id(view)] for view in views]
+
+
+class _InTime:
+    """The blocks; once the claim is refuted only those for which there is time.
+
+    A block takes at most about twice as long as the one before it.
+
+    Attributes:
+        cut: blocks were left out.
+    """
+
+    def __init__(self, blocks: Iterable[Labelled], refuted: Callable[[], bool], last: int | None) -> None:
+        self._blocks, self._refuted = blocks, refuted
+        self._last = math.inf if last is None else last
+        self.cut = False
+
+    def __iter__(self) -> Iterator[Labelled]:
+        stop, before, samples = None, time_left(), 0
+        try:
+            for block in self._blocks:
+                yield block
+                samples, left = samples + len(block[1]), time_left()
+                stop = CHECKS * left if self._refuted() and stop is None else stop
+                short = stop is not None and left - 2 * (before - left) < stop < math.inf
+                if short or (stop is not None and samples >= self._last):
+                    self.cut = True
+                    return
+                before = left
+        except OutOfTimeError:
+            if not self._refuted():
+                raise
+            self.cut = True
+
+
+def in_values(streams: Sequence[ScoreStream]) -> tuple[ScoreStream, ...]:
+    """Those whose scores see more than floating-point bits; all of them, if none does."""
+    return tuple(stream for stream in streams if not only_bits(stream.score)) or tuple(streams)
+
+
+class _Largest:
+    """The average wealth of some scores, and the largest that was looked at."""
+
+    def __init__(self, bets: LogWealth, streams: Sequence[ScoreStream]) -> None:
+        self._bets, self.streams = bets, tuple(streams)
+        self._shares = np.log(shares([stream.score for stream in streams]))
+        self.best = -math.inf
+        self.look()
+
+    def look(self) -> None:
+        """Look at it once more."""
+        self.now = _log_wealth(self._bets, self.streams, self._shares)
+        self.best = max(self.best, self.now)
+
+
+def tails_share(streams: Sequence[ScoreStream]) -> float:
+    """The prior weight of bets on tails; the rest is with the learned posterior, if there is one."""
+    return 1.0 if streams[0].posterior is None else 1 - POSTERIOR
+
+
+def _log_wealth(bets: LogWealth, streams: Sequence[ScoreStream], shares: NDArray[np.float64]) -> float:
+    """Log of the average wealth over scores, of their bets on tails and on their posterior."""
+    counts = np.array([stream.tails.counts for stream in streams])
+    parts = [bets.parts(counts) + (math.log(tails_share(streams)) + shares)[:, None]]
+    learned = [s.posterior.parts() for s in streams if s.posterior is not None]
+    parts += [np.stack(learned) + (math.log(POSTERIOR) + shares)[:, None]] if learned else []
+    return float(log_sums(np.concatenate([part.ravel() for part in parts])))

@@ -1,0 +1,1 @@
+"""What is checked of a mechanism before and after it is bet on: repeats, dependence."""

@@ -1,0 +1,140 @@
+"""The probe: is this mechanism one whose outputs are independent samples, and what do they look like?
+
+It spends some 700 outputs of its own on the two inputs, before any bet (some 5,000 if they hardly vary), and
+where the budget is large some 1,000 more, so that what they look like holds of all but the rarest.
+A mechanism that never uses its generator and always answers the same is legal: a constant is a law like any
+other, and if the two inputs have different answers no epsilon is true of it. One with a fixed seed of its
+own, or that draws once and remembers, looks exactly like that and is treated alike; the checks below
+recognise what can be recognised. Soundness does not rest on the probe but on what it looks for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpproof.audits.data.outputs import Block, joined, same
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.checks.independence import CALLS, looks_dependent
+from dpproof.audits.engine.sampling.callables import Auditable, Mechanism, MechanismError, as_mechanism
+from dpproof.audits.engine.sampling.calls import PROBES, generator, outputs
+from dpproof.audits.engine.scores.layout import Layout
+
+__all__ = ["check_randomness", "look"]
+
+FEW, MANY = 64, 2048
+"""Outputs compared between generators, and between two more where these were equal."""
+LOOKED_AT, PART = 512, 16
+"""So many outputs on each input are looked at besides, unless that is more than this part of the budget: what
+one output in a hundred looks like is then known, and has an event of its own (docs/notes/audit_power.md)."""
+SAMPLES, TRIALS, LOTS, LOOKS = 0, 1, 3, 12
+"""Places in the seed's tree of probes; lots are numbered from the last one on."""
+
+
+def look(sampler: Auditable, pair: Pair, seed: int) -> Layout:
+    """What outputs look like, from 64 on each input; their randomness is not checked.
+
+    Raises:
+        MechanismError: as in `check_randomness`.
+    """
+    made = as_mechanism(sampler)
+    return Layout.of([_called(made, pair, b, seed)[0] for b in (0, 1)], nan=made.nan == "token")
+
+
+def check_randomness(sampler: Auditable, pair: Pair, seed: int, budget: int = 0) -> Layout:
+    """Refuse a mechanism whose outputs are not independent samples, drawn from its generator alone.
+
+    Args:
+        sampler, pair, seed: what is drawn from.
+        budget: of the audit; of a larger one more is spent on what outputs look like.
+
+    Returns:
+        What the outputs look like.
+
+    Raises:
+        MechanismError: it raises, or returns NaN or the wrong number of outputs; a generator used twice
+            gives different outputs or is used differently, which nobody could replay; different generators
+            give the same outputs, although these vary; or the outputs of one call depend on each other.
+    """
+    made = as_mechanism(sampler)
+    calls = [_called(made, pair, label, seed) for label in (0, 1)]
+    layout = Layout.of(
+        [*(call[0] for call in calls), *_more(made, pair, seed, budget)], nan=made.nan == "token"
+    )
+    for label in (0, 1):
+        if made.seeded:
+            outputs(
+                made, pair, 1 - label, 1, generator(seed, PROBES, SAMPLES, 2)
+            )  # an odd number of calls later
+            _check_repeats(calls[label], _called(made, pair, label, seed))
+        if _varies(made, pair, label, seed):
+            _check_used(made, pair, label, seed, calls[label][1])
+            _check_independence(made, pair, label, seed, layout)
+    return layout
+
+
+def _called(made: Mechanism, pair: Pair, label: int, seed: int) -> tuple[Block, str]:
+    """The outputs of a call, and the state it leaves the generator in."""
+    rng = generator(seed, PROBES, SAMPLES, label)
+    return outputs(made, pair, label, FEW, rng), _state(rng)
+
+
+def _more(made: Mechanism, pair: Pair, seed: int, budget: int) -> list[Block]:
+    """Further outputs on both inputs, for what they look like; none where the budget is small."""
+    count = min(LOOKED_AT, budget // PART)
+    if count < max(FEW, made.together):
+        return []
+    return [outputs(made, pair, label, count, generator(seed, PROBES, LOOKS, label)) for label in (0, 1)]
+
+
+def _state(rng: np.random.Generator) -> str:
+    """Everything that what is drawn next, or spawned, depends on."""
+    spawned = getattr(rng.bit_generator.seed_seq, "n_children_spawned", 0)
+    return f"{rng.bit_generator.state} {spawned}"
+
+
+def _check_repeats(before: tuple[Block, str], after: tuple[Block, str]) -> None:
+    """Equal calls, others lying between them, give equal outputs and leave equal generators."""
+    if not same(before[0], after[0]):
+        raise MechanismError(
+            "mechanism: equal generators give different outputs; it draws from elsewhere, or keeps a state"
+            " between calls (seeded=False is for mechanisms with randomness of their own)"
+        )
+    if before[1] != after[1]:
+        raise MechanismError(
+            "mechanism: equal calls use the generator differently; it keeps a state between calls"
+        )
+
+
+def _check_used(made: Mechanism, pair: Pair, label: int, seed: int, after: str) -> None:
+    """A call that depends on its generator uses it, so that the next call has other randomness."""
+    if made.seeded and after == _state(generator(seed, PROBES, SAMPLES, label)):
+        raise MechanismError(
+            "mechanism: its outputs depend on the generator but leave it as it was, so that all calls with"
+            " one generator, on either input, share their randomness; draw from it, or spawn from it"
+        )
+
+
+def _varies(made: Mechanism, pair: Pair, label: int, seed: int) -> bool:
+    """Whether different generators give different outputs; if not, all outputs must be the same."""
+    both: list[Block] = []
+    for n in (FEW, MANY):
+        both = [outputs(made, pair, label, n, generator(seed, PROBES, TRIALS, label, n, i)) for i in (0, 1)]
+        if not same(*both):
+            return True
+    first = joined([both[0][:1]] * len(both[0]))
+    if same(both[0], first):
+        return False
+    raise MechanismError(
+        "mechanism: ignores its generator; different generators give identical outputs, which vary within a"
+        " call: they are not independent samples"
+    )
+
+
+def _check_independence(made: Mechanism, pair: Pair, label: int, seed: int, layout: Layout) -> None:
+    """Refuse a sampler whose rows are not independent, seen in two lots of calls."""
+    for lot in (LOTS, LOTS + 1):
+        rng = generator(seed, PROBES, lot, label)
+        calls = np.stack([layout.numbers(outputs(made, pair, label, CALLS, rng)) for _ in range(CALLS)])
+        if not looks_dependent(calls):
+            return
+    raise MechanismError("mechanism: the outputs of one call depend on each other; rows must be independent")

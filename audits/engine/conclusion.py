@@ -1,0 +1,155 @@
+"""From a trial to evidence: the bound, the verdict, and the event that earned most.
+
+What an audit concludes does not depend on how its samples came: drawn in blocks, or step by step from one
+training run. Most of alpha goes to the verdict (betting against the claimed curve), the rest to the interval
+for epsilon: the first saves samples, the second hardly notices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from dpproof.accountant.guarantees.notions import ApproxDP
+from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.betting.eprocess import SLACK, epsilon_lower
+from dpproof.audits.engine.betting.stream import ScoreStream
+from dpproof.audits.engine.betting.trial import VERDICT, Trial, tails_share
+from dpproof.audits.engine.power import simulated as power
+from dpproof.audits.engine.power.measured import Power, simulated
+from dpproof.audits.engine.scores import Score, only_bits, shares
+from dpproof.audits.recording.evidence import Evidence, Verdict
+
+__all__ = ["check_request", "conclude"]
+
+
+def conclude(
+    trial: Trial,
+    claim: str,
+    curve: PrivacyCurve,
+    claimed: float,
+    delta: float,
+    alpha: float,
+    seed: int,
+    pair: str,
+    replay: Mapping[str, Any],
+    measure: Callable[[Trial], Power] | None = None,
+) -> Evidence:
+    """The evidence of a trial against a claim.
+
+    Args:
+        trial: bets placed and settled at level ``alpha``.
+        claim: its name.
+        curve: what is claimed.
+        claimed: the upper end of its epsilon at ``delta``.
+        delta, alpha, seed: as for `dpproof.audit`.
+        pair: what the two inputs are.
+        replay: what else a replay needs.
+        measure: measures the power of an audit that refuted nothing. Without it the power is simulated on the
+            reference pair, which is right where outputs are one number with a known likelihood ratio.
+    """
+    least = _least(trial, trial.streams, delta, alpha)
+    refuted = trial.refuted or least > claimed
+    in_values = trial.refuted_in_values or _least(trial, trial.in_values, delta, alpha) > claimed
+    if trial.refuted and curve == ApproxDP(claimed, delta):
+        least = max(least, claimed)  # the claim says no more than this one point: it is what is refuted
+    verdict, found, seen = Verdict.VIOLATION, None, None
+    if not (refuted and in_values):
+        found = _power(trial, claimed, delta, alpha, seed) if measure is None else measure(trial)
+        seen = found.seen(claimed)
+        missed = Verdict.CONSISTENT if found.enough else Verdict.INCONCLUSIVE
+        verdict = Verdict.FLOATING_POINT if refuted else missed
+    return Evidence(
+        claim=claim,
+        verdict=verdict,
+        claimed_epsilon=claimed,
+        epsilon_lower=least,
+        delta=delta,
+        confidence=1 - alpha,
+        samples=trial.samples,
+        would_have_seen=seen,
+        e_value=math.exp(min(trial.log_wealth, 700.0)),
+        alpha=alpha,
+        seed=seed,
+        pair=pair,
+        **_finding(trial, _streams_of(trial, verdict)),
+        replay=replay,
+        without_bits=missed if verdict is Verdict.FLOATING_POINT else None,
+        **({} if found is None else found.as_evidence()),
+    )
+
+
+def check_request(
+    alpha: float, budget: int, delta: float, scores: Sequence[Score | str] | None, seed: int
+) -> None:
+    """Refuse, before any work, what no audit can be asked.
+
+    Raises:
+        ValueError: naming the value and the rule.
+    """
+    if not 1e-300 <= alpha < 1:
+        raise ValueError(f"alpha ({alpha!r}) must be in [1e-300, 1)")
+    if not 0 <= delta < 1:
+        raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+    for name, value, least in (("budget", budget, 1), ("seed", seed, 0)):
+        if not isinstance(value, Integral) or value < least:
+            raise ValueError(f"{name} ({value!r}) must be an integer at least {least}")
+    if scores is not None and not scores:
+        raise ValueError("scores: there must be at least one")
+
+
+def _power(trial: Trial, claimed: float, delta: float, alpha: float, seed: int) -> Power:
+    """Let the reference pair face the same bets, with the share and the start of the earliest score.
+
+    Where bits have refuted, the scores that see more are left, with all of the bets.
+    """
+    scores = [stream.score for stream in (trial.in_values if trial.refuted else trial.streams)]
+    first = min(range(len(scores)), key=lambda place: scores[place].training)
+    seen = power.would_have_seen(
+        trial.bets,
+        claimed,
+        delta,
+        log_hurdle=-math.log(shares(scores)[first] * tails_share(trial.streams) * VERDICT * alpha),
+        start=scores[first].training,
+        samples=trial.samples,
+        seed=seed,
+    )
+    return simulated(seen, claimed)
+
+
+def _least(trial: Trial, streams: Sequence[ScoreStream], delta: float, alpha: float) -> float:
+    """The lower bound on epsilon from some of the scores."""
+    counts = np.stack([stream.tails.counts for stream in streams])
+    return epsilon_lower(counts, delta, (1 - VERDICT) * alpha, shares([stream.score for stream in streams]))
+
+
+def _streams_of(trial: Trial, verdict: Verdict) -> Sequence[ScoreStream]:
+    """The scores that the verdict rests on."""
+    if verdict is Verdict.VIOLATION:
+        return trial.in_values
+    if verdict is Verdict.FLOATING_POINT:
+        return [stream for stream in trial.streams if only_bits(stream.score)]
+    return trial.streams
+
+
+def _finding(trial: Trial, streams: Sequence[ScoreStream]) -> dict[str, Any]:
+    """The bet that earned most, over some scores; the learned posterior, if it earned more than all tails."""
+    learned = max(streams, key=lambda s: -math.inf if s.posterior is None else s.posterior.log_wealth)
+    posterior, counts = learned.posterior, np.stack([stream.tails.counts for stream in streams])
+    if posterior is not None and posterior.log_wealth > max(0.0, trial.bets(counts).max()) + SLACK:
+        return {**posterior.describe(), "score": learned.score.name}
+    stream = max(streams, key=lambda s: float(trial.bets.components(s.tails.counts).max()))
+    level, kind, point, staked = trial.bets.best(stream.tails.counts)
+    won, lost, passed = (int(c) for c in stream.tails.counts[level, kind])
+    if won + lost + passed == 0:
+        return {"event": None, "counts": None, "score": None}
+    curve = {"epsilon": point.epsilon, "delta": point.delta, "staked": staked}
+    return {
+        "event": {**stream.tails.describe(level, kind), **curve},
+        "counts": {"won": won, "lost": lost, "passed": passed},
+        "score": stream.score.name,
+    }

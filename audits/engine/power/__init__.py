@@ -1,0 +1,1 @@
+"""What an audit would have seen, measured and simulated."""

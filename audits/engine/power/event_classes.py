@@ -1,0 +1,227 @@
+"""The classes of events that violations are planted in, by the kind of the outputs.
+
+Events are chosen by a sketch: outputs that are used for nothing else, drawn after the audit was fixed. So an
+event is independent of the outputs that are planted in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.audits.engine.power.fresh_outputs import SKETCH, Outputs
+from dpproof.audits.engine.power.planted_laws import Doubled
+from dpproof.audits.engine.power.planting import Planted
+
+__all__ = ["CLASSES", "FLOOR", "EventClass", "planted_in"]
+
+Values = NDArray[np.generic]
+Event = Callable[[Outputs], Values]
+"""The values of some outputs: whether they are in an event, or a score whose tails are the events."""
+Floats = NDArray[np.float64]
+
+FLOOR, TAIL, HALF = 0.01, 0.1, 0.5
+"""No event of smaller mass is planted; tails, and events against a curve, have at most the second; others
+have at most half of the outputs, or their complements do."""
+TRIES = 64
+"""So many events are drawn until one has the mass that is wanted."""
+DECLARED = 64
+"""Of outputs made of bits, the first so many are looked at in pairs."""
+LOW = 8
+"""The lowest bits of a whole number that are looked at, three to eight of them at once."""
+FEWEST = 16
+"""A score with fewer cells has no ranks worth the name; its tails are events."""
+DEPTHS: Floats = np.exp(-0.35 * np.arange(1, 32)) * 0.7
+"""The masses of the tails between which the cells of a score lie, on both sides."""
+
+
+@dataclass(frozen=True)
+class EventClass:
+    """A class of events.
+
+    Attributes:
+        name: for the answer.
+        law: how an event is drawn from it, in words.
+        applies: whether outputs like those of the sketch have such events.
+        draw: draws an event, or a score, whose upper and lower tails are the events.
+        deep: events are tails of mass at most `TAIL`.
+    """
+
+    name: str
+    law: str
+    applies: Callable[[Outputs], bool]
+    draw: Callable[[Outputs, np.random.Generator], Event]
+    deep: bool = False
+
+
+def planted_in(
+    chosen: EventClass, sketch: Outputs, twice: Doubled, rng: np.random.Generator
+) -> Planted | None:
+    """A violation of twice the claim in an event drawn from a class; None if none was found to plant."""
+    most = HALF if len(twice.odds) == 1 and not chosen.deep else TAIL
+    for _ in range(TRIES):
+        values = chosen.draw(sketch, rng)
+        known = values(sketch)
+        if known.dtype != bool and twice.rank_shift is not None and not chosen.deep:
+            found = _shifted(values, known, twice)
+            if found is not None:
+                return _either(found, rng)
+        inside = values if known.dtype == bool else _tail(values, known, chosen.deep, most, rng)
+        mass = float(inside(sketch).mean())
+        other, mass = mass > HALF, min(mass, 1 - mass)
+        if FLOOR <= mass <= most:
+            laws = np.array([[1 - chance, chance] for chance in twice.event(mass)])
+            return _either(Planted(partial(_in_or_out, inside, other), laws), rng)
+    return None
+
+
+def _in_or_out(inside: Event, other: bool, outputs: Outputs) -> NDArray[np.int64]:
+    """The cells of an event, or of its complement: 1 inside, 0 outside."""
+    return np.asarray(np.asarray(inside(outputs), bool) != other).astype(np.int64)
+
+
+def _either(planted: Planted, rng: np.random.Generator) -> Planted:
+    """The event speaks for either label."""
+    return planted if rng.random() < 0.5 else Planted(planted.cells, planted.laws[::-1])
+
+
+def _tail(values: Event, known: Values, deep: bool, most: float, rng: np.random.Generator) -> Event:
+    """A tail of a score, its mass drawn uniformly."""
+    known, count = np.sort(known), len(known)
+    mass = rng.uniform(FLOOR, min(TAIL, most) if deep else most)
+    at = min(count - 1, max(0, round(mass * count) - 1))
+    if rng.random() < 0.5:
+        return lambda outputs: np.asarray(values(outputs) >= known[count - 1 - at])
+    return lambda outputs: np.asarray(values(outputs) <= known[at])
+
+
+def _shifted(values: Event, known: Values, twice: Doubled) -> Planted | None:
+    """A Gaussian shift of the rank of a score, in cells; None if the score has too few values."""
+    count = min(len(known), SKETCH)
+    places = np.unique(np.rint(np.concatenate([DEPTHS, 1 - DEPTHS, [0.5]]) * count).astype(np.int64))
+    edges = np.unique(np.sort(known[:count])[places[(places > 0) & (places < count)]])
+    counts = np.bincount(edges.searchsorted(known, "right"), minlength=edges.size + 1)
+    if np.count_nonzero(counts) < FEWEST:
+        return None
+    laws = np.stack(twice.ranks(counts / counts.sum()))
+    if not twice.admits(laws[0], laws[1]):
+        return None
+    return Planted(lambda outputs: edges.searchsorted(values(outputs), "right"), laws)
+
+
+def _varying(sketch: Outputs) -> NDArray[np.int64]:
+    known = sketch.numbers
+    return np.flatnonzero(known.max(axis=0) > known.min(axis=0)).astype(np.int64)
+
+
+def _coordinate(sketch: Outputs, rng: np.random.Generator) -> Event:
+    column = rng.choice(_varying(sketch))
+    return lambda outputs: np.asarray(outputs.numbers[:, column])
+
+
+def _projection(sketch: Outputs, rng: np.random.Generator) -> Event:
+    spread = sketch.numbers.astype(np.float64).std(axis=0)
+    direction = np.where(spread > 0, rng.standard_normal(spread.size) / np.where(spread > 0, spread, 1), 0.0)
+    return lambda outputs: np.asarray(outputs.numbers.astype(np.float64) @ direction)
+
+
+def _bits(sketch: Outputs) -> NDArray[np.int64]:
+    """The columns that are bits: truth values, or 0 and 1 and nothing else."""
+    columns = _varying(sketch)[:DECLARED]
+    known = sketch.numbers[:, columns]
+    return np.asarray(columns[((known == 0) | (known == 1)).all(axis=0)])
+
+
+def _parity(sketch: Outputs, rng: np.random.Generator) -> Event:
+    one, other = rng.choice(_bits(sketch), 2, replace=False)
+    return lambda outputs: np.asarray(outputs.numbers[:, one] != outputs.numbers[:, other], bool)
+
+
+def _whole(sketch: Outputs) -> NDArray[np.int64]:
+    """The columns of whole numbers that are more than bits."""
+    columns = np.setdiff1d(_varying(sketch), _bits(sketch))
+    if sketch.numbers.dtype.kind in "iu":
+        return columns
+    whole = [all(_is_whole(number) for number in sketch.numbers[:, column]) for column in columns]
+    return np.asarray(columns[np.array(whole, bool)])
+
+
+def _is_whole(number: Any) -> bool:
+    """Whether it is a whole number, of whichever type: 1 is 1.0."""
+    return isinstance(number, int | np.integer) or float(number).is_integer()
+
+
+def _low_bits(sketch: Outputs, rng: np.random.Generator) -> Event:
+    """Three to eight adjacent bits among the lowest eight; the event is a random half of their patterns."""
+    size = int(rng.integers(3, LOW + 1))
+    shift = int(rng.integers(0, LOW - size + 1))
+    patterns = rng.permutation(1 << size)[: 1 << (size - 1)]
+    column = rng.choice(_whole(sketch))
+
+    def inside(outputs: Outputs) -> Values:
+        numbers = [int(x) if _is_whole(x) else 0 for x in outputs.numbers[:, column].tolist()]
+        return np.isin([(number >> shift) & ((1 << size) - 1) for number in numbers], patterns)
+
+    return inside
+
+
+def _token(sketch: Outputs, rng: np.random.Generator) -> Event:
+    """A token is there, or it comes before another one."""
+    words = sketch.words[int(rng.integers(len(sketch.rows)))]
+    if not words:
+        return lambda outputs: np.zeros(len(outputs.rows), bool)
+    one, other = words[int(rng.integers(len(words)))], words[int(rng.integers(len(words)))]
+    if one == other or rng.random() < 0.5:
+        return lambda outputs: np.array([one in found for found in outputs.words], bool)
+    return lambda outputs: np.array([_before(one, other, found) for found in outputs.words], bool)
+
+
+def _before(one: str, other: str, words: list[str]) -> bool:
+    return one in words and (other not in words or words.index(one) < words.index(other))
+
+
+CLASSES: tuple[EventClass, ...] = (
+    EventClass(
+        "a tail of one coordinate",
+        f"a coordinate that varies, uniform; its upper, or lower, tail of mass up to {TAIL:g}, uniform",
+        lambda sketch: _varying(sketch).size > 0,
+        _coordinate,
+        deep=True,
+    ),
+    EventClass(
+        "one coordinate",
+        "a coordinate that varies, uniform; at least, or at most, a quantile of it, of uniform mass",
+        lambda sketch: _varying(sketch).size > 0,
+        _coordinate,
+    ),
+    EventClass(
+        "a random projection",
+        "a Gaussian direction in units of the spreads; its upper, or lower, tail, of uniform mass",
+        lambda sketch: _varying(sketch).size > 1,
+        _projection,
+    ),
+    EventClass(
+        "parity of two bits",
+        f"two of the first {DECLARED} bits, uniform; they differ, or are equal",
+        lambda sketch: _bits(sketch).size > 1,
+        _parity,
+    ),
+    EventClass(
+        "adjacent low bits of a number",
+        f"three to {LOW} adjacent bits among the lowest {LOW}, uniform; a random half of their patterns",
+        lambda sketch: _whole(sketch).size > 0,
+        _low_bits,
+    ),
+    EventClass(
+        "presence or order of a token",
+        "a token of an output, uniform: it is there, or it comes before another token of that output",
+        lambda sketch: not sketch.layout.plain,
+        _token,
+    ),
+)
+"""The required classes, those that are seldom seen first; one is required where outputs have such events."""

@@ -1,0 +1,180 @@
+"""Fresh outputs of a mechanism on the first input of a pair: some choose events, others are planted.
+
+The chunks have seeds of their own, so what they hold does not depend on workers, nor on when they are drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from concurrent.futures import Executor, Future
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.audits.data.canonical import canonical_text
+from dpproof.audits.data.encoding import lengths, values_between
+from dpproof.audits.data.outputs import Block, joined
+from dpproof.audits.data.pairs import Pair
+from dpproof.audits.engine.sampling.blocks import largest_block
+from dpproof.audits.engine.sampling.callables import Mechanism
+from dpproof.audits.engine.sampling.calls import POWER, generator, outputs
+from dpproof.audits.engine.scores import View
+from dpproof.audits.engine.scores.layout import WIDEST, Layout
+
+__all__ = ["FARTHEST", "FEWEST", "SKETCH", "FreshOutputs", "Outputs", "draw_sketch", "planted_samples"]
+
+SKETCH, FEWEST = 4096, 1024
+"""So many outputs choose events, at most and at least; they are not used for anything else."""
+NUMBERS = 1 << 24
+"""About so many numbers are kept at most: of the sketch, and of the chunks that more than one class uses."""
+CHUNKS, SMALLEST = 32, 64
+"""A chunk has this part of the samples of an audit, and at least so many outputs."""
+FARTHEST = 512
+"""Events lie in so many numbers and words of an output that is no array of numbers."""
+AHEAD = 8
+"""So many chunks are drawn ahead if workers share the work."""
+INPUT = 0
+"""The input of the pair that the outputs are drawn on."""
+OF_SKETCH, OF_CHUNKS = 0, 99
+"""Places in the seed's tree of power; the places between are those of the classes of events."""
+
+
+class Outputs:
+    """Some outputs, and what events and scores see of them, each computed once.
+
+    Attributes:
+        rows: the outputs.
+        layout: what they look like.
+    """
+
+    def __init__(self, rows: Block, layout: Layout) -> None:
+        self.rows, self.layout = rows, layout
+        self._seen: dict[int, tuple[View, NDArray[Any]]] = {}
+
+    @cached_property
+    def numbers(self) -> NDArray[Any]:
+        """The outputs as a matrix; whole numbers stay exact.
+
+        Of outputs that are longer than what scores look at, `FARTHEST` cells: events lie there, too.
+        """
+        if self.layout.plain and self.rows.dtype.kind in "biuO":
+            return self.rows.reshape(len(self.rows), -1)
+        seen = self.seen(self.layout.view).reshape(len(self.rows), -1)
+        if self.layout.plain or self.layout.cells < WIDEST:
+            return seen
+        return np.hstack([seen, values_between(self.rows, WIDEST, FARTHEST)])
+
+    @cached_property
+    def cut(self) -> bool:
+        """Whether some outputs are so long that events do not reach their ends."""
+        return not self.layout.plain and bool((lengths(self.rows) > FARTHEST).any())
+
+    @cached_property
+    def words(self) -> list[list[str]]:
+        """The tokens of every output, in their order: words of a text, parts of what is nested."""
+        return [list(_tokens(output)) for output in self.rows]
+
+    def seen(self, view: View) -> NDArray[Any]:
+        """What a score looks at."""
+        if id(view) not in self._seen:
+            self._seen[id(view)] = view, view(self.rows)  # a view that is held keeps its id
+        return self._seen[id(view)][1]
+
+
+class FreshOutputs:
+    """Fresh outputs in chunks.
+
+    Args:
+        made, pair, seed: what is drawn from.
+        layout: what outputs look like.
+        samples: of one planted audit.
+        executor: draws chunks ahead, if given.
+
+    Attributes:
+        size: of a chunk.
+    """
+
+    def __init__(
+        self,
+        made: Mechanism,
+        pair: Pair,
+        layout: Layout,
+        samples: int,
+        seed: int,
+        executor: Executor | None = None,
+    ) -> None:
+        most = largest_block(layout.width, samples, made.together)
+        self.size = min(max(samples // CHUNKS, SMALLEST, made.together), max(most, 1))
+        self._asked = made, pair, layout, self.size, seed
+        self._kept: dict[int, Outputs] = {}
+        self._room = NUMBERS // (self.size * max(layout.width, 1))
+        self._executor, self._coming = executor, dict[int, Future[Outputs]]()
+
+    def chunk(self, number: int) -> Outputs:
+        """The chunk of this number, in the order of the stream; those that there is room for are kept.
+
+        Raises:
+            MechanismError: as for `dpproof.audits.engine.sampling.calls.outputs`.
+            OutOfTimeError: the time budget is spent.
+        """
+        if number in self._kept:
+            return self._kept[number]
+        drawn = self._drawn(number)
+        if number < self._room:
+            self._kept[number] = drawn
+        return drawn
+
+    def _drawn(self, number: int) -> Outputs:
+        if self._executor is None:
+            return _drawn(*self._asked, number)
+        for ahead in range(number, number + AHEAD):
+            if ahead not in self._kept and ahead not in self._coming:
+                self._coming[ahead] = self._executor.submit(_drawn, *self._asked, ahead)
+        return self._coming.pop(number).result()
+
+
+def draw_sketch(
+    made: Mechanism, pair: Pair, layout: Layout, samples: int, seed: int, executor: Executor | None = None
+) -> Outputs:
+    """Draw the outputs that events are chosen by; their seeds do not depend on workers."""
+    most = largest_block(layout.width, samples, made.together)
+    sizes = [min(most, samples - start) for start in range(0, samples, most)]
+    asked = [(made, pair, size, generator(seed, POWER, OF_SKETCH, i)) for i, size in enumerate(sizes)]
+    blocks = list(map(_rows, asked) if executor is None else executor.map(_rows, asked))
+    return Outputs(layout.settled(joined(blocks)), layout)
+
+
+def planted_samples(samples: int, layout: Layout) -> int:
+    """The length of a planted stream: that of the audit, unless its numbers would fill too much memory."""
+    return min(samples, max(1, NUMBERS // max(layout.width, 1)))
+
+
+def _rows(asked: tuple[Mechanism, Pair, int, np.random.Generator]) -> Block:
+    made, pair, size, rng = asked
+    return outputs(made, pair, INPUT, size, rng)
+
+
+def _drawn(made: Mechanism, pair: Pair, layout: Layout, size: int, seed: int, number: int) -> Outputs:
+    rng = generator(seed, POWER, OF_CHUNKS, number)
+    return Outputs(layout.settled(outputs(made, pair, INPUT, size, rng)), layout)
+
+
+def _tokens(value: Any) -> Iterator[str]:
+    """What an output is made of; the entries of a table with their names.
+
+    >>> list(_tokens(["a b", {"x": 1}]))
+    ['a', 'b', '["x",1]']
+    """
+    if isinstance(value, str):
+        yield from value.split() or [value]
+    elif isinstance(value, list | tuple | np.ndarray):
+        for part in value:
+            yield from _tokens(part)
+    elif isinstance(value, Mapping):
+        yield from sorted(canonical_text(entry) for entry in value.items())
+    elif isinstance(value, Set):
+        yield from sorted(map(canonical_text, value))
+    else:
+        yield canonical_text(value)

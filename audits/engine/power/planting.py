@@ -1,0 +1,174 @@
+"""Planted audits: the very same audit, run on a stream in which a known violation was planted.
+
+A planted stream throws the coin of each sample, draws a cell from that label's law, and takes the next fresh
+output of the mechanism that lies in the cell. So both laws are made of the mechanism's own outputs on one
+input. Within a class of events each output is used at most once (docs/notes/audit_power.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.audits.engine.betting.curves import CurvePoint
+from dpproof.audits.engine.betting.schedule import Blocks, Pace
+from dpproof.audits.engine.betting.trial import run_trial
+from dpproof.audits.engine.power.fresh_outputs import FreshOutputs, Outputs
+from dpproof.audits.engine.sampling.blocks import largest_block
+from dpproof.audits.engine.scores import Score, Scorer, View
+from dpproof.audits.engine.scores.layout import Layout
+from dpproof.audits.time_budget import check_time
+
+__all__ = ["Planted", "Planting"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOST, SPARE = 4, 1024
+"""A planted audit may draw so many times its samples, and so many more; beyond that it has missed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Planted:
+    """A violation to plant.
+
+    Attributes:
+        cells: the cells in which outputs lie.
+        laws: the chances of the cells under the two labels: ``(2, cells)``.
+    """
+
+    cells: Callable[[Outputs], Ints]
+    laws: Floats
+
+
+class Planting:
+    """Runs planted audits one after the other, each on fresh outputs.
+
+    Args:
+        fresh: the outputs.
+        layout: what they look like.
+        samples: of one audit.
+        scores: those of the audit.
+        points: those that the audit bets against.
+        alpha: its level.
+        together: the fewest samples in one of its blocks.
+    """
+
+    def __init__(
+        self,
+        fresh: FreshOutputs,
+        layout: Layout,
+        samples: int,
+        scores: Sequence[Score],
+        points: tuple[CurvePoint, ...],
+        alpha: float,
+        together: int = 1,
+    ) -> None:
+        self._fresh, self._scores = fresh, scores
+        self._points, self._alpha, self._samples = points, alpha, samples
+        self._sizes = largest_block(layout.width, samples, together), together
+        self._next = 0
+
+    @property
+    def used(self) -> int:
+        """How many outputs were drawn for the audits since `begin`."""
+        return self._next * self._fresh.size
+
+    def begin(self) -> None:
+        """Begin the audits of a class. Another class may have used the same outputs, this one has not."""
+        self._next = 0
+
+    def sees(self, planted: Planted, rng: np.random.Generator) -> bool:
+        """Whether one audit of a stream with this violation refutes the claim.
+
+        One that finds too few outputs in a cell does not.
+        """
+        most, views = MOST * self._samples + SPARE, [score.view for score in self._scores]
+        pace, stream = Pace(), _Stream(self._fresh, self._next, planted, most, views)
+        scores = [_Known(score, stream) for score in self._scores]
+        blocks = self._blocks(stream, planted.laws, rng, pace)
+        refuted = run_trial(self._points, blocks, scores, self._alpha, pace=pace).refuted
+        self._next += len(stream.chunks)
+        return refuted
+
+    def _blocks(
+        self, stream: _Stream, laws: Floats, rng: np.random.Generator, pace: Pace
+    ) -> Iterator[tuple[Ints, Ints]]:
+        """Blocks of places in the stream and of labels, until the samples or the outputs are spent."""
+        edges = laws.cumsum(axis=1)[:, :-1]
+        for size, *_ in Blocks(self._samples, pace, *self._sizes):
+            check_time()
+            labels = rng.integers(0, 2, size)
+            places = stream.take((rng.random(size)[:, None] >= edges[labels]).sum(axis=1))
+            if places is None:
+                return
+            yield places, labels
+
+
+class _Stream:
+    """Fresh outputs by their cells, from some chunk on; each is taken once.
+
+    Attributes:
+        chunks: those that were drawn.
+    """
+
+    def __init__(
+        self, fresh: FreshOutputs, first: int, planted: Planted, most: int, views: Sequence[View]
+    ) -> None:
+        self._views = views
+        self.chunks: list[Outputs] = []
+        self._fresh, self._first, self._cells = fresh, first, planted.cells
+        self._most = -(-most // fresh.size)
+        self._waiting = [np.empty(0, np.int64) for _ in planted.laws[0]]
+
+    def take(self, cells: Ints) -> Ints | None:
+        """The next place in each of these cells; None if too many outputs would be needed."""
+        wanted = np.bincount(cells, minlength=len(self._waiting))
+        while any(len(left) < count for left, count in zip(self._waiting, wanted, strict=True)):
+            if len(self.chunks) >= self._most:
+                return None
+            self._draw()
+        places = np.empty(len(cells), np.int64)
+        for cell in np.flatnonzero(wanted):
+            left = self._waiting[cell]
+            places[cells == cell], self._waiting[cell] = left[: wanted[cell]], left[wanted[cell] :]
+        return places
+
+    def _draw(self) -> None:
+        """Draw a chunk; all that scores look at is computed at once, since that shares much of the work."""
+        start = len(self.chunks) * self._fresh.size
+        self.chunks.append(self._fresh.chunk(self._first + len(self.chunks)))
+        for view in self._views:
+            self.chunks[-1].seen(view)
+        cells = self._cells(self.chunks[-1])
+        for cell, left in enumerate(self._waiting):
+            self._waiting[cell] = np.append(left, start + np.flatnonzero(cells == cell))
+
+    def seen(self, view: View, places: Ints) -> NDArray[Any]:
+        """What a score looks at of the outputs at some places."""
+        if not len(places):
+            return view(self.chunks[0].rows[:0])
+        low, high = int(places.min()) // self._fresh.size, int(places.max()) // self._fresh.size
+        parts = [chunk.seen(view) for chunk in self.chunks[low : high + 1]]
+        return np.concatenate(parts)[places - low * self._fresh.size]
+
+
+class _Known:
+    """A score of outputs that are named by their places in a stream: what it looks at is computed once."""
+
+    def __init__(self, score: Score, stream: _Stream) -> None:
+        self.name, self.oriented, self.training = score.name, score.oriented, score.training
+        self.weight = float(getattr(score, "weight", 1.0))
+        self._score, self._stream, self._looks = score, stream, score.view
+
+    def view(self, places: NDArray[Any]) -> NDArray[Any]:
+        """What the score looks at."""
+        return self._stream.seen(self._looks, places)
+
+    def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
+        """Fit the score."""
+        return self._score.fit(outputs, labels)

@@ -1,0 +1,103 @@
+"""What an audit would have seen: its power against a reference pair, by simulating the same bets.
+
+The pair is that of `audits.engine.betting.reference`. Counts are simulated, not samples; the thresholds are the exact
+quantiles, which the audit's own come close to. These figures describe the test, they carry no certificate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.audits.engine.betting.eprocess import LogWealth
+from dpproof.audits.engine.betting.reference import gaussian_mu, outcome_chances
+from dpproof.audits.engine.betting.schedule import FIRST
+from dpproof.audits.engine.sampling.calls import POWER, generator
+from dpproof.audits.engine.scores.tails import BOTH, KINDS, LEVELS
+
+__all__ = ["NEEDED", "RUNS", "gaussian_mu", "smallest_seen", "would_have_seen"]
+
+RUNS, NEEDED = 200, 195
+"""Power 0.9 is stated when so many of the runs see it. They look at the end only and know the thresholds;
+an audit that has to learn these, and settles its blocks ahead, sees up to a tenth less (docs/audits.md)."""
+LARGEST, SMALLEST = 64.0, 0.05
+"""No violation above this multiple of the claimed epsilon (or of 0.05, if that is more) is tried."""
+WITHIN, NEAR = 1.03, 1.014
+"""How closely the smallest violation is found, and how far from a guess is looked first."""
+LUCK = 5.5
+"""So many nats above what refutes the mean wealth has to be, about, for nine of ten to refute."""
+
+
+def would_have_seen(
+    wealth: LogWealth, claimed: float, delta: float, *, log_hurdle: float, start: int, samples: int, seed: int
+) -> float:
+    """The smallest epsilon at ``delta``, within 3 %, at which the reference pair is refuted with power 0.9.
+
+    Args:
+        wealth: the bets.
+        claimed: the claimed epsilon at ``delta``; smaller ones are no violation.
+        delta: in [0, 1).
+        log_hurdle: the log wealth that refutes.
+        start: samples spent before the first bet.
+        samples: samples spent in all.
+        seed: the audit's.
+
+    Returns:
+        An epsilon above ``claimed``, or infinity if even the largest one tried is not seen.
+    """
+    spent = max(0, samples - max(start, FIRST))
+
+    def power(epsilon: float) -> int:
+        drawn = generator(seed, POWER).multinomial(spent, outcome_chances(epsilon, delta), RUNS)
+        return int((wealth.of_portfolios(_tallies(drawn)) >= log_hurdle).sum())
+
+    def mean(epsilon: float) -> float:
+        expected = _tallies(spent * outcome_chances(epsilon, delta)[None])
+        return float(wealth.of_portfolios(expected)[0]) - log_hurdle
+
+    return smallest_seen(power, claimed, _least(lambda m: mean(m * max(claimed, SMALLEST)) >= LUCK, 1.015))
+
+
+def smallest_seen(power: Callable[[float], int], claimed: float, guess: float = math.inf) -> float:
+    """The smallest epsilon above the claimed one, within 3 %, that enough of `RUNS` simulated audits refute.
+
+    Doubled until seen, then bisected, at first close to a guess; infinity beyond `LARGEST` times the claim.
+
+    Args:
+        power: how many of the runs refute, by the true epsilon.
+        claimed: the claimed epsilon.
+        guess: a multiple of it that may be about the smallest.
+
+    >>> 3 <= smallest_seen(lambda epsilon: RUNS * (epsilon > 3), 1.0) <= 3 * 1.03
+    True
+    """
+    base = max(claimed, SMALLEST)
+
+    return base * _least(lambda multiple: power(multiple * base) >= NEEDED, WITHIN, guess)
+
+
+def _least(seen: Callable[[float], bool], within: float, guess: float = math.inf) -> float:
+    """The least multiple above 1 that is seen, up to a factor; tried first close to a guess."""
+    low, high = 1.0, math.inf
+    probes = (guess * NEAR, guess / NEAR)
+    while high / low > within:
+        middle = 2 * low if high == math.inf else math.sqrt(low * high)
+        middle = next((probe for probe in probes if low < probe < min(high, 2 * low)), middle)
+        if middle > LARGEST:
+            return math.inf
+        low, high = (low, middle) if seen(middle) else (middle, high)
+    return high
+
+
+def _tallies(shells: NDArray[Any]) -> NDArray[Any]:
+    """Tallies (runs, levels, kinds, 3) of bets on both tails; see `audits.engine.betting.reference.outcome_chances`."""
+    won, lost = (shells[:, start : start + LEVELS.size] for start in (0, LEVELS.size))
+    counts = np.zeros((len(shells), LEVELS.size, len(KINDS), 3), shells.dtype)
+    for outcome, side in enumerate((won, lost)):
+        counts[:, :, BOTH, outcome] = side[:, ::-1].cumsum(axis=1)[:, ::-1]
+    counts[:, :, BOTH, 2] = shells.sum(axis=1)[:, None] - counts[:, :, BOTH].sum(axis=-1)
+    return counts

@@ -1,0 +1,1 @@
+"""How a mechanism is called, and its outputs collected."""

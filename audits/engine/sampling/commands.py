@@ -1,0 +1,168 @@
+"""A mechanism that is a program: one request on its standard input, one output a line on its standard output.
+
+The protocol, version 1. The program is started once for each request, in the current folder, with the
+environment of the caller. It is sent one line of JSON,
+
+    {"data": ..., "n": 64, "seed": 4503599627370495}
+
+and then the end of its input. It writes ``n`` lines, each one JSON value, which is one output, and exits with
+0. What it writes to standard error is shown if it fails. ``seed`` is an integer in [0, 2^53); equal requests
+must have equal answers, and the answers to requests with different seeds must be independent. A program with
+randomness of its own says so by ``seeded=False`` and is sent no seed: that its outputs are independent is
+then up to it, and a replay compares verdicts, not counts.
+
+Arrays of numbers are sent as nested lists; dataclasses, such as episodes and users, as objects with a key
+for each field. Besides JSON, ``NaN``, ``Infinity`` and ``-Infinity`` are read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from dpproof.audits.engine.sampling.callables import Mechanism, MechanismError
+from dpproof.audits.time_budget import OutOfTimeError, time_left
+
+__all__ = ["TIMEOUT", "Command", "CommandError", "command"]
+
+TIMEOUT = 60.0
+TOGETHER = 64
+"""Starting a program takes longer than its answers: so many are asked for at once, of both inputs."""
+SHOWN = 500
+"""Of standard error, and of a line that cannot be read, so many characters are shown."""
+
+
+class CommandError(MechanismError):
+    """Raised when a command cannot be started, takes too long, fails, or does not keep to the protocol.
+
+    Attributes:
+        token: what an audit that takes failures for outputs sees of it.
+    """
+
+    def __init__(self, argv: Sequence[str], why: str, token: str) -> None:
+        self.token = token
+        super().__init__(f"command ({' '.join(argv)}) {why}")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A program as a vectorised mechanism; see the module for the protocol.
+
+    Under a time budget (`dpproof.audits.time_budget`) a request is ended when that is spent, too.
+
+    Attributes:
+        argv: the program and its arguments; no shell reads them.
+        timeout: seconds that one request may take, above 0.
+        seeded: whether a seed is sent.
+
+    Raises:
+        ValueError: ``argv`` is empty or not all text, or ``timeout`` is not above 0.
+    """
+
+    argv: tuple[str, ...]
+    timeout: float = TIMEOUT
+    seeded: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.argv or not all(isinstance(word, str) for word in self.argv):
+            raise ValueError(f"command ({self.argv!r}) must be a list of texts that begins with a program")
+        if not 0 < self.timeout < float("inf"):
+            raise ValueError(f"timeout ({self.timeout!r}) must be a number of seconds above 0")
+
+    def __call__(self, data: Any, n: int, rng: np.random.Generator) -> list[Any]:
+        """Ask for ``n`` outputs.
+
+        Raises:
+            CommandError: naming what went wrong, with the exit code and the end of standard error.
+        """
+        seed = {"seed": int(rng.integers(2**53))} if self.seeded else {}
+        answer = self._run(json.dumps({"data": data, "n": n, **seed}, default=_plain))
+        lines = answer.removesuffix("\n").split("\n") if answer else []
+        if len(lines) != n:
+            raise self._error(f"wrote {len(lines)} lines, not {n}", "lines")
+        return [self._read(place, line) for place, line in enumerate(lines, 1)]
+
+    def _run(self, request: str) -> str:
+        pipe, left = subprocess.PIPE, time_left()
+        try:
+            started = subprocess.Popen(
+                self.argv, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+            )
+        except OSError as error:
+            raise self._error(f"cannot be started: {error}", "start") from error
+        with started:
+            try:
+                written, said = started.communicate(f"{request}\n".encode(), min(self.timeout, left))
+            except BaseException as late:
+                _end(started)
+                if not isinstance(late, subprocess.TimeoutExpired):
+                    raise
+                if left < self.timeout:
+                    raise OutOfTimeError from late
+                raise self._error(f"took longer than {self.timeout:g} s", "timeout") from late
+        if started.returncode:
+            code, end = started.returncode, said.decode(errors="replace").strip()[-SHOWN:]
+            raise self._error(f"ended with exit code {code}; stderr: {end or 'nothing'}", f"exit code {code}")
+        return written.decode(errors="replace")
+
+    def _read(self, place: int, line: str) -> Any:
+        try:
+            return json.loads(line)
+        except ValueError as error:
+            raise self._error(
+                f"wrote line {place} ({line[:SHOWN]!r}), which is not JSON: {error}", "JSON"
+            ) from error
+
+    def _error(self, why: str, token: str) -> CommandError:
+        return CommandError(self.argv, why, token)
+
+
+def _end(started: subprocess.Popen[bytes]) -> None:
+    """End the program and all that it started, whatever of it still runs."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(started.pid, signal.SIGKILL)
+    started.wait()
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no word for: arrays and numbers of numpy, and dataclasses."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    raise CommandError((), f"cannot be sent an input of type {type(value).__name__}", "input")
+
+
+def command(
+    argv: Sequence[str],
+    *,
+    timeout: float = TIMEOUT,
+    seeded: bool = True,
+    failures: str = "error",
+    nan: str = "error",
+) -> Mechanism:
+    """A program as a mechanism that can be audited; see `dpproof.audits.engine.sampling.commands` for the protocol.
+
+    With ``failures="token"`` the program is started once for each output.
+
+    Args:
+        argv: the program and its arguments, such as ``["./run", "--epsilon", "1"]``.
+        timeout: seconds that one request may take.
+        seeded: the program takes its seed from the request; otherwise its randomness is its own.
+        failures, nan: as for `Mechanism`.
+
+    >>> echo = command(["sh", "-c", "read request; echo 1; echo '[2, null]'"])
+    >>> echo({"any": "data"}, 2, np.random.default_rng(0))
+    [1, [2, None]]
+    """
+    made = Command((argv,) if isinstance(argv, str) else tuple(argv), timeout, seeded)
+    together = TOGETHER if failures == "error" else 1
+    return Mechanism(made, failures=failures, nan=nan, seeded=seeded, together=together)

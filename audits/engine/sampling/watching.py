@@ -1,0 +1,37 @@
+"""Progress of an audit for whoever looks on: it changes nothing of what is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+__all__ = ["Watcher", "watched", "watcher"]
+
+Watcher = Callable[[int, int], None]
+"""Is told how many samples were drawn of how many that may be."""
+_WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+def watcher() -> Watcher | None:
+    """Who is told of the samples drawn here, if anybody."""
+    return _WATCHER.get()
+
+
+@contextmanager
+def watched(tell: Watcher) -> Iterator[None]:
+    """Let ``tell`` know of every block that audits draw in here; a search has streams of its own.
+
+    >>> from dpproof.audits.engine.sampling.blocks import draw_blocks
+    >>> from dpproof.audits.data.pairs import Pair
+    >>> bits, seen = Pair(0.0, 1.0, "differ by at most 1", "0 or 1"), []
+    >>> with watched(lambda drawn, budget: seen.append((drawn, budget))):
+    ...     drawn = list(draw_blocks(lambda value, n, rng: rng.random(n), bits, 0, 12, None))
+    >>> seen
+    [(10, 12), (12, 12)]
+    """
+    before = _WATCHER.set(tell)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(before)

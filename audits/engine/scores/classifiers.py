@@ -1,0 +1,89 @@
+"""Scores learned by scikit-learn's classifiers: the estimated log odds of the two inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.audits.engine.scores.protocol import Floats, Ints, Scorer, View, flattened, viewed, whole
+
+__all__ = ["Classifier", "logistic", "trees"]
+
+MOST = 1 << 15
+"""A fit uses at most so many of the latest samples: its time stays below what drawing them takes."""
+LARGEST = 1e30
+"""Standardised coordinates are cut here; the trees compute in single precision."""
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """The log odds of a classifier with ``fit`` and ``predict_proba``, on standardised coordinates.
+
+    Attributes:
+        make: a new, seeded classifier for a number of samples and of coordinates.
+        kind: its name.
+        training: samples before the first fit.
+        view: what it looks at.
+    """
+
+    make: Callable[[int, int], Any]
+    kind: str
+    training: int = 64
+    oriented: bool = True
+    view: View = whole
+
+    @property
+    def name(self) -> str:
+        """Which classifier, and what it looks at."""
+        return self.kind + viewed(self.view)
+
+    def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
+        """Fit to flattened outputs; constant 0 unless both labels occur."""
+        x, y = flattened(outputs)[-MOST:], labels[-MOST:]
+        if np.unique(y).size < 2:
+            return lambda drawn: np.zeros(len(drawn))
+        center, spread = np.median(x, axis=0), _spread(x)
+        fitted = self.make(*x.shape).fit(_standard(x, center, spread), y)
+        return lambda drawn: _log_odds(fitted, _standard(flattened(drawn), center, spread))
+
+
+def trees(training: int = 64, view: View = whole) -> Classifier:
+    """Extremely randomised trees (Geurts, Ernst & Wehenkel 2006): interactions and steps, in any scale."""
+    return Classifier(_trees, "trees", training, view=view)
+
+
+def logistic(training: int = 64, view: View = whole) -> Classifier:
+    """Ridge logistic regression: what adds up over many coordinates."""
+    return Classifier(_logistic, "logistic", training, view=view)
+
+
+def _trees(samples: int, coordinates: int) -> Any:
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    leaf = max(5, round(samples**0.4))
+    return ExtraTreesClassifier(20, max_leaf_nodes=64, min_samples_leaf=leaf, random_state=0)
+
+
+def _logistic(samples: int, coordinates: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(C=samples / (samples + 10 * coordinates), max_iter=500)
+
+
+def _spread(x: Floats) -> Floats:
+    low, high = np.quantile(x, [0.25, 0.75], axis=0)
+    spread = np.where(high > low, high - low, x.max(axis=0) - x.min(axis=0))
+    return np.where(spread > 0, spread, 1.0)
+
+
+def _standard(x: Floats, center: Floats, spread: Floats) -> Floats:
+    return np.clip((x - center) / spread, -LARGEST, LARGEST)
+
+
+def _log_odds(fitted: Any, x: Floats) -> Floats:
+    chance = np.clip(fitted.predict_proba(x)[:, 1], 1e-12, 1 - 1e-12)
+    return np.asarray(np.log(chance / (1 - chance)))

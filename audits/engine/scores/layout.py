@@ -1,0 +1,340 @@
+"""What outputs look like, learned from the probe and fixed before the first bet."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.audits.data.canonical import plain, tokens
+from dpproof.audits.data.encoding import NUMBER, cells, features, integers_of
+from dpproof.audits.data.exact import Wide, exactly, low_bytes, wider
+from dpproof.audits.data.outputs import Block, is_numeric, joined, of_objects
+from dpproof.audits.engine.scores import (
+    Atoms,
+    BestCoordinate,
+    BitParity,
+    Classifier,
+    Identity,
+    LinearDiscriminant,
+    Score,
+    View,
+    float_bits,
+    logistic,
+    lowest_bit,
+    lowest_bit_of_cells,
+    only_bits,
+    row_tokens,
+    trees,
+    whole,
+)
+from dpproof.audits.engine.scores.names import check_scores
+from dpproof.audits.engine.scores.protocol import flattened
+
+__all__ = ["WIDEST", "Layout"]
+
+WIDEST = 64
+"""At most so many cells of an output are laid out for the scores; the token sees all of it."""
+FEW = 64
+"""Whole numbers that lie closer together recur, and need not be taken apart."""
+DOUBLE = np.dtype(np.float64)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How outputs become numbers.
+
+    Attributes:
+        plain: the outputs of the probe were single numbers, or arrays of finite numbers of one shape; blocks
+            are arrays of numbers.
+        shape: of a plain output; ``()`` for a single number.
+        odd: the number that fills a plain output in the place of one that is not of that shape.
+        cells: how many cells of any other output are laid out.
+        fractions: among the numbers were some that are not whole, as floating-point noise is.
+        dtype: of plain blocks: doubles, integers of 64 bits, or numbers of Python where none holds all.
+        wide: how integers that no double holds become columns; None if the probe had none.
+        count: how many of the lowest bytes of whole numbers vary.
+        bits: the outputs of the probe held no other numbers than 0 and 1, several in each.
+        ordered: the samples of a block stay in the order of their labels. Only for scores that do not see a
+            sample's place, not even in the last bit (docs/notes/audit_pairs.md, Lemma 2).
+
+    >>> layout = Layout.of([np.array([1.0, 2.0])])
+    >>> layout.settled(np.array([0.5, None], dtype=object))
+    array([ 0.5, 30. ])
+    """
+
+    plain: bool
+    shape: tuple[int, ...]
+    odd: float
+    cells: int
+    fractions: bool = False
+    dtype: np.dtype[Any] = DOUBLE
+    wide: Wide | None = None
+    count: int = 0
+    bits: bool = False
+    ordered: bool = False
+
+    @classmethod
+    def of(cls, blocks: Sequence[Block], *, nan: bool = False) -> Layout:
+        """The layout that suits the blocks of a probe; ``nan`` says that NaN may come, as an output."""
+        fractions, block = any(map(_has_fractions, blocks)), _numeric(joined(blocks))
+        if not nan and len({part.shape[1:] for part in blocks}) == 1 and _is_plain(block):
+            dtype = _dtype(block)
+            rows = block.reshape(len(block), -1)
+            odd = min(10 * _reach(rows[_finite(rows)]) + 10, _largest(dtype))
+            wide = None if dtype.kind == "f" else Wide.of(np.where(_whole(rows), rows, 0))
+            count, bits = _varying_bytes(rows), rows.shape[1] > 1 and bool(((rows == 0) | (rows == 1)).all())
+            return cls(True, block.shape[1:], odd, 1, fractions, dtype, wide, count, bits)
+        longest = min(max(sum(1 for _ in cells(row)) for row in block), WIDEST)
+        integers = integers_of(block, longest)
+        return cls(False, (), 0.0, longest, fractions, DOUBLE, Wide.of(integers), _varying_bytes(integers))
+
+    @property
+    def width(self) -> int:
+        """How many numbers the scores see of one output."""
+        each = 1 if self.wide is None else self.wide.columns_each
+        return int(np.prod(self.shape)) * each if self.native else 1 + (4 + each) * self.cells
+
+    @property
+    def native(self) -> bool:
+        """Whether blocks are arrays of numbers of numpy's."""
+        return self.plain and self.dtype.kind != "O"
+
+    @property
+    def single(self) -> bool:
+        """Whether an output is one number."""
+        return self.plain and int(np.prod(self.shape)) == 1
+
+    def under(self, scores: Sequence[Score]) -> Layout:
+        """The same, where the outputs are scored so: a number that is its own score may stand anywhere."""
+        return replace(self, ordered=all(map(_ignores_places, scores)))
+
+    def settled(self, block: Block) -> Block:
+        """A block of plain outputs as an array of numbers of `dtype`; any other block as it is.
+
+        An output unlike those of the probe becomes a constant far above them: a fixed function of the
+        output, so that a rare abort token is an event like any other. No number is rounded.
+        """
+        if not self.plain:
+            return block
+        whole_block = self._fitting(block)
+        if whole_block is not None:
+            return whole_block
+        rows = np.full((len(block), *self.shape), self.odd, self.dtype)
+        for place, value in enumerate(block):
+            row = _numbers(value)
+            fitting = None if row is None else self._fitting(row[None])
+            if fitting is not None:
+                rows[place] = fitting[0]
+        return rows
+
+    def _fitting(self, block: Block) -> Block | None:
+        """The block in the layout's type, if all of it is like the probe."""
+        block = _numeric(block) if self.dtype.kind == "O" else block
+        if block.shape[1:] != self.shape or not _is_plain(block):
+            return None
+        found = exactly(block, self.dtype)
+        if found is None or self.single or self.wide is not None or found.dtype.kind == "f":
+            return found
+        return None if wider(found).any() else found
+
+    def numbers(self, block: Block) -> NDArray[np.float64]:
+        """The block as a matrix ``(n, width)``."""
+        return flattened(self.view(self.settled(block)))
+
+    @cached_property
+    def view(self) -> View:
+        """What scores that add up numbers look at: exact columns of doubles."""
+        if not self.native:
+            return partial(features, width=self.cells, wide=self.wide)
+        return whole if self.wide is None else partial(wide_columns, wide=self.wide)
+
+    def named(self, name: str) -> tuple[Score, ...]:
+        """The scores of a name (`dpproof.audits.engine.scores.names`).
+
+        Raises:
+            ValueError: there is none of this name, or it does not suit the outputs.
+        """
+        check_scores([name])
+        if name == "identity" and not self.single:
+            raise ValueError("score (identity): every output must be one number; choose others for these")
+        if name == "low_bytes":
+            return (self._low_bytes(self.count or 1),)
+        made: Mapping[str, tuple[Score, ...]] = {
+            "identity": (Identity(),),
+            "linear": (LinearDiscriminant(), LinearDiscriminant(ridge=None)),
+            "atoms": (Atoms(),),
+            "tokens": (Atoms(fewest=2, view=row_tokens if self.plain else tokens),),
+            "float_bits": (float_bits(),),
+            "logistic": (logistic(),),
+            "trees": (trees(),),
+        }
+        return tuple(map(self._exact, made[name]))
+
+    def chosen(self, given: Sequence[Score | str] | None) -> tuple[Score, ...]:
+        """The scores of an audit: those given, or these; beside bits alone, those of these that see more.
+
+        Scores that look at whole outputs look at their exact columns.
+
+        Raises:
+            ValueError: as for `named`.
+        """
+        if given is None:
+            return self.scores()
+        parts = [self.named(one) if isinstance(one, str) else (self._exact(one),) for one in given]
+        found = [score for part in parts for score in part]
+        bits_alone = all(map(only_bits, found))
+        more = (score for score in self.scores() if bits_alone and not only_bits(score))
+        return (*found, *more)
+
+    def _exact(self, score: Score) -> Score:
+        if isinstance(score, Atoms | LinearDiscriminant | Classifier) and score.view is whole:
+            return replace(score, view=self.view)
+        if isinstance(score, Atoms) and score.view is lowest_bit:
+            return replace(score, view=self._bits)
+        return score
+
+    @cached_property
+    def _bits(self) -> View:
+        """The lowest set bits of what is not whole."""
+        if self.native and self.dtype.kind == "f":
+            return lowest_bit
+        return partial(lowest_bit_of_cells, width=int(np.prod(self.shape)) if self.native else self.cells)
+
+    def _low_bytes(self, count: int, weight: float = 1.0) -> Score:
+        if self.plain:
+            return Atoms(view=partial(low_bytes, count=count), weight=weight)
+        return Atoms(view=partial(low_bytes_of_cells, width=self.cells, count=count), weight=weight)
+
+    def scores(self) -> tuple[Score, ...]:
+        """The scores an audit uses unless it is given others, with their shares of the bets."""
+        return (*self._values(), *self._digits())
+
+    def _values(self) -> tuple[Score, ...]:
+        words = row_tokens if self.plain else tokens
+        if self.single:
+            repeated = Atoms(fewest=2, view=words, weight=0.05)
+            return (Identity(), repeated) if self.dtype.kind != "f" else (Identity(),)
+        learned = (LinearDiscriminant(ridge, view=self.view, weight=0.35) for ridge in (1e-10, None))
+        more = (BestCoordinate(view=self.view, weight=0.3), *((BitParity(weight=0.1),) if self.bits else ()))
+        return (*learned, Atoms(view=self.view, weight=0.15), Atoms(fewest=2, view=words, weight=0.1), *more)
+
+    def _digits(self) -> Iterator[Score]:
+        """The low bits of floating-point numbers, and the bytes of whole ones."""
+        if self.fractions:
+            yield float_bits(view=self._bits, weight=0.05)
+        if self.count:
+            yield self._low_bytes(self.count, 0.05)
+
+
+def _ignores_places(score: Score) -> bool:
+    """Whether the score of a row is computed from its numbers one by one."""
+    return isinstance(score, Identity | Atoms) and getattr(score.view, "func", score.view) in ONE_BY_ONE
+
+
+def wide_columns(outputs: NDArray[Any], wide: Wide) -> NDArray[np.float64]:
+    """The exact columns of integers, as a view for scores."""
+    return wide.columns(outputs.reshape(len(outputs), -1))
+
+
+def low_bytes_of_cells(outputs: NDArray[Any], width: int, count: int) -> NDArray[np.int64]:
+    """The lowest bits and bytes of the integers among the first cells, as a view for scores."""
+    return low_bytes(integers_of(outputs, width), count)
+
+
+ONE_BY_ONE = (
+    whole,
+    features,
+    wide_columns,
+    row_tokens,
+    tokens,
+    lowest_bit,
+    lowest_bit_of_cells,
+    low_bytes,
+    low_bytes_of_cells,
+)
+"""Views that do the same to every row, wherever it stands: none of them adds up products."""
+
+
+def _varying_bytes(rows: Block) -> int:
+    """How many of the lowest bytes of whole numbers need to be looked at: none where values recur anyway."""
+    if rows.size > len(rows) * WIDEST:
+        return 0
+    whole = _whole(rows)
+    columns = np.where(whole, rows, 0).T[whole.all(axis=0)]
+    spread = [int(max(column)) - int(min(column)) for column in columns]
+    most = max(spread, default=0)
+    return 0 if most < FEW else min(8, max(1, -(-most.bit_length() // 8)))
+
+
+def _dtype(block: Block) -> np.dtype[Any]:
+    """The type of plain blocks: wide enough for all that are of this kind."""
+    return (
+        DOUBLE
+        if block.dtype.kind == "f"
+        else np.dtype({"u": np.uint64, "O": object}.get(block.dtype.kind, np.int64))
+    )
+
+
+def _reach(finite: Block) -> float:
+    """The largest size of the numbers, exact for integers."""
+    ends = (finite.min(), finite.max()) if finite.size else (0, 0)
+    sizes: list[float] = [abs(float(end) if finite.dtype.kind == "f" else plain(end)) for end in ends]
+    return sizes[0] if sizes[0] > sizes[1] else sizes[1]
+
+
+def _largest(dtype: np.dtype[Any]) -> float:
+    return int(np.iinfo(dtype).max) if dtype.kind in "iu" else 1e300 if dtype.kind == "f" else 10**300
+
+
+def _whole(numbers: Block) -> NDArray[np.bool_]:
+    """Which of the numbers are whole."""
+    if numbers.dtype.kind in "biu":
+        return np.ones(numbers.shape, bool)
+    if numbers.dtype.kind == "f":
+        return np.asarray(numbers == np.rint(numbers)) & np.isfinite(numbers)
+    flat = [isinstance(x, int) or (math.isfinite(x) and x == math.floor(x)) for x in numbers.ravel()]
+    return np.array(flat, bool).reshape(numbers.shape)
+
+
+def _finite(numbers: Block) -> NDArray[np.bool_]:
+    return np.abs(numbers) < math.inf if numbers.dtype.kind == "O" else np.isfinite(numbers)
+
+
+def _numeric(block: Block) -> Block:
+    """Objects that are single numbers of Python, by their values."""
+    values = [plain(value) for value in block] if block.dtype == object and block.ndim == 1 else []
+    if not values or not all(
+        isinstance(x, int | float) and not isinstance(x, enum.Enum) and x == x for x in values
+    ):
+        return block
+    return of_objects([int(x) if isinstance(x, int) else x for x in values])
+
+
+def _is_plain(block: Block) -> bool:
+    """Whether the outputs are single numbers, or arrays of finite ones, which scores can add up."""
+    if block.dtype.kind == "O":
+        return block.ndim == 1 and all(isinstance(value, int | float) for value in block)
+    return is_numeric(block) and (block.size == len(block) or bool(np.isfinite(block).all()))
+
+
+def _has_fractions(block: Block) -> bool:
+    """Whether a number in the block is not whole."""
+    if is_numeric(block):
+        return block.dtype.kind == "f" and bool((np.isfinite(block) & (block != np.rint(block))).any())
+    found = (number for row in block for kind, number in cells(row) if kind == NUMBER)
+    return any(math.isfinite(number) and number != round(number) for number in found)
+
+
+def _numbers(value: Any) -> Block | None:
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError):
+        return None
+    return array if is_numeric(array) or isinstance(value, int) else None

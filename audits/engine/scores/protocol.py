@@ -1,0 +1,99 @@
+"""Scores: one number per output; tails of a score are the events an audit bets on.
+
+A bad score costs power, never soundness: a score used on a block is fixed before that block is drawn.
+A score with ``training`` 0 is fixed from the start; any other is fitted to that many samples, which are spent
+on it, and refitted as the stream doubles, each fit being used on later samples only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.audits.data.exact import wider
+
+__all__ = [
+    "Floats",
+    "Ints",
+    "Score",
+    "Scorer",
+    "View",
+    "exact_order",
+    "flattened",
+    "shares",
+    "viewed",
+    "whole",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Scorer = Callable[[NDArray[Any]], NDArray[Any]]
+"""From outputs ``(n, ...)`` to scores ``(n,)``: doubles, or integers and objects that numpy can compare."""
+View = Callable[[NDArray[Any]], NDArray[Any]]
+
+
+def whole(outputs: NDArray[Any]) -> NDArray[Any]:
+    """The outputs as they are: what a score looks at unless told otherwise."""
+    return outputs
+
+
+class Score(Protocol):
+    """What an audit needs of a score."""
+
+    @property
+    def name(self) -> str:
+        """A name for the witness."""
+        ...
+
+    @property
+    def oriented(self) -> bool:
+        """Whether high scores speak for the second input."""
+        ...
+
+    @property
+    def training(self) -> int:
+        """The samples the first fit needs; 0 for a fixed score."""
+        ...
+
+    @property
+    def view(self) -> View:
+        """What the score looks at: from outputs ``(n, ...)`` to an array ``(n, ...)``, the input of `fit`."""
+        ...
+
+    def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
+        """The function from outputs ``(n, ...)`` to scores ``(n,)``, given samples and labels so far."""
+        ...
+
+
+def shares(scores: Sequence[Score]) -> Floats:
+    """The shares of the wealth that scores bet: in proportion to their weights, 1 for those without one."""
+    weights = np.array([float(getattr(score, "weight", 1.0)) for score in scores])
+    return np.asarray(weights / weights.sum())
+
+
+def viewed(view: View) -> str:
+    """What a score looks at, for its name: nothing if that is the whole output."""
+    function = getattr(view, "func", view)
+    return "" if view is whole else f" of {getattr(function, '__name__', 'a view')}"
+
+
+def exact_order(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Numbers as they are compared: doubles, or integers and objects that no double holds."""
+    wide = numbers.dtype.kind == "O" or (numbers.dtype.kind in "iu" and numbers.itemsize > 4)
+    return numbers if wide else numbers.astype(np.float64, copy=False)
+
+
+def flattened(outputs: NDArray[Any]) -> Floats:
+    """One row of finite numbers an output, ``(n, numbers)``.
+
+    Raises:
+        ValueError: an integer is wider than a double; `dpproof.audits.data.exact.Wide` makes columns of such.
+    """
+    flat = outputs.reshape(len(outputs), -1)
+    if flat.dtype.kind in "iuO" and flat.itemsize > 4 and wider(flat).any():
+        raise ValueError("score: an integer is beyond 2^53, which no double holds")
+    flat = flat.astype(np.float64)
+    return np.clip(flat, -1e300, 1e300, out=flat)

@@ -1,0 +1,226 @@
+"""Tail events of a score, with thresholds and directions fixed before the samples they are counted on.
+
+The thresholds of a block are quantiles of the scores of earlier blocks, so each is predictable, and a bet
+on ``{score >= t}`` or ``{score <= t}`` has the same fixed stake throughout. Hence the wealth of a bet
+depends on counts only: samples won, lost and passed in each of the nested tails. See
+docs/notes/audit_betting.md.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.audits.data.exact import above, below, together
+
+__all__ = ["BOTH", "KINDS", "LEVELS", "LOWER", "UPPER", "TailCounts", "tally"]
+
+Floats = NDArray[Any]
+"""Scores: doubles, or integers and objects that numpy compares exactly."""
+Ints = NDArray[np.int64]
+
+LEVELS: Floats = np.array([0.5, 0.4, 0.32, 0.25, 0.19, 0.14, 0.1, 0.065, 0.04, 0.022, 0.01, 0.003, 0.0005])
+"""The shares of all samples, of both labels, that lie in a tail."""
+KINDS = ("upper", "lower", "both")
+UPPER, LOWER, BOTH = range(3)
+MEMORY = 1 << 14
+"""The thresholds are quantiles of the first scores, about so many."""
+REFRESH, FEW = 1.25, 1 << 12
+"""They are set anew whenever the scores have grown by this factor, until so many are kept. Only of few scores
+are those in the new tails counted again, to choose directions."""
+COMPARED = 4000
+"""More scores than this are compared with each threshold; fewer are looked up among the thresholds."""
+CLEARLY = 2.0
+"""In standard deviations, by how much both sides must speak for one label to be believed."""
+
+
+class TailCounts:
+    """The counts of all tail bets on one score.
+
+    Args:
+        oriented: high scores speak for label 1. Otherwise the direction of each side is the one that the
+            earlier samples in its tails speak for most clearly.
+
+    Attributes:
+        counts: int64 array (levels, kinds, 3): samples won, lost and passed, per tail. Tails of a side are
+            nested and share a direction, so the differences along the levels count the shells between them.
+    """
+
+    def __init__(self, *, oriented: bool) -> None:
+        self._counts: Ints = np.zeros((LEVELS.size, 3, 3), np.int64)
+        self._flips = np.zeros(2, bool)
+        self._begin()
+        self._oriented = oriented
+        self._high = self._low = np.zeros(LEVELS.size)
+        self._edges = _edges(self._high, self._low)
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop the past, not the counts: the score has changed."""
+        self._past: list[tuple[Floats, Ints]] = []
+        self._merged = self._seen = 0
+        self._next = 0.0
+        self._placed: Floats = np.empty(0)
+        self._inside: Ints = np.zeros((2, 2, LEVELS.size), np.int64)
+        self._speak(np.zeros(2, bool))
+
+    @property
+    def counts(self) -> Ints:
+        """Samples won, lost and passed: int64 array (levels, kinds, 3)."""
+        return self._counts + tally(self._fresh, self._flips, self._fresh_size)
+
+    def _begin(self) -> None:
+        """From here on samples are only counted by side and label; `counts` adds them up when asked."""
+        self._fresh: Ints = np.zeros((2, 2, LEVELS.size), np.int64)
+        self._fresh_size = 0
+
+    def _speak(self, flips: NDArray[np.bool_]) -> None:
+        """Set the directions; what was bet in others is settled first."""
+        if not np.array_equal(flips, self._flips):
+            self._counts = self.counts
+            self._begin()
+            self._flips = flips
+
+    def bet(self, scores: Floats, labels: Ints) -> None:
+        """Add a block of fresh samples to the counts, under the thresholds fixed before."""
+        if self._past:
+            inside = _inside(scores, labels, self._edges)
+            self._inside += inside
+            self._fresh += inside
+            self._fresh_size += scores.size
+
+    def learn(self, scores: Floats, labels: Ints) -> None:
+        """Set thresholds and directions for the blocks to come; afterwards these samples are the past."""
+        self._seen += scores.size
+        if self._seen - scores.size < MEMORY:
+            self._past.append((scores, labels))
+            if self._seen >= self._next:
+                self._next = REFRESH * self._seen
+                self._set_thresholds()
+        self._turn()
+
+    def _set_thresholds(self) -> None:
+        fresh = np.sort(together([scores for scores, _ in self._past[self._merged :]]))
+        self._merged = len(self._past)
+        placed = np.sort(together([self._placed, fresh]), kind="stable")  # merges two sorted runs
+        self._placed = placed
+        reach = np.maximum(np.rint(LEVELS * placed.size).astype(np.int64), 1) - 1
+        cut = _cut(placed)
+        self._high = np.maximum(placed[::-1][reach], cut)
+        self._low = np.minimum(placed[reach], below(cut))
+        self._edges = _edges(self._high, self._low)
+        if placed.size < FEW:
+            scores, labels = zip(*self._past, strict=True)
+            self._inside = _inside(together(scores), np.concatenate(labels), self._edges)
+
+    def _turn(self) -> None:
+        """Choose the labels that the sides speak for, from all samples seen in their tails.
+
+        Opposite labels unless equal ones are clearly better: what shifts an output is far more common than
+        what spreads it, and two sides that are judged together are judged sooner.
+        """
+        if self._oriented:
+            return
+        gap = (self._inside[:, 1] - self._inside[:, 0]) / np.sqrt(self._inside.sum(axis=1) + 1)
+        apart, alike = _most(gap[0] - gap[1]), _most(gap[0] + gap[1])
+        if abs(alike) > abs(apart) + CLEARLY:
+            self._speak(np.array([_most(gap[0]) < 0, _most(gap[1]) > 0]))
+        else:
+            self._speak(np.full(2, apart < 0))
+
+    def describe(self, level: int, kind: int) -> dict[str, object]:
+        """The event as JSON data: which tail, of which mass, and its latest thresholds and directions."""
+        sides = ((UPPER, "at_least", self._high), (LOWER, "at_most", self._low))
+        chosen = [(side, name, _plain(at[level])) for side, name, at in sides if kind in (side, BOTH)]
+        return {
+            "tail": KINDS[kind],
+            "mass": float(LEVELS[level]),
+            **{name: at if abs(at) != math.inf else repr(at) for _, name, at in chosen},
+            "speaks_for": [int((side == UPPER) ^ bool(self._flips[side])) for side, _, _ in chosen],
+        }
+
+
+def tally(inside: Ints, flips: NDArray[np.bool_], size: int | Ints) -> Ints:
+    """Won, lost and passed per level and kind.
+
+    Args:
+        inside: int64 array (..., 2 sides, 2 labels, levels), the samples in the upper and the lower tails.
+        flips: bool array (2 sides): the upper tail speaks for label 0, the lower for label 1.
+        size: the number of samples, an integer or an array (...).
+
+    Returns:
+        int64 array (..., levels, kinds, 3).
+    """
+    counts = np.empty((*inside.shape[:-3], inside.shape[-1], 3, 3), np.int64)
+    for outcome in (0, 1):
+        for side in (UPPER, LOWER):
+            counts[..., side, outcome] = inside[..., side, int(flips[side]) ^ side ^ outcome ^ 1, :]
+        counts[..., BOTH, outcome] = counts[..., UPPER, outcome] + counts[..., LOWER, outcome]
+    counts[..., 2] = np.asarray(size)[..., None, None] - counts[..., 0] - counts[..., 1]
+    return counts
+
+
+def _edges(high: Floats, low: Floats) -> Floats:
+    """All thresholds in ascending order: a score is at most ``low`` if it does not reach the number above."""
+    return np.concatenate([above(low[::-1]), high])
+
+
+def _plain(number: Any) -> float | int:
+    """A threshold as JSON has it: an integer stays one."""
+    return int(number) if isinstance(number, int | np.integer) else float(number)
+
+
+def _inside(scores: Floats, labels: Ints, edges: Floats) -> Ints:
+    """How many of each label lie in the upper tails, and how many of the others in the lower ones.
+
+    Others: those in no upper tail. So tails of different sides are disjoint at all pairs of levels.
+
+    Returns:
+        Array (2 sides, 2 labels, levels).
+    """
+    if scores.dtype != edges.dtype:  # numpy would round one of the two
+        scores, edges = scores.astype(object), edges.astype(object)
+    reached = (_compared if scores.size > COMPARED else _looked_up)(scores, labels, edges)
+    sizes, below, above = reached[:, :1], reached[:, LEVELS.size : 0 : -1], reached[:, LEVELS.size + 1 :]
+    return np.array([above, sizes - np.maximum(below, above[:, :1])])
+
+
+def _looked_up(scores: Floats, labels: Ints, edges: Floats) -> Ints:
+    """How many scores of each label there are, and how many reach each edge: (2, 1 + edges)."""
+    cells = edges.searchsorted(scores, "right") + (edges.size + 1) * labels
+    counts = np.bincount(cells, minlength=2 * edges.size + 2).reshape(2, -1)
+    return np.asarray(counts[:, ::-1].cumsum(axis=1)[:, ::-1])
+
+
+def _compared(scores: Floats, labels: Ints, edges: Floats) -> Ints:
+    """As `_looked_up`; faster for many scores."""
+    counts = np.empty((2, 1 + edges.size), np.int64)
+    for label, part in enumerate(_by_label(scores, labels)):
+        reached, counts[label, 0] = np.empty(part.size, bool), part.size
+        for place, edge in enumerate(edges, 1):
+            counts[label, place] = np.count_nonzero(np.greater_equal(part, edge, out=reached))
+    return counts
+
+
+def _by_label(scores: Floats, labels: Ints) -> tuple[Floats, Floats]:
+    """The scores of each label; no copies where they are in the order of the labels."""
+    zeros = labels.size - np.count_nonzero(labels)
+    if not labels[:zeros].any():
+        return scores[:zeros], scores[zeros:]
+    return scores[np.flatnonzero(labels == 0)], scores[np.flatnonzero(labels)]
+
+
+def _most(gaps: Floats) -> float:
+    return float(gaps[np.abs(gaps).argmax()])
+
+
+def _cut(placed: Floats) -> Floats:
+    """Where the sides meet: the values at or above it are closest to half of all. Ties may leave no half."""
+    n = placed.size
+    median = placed[(n - 1) // 2]
+    at_least, more = n - placed.searchsorted(median, "left"), n - placed.searchsorted(median, "right")
+    chosen = placed[n - more] if more and abs(2 * more - n) < abs(2 * at_least - n) else median
+    return np.asarray(chosen, placed.dtype)

@@ -1,0 +1,1 @@
+"""What an audit leaves behind: evidence, witnesses, replays."""

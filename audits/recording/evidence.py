@@ -1,0 +1,184 @@
+"""Evidence: what an audit found, with everything needed to find it again."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+__all__ = ["Evidence", "Verdict"]
+
+INDEPENDENCE = "the outputs are independent, but for the kinds of dependence that an audit looks for"
+"""What every audit takes on trust (docs/notes/audit_pairs.md)."""
+
+UNCONFIRMED = (
+    "the bets refute the claim, but the time budget was spent before the outputs were checked for shared"
+    " randomness, without which nothing is called a violation; raise the time budget"
+)
+"""Why a finding is no violation yet, and what to do."""
+
+
+class Verdict(enum.Enum):
+    """The answers of an audit, under the spelling of the command line.
+
+    >>> Verdict("violation") is Verdict.VIOLATION
+    True
+    """
+
+    VIOLATION = "violation"
+    """The claim is false, at the stated confidence."""
+    FLOATING_POINT = "violation (floating point only)"
+    """The claim is false of the released floating-point numbers, at the stated confidence. Only their bits
+    refute it; the rest of the budget found nothing without them, so it may hold in real arithmetic."""
+    CONSISTENT = "consistent"
+    """Not refuted on the pair that was run, by a test that sees violations of twice the claim in each of the
+    classes of events under ``power`` with power 0.9."""
+    INCONCLUSIVE = "inconclusive"
+    """Not refuted, and the power against one of these classes is less, or was not measured."""
+
+    @property
+    def violated(self) -> bool:
+        """Whether the claim is refuted for what is released, through floating-point bits or without them.
+
+        >>> [verdict.value for verdict in Verdict if verdict.violated]
+        ['violation', 'violation (floating point only)']
+        """
+        return self in (Verdict.VIOLATION, Verdict.FLOATING_POINT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """The outcome of one audit.
+
+    Attributes:
+        claim: the claim's name.
+        verdict: the answer.
+        claimed_epsilon: the epsilon that the claim allows at ``delta``.
+        epsilon_lower: the mechanism is not (x, delta)-DP for any x below this.
+        delta: where ``epsilon_lower`` and ``would_have_seen`` are stated.
+        confidence: 1 - alpha; with at least this probability a violation is one *and* ``epsilon_lower``
+            is true (they may fail with probability `audits.engine.betting.trial.VERDICT` alpha and the rest of alpha).
+        samples: samples spent on both inputs together.
+        would_have_seen: an epsilon at ``delta`` that this audit detects with power 0.9: on the reference
+            pair (`engine.power.simulated`) where the likelihood ratio is known, otherwise twice the claim if ``power``
+            says so; ``inf`` if none, ``None`` after a violation. Of a violation through floating-point bits
+            only: what would have been seen without them.
+        e_value: the largest average wealth of the bets against the claim.
+        alpha: the level.
+        seed: the seed everything was drawn from.
+        pair: what the two inputs are.
+        pairs: of every pair that was run its description, its relation, and whether that was ``"checked"`` or
+            is ``"taken on trust"``, with the reason.
+        event: the single event that earned most, or the learned posterior if that earned more, as JSON data;
+            ``None`` if no bet was placed.
+        counts: how often that event was won, lost and passed.
+        score: the name of the score the event thresholds.
+        replay: what else a replay needs.
+        without_bits: of a violation through floating-point bits only, the answer without them.
+        arithmetic: of the claim: ``"real"`` if it promises nothing of floating-point bits.
+        power: from each class of events to what was measured of the power against violations in it.
+        not_covered: what violations were not planted in.
+        weakness: why a verdict is "inconclusive" and what to do, in words; otherwise an empty text.
+        unconfirmed: the bets refuted the claim, but the time budget was spent before the checks of
+            independence that a violation needs. The verdict is then "inconclusive", and the event is kept.
+        shortened: what is taken on trust because these checks were shortened; otherwise an empty text.
+    """
+
+    claim: str
+    verdict: Verdict
+    claimed_epsilon: float
+    epsilon_lower: float
+    delta: float
+    confidence: float
+    samples: int
+    would_have_seen: float | None
+    e_value: float
+    alpha: float
+    seed: int
+    pair: str
+    event: Mapping[str, Any] | None
+    counts: Mapping[str, int] | None
+    score: str | None
+    replay: Mapping[str, Any] = field(default_factory=dict)
+    without_bits: Verdict | None = None
+    pairs: Sequence[Mapping[str, str]] = ()
+    arithmetic: str = "floating-point"
+
+    @property
+    def taken_on_trust(self) -> list[str]:
+        """What the answer rests on that nothing here checked, one sentence each."""
+        trusted = (one for one in self.pairs if one["status"] != "checked")
+        pairs = [f"{one['description']}: {one['relation']} neighbours ({one['why']})" for one in trusted]
+        return [*pairs, INDEPENDENCE, *([self.shortened] if self.shortened else [])]
+
+    @property
+    def fails(self) -> bool:
+        """Whether the claim is refuted; bits refute none about real arithmetic."""
+        return self.verdict is Verdict.VIOLATION or (self.verdict.violated and self.arithmetic != "real")
+
+    power: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    not_covered: tuple[str, ...] = ()
+    weakness: str = ""
+    unconfirmed: bool = False
+    shortened: str = ""
+
+    def left_unconfirmed(self) -> Evidence:
+        """The same finding as no more than a suspicion: no bound above the claim, and no violation."""
+        return replace(
+            self,
+            verdict=Verdict.INCONCLUSIVE,
+            epsilon_lower=min(self.epsilon_lower, self.claimed_epsilon),
+            would_have_seen=math.inf,
+            without_bits=None,
+            power={},
+            not_covered=(),
+            weakness=UNCONFIRMED,
+            unconfirmed=True,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The contract's keys, and under ``"witness"`` what `dpproof.replay` needs; infinity is ``"inf"``."""
+        more: dict[str, Any] = {"unconfirmed": True} if self.unconfirmed else {}
+        more |= {} if self.without_bits is None else {"without_bits": self.without_bits.value}
+        return {
+            "claim": self.claim,
+            "verdict": self.verdict.value,
+            "claimed_epsilon": _finite(self.claimed_epsilon),
+            "epsilon_lower": _finite(self.epsilon_lower),
+            "delta": self.delta,
+            "confidence": self.confidence,
+            "samples": self.samples,
+            "would_have_seen": _finite(self.would_have_seen),
+            "pairs": [dict(pair) for pair in self.pairs],
+            "taken_on_trust": self.taken_on_trust,
+            "power": {name: dict(found) for name, found in self.power.items()},
+            "not_covered": list(self.not_covered),
+            "weakness": self.weakness,
+            "witness": self.witness(),
+            **more,
+            **({"arithmetic": self.arithmetic} if self.arithmetic == "real" else {}),
+        }
+
+    def witness(self) -> dict[str, Any]:
+        """The pair, event, counts and seed of the finding, as JSON data."""
+        return {
+            "claim": self.claim,
+            "verdict": self.verdict.value,
+            "pair": self.pair,
+            "seed": self.seed,
+            "alpha": self.alpha,
+            "delta": self.delta,
+            "samples": self.samples,
+            "score": self.score,
+            "event": None if self.event is None else dict(self.event),
+            "counts": None if self.counts is None else dict(self.counts),
+            "e_value": _finite(self.e_value),
+            "replay": dict(self.replay),
+            **({"unconfirmed": True} if self.unconfirmed else {}),
+        }
+
+
+def _finite(value: float | None) -> float | str | None:
+    return value if value is None or math.isfinite(value) else "inf"

@@ -1,0 +1,1 @@
+"""Ready audits of this project's mechanisms."""

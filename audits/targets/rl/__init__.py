@@ -1,0 +1,1 @@
+"""Ready audits of the papers' algorithms."""

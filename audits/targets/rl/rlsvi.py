@@ -1,0 +1,157 @@
+"""The audit of RLSVI against its tight Gaussian claim, under rewards-only adjacency.
+
+Sizes are audited as given; there is no smaller stand-in for a big problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, guarantee
+from dpproof.audits.data.pairs import Pair, rlsvi_pair
+from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.runner import BUDGET, audit
+from dpproof.audits.engine.scores import Atoms, LinearDiscriminant, LogLikelihoodRatio, Score, whole
+from dpproof.audits.recording.evidence import Evidence
+from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
+from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi.users import Users
+
+__all__ = ["audit_rlsvi", "audit_rlsvi_again", "first_path", "last_cell", "rlsvi_scores"]
+
+NUMBERS = 50_000_000
+"""The default budget draws at most about so many numbers."""
+FEWEST = 2_000
+"""The default budget is at least this."""
+WIDEST = 4096
+"""Tables of more numbers are big."""
+EARLY = 8
+"""Scores of big tables look at so many episodes from the first on."""
+
+
+def audit_rlsvi(
+    parameters: RLSVIParameters,
+    *,
+    seed: int,
+    noise_rule: NoiseRule = NoiseRule.CORRECT,
+    delta: float = 1e-5,
+    alpha: float = 0.01,
+    budget: int | None = None,
+    sharpen: bool = False,
+    executor: Executor | None = None,
+    claim: str = "rlsvi",
+    curve: PrivacyCurve | None = None,
+    replay: Mapping[str, Any] | None = None,
+) -> Evidence:
+    """Audit RLSVI with ``noise_rule`` against the guarantee of RLSVI with the correct noise.
+
+    Source of the claim: cell by cell sum of arXiv:2606.01952v1, Lemma 11, as Gaussian differential privacy.
+
+    Args:
+        parameters: of any size; samples of big problems are slow, so fewer are drawn by default.
+        seed: a nonnegative integer.
+        noise_rule: the correct one, or a planted fault.
+        delta: where epsilon is stated, in (0, 1).
+        alpha: the level.
+        budget: the most samples; by default 100 000, or fewer for tables of more than 500 numbers.
+        sharpen: spend the whole budget also after a violation.
+        executor: draws samples, if given.
+        claim: the name in the evidence.
+        curve: the claim, if not the accountant's guarantee; such an audit does not replay by itself.
+        replay: JSON data that the witness carries instead of what `dpproof.replay` would need.
+
+    Raises:
+        MechanismError: the mechanism fails, or its outputs are not independent samples.
+        ValueError: an argument is outside its range.
+    """
+    mechanism, pair = RLSVI(parameters, noise_rule), rlsvi_pair(parameters)
+    claimed = guarantee(parameters, Adjacency.REWARDS_ONLY).notion if curve is None else curve
+    spent = _default_budget(parameters) if budget is None else budget
+    again = {"audit": "rlsvi", "parameters": parameters.as_json(), "noise_rule": noise_rule.name}
+    return audit(
+        claim,
+        claimed,
+        mechanism.sample,
+        pair,
+        rlsvi_scores(parameters, pair),
+        seed=seed,
+        delta=delta,
+        alpha=alpha,
+        budget=spent,
+        sharpen=sharpen,
+        executor=executor,
+        replay=again if curve is None else replay,
+        known_ratio=True,
+    )
+
+
+def audit_rlsvi_again(witness: Mapping[str, Any]) -> Evidence:
+    """Run the audit that a witness describes; see `dpproof.replay`."""
+    how = witness["replay"]
+    return audit_rlsvi(
+        RLSVIParameters.read(how["parameters"]),
+        seed=witness["seed"],
+        noise_rule=NoiseRule[how["noise_rule"]],
+        delta=witness["delta"],
+        alpha=witness["alpha"],
+        budget=how["budget"],
+        sharpen=how["sharpen"],
+        claim=witness["claim"],
+    )
+
+
+def rlsvi_scores(parameters: RLSVIParameters, pair: Pair) -> tuple[Score, ...]:
+    """The exact likelihood ratio of the correct law, and four that learn what a faulty one gives away.
+
+    Reused noise makes the second table an affine function of the first, up to user 0's reward, in the cell
+    that user 0 visited last; a discriminant that looks there finds the exact statistic at any size. Of big
+    tables only the cells that user 0 visited are learned from.
+    """
+    exact = partial(_ratio, parameters, pair.first, pair.second)
+    last = LinearDiscriminant(view=partial(last_cell, users=pair.first))
+    view = whole if _width(parameters) <= WIDEST else partial(first_path, users=pair.first)
+    sharp, shrunk = LinearDiscriminant(view=view), LinearDiscriminant(ridge=None, view=view)
+    return LogLikelihoodRatio(exact), sharp, shrunk, Atoms(view=view), last
+
+
+def first_path(tables: NDArray[np.float64], users: Users) -> NDArray[np.float64]:
+    """The first `EARLY` tables in the cells that user 0 visits under the first: ``(n, episodes, H)``.
+
+    Args:
+        tables: the released tables ``(n, K, H, S, A)``.
+        users: either of the inputs; user 0 moves alike in both.
+    """
+    rows, state = np.arange(len(tables)), np.full(len(tables), users.start)
+    seen = []
+    for h in range(users.horizon):
+        action = tables[rows, 0, h, state].argmax(axis=1)
+        seen.append(tables[rows, :EARLY, h, state, action])
+        state = users.next_states[0, h, state, action]
+    return np.stack(seen, axis=-1)
+
+
+def last_cell(tables: NDArray[np.float64], users: Users) -> NDArray[np.float64]:
+    """The last column of `first_path`, ``(n, episodes)``: nothing but reward and noise comes in there."""
+    return first_path(tables, users)[..., -1]
+
+
+def _ratio(
+    parameters: RLSVIParameters, users: Users, other: Users, tables: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return log_likelihood_ratio(parameters, tables, users, other)
+
+
+def _default_budget(parameters: RLSVIParameters) -> int:
+    return max(FEWEST, min(BUDGET, NUMBERS // _width(parameters)))
+
+
+def _width(parameters: RLSVIParameters) -> int:
+    return parameters.episodes * parameters.horizon * parameters.states * parameters.actions
