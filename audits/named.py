@@ -13,7 +13,7 @@ from typing import Any
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import Claim
-from dpproof.audits.data.pairs import Pair, check_pair
+from dpproof.audits.data.pairs import Neighbours, check_pair
 from dpproof.audits.engine.runner import BUDGET, audit
 from dpproof.audits.engine.sampling.callables import Mechanism, as_mechanism, mechanism
 from dpproof.audits.engine.sampling.commands import TIMEOUT, command
@@ -69,14 +69,14 @@ def audit_named(
         promise: ``{"epsilon"}``, ``{"epsilon", "delta"}``, ``{"rho"}`` or ``{"mu"}`` with their values.
         adjacency: the relation that the promise speaks of.
         target: ``package.module:callable``, vectorised or scalar, or a command as a list of texts.
-        neighbours: ``package.module:name`` of a callable that takes nothing and gives two inputs, a `Pair`,
+        neighbours: ``package.module:name`` of a callable that takes nothing and gives two inputs, a `Neighbours`,
             or several pairs, of which the worst is searched for; see `pairs_of`.
         seed, alpha, budget, sharpen, executor: as for `audit`.
         options: ``failures``, ``nan``, ``seeded``, and for a command ``timeout``; ``scores``, names of
             `audits.engine.scores.names`; ``arithmetic``, of the claim: see `dpproof.accountant.claims.claim.Claim`.
 
     Raises:
-        MechanismError, InvalidPairError, ValueError: as for `audit` and `pairs_of`; an unknown option.
+        MechanismError, InvalidNeighboursError, ValueError: as for `audit` and `pairs_of`; an unknown option.
     """
     written = target if isinstance(target, str) else " ".join(target)
     stated = Claim(claim, written, {}, adjacency, promise, neighbours)
@@ -120,23 +120,23 @@ def _made(target: str | Sequence[str], options: Mapping[str, Any]) -> Mechanism:
     return mechanism(getattr(found, "sample", found), **options) if options else as_mechanism(found)
 
 
-def pairs_of(neighbours: str, adjacency: Adjacency) -> tuple[Pair, ...]:
-    """The pairs that a callable gives: two inputs, a `Pair`, or a list of pairs.
+def pairs_of(neighbours: str, adjacency: Adjacency) -> tuple[Neighbours, ...]:
+    """The pairs that a callable gives: two inputs, a `Neighbours`, or a list of pairs.
 
     That they are neighbours is checked as far as it can be; the evidence says what is taken on trust.
 
     Raises:
-        InvalidPairError: they are not neighbours, or neighbours under another relation, or plainly the same.
+        InvalidNeighboursError: they are not neighbours, or neighbours under another relation, or plainly the same.
         ValueError: the callable fails, or gives something else.
     """
     try:
         found = load(neighbours)()
-        inputs = (found,) if isinstance(found, Pair) else tuple(found)
+        inputs = (found,) if isinstance(found, Neighbours) else tuple(found)
     except (Exception, SystemExit) as error:
         raise ValueError(f"neighbours ({neighbours!r}) must return two inputs, or pairs: {error}") from error
-    given = [isinstance(one, Pair) for one in inputs]
+    given = [isinstance(one, Neighbours) for one in inputs]
     if len(inputs) == 2 and not any(given):
-        inputs = (Pair(*inputs, adjacency, neighbours),)
+        inputs = (Neighbours(*inputs, adjacency, neighbours),)
     elif not inputs or not all(given):
         raise ValueError(
             f"neighbours ({neighbours!r}) must return two inputs, or pairs; it gave {len(inputs)}"

@@ -76,11 +76,11 @@ def _median(command: list[str], times: int) -> float:
 def epsilon_rows() -> list[dict[str, Any]]:
     """Epsilons of RLSVI at the sizes the papers quote: published, its cost as Gaussians, tight, attained."""
     from dpproof.accountant.claims.adjacency import Adjacency
-    from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, guarantee
+    from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, account
 
     rows = []
     for sizes in ((6, 2, 20, 1000), (50, 10, 50, 100_000)):
-        found = guarantee(RLSVIParameters(*sizes), Adjacency.REWARDS_ONLY)
+        found = account(RLSVIParameters(*sizes), Adjacency.REWARDS_ONLY)
         assert found.published is not None
         assert found.attained is not None
         tight, attained = found.guarantee.epsilon("1e-6"), found.attained.guarantee.epsilon("1e-6")

@@ -52,7 +52,7 @@ def ours_account(name: str, delta: str, **parameters: Any) -> Ends:
 
     found = accountant_for(name)
     chosen = found.parameters.read(parameters)
-    return _ends(found.guarantee(chosen, Adjacency.BY_SENSITIVITY).guarantee.epsilon(delta))
+    return _ends(found.account(chosen, Adjacency.BY_SENSITIVITY).guarantee.epsilon(delta))
 
 
 def ours_calibrate() -> Ends:

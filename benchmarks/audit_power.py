@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from benchmarks.timing import cpu_seconds
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import CurvePoint, PrivacyCurve, curve_points
 from dpproof.audits.engine.betting.reference import gaussian_mu
 from dpproof.audits.engine.betting.schedule import Pace
@@ -28,7 +28,7 @@ from dpproof.audits.engine.scores import Identity
 __all__ = ["CASES", "Case", "Row", "overhead", "rows"]
 
 ALPHA, RUNS, QUICK, BUDGET = 0.01, 200, 20, 1_000_000
-BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1")
+BITS = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1")
 MU = gaussian_mu(1.0, 1e-5)
 Draw = Callable[[float, int, np.random.Generator], NDArray[Any]]
 

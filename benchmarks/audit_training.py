@@ -19,7 +19,7 @@ from dpproof.audits.engine.betting.curves import curve_points
 from dpproof.audits.engine.betting.schedule import Pace
 from dpproof.audits.engine.betting.trial import run_trial
 from dpproof.audits.engine.sampling.calls import generator
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.training.dp_sgd import Fault, Loop, Settings, step_claim
 from dpproof.audits.training.guesses import Guesses, guess, guess_counts
 from dpproof.audits.training.one_run import one_run_epsilon_lower, one_run_refutes, refuted_scale
@@ -105,7 +105,7 @@ def fault_rows(seeds: int) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for settings, view, delta, budget in CAUGHT:
         found = [audit_dp_sgd(settings, view, seed=s, delta=delta, budget=budget) for s in range(seeds)]
-        coins = [e.samples for e in found if e.verdict is Verdict.VIOLATION]
+        coins = [e.samples for e in found if e.verdict is Finding.VIOLATION]
         shown = f"{np.mean(coins):.0f} / {max(coins)}" if coins else "-"
         noise = f"{settings.sampling_rate:g}, {settings.noise_multiplier:g}"
         yield f"| {settings.fault.value} | {view.value} | {noise} | {len(coins)} of {seeds} | {shown} |"

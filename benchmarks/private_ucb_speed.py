@@ -152,7 +152,7 @@ def epsilon_rows() -> list[dict[str, Any]]:
     for adjacency in (Adjacency.ADD_REMOVE, Adjacency.REPLACE):
         for name, privatizer in privatizers.items():
             begin = time.process_time()
-            found = privatizer.guarantee(adjacency).guarantee.epsilon(0)
+            found = privatizer.account(adjacency).guarantee.epsilon(0)
             seconds = time.process_time() - begin
             named = f"{name}, {adjacency.value}"
             table.append({"name": named, "lower": found.lower, "upper": found.upper, "seconds": seconds})

@@ -8,8 +8,8 @@ from dpproof.accountant.claims.episodes import differ_only_in_rewards as differ_
 from dpproof.accountant.claims.episodes import replaces_one_user as replaces_one_user
 from dpproof.accountant.claims.parameters import Parameters as Parameters
 from dpproof.accountant.claims.result import Accountant as Accountant
-from dpproof.accountant.claims.result import Accounted as Accounted
 from dpproof.accountant.claims.result import Attained as Attained
+from dpproof.accountant.claims.result import PrivacyResult as PrivacyResult
 from dpproof.accountant.claims.result import PublishedGuarantee as PublishedGuarantee
 from dpproof.accountant.claims.result import accountant_for as accountant_for
 from dpproof.accountant.claims.sensitivity import Query as Query
@@ -163,8 +163,8 @@ from dpproof.accountant.theorems.filters import RenyiFilter as RenyiFilter
 from dpproof.accountant.theorems.filters import ZCDPFilter as ZCDPFilter
 from dpproof.accountant.theorems.group_privacy import GroupProfile as GroupProfile
 from dpproof.accountant.theorems.group_privacy import group_privacy as group_privacy
-from dpproof.audits.data.pairs import InvalidPairError as InvalidPairError
-from dpproof.audits.data.pairs import Pair as Pair
+from dpproof.audits.data.pairs import InvalidNeighboursError as InvalidNeighboursError
+from dpproof.audits.data.pairs import Neighbours as Neighbours
 from dpproof.audits.data.pairs import rlsvi_pair as rlsvi_pair
 from dpproof.audits.engine.betting.intervals import fixed_sample_epsilon_lower as fixed_sample_epsilon_lower
 from dpproof.audits.engine.betting.tabulated import Tabulated as Tabulated
@@ -298,7 +298,7 @@ from dpproof.mechanisms.shuffling.messages import BitEncoder as BitEncoder
 from dpproof.mechanisms.shuffling.messages import SumEncoder as SumEncoder
 from dpproof.proofs_check.kernel import Rejected as Rejected
 from dpproof.proofs_check.kernel import check as check
-from dpproof.proofs_check.kernel import claim_hash as claim_hash
+from dpproof.proofs_check.kernel import goal_hash as goal_hash
 from dpproof.proofs_check.registry import as_json as as_json
 from dpproof.proofs_check.registry import lookup as lookup
 from dpproof.proofs_check.registry import statement_ids as statement_ids

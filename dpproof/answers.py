@@ -11,7 +11,7 @@ from dpproof import __version__
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.decimals import doubles
 from dpproof.accountant.claims.parameters import Parameters
-from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC, Accountant, Accounted, check_run
+from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC, Accountant, PrivacyResult, check_run
 from dpproof.accountant.guarantees.notions import Guarantee
 from dpproof.accountant.guarantees.targets import neighbours_of
 from dpproof.accountant.numbers.arithmetic import Assumption, listed, recorded
@@ -105,7 +105,7 @@ def account(
     shown = _asked(0 if at is None else at, asked)
     check_run(parameters)
     with recorded() as used:
-        found = accountant.guarantee(parameters, adjacency)
+        found = accountant.account(parameters, adjacency)
         ask = _once(lambda guarantee: getattr(guarantee, answer)(at))
         body = {
             "name": accountant.name,
@@ -123,7 +123,7 @@ def account(
     return envelope({**body, "arithmetic_assumptions": listed(used)})
 
 
-def _found(found: Accounted, answer: str, at: Any, ask: Ask) -> Json:
+def _found(found: PrivacyResult, answer: str, at: Any, ask: Ask) -> Json:
     """What an accountant found, beside what is published."""
     results = _results(*_statements(found))
     rests = results[found.statement]
@@ -145,14 +145,14 @@ def _found(found: Accounted, answer: str, at: Any, ask: Ask) -> Json:
     }
 
 
-def released_bits(found: Accounted | None) -> Json:
+def released_bits(found: PrivacyResult | None) -> Json:
     """Whether epsilon speaks of every released bit, in words, too; None stands for code of others."""
     if found is None:
         return {"covers_released_bits": False, "released_bits": IN_REAL_ARITHMETIC}
     return {"covers_released_bits": found.covers_released_bits, "released_bits": found.released_bits}
 
 
-def _sensitivity(found: Accounted) -> Json | None:
+def _sensitivity(found: PrivacyResult) -> Json | None:
     """How far neighbours move an answer, and by which rule; None where no noise is scaled to it."""
     return None if found.sensitivity is None else found.sensitivity.as_json()
 
@@ -171,14 +171,14 @@ def _once(ask: Ask) -> Ask:
     return asked
 
 
-def _of(found: Accounted, bound: Bound) -> Json:
+def _of(found: PrivacyResult, bound: Bound) -> Json:
     """A bound on the guarantee, which is one on the mechanism where a pair attains the guarantee itself."""
     if found.attained is None or found.attained.guarantee != found.guarantee:
         return bound.as_json()
     return Bound(bound.lower, bound.upper, "mechanism", found.attained.pair).as_json()
 
 
-def _mechanism(found: Accounted, ask: Ask) -> Json | None:
+def _mechanism(found: PrivacyResult, ask: Ask) -> Json | None:
     """The value of everything released, between a named pair and the guarantee."""
     if found.attained is None:
         return None
@@ -186,7 +186,7 @@ def _mechanism(found: Accounted, ask: Ask) -> Json | None:
     return Bound(low.lower, high.upper, "mechanism", found.attained.pair).as_json()
 
 
-def _statements(found: Accounted) -> list[str]:
+def _statements(found: PrivacyResult) -> list[str]:
     """The statements that an answer quotes."""
     published = found.published
     return [
@@ -195,7 +195,9 @@ def _statements(found: Accounted) -> list[str]:
     ]
 
 
-def _published(found: Accounted, answer: str, at: Any, ask: Ask, results: Mapping[str, Any]) -> Json | None:
+def _published(
+    found: PrivacyResult, answer: str, at: Any, ask: Ask, results: Mapping[str, Any]
+) -> Json | None:
     if found.published is None:
         return None
     exact = ask(found.published.exact).as_json()
@@ -240,7 +242,7 @@ def _calibrated(
 ) -> Json:
     """What is certified of the parameters that meet the target, and of those that miss it."""
     meets, misses = ends
-    found, below = (accountant.guarantee(choice, adjacency) for choice in ends)
+    found, below = (accountant.account(choice, adjacency) for choice in ends)
     met = _met(found.guarantee, target, delta)
     ask = _once(lambda guarantee: met if guarantee == found.guarantee else guarantee.epsilon(delta))
     return {

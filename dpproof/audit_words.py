@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 
 __all__ = ["worth", "would_see"]
 
@@ -47,7 +47,7 @@ def would_see(seen: float | str | None) -> str:
 
 
 def _found(verdict: str) -> str:
-    if verdict == Verdict.FLOATING_POINT.value:
+    if verdict == Finding.FLOATING_POINT.value:
         return "the low bits of floating-point numbers refute the claim, and nothing was found without them"
     return "nothing was found"
 

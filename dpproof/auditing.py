@@ -59,7 +59,7 @@ def audit_mechanism(
     """
     accountant = accountant_for(name)
     chosen = doubles(accountant.parameters.read(parameters))
-    accountant.guarantee(chosen, adjacency)
+    accountant.account(chosen, adjacency)
     return _audit_of(name, chosen, adjacency)(**{"claim": name, **options})
 
 
@@ -231,7 +231,7 @@ def check_ready(claim: Claim) -> None:
         parameters = accountant.parameters.read(claim.parameters)
         check_run(parameters)
         with contextlib.suppress(ArithmeticError):  # a claim like any other, which comes out not certified
-            accountant.guarantee(parameters, claim.adjacency)
+            accountant.account(parameters, claim.adjacency)
         _refuse_audit_keys(claim, claim.audit.keys() - {"budget"}, "for a mechanism of this project")
         if claim.neighbours is not None:
             raise ValueError(f"neighbours ({claim.neighbours!r}) must be left out for {claim.mechanism}")
@@ -292,7 +292,7 @@ def _seen(claim: Claim) -> TrustModel:
     if claim.outside:
         return TrustModel.CENTRAL
     accountant = accountant_for(claim.mechanism)
-    return accountant.guarantee(accountant.parameters.read(claim.parameters), claim.adjacency).trust
+    return accountant.account(accountant.parameters.read(claim.parameters), claim.adjacency).trust
 
 
 def check_auditable(claim: Claim) -> None:

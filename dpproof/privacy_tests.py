@@ -17,9 +17,9 @@ from dpproof.accountant.claims.parameters import Reals
 from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.numbers.arithmetic import in_words
 from dpproof.audit_words import worth
-from dpproof.audits.data.pairs import Pair, check_pair
+from dpproof.audits.data.pairs import Neighbours, check_pair
 from dpproof.audits.engine.runner import BUDGET, audit
-from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.privacy_markers import INI, as_mechanism_with, check_key, ini, promise_of, slips
 
 __all__ = ["Privacy", "privacy_of"]
@@ -92,9 +92,9 @@ class Privacy:
 
         Args:
             mechanism: as for `dpproof.audit`: ``f(data, n, rng)``, ``f(data, rng)``, or a `Mechanism`.
-            first: one input, or an `dpproof.Pair`. That the two inputs are neighbours is checked as far as it
+            first: one input, or an `dpproof.Neighbours`. That the two inputs are neighbours is checked as far as it
                 can be (`dpproof.audits.data.relations`).
-            second: the other input; left out beside a `Pair`.
+            second: the other input; left out beside a `Neighbours`.
             options: of `dpproof.audit`, such as ``scores`` or ``executor``; and of a callable ``failures``,
                 ``nan`` and ``seeded``, as for `dpproof.Mechanism`.
         """
@@ -151,16 +151,18 @@ class Privacy:
                 "\n".join([*lines, *(f"  {text}" for text in (*told, *ledger.remarks))]), pytrace=False
             )
 
-    def _paired(self, first: Any, second: Any) -> Pair:
-        if isinstance(first, Pair):
+    def _paired(self, first: Any, second: Any) -> Neighbours:
+        if isinstance(first, Neighbours):
             if second is not MISSING:
                 raise ValueError(
-                    f"second ({second!r:.60}) must be left out beside a Pair, which has both inputs"
+                    f"second ({second!r:.60}) must be left out beside a Neighbours, which has both inputs"
                 )
             return first
         if second is MISSING:
-            raise ValueError(f"second is missing beside first ({first!r:.60}): give two inputs, or a Pair")
-        return Pair(first, second, self.claim.adjacency, f"{first!r:.60} and {second!r:.60}")
+            raise ValueError(
+                f"second is missing beside first ({first!r:.60}): give two inputs, or a Neighbours"
+            )
+        return Neighbours(first, second, self.claim.adjacency, f"{first!r:.60} and {second!r:.60}")
 
     def _seed(self) -> int:
         text = f"{self.seed} {self.claim.name} {self.checks}"
@@ -169,7 +171,7 @@ class Privacy:
     def _judge(self, found: Evidence) -> None:
         said = f"{found.verdict.value}, epsilon at least {found.epsilon_lower:.4g}, {found.samples} samples"
         self._note("; ".join(filter(None, [said, worth(found.as_json())])))
-        weak = Verdict.INCONCLUSIVE in (found.verdict, found.without_bits)
+        weak = Finding.INCONCLUSIVE in (found.verdict, found.without_bits)
         if found.fails or (self.strict and weak):
             pytest.fail(self._text(found), pytrace=False)
 

@@ -89,7 +89,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 def _outcome(noted: str) -> str:
     """Return the word that a note begins with: "consistent, ..." or "kept (name); ..."."""
-    from dpproof.audits.recording.evidence import Verdict
+    from dpproof.audits.recording.evidence import Finding
 
     first = noted.partition(",")[0]
-    return first if any(first == verdict.value for verdict in Verdict) else first.partition(" (")[0]
+    return first if any(first == verdict.value for verdict in Finding) else first.partition(" (")[0]

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpproof import auditing
-from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.replaying import ReplayError
 
 __all__ = ["ASKED", "Replayed", "replayed"]
 
 ASKED = ("claim", "pair", "seed", "alpha", "delta", "replay")
 """The keys of a witness that say what was asked, not what was found."""
-VIOLATIONS = tuple(verdict.value for verdict in Verdict if verdict.violated)
+VIOLATIONS = tuple(verdict.value for verdict in Finding if verdict.violated)
 """The answers that refute a claim."""
 
 

@@ -96,10 +96,10 @@ def code(
     python = (
         "from dpproof import Adjacency, accountant_for\n"
         f'mechanism = accountant_for("{accountant.name}")\n'
-        f'found = mechanism.guarantee(mechanism.parameters({given}), Adjacency("{adjacency.value}"))\n'
+        f'found = mechanism.account(mechanism.parameters({given}), Adjacency("{adjacency.value}"))\n'
     )
     epsilon, failure = float(exact(target)), float(exact(delta))
-    if not accountant.guarantee(parameters, adjacency).guarantee.delta(epsilon).upper <= failure:
+    if not accountant.account(parameters, adjacency).guarantee.delta(epsilon).upper <= failure:
         failure = _above(delta)  # the nearest double promises more than was asked for
     claim = (
         f'[[claim]]\nname = "{accountant.title}"\nmechanism = "{accountant.name}"\n'

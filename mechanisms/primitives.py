@@ -22,7 +22,7 @@ from dpproof.mechanisms.sparse_vector import technique as sparse_vector
 
 if TYPE_CHECKING:
     from dpproof.accountant.claims.adjacency import Adjacency
-    from dpproof.accountant.claims.result import Accounted
+    from dpproof.accountant.claims.result import PrivacyResult
 
 __all__ = ["SAMPLERS", "Primitive"]
 
@@ -76,9 +76,9 @@ class Primitive:
         if self.name not in SAMPLERS:
             raise ValueError(f"primitive ({self.name!r}) must be one of: {', '.join(SAMPLERS)}")
 
-    def guarantee(self, adjacency: Adjacency) -> Accounted:
+    def account(self, adjacency: Adjacency) -> PrivacyResult:
         """The accountant's guarantee of one run; it covers the released bits only where `sample` is exact."""
-        found = accountant_for(self.name).guarantee(self.parameters, adjacency)
+        found = accountant_for(self.name).account(self.parameters, adjacency)
         sampler = SAMPLERS[self.name]
         drawn_here = found.exact_sampler == f"{sampler.__module__}.{sampler.__qualname__}"
         return found if drawn_here else replace(found, exact_sampler=None)

@@ -17,7 +17,7 @@ DataT_contra = TypeVar("DataT_contra", contravariant=True)
 class HasGuarantee(Protocol[AdjacencyT_contra, GuaranteeT_co]):
     """A mechanism that knows how private one run of it is."""
 
-    def guarantee(self, adjacency: AdjacencyT_contra) -> GuaranteeT_co:
+    def account(self, adjacency: AdjacencyT_contra) -> GuaranteeT_co:
         """Return the proved guarantee of one run under this neighbouring relation.
 
         Raises an error where no proof is known: a guarantee is never guessed.

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC
 
 if TYPE_CHECKING:
-    from dpproof.accountant.claims.result import Accounted
+    from dpproof.accountant.claims.result import PrivacyResult
 
 __all__ = ["SIMULATION", "Entropy", "Randomness", "SimulationError", "Source", "guaranteed", "how_drawn"]
 
@@ -151,7 +151,7 @@ def how_drawn(simulated: bool) -> str:
     return SIMULATION if simulated else f"drawn from entropy, {IN_REAL_ARITHMETIC}"
 
 
-def guaranteed(simulated: bool, guarantee: Callable[[], Accounted]) -> Accounted:
+def guaranteed(simulated: bool, guarantee: Callable[[], PrivacyResult]) -> PrivacyResult:
     """Return the guarantee of what was drawn.
 
     Raises:

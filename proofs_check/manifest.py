@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dpproof.proofs_check.kernel import claim_hash
+from dpproof.proofs_check.kernel import goal_hash
 from dpproof.proofs_check.laws import LAWS
 from dpproof.proofs_check.statement import Statement
 
@@ -32,7 +32,7 @@ def contents(entry: Statement) -> dict[str, Any]:
     """
     found = {
         "says": _hash(entry.kind, entry.title, str(entry.source), entry.says, entry.latex),
-        "obligations": {x.name: _hash(claim_hash(x.claim), x.note) for x in entry.obligations},
+        "obligations": {x.name: _hash(goal_hash(x.goal), x.note) for x in entry.obligations},
         "rests_on": list(entry.rests_on),
         "parts": list(entry.parts),
         "readings": [_hash(text) for text in entry.reading],

@@ -122,7 +122,7 @@ def _outcome(entry: Statement, obligation: Obligation) -> tuple[str, Outcome | N
     path = certificate_path(entry, obligation)
     try:
         certificate = load((ROOT / path).read_text(encoding="utf-8"))
-        outcome = check(certificate, obligation.claim)
+        outcome = check(certificate, obligation.goal)
     except (OSError, UnicodeDecodeError, Rejected):
         return path.as_posix(), None
     return path.as_posix(), outcome if certificate["id"] == certificate_id(entry, obligation) else None

@@ -16,18 +16,18 @@ from dpproof.proofs_check.laws import LAWS
 __all__ = [
     "DEFINITION",
     "KINDS",
-    "Claim",
+    "Goal",
     "Judgement",
     "Obligation",
     "Severity",
     "Statement",
     "expression",
     "formula",
-    "make_claim",
+    "make_goal",
     "relation",
 ]
 
-Claim = Mapping[str, Any]
+Goal = Mapping[str, Any]
 CALLS = {**FUNCTIONS, "erfc": 1, "E": 1, "sum": 4}
 KINDS = ("statement", "quoted", "definition", "assumption", "project")
 DEFINITION = "a definition: it fixes a word and asserts nothing"
@@ -61,11 +61,11 @@ class Obligation:
     """
 
     name: str
-    claim: Claim
+    goal: Goal
     note: str
     hint: Mapping[str, Any] | None = None
     witness: Mapping[str, str] | None = None
-    mutation: Claim | None = None
+    mutation: Goal | None = None
 
 
 @dataclass(frozen=True)
@@ -132,14 +132,14 @@ def formula(identity: str, **values: str) -> str:
     return f"({text})"
 
 
-def make_claim(
+def make_goal(
     variables: Mapping[str, str],
     goal: str,
     *given: str,
     integers: Iterable[str] = (),
     random: Mapping[str, str] | None = None,
     independent: Iterable[Iterable[str]] = (),
-) -> Claim:
+) -> Goal:
     """A claim in the kernel's format, from relations written as text.
 
     ``integers`` are variables that the paper takes as whole numbers. ``random`` are random variables with
@@ -147,7 +147,7 @@ def make_claim(
     names a random variable outside an expectation holds surely. ``independent`` are groups of random
     variables that are independent of each other.
 
-    >>> make_claim({"x": "[0, 1]"}, "1 >= x")["goal"]
+    >>> make_goal({"x": "[0, 1]"}, "1 >= x")["goal"]
     ['>=', '1', 'x']
 
     Raises:

@@ -16,7 +16,7 @@ from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import counts_pair
 from dpproof.audits.data.neighbours.vectors import Distance
 from dpproof.audits.engine.sampling.callables import MechanismError
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 
 SIGMA = 3.730632
 
@@ -67,7 +67,7 @@ def _case(true, sampler=None):
         mechanism=sampler or laplace,
         pair=counts_pair([0.0], [1.0], Distance.ONE),
         claim=PureDP(1),
-        expected=Verdict.VIOLATION,
+        expected=Finding.VIOLATION,
         truth=None,
         reason="",
     )
@@ -78,7 +78,7 @@ def test_the_verdict_at_a_small_level_is_that_of_an_audit_at_it():
     for seed in range(20):
         found = alarms._one(case, seed, budget)["violations"]
         for alpha in alarms.ALPHAS:
-            own = case.audit(seed=seed, alpha=alpha, budget=budget).verdict is Verdict.VIOLATION
+            own = case.audit(seed=seed, alpha=alpha, budget=budget).verdict is Finding.VIOLATION
             assert found[str(alpha)] == own
         several.add(tuple(found.values()))
     assert {(False, False), (True, False), (True, True)} <= several

@@ -108,7 +108,7 @@ def test_an_accountant_names_the_statements_it_rests_on(name):
     parameters = accountant.parameters.read(PARAMETERS[name])
     for adjacency in Adjacency:
         try:
-            found = accountant.guarantee(parameters, adjacency)
+            found = accountant.account(parameters, adjacency)
         except UnprovedAdjacencyError:
             continue
         proved += 1

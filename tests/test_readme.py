@@ -22,7 +22,7 @@ def test_its_python_runs():
 def test_its_figures_are_the_answers():
     accountant = accountant_for("rlsvi")
     sizes = accountant.parameters.read({"states": 6, "actions": 2, "horizon": 20, "episodes": 1000})
-    found = accountant.guarantee(sizes, Adjacency.REWARDS_ONLY)
+    found = accountant.account(sizes, Adjacency.REWARDS_ONLY)
     answers = (
         at_most(found.published.epsilon("1e-6").upper),
         at_most(found.published.exact.epsilon("1e-6").upper),
@@ -34,7 +34,7 @@ def test_its_figures_are_the_answers():
 
 def two_sided(name, adjacency, delta, **values):
     accountant = accountant_for(name)
-    bound = accountant.guarantee(accountant.parameters.read(values), adjacency).guarantee.epsilon(delta)
+    bound = accountant.account(accountant.parameters.read(values), adjacency).guarantee.epsilon(delta)
     return at_least(bound.lower), at_most(bound.upper)
 
 

@@ -24,7 +24,7 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Written
 
 if TYPE_CHECKING:
-    from dpproof.accountant.claims.result import Accounted, Attained, PublishedGuarantee
+    from dpproof.accountant.claims.result import Attained, PrivacyResult, PublishedGuarantee
 
 __all__ = ["as_typed", "at_decimals", "beyond_decimals", "doubles", "sides"]
 
@@ -108,17 +108,15 @@ def beyond_decimals(parameters: Any, noise: str, side: int) -> Any:
     return replace(parameters, **{noise: math.nextafter(value, side * math.inf)})
 
 
-def at_decimals(guarantee: Callable[..., Accounted]) -> Callable[..., Accounted]:
+def at_decimals(guarantee: Callable[..., PrivacyResult]) -> Callable[..., PrivacyResult]:
     """Wrap an accountant's function: typed decimals are enclosed by the doubles around them."""
 
     @wraps(guarantee)
-    def asked(parameters: Any, *relation: Any, **named: Any) -> Accounted:
+    def asked(parameters: Any, *relation: Any, **named: Any) -> PrivacyResult:
         more, less, notes = sides(parameters)
         try:
             found = guarantee(less, *relation, **named)
-        except (
-            ValueError
-        ):  # a decimal at an end of what is answered, or beyond: an error names the number typed
+        except ValueError:  # at an end of what is answered, or beyond: an error names the number typed
             less, notes = _nearest(parameters)
             more, found = less, guarantee(less, *relation, **named)
         if less is parameters:
@@ -129,7 +127,7 @@ def at_decimals(guarantee: Callable[..., Accounted]) -> Callable[..., Accounted]
     return asked
 
 
-def _sensitivity(found: Accounted, parameters: Any) -> Any:
+def _sensitivity(found: PrivacyResult, parameters: Any) -> Any:
     """Return the sensitivity with the value that was typed."""
     given = getattr(parameters, "sensitivity", None)
     if found.sensitivity is None or not isinstance(given, Written):
@@ -137,7 +135,7 @@ def _sensitivity(found: Accounted, parameters: Any) -> Any:
     return replace(found.sensitivity, moved=given.rational)
 
 
-def _between(more: Accounted, less: Accounted) -> Accounted:
+def _between(more: PrivacyResult, less: PrivacyResult) -> PrivacyResult:
     return replace(
         less,
         guarantee=_enclosed(more.guarantee, less.guarantee),

@@ -1,4 +1,4 @@
-"""Accounted: what an accountant answers about one mechanism, and the type of an accountant.
+"""PrivacyResult: what an accountant answers about one mechanism, and the type of an accountant.
 
 The catalogue lists every accountant under its command-line name; a module is imported when asked for.
 """
@@ -28,8 +28,8 @@ __all__ = [
     "IN_REAL_ARITHMETIC",
     "RUNS",
     "Accountant",
-    "Accounted",
     "Attained",
+    "PrivacyResult",
     "PublishedGuarantee",
     "accountant_for",
     "at_positive_delta",
@@ -92,7 +92,7 @@ class Attained:
 
 
 @dataclass(frozen=True)
-class Accounted:
+class PrivacyResult:
     """A proved guarantee of one mechanism under one neighbouring relation."""
 
     guarantee: Guarantee
@@ -134,7 +134,7 @@ class Accounted:
     def epsilon(self, delta: Number) -> Bound:
         """The guarantee's epsilon; its ``assumptions`` are all that it rests on.
 
-        >>> found = accountant_for("laplace").guarantee(accountant_for("laplace").parameters(5.0))
+        >>> found = accountant_for("laplace").account(accountant_for("laplace").parameters(5.0))
         >>> sorted(one.value for one in found.epsilon("0.5").assumptions), found.epsilon(0).assumptions
         (['elementary-4ulp'], frozenset())
         """
@@ -163,7 +163,7 @@ class Accountant:
     name: str
     title: str
     parameters: type[Parameters]
-    guarantee: Callable[[Any, Adjacency], Accounted]
+    account: Callable[[Any, Adjacency], PrivacyResult]
     noise: str
     """Name of the parameter that calibration searches."""
     calibrate: Callable[[Any, Adjacency, Any, Any], tuple[Any, Any]] | None = field(default=None, repr=False)
@@ -181,7 +181,7 @@ class Accountant:
     """1 where more of ``noise`` is more private, -1 where less is."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "guarantee", scoped(at_decimals(self.guarantee)))
+        object.__setattr__(self, "account", scoped(at_decimals(self.account)))
 
     def relation(self, given: str | None) -> Adjacency:
         """The neighbouring relation of that name, or without one the relation that is meant.
@@ -222,7 +222,7 @@ class Accountant:
         from dpproof.accountant.claims.calibration import calibrate_noise
 
         def guarantee_of(chosen: Any) -> Guarantee:
-            return self.guarantee(chosen, adjacency).guarantee
+            return self.account(chosen, adjacency).guarantee
 
         return calibrate_noise(parameters, self.noise, guarantee_of, epsilon, delta, safer=self.safer)
 

@@ -20,7 +20,7 @@ import flint
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.parameters import Integers, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted, Attained
+from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult
 from dpproof.accountant.claims.sensitivity import Measured, contributed, contribution
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.contributions import SIGNED, assumed, contributions, restarts, sensitivity
@@ -31,7 +31,7 @@ from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
 
-__all__ = ["ACCOUNTANT", "TreeParameters", "calibrated_sigma", "finite_mu", "guarantee", "squared_norm"]
+__all__ = ["ACCOUNTANT", "TreeParameters", "account", "calibrated_sigma", "finite_mu", "squared_norm"]
 
 _BITS = 192
 _RELEASED = "every noisy node of the tree, and with it every running count"
@@ -105,10 +105,10 @@ _NORMS = {
 }
 
 
-def guarantee(parameters: TreeParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Accounted:
+def account(parameters: TreeParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> PrivacyResult:
     """Gaussian differential privacy with mu^2 = squared norm * sensitivity^2 / sigma^2, exactly attained.
 
-    >>> found = guarantee(TreeParameters(16384, 10.0)).guarantee
+    >>> found = account(TreeParameters(16384, 10.0)).guarantee
     >>> found.epsilon("1e-6").lower, found.epsilon("1e-6").upper
     (1.704618035, 1.704618035)
 
@@ -119,7 +119,7 @@ def guarantee(parameters: TreeParameters, adjacency: Adjacency = Adjacency.BY_SE
     with precision(_BITS):
         low, high = (finite_mu(mu, parameters.sigma) for mu in _mus(parameters, adjacency))
     pair = "streams that differ as far as allowed at the leaves with the largest norm"
-    return Accounted(
+    return PrivacyResult(
         GaussianDP(Bound(low.lower, high.upper)),
         adjacency,
         TrustModel.CENTRAL,
@@ -183,7 +183,7 @@ ACCOUNTANT = Accountant(
     "tree",
     "Continual counting by a binary tree, Gaussian noise",
     TreeParameters,
-    guarantee,
+    account,
     "sigma",
     _calibrate,
     Adjacency.BY_SENSITIVITY,

@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.parameters import Integers, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted, Attained
+from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult
 from dpproof.accountant.claims.sensitivity import Measured, contributed, contribution
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.contributions import SIGNED, assumed, contributions, restarts, sensitivity
@@ -36,7 +36,7 @@ from dpproof.accountant.guarantees.notions import Guarantee, PureDP
 from dpproof.accountant.guarantees.targets import neighbours_of
 from dpproof.accountant.numbers.enclosures import exact
 
-__all__ = ["ACCOUNTANT", "LaplaceTreeParameters", "guarantee", "pure_epsilon"]
+__all__ = ["ACCOUNTANT", "LaplaceTreeParameters", "account", "pure_epsilon"]
 
 _RELEASED = "every noisy node of the tree, and with it every running count"
 _MOST_ALTERNATIVES = 128
@@ -97,12 +97,12 @@ _TOTALS = {
 }
 
 
-def guarantee(
+def account(
     parameters: LaplaceTreeParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
-) -> Accounted:
+) -> PrivacyResult:
     """The composed privacy loss of all nodes; pure differential privacy at delta 0.
 
-    >>> found = guarantee(LaplaceTreeParameters(16384, 15.0)).guarantee
+    >>> found = account(LaplaceTreeParameters(16384, 15.0)).guarantee
     >>> found.epsilon(0).upper, found.epsilon("1e-6").upper
     (1.0, 0.970191)
 
@@ -114,7 +114,7 @@ def guarantee(
     alternatives = _composable(ratio, _alternatives(parameters, adjacency))
     found = BoundedLoss(most, _loss(ratio, alternatives)) if alternatives else PureDP(most)
     pair = "streams that differ as far as allowed at the leaves that move the nodes most"
-    return Accounted(
+    return PrivacyResult(
         found,
         adjacency,
         TrustModel.CENTRAL,
@@ -196,7 +196,7 @@ ACCOUNTANT = Accountant(
     "laplace-tree",
     "Continual counting by a binary tree, Laplace noise",
     LaplaceTreeParameters,
-    guarantee,
+    account,
     "scale",
     adjacency=Adjacency.BY_SENSITIVITY,
 )

@@ -18,7 +18,7 @@ import flint
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.parameters import Integers, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted, Attained
+from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult
 from dpproof.accountant.claims.sensitivity import Measured, contributed, contribution
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.contributions import (
@@ -35,7 +35,7 @@ from dpproof.accountant.counting.toeplitz import MOST_LEAVES, SquareRoot, Strate
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 
-__all__ = ["ACCOUNTANT", "MatrixCountingParameters", "guarantee", "strategy_of"]
+__all__ = ["ACCOUNTANT", "MatrixCountingParameters", "account", "strategy_of"]
 
 _BITS = 192
 _RELEASED = "the noisy C x, and with it every running count"
@@ -80,9 +80,9 @@ def strategy_of(parameters: MatrixCountingParameters) -> Strategy:
     return banded_square_root(parameters.leaves, parameters.bands)
 
 
-def guarantee(
+def account(
     parameters: MatrixCountingParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
-) -> Accounted:
+) -> PrivacyResult:
     """Gaussian differential privacy with mu = norm * sensitivity / sigma.
 
     ``add-remove``: a user's leaves are 0 without the user, everybody else's stay in place; a pair attains
@@ -90,7 +90,7 @@ def guarantee(
     they may have either sign, attained by turning the sign of all; at most sqrt(2) times as much where they
     are nonnegative, because leaving some leaves and entering others then overlap nonnegatively.
 
-    >>> guarantee(MatrixCountingParameters(16384, 10.0)).guarantee.epsilon("1e-6").upper
+    >>> account(MatrixCountingParameters(16384, 10.0)).guarantee.epsilon("1e-6").upper
     0.851362
 
     Raises:
@@ -104,7 +104,7 @@ def guarantee(
         mu = finite_mu(_mu(parameters, adjacency), parameters.sigma)
     pair = "streams that differ as far as allowed at the leaves 1, 1 + separation, ..."
     attained = Attained(GaussianDP(mu), pair) if _changes(parameters, adjacency) != 2 else None
-    return Accounted(
+    return PrivacyResult(
         GaussianDP(mu),
         adjacency,
         TrustModel.CENTRAL,
@@ -135,7 +135,7 @@ def _calibrate(
     parameters: MatrixCountingParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[MatrixCountingParameters, MatrixCountingParameters]:
     """The smallest sigma that meets (epsilon, delta), and one just below that does not."""
-    guarantee(parameters, adjacency)
+    account(parameters, adjacency)
     with precision(_BITS):
         sigma = calibrated_sigma([_mu(replace(parameters, sigma=1.0), adjacency)], epsilon, delta)
     return replace(parameters, sigma=sigma.upper), replace(parameters, sigma=sigma.lower)
@@ -145,7 +145,7 @@ ACCOUNTANT = Accountant(
     "matrix-counting",
     "Continual counting by the square root of the running count, Gaussian noise",
     MatrixCountingParameters,
-    guarantee,
+    account,
     "sigma",
     _calibrate,
     Adjacency.BY_SENSITIVITY,

@@ -48,13 +48,13 @@ class CertifiedAccountant(PrivacyAccountant):  # type: ignore[misc] # dp-account
             self._events.append(dp_event.SelfComposedDpEvent(event, count))
         return None
 
-    def guarantee(self) -> PrivacyLoss:
+    def account(self) -> PrivacyLoss:
         """Everything composed so far, with both ends."""
         return privacy_loss_of(dp_event.ComposedDpEvent(self._events), self.adjacency)
 
     def epsilon(self, target_delta: float) -> Bound:
         """Both ends of epsilon."""
-        return self.guarantee().epsilon(target_delta)
+        return self.account().epsilon(target_delta)
 
     def get_epsilon(self, target_delta: float) -> float:
         """The upper end of epsilon at ``target_delta``."""
@@ -62,4 +62,4 @@ class CertifiedAccountant(PrivacyAccountant):  # type: ignore[misc] # dp-account
 
     def get_delta(self, target_epsilon: float) -> float:
         """The upper end of delta at ``target_epsilon``."""
-        return self.guarantee().delta(target_epsilon).upper
+        return self.account().delta(target_epsilon).upper

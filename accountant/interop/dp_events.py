@@ -17,7 +17,7 @@ from dp_accounting import dp_event as dp
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE
 from dpproof.accountant.guarantees.notions import ZCDP
-from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.dominating import dominating_pair
 from dpproof.accountant.pairs.fixed_size import Everything, without_replacement
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
@@ -86,7 +86,7 @@ def _uses_records(event: dp.DpEvent) -> bool:
     return not isinstance(event, dp.NoOpDpEvent)
 
 
-def parts_of(event: dp.DpEvent, adjacency: Adjacency) -> list[tuple[Pair, int]]:
+def parts_of(event: dp.DpEvent, adjacency: Adjacency) -> list[tuple[DominatingPair, int]]:
     """Dominating pairs of an event's primitives, with counts; the first neighbour has the record.
 
     The lower ends of what they compose to are of this guarantee, not of the mechanism, where zCDP is part.
@@ -118,7 +118,7 @@ def _flat(event: dp.DpEvent, count: int) -> Iterator[tuple[dp.DpEvent, int]]:
         yield event, count
 
 
-Made = list[tuple[Pair, int]]
+Made = list[tuple[DominatingPair, int]]
 
 
 def _primitive(event: dp.DpEvent, adjacency: Adjacency) -> Made:
@@ -136,7 +136,7 @@ def _rho(event: dp.ZCDpEvent, adjacency: Adjacency) -> Fraction:
     return Fraction(event.rho)
 
 
-def _gaussian(rate: float, noise: float, adjacency: Adjacency) -> Pair:
+def _gaussian(rate: float, noise: float, adjacency: Adjacency) -> DominatingPair:
     if noise == 0:
         return Everything() if rate == 1 else Subsampled(Everything(), rate)
     return (ReplacedGaussian if adjacency is Adjacency.REPLACE else SubsampledGaussian)(rate, noise)

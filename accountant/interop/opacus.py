@@ -11,7 +11,7 @@ from opacus.accountants import IAccountant
 from opacus.accountants.registry import register_accountant
 
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
@@ -35,13 +35,13 @@ class CertifiedOpacusAccountant(IAccountant):  # type: ignore[misc] # Opacus's i
         else:
             self.history.append((noise_multiplier, sample_rate, 1))
 
-    def guarantee(self) -> PrivacyLoss:
+    def account(self) -> PrivacyLoss:
         """Everything counted so far, with both ends.
 
         Raises:
             ValueError: no step was counted that can use a record.
         """
-        parts: list[tuple[Pair, int]] = [
+        parts: list[tuple[DominatingPair, int]] = [
             (SubsampledGaussian(rate, noise), steps) for noise, rate, steps in self.history if rate and steps
         ]
         if not parts:
@@ -51,7 +51,7 @@ class CertifiedOpacusAccountant(IAccountant):  # type: ignore[misc] # Opacus's i
 
     def epsilon(self, delta: float) -> Bound:
         """Both ends of epsilon."""
-        return self.guarantee().epsilon(delta)
+        return self.account().epsilon(delta)
 
     def get_epsilon(self, delta: float, *_: Any, **__: Any) -> float:
         """The upper end of epsilon at ``delta``."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import EXACT, Integers, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted
+from dpproof.accountant.claims.result import Accountant, PrivacyResult
 from dpproof.accountant.claims.sensitivity import Measured, Query, queried, whole_sensitivity
 from dpproof.accountant.guarantees.bounded_loss import Enclosed
 from dpproof.accountant.guarantees.notions import Guarantee
@@ -26,9 +26,9 @@ from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.enclosures import exact
 
 if TYPE_CHECKING:
-    from dpproof.accountant.pairs.base import Pair
+    from dpproof.accountant.pairs.base import DominatingPair
 
-__all__ = ["ACCOUNTANT", "BinomialParameters", "guarantee"]
+__all__ = ["ACCOUNTANT", "BinomialParameters", "account"]
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class BinomialParameters(Measured):
     query: str | None = queried()
 
 
-def guarantee(parameters: BinomialParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Accounted:
+def account(parameters: BinomialParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> PrivacyResult:
     """The guarantee of all counts together; exact where the coins are fair or the direction is known.
 
-    >>> guarantee(BinomialParameters(trials=1000)).guarantee.epsilon("1e-6").upper < 0.4
+    >>> account(BinomialParameters(trials=1000)).guarantee.epsilon("1e-6").upper < 0.4
     True
     """
     moved, _ = whole_sensitivity(parameters, adjacency)
@@ -77,7 +77,7 @@ def _one_direction(parameters: BinomialParameters, adjacency: Adjacency) -> bool
     return parameters.query is not None and Query.of(parameters.query).monotone(adjacency)
 
 
-def _pairs(parameters: BinomialParameters) -> tuple[Pair, Pair]:
+def _pairs(parameters: BinomialParameters) -> tuple[DominatingPair, DominatingPair]:
     from dpproof.accountant.pairs.binomial import ShiftedBinomial
 
     rises = ShiftedBinomial(parameters.trials, parameters.probability)
@@ -106,13 +106,13 @@ def _in_any(parameters: BinomialParameters) -> Guarantee:
 
 
 @lru_cache(maxsize=16)
-def _above_both(trials: int, probability: float) -> Pair:
+def _above_both(trials: int, probability: float) -> DominatingPair:
     from dpproof.accountant.pairs.dominating import dominating_pair
 
     return dominating_pair(composed(1, *_pairs(BinomialParameters(trials, probability))))
 
 
-def _loss(alternatives: list[list[tuple[Pair, int]]]) -> Guarantee:
+def _loss(alternatives: list[list[tuple[DominatingPair, int]]]) -> Guarantee:
     from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
     return PrivacyLoss(alternatives)
@@ -122,7 +122,7 @@ ACCOUNTANT = Accountant(
     "binomial",
     "Binomial mechanism",
     BinomialParameters,
-    guarantee,
+    account,
     "trials",
     adjacency=Adjacency.BY_SENSITIVITY,
 )

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import EXACT, Integers, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted
+from dpproof.accountant.claims.result import Accountant, PrivacyResult
 from dpproof.accountant.claims.sensitivity import L2, Measured, queried, whole_sensitivity
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact
 
-__all__ = ["ACCOUNTANT", "DiscreteGaussianParameters", "guarantee"]
+__all__ = ["ACCOUNTANT", "DiscreteGaussianParameters", "account"]
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class DiscreteGaussianParameters(Measured):
     query: str | None = queried()
 
 
-def guarantee(
+def account(
     parameters: DiscreteGaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
-) -> Accounted:
+) -> PrivacyResult:
     """The exact guarantee of all numbers together, attained by two inputs at the sensitivity.
 
-    >>> guarantee(DiscreteGaussianParameters(sigma=5.0)).guarantee.epsilon("1e-6").upper
+    >>> account(DiscreteGaussianParameters(sigma=5.0)).guarantee.epsilon("1e-6").upper
     0.834976
     """
     from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
@@ -57,7 +57,7 @@ ACCOUNTANT = Accountant(
     "discrete-gaussian",
     "Discrete Gaussian mechanism",
     DiscreteGaussianParameters,
-    guarantee,
+    account,
     "sigma",
     adjacency=Adjacency.BY_SENSITIVITY,
 )

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted, Attained
+from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import GaussianDP, Guarantee
 from dpproof.accountant.noise.gaussian import GaussianParameters, mu
 from dpproof.accountant.noise.primitive import composed
 
-__all__ = ["ACCOUNTANT", "DPSGDParameters", "guarantee"]
+__all__ = ["ACCOUNTANT", "DPSGDParameters", "account"]
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class DPSGDParameters(Parameters):
     )
 
 
-def guarantee(parameters: DPSGDParameters, adjacency: Adjacency) -> Accounted:
+def account(parameters: DPSGDParameters, adjacency: Adjacency) -> PrivacyResult:
     """The exact guarantee of all noisy sums together, attained.
 
     >>> training = DPSGDParameters(sampling_rate=0.01, noise_multiplier=1.0, steps=1000)
-    >>> guarantee(training, Adjacency.ADD_REMOVE).guarantee.epsilon("1e-6").upper
+    >>> account(training, Adjacency.ADD_REMOVE).guarantee.epsilon("1e-6").upper
     2.124515
 
     Raises:
@@ -63,7 +63,7 @@ def guarantee(parameters: DPSGDParameters, adjacency: Adjacency) -> Accounted:
             raise UnprovedAdjacencyError("dp-sgd", adjacency, "users with several records: add-remove only")
         statement = "classic.group_sampled_gaussian"
     found = _guarantee(parameters, distance * parameters.records)
-    return Accounted(
+    return PrivacyResult(
         found,
         adjacency,
         TrustModel.CENTRAL,
@@ -108,5 +108,5 @@ def _guarantee(parameters: DPSGDParameters, distance: int) -> Guarantee:
 
 
 ACCOUNTANT = Accountant(
-    "dp-sgd", "DP-SGD: Poisson-sampled Gaussian steps", DPSGDParameters, guarantee, "noise_multiplier"
+    "dp-sgd", "DP-SGD: Poisson-sampled Gaussian steps", DPSGDParameters, account, "noise_multiplier"
 )

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Flag, Integers, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted
+from dpproof.accountant.claims.result import Accountant, PrivacyResult
 from dpproof.accountant.claims.sensitivity import (
     LARGEST,
     Measured,
@@ -25,7 +25,7 @@ from dpproof.accountant.guarantees.notions import Guarantee, PureDP
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact
 
-__all__ = ["ACCOUNTANT", "SelectionParameters", "guarantee", "loss_range"]
+__all__ = ["ACCOUNTANT", "SelectionParameters", "account", "loss_range"]
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,12 @@ def _range(parameters: SelectionParameters, moved: Sensitivity) -> Fraction:
     return (1 if parameters.monotone else 2) * moved.moved / exact(parameters.scale)
 
 
-def guarantee(parameters: SelectionParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Accounted:
+def account(
+    parameters: SelectionParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
+) -> PrivacyResult:
     """The guarantee of all choices together, the tightest for a mechanism of that range.
 
-    >>> guarantee(SelectionParameters(scale=20.0, compositions=100)).guarantee.epsilon(0).upper
+    >>> account(SelectionParameters(scale=20.0, compositions=100)).guarantee.epsilon(0).upper
     10.0
     """
     moved = sensitivity_of(parameters, adjacency, LARGEST)
@@ -84,7 +86,7 @@ ACCOUNTANT = Accountant(
     "exponential",
     "Exponential mechanism",
     SelectionParameters,
-    guarantee,
+    account,
     "scale",
     adjacency=Adjacency.BY_SENSITIVITY,
 )

@@ -19,7 +19,7 @@ import flint
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Integers, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted, PublishedGuarantee, at_positive_delta
+from dpproof.accountant.claims.result import Accountant, PrivacyResult, PublishedGuarantee, at_positive_delta
 from dpproof.accountant.claims.sensitivity import L2, Measured, Sensitivity, queried, sensitivity_of
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
 from dpproof.accountant.guarantees.notions import GaussianDP
@@ -29,7 +29,7 @@ from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
 from dpproof.accountant.published import published
 
-__all__ = ["ACCOUNTANT", "GaussianParameters", "guarantee", "mu"]
+__all__ = ["ACCOUNTANT", "GaussianParameters", "account", "mu"]
 
 _BITS = 192
 
@@ -74,10 +74,10 @@ def _unit(parameters: GaussianParameters, moved: Sensitivity) -> flint.arb:
     return arb_of(moved.moved) * flint.arb(moved.coordinates * parameters.compositions).sqrt()
 
 
-def guarantee(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Accounted:
+def account(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> PrivacyResult:
     """The exact guarantee of all answers together, attained by two inputs at the sensitivity.
 
-    >>> guarantee(GaussianParameters(5.0, 1000)).guarantee.epsilon("1e-30").upper
+    >>> account(GaussianParameters(5.0, 1000)).guarantee.epsilon("1e-30").upper
     91.934790
     """
     moved, found = sensitivity_of(parameters, adjacency, L2), GaussianDP(mu(parameters, adjacency))
@@ -137,7 +137,7 @@ ACCOUNTANT = Accountant(
     "gaussian",
     "Gaussian mechanism",
     GaussianParameters,
-    guarantee,
+    account,
     "sigma",
     _calibrate,
     Adjacency.BY_SENSITIVITY,

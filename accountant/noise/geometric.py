@@ -11,13 +11,13 @@ from fractions import Fraction
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Integers, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted
+from dpproof.accountant.claims.result import Accountant, PrivacyResult
 from dpproof.accountant.claims.sensitivity import Measured, queried, whole_sensitivity
 from dpproof.accountant.guarantees.bounded_loss import BoundedLoss
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact
 
-__all__ = ["ACCOUNTANT", "GeometricParameters", "guarantee"]
+__all__ = ["ACCOUNTANT", "GeometricParameters", "account"]
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,12 @@ class GeometricParameters(Measured):
     query: str | None = queried()
 
 
-def guarantee(parameters: GeometricParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Accounted:
+def account(
+    parameters: GeometricParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
+) -> PrivacyResult:
     """The exact guarantee of all answers together, attained by two inputs at the sensitivity.
 
-    >>> guarantee(GeometricParameters(scale=10.0, compositions=100)).guarantee.epsilon(0).upper
+    >>> account(GeometricParameters(scale=10.0, compositions=100)).guarantee.epsilon(0).upper
     10.0
     """
     from dpproof.accountant.pairs.geometric import Geometric
@@ -56,7 +58,7 @@ ACCOUNTANT = Accountant(
     "geometric",
     "Geometric (discrete Laplace) mechanism",
     GeometricParameters,
-    guarantee,
+    account,
     "scale",
     adjacency=Adjacency.BY_SENSITIVITY,
 )

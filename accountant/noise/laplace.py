@@ -15,7 +15,7 @@ from typing import Any
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Integers, Reals, check_probability, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted, PublishedGuarantee
+from dpproof.accountant.claims.result import Accountant, PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.sensitivity import L1, Measured, Sensitivity, queried, sensitivity_of
 from dpproof.accountant.guarantees.bounded_loss import BoundedLoss, Enclosed
 from dpproof.accountant.guarantees.notions import Guarantee, PureDP
@@ -25,7 +25,7 @@ from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
 from dpproof.accountant.published import published
 
-__all__ = ["ACCOUNTANT", "LaplaceParameters", "guarantee", "pure_epsilon"]
+__all__ = ["ACCOUNTANT", "LaplaceParameters", "account", "pure_epsilon"]
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ def _most(parameters: LaplaceParameters, moved: Sensitivity) -> Fraction:
     return parameters.compositions * moved.coordinates * moved.moved / exact(parameters.scale)
 
 
-def guarantee(parameters: LaplaceParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Accounted:
+def account(parameters: LaplaceParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> PrivacyResult:
     """The exact guarantee of all answers together, attained by two inputs at the sensitivity.
 
-    >>> guarantee(LaplaceParameters(scale=10.0, compositions=100)).guarantee.epsilon(0).upper
+    >>> account(LaplaceParameters(scale=10.0, compositions=100)).guarantee.epsilon(0).upper
     10.0
     """
     moved = sensitivity_of(parameters, adjacency, L1)
@@ -109,7 +109,7 @@ ACCOUNTANT = Accountant(
     "laplace",
     "Laplace mechanism",
     LaplaceParameters,
-    guarantee,
+    account,
     "scale",
     adjacency=Adjacency.BY_SENSITIVITY,
 )

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Integers, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted
+from dpproof.accountant.claims.result import Accountant, PrivacyResult
 from dpproof.accountant.claims.sensitivity import LARGEST, Measured, Sensitivity, queried, sensitivity_of
 from dpproof.accountant.guarantees.bounded_loss import BoundedLoss
 from dpproof.accountant.guarantees.notions import Guarantee, PureDP
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact
 
-__all__ = ["ACCOUNTANT", "PermuteAndFlipParameters", "guarantee"]
+__all__ = ["ACCOUNTANT", "PermuteAndFlipParameters", "account"]
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class PermuteAndFlipParameters(Measured):
     query: str | None = queried()
 
 
-def guarantee(
+def account(
     parameters: PermuteAndFlipParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
-) -> Accounted:
+) -> PrivacyResult:
     """The guarantee of all choices together.
 
-    >>> guarantee(PermuteAndFlipParameters(scale=20.0, compositions=100)).guarantee.epsilon(0).upper
+    >>> account(PermuteAndFlipParameters(scale=20.0, compositions=100)).guarantee.epsilon(0).upper
     10.0
     """
     moved = sensitivity_of(parameters, adjacency, LARGEST)
@@ -66,7 +66,7 @@ ACCOUNTANT = Accountant(
     "permute-and-flip",
     "Permute-and-flip",
     PermuteAndFlipParameters,
-    guarantee,
+    account,
     "scale",
     adjacency=Adjacency.BY_SENSITIVITY,
 )

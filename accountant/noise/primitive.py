@@ -11,18 +11,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import Accounted, Attained, PublishedGuarantee
+from dpproof.accountant.claims.result import Attained, PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.sensitivity import Sensitivity
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import Guarantee, PureDP
 
 if TYPE_CHECKING:
-    from dpproof.accountant.pairs.base import Pair
+    from dpproof.accountant.pairs.base import DominatingPair
 
 __all__ = ["by_sensitivity", "composed"]
 
 
-def composed(count: int, *pairs: Pair) -> Guarantee:
+def composed(count: int, *pairs: DominatingPair) -> Guarantee:
     """The guarantee of ``count`` compositions; one pair for each direction in which the losses differ.
 
     >>> composed(0).epsilon(0).upper
@@ -46,7 +46,7 @@ def by_sensitivity(
     trust: TrustModel = TrustModel.CENTRAL,
     sensitivity: Sensitivity | None = None,
     exact_sampler: str | None = None,
-) -> Accounted:
+) -> PrivacyResult:
     """The answer of a primitive whose ``guarantee`` is exactly what ``pair`` attains, if one is named.
 
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
@@ -54,7 +54,7 @@ def by_sensitivity(
     'means 0 and 1'
     """
     told = () if sensitivity is None or adjacency is Adjacency.BY_SENSITIVITY else (sensitivity.rule,)
-    return Accounted(
+    return PrivacyResult(
         guarantee,
         adjacency,
         trust,

@@ -11,12 +11,12 @@ from fractions import Fraction
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted
+from dpproof.accountant.claims.result import Accountant, PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact
 
-__all__ = ["ACCOUNTANT", "RandomisedResponseParameters", "guarantee", "truth"]
+__all__ = ["ACCOUNTANT", "RandomisedResponseParameters", "account", "truth"]
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ def truth(parameters: RandomisedResponseParameters) -> Fraction:
     return 1 - random + random / parameters.categories
 
 
-def guarantee(
+def account(
     parameters: RandomisedResponseParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
-) -> Accounted:
+) -> PrivacyResult:
     """The exact guarantee of all answers of one person, attained by two truths.
 
     Raises:
         UnprovedAdjacencyError: for a relation under which a person may be absent.
 
-    >>> guarantee(RandomisedResponseParameters(randomness=0.5)).guarantee.epsilon(0).upper
+    >>> account(RandomisedResponseParameters(randomness=0.5)).guarantee.epsilon(0).upper
     1.098612
     """
     from dpproof.accountant.pairs.randomised_response import truthful_response
@@ -79,7 +79,7 @@ ACCOUNTANT = Accountant(
     "randomised-response",
     "Randomised response, two answers or more",
     RandomisedResponseParameters,
-    guarantee,
+    account,
     "randomness",
     adjacency=Adjacency.BY_SENSITIVITY,
 )

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Cells", "Characteristic", "Floats", "Pair", "Tilted"]
+__all__ = ["Cells", "Characteristic", "DominatingPair", "Floats", "Tilted"]
 
 Floats = NDArray[np.float64]
 
@@ -69,14 +69,14 @@ class Characteristic(Protocol):
 
 
 @runtime_checkable
-class Pair(Protocol):
+class DominatingPair(Protocol):
     """A dominating pair (P, Q) of a mechanism under a neighbouring relation, in one direction."""
 
     def cells(self, edges: Floats) -> Cells:
         """The masses between increasing ``edges`` of losses."""
         ...
 
-    def reversed(self) -> Pair:
+    def reversed(self) -> DominatingPair:
         """The pair (Q, P)."""
         ...
 

@@ -54,7 +54,7 @@ class ShiftedBinomial:
             raise ValueError(f"trials ({self.trials!r}) must leave at most {MOST_OUTCOMES} likely outcomes")
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``Pair.cells``; loss at least e means x at most (trials + 1) r/(exp(e) + r), r the odds."""
+        """See ``DominatingPair.cells``; loss at least e means x at most (trials + 1) r/(exp(e) + r), r the odds."""
         low, high = self._window()
         masses, errors = self._kept if high - low < MOST_KEPT else self._masses()
         starts = self._starts(edges, low, high)
@@ -79,13 +79,13 @@ class ShiftedBinomial:
         return np.exp(found.values), np.expm1(found.errors * (1 + 1e-9)) + 4 * _ULP
 
     def reversed(self) -> ShiftedBinomial:
-        """See ``Pair.reversed``: reflecting the outcomes gives the noise of the other probability."""
+        """See ``DominatingPair.reversed``: reflecting the outcomes gives the noise of the other probability."""
         if 2 * exact(self.probability) == 1:
             return self
         return ShiftedBinomial(self.trials, 1 - exact(self.probability))
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``, outward: the losses of the outcomes trials and 1."""
+        """See ``DominatingPair.loss_range``, outward: the losses of the outcomes trials and 1."""
         share = exact(self.probability)
         odds = share / (1 - share)
         with precision(128):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpproof.accountant.numbers.enclosures import Number, exact
-from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.base import DominatingPair
 
 __all__ = ["RAREST", "check_chance", "double", "pair_of", "sampling_rate", "within"]
 
@@ -76,13 +76,13 @@ def check_chance(value: Fraction, name: str = "probability") -> None:
         raise ValueError(f"{name} ({float(value)!r}) must be in [1e-270, 1 - 1e-270]")
 
 
-def pair_of(value: Pair) -> Pair:
+def pair_of(value: DominatingPair) -> DominatingPair:
     """``value``, a pair.
 
     Raises:
         ValueError: for what has no cells, loss range, reverse and characteristic.
     """
-    if not isinstance(value, Pair):
+    if not isinstance(value, DominatingPair):
         raise ValueError(f"pair ({value!r}) must be a dominating pair")
     return value
 

@@ -91,7 +91,7 @@ class DiscreteGaussian:
         return float(self.shift * (self.shift % 2) / (2 * exact(self.variance)))
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``Pair.cells``: enumerated, or for a large variance as integrals with their error."""
+        """See ``DominatingPair.cells``: enumerated, or for a large variance as integrals with their error."""
         variance = float(exact(self.variance))
         # loss at least e means x at most shift/2 - variance e/shift
         reach = _REACH * math.sqrt(variance) + self.shift + 1
@@ -108,7 +108,7 @@ class DiscreteGaussian:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``: unbounded on both sides."""
+        """See ``DominatingPair.loss_range``: unbounded on both sides."""
         return -math.inf, math.inf
 
     def characteristic(self) -> None:

@@ -48,7 +48,7 @@ class BoundedRange:
             raise ValueError(f"epsilon ({self.epsilon!r}) must be from 1e-300 to {_LARGEST}")
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``Pair.cells``; the density is integrated in closed form."""
+        """See ``DominatingPair.cells``; the density is integrated in closed form."""
         width = float(exact(self.epsilon))
         ends = np.clip(np.concatenate(([-np.inf], edges, [np.inf])), -width, width)
         share = np.expm1((ends[:-1] - ends[1:]) / 2) / np.expm1(-width)
@@ -64,7 +64,7 @@ class BoundedRange:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``: outward."""
+        """See ``DominatingPair.loss_range``: outward."""
         with precision(128):
             width = round_up(arb_of(exact(self.epsilon)))
         return -width, width

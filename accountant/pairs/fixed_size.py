@@ -12,7 +12,7 @@ import numpy as np
 
 from dpproof.accountant.numbers.binomial import mass
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision
-from dpproof.accountant.pairs.base import Cells, Floats, Pair
+from dpproof.accountant.pairs.base import Cells, DominatingPair, Floats
 from dpproof.accountant.pairs.checks import pair_of, sampling_rate
 from dpproof.accountant.pairs.lattice import mixed
 from dpproof.accountant.pairs.subsampled import ends_after_sampling, loss_before_sampling
@@ -48,7 +48,7 @@ class FixedSize:
         ValueError: unless 1e-300 <= rate <= 1; for a pair that is not its own reverse.
     """
 
-    pair: Pair
+    pair: DominatingPair
     rate: Number
 
     def __post_init__(self) -> None:
@@ -57,7 +57,7 @@ class FixedSize:
             raise ValueError(f"pair ({self.pair!r}) must have one privacy loss in both directions")
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``Pair.cells``; what is not above or below the cell of 0 is in it."""
+        """See ``DominatingPair.cells``; what is not above or below the cell of 0 is in it."""
         if exact(self.rate) == 1:
             return self.pair.cells(edges)
         above, below = self._above(edges[edges > 0]), self._above(-edges[edges <= 0][::-1])
@@ -71,7 +71,7 @@ class FixedSize:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``, outward: +-log(1 + rate (exp(l) - 1)), l the pair's largest loss."""
+        """See ``DominatingPair.loss_range``, outward: +-log(1 + rate (exp(l) - 1)), l the pair's largest loss."""
         highest = max(self.pair.loss_range()[1], 0.0)
         end = ends_after_sampling((0.0, highest), exact(self.rate))[1]
         return -end, end
@@ -95,7 +95,7 @@ class FixedSize:
         )
 
 
-def _above_zero(pair: Pair, points: Floats) -> tuple[Cells, float]:
+def _above_zero(pair: DominatingPair, points: Floats) -> tuple[Cells, float]:
     """The pair's cells, and how far ``points`` were raised: an atom of loss 0 is below all of them.
 
     Two edges as close to 0 as the slack might each claim it otherwise, one from above, one from below.
@@ -145,7 +145,7 @@ def _around(
     return np.concatenate((left, [middle], masses[1])), np.concatenate((left_error, [spread], errors[1]))
 
 
-def without_replacement(pair: Pair, sample: int, records: int) -> FixedSize:
+def without_replacement(pair: DominatingPair, sample: int, records: int) -> FixedSize:
     """The pair of a mechanism on a uniformly random subset of ``sample`` out of ``records`` records.
 
     Source: see ``FixedSize``.
@@ -163,7 +163,9 @@ def without_replacement(pair: Pair, sample: int, records: int) -> FixedSize:
     return FixedSize(pair, exact(f"{sample}/{records}"))
 
 
-def with_replacement(group: Callable[[int], Pair], sample: int, records: int, most: int) -> FixedSize:
+def with_replacement(
+    group: Callable[[int], DominatingPair], sample: int, records: int, most: int
+) -> FixedSize:
     """The pair of a mechanism on ``sample`` records drawn independently from ``records``, one being replaced.
 
     Args:
@@ -188,7 +190,9 @@ def with_replacement(group: Callable[[int], Pair], sample: int, records: int, mo
         raise ValueError(f"most ({most!r}) must be an integer at least 1")
     law = _copies if records == 1 or sample * records.bit_length() <= _MOST_EXACT else _copies_enclosed
     rate, chances = law(sample, Fraction(1, records), range(1, min(most, sample) + 1))
-    branches: list[tuple[Number, Pair]] = [(x / rate, group(k)) for k, x in enumerate(chances, 1) if x > 0]
+    branches: list[tuple[Number, DominatingPair]] = [
+        (x / rate, group(k)) for k, x in enumerate(chances, 1) if x > 0
+    ]
     if (rest := 1 - sum(chances) / rate) > 0:
         branches.append((rest, Everything()))
     return FixedSize(VisibleChoice(tuple(branches)), rate)
@@ -230,7 +234,7 @@ class Everything:
     """
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``Pair.cells``: Q's mass has loss -infinity."""
+        """See ``DominatingPair.cells``: Q's mass has loss -infinity."""
         q = np.zeros(len(edges) + 1)
         q[0] = 1.0
         return Cells(np.zeros(len(edges) + 1), q, 0.0, 0.0, 0.0, (1.0, 1.0))

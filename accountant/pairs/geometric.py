@@ -63,7 +63,7 @@ class Geometric:
         return float(self.shift % 2 / exact(self.scale))
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``Pair.cells``: groups 0 (of x <= 0) to shift (of x >= shift), losses falling by 2/scale.
+        """See ``DominatingPair.cells``: groups 0 (of x <= 0) to shift (of x >= shift), losses falling by 2/scale.
 
         Loss at least e means x at most (shift - e scale)/2; the masses between are geometric sums.
         """
@@ -94,7 +94,7 @@ class Geometric:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``: outward."""
+        """See ``DominatingPair.loss_range``: outward."""
         with precision(_BITS):
             end = round_up(arb_of(self.shift / exact(self.scale)))
         return -end, end

@@ -50,7 +50,7 @@ class RandomisedResponse:
         return float(exact(self.epsilon))
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``Pair.cells``."""
+        """See ``DominatingPair.cells``."""
         with precision(_BITS + 2 * _MOST_EPSILON):
             end = arb_of(exact(self.epsilon))
             other = 1 / (end.exp() + (self.categories - 1))
@@ -64,7 +64,7 @@ class RandomisedResponse:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``: outward."""
+        """See ``DominatingPair.loss_range``: outward."""
         with precision(_BITS):
             end = round_up(arb_of(exact(self.epsilon)))
         return -end, end

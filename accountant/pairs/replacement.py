@@ -8,7 +8,7 @@ from fractions import Fraction
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.enclosures import Number, exact
 from dpproof.accountant.numbers.normal import interval_masses
-from dpproof.accountant.pairs.base import Cells, Floats, Pair
+from dpproof.accountant.pairs.base import Cells, DominatingPair, Floats
 from dpproof.accountant.pairs.checks import double, sampling_rate, within
 from dpproof.accountant.pairs.fixed_size import FixedSize
 from dpproof.accountant.pairs.lattice import mixed
@@ -48,7 +48,7 @@ class ReplacedGaussian:
         object.__setattr__(self, "noise_multiplier", noise)
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``Pair.cells``."""
+        """See ``DominatingPair.cells``."""
         q, s = self.rate, self.noise_multiplier
         exponents = np.maximum.accumulate(self._exponents(edges))
         slack = self._slack(exponents, edges)
@@ -117,7 +117,7 @@ class ReplacedGaussian:
         return np.where(u <= 0, low, high)
 
 
-def poisson_replaced(pair: Pair, rate: Number) -> FixedSize:
+def poisson_replaced(pair: DominatingPair, rate: Number) -> FixedSize:
     """A pair for Poisson sampling at ``rate`` of any mechanism, when one record is replaced by another.
 
     ``pair`` must dominate the mechanism both when one record is replaced and when one is removed (for noise

@@ -60,7 +60,7 @@ class ShuffledBinary:
             raise ValueError(f"trials ({self.trials!r}) must leave at most {MOST_OUTCOMES} likely outcomes")
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``Pair.cells``; the loss of every likely sum is computed, its error is the slack."""
+        """See ``DominatingPair.cells``; the loss of every likely sum is computed, its error is the slack."""
         p, a, c = self._exact()
         low, high = self._window()
         losses, masses, wrong = self._kept if high - low < MOST_KEPT else self._law()
@@ -92,14 +92,14 @@ class ShuffledBinary:
         return np.maximum.accumulate(self._losses(sums[:-1])), *self._masses(sums)
 
     def reversed(self) -> ShuffledBinary:
-        """See ``Pair.reversed``: the mirror image of the sum exchanges the two laws."""
+        """See ``DominatingPair.reversed``: the mirror image of the sum exchanges the two laws."""
         p, a, c = self._exact()
         if 2 * p == 1 and a + c == 1:
             return self
         return ShuffledBinary(self.trials, 1 - p, 1 - c, 1 - a)
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``, outward: log(first/second), log((1 - first)/(1 - second)) where finite."""
+        """See ``DominatingPair.loss_range``, outward: log(first/second), log((1 - first)/(1 - second)) where finite."""
         p, a, c = self._exact()
         odds, n = (1 - p) / p, self.trials
         least, most = odds * n, odds / n  # the ratios b(k-1)/b(k) of the sums n and 1

@@ -63,7 +63,7 @@ class SphericalGaussians:
             raise ValueError(f"dimension ({self.dimension!r}) must be an integer at least 1")
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``Pair.cells``. In Arb, edge by edge: for single pairs and coarse grids."""
+        """See ``DominatingPair.cells``. In Arb, edge by edge: for single pairs and coarse grids."""
         with precision(_BITS):
             p, q = ([self._above(edge, under_p=which) for edge in edges] for which in (True, False))
             (p_mass, p_error), (q_mass, q_error) = _masses(p), _masses(q)
@@ -95,11 +95,11 @@ class SphericalGaussians:
         return -(self._shift_by_q() ** 2) / (2 * self._rate().expm1()) - self.dimension * self._rate() / 2
 
     def reversed(self) -> SphericalGaussians:
-        """See ``Pair.reversed``."""
+        """See ``DominatingPair.reversed``."""
         return SphericalGaussians(self.shift, -exact(self.log_ratio), self.dimension)
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``: losses are bounded on one side."""
+        """See ``DominatingPair.loss_range``: losses are bounded on one side."""
         with precision(_BITS):
             vertex, wider = self._vertex(), exact(self.log_ratio) > 0
             return (round_down(vertex), math.inf) if wider else (-math.inf, round_up(vertex))

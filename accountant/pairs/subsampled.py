@@ -9,7 +9,7 @@ import flint
 
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
-from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, Pair
+from dpproof.accountant.pairs.base import Cells, Characteristic, DominatingPair, Floats
 from dpproof.accountant.pairs.checks import double, pair_of, sampling_rate
 from dpproof.accountant.pairs.lattice import mixed, with_impossible
 
@@ -38,7 +38,7 @@ class Subsampled:
     section 2.
     """
 
-    pair: Pair
+    pair: DominatingPair
     rate: float
     removes: bool = True
 

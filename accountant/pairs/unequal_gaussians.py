@@ -52,7 +52,7 @@ class UnequalGaussians:
             raise ValueError(f"mean ({self.mean!r}) must not be 0 where sigma_p equals sigma_q")
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``Pair.cells``."""
+        """See ``DominatingPair.cells``."""
         mean, sigma_p, sigma_q = abs(exact(self.mean)), exact(self.sigma_p), exact(self.sigma_q)
         a, b, c = self._rounded()
         reach = 2 * _FAR * float(max(sigma_p, sigma_q) + mean)
@@ -63,13 +63,13 @@ class UnequalGaussians:
         return Cells(p, q, p_error, q_error, slack)
 
     def reversed(self) -> UnequalGaussians:
-        """See ``Pair.reversed``: the standard deviations change places."""
+        """See ``DominatingPair.reversed``: the standard deviations change places."""
         if exact(self.sigma_p) == exact(self.sigma_q):
             return self
         return UnequalGaussians(self.mean, self.sigma_q, self.sigma_p)
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``, outward: the wider Gaussian has all the extreme losses of one sign."""
+        """See ``DominatingPair.loss_range``, outward: the wider Gaussian has all the extreme losses of one sign."""
         if exact(self.sigma_p) == exact(self.sigma_q):
             return -math.inf, math.inf
         wider = exact(self.sigma_p) > exact(self.sigma_q)

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from dpproof.accountant.pairs.base import Cells, Floats, Pair
+from dpproof.accountant.pairs.base import Cells, DominatingPair, Floats
 from dpproof.accountant.pairs.checks import pair_of
 from dpproof.accountant.pairs.lattice import mixed
 
@@ -26,7 +26,7 @@ class Nothing:
     """
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``Pair.cells``: all mass lies in the cell of 0."""
+        """See ``DominatingPair.cells``: all mass lies in the cell of 0."""
         masses = np.zeros(len(edges) + 1)
         masses[np.searchsorted(edges, 0.0, side="right")] = 1.0
         return Cells(masses, masses.copy(), 0.0, 0.0, 0.0)
@@ -61,7 +61,7 @@ class VisibleChoice:
         ValueError: if a weight is not above 0, or the weights do not add up to exactly 1.
     """
 
-    branches: Sequence[tuple[Number, Pair]]
+    branches: Sequence[tuple[Number, DominatingPair]]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "branches", tuple((weight, pair) for weight, pair in self.branches))
@@ -73,7 +73,7 @@ class VisibleChoice:
             raise ValueError(f"weights (sum {total}) must add up to exactly 1")
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``Pair.cells``; all terms are positive, so relative errors do not grow."""
+        """See ``DominatingPair.cells``; all terms are positive, so relative errors do not grow."""
         found = [(exact(weight), pair.cells(edges)) for weight, pair in self.branches]
         p, p_error = mixed([(float(w), x.p, x.p_error) for w, x in found])
         q, q_error = mixed([(float(w), x.q, x.q_error) for w, x in found])
@@ -81,11 +81,11 @@ class VisibleChoice:
         return Cells(p, q, p_error, q_error, slack, _weighted([(w, x.infinite) for w, x in found]))
 
     def reversed(self) -> VisibleChoice:
-        """See ``Pair.reversed``: every branch is."""
+        """See ``DominatingPair.reversed``: every branch is."""
         return VisibleChoice(tuple((weight, pair.reversed()) for weight, pair in self.branches))
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``, outward: around the ranges of all branches."""
+        """See ``DominatingPair.loss_range``, outward: around the ranges of all branches."""
         lows, highs = zip(*(pair.loss_range() for _, pair in self.branches), strict=True)
         return min(lows), max(highs)
 
@@ -94,7 +94,7 @@ class VisibleChoice:
         return
 
 
-def visible_coin(pair: Pair, probability: Number) -> VisibleChoice:
+def visible_coin(pair: DominatingPair, probability: Number) -> VisibleChoice:
     """``pair`` with that probability, otherwise an output that does not depend on the data.
 
     The coin is fair to all records alike (it decides on a whole step) and everybody sees it. It scales
@@ -110,7 +110,7 @@ def visible_coin(pair: Pair, probability: Number) -> VisibleChoice:
     share = exact(probability, "probability")
     if not 0 < share <= 1:
         raise ValueError(f"probability ({probability!r}) must be above 0 and at most 1")
-    idle: tuple[tuple[Number, Pair], ...] = ((1 - share, Nothing()),) if share < 1 else ()
+    idle: tuple[tuple[Number, DominatingPair], ...] = ((1 - share, Nothing()),) if share < 1 else ()
     return VisibleChoice(((share, pair), *idle))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpproof.accountant.numbers.inversion import neighbours
-from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.grid_profile import profile
 from dpproof.accountant.privacy_loss.largest import infinite_mass
 
@@ -17,7 +17,7 @@ _BEYOND = 1e300
 """Beyond all finite losses on any grid."""
 
 
-def delta_by_grid(parts: Sequence[tuple[Pair, int]], epsilon: Fraction) -> tuple[float, float]:
+def delta_by_grid(parts: Sequence[tuple[DominatingPair, int]], epsilon: Fraction) -> tuple[float, float]:
     """Certified ends around delta(epsilon).
 
     Raises:
@@ -30,7 +30,7 @@ def delta_by_grid(parts: Sequence[tuple[Pair, int]], epsilon: Fraction) -> tuple
     return found.lower(above), min(found.upper(below), 1.0)
 
 
-def epsilon_by_grid(parts: Sequence[tuple[Pair, int]], delta: Fraction) -> tuple[float, float]:
+def epsilon_by_grid(parts: Sequence[tuple[DominatingPair, int]], delta: Fraction) -> tuple[float, float]:
     """Certified ends around the smallest epsilon >= 0 with delta(epsilon) <= delta, for delta in (0, 1).
 
     Raises:
@@ -44,6 +44,6 @@ def epsilon_by_grid(parts: Sequence[tuple[Pair, int]], delta: Fraction) -> tuple
     return found.epsilon(delta)
 
 
-def _reveals_all(parts: Sequence[tuple[Pair, int]]) -> bool:
+def _reveals_all(parts: Sequence[tuple[DominatingPair, int]]) -> bool:
     """Whether some pair's loss is infinite for certain."""
     return infinite_mass(parts)[0] >= 1

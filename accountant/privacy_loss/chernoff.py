@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpproof.accountant.numbers.arithmetic import math
-from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA
 from dpproof.accountant.privacy_loss.saddle import Inapplicable, Line, Parts, line_at
 from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair
@@ -20,7 +20,9 @@ __all__ = ["coarse_delta", "coarse_epsilon"]
 _TRIED = tuple(2.0 ** (k / 2) for k in range(-40, 41))
 
 
-def coarse_delta(pairs: Sequence[tuple[Pair, int]], parts: Parts, epsilon: Fraction) -> tuple[float, float]:
+def coarse_delta(
+    pairs: Sequence[tuple[DominatingPair, int]], parts: Parts, epsilon: Fraction
+) -> tuple[float, float]:
     """Certified ends around delta(epsilon), far apart where jumps are rare."""
     logs = [
         line.log_mgf + line.log_mgf_error + _factor(line.c) - line.c * float(epsilon)
@@ -32,7 +34,9 @@ def coarse_delta(pairs: Sequence[tuple[Pair, int]], parts: Parts, epsilon: Fract
     return low, max(min(math.exp(min(high, 0.0)), 1.0), LEAST_DELTA, low)
 
 
-def coarse_epsilon(pairs: Sequence[tuple[Pair, int]], parts: Parts, delta: Fraction) -> tuple[float, float]:
+def coarse_epsilon(
+    pairs: Sequence[tuple[DominatingPair, int]], parts: Parts, delta: Fraction
+) -> tuple[float, float]:
     """Certified ends around epsilon(delta), far apart where jumps are rare."""
     goal = math.log(delta.numerator) - math.log(delta.denominator)
     ends = [(line.log_mgf + line.log_mgf_error + _factor(line.c) - goal, line.c) for line in _lines(parts)]

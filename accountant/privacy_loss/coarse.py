@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpproof.accountant.pairs.base import Floats, Pair
+from dpproof.accountant.pairs.base import DominatingPair, Floats
 
 __all__ = ["Guide"]
 
@@ -30,7 +30,7 @@ class Guide:
     """Mass of the loss infinity after composition."""
 
     @classmethod
-    def of(cls, parts: Sequence[tuple[Pair, int]]) -> Guide:
+    def of(cls, parts: Sequence[tuple[DominatingPair, int]]) -> Guide:
         """The coarse law of ``parts`` with their counts."""
         positive = np.geomspace(1e-9, 1e5, _EDGES)
         edges = np.concatenate([-positive[::-1], positive])
@@ -101,7 +101,7 @@ def _with_ends(edges: Floats, ends: tuple[float, float]) -> Floats:
     return np.sort(np.concatenate([edges, low + abs(low) * shares, high - abs(high) * shares]))
 
 
-def _row(pair: Pair, edges: Floats) -> tuple[Floats, Floats, Floats, Floats, float]:
+def _row(pair: DominatingPair, edges: Floats) -> tuple[Floats, Floats, Floats, Floats, float]:
     """Mean losses, log masses and ends of one pair's cells, and its infinite mass."""
     cells = pair.cells(edges)
     p, q = cells.p, cells.q

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import math, np
-from dpproof.accountant.pairs.base import Cells, Floats, Pair
+from dpproof.accountant.pairs.base import Cells, DominatingPair, Floats
 
 __all__ = ["LossLaw", "law_above", "law_below"]
 
@@ -31,7 +31,7 @@ class LossLaw:
     infinite: float
 
 
-def law_above(pair: Pair, step: float, first: int, last: int, origin: float = 0.0) -> LossLaw:
+def law_above(pair: DominatingPair, step: float, first: int, last: int, origin: float = 0.0) -> LossLaw:
     """A law whose composition has at least the privacy profile of the pair's, at every epsilon.
 
     Args:
@@ -82,7 +82,9 @@ def _tail(error: float | Floats) -> float | Floats:
     return error if isinstance(error, float) else error[1:]
 
 
-def law_below(pair: Pair, step: float, first: int, last: int, tilt: float, origin: float = 0.0) -> LossLaw:
+def law_below(
+    pair: DominatingPair, step: float, first: int, last: int, tilt: float, origin: float = 0.0
+) -> LossLaw:
     """A law whose composition has at most the privacy profile of the pair's, at every epsilon.
 
     Cells centred at the grid points are merged; shares of neighbouring outcomes are then moved over, so that

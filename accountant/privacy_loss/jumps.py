@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dpproof.accountant.numbers.arithmetic import math, np
-from dpproof.accountant.pairs.base import Floats, Pair
+from dpproof.accountant.pairs.base import DominatingPair, Floats
 from dpproof.accountant.privacy_loss.coarse import Guide
 from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA
 from dpproof.accountant.privacy_loss.grid import LossLaw, law_above, law_below
@@ -44,7 +44,7 @@ class JumpSum:
 
 
 def sums_by_jumps(
-    pair: Pair, count: int, *, epsilon: float, delta: float, small: float, points: int
+    pair: DominatingPair, count: int, *, epsilon: float, delta: float, small: float, points: int
 ) -> tuple[JumpSum, JumpSum] | None:
     """The composition from above and below, most accurate near ``epsilon``, where delta is near ``delta``.
 
@@ -77,7 +77,7 @@ def sums_by_jumps(
     return above, below
 
 
-def _bulk(pair: Pair, step: float) -> float:
+def _bulk(pair: DominatingPair, step: float) -> float:
     """The loss of the cell around 0, where most of the mass is: the lower law's points are put there."""
     cells = pair.cells(np.array([-step / 2, step / 2]))
     return float(np.log(cells.p[1] / cells.q[1])) if min(cells.p[1], cells.q[1]) > 0.1 else 0.0

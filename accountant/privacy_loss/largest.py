@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpproof.accountant.numbers.arithmetic import math
-from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.base import DominatingPair
 
 __all__ = ["infinite_mass", "largest_loss"]
 
@@ -15,7 +15,7 @@ _CHARGE = 1e-14
 _SHARES = (1e-14, 1e-12, 1e-9, 1e-6, 1e-3)
 
 
-def largest_loss(parts: Sequence[tuple[Pair, int]]) -> tuple[float, float]:
+def largest_loss(parts: Sequence[tuple[DominatingPair, int]]) -> tuple[float, float]:
     """Ends around the supremum of the finite composed losses, at least 0; infinite where there is none.
 
     The upper end adds up the pairs' own, which lie outside; the lower one adds up losses beyond which the
@@ -29,7 +29,7 @@ def largest_loss(parts: Sequence[tuple[Pair, int]]) -> tuple[float, float]:
     return max(low - charge, 0.0), max(high + charge, 0.0)
 
 
-def _reached(pair: Pair) -> float:
+def _reached(pair: DominatingPair) -> float:
     """A loss that the pair is certified to exceed with some mass, as near the largest as a few tries find."""
     top = pair.loss_range()[1]
     for share in _SHARES:
@@ -41,7 +41,7 @@ def _reached(pair: Pair) -> float:
     return -math.inf
 
 
-def infinite_mass(parts: Sequence[tuple[Pair, int]]) -> tuple[float, float]:
+def infinite_mass(parts: Sequence[tuple[DominatingPair, int]]) -> tuple[float, float]:
     """Ends around the mass of infinite composed losses, 1 - prod (1 - mass)^count.
 
     >>> from dpproof.accountant.pairs.atoms import Atoms
@@ -59,6 +59,6 @@ def infinite_mass(parts: Sequence[tuple[Pair, int]]) -> tuple[float, float]:
     return (1.0 if low >= 1 else abs(low) * (1 - _CHARGE)), min(abs(high) * (1 + _CHARGE), 1.0)
 
 
-def _infinite(pair: Pair) -> tuple[float, float]:
+def _infinite(pair: DominatingPair) -> tuple[float, float]:
     cells = pair.cells(np.zeros(1))
     return cells.infinite if cells.p.any() else (1.0, 1.0)

@@ -19,7 +19,7 @@ from types import ModuleType
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
-from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.chernoff import coarse_delta, coarse_epsilon
 from dpproof.accountant.privacy_loss.crossing import check_least
 from dpproof.accountant.privacy_loss.inverting import delta_by_inversion, epsilon_by_inversion
@@ -30,7 +30,7 @@ from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pai
 __all__ = ["Composition", "PrivacyLoss"]
 
 Ends = tuple[float, float]
-Composition = Sequence[tuple[Pair, int]]
+Composition = Sequence[tuple[DominatingPair, int]]
 """Dominating pairs in one direction, with the number of times each is composed."""
 _FARTHEST = Fraction(10**12)
 _BITS = 192
@@ -55,7 +55,7 @@ class PrivacyLoss:
     """
 
     alternatives: Sequence[Composition]
-    _merged: tuple[tuple[tuple[Pair, int], ...], ...] = field(init=False, repr=False, compare=False)
+    _merged: tuple[tuple[tuple[DominatingPair, int], ...], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.alternatives:
@@ -83,9 +83,9 @@ class PrivacyLoss:
         return Bound(max(low for low, _ in ends), max(high for _, high in ends))
 
 
-def _merge(parts: Composition) -> tuple[tuple[Pair, int], ...]:
+def _merge(parts: Composition) -> tuple[tuple[DominatingPair, int], ...]:
     """Equal pairs together; counts checked, zeros left out."""
-    counts: Counter[Pair] = Counter()
+    counts: Counter[DominatingPair] = Counter()
     for pair, count in parts:
         if isinstance(count, bool) or int(count) != count or count < 0:
             raise ValueError(f"count ({count!r}) must be an integer at least 0")
@@ -150,7 +150,7 @@ def _as_one_gaussian(parts: Composition) -> GaussianDP | None:
         return GaussianDP(bound_of(arb_of(sum(known, Fraction(0))).sqrt()))
 
 
-def _only(parts: Composition) -> Pair | None:
+def _only(parts: Composition) -> DominatingPair | None:
     """The pair, where there is one and it is used once."""
     (pair, count), *others = parts
     return pair if count == 1 and not others else None

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpproof.accountant.pairs.base import Floats, Pair
+from dpproof.accountant.pairs.base import DominatingPair, Floats
 from dpproof.accountant.privacy_loss.coarse import Guide
 from dpproof.accountant.privacy_loss.loss_sums import Window
 
 __all__ = ["Aim", "GridTooLargeError", "Parts", "Plan", "aim_at", "best_tilt", "plan"]
 
-Parts = Sequence[tuple[Pair, int]]
+Parts = Sequence[tuple[DominatingPair, int]]
 """Pairs, each with the number of times it is composed."""
 
 

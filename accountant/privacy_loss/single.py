@@ -15,7 +15,7 @@ import flint
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.enclosures import arb_of, round_down, round_up
 from dpproof.accountant.numbers.inversion import bracket, neighbours, refined
-from dpproof.accountant.pairs.base import Floats, Pair
+from dpproof.accountant.pairs.base import DominatingPair, Floats
 from dpproof.accountant.privacy_loss.crossing import crossing
 
 __all__ = ["delta_by_masses", "delta_of_pair", "epsilon_of_pair"]
@@ -23,7 +23,7 @@ __all__ = ["delta_by_masses", "delta_of_pair", "epsilon_of_pair"]
 _EPS = 2.0**-52
 
 
-def delta_of_pair(pair: Pair, epsilon: Fraction) -> tuple[float, float]:
+def delta_of_pair(pair: DominatingPair, epsilon: Fraction) -> tuple[float, float]:
     """Certified ends around delta(epsilon) of one pair.
 
     >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
@@ -37,13 +37,13 @@ def delta_of_pair(pair: Pair, epsilon: Fraction) -> tuple[float, float]:
     return delta_by_masses(pair, epsilon)
 
 
-def delta_by_masses(pair: Pair, epsilon: Fraction) -> tuple[float, float]:
+def delta_by_masses(pair: DominatingPair, epsilon: Fraction) -> tuple[float, float]:
     """The same from the pair's masses in doubles, which is what compositions on a grid rest on."""
     below, above = neighbours(epsilon)
     return _ends(pair, above)[0], min(_ends(pair, below)[1], 1.0)
 
 
-def epsilon_of_pair(pair: Pair, delta: Fraction) -> tuple[float, float]:
+def epsilon_of_pair(pair: DominatingPair, delta: Fraction) -> tuple[float, float]:
     """Certified ends around the smallest epsilon >= 0 with delta(epsilon) <= delta, for delta in (0, 1).
 
     Both are infinite where more than delta of the mass has an infinite loss.
@@ -55,12 +55,12 @@ def epsilon_of_pair(pair: Pair, delta: Fraction) -> tuple[float, float]:
     return crossing(lambda e: _ends(pair, e)[0], lambda e: _ends(pair, e)[1], delta)
 
 
-def _closed(pair: Pair) -> Callable[[flint.arb], flint.arb] | None:
+def _closed(pair: DominatingPair) -> Callable[[flint.arb], flint.arb] | None:
     """The profile in Arb, where the pair has it in closed form."""
     return getattr(pair, "profile", None)
 
 
-def _ends(pair: Pair, epsilon: float) -> tuple[float, float]:
+def _ends(pair: DominatingPair, epsilon: float) -> tuple[float, float]:
     slack = pair.cells(np.array([epsilon])).slack
     cells = pair.cells(np.array([epsilon - 4 * slack - 4 * _EPS * epsilon, epsilon]))
     p, q = cells.p[1:], cells.q[1:]
@@ -79,7 +79,7 @@ def _ends(pair: Pair, epsilon: float) -> tuple[float, float]:
 _SPAN, _CELLS = 40.0, 4096
 
 
-def _by_cells(pair: Pair, epsilon: float) -> tuple[float, float]:
+def _by_cells(pair: DominatingPair, epsilon: float) -> tuple[float, float]:
     """The same where Q's mass underflows: the sum over cells of P-mass times 1 - e^(epsilon - L)."""
     edges = epsilon + _SPAN * np.arange(_CELLS + 1) / _CELLS
     slack = 2 * pair.cells(edges).slack + 4 * _EPS * float(edges[-1])

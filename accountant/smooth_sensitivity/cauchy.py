@@ -7,7 +7,7 @@ from typing import Any
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted, PublishedGuarantee
+from dpproof.accountant.claims.result import Accountant, PrivacyResult, PublishedGuarantee
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
@@ -15,7 +15,7 @@ from dpproof.accountant.published.smooth_sensitivity import conditions
 from dpproof.accountant.smooth_sensitivity.heavy_tails import cauchy_epsilon
 from dpproof.accountant.smooth_sensitivity.unattained import unattained
 
-__all__ = ["ACCOUNTANT", "SmoothCauchyParameters", "guarantee"]
+__all__ = ["ACCOUNTANT", "SmoothCauchyParameters", "account"]
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class SmoothCauchyParameters(Parameters):
     exponent: float = parameter(Reals(1, lower_open=True), "1", "exponent of the density's tail", 2.0)
 
 
-def guarantee(
+def account(
     parameters: SmoothCauchyParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
-) -> Accounted:
+) -> PrivacyResult:
     """Pure privacy, its epsilon exact over all answers and smooth bounds that meet the two conditions.
 
-    >>> found = guarantee(SmoothCauchyParameters(6.0, 0.125))
+    >>> found = account(SmoothCauchyParameters(6.0, 0.125))
     >>> found.guarantee.epsilon(0).upper, found.published.epsilon(0).upper
     (0.200064, 1.000000)
 
@@ -60,7 +60,7 @@ ACCOUNTANT = Accountant(
     "smooth-cauchy",
     "Generalised Cauchy noise scaled by a smooth bound on local sensitivity",
     SmoothCauchyParameters,
-    guarantee,
+    account,
     "noise",
     adjacency=Adjacency.BY_SENSITIVITY,
 )

@@ -47,10 +47,10 @@ class Coordinates:
     deviation: float
     bounded: bool = False
 
-    def guarantee(self, noise: Number, smoothing: Number, dimension: int) -> ZCDP:
+    def account(self, noise: Number, smoothing: Number, dimension: int) -> ZCDP:
         """The proved zCDP of scale ``noise`` times a ``smoothing``-smooth bound.
 
-        >>> student(3).guarantee(20, "0.001", 40).epsilon("1e-6").upper
+        >>> student(3).account(20, "0.001", 40).epsilon("1e-6").upper
         0.32437...
         """
         scale, beta = positive(noise, "noise"), exact(smoothing, "smoothing")
@@ -149,7 +149,7 @@ def _concentrated(family: Coordinates, target: Target, dimension: int, smoothing
         left = (2 * flint.arb(_most_rho(target))).sqrt()
         left -= flint.arb(dimension).sqrt() * family.dilation() * arb_of(exact(smoothing, "smoothing"))
         scale = round_up(family.shift() / left) if left > 0 else math.inf
-    while scale < math.inf and not _within(family.guarantee(scale, smoothing, dimension), target):
+    while scale < math.inf and not _within(family.account(scale, smoothing, dimension), target):
         scale *= 1 + 2.0**-40
     return scale
 

@@ -19,7 +19,7 @@ import flint
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted, PublishedGuarantee, at_positive_delta
+from dpproof.accountant.claims.result import Accountant, PrivacyResult, PublishedGuarantee, at_positive_delta
 from dpproof.accountant.guarantees.notions import RenyiDP
 from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.noise.primitive import by_sensitivity
@@ -30,7 +30,7 @@ from dpproof.accountant.smooth_sensitivity.notion import SmoothNoise, largest
 from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
 from dpproof.accountant.smooth_sensitivity.unattained import smooth_notes
 
-__all__ = ["ACCOUNTANT", "SmoothGaussian", "SmoothGaussianParameters", "guarantee"]
+__all__ = ["ACCOUNTANT", "SmoothGaussian", "SmoothGaussianParameters", "account"]
 
 _DIMENSIONS = Integers(1, 1_000_000)
 
@@ -108,12 +108,12 @@ class SmoothGaussianParameters(Parameters):
     dimension: int = parameter(_DIMENSIONS, "coordinates", "dimension of the answer", 1)
 
 
-def guarantee(
+def account(
     parameters: SmoothGaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
-) -> Accounted:
+) -> PrivacyResult:
     """The exact guarantee over all answers and smooth bounds that meet the two conditions.
 
-    >>> found = guarantee(SmoothGaussianParameters(30.0, 0.005, 40))
+    >>> found = account(SmoothGaussianParameters(30.0, 0.005, 40))
     >>> found.guarantee.epsilon("1e-6").upper
     0.277043
     """
@@ -148,7 +148,7 @@ ACCOUNTANT = Accountant(
     "smooth-gaussian",
     "Gaussian noise scaled by a smooth bound on local sensitivity",
     SmoothGaussianParameters,
-    guarantee,
+    account,
     "noise",
     adjacency=Adjacency.BY_SENSITIVITY,
 )

@@ -18,7 +18,7 @@ import flint
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted, PublishedGuarantee, at_positive_delta
+from dpproof.accountant.claims.result import Accountant, PrivacyResult, PublishedGuarantee, at_positive_delta
 from dpproof.accountant.noise.primitive import by_sensitivity
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
@@ -26,7 +26,7 @@ from dpproof.accountant.published.smooth_sensitivity import conditions
 from dpproof.accountant.smooth_sensitivity.notion import SmoothNoise, largest
 from dpproof.accountant.smooth_sensitivity.unattained import smooth_notes
 
-__all__ = ["ACCOUNTANT", "SmoothLaplace", "SmoothLaplaceParameters", "guarantee", "laplace_delta"]
+__all__ = ["ACCOUNTANT", "SmoothLaplace", "SmoothLaplaceParameters", "account", "laplace_delta"]
 
 
 def laplace_delta(shift: Fraction, log_ratio: Fraction, epsilon: Fraction) -> flint.arb:
@@ -115,12 +115,12 @@ class SmoothLaplaceParameters(Parameters):
     )
 
 
-def guarantee(
+def account(
     parameters: SmoothLaplaceParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
-) -> Accounted:
+) -> PrivacyResult:
     """The exact guarantee over all answers and smooth bounds that meet the two conditions.
 
-    >>> guarantee(SmoothLaplaceParameters(4.0, 0.02)).published.epsilon("1e-6").upper
+    >>> account(SmoothLaplaceParameters(4.0, 0.02)).published.epsilon("1e-6").upper
     0.580347
     """
     found = SmoothLaplace(parameters.noise, parameters.smoothing)
@@ -148,7 +148,7 @@ ACCOUNTANT = Accountant(
     "smooth-laplace",
     "Laplace noise scaled by a smooth bound on local sensitivity",
     SmoothLaplaceParameters,
-    guarantee,
+    account,
     "noise",
     adjacency=Adjacency.BY_SENSITIVITY,
 )

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted
+from dpproof.accountant.claims.result import Accountant, PrivacyResult
 from dpproof.accountant.guarantees.notions import ZCDP
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
@@ -25,7 +25,7 @@ from dpproof.accountant.published.smooth_sensitivity import conditions
 from dpproof.accountant.smooth_sensitivity.notion import positive
 from dpproof.accountant.smooth_sensitivity.unattained import unattained
 
-__all__ = ["ACCOUNTANT", "SmoothLogNormalParameters", "best_spread", "guarantee", "log_normal_rho"]
+__all__ = ["ACCOUNTANT", "SmoothLogNormalParameters", "account", "best_spread", "log_normal_rho"]
 
 
 def log_normal_rho(noise: Number, smoothing: Number, spread: Number) -> Bound:
@@ -103,12 +103,12 @@ class SmoothLogNormalParameters(Parameters):
     )
 
 
-def guarantee(
+def account(
     parameters: SmoothLogNormalParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
-) -> Accounted:
+) -> PrivacyResult:
     """Concentrated privacy with the proved rho.
 
-    >>> guarantee(SmoothLogNormalParameters(10.0, 0.02, 0.5)).guarantee.epsilon("1e-6").upper
+    >>> account(SmoothLogNormalParameters(10.0, 0.02, 0.5)).guarantee.epsilon("1e-6").upper
     0.830370
     """
     found = ZCDP(log_normal_rho(parameters.noise, parameters.smoothing, parameters.spread))
@@ -119,7 +119,7 @@ ACCOUNTANT = Accountant(
     "smooth-log-normal",
     "Laplace-log-normal noise scaled by a smooth bound on local sensitivity",
     SmoothLogNormalParameters,
-    guarantee,
+    account,
     "noise",
     adjacency=Adjacency.BY_SENSITIVITY,
 )

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted
+from dpproof.accountant.claims.result import Accountant, PrivacyResult
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.accountant.smooth_sensitivity.heavy_tails import student_epsilon
 from dpproof.accountant.smooth_sensitivity.unattained import unattained
 
-__all__ = ["ACCOUNTANT", "SmoothStudentParameters", "guarantee"]
+__all__ = ["ACCOUNTANT", "SmoothStudentParameters", "account"]
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class SmoothStudentParameters(Parameters):
     degrees: float = parameter(Reals(0, lower_open=True), "1", "degrees of freedom of the t law", 3.0)
 
 
-def guarantee(
+def account(
     parameters: SmoothStudentParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
-) -> Accounted:
+) -> PrivacyResult:
     """Pure privacy, its epsilon exact over all answers and smooth bounds that meet the two conditions.
 
-    >>> guarantee(SmoothStudentParameters(3.0, 0.1)).guarantee.epsilon(0).upper
+    >>> account(SmoothStudentParameters(3.0, 0.1)).guarantee.epsilon(0).upper
     0.516481
 
     Source: this project's statement classic.smooth_pure.
@@ -45,7 +45,7 @@ ACCOUNTANT = Accountant(
     "smooth-student",
     "Student's t noise scaled by a smooth bound on local sensitivity",
     SmoothStudentParameters,
-    guarantee,
+    account,
     "noise",
     adjacency=Adjacency.BY_SENSITIVITY,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import Accounted, PublishedGuarantee
+from dpproof.accountant.claims.result import PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import Guarantee
 
@@ -28,14 +28,14 @@ def unattained(
     statement: str,
     published: PublishedGuarantee | None = None,
     notes: tuple[str, ...] = (),
-) -> Accounted:
+) -> PrivacyResult:
     """The answer of a noise primitive whose ``guarantee`` is proved, but not attained at every delta.
 
     >>> from dpproof.accountant.guarantees.notions import PureDP
     >>> unattained(PureDP(1), Adjacency.BY_SENSITIVITY, "classic.smooth_pure").attained is None
     True
     """
-    return Accounted(
+    return PrivacyResult(
         guarantee,
         adjacency,
         TrustModel.CENTRAL,

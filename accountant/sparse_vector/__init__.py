@@ -5,8 +5,8 @@ from __future__ import annotations
 from dpproof.accountant.sparse_vector.technique import (
     ACCOUNTANT,
     SparseVectorParameters,
-    guarantee,
+    account,
     pure_epsilon,
 )
 
-__all__ = ["ACCOUNTANT", "SparseVectorParameters", "guarantee", "pure_epsilon"]
+__all__ = ["ACCOUNTANT", "SparseVectorParameters", "account", "pure_epsilon"]

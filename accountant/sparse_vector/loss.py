@@ -14,7 +14,7 @@ from dpproof.accountant.guarantees.notions import Guarantee
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, precision, round_down, round_up
-from dpproof.accountant.pairs.base import Cells, Floats, Pair
+from dpproof.accountant.pairs.base import Cells, DominatingPair, Floats
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
@@ -51,7 +51,7 @@ class CoinsUntilHeads:
         return self.epsilon
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``Pair.cells``; a cell holds the numbers of tails between two whole numbers."""
+        """See ``DominatingPair.cells``; a cell holds the numbers of tails between two whole numbers."""
         upto = np.maximum(np.floor(1 - edges / self.epsilon) + 1, 0.0)
         first = np.concatenate([upto, [0.0]])
         last = np.concatenate([[np.inf], upto])
@@ -61,11 +61,11 @@ class CoinsUntilHeads:
         return Cells(p, q, p_error, q_error, slack)
 
     def reversed(self) -> CoinsUntilHeads:
-        """See ``Pair.reversed``."""
+        """See ``DominatingPair.reversed``."""
         raise NotImplementedError("the sparse vector's coins are used in one direction")
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``Pair.loss_range``."""
+        """See ``DominatingPair.loss_range``."""
         return -math.inf, self.epsilon
 
     def characteristic(self) -> None:
@@ -124,7 +124,7 @@ def loss_of_runs(
     threshold, query, answer = rates
     if not threshold:
         raise ValueError("sensitivity (0) must be above 0 for there to be a loss")
-    parts: list[tuple[Pair, int]] = [
+    parts: list[tuple[DominatingPair, int]] = [
         (_laplace(threshold), runs),
         (_coins(query * (1 if monotone else 2)), runs * positives),
     ]

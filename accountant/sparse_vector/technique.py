@@ -28,7 +28,7 @@ from typing import Any
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Flag, Integers, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted, Attained, PublishedGuarantee
+from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.sensitivity import LARGEST, Measured, check_monotone, queried, sensitivity_of
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import Guarantee, PureDP
@@ -39,7 +39,7 @@ from dpproof.accountant.sparse_vector.pair import AlternatingPair, Moves
 from dpproof.accountant.theorems.composition import compose_approx_optimal
 from dpproof.accountant.theorems.composition.advanced import advanced_epsilon
 
-__all__ = ["ACCOUNTANT", "SparseVectorParameters", "guarantee", "pure_epsilon"]
+__all__ = ["ACCOUNTANT", "SparseVectorParameters", "account", "pure_epsilon"]
 
 
 @dataclass(frozen=True)
@@ -123,22 +123,22 @@ def pure_epsilon(
     return parameters.runs * _worst(parameters, _rates(parameters, moved))[1]
 
 
-def guarantee(
+def account(
     parameters: SparseVectorParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
-) -> Accounted:
+) -> PrivacyResult:
     """The guarantee of all answers, exact at delta 0; several thresholds compose.
 
     >>> once = SparseVectorParameters(query_scale=200.0, positives=50, threshold_scale=100.0)
-    >>> guarantee(once).guarantee.epsilon("1e-6").upper
+    >>> account(once).guarantee.epsilon("1e-6").upper
     0.319319
     >>> again = SparseVectorParameters(200.0, 50, threshold_scale=100.0, redraw=True)
-    >>> guarantee(again).guarantee.epsilon("1e-6").upper
+    >>> account(again).guarantee.epsilon("1e-6").upper
     0.439989
     """
     moved = sensitivity_of(parameters, adjacency, LARGEST)
     check_monotone(parameters, adjacency)
     rates = _rates(parameters, moved.moved)
-    return Accounted(
+    return PrivacyResult(
         _guarantee(parameters, rates),
         adjacency,
         TrustModel.CENTRAL,
@@ -198,7 +198,7 @@ ACCOUNTANT = Accountant(
     "sparse-vector",
     "Sparse vector technique",
     SparseVectorParameters,
-    guarantee,
+    account,
     "query_scale",
     adjacency=Adjacency.BY_SENSITIVITY,
 )

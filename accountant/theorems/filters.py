@@ -99,7 +99,7 @@ class GaussianFilter(_Filter[GaussianDP]):
     mu: Number
 
     @property
-    def guarantee(self) -> GaussianDP:
+    def account(self) -> GaussianDP:
         """What everything admitted keeps."""
         return GaussianDP(self.mu)
 
@@ -126,7 +126,7 @@ class ZCDPFilter(_Filter[ZCDP]):
     rho: Number
 
     @property
-    def guarantee(self) -> ZCDP:
+    def account(self) -> ZCDP:
         """What everything admitted keeps."""
         return ZCDP(self.rho)
 
@@ -163,7 +163,7 @@ class RenyiFilter(_Filter[RenyiDP]):
         Orders(listed=tuple(order for order, _ in self._table()))
 
     @property
-    def guarantee(self) -> RenyiDP:
+    def account(self) -> RenyiDP:
         """What everything admitted keeps."""
         table = self._table()
 
@@ -227,7 +227,7 @@ class ApproxFilter(_Filter[ApproxDP]):
         super().__post_init__()
 
     @property
-    def guarantee(self) -> ApproxDP:
+    def account(self) -> ApproxDP:
         """What everything admitted keeps."""
         return ApproxDP(self.epsilon, self.delta)
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.runner import BUDGET, audit
 from dpproof.audits.engine.sampling.callables import Auditable
 from dpproof.audits.engine.scores import Atoms, BestCoordinate, LinearDiscriminant, LogLikelihoodRatio, Score
-from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.recording.evidence import Evidence, Finding
 
 __all__ = ["VALUES", "Case", "CorpusCase"]
 
@@ -36,7 +36,7 @@ class CorpusCase(Protocol):
         ...
 
     @property
-    def expected(self) -> Verdict | type[Exception]:
+    def expected(self) -> Finding | type[Exception]:
         """The verdict, or the error, that an audit must come to."""
         ...
 
@@ -79,10 +79,10 @@ class Case:
 
     name: str
     mechanism: Auditable
-    pair: Pair
+    pair: Neighbours
     claim: PrivacyCurve
     delta: float = 0.0
-    expected: Verdict | type[Exception]
+    expected: Finding | type[Exception]
     truth: Callable[[], Bound] | None
     reason: str
     scores: Sequence[Score] | None = None

@@ -15,14 +15,14 @@ from dpproof.accountant.rl.policy_evaluation.noise import Noise, guarantee_of, p
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.evaluation import LocalBound, NoFirstTerm, RangeFromData, RootWeights
 from dpproof.audits.data.neighbours.episodes import episodes_pair
-from dpproof.audits.data.pairs import Pair
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.rl.policy_evaluation import Model, batch_of, evaluation_scores, pair_epsilon
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW
 
 __all__ = ["CASES"]
 
-PASS, FAIL = Verdict.CONSISTENT, Verdict.VIOLATION
+PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION
 STATES, USERS, MANY = 8, 4, 40_000
 EPSILON, DELTA = 1, "1e-6"
 LOOSE_EPSILON, LOOSE_DELTA = 5, "0.1"
@@ -33,7 +33,7 @@ EVERYWHERE, AT_HOME = tuple(range(STATES)), (0,) * STATES
 
 def _pair(
     others: int, home: tuple[int, ...], one: Any, other: Any, described: str, earned: float = 0.0
-) -> Pair:
+) -> Neighbours:
     """`others` users on `home`, and one user who is replaced."""
     first, second = (batch_of(others, home, *last) for last in (one, other))
     return episodes_pair(first, second, Adjacency.REPLACE, described)
@@ -51,8 +51,8 @@ ONE_STATE = _pair(999, (0,), ((0,), 0.0), ((0,), 1.0), "one state, one of 1,000 
 def _case(
     name: str,
     model: Model,
-    pair: Pair,
-    expected: Verdict,
+    pair: Neighbours,
+    expected: Finding,
     reason: str,
     delta: str = DELTA,
     budget: int = 10_000,

@@ -18,17 +18,17 @@ from dpproof.accountant.guarantees.notions import ApproxDP, Guarantee, PureDP
 from dpproof.accountant.published import published
 from dpproof.accountant.rl.expert.design import Design, printed_design
 from dpproof.accountant.rl.expert.rounds import Rounds, round_losses
-from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
 from dpproof.audits.corpus.case import Case
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores import Projection, tokens
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.rl.expert_rounds import Batch, PrefixRound, TrainingStep, one_expert_more
 from dpproof.mechanisms.rl.expert.release import stable_lengths
 
 __all__ = ["CASES", "COUNTED", "PREFIXES", "claimed_of"]
 
-PASS, FAIL = Verdict.CONSISTENT, Verdict.VIOLATION
+PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION
 LEAST, STEPS = 0.002, 6
 DESIGN = Design(threshold_scale=4.0, count_scale=1.0, least_count=5.0, cutoff=2556.0)
 """c_min/pmin = 2500, a margin of 14 thresholds' scales; the counts of four steps are at the cutoff."""
@@ -38,10 +38,10 @@ def _alike(experts: int, least: float = LEAST, steps: int = STEPS) -> Any:
     return np.tile(np.array([1 - least, least]), (experts, steps, 1))
 
 
-def _agreeing(experts: int, least: float = LEAST, steps: int = STEPS) -> Pair:
+def _agreeing(experts: int, least: float = LEAST, steps: int = STEPS) -> Neighbours:
     table = _alike(experts, least, steps)
     described = f"{experts} experts who play alike, and one less"
-    return Pair(table, table[:-1], Adjacency.EXPERT, described, one_expert_more)
+    return Neighbours(table, table[:-1], Adjacency.EXPERT, described, one_expert_more)
 
 
 PREFIXES = _agreeing(2577)
@@ -52,7 +52,9 @@ def claimed_of(design: Design, least: float, experts: int) -> Rounds:
     return Rounds(1, *(Fraction(bound.upper) for bound in round_losses(design, least, experts)))
 
 
-def _release(name: str, design: Design, pair: Pair, claim: Guarantee, delta: float, reason: str) -> Case:
+def _release(
+    name: str, design: Design, pair: Neighbours, claim: Guarantee, delta: float, reason: str
+) -> Case:
     return Case(
         name=f"expert release, {name}",
         mechanism=PrefixRound(design),
@@ -99,14 +101,16 @@ def _moved_by_one(first: Any, second: Any) -> None:
         raise ValueError("counts must differ by at most 1")
 
 
-def _counts(name: str, last: float, expected: Verdict, reason: str, design: Design = COUNTED) -> Case:
+def _counts(name: str, last: float, expected: Finding, reason: str, design: Design = COUNTED) -> Case:
     base = np.full(11, COUNTED.cutoff + 1.0)
     moved = base + 1.0
     moved[-1] = base[-1] + last
     return Case(
         name=f"expert release, {name}",
         mechanism=partial(_lengths, design=design),
-        pair=Pair(moved, base, "counts that differ by at most 1", "ten counts up, and one", _moved_by_one),
+        pair=Neighbours(
+            moved, base, "counts that differ by at most 1", "ten counts up, and one", _moved_by_one
+        ),
         claim=PureDP(Fraction(3, 4)),
         expected=expected,
         truth=None,
@@ -122,16 +126,16 @@ RATE, COIN, NOISE = 0.5, 0.5, 1.0
 
 def _training(coin: str = "visible", batch: str = "poisson", probability: float = COIN) -> Guarantee:
     parameters = SelectiveDPSGDParameters(RATE, probability, NOISE, 1, coin, batch)
-    return guarantee(parameters, Adjacency.EXPERT).guarantee
+    return account(parameters, Adjacency.EXPERT).guarantee
 
 
 def _step(
-    name: str, step: TrainingStep, claim: Guarantee, expected: Verdict, reason: str, gradients: Any = ONE
+    name: str, step: TrainingStep, claim: Guarantee, expected: Finding, reason: str, gradients: Any = ONE
 ) -> Case:
     return Case(
         name=f"selective DP-SGD, {name}",
         mechanism=step,
-        pair=Pair(
+        pair=Neighbours(
             gradients, gradients[:-1], Adjacency.EXPERT, "an expert of gradient 1, or none", one_expert_more
         ),
         claim=claim,

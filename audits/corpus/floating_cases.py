@@ -12,14 +12,14 @@ from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.audits.corpus import floating_point
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import CLAIM, SCALE, stated
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.sampling.callables import mechanism
 from dpproof.audits.engine.scores import Identity, float_bits
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 
 __all__ = ["CASES"]
 
-PASS, FAIL = Verdict.CONSISTENT, Verdict.FLOATING_POINT
+PASS, FAIL = Finding.CONSISTENT, Finding.FLOATING_POINT
 BITS = (Identity(), float_bits())
 
 
@@ -28,7 +28,7 @@ def _within_one(first: float, second: float) -> None:
         raise ValueError(f"{first!r} and {second!r} differ by more than 1")
 
 
-NUMBERS = Pair(0.0, 1.0, "numbers at most 1 apart", "0 or 1", _within_one)
+NUMBERS = Neighbours(0.0, 1.0, "numbers at most 1 apart", "0 or 1", _within_one)
 
 
 def counter(value: float, n: int, rng: np.random.Generator, scale: float = SCALE) -> NDArray[np.float64]:
@@ -37,7 +37,7 @@ def counter(value: float, n: int, rng: np.random.Generator, scale: float = SCALE
     return drawn
 
 
-def _case(name: str, sampler: Any, expected: Verdict, reason: str, **options: Any) -> Case:
+def _case(name: str, sampler: Any, expected: Finding, reason: str, **options: Any) -> Case:
     usual = {"claim": PureDP(CLAIM), "truth": None, "scores": BITS, "budget": 400_000, "pair": NUMBERS}
     return Case(name=name, mechanism=sampler, expected=expected, reason=reason, **{**usual, **options})
 
@@ -75,7 +75,7 @@ CASES: tuple[Case, ...] = (
     _case(
         "counter with half of numpy's Laplace noise",
         partial(counter, scale=SCALE / 2),
-        Verdict.VIOLATION,
+        Finding.VIOLATION,
         "the bits refute as well, but the values do without them",
         scores=None,
         budget=100_000,
@@ -99,7 +99,7 @@ CASES: tuple[Case, ...] = (
     _case(
         "OpenDP's Laplace sampler, bits",
         mechanism(floating_point.opendp_laplace(SCALE), seeded=False),
-        Verdict.INCONCLUSIVE,
+        Finding.INCONCLUSIVE,
         "noise on a lattice, drawn exactly; too few samples to say more at a claim of 0.1",
         requires="opendp",
     ),

@@ -13,11 +13,11 @@ from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import counts_pair
 from dpproof.audits.data.neighbours.vectors import Distance
 from dpproof.audits.engine.scores import Identity
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 
 __all__ = ["CASES"]
 
-BITS, FAIL, SILENT = Verdict.FLOATING_POINT, Verdict.VIOLATION, Verdict.INCONCLUSIVE
+BITS, FAIL, SILENT = Finding.FLOATING_POINT, Finding.VIOLATION, Finding.INCONCLUSIVE
 """Numpy's noise keeps a claim on real numbers; its low bits refute it."""
 SIGMA, DELTA = 3.730632, 1e-5
 """The standard deviation that is (1, 1e-5)-DP at sensitivity 1, rounded up."""
@@ -27,7 +27,7 @@ def _truth(sigma: float, delta: float) -> Bound:
     return GaussianDP(1 / sigma).epsilon(delta)
 
 
-def _case(name: str, sigma: float, claim: Any, expected: Verdict, reason: str, **options: Any) -> Case:
+def _case(name: str, sigma: float, claim: Any, expected: Finding, reason: str, **options: Any) -> Case:
     return Case(
         name=f"gaussian, {name}",
         mechanism=partial(vectors.gaussian, sigma=sigma),

@@ -13,23 +13,23 @@ from dpproof.audits.corpus import vectors
 from dpproof.audits.corpus.case import VALUES, Case
 from dpproof.audits.corpus.truths import argmax_ratio
 from dpproof.audits.data.neighbours.vectors import Distance, VectorRelation
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores import Identity
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 
 __all__ = ["CASES", "counts_pair", "stated"]
 
-PASS, FAIL, BITS = Verdict.CONSISTENT, Verdict.VIOLATION, Verdict.FLOATING_POINT
+PASS, FAIL, BITS = Finding.CONSISTENT, Finding.VIOLATION, Finding.FLOATING_POINT
 CLAIM = "0.1"
 SCALE = 10.0
 FACTORS = {"1.05": 20_000_000, "1.1": 4_000_000, "1.2": 1_000_000, "1.5": 200_000, "2": 100_000}
 """Loss over claim, and the budget: about three times what betting with the exact score needs on average."""
 
 
-def counts_pair(first: Sequence[float], second: Sequence[float], distance: Distance) -> Pair:
+def counts_pair(first: Sequence[float], second: Sequence[float], distance: Distance) -> Neighbours:
     """Two vectors of counts, one of which may differ by 1, or all of which may."""
     described = f"{list(first)} and {list(second)}"
-    return Pair(first, second, f"{distance.value} by at most 1", described, VectorRelation(distance))
+    return Neighbours(first, second, f"{distance.value} by at most 1", described, VectorRelation(distance))
 
 
 def stated(epsilon: Any) -> Bound:
@@ -47,7 +47,7 @@ FIVE, TEN = [1.0] * 5, [1.0] * 10
 CLAIMED = PureDP(CLAIM)
 
 
-def _single(name: str, scale: float, expected: Verdict, truth: Any, reason: str, **options: Any) -> Case:
+def _single(name: str, scale: float, expected: Finding, truth: Any, reason: str, **options: Any) -> Case:
     return Case(
         name=name,
         mechanism=partial(vectors.laplace, scale=scale),

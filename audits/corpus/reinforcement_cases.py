@@ -19,9 +19,9 @@ from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import stated
 from dpproof.audits.corpus.private_counts import FreshNoise, OneNoiseForTwoFamilies, SharedNoise, short_levels
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores import Projection
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.primitives import SETTINGS
 from dpproof.audits.targets.rl.private_counts import central_users, local_users
 from dpproof.mechanisms.rl.private_ucb.counted_users import CountedUsers, differ_in_one_user, released
@@ -30,7 +30,7 @@ from dpproof.mechanisms.rl.trajectories import Trajectories
 
 __all__ = ["CASES"]
 
-PASS, FAIL = Verdict.CONSISTENT, Verdict.VIOLATION
+PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION
 REPLACE = Adjacency.REPLACE
 CLAIM = PureDP(1)
 CELLS = CentralCountsParameters(2, 1, 1, 2)
@@ -42,7 +42,7 @@ LONG = replace(ONE_CELL, episodes=65)
 
 
 def _case(
-    name: str, privatizer: Any, pair: Pair, expected: Verdict, truth: Any, reason: str, **more: Any
+    name: str, privatizer: Any, pair: Neighbours, expected: Finding, truth: Any, reason: str, **more: Any
 ) -> Case:
     options = {"pair": pair, "claim": CLAIM, "expected": expected, "budget": 20_000, **more}
     sampler = _Released(privatizer)
@@ -51,7 +51,7 @@ def _case(
 
 def _truth(privatizer: CentralPrivatizer | LocalPrivatizer, delta: float = 0.0) -> Bound:
     """The exact epsilon of the privatizer, which its worst pair attains."""
-    return privatizer.guarantee(REPLACE).guarantee.epsilon(delta)
+    return privatizer.account(REPLACE).guarantee.epsilon(delta)
 
 
 class _Released:
@@ -65,20 +65,20 @@ class _Released:
         return released(self.privatizer, data, n, rng)
 
 
-def _central(name: str, privatizer: CentralPrivatizer, expected: Verdict, reason: str, **more: Any) -> Case:
+def _central(name: str, privatizer: CentralPrivatizer, expected: Finding, reason: str, **more: Any) -> Case:
     pair = central_users(privatizer.parameters, REPLACE)
     options = {"scores": SETTINGS["central-counts"].scores(privatizer.parameters, pair, 2), **more}
     truth = partial(_truth, privatizer, more.get("delta", 0.0))
     return _case(name, privatizer, pair, expected, truth, reason, **options)
 
 
-def _local(name: str, privatizer: LocalPrivatizer, expected: Verdict, reason: str, **more: Any) -> Case:
+def _local(name: str, privatizer: LocalPrivatizer, expected: Finding, reason: str, **more: Any) -> Case:
     pair = local_users(privatizer.parameters, REPLACE)
     options = {"scores": SETTINGS["local-counts"].scores(privatizer.parameters, pair, 2), **more}
     return _case(name, privatizer, pair, expected, partial(_truth, privatizer), reason, **options)
 
 
-def _paid() -> Pair:
+def _paid() -> Neighbours:
     """One user in one cell, who pays 1 or nothing; all counters are looked at."""
     first, second = (
         CountedUsers(
@@ -88,7 +88,7 @@ def _paid() -> Pair:
         )
         for cost in (1.0, 0.0)
     )
-    return Pair(first, second, REPLACE, "one user in one cell, with cost 1 or 0", differ_in_one_user)
+    return Neighbours(first, second, REPLACE, "one user in one cell, with cost 1 or 0", differ_in_one_user)
 
 
 FRESH = FreshNoise(LONG)
@@ -132,7 +132,7 @@ CASES: tuple[Case, ...] = (
         ROOT,
         FAIL,
         "Gaussian noise for a user left out; replacement moves twice the squares",
-        claim=ROOT.guarantee(Adjacency.ADD_REMOVE).guarantee,
+        claim=ROOT.account(Adjacency.ADD_REMOVE).guarantee,
         delta=1e-3,
         budget=50_000,
     ),

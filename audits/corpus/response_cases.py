@@ -16,13 +16,13 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, exact
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.truths import Law, largest_ratio
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores import Atoms, logistic
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 
 __all__ = ["CASES", "randomised_response", "rappor"]
 
-PASS, FAIL = Verdict.CONSISTENT, Verdict.VIOLATION
+PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION
 BITS, PERMANENT, IF_CLEAR, IF_SET = 20, "0.75", "0.45", "0.55"
 """Of the filter; the chance that a bit is replaced by a coin, and the chances to report 1."""
 FILTERS = ((0, 1, 2, 3), (3, 4, 5, 6))
@@ -68,11 +68,11 @@ def _any_two(_first: Any, _second: Any) -> None:
     """Local privacy: any two inputs are neighbours."""
 
 
-def _response(epsilon: str, expected: Verdict, **options: Any) -> Case:
+def _response(epsilon: str, expected: Finding, **options: Any) -> Case:
     return Case(
         name=f"randomised response, {epsilon} claimed as 1",
         mechanism=partial(randomised_response, epsilon=float(epsilon)),
-        pair=Pair(0, 1, "any two inputs", "bit 0 or 1", _any_two),
+        pair=Neighbours(0, 1, "any two inputs", "bit 0 or 1", _any_two),
         claim=PureDP(1),
         expected=expected,
         truth=partial(_response_truth, epsilon),
@@ -82,11 +82,11 @@ def _response(epsilon: str, expected: Verdict, **options: Any) -> Case:
     )
 
 
-def _rappor(claim: str, expected: Verdict, reason: str, **options: Any) -> Case:
+def _rappor(claim: str, expected: Finding, reason: str, **options: Any) -> Case:
     return Case(
         name=f"RAPPOR, claimed {claim}",
         mechanism=rappor,
-        pair=Pair(*FILTERS, "any two inputs", f"bits {FILTERS[0]} or {FILTERS[1]} set", _any_two),
+        pair=Neighbours(*FILTERS, "any two inputs", f"bits {FILTERS[0]} or {FILTERS[1]} set", _any_two),
         claim=PureDP(claim),
         expected=expected,
         truth=_rappor_truth,
@@ -101,7 +101,7 @@ CASES: tuple[Case, ...] = (
     _response("1.5", FAIL),
     _rappor(
         "0.4",
-        Verdict.INCONCLUSIVE,
+        Finding.INCONCLUSIVE,
         "the bound for eight differing bits, these two values differ in six; twenty bits need more samples",
         budget=20_000,
     ),

@@ -6,7 +6,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
-from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.targets.rl.rlsvi import audit_rlsvi
 from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 
@@ -34,7 +34,7 @@ class Case:
     name: str
     parameters: RLSVIParameters
     noise_rule: NoiseRule
-    expected: Verdict
+    expected: Finding
     reason: str
     requires: None = None
 
@@ -64,29 +64,29 @@ CASES = (
         "rlsvi on its claim",
         ON_CLAIM,
         NoiseRule.CORRECT,
-        Verdict.CONSISTENT,
+        Finding.CONSISTENT,
         "one Gaussian released, of exactly the claimed distance",
     ),
-    Case("rlsvi", SMALL, NoiseRule.CORRECT, Verdict.CONSISTENT, "as published"),
+    Case("rlsvi", SMALL, NoiseRule.CORRECT, Finding.CONSISTENT, "as published"),
     Case(
         "rlsvi variance quarter",
         SMALL,
         NoiseRule.VARIANCE_QUARTER,
-        Verdict.VIOLATION,
+        Finding.VIOLATION,
         "half the standard deviation",
     ),
     Case(
         "rlsvi first visit unprotected",
         SMALL,
         NoiseRule.FIRST_VISIT_UNPROTECTED,
-        Verdict.VIOLATION,
+        Finding.VIOLATION,
         "a cell's first reward is released as it is",
     ),
     Case(
         "rlsvi reused noise",
         SMALL,
         NoiseRule.REUSED_NOISE,
-        Verdict.VIOLATION,
+        Finding.VIOLATION,
         "two tables with the same noise reveal the reward between them",
     ),
 )

@@ -10,7 +10,7 @@ from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.floating_cases import NUMBERS
 from dpproof.audits.engine.sampling.callables import MechanismError
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 
 __all__ = ["CASES"]
 
@@ -65,12 +65,12 @@ def _case(name: str, sampler: Any, expected: Any, reason: str, epsilon: float = 
 
 
 CASES: tuple[Case, ...] = (
-    _case("constant", _constant, Verdict.INCONCLUSIVE, "reveals nothing; nothing can be planted in it"),
+    _case("constant", _constant, Finding.INCONCLUSIVE, "reveals nothing; nothing can be planted in it"),
     _case("the same noise in every call", _fixed_seed, MechanismError, "rows differ, calls do not"),
     _case("draws from elsewhere", _ignores_the_generator, MechanismError, "could not be replayed"),
     _case("one draw for a whole call", _one_draw_a_call, MechanismError, "rows of a call are dependent"),
     _case("NaN at times", _nan_at_times, MechanismError, "NaN is no output unless declared one"),
     _case("fails at times", _fails_at_times, MechanismError, "a failure is no output unless declared one"),
-    _case("one to three outputs", _varying_length, Verdict.VIOLATION, "three releases for the price of one"),
-    _case("abstains at times", _abstains, Verdict.FLOATING_POINT, "on its claim, but for its bits"),
+    _case("one to three outputs", _varying_length, Finding.VIOLATION, "three releases for the price of one"),
+    _case("abstains at times", _abstains, Finding.FLOATING_POINT, "on its claim, but for its bits"),
 )  # fmt: skip

@@ -21,9 +21,9 @@ from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss
 from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
 from dpproof.audits.corpus.case import Case
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores import Identity, LogLikelihoodRatio, Projection
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.rl.shuffled_batches import batch_ratio, batch_users
 from dpproof.mechanisms.rl.sdp_pe.privatizer_release import shuffled_batch
 from dpproof.mechanisms.rl.sdp_pe.shuffled_count import shuffled_count
@@ -31,7 +31,7 @@ from dpproof.mechanisms.rl.sdp_pe.shuffled_count import shuffled_count
 __all__ = ["CASES"]
 
 Floats = NDArray[np.float64]
-PASS, FAIL = Verdict.CONSISTENT, Verdict.VIOLATION
+PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION
 USERS, PRINTED, LEAST = 278566, 139283.0, 2829.674
 """Twice the paper's tau for epsilon' = 0.1, beta' = 1e-6; the smallest tau that keeps these."""
 SIZES: dict[str, Any] = {"states": 2, "actions": 2, "horizon": 3}
@@ -45,11 +45,13 @@ def _one_bit(first: int, second: int) -> None:
 
 
 def _counter(
-    name: str, tau: float, encoding: str, claim: Any, expected: Verdict, reason: str, **more: Any
+    name: str, tau: float, encoding: str, claim: Any, expected: Finding, reason: str, **more: Any
 ) -> Case:
     """One user's bit among users who all hold 1."""
     parameters = ShuffledCountParameters(USERS, tau, encoding)
-    pair = Pair(USERS - 1, USERS, Adjacency.REPLACE, "one user's bit, where all others hold 1", _one_bit)
+    pair = Neighbours(
+        USERS - 1, USERS, Adjacency.REPLACE, "one user's bit, where all others hold 1", _one_bit
+    )
     return Case(
         name=f"shuffled count, {name}",
         mechanism=partial(_shown, parameters),
@@ -78,7 +80,7 @@ class _Known:
 
 
 def _batch(
-    name: str, users: int, tau: float, changes: int, expected: Verdict, reason: str, **more: Any
+    name: str, users: int, tau: float, changes: int, expected: Finding, reason: str, **more: Any
 ) -> Case:
     """A release with noise tau, claimed as if a replaced user moved ``changes`` counters."""
     parameters = ShuffledBatchParameters(users, tau, **SIZES)

@@ -12,18 +12,18 @@ from dpproof.audits.corpus.sparse_vectors import SparseVector, first_release_rat
 from dpproof.audits.corpus.truths import first_above_ratio
 from dpproof.audits.data.neighbours.vectors import Distance
 from dpproof.audits.engine.scores import LogLikelihoodRatio, logistic, tokens, trees
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 
 __all__ = ["CASES"]
 
-WEAK, FAIL = Verdict.INCONCLUSIVE, Verdict.VIOLATION
+WEAK, FAIL = Finding.INCONCLUSIVE, Finding.VIOLATION
 """The variants that are private: at a claim of 0.1 some millions of samples would be needed to say more."""
 EPSILON = float(CLAIM)
 ONES, HALVES = [1.0] * 10, [2.0] * 5 + [0.0] * 5
 SCORES = (tokens(), trees(), logistic())
 
 
-def _case(name: str, variant: SparseVector, expected: Verdict, reason: str, **options: Any) -> Case:
+def _case(name: str, variant: SparseVector, expected: Finding, reason: str, **options: Any) -> Case:
     standard = {"truth": partial(first_above_ratio, variant, ONES, HALVES), "scores": SCORES}
     return Case(
         name=f"sparse vector {name}",

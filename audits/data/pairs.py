@@ -16,7 +16,7 @@ from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.audits.data.relations import Standing, standing_of
 from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
-__all__ = ["InvalidPairError", "Pair", "check_pair", "rlsvi_pair"]
+__all__ = ["InvalidNeighboursError", "Neighbours", "check_pair", "rlsvi_pair"]
 
 
 NUMBERS = "biufcmM"
@@ -24,12 +24,12 @@ NUMBERS = "biufcmM"
 WORDS = tuple(relation.value for relation in Adjacency)
 
 
-class InvalidPairError(ValueError):
+class InvalidNeighboursError(ValueError):
     """Raised when two inputs are not neighbours; the message shows the difference."""
 
 
 @dataclass(frozen=True)
-class Pair:
+class Neighbours:
     """Two inputs that the claimed adjacency calls neighbours.
 
     Attributes:
@@ -42,18 +42,18 @@ class Pair:
         standing: whether the relation was checked, or is taken on trust, and why.
 
     Raises:
-        InvalidPairError: the inputs are not neighbours, or the validator refused.
+        InvalidNeighboursError: the inputs are not neighbours, or the validator refused.
 
-    >>> Pair([1, 2, 3], [1, 2], "replace", "two lists")
+    >>> Neighbours([1, 2, 3], [1, 2], "replace", "two lists")
     Traceback (most recent call last):
-    dpproof.audits.data.pairs.InvalidPairError: pair (two lists) is not adjacent (replace): the inputs have 3 and 2 ...
+    dpproof.audits.data.pairs.InvalidNeighboursError: pair (two lists) is not adjacent (replace): ...
 
     >>> def at_most_one_apart(a, b):
     ...     if abs(a - b) > 1:
     ...         raise ValueError(f"{a} and {b} differ by more than 1")
-    >>> Pair(0.0, 3.0, "differ by at most 1", "numbers", at_most_one_apart)
+    >>> Neighbours(0.0, 3.0, "differ by at most 1", "numbers", at_most_one_apart)
     Traceback (most recent call last):
-    dpproof.audits.data.pairs.InvalidPairError: pair (numbers) is not adjacent (differ by at most 1): 0.0 and 3.0 ...
+    dpproof.audits.data.pairs.InvalidNeighboursError: pair (numbers) is not adjacent (differ by at most 1): ...
     """
 
     first: Any
@@ -73,7 +73,7 @@ class Pair:
             object.__setattr__(self, "standing", found)
         except ValueError as refused:
             relation = getattr(self.adjacency, "value", self.adjacency)
-            raise InvalidPairError(
+            raise InvalidNeighboursError(
                 f"pair ({self.description}) is not adjacent ({relation}): {refused}"
             ) from refused
 
@@ -89,19 +89,19 @@ def _word(relation: str) -> str:
     return relation.strip().lower().replace("_", "-").replace(" ", "-").replace("/", "-")
 
 
-def check_pair(pair: Pair, adjacency: Adjacency) -> None:
+def check_pair(pair: Neighbours, adjacency: Adjacency) -> None:
     """Refuse a pair that says nothing about a claim: of another relation, or of plainly equal inputs.
 
     Raises:
-        InvalidPairError: naming both relations, or the pair.
+        InvalidNeighboursError: naming both relations, or the pair.
     """
     if isinstance(pair.adjacency, Adjacency) and pair.adjacency is not adjacency:
-        raise InvalidPairError(
+        raise InvalidNeighboursError(
             f"pair ({pair.description}) is of {pair.adjacency.value} neighbours,"
             f" the claim of {adjacency.value}"
         )
     if _plainly_equal(pair.first, pair.second):
-        raise InvalidPairError(f"pair ({pair.description}) must be of two inputs that differ")
+        raise InvalidNeighboursError(f"pair ({pair.description}) must be of two inputs that differ")
 
 
 def _plainly_equal(first: Any, second: Any) -> bool:
@@ -115,7 +115,7 @@ def _plainly_equal(first: Any, second: Any) -> bool:
         return first is second
 
 
-def rlsvi_pair(parameters: RLSVIParameters) -> Pair:
+def rlsvi_pair(parameters: RLSVIParameters) -> Neighbours:
     """The hard pair for RLSVI under rewards-only adjacency: user 0 earns nothing, or 1 at every step.
 
     With one state everybody visits the same cells, the noise of the next table is the smallest there is.
@@ -126,7 +126,7 @@ def rlsvi_pair(parameters: RLSVIParameters) -> Pair:
     next_states = np.zeros((K, H, S, A), np.int64)
     next_states[0] = S - 1
     quiet = Users(next_states, np.zeros((K, H, S, A)))
-    return Pair(
+    return Neighbours(
         quiet,
         quiet.with_rewards(0, 1.0),
         Adjacency.REWARDS_ONLY,

@@ -29,7 +29,7 @@ __all__ = ["Standing", "standing_of"]
 ADDED = (Adjacency.ADD_REMOVE, Adjacency.EXPERT)
 """The relations under which one input has records more."""
 HINT = (
-    "; inputs that are no data sets of records, such as counts, need a Pair with a validator of"
+    "; inputs that are no data sets of records, such as counts, need a Neighbours with a validator of"
     " dpproof.audits.data.neighbours or a relation in words"
 )
 Check = Callable[[Any, Any], object]

@@ -22,7 +22,7 @@ from dpproof.audits.engine.betting.trial import VERDICT, Trial, tails_share
 from dpproof.audits.engine.power import simulated as power
 from dpproof.audits.engine.power.measured import Power, simulated
 from dpproof.audits.engine.scores import Score, only_bits, shares
-from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.recording.evidence import Evidence, Finding
 
 __all__ = ["check_request", "conclude"]
 
@@ -57,12 +57,12 @@ def conclude(
     in_values = trial.refuted_in_values or _least(trial, trial.in_values, delta, alpha) > claimed
     if trial.refuted and curve == ApproxDP(claimed, delta):
         least = max(least, claimed)  # the claim says no more than this one point: it is what is refuted
-    verdict, found, seen = Verdict.VIOLATION, None, None
+    verdict, found, seen = Finding.VIOLATION, None, None
     if not (refuted and in_values):
         found = _power(trial, claimed, delta, alpha, seed) if measure is None else measure(trial)
         seen = found.seen(claimed)
-        missed = Verdict.CONSISTENT if found.enough else Verdict.INCONCLUSIVE
-        verdict = Verdict.FLOATING_POINT if refuted else missed
+        missed = Finding.CONSISTENT if found.enough else Finding.INCONCLUSIVE
+        verdict = Finding.FLOATING_POINT if refuted else missed
     return Evidence(
         claim=claim,
         verdict=verdict,
@@ -78,7 +78,7 @@ def conclude(
         pair=pair,
         **_finding(trial, _streams_of(trial, verdict)),
         replay=replay,
-        without_bits=missed if verdict is Verdict.FLOATING_POINT else None,
+        without_bits=missed if verdict is Finding.FLOATING_POINT else None,
         **({} if found is None else found.as_evidence()),
     )
 
@@ -127,11 +127,11 @@ def _least(trial: Trial, streams: Sequence[ScoreStream], delta: float, alpha: fl
     return epsilon_lower(counts, delta, (1 - VERDICT) * alpha, shares([stream.score for stream in streams]))
 
 
-def _streams_of(trial: Trial, verdict: Verdict) -> Sequence[ScoreStream]:
+def _streams_of(trial: Trial, verdict: Finding) -> Sequence[ScoreStream]:
     """The scores that the verdict rests on."""
-    if verdict is Verdict.VIOLATION:
+    if verdict is Finding.VIOLATION:
         return trial.in_values
-    if verdict is Verdict.FLOATING_POINT:
+    if verdict is Finding.FLOATING_POINT:
         return [stream for stream in trial.streams if only_bits(stream.score)]
     return trial.streams
 

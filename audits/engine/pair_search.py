@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.betting.trial import run_trial
 from dpproof.audits.engine.checks.probing import look
@@ -45,7 +45,9 @@ class Hunt:
     seed: int
     executor: Executor | None
 
-    def best(self, pairs: Sequence[Pair], points: tuple[CurvePoint, ...], budget: int) -> tuple[int, int]:
+    def best(
+        self, pairs: Sequence[Neighbours], points: tuple[CurvePoint, ...], budget: int
+    ) -> tuple[int, int]:
         """The place of the pair that is left in the end, and how many samples that took."""
         left = list(range(len(pairs)))
         rounds, spent = math.ceil(math.log2(len(pairs))), 0
@@ -72,7 +74,7 @@ class Hunt:
 class _Stream:
     """The samples that a search has spent on one pair."""
 
-    def __init__(self, hunt: Hunt, pair: Pair, points: tuple[CurvePoint, ...], seed: int) -> None:
+    def __init__(self, hunt: Hunt, pair: Neighbours, points: tuple[CurvePoint, ...], seed: int) -> None:
         self._hunt, self._pair, self._points, self._seed = hunt, pair, points, seed
         with self._naming():
             self._layout = look(hunt.made, pair, seed)

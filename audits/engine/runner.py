@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import CurvePoint, PrivacyCurve, curve_points
 from dpproof.audits.engine.betting.schedule import Pace
 from dpproof.audits.engine.betting.trial import Trial, run_trial
@@ -43,7 +43,7 @@ def audit(
     claim: str,
     curve: PrivacyCurve,
     sampler: Auditable,
-    pair: Pair,
+    pair: Neighbours,
     scores: Sequence[Score | str] | None = None,
     *,
     seed: int,
@@ -90,7 +90,7 @@ def audit(
         ValueError: an argument is outside its range, or a score is not a number.
 
     >>> from dpproof.accountant.guarantees.notions import PureDP
-    >>> bits = Pair(0.0, 1.0, "differ by at most 1", "0 or 1")
+    >>> bits = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1")
     >>> def laplace(value, n, rng):
     ...     return value + rng.laplace(0, 1 / 2, n)
     >>> audit("too little noise", PureDP(1.0), laplace, bits, seed=0).verdict.value
@@ -138,7 +138,7 @@ def audit(
 
 
 def _confirmed(
-    made: Mechanism, pair: Pair, seed: int, layout: Layout, record: Record, largest: int
+    made: Mechanism, pair: Neighbours, seed: int, layout: Layout, record: Record, largest: int
 ) -> str | None:
     """What a violation takes on trust after the checks of independence; None if there was no time for them.
 
@@ -154,7 +154,7 @@ def _confirmed(
 
 def _planting(
     made: Mechanism,
-    pair: Pair,
+    pair: Neighbours,
     layout: Layout,
     scores: Sequence[Score],
     points: tuple[CurvePoint, ...],

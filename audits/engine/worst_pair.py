@@ -12,14 +12,14 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
 
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve, curve_points
 from dpproof.audits.engine.pair_search import Hunt, child_seed
 from dpproof.audits.engine.runner import BUDGET, audit
 from dpproof.audits.engine.sampling.callables import Auditable, as_mechanism
 from dpproof.audits.engine.sampling.calls import PAIRS
 from dpproof.audits.engine.scores import Score
-from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.written import call_of
 
 __all__ = ["audit_each", "audit_worst"]
@@ -32,7 +32,7 @@ def audit_worst(
     claim: str,
     curve: PrivacyCurve,
     sampler: Auditable,
-    pairs: Sequence[Pair],
+    pairs: Sequence[Neighbours],
     scores: Sequence[Score | str] | None = None,
     *,
     seed: int,
@@ -99,7 +99,7 @@ def audit_each(
     claim: str,
     curve: PrivacyCurve,
     sampler: Auditable,
-    pairs: Sequence[Pair],
+    pairs: Sequence[Neighbours],
     scores: Sequence[Score | str] | None = None,
     *,
     seed: int,
@@ -145,7 +145,7 @@ def audit_each(
                 replay={**_call("audit_each", replay, called), "budget": budget, "each": len(pairs)},
             )
         )
-        if found[-1].unconfirmed or (found[-1].verdict is Verdict.VIOLATION and not sharpen):
+        if found[-1].unconfirmed or (found[-1].verdict is Finding.VIOLATION and not sharpen):
             break
     return _united(found, len(pairs), alpha, seed)
 
@@ -153,7 +153,7 @@ def audit_each(
 def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> Evidence:
     violated = any(evidence.verdict.violated for evidence in found)
     loudest = max(found, key=lambda e: (_rank(e.verdict), e.unconfirmed, e.e_value, e.epsilon_lower))
-    all_consistent = all(evidence.verdict is Verdict.CONSISTENT for evidence in found)
+    all_consistent = all(evidence.verdict is Finding.CONSISTENT for evidence in found)
     unseen = [math.inf if e.would_have_seen is None else e.would_have_seen for e in found]
     weakest = (
         loudest
@@ -165,7 +165,7 @@ def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> E
         power=weakest.power,
         not_covered=weakest.not_covered,
         weakness=weakest.weakness,
-        verdict=loudest.verdict if violated or all_consistent else Verdict.INCONCLUSIVE,
+        verdict=loudest.verdict if violated or all_consistent else Finding.INCONCLUSIVE,
         epsilon_lower=max(evidence.epsilon_lower for evidence in found),
         would_have_seen=None if violated else max(unseen),
         samples=sum(evidence.samples for evidence in found),
@@ -177,9 +177,9 @@ def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> E
     )
 
 
-def _rank(verdict: Verdict) -> int:
+def _rank(verdict: Finding) -> int:
     """What is violated without floating-point bits comes first, then what is violated through them."""
-    return 2 * (verdict is Verdict.VIOLATION) + (verdict is Verdict.FLOATING_POINT)
+    return 2 * (verdict is Finding.VIOLATION) + (verdict is Finding.FLOATING_POINT)
 
 
 def _call(name: str, replay: Mapping[str, Any] | None, called: Mapping[str, Any]) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def _call(name: str, replay: Mapping[str, Any] | None, called: Mapping[str, Any]
     return given if "audit" in given else {**(call_of(name, **called) or {"audit": None}), **given}
 
 
-def _check(pairs: Sequence[Pair], share: float) -> None:
+def _check(pairs: Sequence[Neighbours], share: float) -> None:
     if not pairs:
         raise ValueError("pairs: there must be at least one")
     if not 0 < share < 1:

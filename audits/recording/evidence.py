@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-__all__ = ["Evidence", "Verdict"]
+__all__ = ["Evidence", "Finding"]
 
 INDEPENDENCE = "the outputs are independent, but for the kinds of dependence that an audit looks for"
 """What every audit takes on trust (docs/notes/audit_pairs.md)."""
@@ -20,10 +20,10 @@ UNCONFIRMED = (
 """Why a finding is no violation yet, and what to do."""
 
 
-class Verdict(enum.Enum):
+class Finding(enum.Enum):
     """The answers of an audit, under the spelling of the command line.
 
-    >>> Verdict("violation") is Verdict.VIOLATION
+    >>> Finding("violation") is Finding.VIOLATION
     True
     """
 
@@ -42,10 +42,10 @@ class Verdict(enum.Enum):
     def violated(self) -> bool:
         """Whether the claim is refuted for what is released, through floating-point bits or without them.
 
-        >>> [verdict.value for verdict in Verdict if verdict.violated]
+        >>> [verdict.value for verdict in Finding if verdict.violated]
         ['violation', 'violation (floating point only)']
         """
-        return self in (Verdict.VIOLATION, Verdict.FLOATING_POINT)
+        return self in (Finding.VIOLATION, Finding.FLOATING_POINT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +87,7 @@ class Evidence:
     """
 
     claim: str
-    verdict: Verdict
+    verdict: Finding
     claimed_epsilon: float
     epsilon_lower: float
     delta: float
@@ -102,7 +102,7 @@ class Evidence:
     counts: Mapping[str, int] | None
     score: str | None
     replay: Mapping[str, Any] = field(default_factory=dict)
-    without_bits: Verdict | None = None
+    without_bits: Finding | None = None
     pairs: Sequence[Mapping[str, str]] = ()
     arithmetic: str = "floating-point"
 
@@ -116,7 +116,7 @@ class Evidence:
     @property
     def fails(self) -> bool:
         """Whether the claim is refuted; bits refute none about real arithmetic."""
-        return self.verdict is Verdict.VIOLATION or (self.verdict.violated and self.arithmetic != "real")
+        return self.verdict is Finding.VIOLATION or (self.verdict.violated and self.arithmetic != "real")
 
     power: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     not_covered: tuple[str, ...] = ()
@@ -128,7 +128,7 @@ class Evidence:
         """The same finding as no more than a suspicion: no bound above the claim, and no violation."""
         return replace(
             self,
-            verdict=Verdict.INCONCLUSIVE,
+            verdict=Finding.INCONCLUSIVE,
             epsilon_lower=min(self.epsilon_lower, self.claimed_epsilon),
             would_have_seen=math.inf,
             without_bits=None,

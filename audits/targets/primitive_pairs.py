@@ -20,7 +20,7 @@ from dpproof.accountant.counting.contributions import SIGNED
 from dpproof.accountant.guarantees.targets import neighbours_of
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 from dpproof.audits.data.neighbours.vectors import Distance, VectorRelation
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.mechanisms.counting.running_counts import tree_nodes
 
 __all__ = [
@@ -42,13 +42,13 @@ RARE = 0.1
 """Odds, on the likelier side, of the choice that tells the inputs of a selection apart."""
 
 
-def answers(parameters: Any, adjacency: Adjacency) -> Pair:
+def answers(parameters: Any, adjacency: Adjacency) -> Neighbours:
     """All answers 0, or all at the sensitivity, in each coordinate that moves between neighbours."""
     moved = sensitivity_of(parameters, adjacency, L1)
     size = _size(parameters, adjacency)
     described = f"answers all 0, or all {size:g}"
     none = np.zeros(parameters.compositions * moved.coordinates)
-    return Pair(none, none + size, adjacency, described, VectorRelation(Distance.ALL, size))
+    return Neighbours(none, none + size, adjacency, described, VectorRelation(Distance.ALL, size))
 
 
 def _size(parameters: Any, adjacency: Adjacency) -> float:
@@ -56,23 +56,23 @@ def _size(parameters: Any, adjacency: Adjacency) -> float:
     return neighbours_of(sensitivity_of(parameters, adjacency, L1).moved)[0]
 
 
-def counts(parameters: Any, adjacency: Adjacency) -> Pair:
+def counts(parameters: Any, adjacency: Adjacency) -> Neighbours:
     """All counts 0, or all 1; if a second cell moves, one record is in the one cell or in the other."""
     none = np.zeros(parameters.compositions, np.int64)
     if sensitivity_of(parameters, adjacency, L1).coordinates == 1:
-        return Pair(none, none + 1, adjacency, "counts all 0, or all 1", VectorRelation(Distance.ALL))
+        return Neighbours(none, none + 1, adjacency, "counts all 0, or all 1", VectorRelation(Distance.ALL))
     first, second = np.concatenate([none + 1, none]), np.concatenate([none, none + 1])
     described = "one record in the first cell, or in the second"
-    return Pair(first, second, adjacency, described, VectorRelation(Distance.ALL))
+    return Neighbours(first, second, adjacency, described, VectorRelation(Distance.ALL))
 
 
-def responses(parameters: Any, adjacency: Adjacency) -> Pair:
+def responses(parameters: Any, adjacency: Adjacency) -> Neighbours:
     """One person's true answers: all 0, or all 1. Any two persons are neighbours."""
     none = np.zeros(parameters.compositions, np.int64)
-    return Pair(none, none + 1, adjacency, "true answers all 0, or all 1", _any_two)
+    return Neighbours(none, none + 1, adjacency, "true answers all 0, or all 1", _any_two)
 
 
-def choices(parameters: Any, adjacency: Adjacency, *, tied: bool = False) -> Pair:
+def choices(parameters: Any, adjacency: Adjacency, *, tied: bool = False) -> Neighbours:
     """Two candidates, one of which gains the sensitivity while the other loses it (or stays, if monotone).
 
     Args:
@@ -88,10 +88,10 @@ def choices(parameters: Any, adjacency: Adjacency, *, tied: bool = False) -> Pai
     second = np.tile([gain - behind, -loss], (parameters.compositions, 1))
     second = np.where(np.abs(second - first) > gain, np.nextafter(second, first), second)
     described = f"utilities {first[0].tolist()} or {second[0].tolist()}"
-    return Pair(first, second, adjacency, described, VectorRelation(Distance.ALL, gain))
+    return Neighbours(first, second, adjacency, described, VectorRelation(Distance.ALL, gain))
 
 
-def queries(parameters: Any, adjacency: Adjacency) -> Pair:
+def queries(parameters: Any, adjacency: Adjacency) -> Neighbours:
     """Queries at the threshold: the early ones move up, as many as are answered "above" move down.
 
     Monotone queries all move up.
@@ -103,7 +103,7 @@ def queries(parameters: Any, adjacency: Adjacency) -> Pair:
     described = f"{QUERIES} queries at the threshold that move by {size:g}, then {late} " + (
         "that move alike" if parameters.monotone else "that move against them"
     )
-    return Pair(first, size * moved, adjacency, described, VectorRelation(Distance.ALL, size))
+    return Neighbours(first, size * moved, adjacency, described, VectorRelation(Distance.ALL, size))
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class OneUser:
                 )
 
 
-def streams(parameters: Any, adjacency: Adjacency) -> Pair:
+def streams(parameters: Any, adjacency: Adjacency) -> Neighbours:
     """One user at the leaves 1, 1 + separation, ... of every run, against nobody there.
 
     Under ``replace`` with contributions of either sign the user turns from -1 to +1 times the sensitivity.
@@ -149,10 +149,10 @@ def streams(parameters: Any, adjacency: Adjacency) -> Pair:
         f"a user adds {'-' if turned else ''}{size if turned else 0:g} or {size:g} to {used.size} leaves"
     )
     check = OneUser((1 + turned) * size, used.size, gap)
-    return Pair(first, second, adjacency, f"{described}, the first among them", check)
+    return Neighbours(first, second, adjacency, f"{described}, the first among them", check)
 
 
-def tree_streams(parameters: Any, adjacency: Adjacency) -> Pair:
+def tree_streams(parameters: Any, adjacency: Adjacency) -> Neighbours:
     """The same; a replaced user of nonnegative contributions leaves the first leaf for one far from it."""
     if adjacency is not Adjacency.REPLACE or parameters.contributions == SIGNED:
         return streams(parameters, adjacency)
@@ -165,7 +165,7 @@ def tree_streams(parameters: Any, adjacency: Adjacency) -> Pair:
     second[:, min(best, parameters.leaves - 1)] = size
     check = OneUser(size, 2, 1)
     described = f"a user at leaf 1, or at leaf {min(best, parameters.leaves - 1) + 1}"
-    return Pair(first, second, adjacency, described, check)
+    return Neighbours(first, second, adjacency, described, check)
 
 
 def _moved(parameters: Any, place: int) -> float:
@@ -176,27 +176,29 @@ def _moved(parameters: Any, place: int) -> float:
     return float(np.abs(tree_nodes(gap.cumsum())).sum())
 
 
-def training(parameters: Any, adjacency: Adjacency) -> Pair:
+def training(parameters: Any, adjacency: Adjacency) -> Neighbours:
     """A user whose vectors all have the clipping norm: absent or there; or turned round, for ``replace``."""
     first = -1.0 if adjacency is Adjacency.REPLACE else 0.0
     described = f"vectors of a user: {'turned round' if first else 'none'}, or all of the clipping norm"
-    return Pair(first, 1.0, adjacency, described, _clipped)
+    return Neighbours(first, 1.0, adjacency, described, _clipped)
 
 
-def smooth_answers(parameters: Any, adjacency: Adjacency) -> Pair:
+def smooth_answers(parameters: Any, adjacency: Adjacency) -> Neighbours:
     """Answers apart by the smaller smooth bound, the bounds apart by the full factor exp(smoothing)."""
     larger = math.exp(min(parameters.smoothing, 700.0))
     for _ in range(4):
         larger = max(1.0, math.nextafter(larger, 0.0))
     check = partial(_smooth, smoothing=parameters.smoothing)
-    return Pair((0.0, 1.0), (1.0, larger), adjacency, f"answers 0 and 1, bounds 1 and {larger:g}", check)
+    return Neighbours(
+        (0.0, 1.0), (1.0, larger), adjacency, f"answers 0 and 1, bounds 1 and {larger:g}", check
+    )
 
 
-def shuffled_bits(parameters: Any, adjacency: Adjacency) -> Pair:
+def shuffled_bits(parameters: Any, adjacency: Adjacency) -> Neighbours:
     """One user's bit, 0 or 1: among users who hold 0, or where sums are printed, among users who hold 1."""
     others = 0 if parameters.encoding == "bits" else parameters.users - 1
     described = f"one user's bit, 0 or 1, where {others} others hold 1"
-    return Pair(others, others + 1, adjacency, described, _one_more)
+    return Neighbours(others, others + 1, adjacency, described, _one_more)
 
 
 def _any_two(_first: Any, _second: Any) -> None:

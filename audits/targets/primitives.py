@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import Accounted, accountant_for
+from dpproof.accountant.claims.result import PrivacyResult, accountant_for
 from dpproof.accountant.guarantees.notions import ApproxDP
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.runner import BUDGET, audit
 from dpproof.audits.engine.sampling.callables import Mechanism
@@ -74,7 +74,7 @@ class Setting:
         samples: the default budget, at most.
     """
 
-    pair: Callable[[Any, Adjacency], Pair]
+    pair: Callable[[Any, Adjacency], Neighbours]
     ratio: Callable[..., Any] | None = None
     learned: tuple[Score, ...] | None = (LinearDiscriminant(ridge=None),)
     has_ratio: Callable[[Any], bool] = _always
@@ -84,7 +84,7 @@ class Setting:
         """Whether the likelihood ratio of the outputs is known."""
         return self.ratio is not None and self.has_ratio(parameters)
 
-    def scores(self, parameters: Any, pair: Pair, width: int) -> tuple[Score, ...] | None:
+    def scores(self, parameters: Any, pair: Neighbours, width: int) -> tuple[Score, ...] | None:
         """The scores for outputs of ``width`` numbers."""
         if self.ratio is None or not self.known(parameters):
             return self.learned
@@ -186,7 +186,7 @@ def audit_primitive(
     'consistent'
     """
     setting, mechanism = setting_of(name, parameters), Primitive(name, parameters)
-    claimed = _claimed(mechanism.guarantee(adjacency), delta) if curve is None else curve
+    claimed = _claimed(mechanism.account(adjacency), delta) if curve is None else curve
     pair = setting.pair(parameters, adjacency)
     width = mechanism.sample(pair.first, 1, np.random.default_rng(0)).size
     again = {"audit": "primitive", "name": name, "parameters": parameters.as_json()}
@@ -208,7 +208,7 @@ def audit_primitive(
     )
 
 
-def _claimed(found: Accounted, delta: float | None) -> PrivacyCurve:
+def _claimed(found: PrivacyResult, delta: float | None) -> PrivacyCurve:
     """The guarantee; the printed claim where only that promises anything at delta."""
     stated = _stated(found.guarantee) if delta is None else delta
     if found.published is None or math.isfinite(found.guarantee.epsilon(stated).upper):

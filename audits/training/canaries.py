@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.sampling.callables import Auditable
 from dpproof.audits.engine.sampling.calls import generator, outputs
 
@@ -35,7 +35,7 @@ class Canaries:
         adjacency: the relation of inputs that differ in one coin.
         description: what the canaries are, in words.
         validator: called with two such inputs; raises ValueError unless they are neighbours. The stated
-            relation is checked besides, as for `dpproof.Pair`.
+            relation is checked besides, as for `dpproof.Neighbours`.
 
     Raises:
         ValueError: fewer than 2 canaries.
@@ -97,13 +97,13 @@ def _same(one: Any, other: Any) -> bool:
 
 def played(
     canaries: Canaries, mechanism: Auditable, seed: int, run: int
-) -> tuple[Coins, NDArray[np.float64], Pair]:
+) -> tuple[Coins, NDArray[np.float64], Neighbours]:
     """Throw the coins, run the mechanism once, and score: coins and scores, ``(count,)`` each.
 
     The pair is the input with one of its neighbours.
 
     Raises:
-        InvalidPairError: turning one coin over does not give a neighbour.
+        InvalidNeighboursError: turning one coin over does not give a neighbour.
         MechanismError: the mechanism raises, or returns NaN or not one output.
         ValueError: the scores are not one number per canary.
     """
@@ -118,14 +118,14 @@ def played(
     return coins, scores, pair
 
 
-def _checked_pair(canaries: Canaries, coins: Coins, rng: np.random.Generator) -> Pair:
+def _checked_pair(canaries: Canaries, coins: Coins, rng: np.random.Generator) -> Neighbours:
     """The input and a neighbour, after checking some of its neighbours."""
     data = canaries.input_of(coins)
     chosen = rng.choice(canaries.count, min(CHECKED, canaries.count), replace=False)
     for turned in chosen:
         flipped = coins.copy()
         flipped[turned] ^= True
-        pair = Pair(
+        pair = Neighbours(
             data,
             canaries.input_of(flipped),
             canaries.adjacency,

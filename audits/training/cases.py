@@ -6,7 +6,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
-from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.training.dp_sgd import Fault, Settings
 from dpproof.audits.training.reward_canaries import audit_reward_canaries
 from dpproof.audits.training.views import View, audit_dp_sgd
@@ -34,7 +34,7 @@ class TrainingCase:
     name: str
     settings: Settings
     view: View
-    expected: Verdict
+    expected: Finding
     reason: str
     delta: float = 1e-5
     steps: int = 4
@@ -70,7 +70,7 @@ class RewardCase:
 
     name: str
     noise_rule: NoiseRule
-    expected: Verdict
+    expected: Finding
     reason: str
     requires: str | None = None
 
@@ -90,42 +90,42 @@ CASES: tuple[TrainingCase | RewardCase, ...] = (
         name="dp-sgd",
         settings=Settings(),
         view=View.STEP,
-        expected=Verdict.CONSISTENT,
+        expected=Finding.CONSISTENT,
         reason="clipped and noised as claimed; the canary attains the claim",
     ),
     TrainingCase(
         name="dp-sgd, half the noise",
         settings=Settings(fault=Fault.HALF_NOISE),
         view=View.STEP,
-        expected=Verdict.VIOLATION,
+        expected=Finding.VIOLATION,
         reason="a step is a Gaussian mechanism with half the noise",
     ),
     TrainingCase(
         name="dp-sgd, no clipping",
         settings=Settings(fault=Fault.NO_CLIPPING),
         view=View.STEP,
-        expected=Verdict.VIOLATION,
+        expected=Finding.VIOLATION,
         reason="the canary's gradient, of ten clipping norms, enters as it is",
     ),
     TrainingCase(
         name="dp-sgd, unscaled noise",
         settings=Settings(fault=Fault.UNSCALED_NOISE),
         view=View.STEP,
-        expected=Verdict.VIOLATION,
+        expected=Finding.VIOLATION,
         reason="noise of the multiplier alone, where the clipping norm is 4",
     ),
     TrainingCase(
         name="dp-sgd, batch clipping",
         settings=Settings(fault=Fault.BATCH_CLIPPING),
         view=View.STEP,
-        expected=Verdict.VIOLATION,
+        expected=Finding.VIOLATION,
         reason="the mean is clipped, so one record moves the sum by many clipping norms",
     ),
     TrainingCase(
         name="dp-sgd, shuffled batches",
         settings=Settings(0.25, 0.2, fault=Fault.SHUFFLED_BATCHES),
         view=View.EPOCH,
-        expected=Verdict.VIOLATION,
+        expected=Finding.VIOLATION,
         reason="every record is in one batch of each epoch; under the claim it is in none with chance 0.32",
         delta=0.3,
         coins=400,
@@ -133,13 +133,13 @@ CASES: tuple[TrainingCase | RewardCase, ...] = (
     RewardCase(
         name="rlsvi, rewards in one run",
         noise_rule=NoiseRule.CORRECT,
-        expected=Verdict.INCONCLUSIVE,
+        expected=Finding.INCONCLUSIVE,
         reason="sound, and one run of a hundred canaries is too weak to say more",
     ),
     RewardCase(
         name="rlsvi, rewards in one run, first visit unprotected",
         noise_rule=NoiseRule.FIRST_VISIT_UNPROTECTED,
-        expected=Verdict.VIOLATION,
+        expected=Finding.VIOLATION,
         reason="a cell has no noise before its second visit, and every canary has a cell visited once",
     ),
 )

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import Accounted
-from dpproof.accountant.noise.dp_sgd import DPSGDParameters, guarantee
+from dpproof.accountant.claims.result import PrivacyResult
+from dpproof.accountant.noise.dp_sgd import DPSGDParameters, account
 
 __all__ = ["Fault", "Loop", "Settings", "one_thread", "step_claim"]
 
@@ -86,7 +86,7 @@ class Settings:
         return max(1, round(1 / self.sampling_rate))
 
 
-def step_claim(settings: Settings, steps: int = 1) -> Accounted:
+def step_claim(settings: Settings, steps: int = 1) -> PrivacyResult:
     """The guarantee that a loop without faults has, for so many steps, under add-remove adjacency.
 
     It is that of Poisson sampling and Gaussian noise, whatever the earlier steps were.
@@ -95,7 +95,7 @@ def step_claim(settings: Settings, steps: int = 1) -> Accounted:
     1.9930
     """
     parameters = DPSGDParameters(settings.sampling_rate, settings.noise_multiplier, steps)
-    return guarantee(parameters, Adjacency.ADD_REMOVE)
+    return account(parameters, Adjacency.ADD_REMOVE)
 
 
 @contextlib.contextmanager

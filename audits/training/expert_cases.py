@@ -6,7 +6,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
-from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.training.expert_runs import audit_expert_canaries
 from dpproof.audits.training.expert_settings import ExpertSettings, TrainingFault
 from dpproof.audits.training.experts import audit_expert_training
@@ -32,7 +32,7 @@ class ViewCase:
     name: str
     settings: ExpertSettings
     view: View
-    expected: Verdict
+    expected: Finding
     reason: str
     coins: int = 1_000
     requires: str | None = "torch"
@@ -63,7 +63,7 @@ class CanaryCase:
     name: str
     settings: ExpertSettings
     runs: int
-    expected: Verdict
+    expected: Finding
     reason: str
     requires: str | None = "torch"
 
@@ -75,9 +75,9 @@ class CanaryCase:
 
 
 FAULTS = {
-    TrainingFault.NONE: (Verdict.CONSISTENT, "what is run is what is accounted for"),
-    TrainingFault.TWO_TRANSITIONS: (Verdict.VIOLATION, "an expert in a batch moves the sum by 2 clips"),
-    TrainingFault.UNSCALED_NOISE: (Verdict.VIOLATION, "a quarter of the noise, where the clip is 4"),
+    TrainingFault.NONE: (Finding.CONSISTENT, "what is run is what is accounted for"),
+    TrainingFault.TWO_TRANSITIONS: (Finding.VIOLATION, "an expert in a batch moves the sum by 2 clips"),
+    TrainingFault.UNSCALED_NOISE: (Finding.VIOLATION, "a quarter of the noise, where the clip is 4"),
 }
 STEP = SelectiveDPSGDParameters(0.9, 0.9, 1.0, 1_000)
 WHOLE = SelectiveDPSGDParameters(0.9, 0.9, 2.0, 4)
@@ -106,7 +106,7 @@ def _runs(fault: TrainingFault) -> CanaryCase:
     )
 
 
-def _coin(fault: TrainingFault, expected: Verdict, reason: str) -> CanaryCase:
+def _coin(fault: TrainingFault, expected: Finding, reason: str) -> CanaryCase:
     settings = ExpertSettings(COIN, canaries=1_000, fault=fault)
     return CanaryCase(
         name=_name("coin of each expert", fault), settings=settings, runs=1, expected=expected, reason=reason
@@ -117,10 +117,10 @@ _BUDGETS = {View.STEP: STEP, View.TRACE: WHOLE, View.FINAL: WHOLE}
 CASES: tuple[ViewCase | CanaryCase, ...] = (
     *(_seen(parameters, view, fault) for view, parameters in _BUDGETS.items() for fault in FAULTS),
     *map(_runs, FAULTS),
-    _coin(TrainingFault.NONE, Verdict.INCONCLUSIVE, "sound, and one run is too weak to say more"),
+    _coin(TrainingFault.NONE, Finding.INCONCLUSIVE, "sound, and one run is too weak to say more"),
     _coin(
         TrainingFault.SHOWN_COIN,
-        Verdict.VIOLATION,
+        Finding.VIOLATION,
         "accounted for at the printed rate p b/m, and plain steps without noise show the coin",
     ),
 )

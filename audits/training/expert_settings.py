@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.numbers.enclosures import exact
-from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.training.views import View
 
@@ -97,7 +97,7 @@ class ExpertSettings:
         return cls(**{**plain, "parameters": parameters, "fault": TrainingFault(plain["fault"])})
 
 
-def claim_for(settings: ExpertSettings, view: View) -> Accounted:
+def claim_for(settings: ExpertSettings, view: View) -> PrivacyResult:
     """What is claimed of a training without faults: of a step whatever came before it, or of all steps.
 
     A step of a schedule fixed in advance is taken to be a noisy one: plain ones reveal less.
@@ -119,4 +119,4 @@ def claim_for(settings: ExpertSettings, view: View) -> Accounted:
     if view is View.STEP:
         noisy = 1.0 if parameters.coin == "fixed" else parameters.branch_probability
         parameters = replace(parameters, branch_probability=noisy, steps=1)
-    return guarantee(parameters, Adjacency.EXPERT)
+    return account(parameters, Adjacency.EXPERT)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores import Identity
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.recording.evidence import Evidence
@@ -97,7 +97,7 @@ def audit_expert_training(
             budget=coins,
             scores=(Identity(oriented=True),),
             sharpen=sharpen,
-            pair=Pair(False, True, Adjacency.EXPERT, PAIR, one_canary_more),
+            pair=Neighbours(False, True, Adjacency.EXPERT, PAIR, one_canary_more),
             replay={"audit": "expert training", "settings": settings.as_json(), "view": view.value},
             known_ratio=True,
         )

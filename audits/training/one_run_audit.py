@@ -10,7 +10,7 @@ import numpy as np
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.power.measured import simulated
 from dpproof.audits.engine.sampling.callables import Auditable
-from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.written import call_of
 from dpproof.audits.training.canaries import Canaries, played
 from dpproof.audits.training.guesses import Guesses, guess, guess_counts
@@ -58,7 +58,7 @@ def audit_one_run(
         replay: JSON data that the witness carries.
 
     Raises:
-        InvalidPairError: turning one coin over does not give a neighbour.
+        InvalidNeighboursError: turning one coin over does not give a neighbour.
         MechanismError: the mechanism fails.
         ValueError: an argument is outside its range, or the claim promises nothing at ``delta``.
 
@@ -67,7 +67,7 @@ def audit_one_run(
     >>> from dpproof.audits.training.canaries import Canaries
     >>> same = Canaries(200, lambda coins: coins, lambda x: x, "one bit", "200 bits")
     >>> audit_one_run("leaks all", PureDP(1.0), lambda bits, n, rng: bits[None] * 1.0, same, seed=0).verdict
-    <Verdict.VIOLATION: 'violation'>
+    <Finding.VIOLATION: 'violation'>
     """
     claimed = _checked(curve, seed, delta, alpha, runs, shares)
     called = {"curve": curve, "mechanism": mechanism, "canaries": canaries}
@@ -129,7 +129,7 @@ def _checked(
     return claimed
 
 
-def _verdict(seen: float | None, claimed: float) -> Verdict:
+def _verdict(seen: float | None, claimed: float) -> Finding:
     if seen is None:
-        return Verdict.VIOLATION
-    return Verdict.CONSISTENT if seen <= 2 * claimed else Verdict.INCONCLUSIVE
+        return Finding.VIOLATION
+    return Finding.CONSISTENT if seen <= 2 * claimed else Finding.INCONCLUSIVE

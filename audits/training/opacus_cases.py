@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.training.dp_sgd import Fault, Settings
 from dpproof.audits.training.opacus_engine import audit_opacus
 
@@ -27,7 +27,7 @@ class EngineCase:
 
     name: str
     settings: Settings
-    expected: Verdict
+    expected: Finding
     reason: str
     coins: int = 1_000
     requires: str | None = "opacus"
@@ -45,25 +45,25 @@ CASES = (
     EngineCase(
         name="opacus engine, every record in every step",
         settings=Settings(),
-        expected=Verdict.CONSISTENT,
+        expected=Finding.CONSISTENT,
         reason="clipped and noised as claimed; the canary attains the claim",
     ),
     EngineCase(
         name="opacus engine, every record in every step, half the noise",
         settings=Settings(fault=HALF),
-        expected=Verdict.VIOLATION,
+        expected=Finding.VIOLATION,
         reason="the engine was given half the noise multiplier that is claimed",
     ),
     EngineCase(
         name="opacus engine, Poisson samples",
         settings=Settings(sampling_rate=0.5),
-        expected=Verdict.CONSISTENT,
+        expected=Finding.CONSISTENT,
         reason="sampled, clipped and noised as claimed",
     ),
     EngineCase(
         name="opacus engine, Poisson samples, half the noise",
         settings=Settings(sampling_rate=0.5, fault=HALF),
-        expected=Verdict.VIOLATION,
+        expected=Finding.VIOLATION,
         reason="the engine was given half the noise multiplier that is claimed",
     ),
 )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, guarantee
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, account
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.training.canaries import Canaries
 from dpproof.audits.training.one_run_audit import audit_one_run
@@ -102,7 +102,7 @@ def audit_reward_canaries(
     """
     return audit_one_run(
         claim,
-        guarantee(parameters, Adjacency.REWARDS_ONLY).notion,
+        account(parameters, Adjacency.REWARDS_ONLY).notion,
         RLSVI(parameters, noise_rule).sample,
         reward_canaries(parameters),
         seed=seed,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve, curve_points
 from dpproof.audits.engine.betting.schedule import Blocks, Pace
 from dpproof.audits.engine.betting.trial import Trial, run_trial
@@ -51,7 +51,7 @@ def audit_steps(
     budget: int = STEPS,
     scores: Sequence[Score] = (Identity(oriented=True),),
     sharpen: bool = False,
-    pair: Pair | None = None,
+    pair: Neighbours | None = None,
     replay: Mapping[str, Any] | None = None,
     known_ratio: bool = False,
 ) -> Evidence:
@@ -99,7 +99,10 @@ def audit_steps(
     called |= {"known_ratio": True} if known_ratio else {}
     replay = {**({} if "audit" in (replay or {}) else call_of("audit_steps", **called)), **(replay or {})}
     how = {"method": "steps", "budget": budget, "sharpen": sharpen, **replay, **trial.ended}
-    pair, measure = pair or Pair(False, True, "the claim's", WITHOUT), None if known_ratio else _unmeasured
+    pair, measure = (
+        pair or Neighbours(False, True, "the claim's", WITHOUT),
+        None if known_ratio else _unmeasured,
+    )
     found = conclude(trial, claim, curve, claimed, delta, alpha, seed, pair.description, how, measure)
     return replace(found, pairs=(pair.as_json(),))
 

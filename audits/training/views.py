@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.scores import Identity, LogLikelihoodRatio, Score
 from dpproof.audits.recording.evidence import Evidence
@@ -140,9 +140,9 @@ def _plain(settings: Settings) -> dict[str, Any]:
     return {**asdict(settings), "fault": settings.fault.value}
 
 
-def canary_pair() -> Pair:
+def canary_pair() -> Neighbours:
     """Whether a canary is among the records: what the loop adds to them is one record."""
-    return Pair(False, True, Adjacency.ADD_REMOVE, WITHOUT, one_canary_more)
+    return Neighbours(False, True, Adjacency.ADD_REMOVE, WITHOUT, one_canary_more)
 
 
 def one_canary_more(first: bool, second: bool) -> None:

@@ -16,7 +16,7 @@ from dpproof.audits.corpus.laplace_cases import counts_pair, stated
 from dpproof.audits.corpus.vectors import laplace
 from dpproof.audits.data.neighbours.vectors import Distance
 from dpproof.audits.engine.sampling.callables import MechanismError
-from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.recording.evidence import Evidence, Finding
 
 __all__ = ["ALPHAS", "BUDGET", "SEEDS", "allowed", "cases", "measured", "tasks"]
 
@@ -40,7 +40,7 @@ UNIT = Case(
     mechanism=_laplace,
     pair=counts_pair([0.0], [1.0], Distance.ONE),
     claim=PureDP(1),
-    expected=Verdict.CONSISTENT,
+    expected=Finding.CONSISTENT,
     truth=lambda: stated(1),
     reason="exactly on its claim",
 )
@@ -57,7 +57,7 @@ def _on_claim(case: CorpusCase) -> bool:
         not isinstance(case, Case)
         or case.truth is None
         or case.requires
-        or case.expected is Verdict.VIOLATION
+        or case.expected is Finding.VIOLATION
     ):
         return False
     claimed, truth = case.claim.epsilon(case.delta).upper, case.truth()
@@ -112,13 +112,13 @@ def _one(case: CorpusCase, seed: int, budget: int) -> Row:
         return {"refused": str(refusal)[:200], "violations": {}, "seconds": time.process_time() - start}
     return {
         "refused": None,
-        "violations": _of_levels(found, Verdict.VIOLATION),
-        "bits": _of_levels(found, Verdict.FLOATING_POINT),
+        "violations": _of_levels(found, Finding.VIOLATION),
+        "bits": _of_levels(found, Finding.FLOATING_POINT),
         "e_value": found[0].e_value,
         "seconds": time.process_time() - start,
     }
 
 
-def _of_levels(found: Sequence[Evidence], verdict: Verdict) -> dict[str, bool]:
+def _of_levels(found: Sequence[Evidence], verdict: Finding) -> dict[str, bool]:
     """By level, whether the audit came to the verdict."""
     return {str(alpha): one.verdict is verdict for alpha, one in zip(ALPHAS, found, strict=True)}

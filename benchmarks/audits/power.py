@@ -14,7 +14,7 @@ from benchmarks.audits.rows import Row
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.runner import audit
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 
 __all__ = ["ALPHA", "TRIALS", "Measure", "measured", "overhead", "tasks"]
 
@@ -128,7 +128,7 @@ def _one(trial: Measure, seed: int) -> Row:
         alpha=ALPHA,
         budget=trial.budget,
     )
-    refuted = found.verdict is Verdict.VIOLATION
+    refuted = found.verdict is Finding.VIOLATION
     return {"samples": found.samples, "refuted": refuted, "seconds": time.process_time() - start}
 
 

@@ -16,7 +16,7 @@ from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.betting.reference import gaussian_mu
 from dpproof.audits.engine.runner import audit
-from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.recording.evidence import Evidence, Finding
 
 __all__ = ["CASES", "RUNS", "Doubled", "budget_of", "measured", "tasks"]
 
@@ -81,7 +81,7 @@ def budget_of(name: str) -> tuple[int, float]:
     case, budget = CASES[name], SMALLEST
     while True:
         found = case.audited(case.exact, 0, budget)
-        if found.verdict is Verdict.CONSISTENT:
+        if found.verdict is Finding.CONSISTENT:
             assert found.would_have_seen is not None
             return budget, found.would_have_seen
         budget = round(budget * STEP)
@@ -106,4 +106,4 @@ def measured(name: str, seeds: tuple[int, ...]) -> list[Row]:
 
 def _one(case: Doubled, seed: int, budget: int) -> Row:
     found = case.audited(case.twice, seed, budget)
-    return {"samples": found.samples, "refuted": found.verdict is Verdict.VIOLATION}
+    return {"samples": found.samples, "refuted": found.verdict is Finding.VIOLATION}

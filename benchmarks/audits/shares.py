@@ -15,10 +15,10 @@ import numpy as np
 from benchmarks.audit_power import BITS, Draw, gaussian, laplace, response
 from benchmarks.audits.rows import Row
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.runner import audit
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 
 __all__ = ["COSTS", "Cost", "measured", "tasks"]
 
@@ -35,7 +35,7 @@ class Cost:
     delta: float
     draw: Any
     main: tuple[str, ...]
-    pair: Pair = BITS
+    pair: Neighbours = BITS
 
 
 def _counts(value: float, n: int, rng: np.random.Generator) -> Any:
@@ -101,5 +101,5 @@ def _both(cost: Cost, seed: int) -> Row:
         )
         for scores in (None, cost.main)
     ]
-    refuted = [one.verdict is Verdict.VIOLATION for one in found]
+    refuted = [one.verdict is Finding.VIOLATION for one in found]
     return {"default": found[0].samples, "main": found[1].samples, "refuted": refuted}

@@ -12,7 +12,7 @@ from benchmarks.soundness.cases import NoReferenceError, Outcome
 from dpproof.accountant.guarantees.notions import Guarantee
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
-from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.privacy_loss.single import delta_by_masses
 
@@ -30,7 +30,7 @@ def point(value: float) -> arb:
     return arb_of(exact(value))
 
 
-def composed(pair: Pair, count: int) -> PrivacyLoss:
+def composed(pair: DominatingPair, count: int) -> PrivacyLoss:
     """One pair, composed."""
     return PrivacyLoss([[(pair, count)]])
 
@@ -53,7 +53,7 @@ def against(
     return _outcome(wrong, found, detail, region)
 
 
-def masses_against(pair: Pair, epsilon: float, profile: Profile, detail: str) -> Outcome:
+def masses_against(pair: DominatingPair, epsilon: float, profile: Profile, detail: str) -> Outcome:
     """Ask for delta as the grid would see it, from the pair's masses."""
     low, high = delta_by_masses(pair, Fraction(epsilon))
     wrong = _sign(profile, epsilon, high) > 0 or (low > 0 and _sign(profile, epsilon, low) < 0)

@@ -16,7 +16,7 @@ from benchmarks.soundness.cases import Box, Case, Outcome, judge
 from benchmarks.soundness.notion_checks import NOTION_CASES
 from benchmarks.soundness.pair_checks import PAIR_CASES
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
-from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.geometric import Geometric
@@ -101,7 +101,7 @@ def masses(rng: np.random.Generator) -> Outcome:
     """The masses that compositions rest on, of pairs whose single use is answered in closed form."""
     at: dict[str, Any] = (SAMPLED if rng.integers(2) else UNEQUAL).draw(rng)
     removes = bool(rng.integers(2))
-    pair: Pair
+    pair: DominatingPair
     profile: Profile
     if "rate" in at:
         pair = SubsampledGaussian(at["rate"], at["sigma"], removes)

@@ -13,10 +13,10 @@ from benchmarks.soundness import references as reference
 from benchmarks.soundness.asking import DELTA, against, composed, point
 from benchmarks.soundness.cases import Box, Case, Outcome
 from dpproof.accountant.counting.gaussian_tree import TreeParameters
-from dpproof.accountant.counting.gaussian_tree import guarantee as tree_guarantee
+from dpproof.accountant.counting.gaussian_tree import account as tree_guarantee
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
-from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.dominating import dominating_pair
 from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
 from dpproof.accountant.pairs.fixed_size import FixedSize
@@ -29,7 +29,7 @@ from dpproof.accountant.renyi.subsampled_gaussian import subsampled_gaussian_ren
 from dpproof.accountant.shuffling.clones import general_randomiser
 from dpproof.accountant.shuffling.view import BinomialView
 from dpproof.accountant.sparse_vector.technique import SparseVectorParameters, pure_epsilon
-from dpproof.accountant.sparse_vector.technique import guarantee as sparse_guarantee
+from dpproof.accountant.sparse_vector.technique import account as sparse_guarantee
 from dpproof.accountant.theorems.composition.optimal import compose_approx_optimal
 
 __all__ = ["NOTION_CASES"]
@@ -150,7 +150,7 @@ def sparse_vector(rng: np.random.Generator) -> Outcome:
     return Outcome("ok", here.relative_width if here.upper else 0.0)
 
 
-_MAKERS: dict[str, Callable[[float, float], Pair]] = {
+_MAKERS: dict[str, Callable[[float, float], DominatingPair]] = {
     "bounded range": lambda noise, _: BoundedRange(1 / noise),
     "sampled Laplace": lambda noise, rate: Subsampled(Laplace(noise), rate),
     "sampled Laplace, added": lambda noise, rate: Subsampled(Laplace(noise), rate, removes=False),

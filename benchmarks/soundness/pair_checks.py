@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.soundness import references as reference
 from benchmarks.soundness.asking import DELTA, against, composed, point
 from benchmarks.soundness.cases import Box, Case, Outcome
-from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.binomial import ShiftedBinomial
 from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
 from dpproof.accountant.pairs.fixed_size import FixedSize
@@ -100,7 +100,7 @@ COIN = Box({"chance": (1e-3, 1.0), "rate": (1e-4, 1.0), "sigma": (0.1, 1e3), "de
 
 def coin(rng: np.random.Generator) -> Outcome:
     at: dict[str, Any] = COIN.draw(rng)
-    inner: Pair = SubsampledGaussian(at["rate"], at["sigma"])
+    inner: DominatingPair = SubsampledGaussian(at["rate"], at["sigma"])
     return against(
         composed(visible_coin(inner, at["chance"]), 1),
         at["delta"],

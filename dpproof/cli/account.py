@@ -82,7 +82,7 @@ def _draw(
     if plot is not None:
         from dpproof.report.plots import write_plot
 
-        write_plot(plot, accountant.guarantee(parameters, relation), show.sizes(answer))
+        write_plot(plot, accountant.account(parameters, relation), show.sizes(answer))
 
 
 class _Mechanisms(typer.core.TyperGroup):

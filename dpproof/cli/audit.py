@@ -226,7 +226,7 @@ def _promised(
     At delta 0 unless told, if its own guarantee is pure.
     """
     accountant = accountant_for(name)
-    own = accountant.guarantee(accountant.parameters.read(values), relation)
+    own = accountant.account(accountant.parameters.read(values), relation)
     delta = 0.0 if own.guarantee.epsilon(0).upper < math.inf else auditing.DELTA
     claim = Claim(name, name, values, relation, {"delta": delta, **stated}, trust=own.trust)
     auditing.check_auditable(claim)

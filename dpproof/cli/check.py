@@ -27,7 +27,6 @@ from dpproof.cli.statements import statements
 from dpproof.executors import executor_for
 from dpproof.formats import FORMATS, findings_of_claims, findings_of_papers, write_findings
 from dpproof.journal import journal_at
-from dpproof.proofs_check.registry import papers
 from dpproof.report.claims import FLOATING_POINT, ClaimLedger, check_claims, heard_in
 from dpproof.report.ledger import PaperLedger, check_paper
 
@@ -108,6 +107,8 @@ def _workers(cluster: str | None) -> Workers:
 
 
 def _check_papers(asked: _Asked, workers: Workers) -> None:
+    from dpproof.proofs_check.registry import papers
+
     with workers as executor:
         ledgers = _staged(
             lambda stage: [_paper(paper, stage, asked.seed, executor) for paper in papers().values()]

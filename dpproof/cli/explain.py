@@ -94,7 +94,7 @@ def _print_documentation(text: str, console: Console) -> None:
 def _mechanism(accountant: Accountant, console: Console) -> None:
     """What a mechanism's account says and rests on, and its parameters."""
     console.print(f"[bold]{accountant.name}[/]: {escape(accountant.title)}")
-    _print_documentation(inspect.getdoc(sys.modules[accountant.guarantee.__module__]) or "", console)
+    _print_documentation(inspect.getdoc(sys.modules[accountant.account.__module__]) or "", console)
     rows = table("parameter", "meaning", "domain", "default")
     for field in accountant.parameters.fields():
         default = "required" if field.default is dataclasses.MISSING else repr(field.default)

@@ -34,7 +34,7 @@ ERRORS = {
     "LoadError": "dpproof.audits.engine.unaudited:LoadError",
     "UncomparableError": "dpproof.audits.data.records:UncomparableError",
     "SimulationError": "dpproof.mechanisms.randomness:SimulationError",
-    "InvalidPairError": "dpproof.audits.data.pairs:InvalidPairError",
+    "InvalidNeighboursError": "dpproof.audits.data.pairs:InvalidNeighboursError",
     "MechanismError": "dpproof.audits.engine.sampling.callables:MechanismError",
     "CommandError": "dpproof.audits.engine.sampling.commands:CommandError",
     "UnwritableError": "dpproof.audits.recording.written:UnwritableError",

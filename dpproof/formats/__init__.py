@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from dpproof.formats.findings import Finding, Level, findings_of_claims, findings_of_papers
+from dpproof.formats.findings import Level, Reported, findings_of_claims, findings_of_papers
 from dpproof.formats.junit import junit
 from dpproof.formats.markdown import markdown
 from dpproof.formats.sarif import sarif
 
-__all__ = ["FORMATS", "Finding", "Level", "findings_of_claims", "findings_of_papers", "write_findings"]
+__all__ = ["FORMATS", "Level", "Reported", "findings_of_claims", "findings_of_papers", "write_findings"]
 
-FORMATS: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Finding]], str]]] = {
+FORMATS: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Reported]], str]]] = {
     "sarif": ((".sarif", ".json"), sarif),
     "junit": ((".xml",), junit),
     "markdown": ((".md",), markdown),
@@ -18,7 +18,7 @@ FORMATS: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Finding]], str]]
 """A format -> how its files end, and its text."""
 
 
-def write_findings(findings: Sequence[Finding], files: Mapping[str, Path | None]) -> None:
+def write_findings(findings: Sequence[Reported], files: Mapping[str, Path | None]) -> None:
     """Write the findings in every format that has a file, each whole or not at all."""
     for name, path in files.items():
         if path is not None:

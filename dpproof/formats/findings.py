@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpproof.report.claims import ClaimLedger
     from dpproof.report.ledger import PaperLedger
 
-__all__ = ["RULES", "Finding", "Level", "findings_of_claims", "findings_of_papers"]
+__all__ = ["RULES", "Level", "Reported", "findings_of_claims", "findings_of_papers"]
 
 
 class Level(enum.Enum):
@@ -66,7 +66,7 @@ RULES = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class Reported:
     """One thing that was checked.
 
     Attributes:
@@ -96,13 +96,13 @@ def findings_of_claims(
     file: str,
     *,
     strict: bool,
-) -> list[Finding]:
+) -> list[Reported]:
     """The claims of a file in the order of their lines, those that were refused among them."""
     found = [
-        Finding(ledger.claim.name, _rule(ledger, strict), _message(ledger), file, line)
+        Reported(ledger.claim.name, _rule(ledger, strict), _message(ledger), file, line)
         for ledger, line in zip(ledgers, lines, strict=True)
     ]
-    found += [Finding(x.called, "refused", x.message, file, x.line) for x in refusals]
+    found += [Reported(x.called, "refused", x.message, file, x.line) for x in refusals]
     return sorted(found, key=lambda finding: finding.line or 0)
 
 
@@ -133,17 +133,17 @@ def _message(ledger: ClaimLedger) -> str:
     return "\n".join([*lines, *ledger.remarks])
 
 
-def findings_of_papers(ledgers: Iterable[PaperLedger]) -> list[Finding]:
+def findings_of_papers(ledgers: Iterable[PaperLedger]) -> list[Reported]:
     """One row for each paper, and one for each thing that departs from the record."""
     return [finding for ledger in ledgers for finding in _of_paper(ledger)]
 
 
-def _of_paper(ledger: PaperLedger) -> Iterator[Finding]:
+def _of_paper(ledger: PaperLedger) -> Iterator[Reported]:
     for text in ledger.departures:
-        yield Finding(ledger.paper.name, "not as recorded", text)
+        yield Reported(ledger.paper.name, "not as recorded", text)
     if not ledger.departures:
         audits = f"{len(ledger.audits)} audits as recorded"
-        yield Finding(ledger.paper.name, "as recorded", f"{_verdicts(ledger)}; {audits}")
+        yield Reported(ledger.paper.name, "as recorded", f"{_verdicts(ledger)}; {audits}")
 
 
 def _verdicts(ledger: PaperLedger) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from dpproof.formats.findings import Finding, Level
+from dpproof.formats.findings import Level, Reported
 
 __all__ = ["junit"]
 
@@ -14,7 +14,7 @@ ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML 1.0 document may hold, escaped or not."""
 
 
-def junit(findings: Sequence[Finding]) -> str:
+def junit(findings: Sequence[Reported]) -> str:
     """The findings as one test suite; what cannot be checked or certified is an error, not a failure."""
     count = [finding.level for finding in findings].count
     totals = {
@@ -31,7 +31,7 @@ def junit(findings: Sequence[Finding]) -> str:
     return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _case(suite: ElementTree.Element, finding: Finding) -> None:
+def _case(suite: ElementTree.Element, finding: Reported) -> None:
     where = finding.file or "dpproof"
     case = ElementTree.SubElement(
         suite, "testcase", {"classname": _legal(where), "name": _legal(finding.name)}

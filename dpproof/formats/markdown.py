@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dpproof.formats.findings import Finding, Level
+from dpproof.formats.findings import Level, Reported
 
 __all__ = ["markdown"]
 
@@ -22,7 +22,7 @@ LINKED = re.compile(r"(?i)(:(?=//)|www(?=\.)|\\[@#]|\bgh(?=-\d))")
 """What pages make a link of without being asked, escaped or not; a comment in between stops it."""
 
 
-def markdown(findings: Sequence[Finding]) -> str:
+def markdown(findings: Sequence[Reported]) -> str:
     """A table, what does not pass first in words; text from outside is escaped."""
     failed = [finding for finding in findings if finding.level in (Level.FAILURE, Level.ERROR)]
     open_ = [finding for finding in findings if finding.level is Level.NOTHING]
@@ -38,7 +38,7 @@ def markdown(findings: Sequence[Finding]) -> str:
     return "\n".join([head, "", *rows, *map(_row, [*failed, *bits, *open_, *known, *passed]), ""])
 
 
-def _row(finding: Finding) -> str:
+def _row(finding: Reported) -> str:
     cells = (MARKS[finding.level], finding.name, finding.rule, finding.message)
     return f"| {' | '.join(map(_escaped, cells))} |"
 

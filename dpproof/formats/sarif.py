@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from dpproof import __version__
-from dpproof.formats.findings import RULES, Finding, Level
+from dpproof.formats.findings import RULES, Level, Reported
 
 __all__ = ["sarif"]
 
@@ -29,7 +29,7 @@ LEVELS = {
 }
 
 
-def sarif(findings: Sequence[Finding]) -> str:
+def sarif(findings: Sequence[Reported]) -> str:
     """The findings as one run of this tool, as JSON text."""
     rules = list(RULES)
     driver = {
@@ -57,7 +57,7 @@ def _camel(rule: str) -> str:
     return "".join(word.capitalize() for word in _words(rule))
 
 
-def _result(finding: Finding, index: int) -> dict[str, Any]:
+def _result(finding: Reported, index: int) -> dict[str, Any]:
     return {
         "ruleId": _identity(finding.rule),
         "ruleIndex": index,
@@ -77,7 +77,7 @@ def _plain(text: str) -> str:
     return SIGNS.sub(r"\\\g<0>", text).replace("{", "{{").replace("}", "}}")
 
 
-def _location(finding: Finding) -> dict[str, Any]:
+def _location(finding: Reported) -> dict[str, Any]:
     if finding.file is None:
         return {}
     region = {} if finding.line is None else {"region": {"startLine": finding.line}}

@@ -19,7 +19,7 @@ from dpproof.accountant.numbers.arithmetic import listed, recorded
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.audit_words import worth
 from dpproof.audits.engine.sampling.watching import watched
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
 from dpproof.claim_file import Budget
 
@@ -37,7 +37,7 @@ Answer = Mapping[str, Any]
 Stage = Callable[[str], None]
 OUT_OF_TIME = "out of time"
 FLOATING_POINT = "broken (floating point only)"
-VIOLATIONS = tuple(verdict.value for verdict in Verdict if verdict.violated)
+VIOLATIONS = tuple(verdict.value for verdict in Finding if verdict.violated)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def check_claim(
         remarks.append(f"a pair of neighbours exceeds it: {account['mechanism']['attained_by']}")
     heard = heard_in(audit)
     if refuted or heard in VIOLATIONS:
-        only_bits = not refuted and heard == Verdict.FLOATING_POINT.value
+        only_bits = not refuted and heard == Finding.FLOATING_POINT.value
         verdict = FLOATING_POINT if only_bits else "broken"
     elif ended == "refused":
         verdict = "refused"
@@ -216,7 +216,7 @@ def _mechanism(claim: Claim) -> tuple[Answer, tuple[bool, bool]]:
     promised = claim.promise.get("epsilon")
     if promised is not None and float(account["epsilon"]["upper"]) <= exact(promised):
         return account, (True, False)
-    found = accountant.guarantee(parameters, claim.adjacency)
+    found = accountant.account(parameters, claim.adjacency)
     attained = found.attained.guarantee if found.attained else None
     return account, _settled(claim, found.guarantee, attained)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["claim_text", "infix"]
+__all__ = ["goal_text", "infix"]
 
 _SUM, _PRODUCT, _POWER = 1, 2, 3
 
@@ -43,10 +43,10 @@ def _relation(relation: Any) -> str:
     return f"{infix(left)} {'=' if rel == '==' else rel} {infix(right)}"
 
 
-def claim_text(claim: Mapping[str, Any]) -> str:
+def goal_text(claim: Mapping[str, Any]) -> str:
     """What a claim says: goal, hypotheses, variables with their intervals.
 
-    >>> claim_text({"vars": {"x": "[0, 1]"}, "goal": [">=", "1", "x"]})
+    >>> goal_text({"vars": {"x": "[0, 1]"}, "goal": [">=", "1", "x"]})
     '1 >= x; for x in [0, 1]'
     """
     given = [_relation(x) for x in claim.get("given", [])]

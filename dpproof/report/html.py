@@ -22,7 +22,7 @@ from dpproof.cli.show import COLOURS, at_least, at_most, figure, own_remarks, ve
 from dpproof.proofs_check.papers.paper import Deployment
 from dpproof.report import coverage, graph, plots
 from dpproof.report.claims import ClaimLedger
-from dpproof.report.formal import claim_text
+from dpproof.report.formal import goal_text
 from dpproof.report.ledger import PaperLedger
 from dpproof.report.notes import notes_of
 from dpproof.report.recorded import recorded
@@ -56,7 +56,7 @@ _ENVIRONMENT.filters.update(
     remarks=own_remarks,
     verdict=verdict_words,
     formula=_formula,
-    claim=claim_text,
+    claim=goal_text,
     arithmetic=lambda account: in_words(account["arithmetic_assumptions"]),
     notes=notes_of,
 )

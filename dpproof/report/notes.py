@@ -76,7 +76,7 @@ def _claims(identity: str) -> str:
         entry = lookup(identity)
     except KeyError:
         raise ValueError(f"statement ({identity!r}) is not registered") from None
-    claims = [(x.name, x.claim) for x in entry.obligations]
+    claims = [(x.name, x.goal) for x in entry.obligations]
     held = [entry.says, entry.latex, claims, entry.parts, entry.rests_on, entry.rules, entry.reading]
     return json.dumps(held, sort_keys=True)
 

@@ -17,7 +17,7 @@ from dpproof.cli.show import own_remarks, verdict_words
 from dpproof.proofs_check.laws import LAWS
 from dpproof.proofs_check.verdict import MEANINGS
 from dpproof.report import coverage, graph
-from dpproof.report.formal import claim_text
+from dpproof.report.formal import goal_text
 from dpproof.report.notes import notes_of
 from dpproof.reproduction.experiments import EXPERIMENTS
 
@@ -153,7 +153,7 @@ def _obligations(statement: Any) -> Iterator[str]:
     for x in statement.obligations:
         path = certificate_path(statement, x).as_posix()
         yield f"- [`{x.name}`](../../{path}): {x.note}"
-        yield f"  `{claim_text(x.claim)}`"
+        yield f"  `{goal_text(x.goal)}`"
 
 
 def parameters() -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import Accounted, accountant_for
+from dpproof.accountant.claims.result import PrivacyResult, accountant_for
 from dpproof.accountant.guarantees.notions import Guarantee
 from dpproof.accountant.numbers.arithmetic import assume, in_words, listed, recorded
 
@@ -47,7 +47,7 @@ def growth(name: str, parameters: Mapping[str, Any], adjacency: Adjacency, delta
     last = int(parameters[along])
     places = sorted({max(2, round(last ** (i / 16))) for i in range(1, 17)})
     found = [
-        accountant.guarantee(accountant.parameters.read({**parameters, along: place}), adjacency)
+        accountant.account(accountant.parameters.read({**parameters, along: place}), adjacency)
         for place in places
     ]
     curves = [
@@ -82,7 +82,7 @@ def _profiles(
 ) -> dict[str, list[tuple[float, float]]]:
     """Points of the privacy profile of every guarantee that is known."""
     accountant = accountant_for(name)
-    found = accountant.guarantee(accountant.parameters.read(parameters), adjacency)
+    found = accountant.account(accountant.parameters.read(parameters), adjacency)
     notions = {"tight": found.guarantee}
     if found.published is not None:
         notions["published, as Gaussians"] = found.published.exact
@@ -99,7 +99,7 @@ def _above_floor(value: float) -> float:
     return value if value >= float(_FLOOR) else math.nan
 
 
-def _epsilon(answer: Accounted, label: str, delta: str) -> float:
+def _epsilon(answer: PrivacyResult, label: str, delta: str) -> float:
     published, attained = answer.published, answer.attained
     if label == "tight":
         return answer.guarantee.epsilon(delta).upper
@@ -110,7 +110,7 @@ def _epsilon(answer: Accounted, label: str, delta: str) -> float:
     return (published.epsilon(delta) if label == "published" else published.exact.epsilon(delta)).upper
 
 
-def write_plot(file: Path, found: Accounted, title: str) -> None:
+def write_plot(file: Path, found: PrivacyResult, title: str) -> None:
     """Draw the privacy profile and the trade-off function of an answer into an SVG, PNG or HTML file.
 
     What is drawn are upper ends of delta, and the lower ends of the error of the second kind that these

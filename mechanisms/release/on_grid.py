@@ -11,7 +11,7 @@ from dpproof.mechanisms.randomness import Randomness, guaranteed
 from dpproof.mechanisms.release.grid import how_released
 
 if TYPE_CHECKING:
-    from dpproof.accountant.claims.result import Accounted
+    from dpproof.accountant.claims.result import PrivacyResult
 
 __all__ = ["OnGrid", "Released", "Simulated"]
 
@@ -59,14 +59,14 @@ class OnGrid(_Fixed):
         """Whether a seed or a given generator drew the integers, so that no guarantee holds."""
         return not isinstance(self, Released)
 
-    def guarantee(self, adjacency: Adjacency) -> Accounted:
+    def account(self, adjacency: Adjacency) -> PrivacyResult:
         """Return the guarantee of these integers, to the last bit, and of all that follows from them alone.
 
         Raises:
             SimulationError: a seed or a generator was given.
             UnprovedAdjacencyError: nothing is proved under this adjacency.
         """
-        account = accountant_for(self.mechanism).guarantee
+        account = accountant_for(self.mechanism).account
         return guaranteed(self.simulated, lambda: account(self.parameters, adjacency))
 
     def __repr__(self) -> str:

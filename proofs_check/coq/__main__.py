@@ -23,7 +23,7 @@ from dpproof.proofs_check.coq.compiler import (
 )
 from dpproof.proofs_check.coq.export import UntranslatableError, lemma_name, proved, refuted
 from dpproof.proofs_check.coq.script import proof, refutation
-from dpproof.proofs_check.kernel import Rejected, check, claim_hash, load
+from dpproof.proofs_check.kernel import Rejected, check, goal_hash, load
 from dpproof.proofs_check.registry import (
     ROOT,
     certificate_id,
@@ -53,7 +53,7 @@ def lemma(entry: Statement, obligation: Obligation) -> Lemma:
         Rejected: if the kernel does not accept the certificate.
         OSError: if there is no certificate.
     """
-    claim, name = obligation.claim, lemma_name(certificate_id(entry, obligation))
+    claim, name = obligation.goal, lemma_name(certificate_id(entry, obligation))
     certificate = load((ROOT / certificate_path(entry, obligation)).read_text(encoding="utf-8"))
     if check(certificate, claim).verdict == "PROVED":
         return Lemma(name, proved(claim), proof(claim, certificate["proof"]))
@@ -65,7 +65,7 @@ def lemmas(ids: Sequence[str] = ()) -> Iterator[tuple[str, Lemma | str]]:
     seen: set[str] = set()
     for entry in map(lookup, ids or statement_ids()):
         for obligation in entry.obligations:
-            key = claim_hash(obligation.claim)
+            key = goal_hash(obligation.goal)
             if key in seen:
                 continue
             seen.add(key)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from dpproof.proofs_check.statement import Claim
+from dpproof.proofs_check.statement import Goal
 
 __all__ = [
     "UntranslatableError",
@@ -145,7 +145,7 @@ def bounds(variable: str, interval: str) -> list[str]:
     return below + above
 
 
-def hypotheses(claim: Claim) -> list[str]:
+def hypotheses(claim: Goal) -> list[str]:
     """The intervals, the whole numbers and the hypotheses of a claim, in this order.
 
     Raises:
@@ -158,11 +158,11 @@ def hypotheses(claim: Claim) -> list[str]:
     return inside + whole + [relation(r) for r in claim.get("given", [])]
 
 
-def _over(quantifier: str, claim: Claim) -> str:
+def _over(quantifier: str, claim: Goal) -> str:
     return f"{quantifier} {' '.join(map(name, claim['vars']))} : R,\n  " if claim["vars"] else ""
 
 
-def proved(claim: Claim) -> str:
+def proved(claim: Goal) -> str:
     r"""The lemma that says a claim: its formulas are defined and its goal holds.
 
     >>> proved({"vars": {"x": "(0, 1]"}, "goal": [">=", ["/", "1", "x"], "1"]})
@@ -172,7 +172,7 @@ def proved(claim: Claim) -> str:
     return _over("forall", claim) + given + _and([*conditions(claim["goal"]), relation(claim["goal"])])
 
 
-def refuted(claim: Claim) -> str:
+def refuted(claim: Goal) -> str:
     """The lemma that denies a claim: somewhere all its formulas are defined and its goal is false."""
     needed = conditions(*claim.get("given", []), claim["goal"])
     return _over("exists", claim) + _and([*hypotheses(claim), *needed, f"~ ({relation(claim['goal'])})"])
@@ -191,6 +191,6 @@ def lemma_name(certificate: str) -> str:
     return re.sub(r"[^A-Za-z0-9_]", "_", certificate.replace(".", "__"))
 
 
-def point_values(point: Mapping[str, str], claim: Claim) -> list[str]:
+def point_values(point: Mapping[str, str], claim: Goal) -> list[str]:
     """The coordinates of a point as Coq terms, in the order of the claim's variables."""
     return [number(Fraction(point[v])) for v in claim["vars"]]

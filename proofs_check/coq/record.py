@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dpproof.proofs_check.kernel import claim_hash
+from dpproof.proofs_check.kernel import goal_hash
 from dpproof.proofs_check.statement import DEFINITION, Statement
 
 __all__ = ["CHECKED", "NOT_CHECKED", "RECORD", "accepted", "recorded", "status", "write"]
@@ -52,7 +52,7 @@ def accepted(entry: Statement, table: Mapping[str, Statement]) -> bool:
     """
     closure = _closure(entry, table)
     known = recorded()["lemmas"]
-    hashes = [claim_hash(x.claim) for below in closure.values() for x in below.obligations]
+    hashes = [goal_hash(x.goal) for below in closure.values() for x in below.obligations]
     taken = any(_taken(x) for x in closure.values())
     return not taken and bool(hashes) and all(x in known for x in hashes)
 

@@ -23,7 +23,7 @@ from dpproof.proofs_check.coq.export import (
     term,
 )
 from dpproof.proofs_check.kernel.expressions import derivative, read
-from dpproof.proofs_check.statement import Claim
+from dpproof.proofs_check.statement import Goal
 
 __all__ = ["proof", "refutation"]
 
@@ -83,12 +83,12 @@ def _difference(s: State) -> Tree:
     return ["-", s.goal[1], s.goal[2]]
 
 
-def refutation(claim: Claim, node: Node) -> str:
+def refutation(claim: Goal, node: Node) -> str:
     """The proof of the denial of a claim at the certificate's point."""
     return "".join(f"exists {x}. " for x in point_values(node["point"], claim)) + "refuted."
 
 
-def proof(claim: Claim, node: Node) -> str:
+def proof(claim: Goal, node: Node) -> str:
     """A proof of the lemma of a claim, after its certificate.
 
     Raises:

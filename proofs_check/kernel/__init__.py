@@ -5,6 +5,6 @@ trusted is this folder and Python's integers; how a certificate was found does n
 """
 
 from dpproof.proofs_check.kernel.arithmetic import Rejected
-from dpproof.proofs_check.kernel.certificate import Outcome, check, claim_hash, load
+from dpproof.proofs_check.kernel.certificate import Outcome, check, goal_hash, load
 
-__all__ = ["Outcome", "Rejected", "check", "claim_hash", "load"]
+__all__ = ["Outcome", "Rejected", "check", "goal_hash", "load"]

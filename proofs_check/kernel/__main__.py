@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from dpproof.proofs_check.kernel.arithmetic import Rejected
-from dpproof.proofs_check.kernel.certificate import check, claim_hash, load
+from dpproof.proofs_check.kernel.certificate import check, goal_hash, load
 
 
 def main(paths: list[str]) -> int:
@@ -28,7 +28,7 @@ def _one(path: str) -> int:
         return 2
     try:
         verdict = check(certificate, claim).verdict
-        print(f"{path}: {verdict} {certificate['id']}, claim {claim_hash(claim)}")
+        print(f"{path}: {verdict} {certificate['id']}, claim {goal_hash(claim)}")
     except Rejected as reason:
         print(f"{path}: rejected: {reason}")
         return 1

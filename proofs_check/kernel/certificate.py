@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from dpproof.proofs_check.kernel.arithmetic import Rejected
-from dpproof.proofs_check.kernel.claims import keys, task
+from dpproof.proofs_check.kernel.goals import keys, task
 from dpproof.proofs_check.kernel.nodes import refute, replay
 
 FIELDS = {"v", "id", "claim", "claim_sha256", "verdict", "proof", "prec"}
@@ -51,10 +51,10 @@ def _canonical(claim: object) -> str:
     return json.dumps(claim, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def claim_hash(claim: object) -> str:
+def goal_hash(claim: object) -> str:
     """Return the SHA-256 of the claim in canonical JSON.
 
-    >>> claim_hash({"vars": {}, "goal": [">=", "1", "0"]})[:8]
+    >>> goal_hash({"vars": {}, "goal": [">=", "1", "0"]})[:8]
     '17568f19'
     """
     return hashlib.sha256(_canonical(claim).encode()).hexdigest()
@@ -85,7 +85,7 @@ def _check(certificate: object, claim: object) -> Outcome:
         raise Rejected("unknown certificate version or identity")
     if _canonical(data["claim"]) != _canonical(claim):
         raise Rejected("the certificate is for another claim")
-    if data["claim_sha256"] != claim_hash(claim):
+    if data["claim_sha256"] != goal_hash(claim):
         raise Rejected("the hash does not belong to the claim")
     t = task(claim, data["prec"])
     if data["verdict"] == "REFUTED":

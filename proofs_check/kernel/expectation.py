@@ -14,8 +14,8 @@ from functools import reduce
 from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel import normal_form as nf
 from dpproof.proofs_check.kernel.arithmetic import Interval, Rejected
-from dpproof.proofs_check.kernel.claims import Node, Range, Relation, Replay, Task, keys
 from dpproof.proofs_check.kernel.expressions import Expr, has, outside, read
+from dpproof.proofs_check.kernel.goals import Node, Range, Relation, Replay, Task, keys
 
 ZERO = Fraction(0)
 TRIVIAL = Relation(">=", ZERO, ZERO)

@@ -11,7 +11,6 @@ from math import comb
 from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel import normal_form as nf
 from dpproof.proofs_check.kernel.arithmetic import Rejected
-from dpproof.proofs_check.kernel.claims import Node, Range, Relation, Replay, Task, keys
 from dpproof.proofs_check.kernel.expressions import (
     Expr,
     derivative,
@@ -21,6 +20,7 @@ from dpproof.proofs_check.kernel.expressions import (
     substitute,
     variables,
 )
+from dpproof.proofs_check.kernel.goals import Node, Range, Relation, Replay, Task, keys
 
 
 def range_leaf(t: Task, node: Node, replay: Replay) -> None:

@@ -5,8 +5,8 @@ from fractions import Fraction
 from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel import normal_form as nf
 from dpproof.proofs_check.kernel.arithmetic import Number, Rejected
-from dpproof.proofs_check.kernel.claims import Node, Range, Relation, Replay, Task, keys, ranges
 from dpproof.proofs_check.kernel.expressions import Expr, rational, read, variables
+from dpproof.proofs_check.kernel.goals import Node, Range, Relation, Replay, Task, keys, ranges
 
 MAX_CASES = 2000
 

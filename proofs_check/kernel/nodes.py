@@ -6,8 +6,8 @@ from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel import expectation, leaves, logic, sums
 from dpproof.proofs_check.kernel import normal_form as nf
 from dpproof.proofs_check.kernel.arithmetic import Rejected
-from dpproof.proofs_check.kernel.claims import Node, Replay, Task, keys
 from dpproof.proofs_check.kernel.expressions import rational
+from dpproof.proofs_check.kernel.goals import Node, Replay, Task, keys
 
 MAX_PROOF_DEPTH = 60
 Handler = Callable[[Task, Node, Replay], nf.Field | None]

@@ -5,9 +5,9 @@ from fractions import Fraction
 from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel import normal_form as nf
 from dpproof.proofs_check.kernel.arithmetic import Rejected
-from dpproof.proofs_check.kernel.claims import Node, Range, Relation, Replay, Task, keys
 from dpproof.proofs_check.kernel.expressions import Expr, read, replaced, substitute
 from dpproof.proofs_check.kernel.expressions import node as tree
+from dpproof.proofs_check.kernel.goals import Node, Range, Relation, Replay, Task, keys
 
 ONE = Fraction(1)
 SIGNS = (">=", "<=", "==")

@@ -18,14 +18,12 @@ def _text(entry: Statement, obligation: Obligation) -> str | None:
     """The certificate of an obligation as JSON text, or None if the search finds nothing."""
     identity = certificate_id(entry, obligation)
     hint = obligation.hint
-    proof, verdict = (None if hint and "point" in hint else prove(obligation.claim, hint)), "PROVED"
+    proof, verdict = (None if hint and "point" in hint else prove(obligation.goal, hint)), "PROVED"
     if proof is None:
-        proof, verdict = (hint if hint and "point" in hint else refute(obligation.claim)), "REFUTED"
+        proof, verdict = (hint if hint and "point" in hint else refute(obligation.goal)), "REFUTED"
     if proof is None:
         return None
-    return (
-        json.dumps(certificate(identity, obligation.claim, verdict, proof), indent=1, sort_keys=True) + "\n"
-    )
+    return json.dumps(certificate(identity, obligation.goal, verdict, proof), indent=1, sort_keys=True) + "\n"
 
 
 def _search(identity: str) -> list[tuple[str, str, str | None]]:

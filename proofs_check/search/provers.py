@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpproof.proofs_check.kernel import Outcome, Rejected, check, claim_hash
-from dpproof.proofs_check.kernel.claims import Range, task
-from dpproof.proofs_check.statement import Claim
+from dpproof.proofs_check.kernel import Outcome, Rejected, check, goal_hash
+from dpproof.proofs_check.kernel.goals import Range, task
+from dpproof.proofs_check.statement import Goal
 
 __all__ = ["certificate", "prove", "refute"]
 
@@ -39,22 +39,22 @@ SPECIAL = [
 NEAR = [Fraction(sign, 10**k) for sign in (1, -1) for k in (3, 5)]
 
 
-def certificate(identity: str, claim: Claim, verdict: str, proof: Node, prec: int = 80) -> dict[str, Any]:
+def certificate(identity: str, claim: Goal, verdict: str, proof: Node, prec: int = 80) -> dict[str, Any]:
     """A certificate file's content."""
     return {
-        "v": 1, "id": identity, "claim": claim, "claim_sha256": claim_hash(claim),
+        "v": 1, "id": identity, "claim": claim, "claim_sha256": goal_hash(claim),
         "verdict": verdict, "proof": proof, "prec": prec,
     }  # fmt: skip
 
 
-def _accepted(claim: Claim, proof: Node, verdict: str = "PROVED") -> Outcome | None:
+def _accepted(claim: Goal, proof: Node, verdict: str = "PROVED") -> Outcome | None:
     try:
         return check(certificate("search", claim, verdict, proof), claim)
     except Rejected:
         return None
 
 
-def prove(claim: Claim, hint: Node | None = None, depth: int = 6) -> Node | None:
+def prove(claim: Goal, hint: Node | None = None, depth: int = 6) -> Node | None:
     """A proof node that the kernel accepts for the claim, or None.
 
     >>> prove({"vars": {"x": "[1, inf)"}, "goal": [">=", "x", "1"]})
@@ -66,7 +66,7 @@ def prove(claim: Claim, hint: Node | None = None, depth: int = 6) -> Node | None
     return _bisected(claim, depth)
 
 
-def _candidates(claim: Claim, hint: Node | None) -> Iterator[Node]:
+def _candidates(claim: Goal, hint: Node | None) -> Iterator[Node]:
     yield from [hint] if hint else []
     yield from SIMPLE
     domain = task(claim, 80).domain
@@ -85,7 +85,7 @@ def _taylors(v: str, end: tuple[int, Fraction]) -> Iterator[Node]:
         yield from ({"leaf": "taylor", "var": v, "at": str(end[1]), "order": n} for n in (1, 2, 3, 4))
 
 
-def _bisected(claim: Claim, depth: int) -> Node | None:
+def _bisected(claim: Goal, depth: int) -> Node | None:
     """Split the widest bounded variable and prove both halves."""
     domain = task(claim, 80).domain
     widths = {v: r.hi[1] - r.lo[1] for v, r in domain.items() if not r.lo[0] and not r.hi[0]}
@@ -107,7 +107,7 @@ def _halves(r: Range, middle: Fraction) -> tuple[str, str]:
     return left, f"[{middle}, {r.hi[1]}{')' if r.open[1] else ']'}"
 
 
-def refute(claim: Claim, seed: int = 0, tries: int = 2000) -> Node | None:
+def refute(claim: Goal, seed: int = 0, tries: int = 2000) -> Node | None:
     """A point node that the kernel accepts as a counterexample, or None."""
     draw = random.Random(seed)
     domain = task(claim, 80).domain

@@ -185,7 +185,7 @@ def test_calibration_names_them_too(spies):
 
 def test_bounds_carry_what_they_rest_on():
     laplace = accountant_for("laplace")
-    found = laplace.guarantee(laplace.parameters(5.0, compositions=3), Adjacency.BY_SENSITIVITY)
+    found = laplace.account(laplace.parameters(5.0, compositions=3), Adjacency.BY_SENSITIVITY)
     assert found.epsilon("1e-3").assumptions == {Assumption.FFT, Assumption.ELEMENTARY}
     assert found.epsilon(0).assumptions == found.delta(1).assumptions == set()
     with recorded():
@@ -275,7 +275,7 @@ def test_what_is_drawn_or_added_says_so_too(tmp_path):
     from dpproof.report.plots import write_plot
 
     laplace = accountant_for("laplace")
-    found = laplace.guarantee(laplace.parameters(5.0, compositions=2), Adjacency.BY_SENSITIVITY)
+    found = laplace.account(laplace.parameters(5.0, compositions=2), Adjacency.BY_SENSITIVITY)
     path = tmp_path / "profile.html"
     write_plot(path, found, "two answers")
     drawn = " ".join(path.read_text(encoding="utf-8").split())

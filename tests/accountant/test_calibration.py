@@ -184,5 +184,5 @@ def test_training_is_calibrated_to_six_digits():
     start = accountant.parameters(0.01, 1.0, 1000)
     meets, misses = accountant.least_noise(start, Adjacency.ADD_REMOVE, 1, "1e-6")
     assert f"{meets.noise_multiplier:.6f}" == "1.562666" == f"{misses.noise_multiplier:.6f}"
-    ends = [accountant.guarantee(p, Adjacency.ADD_REMOVE).guarantee.epsilon("1e-6") for p in (meets, misses)]
+    ends = [accountant.account(p, Adjacency.ADD_REMOVE).guarantee.epsilon("1e-6") for p in (meets, misses)]
     assert ends[0].upper <= 1 < ends[1].lower

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.counting.factorisation import errors, participation_norm
 from dpproof.accountant.counting.honaker import from_below, from_below_mean, full, node_variance
-from dpproof.accountant.counting.matrix_counting import ACCOUNTANT, MatrixCountingParameters, guarantee
+from dpproof.accountant.counting.matrix_counting import ACCOUNTANT, MatrixCountingParameters, account
 from dpproof.accountant.counting.toeplitz import (
     Banded,
     SquareRoot,
@@ -152,20 +152,20 @@ def test_more_nodes_never_hurt(time, later):
 
 def test_the_accountant():
     p = MatrixCountingParameters(16384, 10.0, sensitivity=1.0)
-    found = guarantee(p)
+    found = account(p)
     with precision(192):
         square = participation_norm(SquareRoot(16384))
     assert found.guarantee.mu.upper == pytest.approx(math.sqrt(float(square.mid())) / 10, rel=1e-15)
     assert found.attained is not None
-    signed = guarantee(p, Adjacency.REPLACE)
+    signed = account(p, Adjacency.REPLACE)
     assert signed.attained is not None
     assert signed.guarantee.mu.upper == pytest.approx(2 * found.guarantee.mu.upper, rel=1e-14)
-    counts = guarantee(replace(p, contributions="nonnegative"), Adjacency.REPLACE)
+    counts = account(replace(p, contributions="nonnegative"), Adjacency.REPLACE)
     assert counts.attained is None
     assert counts.guarantee.mu.upper == pytest.approx(math.sqrt(2) * found.guarantee.mu.upper, rel=1e-14)
     assert "never less than 0" in counts.notes[0]
     with pytest.raises(UnprovedAdjacencyError, match="by-sensitivity, add-remove, replace"):
-        guarantee(p, Adjacency.EXPERT)
+        account(p, Adjacency.EXPERT)
 
 
 @pytest.mark.parametrize("most", [1, 2])
@@ -178,7 +178,7 @@ def test_replacement_is_below_its_bound(most):
         for b in sets
     )
     p = MatrixCountingParameters(7, 1.0, sensitivity=1.0, participations=most, contributions="nonnegative")
-    assert moved <= Fraction(guarantee(p, Adjacency.REPLACE).guarantee.mu.upper) ** 2
+    assert moved <= Fraction(account(p, Adjacency.REPLACE).guarantee.mu.upper) ** 2
 
 
 @pytest.mark.parametrize("most", [1, 2])
@@ -191,9 +191,9 @@ def test_signed_replacement_is_attained_and_not_exceeded(most):
         for v in values
     )
     p = MatrixCountingParameters(5, 1.0, sensitivity=1.0, participations=most)
-    mu = guarantee(p, Adjacency.REPLACE).guarantee.mu
+    mu = account(p, Adjacency.REPLACE).guarantee.mu
     assert Fraction(mu.lower) ** 2 <= moved <= Fraction(mu.upper) ** 2
-    counts = guarantee(replace(p, contributions="nonnegative"), Adjacency.REPLACE)
+    counts = account(replace(p, contributions="nonnegative"), Adjacency.REPLACE)
     assert moved > Fraction(counts.guarantee.mu.upper) ** 2
 
 
@@ -203,10 +203,10 @@ def test_calibration_meets_and_a_little_less_misses(relation):
         1000, 1.0, sensitivity=1.0, bands=50, participations=3, separation=100, restarts=1
     )
     meets, misses = ACCOUNTANT.calibrate(p, relation, "1", "1e-6")
-    assert guarantee(meets, relation).guarantee.epsilon("1e-6").upper <= 1
-    assert guarantee(misses, relation).guarantee.epsilon("1e-6").lower > 1
+    assert account(meets, relation).guarantee.epsilon("1e-6").upper <= 1
+    assert account(misses, relation).guarantee.epsilon("1e-6").lower > 1
     assert meets.sigma == pytest.approx(misses.sigma, rel=1e-13)
-    assert guarantee(replace(meets, restarts=3), relation).guarantee.epsilon("1e-6").lower > 1
+    assert account(replace(meets, restarts=3), relation).guarantee.epsilon("1e-6").lower > 1
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_other_bad_input_is_refused():
     with pytest.raises(ValueError, match="not text"):
         Banded(3, "11")
     with pytest.raises(ValueError, match=r"sigma \(1e-308\)"):
-        guarantee(MatrixCountingParameters(4, 1e-308, sensitivity=1e308))
+        account(MatrixCountingParameters(4, 1e-308, sensitivity=1e308))
     with pytest.raises(ValueError, match="at most 1048576"):
         SquareRoot(2**21)
     for coefficients in ((), (0, 1), ("-1",), (math.nan,), (1,) * 9):

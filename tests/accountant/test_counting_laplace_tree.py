@@ -13,7 +13,7 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.accountant.counting.laplace_tree import (
     ACCOUNTANT,
     LaplaceTreeParameters,
-    guarantee,
+    account,
     pure_epsilon,
 )
 from dpproof.accountant.counting.profiles import worst_profiles
@@ -70,7 +70,7 @@ def test_absolute_replacement_by_enumeration(leaves, most):
 
 def test_one_leaf_is_one_laplace_pair():
     for epsilon in ("0", "0.1", "0.3"):
-        found = guarantee(LaplaceTreeParameters(1, 2.0)).guarantee.delta(epsilon)
+        found = account(LaplaceTreeParameters(1, 2.0)).guarantee.delta(epsilon)
         exact = 1 - math.exp((float(epsilon) - 0.5) / 2)
         assert found.lower <= exact * (1 + 1e-14)
         assert found.upper >= exact * (1 - 1e-14)
@@ -79,7 +79,7 @@ def test_one_leaf_is_one_laplace_pair():
 
 @pytest.mark.parametrize("relation", [Adjacency.BY_SENSITIVITY, Adjacency.REPLACE])
 def test_against_a_pessimistic_and_an_optimistic_accountant(relation):
-    found = guarantee(P, relation).guarantee.epsilon("1e-6")
+    found = account(P, relation).guarantee.epsilon("1e-6")
     count = 15
     shift = {Adjacency.BY_SENSITIVITY: 1, Adjacency.REPLACE: 2}[relation]
     high, low = (
@@ -91,18 +91,18 @@ def test_against_a_pessimistic_and_an_optimistic_accountant(relation):
     assert low <= found.upper
     assert found.lower <= high
     assert found.relative_width < 1e-6
-    fewer = guarantee(replace(P, leaves=8192), relation).guarantee.epsilon("1e-6")  # a level less: too little
+    fewer = account(replace(P, leaves=8192), relation).guarantee.epsilon("1e-6")  # a level less: too little
     assert fewer.upper < found.lower
 
 
 @pytest.mark.parametrize("leaves", [1, 2, 3, 4])
 def test_replacing_one_leaf_by_enumeration(leaves):
     """Signed changes: every pair of values at two leaves, composed by another accountant, costs no more."""
-    worst = guarantee(
-        LaplaceTreeParameters(leaves, 5.0, sensitivity=1.0), Adjacency.REPLACE
-    ).guarantee.epsilon("1e-3")
+    worst = account(LaplaceTreeParameters(leaves, 5.0, sensitivity=1.0), Adjacency.REPLACE).guarantee.epsilon(
+        "1e-3"
+    )
     counts = LaplaceTreeParameters(leaves, 5.0, sensitivity=1.0, contributions="nonnegative")
-    fewer = guarantee(counts, Adjacency.REPLACE).guarantee.epsilon("1e-3")
+    fewer = account(counts, Adjacency.REPLACE).guarantee.epsilon("1e-3")
     pairs = {
         shift: pld.from_laplace_mechanism(
             5.0, shift, value_discretization_interval=1e-3, pessimistic_estimate=False
@@ -129,7 +129,7 @@ def test_replacing_one_leaf_by_enumeration(leaves):
 
 
 def test_two_leaves_are_the_worst_of_their_profiles():
-    found = guarantee(LaplaceTreeParameters(8, 20.0, participations=2)).guarantee.epsilon("1e-4")
+    found = account(LaplaceTreeParameters(8, 20.0, participations=2)).guarantee.epsilon("1e-4")
     one, two = (
         pld.from_laplace_mechanism(20.0 / c, value_discretization_interval=1e-4, pessimistic_estimate=True)
         for c in (1, 2)
@@ -157,17 +157,17 @@ def test_one_shift_costs_more_than_its_parts(parts, scale):
             for part in parts
         ],
     )
-    whole = guarantee(LaplaceTreeParameters(1, scale, sensitivity=float(sum(parts)))).guarantee
+    whole = account(LaplaceTreeParameters(1, scale, sensitivity=float(sum(parts)))).guarantee
     for epsilon in (0, 0.1, 0.3, 0.5, 0.9):
         assert split.get_delta_for_epsilon(epsilon) <= whole.delta(epsilon).upper + 1e-12
 
 
 def test_long_streams_and_far_scales_are_answered():
-    many = guarantee(LaplaceTreeParameters(2**40, 300.0, participations=4)).guarantee
+    many = account(LaplaceTreeParameters(2**40, 300.0, participations=4)).guarantee
     assert many.epsilon("1e-6").upper < many.epsilon(0).upper
     for scale, sensitivity in ((1e-300, 1e300), (1e300, 1e-300), (1e13, 1.0), (1e-3, 1.0)):
         p = LaplaceTreeParameters(1000, scale, sensitivity=sensitivity)
-        found = guarantee(p)
+        found = account(p)
         assert Fraction(min(found.guarantee.epsilon(0).upper, 1e308)) >= min(
             pure_epsilon(p, Adjacency.ADD_REMOVE), Fraction(1e308)
         )
@@ -178,22 +178,22 @@ def test_long_streams_and_far_scales_are_answered():
 
 
 def test_pure_guarantees():
-    assert guarantee(P).guarantee.epsilon(0).upper == 1.0
+    assert account(P).guarantee.epsilon(0).upper == 1.0
     assert pure_epsilon(P, Adjacency.REPLACE) == 2
     assert pure_epsilon(replace(P, contributions="nonnegative"), Adjacency.REPLACE) == Fraction(28, 15)
     assert pure_epsilon(replace(P, restarts=2), Adjacency.ADD_REMOVE) == 3
-    many = guarantee(replace(P, participations=100))
+    many = account(replace(P, participations=100))
     assert many.notes
     assert many.attained is None
     assert many.guarantee.epsilon(0).upper >= absolute_sensitivity(16384, 100) / 15
-    assert "fixed before the run" in guarantee(replace(P, restarts=3, participations=2)).notes[0]
+    assert "fixed before the run" in account(replace(P, restarts=3, participations=2)).notes[0]
     with pytest.raises(UnprovedAdjacencyError, match="by-sensitivity, add-remove, replace"):
-        guarantee(P, Adjacency.REWARDS_ONLY)
+        account(P, Adjacency.REWARDS_ONLY)
 
 
 def test_sensitivity_that_does_not_divide_the_scale():
-    third = guarantee(LaplaceTreeParameters(100, 10.0, sensitivity=3.0)).guarantee.epsilon("1e-6")
-    near = guarantee(LaplaceTreeParameters(100, 10.0 / 3)).guarantee.epsilon("1e-6")
+    third = account(LaplaceTreeParameters(100, 10.0, sensitivity=3.0)).guarantee.epsilon("1e-6")
+    near = account(LaplaceTreeParameters(100, 10.0 / 3)).guarantee.epsilon("1e-6")
     assert third.lower <= near.upper
     assert near.lower <= third.upper
     assert third.relative_width < 1e-6
@@ -201,8 +201,8 @@ def test_sensitivity_that_does_not_divide_the_scale():
 
 def test_calibration_meets_and_a_little_less_misses():
     meets, misses = ACCOUNTANT.least_noise(P, Adjacency.BY_SENSITIVITY, "1", "1e-6")
-    assert guarantee(meets).guarantee.epsilon("1e-6").upper <= 1
-    assert guarantee(misses).guarantee.epsilon("1e-6").lower > 1
+    assert account(meets).guarantee.epsilon("1e-6").upper <= 1
+    assert account(misses).guarantee.epsilon("1e-6").lower > 1
     assert meets.scale == pytest.approx(misses.scale, rel=1e-6)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.counting import separated
-from dpproof.accountant.counting.gaussian_tree import ACCOUNTANT, TreeParameters, guarantee, squared_norm
+from dpproof.accountant.counting.gaussian_tree import ACCOUNTANT, TreeParameters, account, squared_norm
 from dpproof.accountant.counting.sensitivity import (
     absolute_sensitivity,
     replacement_sensitivity,
@@ -103,8 +103,8 @@ def test_signed_replacement_by_enumeration(leaves, most, separation):
 def test_what_is_assumed_of_contributions_is_said():
     p = TreeParameters(16384, 1.0, sensitivity=1.0)
     assert squared_norm(p, Adjacency.REPLACE) == (60, 60)
-    assert "[-sensitivity, sensitivity]" in guarantee(p, Adjacency.REPLACE).notes[0]
-    counts = guarantee(replace(p, contributions="nonnegative"), Adjacency.REPLACE)
+    assert "[-sensitivity, sensitivity]" in account(p, Adjacency.REPLACE).notes[0]
+    counts = account(replace(p, contributions="nonnegative"), Adjacency.REPLACE)
     assert "never less than 0" in counts.notes[0]
     assert counts.guarantee.mu.upper**2 == pytest.approx(28)
     with pytest.raises(ValueError, match="contributions"):
@@ -151,7 +151,7 @@ def test_large_separations_are_answered_tightly():
     )
     low, high = squared_norm(p, Adjacency.REPLACE)
     assert low < high == replacement_sensitivity(16384, 3)
-    found = guarantee(p, Adjacency.REPLACE)
+    found = account(p, Adjacency.REPLACE)
     assert found.attained.guarantee.mu.upper < found.guarantee.mu.upper
 
 
@@ -166,7 +166,7 @@ def test_norms_grow_with_the_stream_and_with_participation(leaves, most):
 
 def test_the_values_of_the_anchor():
     for leaves, epsilon in ((16384, 1.704618035), (16383, 1.641765249)):
-        found = guarantee(TreeParameters(leaves, 10.0)).guarantee.epsilon("1e-6")
+        found = account(TreeParameters(leaves, 10.0)).guarantee.epsilon("1e-6")
         assert found.lower <= found.upper
         assert found.lower == pytest.approx(epsilon, abs=6e-10)
         assert found.relative_width < 1e-14
@@ -179,7 +179,7 @@ def test_relations():
     }
     assert list(norms.values()) == [(5, 5), (5, 5), (20, 20)]
     with pytest.raises(UnprovedAdjacencyError, match="by-sensitivity, add-remove, replace"):
-        guarantee(p, Adjacency.REWARDS_ONLY)
+        account(p, Adjacency.REWARDS_ONLY)
 
 
 def test_restarts_add_and_sensitivity_scales():
@@ -187,7 +187,7 @@ def test_restarts_add_and_sensitivity_scales():
     once, five = (squared_norm(replace(p, restarts=n), Adjacency.REPLACE) for n in (0, 4))
     assert five == (5 * once[0], 5 * once[1])
     scaled = replace(p, sensitivity=6.0, sigma=18.0)
-    assert guarantee(scaled).guarantee == guarantee(p).guarantee
+    assert account(scaled).guarantee == account(p).guarantee
 
 
 @pytest.mark.parametrize("relation", [Adjacency.BY_SENSITIVITY, Adjacency.REPLACE])
@@ -195,8 +195,8 @@ def test_restarts_add_and_sensitivity_scales():
 def test_calibration_meets_and_a_little_less_misses(relation, epsilon, delta):
     p = TreeParameters(1000, 1.0, sensitivity=1.0, participations=2)
     meets, misses = ACCOUNTANT.calibrate(p, relation, epsilon, delta)
-    assert guarantee(meets, relation).guarantee.epsilon(delta).upper <= float(epsilon)
-    assert guarantee(misses, relation).guarantee.epsilon(delta).lower > float(epsilon)
+    assert account(meets, relation).guarantee.epsilon(delta).upper <= float(epsilon)
+    assert account(misses, relation).guarantee.epsilon(delta).lower > float(epsilon)
     assert meets.sigma == pytest.approx(misses.sigma, rel=1e-13)
 
 
@@ -221,7 +221,7 @@ def test_bad_parameters_are_named(values, named):
 
 def test_a_loss_beyond_double_precision_is_refused_by_name():
     with pytest.raises(ValueError, match=r"sigma \(1e-308\)"):
-        guarantee(TreeParameters(4, 1e-308, sensitivity=1e308))
+        account(TreeParameters(4, 1e-308, sensitivity=1e308))
 
 
 @pytest.mark.parametrize("bad", [0, -1, True, 1.0])

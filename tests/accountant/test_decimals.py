@@ -90,7 +90,7 @@ def test_an_answer_at_the_double_alone_would_be_wrong_for_the_decimal():
     """The double 0.07 is above 7/100, so that its loss 1/0.07 is below 100/7 by more than an ulp."""
     found = asked("account", "laplace", "--scale", "0.07", "--delta", "0")["epsilon"]
     assert Fraction(found["lower"]) <= Fraction(100, 7) <= Fraction(found["upper"])
-    alone = accountant_for("laplace").guarantee(accountant_for("laplace").parameters(0.07))
+    alone = accountant_for("laplace").account(accountant_for("laplace").parameters(0.07))
     assert Fraction(alone.guarantee.epsilon(0).upper) < Fraction(100, 7)
 
 
@@ -147,11 +147,11 @@ def test_every_accountant_answers_between_the_doubles_around_and_names_what_it_r
     more, less, notes = sides(parameters)
     for relation in Adjacency:
         try:
-            found = accountant.guarantee(parameters, relation)
+            found = accountant.account(parameters, relation)
         except (UnprovedAdjacencyError, ValueError):
             continue
         assert all(note in found.notes for note in notes)
-        ends = [accountant.guarantee(each, relation).guarantee.delta("0.7") for each in (more, less)]
+        ends = [accountant.account(each, relation).guarantee.delta("0.7") for each in (more, less)]
         bound = found.guarantee.delta("0.7")
         assert bound.lower <= ends[0].lower <= ends[1].upper <= bound.upper
         assert bound.upper <= ends[1].upper * (1 + 1e-12)
@@ -205,7 +205,7 @@ def test_a_parameter_moves_privacy_in_the_direction_that_is_stated(name, field, 
     seen = 0
     for relation in Adjacency:
         try:
-            private, other = (accountant.guarantee(each, relation).guarantee for each in (more, less))
+            private, other = (accountant.account(each, relation).guarantee for each in (more, less))
         except (UnprovedAdjacencyError, ValueError):
             continue
         for epsilon in ("0.001", "0.7"):
@@ -253,7 +253,7 @@ def test_what_papers_print_stands_beside_typed_decimals(words):
 
 def test_two_gaussian_guarantees_stay_one():
     accountant = accountant_for("gaussian")
-    found = accountant.guarantee(accountant.parameters(Written("0.3"))).guarantee
+    found = accountant.account(accountant.parameters(Written("0.3"))).guarantee
     assert isinstance(found, GaussianDP)
     assert exact(found.mu.lower) < 1 / Fraction("0.3") < exact(found.mu.upper)
 
@@ -289,7 +289,7 @@ def test_a_decimal_at_an_end_of_what_is_answered_is_answered_and_an_error_names_
 
 def test_a_claim_file_means_its_decimals(tmp_path):
     """Scale 0.07 has loss 100/7, above what the double has: a promise between the two is not certified."""
-    double = accountant_for("laplace").guarantee(accountant_for("laplace").parameters(0.07))
+    double = accountant_for("laplace").account(accountant_for("laplace").parameters(0.07))
     between = repr(double.guarantee.epsilon(0).upper)
     for promised, code in ((between, 3), ("14.2857142857142900", 0)):
         path = tmp_path / "claims.toml"

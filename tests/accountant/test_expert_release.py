@@ -19,7 +19,7 @@ from dpproof.accountant.rl.expert.redrawn import Redrawn, Walked
 from dpproof.accountant.rl.expert.release import (
     ACCOUNTANT,
     ExpertReleaseParameters,
-    guarantee,
+    account,
     in_printed_domain,
 )
 from dpproof.accountant.rl.expert.rounds import Rounds, round_losses
@@ -145,9 +145,9 @@ def test_rounds_are_what_the_grid_of_losses_finds(rounds, gone, come, failure):
 
 @pytest.mark.parametrize(("epsilon", "delta", "rounds", "length"), BUDGETS)
 def test_the_printed_noise_is_several_times_too_much(epsilon, delta, rounds, length):
-    found = guarantee(printed(epsilon, delta, rounds, length), EXPERT)
+    found = account(printed(epsilon, delta, rounds, length), EXPERT)
     true = found.guarantee.epsilon(delta)
-    fresh = guarantee(printed(epsilon, delta, rounds, length, draws="fresh"), EXPERT).guarantee.epsilon(delta)
+    fresh = account(printed(epsilon, delta, rounds, length, draws="fresh"), EXPERT).guarantee.epsilon(delta)
     assert fresh.upper < true.lower < true.upper < float(epsilon) / 3
     assert true.upper < found.published.exact.epsilon(delta).upper < float(epsilon)
     assert found.published.epsilon(delta).upper in (float(epsilon), math.inf)
@@ -159,8 +159,8 @@ def test_the_tight_cutoff_is_a_fifth_of_the_printed_one(epsilon, delta, rounds, 
     for draws in ("fresh", "walk"):
         start = printed(epsilon, delta, rounds, length, draws=draws)
         meets, misses = ACCOUNTANT.least_noise(start, EXPERT, epsilon, delta)
-        assert guarantee(meets, EXPERT).guarantee.delta(epsilon).upper <= float(Fraction(delta))
-        assert guarantee(misses, EXPERT).guarantee.delta(epsilon).lower > float(Fraction(delta)) * (1 - 1e-9)
+        assert account(meets, EXPERT).guarantee.delta(epsilon).upper <= float(Fraction(delta))
+        assert account(misses, EXPERT).guarantee.delta(epsilon).lower > float(Fraction(delta)) * (1 - 1e-9)
         assert meets.design.cutoff < 0.22 * start.design.cutoff
         assert ACCOUNTANT.compare(meets, epsilon, delta)["cutoff"]["printed"] == pytest.approx(
             start.design.cutoff
@@ -171,7 +171,7 @@ def test_the_domain_of_the_printed_budget():
     assert all(in_printed_domain(epsilon, delta, rounds) for epsilon, delta, rounds, _ in BUDGETS)
     assert not in_printed_domain(120, "3/10000", 100)
     assert in_printed_domain(120, "3/10000", 50)
-    far = guarantee(printed("120", "3/10000", 100, 200), EXPERT)
+    far = account(printed("120", "3/10000", 100, 200), EXPERT)
     assert "outside" in far.notes[1]
 
 
@@ -240,7 +240,7 @@ def test_other_relations_and_designs_without_a_guarantee_are_refused():
     parameters = ExpertReleaseParameters(**GIVEN)
     for adjacency in set(Adjacency) - {EXPERT}:
         with pytest.raises(UnprovedAdjacencyError):
-            guarantee(parameters, adjacency)
+            account(parameters, adjacency)
     with pytest.raises(ValueError, match=r"delta \('0'\) must be"):
         ACCOUNTANT.least_noise(parameters, EXPERT, "1", "0")
     with pytest.raises(ValueError, match="least count"):
@@ -257,7 +257,7 @@ def logged_release(**more):
 @pytest.mark.parametrize(("draws", "rounds"), [("walk", 25), ("fresh", 40)])
 def test_delta_never_grows_with_epsilon(draws, rounds):
     """What holds at an epsilon holds above it; the formula by itself is 1 again from some epsilon on."""
-    found = guarantee(logged_release(trajectories=rounds, scale=10.0, draws=draws), EXPERT).guarantee
+    found = account(logged_release(trajectories=rounds, scale=10.0, draws=draws), EXPERT).guarantee
     ends = [found.delta(epsilon).upper for epsilon in (0, 0.5, 2, 8, 12, 15, 20, 30, 37, 50, 100, 10_000)]
     assert ends == sorted(ends, reverse=True)
     assert ends[-1] < 1e-5
@@ -281,7 +281,7 @@ def test_delta_never_grows_with_epsilon(draws, rounds):
 )  # fmt: skip
 def test_calibrated_noise_fed_back_meets_its_target(epsilon, delta, more):
     meets, misses = ACCOUNTANT.least_noise(logged_release(**more), EXPERT, epsilon, delta)
-    found, less = (guarantee(each, EXPERT).guarantee for each in (meets, misses))
+    found, less = (account(each, EXPERT).guarantee for each in (meets, misses))
     assert found.epsilon(delta).upper <= float(epsilon)
     assert less.delta(epsilon).lower > float(delta) * (1 - 1e-9)
 
@@ -307,16 +307,16 @@ def test_extreme_values_are_refused_or_answered():
             logged_release(printed_epsilon=epsilon, printed_delta=0.5)
     for epsilon, failure in ((1e-9, 1e-200), (1e-9, 0.999), (100.0, 1e-200)):
         far = logged_release(trajectories=1, printed_epsilon=epsilon, printed_delta=failure)
-        assert guarantee(far, EXPERT).guarantee.epsilon(".5").upper < 101
-    loud = guarantee(logged_release(scale=0.1, draws="fresh"), EXPERT).guarantee
+        assert account(far, EXPERT).guarantee.epsilon(".5").upper < 101
+    loud = account(logged_release(scale=0.1, draws="fresh"), EXPERT).guarantee
     assert loud.epsilon(".999").upper == math.inf
     assert loud.delta(1).upper == 1
-    many = guarantee(logged_release(trajectories=10**6, experts=10**5, scale=1e5), EXPERT)
+    many = account(logged_release(trajectories=10**6, experts=10**5, scale=1e5), EXPERT)
     assert many.guarantee.epsilon("1e-5").upper == math.inf
     assert "nothing is promised" in many.notes[-1]
 
 
 def test_the_account_says_whose_lower_ends_it_gives():
     assert any(
-        "lower ends are those of this bound" in note for note in guarantee(logged_release(), EXPERT).notes
+        "lower ends are those of this bound" in note for note in account(logged_release(), EXPERT).notes
     )

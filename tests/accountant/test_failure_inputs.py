@@ -106,7 +106,7 @@ def test_no_sampling_costs_nothing():
 
     dp_sgd = accountant_for("dp-sgd")
     idle = dp_sgd.parameters(sampling_rate=0.0, noise_multiplier=1.0, steps=1000)
-    assert dp_sgd.guarantee(idle, Adjacency.ADD_REMOVE).guarantee.epsilon("1e-6").upper == 0
+    assert dp_sgd.account(idle, Adjacency.ADD_REMOVE).guarantee.epsilon("1e-6").upper == 0
 
 
 def test_bounded_losses_are_finite_at_delta_zero():

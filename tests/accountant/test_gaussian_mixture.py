@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpproof.accountant.numbers.enclosures import arb_of, precision
-from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
@@ -125,7 +125,7 @@ def test_a_user_with_two_records_in_dp_sgd():
 
 def test_the_pair_keeps_its_protocol():
     pair = BinomialGaussianMixture(0.3, 2.0, 3)
-    assert isinstance(pair, Pair)
+    assert isinstance(pair, DominatingPair)
     assert pair.reversed().reversed() == pair
     assert pair.characteristic() is None
     low, high = pair.loss_range()

@@ -84,7 +84,7 @@ def test_peer_forgets_how_often_a_randomised_response_is_used():
     """Ten answers, each true with probability 5/8: by enumeration delta > 0.9 at its epsilon."""
     event = dp_event.RandomizedResponseDpEvent(0.5, 4)
     peer = PLDAccountant(REPLACE_ONE).compose(event, 10).get_epsilon(1e-3)
-    ours = CertifiedAccountant(REPLACE_ONE).compose(event, 10).guarantee()
+    ours = CertifiedAccountant(REPLACE_ONE).compose(event, 10).account()
     assert peer < 1.61
     assert ours.epsilon(1e-3).lower > 10
     assert ours.delta(peer).lower > 0.9

@@ -18,7 +18,7 @@ from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.pairs import discrete_gaussian
 from dpproof.accountant.pairs.atoms import Atoms
-from dpproof.accountant.pairs.base import Cells, Pair
+from dpproof.accountant.pairs.base import Cells, DominatingPair
 from dpproof.accountant.pairs.binomial import ShiftedBinomial
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
 from dpproof.accountant.pairs.exponential_mechanism import (
@@ -300,7 +300,7 @@ def test_geometric_shifted_by_one_is_randomised_response() -> None:
     assert np.allclose(Geometric(2).cells(edges).p, RandomisedResponse("1/2").cells(edges).p, rtol=1e-14)
 
 
-def _delta(pair: Pair, epsilon: float) -> float:
+def _delta(pair: DominatingPair, epsilon: float) -> float:
     """The hockey-stick divergence of one step, from cells."""
     cells = pair.cells(np.array([epsilon]))
     return float(cells.p[1] + cells.infinite[1] - math.exp(epsilon) * cells.q[1])
@@ -360,7 +360,7 @@ def test_permute_and_flip_needs_more_than_bounded_range() -> None:
     assert below > 0
 
 
-_SYMMETRIC: list[Pair] = [
+_SYMMETRIC: list[DominatingPair] = [
     SubsampledGaussian(1.0, 1.0),
     BoundedRange(1.0),
     Geometric(1, 2),
@@ -372,7 +372,7 @@ _SYMMETRIC: list[Pair] = [
 
 @pytest.mark.parametrize("pair", _SYMMETRIC, ids=repr)
 @pytest.mark.parametrize("rate", [0.01, 0.5, 0.999])
-def test_fixed_size_has_the_amplified_profile(pair: Pair, rate: float) -> None:
+def test_fixed_size_has_the_amplified_profile(pair: DominatingPair, rate: float) -> None:
     """Theorem 9 of Balle, Barthe and Gaboardi at epsilon >= 0, its mirror image below."""
     sampled = FixedSize(pair, rate)
     for x in (0.013, 0.2, 0.7, 1.9):
@@ -383,7 +383,7 @@ def test_fixed_size_has_the_amplified_profile(pair: Pair, rate: float) -> None:
 
 
 @pytest.mark.parametrize("pair", _SYMMETRIC, ids=repr)
-def test_sampling_everything_changes_nothing(pair: Pair) -> None:
+def test_sampling_everything_changes_nothing(pair: DominatingPair) -> None:
     edges = np.linspace(-3, 3, 11) + 0.01
     assert np.array_equal(FixedSize(pair, 1).cells(edges).p, pair.cells(edges).p)
 
@@ -434,7 +434,7 @@ def test_sampling_schemes_by_full_enumeration(records: int, sample: int) -> None
         total = sum(w for _, w in sums)
         return np.asarray(sum((w / total * noisy(s) for s, w in sums), np.zeros(len(outcomes))))
 
-    pairs: dict[str, Pair] = {
+    pairs: dict[str, DominatingPair] = {
         "without": without_replacement(Geometric(1), sample, records),
         "with": with_replacement(lambda k: Geometric(1, k), sample, records, sample),
         "poisson": poisson_replaced(Geometric(1), Fraction(sample, records)),
@@ -542,7 +542,7 @@ def test_a_visible_coin_costs_more_than_the_product_of_the_rates() -> None:
     assert shown.lower > 1.5 * hidden.upper
 
 
-_ALL: list[Pair] = [
+_ALL: list[DominatingPair] = [
     UnequalGaussians(1, 2, 1),
     UnequalGaussians(1, 1, 3),
     ReplacedGaussian(0.1, 1.0),
@@ -561,7 +561,7 @@ _ALL: list[Pair] = [
 @pytest.mark.parametrize("pair", _ALL, ids=repr)
 @given(st.lists(st.floats(-6, 6), min_size=1, max_size=12, unique=True))
 @settings(max_examples=20, deadline=None)
-def test_cells_are_laws_whose_losses_lie_in_their_cells(pair: Pair, places: list[float]) -> None:
+def test_cells_are_laws_whose_losses_lie_in_their_cells(pair: DominatingPair, places: list[float]) -> None:
     edges = np.sort(np.array(places))
     for one in (pair, pair.reversed()):
         cells = one.cells(edges)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters
-from dpproof.accountant.noise.dp_sgd import guarantee as dp_sgd
+from dpproof.accountant.noise.dp_sgd import account as dp_sgd
 from dpproof.accountant.noise.gaussian import GaussianParameters, mu
-from dpproof.accountant.noise.gaussian import guarantee as gaussian
+from dpproof.accountant.noise.gaussian import account as gaussian
 from dpproof.accountant.numbers.bounds import exactly
 
 BAD = [math.nan, math.inf, -math.inf, -1.0, True, "1", None]

@@ -14,7 +14,7 @@ from flint import arb
 from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.pairs import fixed_size
 from dpproof.accountant.pairs.atoms import Atoms
-from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.binomial import ShiftedBinomial
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
 from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
@@ -33,7 +33,7 @@ from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
 from dpproof.accountant.pairs.visible_coin import Nothing, VisibleChoice, visible_coin
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
-Case = tuple[Pair, arb | float, arb | float]
+Case = tuple[DominatingPair, arb | float, arb | float]
 """A pair, the infimum and the supremum of its finite losses."""
 Rng = np.random.Generator
 _BITS = 1500
@@ -222,7 +222,7 @@ def test_ends_of_losses_are_outward_and_close(make: Callable[[Rng], Case]) -> No
             assert back[1] == pytest.approx(-found[0], rel=1e-14)
 
 
-OTHERS: list[Callable[[Rng], Pair]] = [
+OTHERS: list[Callable[[Rng], DominatingPair]] = [
     lambda rng: ReplacedGaussian(min(_power(rng, -12, 0.2), 1.0), _power(rng, -2, 3)),
     lambda rng: DiscreteGaussian(_power(rng, -3, 4), int(rng.integers(1, 4))),
     lambda rng: DiscreteGaussian(int(_power(rng, 9, 20)), int(_power(rng, 0, 5))),
@@ -237,7 +237,7 @@ OTHERS: list[Callable[[Rng], Pair]] = [
 ]
 
 
-def _edges(pair: Pair, rng: Rng) -> np.ndarray:
+def _edges(pair: DominatingPair, rng: Rng) -> np.ndarray:
     """Scattered, next to each other, next to 0, and at the ends of the losses."""
     ends = [x for x in pair.loss_range() if math.isfinite(x)]
     near = [x + y for x in [0.0, *ends] for y in (-1e-12, -1e-300, 0.0, 1e-300, 1e-15, 1e-9)]
@@ -348,7 +348,7 @@ ASYMMETRIC = Atoms(["0.85", "0.05", "0.1"], ["0.0999", "0.0001", "0.9"])
     ],
     ids=repr,
 )
-def test_fixed_size_refuses_a_pair_that_is_not_its_reverse(pair: Pair) -> None:
+def test_fixed_size_refuses_a_pair_that_is_not_its_reverse(pair: DominatingPair) -> None:
     """The first has almost the tail masses of its reverse, but not the losses."""
     with pytest.raises(ValueError, match=r"^pair \(.*one privacy loss"):
         FixedSize(pair, "1/2")

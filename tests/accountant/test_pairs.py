@@ -8,7 +8,7 @@ import pytest
 
 from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.pairs.atoms import Atoms
-from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.subsampled import Subsampled, loss_before_sampling
@@ -31,7 +31,7 @@ PAIRS = [
 def test_masses_add_up_and_losses_lie_in_their_cells(pair):
     edges = np.linspace(-3.0, 3.0, 241)
     cells = pair.cells(edges)
-    assert isinstance(pair, Pair)
+    assert isinstance(pair, DominatingPair)
     assert cells.p.shape == cells.q.shape == (242,)
     assert cells.p.sum() == pytest.approx(1.0, abs=1e-12)
     assert cells.q.sum() == pytest.approx(1.0, abs=1e-12)

@@ -23,7 +23,7 @@ from dpproof.accountant.rl.policy_evaluation.noise import (
 from dpproof.accountant.rl.policy_evaluation.policy_evaluation import (
     ACCOUNTANT,
     PolicyEvaluationParameters,
-    guarantee,
+    account,
 )
 from dpproof.accountant.rl.policy_evaluation.search import last_place
 from dpproof.accountant.rl.policy_evaluation.visits import read_visits
@@ -149,13 +149,13 @@ def test_a_smoothing_that_no_noise_makes_private_is_refused():
 @pytest.mark.parametrize("adjacency", [Adjacency.ADD_REMOVE, Adjacency.EXPERT, Adjacency.BY_SENSITIVITY])
 def test_only_replacement_is_proved(adjacency):
     with pytest.raises(UnprovedAdjacencyError, match="replace"):
-        guarantee(PolicyEvaluationParameters(3), adjacency)
+        account(PolicyEvaluationParameters(3), adjacency)
 
 
 def test_the_published_epsilon_is_the_one_it_was_set_by_and_infinite_beyond_fifteen():
-    theirs = guarantee(PolicyEvaluationParameters(40, printed_epsilon=2.0), Adjacency.REPLACE).published
+    theirs = account(PolicyEvaluationParameters(40, printed_epsilon=2.0), Adjacency.REPLACE).published
     assert theirs.epsilon("1e-6").upper == pytest.approx(2.0, rel=1e-12)
-    beyond = guarantee(PolicyEvaluationParameters(40, printed_epsilon=16.0), Adjacency.REPLACE).published
+    beyond = account(PolicyEvaluationParameters(40, printed_epsilon=16.0), Adjacency.REPLACE).published
     assert beyond.epsilon("1e-6").lower == math.inf
 
 

@@ -22,7 +22,7 @@ def divergence(order, shift, log_ratio, degrees=3):
 @pytest.mark.parametrize("order", [1.1, 2.0, 5.0])
 def test_two_coordinates_stay_below_the_proved_curve(order):
     noise, smoothing = 4.0, 0.05
-    rho = student(3).guarantee(noise, smoothing, 2).rho.upper
+    rho = student(3).account(noise, smoothing, 2).rho.upper
     worst = 0.0
     for angle, ratio in itertools.product((0.0, 0.4, math.pi / 4), (-smoothing, 0.0, smoothing)):
         shifts = (math.cos(angle) / noise, math.sin(angle) / noise)
@@ -31,13 +31,13 @@ def test_two_coordinates_stay_below_the_proved_curve(order):
 
 
 def test_a_rho_without_the_shift_would_be_too_small():
-    rho = student(3).guarantee(1e9, 0.05, 1).rho.upper
+    rho = student(3).account(1e9, 0.05, 1).rho.upper
     assert divergence(2.0, 1.0, 0.05) > 2 * rho
 
 
 def meets(family, scale, dimension):
     pure = family.bounded and family.pure(scale, "1e-4", dimension).epsilon(0).upper <= 1
-    return pure or family.guarantee(scale, "1e-4", dimension).delta(1).upper <= 1e-6
+    return pure or family.account(scale, "1e-4", dimension).delta(1).upper <= 1e-6
 
 
 def test_the_pure_bound_covers_the_largest_loss_of_two_coordinates():
@@ -69,4 +69,4 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(ValueError, match="spread"):
         laplace_log_normal(0)
     with pytest.raises(ValueError, match="dimension"):
-        student(3).guarantee(1, 0, 0)
+        student(3).account(1, 0, 0)

@@ -26,7 +26,7 @@ PRIMITIVES = {
 
 def answer(name, **values):
     accountant = accountant_for(name)
-    return accountant.guarantee(accountant.parameters.read(values), Adjacency.BY_SENSITIVITY)
+    return accountant.account(accountant.parameters.read(values), Adjacency.BY_SENSITIVITY)
 
 
 def hockey_stick(pairs, epsilon):
@@ -155,7 +155,7 @@ def test_calibration_meets_the_target_and_a_little_less_does_not(name):
     accountant = accountant_for(name)
     start = accountant.parameters.read({**PRIMITIVES[name], "compositions": 20})
     meets, misses = accountant.least_noise(start, Adjacency.BY_SENSITIVITY, 1, "1e-6")
-    ends = [accountant.guarantee(p, Adjacency.BY_SENSITIVITY).guarantee.delta(1) for p in (meets, misses)]
+    ends = [accountant.account(p, Adjacency.BY_SENSITIVITY).guarantee.delta(1) for p in (meets, misses)]
     assert ends[0].upper <= 1e-6 < ends[1].lower
     assert 0 < meets.scale - misses.scale <= 1e-5 * meets.scale
 

@@ -14,13 +14,13 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.accountant.claims.calibration import TargetError
 from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.noise.laplace import LaplaceParameters
-from dpproof.accountant.noise.laplace import guarantee as composed_laplace
+from dpproof.accountant.noise.laplace import account as composed_laplace
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.rl.private_ucb.capped_loss import CappedLoss
-from dpproof.accountant.rl.private_ucb.central_counts import guarantee as central
+from dpproof.accountant.rl.private_ucb.central_counts import account as central
 from dpproof.accountant.rl.private_ucb.central_counts import moved
 from dpproof.accountant.rl.private_ucb.changes import FAMILIES, Sizes, added, replaced, same_start
-from dpproof.accountant.rl.private_ucb.local_counts import guarantee as local
+from dpproof.accountant.rl.private_ucb.local_counts import account as local
 from dpproof.accountant.rl.private_ucb.noise import pure_epsilon
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 
@@ -262,7 +262,7 @@ def test_calibration_is_certified_from_both_sides(name, words, epsilon, delta, a
     meets, misses = accountant.least_noise(
         accountant.parameters(**{**SIZES, **words}), adjacency, epsilon, delta
     )
-    good, bad = (accountant.guarantee(p, adjacency).guarantee for p in (meets, misses))
+    good, bad = (accountant.account(p, adjacency).guarantee for p in (meets, misses))
     assert Fraction(good.epsilon(delta).upper) <= Fraction(epsilon) or good.delta(epsilon).upper <= float(
         delta
     )

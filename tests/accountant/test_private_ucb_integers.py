@@ -12,9 +12,9 @@ import pytest
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import accountant_for
-from dpproof.accountant.rl.private_ucb.central_counts import guarantee as central
+from dpproof.accountant.rl.private_ucb.central_counts import account as central
 from dpproof.accountant.rl.private_ucb.levels import central_levels
-from dpproof.accountant.rl.private_ucb.local_counts import guarantee as local
+from dpproof.accountant.rl.private_ucb.local_counts import account as local
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 
 REPLACE = Adjacency.REPLACE
@@ -210,7 +210,7 @@ def test_gaussian_noise_is_certified_at_a_delta_near_one(name, epsilon):
     parameters = account.parameters(**sizes, **noise.get(name, {"sigma": 1.0}))
     relation = REPLACE if sizes else Adjacency.BY_SENSITIVITY
     meets, misses = account.least_noise(parameters, relation, epsilon, "0.999")
-    met, missed = (account.guarantee(p, relation).guarantee.epsilon("0.999") for p in (meets, misses))
+    met, missed = (account.account(p, relation).guarantee.epsilon("0.999") for p in (meets, misses))
     assert met.upper <= Fraction(epsilon) < missed.lower
 
 

@@ -13,8 +13,8 @@ from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.rl.rlsvi.rlsvi import (
     ACCOUNTANT,
     RLSVIParameters,
+    account,
     attained_mu,
-    guarantee,
     published_rho,
     rho,
 )
@@ -30,7 +30,7 @@ def beta(p, k):
 
 
 def test_the_papers_example():
-    found = guarantee(PAPER, Adjacency.REWARDS_ONLY)
+    found = account(PAPER, Adjacency.REWARDS_ONLY)
     for bound, value in (
         (found.published.epsilon("1e-6"), 11.080765),
         (found.published.exact.epsilon("1e-6"), 9.688165),
@@ -41,7 +41,7 @@ def test_the_papers_example():
 
 
 def test_a_larger_problem():
-    found = guarantee(RLSVIParameters(50, 10, 50, 10**5), Adjacency.REWARDS_ONLY)
+    found = account(RLSVIParameters(50, 10, 50, 10**5), Adjacency.REWARDS_ONLY)
     assert found.published.epsilon("1e-6").upper == pytest.approx(137.86, abs=0.01)
     assert found.guarantee.epsilon("1e-6").upper == pytest.approx(1.7069, abs=1e-4)
 
@@ -57,14 +57,14 @@ def test_rho_is_the_sum_over_later_episodes(sizes):
 
 @pytest.mark.parametrize("adjacency", [Adjacency.REWARDS_ONLY, Adjacency.REPLACE])
 def test_one_episode_reveals_nothing(adjacency):
-    found = guarantee(RLSVIParameters(6, 2, 20, 1, clip=20.0), adjacency).guarantee
+    found = account(RLSVIParameters(6, 2, 20, 1, clip=20.0), adjacency).guarantee
     assert found.epsilon("1e-300").upper == 0
     assert found.delta(0).upper == 0
 
 
 @pytest.mark.parametrize("sizes", [(6, 2, 20, 1000), (1, 3, 5, 40), (2, 1, 1, 10), (1, 1, 1, 10**4)])
 def test_what_a_pair_attains_is_below_the_guarantee(sizes):
-    found = guarantee(RLSVIParameters(*sizes), Adjacency.REWARDS_ONLY)
+    found = account(RLSVIParameters(*sizes), Adjacency.REWARDS_ONLY)
     assert found.attained.guarantee.epsilon("1e-6").lower <= found.guarantee.epsilon("1e-6").upper
 
 
@@ -73,7 +73,7 @@ def test_the_smallest_problem_is_accounted_exactly():
     with precision(100):
         mu = (2 * flint.arb(2) / flint.arb(4).log()).sqrt()
     assert attained_mu(p).lower <= float(mu.mid()) <= attained_mu(p).upper
-    found = guarantee(p, Adjacency.REWARDS_ONLY)
+    found = account(p, Adjacency.REWARDS_ONLY)
     assert found.attained.guarantee == GaussianDP(attained_mu(p))
     assert found.attained.guarantee.epsilon("1e-6").lower == pytest.approx(
         found.guarantee.epsilon("1e-6").upper, rel=1e-12
@@ -83,14 +83,14 @@ def test_the_smallest_problem_is_accounted_exactly():
 @pytest.mark.parametrize("adjacency", [Adjacency.ADD_REMOVE, Adjacency.EXPERT])
 def test_unproved_relations_are_refused(adjacency):
     with pytest.raises(UnprovedAdjacencyError, match=r"proved relations: rewards-only, replace") as caught:
-        guarantee(PAPER, adjacency)
+        account(PAPER, adjacency)
     assert caught.value.adjacency is adjacency
 
 
 def test_replacement_needs_clipped_values():
     with pytest.raises(UnprovedAdjacencyError, match="give clip"):
-        guarantee(PAPER, Adjacency.REPLACE)
-    found = guarantee(RLSVIParameters(6, 2, 20, 1000, clip=20.0), Adjacency.REPLACE)
+        account(PAPER, Adjacency.REPLACE)
+    found = account(RLSVIParameters(6, 2, 20, 1000, clip=20.0), Adjacency.REPLACE)
     epsilon = found.guarantee.epsilon("1e-6")
     assert epsilon.upper < 6000
     assert epsilon.lower > 20 * 999 / 4  # the variance's own share, as the note on it says
@@ -101,7 +101,7 @@ def test_replacement_needs_clipped_values():
 def test_the_state_curve_is_the_largest_divergence_over_all_counts(order):
     """One cell loses a visit, one gains one: D of N(m1, v1) from N(m2, v2), maximised over N = 1..50."""
     p = RLSVIParameters(2, 2, 3, 4, clip=1.5)
-    found = guarantee(p, Adjacency.REPLACE).guarantee
+    found = account(p, Adjacency.REPLACE).guarantee
     a = DIGITS.mpf(order)
 
     def divergence(gap, v1, v2):
@@ -131,7 +131,7 @@ def test_the_state_curve_is_the_largest_divergence_over_all_counts(order):
 def test_calibration_meets_the_target_and_the_value_below_misses_it(epsilon, delta):
     meets, misses = ACCOUNTANT.calibrate(PAPER, Adjacency.REWARDS_ONLY, epsilon, delta)
     goal, allowed = Fraction(epsilon), Fraction(delta)
-    enough, short = (guarantee(p, Adjacency.REWARDS_ONLY).guarantee for p in (meets, misses))
+    enough, short = (account(p, Adjacency.REWARDS_ONLY).guarantee for p in (meets, misses))
     assert enough.epsilon(delta).upper <= goal
     assert enough.delta(goal).upper <= allowed * (1 + Fraction(1, 2**51))  # rounded outwards itself
     assert short.epsilon(delta).upper > goal
@@ -165,19 +165,19 @@ def test_calibration_refuses_what_no_noise_changes():
 @pytest.mark.parametrize("delta", [1, 2, -1, float("nan")])
 def test_the_published_epsilon_refuses_a_delta_outside(delta):
     with pytest.raises(ValueError, match=r"^delta \(.*\) must be"):
-        guarantee(PAPER, Adjacency.REWARDS_ONLY).published.epsilon(delta)
+        account(PAPER, Adjacency.REWARDS_ONLY).published.epsilon(delta)
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-8, 1e8, 1e300])
 def test_extreme_noise_is_answered(scale):
-    found = guarantee(RLSVIParameters(6, 2, 20, 1000, scale), Adjacency.REWARDS_ONLY)
+    found = account(RLSVIParameters(6, 2, 20, 1000, scale), Adjacency.REWARDS_ONLY)
     epsilon = found.guarantee.epsilon("1e-6")
     assert 0 <= epsilon.lower <= epsilon.upper
     assert found.published is None
 
 
 def test_a_billion_episodes():
-    found = guarantee(RLSVIParameters(6, 2, 20, 10**9), Adjacency.REWARDS_ONLY).guarantee.epsilon("1e-6")
+    found = account(RLSVIParameters(6, 2, 20, 10**9), Adjacency.REWARDS_ONLY).guarantee.epsilon("1e-6")
     assert found.relative_width < 1e-9
 
 

@@ -16,7 +16,7 @@ from dpproof.accountant.rl.expert.selective_coin import coined_step
 from dpproof.accountant.rl.expert.selective_dpsgd import (
     ACCOUNTANT,
     SelectiveDPSGDParameters,
-    guarantee,
+    account,
     steps_within,
 )
 
@@ -32,7 +32,7 @@ def with_coin(parameters, **changes):
 
 
 def test_the_printed_and_the_true_epsilon_of_the_sheet():
-    found = guarantee(SHEET, EXPERT)
+    found = account(SHEET, EXPERT)
     true, printed = found.guarantee.epsilon(DELTA), found.published.epsilon(DELTA)
     assert 8.92509 < true.lower <= true.upper < 8.92510
     assert 6.3445 < printed.lower <= printed.upper < 6.3446
@@ -50,7 +50,7 @@ def test_renyi_with_the_visible_coin_is_what_the_sheet_says():
             more = math.log1p(-1 / order) - (math.log(float(DELTA)) + math.log(order)) / (order - 1)
             best = min(best, spent + more)
     assert best == pytest.approx(9.64, abs=0.01)
-    assert best > guarantee(SHEET, EXPERT).guarantee.epsilon(DELTA).upper
+    assert best > account(SHEET, EXPERT).guarantee.epsilon(DELTA).upper
 
 
 def sum_over_coins(steps, epsilon, adjacency_pairs, probability):
@@ -71,11 +71,11 @@ def sum_over_coins(steps, epsilon, adjacency_pairs, probability):
 def test_a_visible_coin_is_the_mean_over_schedules(epsilon):
     step = SubsampledGaussian(0.3, 1.5)
     expected = max(sum_over_coins(4, epsilon, (step, step.reversed()), 0.4))
-    found = guarantee(SMALL, EXPERT).guarantee.delta(epsilon)
+    found = account(SMALL, EXPERT).guarantee.delta(epsilon)
     assert found.lower <= expected * (1 + 1e-6)
     assert found.upper >= expected * (1 - 1e-6)
     assert found.upper <= expected * 1.01
-    printed = guarantee(with_coin(SMALL, coin="independent"), EXPERT).guarantee.delta(epsilon)
+    printed = account(with_coin(SMALL, coin="independent"), EXPERT).guarantee.delta(epsilon)
     assert printed.upper < found.lower
 
 
@@ -96,15 +96,15 @@ def test_the_inversion_and_the_grid_of_losses_agree(rate, noise, probability, st
 def test_the_order_of_the_readings():
     """Coins of each expert hide most; a hidden coin is no worse than a visible one."""
     readings = {
-        coin: guarantee(with_coin(SHEET, coin=coin), EXPERT)
+        coin: account(with_coin(SHEET, coin=coin), EXPERT)
         for coin in ("visible", "hidden", "independent", "fixed")
     }
     ends = {coin: found.guarantee.epsilon(DELTA) for coin, found in readings.items()}
     assert ends["independent"].upper < ends["fixed"].lower < ends["visible"].lower
     assert ends["hidden"].upper <= ends["visible"].upper
     assert readings["hidden"].attained is None
-    exact = guarantee(with_coin(SHEET, batch="exact"), EXPERT).guarantee.epsilon(DELTA)
-    half = guarantee(with_coin(SHEET, noise_multiplier=5.0), EXPERT).guarantee.epsilon(DELTA)
+    exact = account(with_coin(SHEET, batch="exact"), EXPERT).guarantee.epsilon(DELTA)
+    half = account(with_coin(SHEET, noise_multiplier=5.0), EXPERT).guarantee.epsilon(DELTA)
     assert exact == half
 
 
@@ -116,16 +116,16 @@ def test_the_order_of_the_readings():
 )
 def test_steps_that_the_papers_budgets_pay_for(probability, noise, epsilon, printed, honest):
     training = SelectiveDPSGDParameters(RATE, probability, noise, printed)
-    assert guarantee(training, EXPERT).published.epsilon(DELTA).upper <= epsilon
+    assert account(training, EXPERT).published.epsilon(DELTA).upper <= epsilon
     longer = with_coin(training, steps=printed + 1)
-    assert guarantee(longer, EXPERT).published.epsilon(DELTA).lower > epsilon
+    assert account(longer, EXPERT).published.epsilon(DELTA).lower > epsilon
     assert steps_within(training, EXPERT, epsilon, DELTA) == honest
 
 
 def test_calibration_says_what_the_printed_noise_costs():
     meets, misses = ACCOUNTANT.least_noise(SHEET, EXPERT, "2.5", DELTA)
-    assert guarantee(meets, EXPERT).guarantee.epsilon(DELTA).upper <= 2.5
-    assert guarantee(misses, EXPERT).guarantee.epsilon(DELTA).lower > 2.5
+    assert account(meets, EXPERT).guarantee.epsilon(DELTA).upper <= 2.5
+    assert account(misses, EXPERT).guarantee.epsilon(DELTA).lower > 2.5
     beside = ACCOUNTANT.compare(meets, "2.5", DELTA)
     assert beside["epsilon at the printed noise"]["exact"] > 3.7
     assert beside["steps at the printed noise"]["exact"] < 50_000
@@ -135,14 +135,14 @@ def test_replacing_an_expert_costs_more_than_removing_one():
     for batch in ("poisson", "exact"):
         parameters = with_coin(SMALL, batch=batch)
         removed, replaced = (
-            guarantee(parameters, a).guarantee.epsilon("1e-4") for a in (EXPERT, Adjacency.REPLACE)
+            account(parameters, a).guarantee.epsilon("1e-4") for a in (EXPERT, Adjacency.REPLACE)
         )
         assert removed.upper < replaced.lower
 
 
 def test_no_noisy_step_reveals_nothing():
     for change in ({"branch_probability": 0.0}, {"steps": 0}, {"sampling_rate": 0.0}):
-        found = guarantee(with_coin(SMALL, **change), EXPERT)
+        found = account(with_coin(SMALL, **change), EXPERT)
         assert found.guarantee.epsilon(0).upper == 0
         assert found.published.epsilon(0).upper == 0
 
@@ -171,12 +171,12 @@ def test_bad_input_is_refused_by_name(change, words):
 )
 def test_other_relations_are_refused(adjacency):
     with pytest.raises(UnprovedAdjacencyError, match="expert"):
-        guarantee(SMALL, adjacency)
+        account(SMALL, adjacency)
 
 
 def test_fixed_batches_attain_twice_the_move():
     """One step, b = 1 of m = 2: gradients 1 and -1, in Arb. The doubled pair is the mechanism's own."""
-    found = guarantee(SelectiveDPSGDParameters(0.5, 1.0, 1.0, 1, batch="exact"), EXPERT).guarantee.delta(
+    found = account(SelectiveDPSGDParameters(0.5, 1.0, 1.0, 1, batch="exact"), EXPERT).guarantee.delta(
         math.log(1.25)
     )
     with precision(128):
@@ -198,10 +198,10 @@ def test_noise_in_every_step_hides_no_coin_where_the_others_agree():
         for j in range(others + 1)
     )
     mistaken = math.erfc(8 / math.sqrt(2)) / 2
-    noisy = guarantee(SelectiveDPSGDParameters(rate, 1.0, 1.0, 1), EXPERT).guarantee.delta(level).lower
+    noisy = account(SelectiveDPSGDParameters(rate, 1.0, 1.0, 1), EXPERT).guarantee.delta(level).lower
     seen = 0.5 * far * noisy - math.exp(level) * 0.5 * mistaken
-    hidden = guarantee(SelectiveDPSGDParameters(rate, 0.5, 1.0, 1, "hidden"), EXPERT).guarantee.delta(level)
-    printed = guarantee(SelectiveDPSGDParameters(rate, 0.5, 1.0, 1, "independent"), EXPERT).guarantee.delta(
+    hidden = account(SelectiveDPSGDParameters(rate, 0.5, 1.0, 1, "hidden"), EXPERT).guarantee.delta(level)
+    printed = account(SelectiveDPSGDParameters(rate, 0.5, 1.0, 1, "independent"), EXPERT).guarantee.delta(
         level
     )
     assert printed.upper < 0.0478 < 0.0659 < seen <= hidden.upper < 0.066
@@ -210,7 +210,7 @@ def test_noise_in_every_step_hides_no_coin_where_the_others_agree():
 @pytest.mark.parametrize("coin", ["visible", "hidden", "independent"])
 def test_chances_whose_product_a_double_hardly_holds_are_not_taken_for_zero(coin):
     """delta(0) = p q TV(N(0), N(1)) is above 0 however small p q is, and no epsilon makes delta 0."""
-    found = guarantee(SelectiveDPSGDParameters(1e-150, 1e-149, 1.0, 1, coin), EXPERT)
+    found = account(SelectiveDPSGDParameters(1e-150, 1e-149, 1.0, 1, coin), EXPERT)
     assert found.guarantee.delta(0).upper >= 1e-299 * math.erf(1 / math.sqrt(8))
     assert found.guarantee.epsilon(0).upper == math.inf
 
@@ -218,10 +218,10 @@ def test_chances_whose_product_a_double_hardly_holds_are_not_taken_for_zero(coin
 def test_a_fixed_schedule_without_a_noisy_step_is_refused():
     none = with_coin(SMALL, coin="fixed", branch_probability=0.04)
     with pytest.raises(ValueError, match=r"branch_probability \(0.04\) must be 0, or give at least one"):
-        guarantee(none, EXPERT)
+        account(none, EXPERT)
     with pytest.raises(ValueError, match="at least one"):
         ACCOUNTANT.least_noise(none, EXPERT, "1", "1e-5")
-    assert guarantee(with_coin(none, branch_probability=0.0), EXPERT).guarantee.epsilon(0).upper == 0
+    assert account(with_coin(none, branch_probability=0.0), EXPERT).guarantee.epsilon(0).upper == 0
     assert steps_within(with_coin(none, noise_multiplier=3.0, steps=100), EXPERT, 1, "1e-5") == 112
 
 
@@ -230,7 +230,7 @@ def test_little_noise_has_a_finite_epsilon(batch):
     """At noise 2e-4 no grid holds the losses: what bounds them is the whole move, unsampled."""
     training = SelectiveDPSGDParameters(0.1, 0.5, 2e-4, 2, batch=batch)
     moved = 1 if batch == "poisson" else 2
-    found = guarantee(training, EXPERT).guarantee.epsilon("1e-5")
+    found = account(training, EXPERT).guarantee.epsilon("1e-5")
     mu = math.sqrt(2) * moved / 2e-4
     assert found.lower <= found.upper <= mu**2 / 2 + 6 * mu
     assert found.upper > moved**2 / (2 * 2e-4**2)

@@ -121,10 +121,10 @@ def test_the_value_that_is_shown_is_at_least_the_sensitivity(query, relation, no
 def test_no_sensitivity_is_guessed_where_users_are_named(name, relation):
     accountant = accountant_for(name)
     with pytest.raises(ValueError, match=r"sensitivity is missing|no guarantee of .* is proved"):
-        accountant.guarantee(parameters(name), relation)
+        accountant.account(parameters(name), relation)
     with pytest.raises(ValueError, match=r"sensitivity is missing|no guarantee of .* is proved"):
         accountant.least_noise(parameters(name), relation, 1, "1e-3")
-    assert accountant.guarantee(parameters(name), Adjacency.BY_SENSITIVITY).sensitivity.moved == 1
+    assert accountant.account(parameters(name), Adjacency.BY_SENSITIVITY).sensitivity.moved == 1
 
 
 def test_every_mechanism_with_a_sensitivity_is_here():
@@ -139,7 +139,7 @@ def test_every_mechanism_with_a_sensitivity_is_here():
 )
 def test_a_query_fixes_no_sensitivity_under_other_relations(name, relation):
     with pytest.raises(ValueError, match=f"add-remove and replace only, not under {relation.value}"):
-        accountant_for(name).guarantee(parameters(name, query="count"), relation)
+        accountant_for(name).account(parameters(name, query="count"), relation)
 
 
 @pytest.mark.parametrize("name", QUERIED)
@@ -170,12 +170,12 @@ def test_what_is_no_query_is_refused(query, rule):
 @pytest.mark.parametrize("name", ["geometric", "discrete-gaussian", "binomial"])
 def test_noise_on_whole_numbers_needs_whole_ends(name):
     with pytest.raises(ValueError, match="must have whole ends"):
-        accountant_for(name).guarantee(parameters(name, query="sum in [0, 1/2]"), REPLACE)
+        accountant_for(name).account(parameters(name, query="sum in [0, 1/2]"), REPLACE)
 
 
 def test_a_sum_moves_a_binomial_count_by_one_at_most():
     with pytest.raises(ValueError, match="moves by 2, which must be an integer in"):
-        accountant_for("binomial").guarantee(parameters("binomial", query="sum in [0, 2]"), REPLACE)
+        accountant_for("binomial").account(parameters("binomial", query="sum in [0, 2]"), REPLACE)
 
 
 PLAIN = ("gaussian", "laplace", "geometric", "discrete-gaussian")
@@ -195,16 +195,16 @@ PLAIN = ("gaussian", "laplace", "geometric", "discrete-gaussian")
 def test_a_stated_query_costs_what_its_moved_coordinates_cost(name, query, relation, count, each):
     accountant = accountant_for(name)
     kind = int if name in ("geometric", "discrete-gaussian") else float
-    stated = accountant.guarantee(parameters(name, query=query, compositions=3), relation)
+    stated = accountant.account(parameters(name, query=query, compositions=3), relation)
     given = parameters(name, sensitivity=kind(each), compositions=3 * count)
-    explicit = accountant.guarantee(given, relation).guarantee
+    explicit = accountant.account(given, relation).guarantee
     assert stated.guarantee.epsilon("1e-3") == explicit.epsilon("1e-3")
     assert stated.guarantee.epsilon(0) == explicit.epsilon(0)
     assert any(query.split(",")[0] in note for note in stated.notes)
 
 
 def test_a_histogram_under_replace_has_the_exact_root_of_two():
-    found = accountant_for("gaussian").guarantee(parameters("gaussian", query="histogram"), REPLACE)
+    found = accountant_for("gaussian").account(parameters("gaussian", query="histogram"), REPLACE)
     assert isinstance(found.guarantee, GaussianDP)
     mu = found.guarantee.mu
     assert Fraction(mu.lower) ** 2 <= Fraction(2, 25) <= Fraction(mu.upper) ** 2
@@ -221,7 +221,7 @@ def binomial_histogram_delta(trials, share, ratio):
 
 @pytest.mark.parametrize("share", [0.5, 0.25])
 def test_a_binomial_histogram_under_replace_is_that_of_both_cells(share):
-    found = accountant_for("binomial").guarantee(
+    found = accountant_for("binomial").account(
         parameters("binomial", trials=12, probability=share, query="histogram"), REPLACE
     )
     for epsilon in ("0.1", "0.5", "1"):
@@ -249,7 +249,7 @@ def test_unfair_coins_hide_counts_that_move_in_either_direction(trials, share):
     given = {"trials": trials, "probability": share, "compositions": 2}
     asked = [({}, Adjacency.BY_SENSITIVITY), ({"query": "count"}, REPLACE), ({"sensitivity": 1}, ADD_REMOVE)]
     for more, relation in asked:
-        found = accountant.guarantee(parameters("binomial", **given, **more), relation)
+        found = accountant.account(parameters("binomial", **given, **more), relation)
         assert any("rise or fall" in note for note in found.notes)
         for epsilon in ("0.2", "0.25", "0.3"):
             bound = found.guarantee.delta(epsilon)
@@ -257,7 +257,7 @@ def test_unfair_coins_hide_counts_that_move_in_either_direction(trials, share):
             assert (
                 bound.upper >= adaptive_binomial_delta(trials, Fraction(share), ratio) >= bound.lower * 0.99
             )
-    rising = accountant.guarantee(parameters("binomial", **given, query="count"), ADD_REMOVE)
+    rising = accountant.account(parameters("binomial", **given, query="count"), ADD_REMOVE)
     assert rising.attained.pair.endswith("always in the same direction")
     assert rising.guarantee.delta(epsilon).upper <= bound.upper
 
@@ -266,10 +266,10 @@ def test_unfair_coins_hide_counts_that_move_in_either_direction(trials, share):
 def test_queries_that_are_not_monotone_are_not_called_so(name):
     accountant = accountant_for(name)
     with pytest.raises(ValueError, match="move in both directions between replace neighbours"):
-        accountant.guarantee(parameters(name, query="count", monotone=True), REPLACE)
-    accountant.guarantee(parameters(name, query="count", monotone=True), ADD_REMOVE)
+        accountant.account(parameters(name, query="count", monotone=True), REPLACE)
+    accountant.account(parameters(name, query="count", monotone=True), ADD_REMOVE)
     with pytest.raises(ValueError, match="move in both directions between add-remove neighbours"):
-        accountant.guarantee(parameters(name, query="sum in [-1, 1]", monotone=True), ADD_REMOVE)
+        accountant.account(parameters(name, query="sum in [-1, 1]", monotone=True), ADD_REMOVE)
 
 
 @pytest.mark.parametrize("relation", [ADD_REMOVE, Adjacency.EXPERT])
@@ -277,14 +277,14 @@ def test_a_local_answer_does_not_hide_whether_there_is_one(relation):
     accountant = accountant_for("randomised-response")
     chosen = accountant.parameters(0.5)
     with pytest.raises(ValueError, match="whether a person answers at all is seen by everybody"):
-        accountant.guarantee(chosen, relation)
-    assert math.isfinite(accountant.guarantee(chosen, REPLACE).guarantee.epsilon(0).upper)
+        accountant.account(chosen, relation)
+    assert math.isfinite(accountant.account(chosen, REPLACE).guarantee.epsilon(0).upper)
 
 
 def test_a_sum_with_noise_on_whole_numbers_is_one_of_whole_numbers():
-    found = accountant_for("geometric").guarantee(parameters("geometric", query="sum in [-1, 1]"), REPLACE)
+    found = accountant_for("geometric").account(parameters("geometric", query="sum in [-1, 1]"), REPLACE)
     assert found.sensitivity.rule.endswith("(one whole number a user)")
-    cells = accountant_for("geometric").guarantee(parameters("geometric", query="histogram"), REPLACE)
+    cells = accountant_for("geometric").account(parameters("geometric", query="histogram"), REPLACE)
     assert cells.sensitivity.rule.endswith("(one record a user)")
 
 
@@ -293,7 +293,7 @@ def test_a_smooth_bound_belongs_to_a_relation(name):
     accountant = accountant_for(name)
     given = {"noise": 10.0, "smoothing": 0.01, **({"spread": 1.0} if name == "smooth-log-normal" else {})}
     for relation in (REPLACE, Adjacency.EXPERT):
-        notes = accountant.guarantee(accountant.parameters(**given), relation).notes
+        notes = accountant.account(accountant.parameters(**given), relation).notes
         assert f"the smooth bound is taken to be one under {relation.value} neighbours" in notes
-    alone = accountant.guarantee(accountant.parameters(**given), Adjacency.BY_SENSITIVITY).notes
+    alone = accountant.account(accountant.parameters(**given), Adjacency.BY_SENSITIVITY).notes
     assert not any("taken to be" in note for note in alone)

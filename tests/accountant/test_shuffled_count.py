@@ -13,7 +13,7 @@ from dpproof.accountant.rl.sdp_pe.shuffled_count import (
     ACCOUNTANT,
     ShuffledCountParameters,
     _least_bits,
-    guarantee,
+    account,
     view,
 )
 
@@ -21,7 +21,7 @@ REPLACE = Adjacency.REPLACE
 
 
 def found(users, threshold, encoding):
-    return guarantee(ShuffledCountParameters(users, threshold, encoding), REPLACE)
+    return account(ShuffledCountParameters(users, threshold, encoding), REPLACE)
 
 
 def multiset_law(bits, tau, encoding):
@@ -175,7 +175,7 @@ def test_what_is_printed():
 
 def test_refusals():
     with pytest.raises(UnprovedAdjacencyError, match="add-remove"):
-        guarantee(ShuffledCountParameters(5, 1.0, "bits"), Adjacency.ADD_REMOVE)
+        account(ShuffledCountParameters(5, 1.0, "bits"), Adjacency.ADD_REMOVE)
     for users, tau, encoding in ((0, 1.0, "bits"), (5, 0.0, "bits"), (5, math.nan, "sum"), (5, 1.0, "words")):
         with pytest.raises(ValueError, match=r"users|threshold|encoding"):
             ShuffledCountParameters(users, tau, encoding)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.binomial import ShiftedBinomial
 from dpproof.accountant.pairs.shuffled_binary import ShuffledBinary, both_directions
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid
@@ -56,7 +56,7 @@ def test_a_changed_bit_is_the_shifted_binomial():
 def test_reversed_exchanges_the_laws(case):
     pair = ShuffledBinary(*case)
     back = pair.reversed()
-    assert isinstance(pair, Pair)
+    assert isinstance(pair, DominatingPair)
     assert back.reversed() == pair
     edges = np.array([-0.31, 0.17])
     one, other = pair.cells(edges), back.cells(-edges[::-1])

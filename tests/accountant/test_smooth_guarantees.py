@@ -263,7 +263,7 @@ def test_spreads_and_scales_far_apart_are_refused_by_name():
 def test_every_notion_is_a_guarantee_and_falls_in_epsilon():
     for module in MODULES:
         given_ = {f.name: 0.3 for f in module.ACCOUNTANT.parameters.fields() if f.name == "spread"}
-        found = module.guarantee(module.ACCOUNTANT.parameters(4.0, 0.02, **given_)).guarantee
+        found = module.account(module.ACCOUNTANT.parameters(4.0, 0.02, **given_)).guarantee
         assert isinstance(found, Guarantee)
         assert found.delta(0.1).upper >= found.delta(1).upper
         assert found.delta(found.epsilon(1e-6).upper).upper <= 1e-6

@@ -12,7 +12,7 @@ import pytest
 
 from dpproof.accountant.numbers.enclosures import precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import bracket, refined
-from dpproof.accountant.pairs.base import Characteristic, Pair
+from dpproof.accountant.pairs.base import Characteristic, DominatingPair
 from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
 from dpproof.accountant.pairs.uniform_layers import decay
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
@@ -111,7 +111,7 @@ def test_chi_square_tail_agrees_with_a_poisson_mixture(point, noncentral, degree
 @pytest.mark.parametrize("case", CASES)
 def test_a_single_pair_has_the_exact_profile(case):
     pair = SphericalGaussians(*case)
-    assert isinstance(pair, Pair)
+    assert isinstance(pair, DominatingPair)
     assert isinstance(pair.characteristic(), Characteristic)
     for which, sign in ((pair, 1), (pair.reversed(), -1)):
         bound = PrivacyLoss([[(which, 1)]]).delta("0.125")

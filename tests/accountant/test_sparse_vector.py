@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.calibration import calibrate_noise
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-from dpproof.accountant.sparse_vector import ACCOUNTANT, SparseVectorParameters, guarantee, pure_epsilon
+from dpproof.accountant.sparse_vector import ACCOUNTANT, SparseVectorParameters, account, pure_epsilon
 from dpproof.accountant.sparse_vector.loss import CoinsUntilHeads, loss_of_runs
 
 SCALES = st.floats(0.2, 50)
@@ -74,7 +74,7 @@ def test_the_worst_pair_by_integration(monotone, positives):
     second = [1.0] * queries + [0.0 if monotone else -1.0] * positives
     answers = [False] * queries + [True] * positives
     p, q = (chance(stream, answers, 1.5, 2.0) for stream in (first, second))
-    pair = guarantee(parameters).attained.guarantee
+    pair = account(parameters).attained.guarantee
     p_low, q_high = pair._chances()[6]
     assert p >= float(p_low.mid()) * (1 - 1e-8)
     assert q <= float(q_high.mid()) * (1 + 1e-8)
@@ -87,7 +87,7 @@ def test_the_worst_pair_by_integration(monotone, positives):
 @settings(deadline=None, max_examples=60)
 @given(RUNS)
 def test_epsilon_is_attained(parameters):
-    found = guarantee(parameters)
+    found = account(parameters)
     upper = found.guarantee.epsilon(0).upper
     assert upper * (1 - 1e-12) <= found.attained.guarantee.epsilon(0).lower <= upper
     assert Fraction(upper) >= pure_epsilon(parameters)
@@ -97,7 +97,7 @@ def test_epsilon_is_attained(parameters):
 @settings(deadline=None, max_examples=6)
 @given(RUNS)
 def test_the_profile_lies_between_the_pair_and_the_published(parameters):
-    found = guarantee(parameters)
+    found = account(parameters)
     epsilon, delta = found.guarantee.epsilon("1e-3"), found.guarantee.delta(1)
     assert found.attained.guarantee.epsilon("1e-3").lower <= epsilon.upper
     assert found.attained.guarantee.delta(1).lower <= delta.upper
@@ -108,14 +108,14 @@ def test_the_profile_lies_between_the_pair_and_the_published(parameters):
 def test_the_published_budgets_add_up():
     one = SparseVectorParameters(query_scale=8.0, positives=2, threshold_scale=2.0, answer_scale=4.0)
     assert pure_epsilon(one) == Fraction(1, 2) + Fraction(4, 8) + Fraction(2, 4)
-    assert guarantee(one).published.epsilon(0).upper == 1.5
+    assert account(one).published.epsilon(0).upper == 1.5
 
 
 def test_monotone_queries_pay_for_comparison_or_answer():
     """Numeric answers to monotone queries: moving a query reveals it in its answer or in the comparison."""
     one = SparseVectorParameters(8.0, 2, threshold_scale=2.0, answer_scale=4.0, monotone=True)
     assert pure_epsilon(one) == max(Fraction(1, 2) + Fraction(2, 4), Fraction(2, 8) + Fraction(2, 4))
-    assert guarantee(one).published.epsilon(0).upper == 1.25
+    assert account(one).published.epsilon(0).upper == 1.25
     wide = SparseVectorParameters(8.0, 2, threshold_scale=1000.0, answer_scale=4.0, monotone=True)
     assert pure_epsilon(wide) == Fraction(3, 4)
 
@@ -123,14 +123,14 @@ def test_monotone_queries_pay_for_comparison_or_answer():
 def test_half_the_noise_is_refuted():
     """Known-bad control (Lyu et al., Algorithm 4): queries scaled for one positive answer, many given."""
     claimed = pure_epsilon(SparseVectorParameters(4.0, 1, threshold_scale=2.0))
-    real = guarantee(SparseVectorParameters(4.0, 5, threshold_scale=2.0)).attained.guarantee
+    real = account(SparseVectorParameters(4.0, 5, threshold_scale=2.0)).attained.guarantee
     assert real.epsilon(0).lower > claimed
 
 
 @pytest.mark.parametrize(("positives", "monotone"), [(1, False), (25, False), (25, True)])
 def test_calibration_finds_the_best_split(positives, monotone):
     start = SparseVectorParameters(1.0, positives, monotone=monotone)
-    meets, misses = calibrate_noise(start, "query_scale", lambda p: guarantee(p).guarantee, 1, 0)
+    meets, misses = calibrate_noise(start, "query_scale", lambda p: account(p).guarantee, 1, 0)
     assert pure_epsilon(meets) <= 1 < pure_epsilon(misses)
     paid = (1 if monotone else 2) * positives
     best = meets.threshold**2 + meets.query_scale**2
@@ -201,26 +201,26 @@ def test_real_comparisons_stay_within_the_profile_and_come_close(positives, step
 
 def test_answers_cost_about_the_root_of_their_number():
     one, many = (
-        guarantee(SparseVectorParameters(1000.0, c, threshold_scale=1000.0)).guarantee for c in (1, 400)
+        account(SparseVectorParameters(1000.0, c, threshold_scale=1000.0)).guarantee for c in (1, 400)
     )
     assert many.epsilon(0).lower > 200 * one.epsilon(0).upper
     assert many.epsilon("1e-6").upper < many.epsilon(0).lower / 3
 
 
 def test_noise_beyond_the_pairs_keeps_the_pure_guarantee():
-    loud = guarantee(SparseVectorParameters(1e-4, threshold_scale=1e-4)).guarantee
+    loud = account(SparseVectorParameters(1e-4, threshold_scale=1e-4)).guarantee
     assert loud.epsilon("1e-6").upper <= loud.epsilon(0).upper == 30000
 
 
 def test_several_thresholds_compose_below_their_sum():
     run = SparseVectorParameters(40.0, 100, redraw=True)
-    found = guarantee(run)
+    found = account(run)
     assert found.guarantee.epsilon("1e-6").upper < found.guarantee.epsilon(0).upper / 2
     assert found.guarantee.epsilon("1e-6").upper < found.published.epsilon("1e-6").upper
 
 
 def test_nothing_moves_nothing_is_revealed():
-    still = guarantee(SparseVectorParameters(1.0, sensitivity=0.0))
+    still = account(SparseVectorParameters(1.0, sensitivity=0.0))
     assert still.guarantee.epsilon(0).upper == still.attained.guarantee.epsilon(0).upper == 0
 
 
@@ -237,7 +237,7 @@ def test_bad_parameters_are_refused(values, name):
 
 
 def test_a_named_relation_is_repeated():
-    found = guarantee(SparseVectorParameters(1.0, sensitivity=1.0), Adjacency.REPLACE)
+    found = account(SparseVectorParameters(1.0, sensitivity=1.0), Adjacency.REPLACE)
     assert found.adjacency is Adjacency.REPLACE
     assert "replace" in found.notes[0]
     assert ACCOUNTANT.relation(None) is Adjacency.BY_SENSITIVITY

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 
 
 def at_most_one_apart(first: float, second: float) -> None:
@@ -17,8 +17,8 @@ def at_most_one_apart(first: float, second: float) -> None:
 
 
 @pytest.fixture(scope="session")
-def bits() -> Pair:
-    return Pair(0.0, 1.0, "differ by at most 1", "0 or 1", at_most_one_apart)
+def bits() -> Neighbours:
+    return Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1", at_most_one_apart)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.accountant.rl.rlsvi.rlsvi import guarantee
+from dpproof.accountant.rl.rlsvi.rlsvi import account
 from dpproof.audits.corpus.rlsvi import ON_CLAIM
 from dpproof.audits.data.pairs import rlsvi_pair
 from dpproof.audits.engine.betting.curves import CurvePoint, curve_points
@@ -55,7 +55,7 @@ def test_level_on_a_pure_claim_that_is_exact(bits, laplace):
 
 
 def test_level_on_a_gaussian_claim_that_is_exact():
-    curve = guarantee(ON_CLAIM, Adjacency.REWARDS_ONLY).notion
+    curve = account(ON_CLAIM, Adjacency.REWARDS_ONLY).notion
     points = curve_points(curve, 1e-5, curve.epsilon(1e-5).upper)
     pair = rlsvi_pair(ON_CLAIM)
     exact = rlsvi_scores(ON_CLAIM, pair)[:1]
@@ -64,7 +64,7 @@ def test_level_on_a_gaussian_claim_that_is_exact():
 
 
 def test_level_with_learned_scores_on_a_gaussian_claim_that_is_exact():
-    curve = guarantee(ON_CLAIM, Adjacency.REWARDS_ONLY).notion
+    curve = account(ON_CLAIM, Adjacency.REWARDS_ONLY).notion
     points = curve_points(curve, 1e-5, curve.epsilon(1e-5).upper)
     pair = rlsvi_pair(ON_CLAIM)
     learned = rlsvi_scores(ON_CLAIM, pair)[1:]

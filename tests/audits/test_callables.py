@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.betting.trial import VERDICT, run_trial
 from dpproof.audits.engine.checks.probing import check_randomness
@@ -21,9 +21,9 @@ from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.sampling.callables import Mechanism, as_mechanism, each, mechanism
 from dpproof.audits.engine.sampling.calls import MechanismError
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 
-BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
+BITS = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
 CLAIM = PureDP(1.0)
 CHANCE = 1 / (1 + math.exp(-1.0))
 """Of the truth in a randomised response that is exactly 1-DP."""
@@ -62,8 +62,8 @@ def audited(function, budget=1500, seed=0, claim=CLAIM, **options):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_an_output_of_any_kind_is_audited(form):
-    assert audited(formed(respond, form), power=False).verdict is not Verdict.VIOLATION
-    assert audited(formed(careless, form)).verdict is Verdict.VIOLATION
+    assert audited(formed(respond, form), power=False).verdict is not Finding.VIOLATION
+    assert audited(formed(careless, form)).verdict is Finding.VIOLATION
 
 
 @pytest.mark.parametrize("form", ["text", "ragged", "abort"])
@@ -102,7 +102,7 @@ def test_scalar_and_vectorised_are_told_apart_by_their_arguments():
         def sample(self, data, n, rng):
             return data + rng.laplace(size=n)
 
-    assert audited(Ours()).verdict is not Verdict.VIOLATION
+    assert audited(Ours()).verdict is not Finding.VIOLATION
     with pytest.raises(ValueError, match=r"nan \('drop'\) must be one of: error, token"):
         Mechanism(vector, nan="drop")
 
@@ -121,7 +121,7 @@ def reveals(value, n, _rng):
 @pytest.mark.parametrize("function", [constant, lambda v, rng: "same", lambda v, rng: [None, 3]])
 def test_a_constant_is_not_refuted_and_nothing_can_be_planted_in_it(function):
     found = audited(function)
-    assert found.verdict is Verdict.INCONCLUSIVE
+    assert found.verdict is Finding.INCONCLUSIVE
     assert "no event that a violation could be planted in" in found.weakness
 
 
@@ -130,14 +130,14 @@ def test_a_constant_is_not_refuted_and_nothing_can_be_planted_in_it(function):
 )
 def test_a_deterministic_function_that_differs_on_the_pair_is_a_violation(function):
     found = audited(function, sharpen=True)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
     assert found.epsilon_lower > 3
-    assert audited(function, 20_000, claim=ApproxDP(5.0, 0.5), delta=0.5).verdict is Verdict.VIOLATION
+    assert audited(function, 20_000, claim=ApproxDP(5.0, 0.5), delta=0.5).verdict is Finding.VIOLATION
 
 
 def test_a_seed_of_its_own_looks_deterministic_where_calls_give_one_output():
     noisy = each(lambda value, rng: value + np.random.default_rng(3).laplace())
-    assert audited(noisy).verdict is Verdict.VIOLATION
+    assert audited(noisy).verdict is Finding.VIOLATION
 
 
 def rows_of_its_own_seed(value, n, _rng):
@@ -260,24 +260,24 @@ def test_exceptions_can_be_outputs():
     sound, leaky = aborting(lambda v: 0.2), aborting(lambda v: 0.1 + 0.7 * v)
     with pytest.raises(MechanismError, match=r'in \d+ of 64 calls \(failures="token"'):
         audited(sound)
-    assert audited(each(sound, failures="token")).verdict is not Verdict.VIOLATION
-    assert audited(each(leaky, failures="token")).verdict is Verdict.VIOLATION
+    assert audited(each(sound, failures="token")).verdict is not Finding.VIOLATION
+    assert audited(each(leaky, failures="token")).verdict is Finding.VIOLATION
 
     def vector(value, n, rng):
         return [leaky(value, rng) for _ in range(n)]
 
-    assert audited(mechanism(vector, failures="token")).verdict is Verdict.VIOLATION
+    assert audited(mechanism(vector, failures="token")).verdict is Finding.VIOLATION
 
 
 def test_nan_can_be_an_output():
     def missing(value, n, rng):
         return np.where(rng.random(n) < 0.1 + 0.7 * value, np.nan, rng.normal(size=n))
 
-    assert audited(mechanism(missing, nan="token")).verdict is Verdict.VIOLATION
+    assert audited(mechanism(missing, nan="token")).verdict is Finding.VIOLATION
     equal = mechanism(
         lambda v, n, rng: np.where(rng.random(n) < 0.3, np.nan, rng.normal(size=n)), nan="token"
     )
-    assert audited(equal).verdict is not Verdict.VIOLATION
+    assert audited(equal).verdict is not Finding.VIOLATION
 
 
 def test_an_abort_that_the_probe_did_not_see_is_an_output_too():
@@ -288,14 +288,14 @@ def test_an_abort_that_the_probe_did_not_see_is_an_output_too():
     rng = np.random.default_rng(0)
     assert None in rarely(1.0, 2000, rng)
     found = audited(rarely, budget=60_000, seed=4, claim=ApproxDP(1.0, 1e-4), delta=1e-4)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
 
 
 def test_randomness_of_its_own_is_allowed_where_it_is_declared():
     source = np.random.default_rng(0)
     declared = mechanism(lambda v, n, rng: v + source.laplace(size=n), seeded=False)
     found = audited(declared)
-    assert found.verdict is not Verdict.VIOLATION
+    assert found.verdict is not Finding.VIOLATION
     assert found.replay["seeded"] is False
     with pytest.raises(MechanismError, match="not independent samples"):
         audited(mechanism(rows_of_its_own_seed, seeded=False))
@@ -364,5 +364,5 @@ def test_what_reveals_nothing_is_never_a_violation(law, state, fault, often, per
             found = audit("odd", PureDP(0.2), made, BITS, seed=period, alpha=1e-6, budget=3000)
         except MechanismError:
             return
-    assert found.verdict is not Verdict.VIOLATION
+    assert found.verdict is not Finding.VIOLATION
     assert state not in ("last input", "walk")

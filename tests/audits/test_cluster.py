@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.runner import audit
 
 distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
@@ -37,7 +37,7 @@ def _numbers():
         if abs(first - second) > 1:
             raise ValueError("differ by more than 1")
 
-    return Pair(0.0, 1.0, "differ by at most 1", "0 or 1", within_one)
+    return Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1", within_one)
 
 
 def _deadly(folder, own):

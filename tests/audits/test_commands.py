@@ -11,14 +11,14 @@ import pytest
 
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.engine.sampling.commands import Command, CommandError, command
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 from dpproof.mechanisms.rl.rlsvi.users import Users
 
-BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
+BITS = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
 LAPLACE = """
 import json, random, sys
 request = json.loads(sys.stdin.readline())
@@ -132,17 +132,17 @@ def test_a_program_that_adds_too_little_noise_is_caught(program):
     argv = program(LAPLACE)
     quiet = command([*argv, "0.1"])
     found = audit("program", PureDP(1.0), quiet, BITS, seed=0, budget=1000)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
 
 
 def test_a_program_that_keeps_its_claim_is_not_refuted(program):
     sound = command([*program(LAPLACE), "1.0"])
-    assert audit("program", PureDP(1.0), sound, BITS, seed=0, budget=100).verdict is not Verdict.VIOLATION
+    assert audit("program", PureDP(1.0), sound, BITS, seed=0, budget=100).verdict is not Finding.VIOLATION
 
 
 def test_a_program_may_answer_in_words(program):
     found = audit("words", PureDP(1.0), command(program(WORDS)), BITS, seed=0, budget=1000)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
 
 
 def test_a_program_with_randomness_of_its_own_must_say_so(program):
@@ -150,7 +150,7 @@ def test_a_program_with_randomness_of_its_own_must_say_so(program):
     with pytest.raises(MechanismError, match="draws from elsewhere"):
         audit("program", PureDP(1.0), command(argv), BITS, seed=0, budget=1000)
     found = audit("program", PureDP(1.0), command(argv, seeded=False), BITS, seed=0, budget=2000)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
     assert found.replay["seeded"] is False
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from benchmarks.audits import seen
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 
 RUNS, LEAST = 100, 80
 
@@ -31,5 +31,5 @@ def test_twice_the_claim_is_refuted_within_the_budget(name):
 
 def test_a_budget_too_small_for_the_word_does_not_do():
     case, (budget, _) = seen.CASES["Laplace, claim 1"], seen.budget_of("Laplace, claim 1")
-    assert case.audited(case.exact, 0, budget // 3).verdict is Verdict.INCONCLUSIVE
+    assert case.audited(case.exact, 0, budget // 3).verdict is Finding.INCONCLUSIVE
     assert refuted(case, budget // 3) < LEAST

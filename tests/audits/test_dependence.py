@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.checks.repeated_rows import (
     LEVEL,
     Repeats,
@@ -27,10 +27,10 @@ from dpproof.audits.engine.checks.repeated_rows import (
 from dpproof.audits.engine.checks.unlike_calls import bins_of, calls_differ
 from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.sampling.callables import MechanismError
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 
 ALPHA = 1e-3
-BITS = Pair(0.0, 1.0, "at most 1 apart", "0 or 1")
+BITS = Neighbours(0.0, 1.0, "at most 1 apart", "0 or 1")
 KEPT = math.e / (1 + math.e)
 
 
@@ -134,14 +134,14 @@ def dependent(run):
 
 @pytest.mark.parametrize("run", range(0, 1000, 25))
 def test_samplers_that_share_randomness_are_never_a_violation(run):
-    assert found(dependent(run), seed=run, budget=6000) is not Verdict.VIOLATION
+    assert found(dependent(run), seed=run, budget=6000) is not Finding.VIOLATION
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_a_thousand_samplers_that_share_randomness_are_never_a_violation(part):
     counts = Counter(found(dependent(run), seed=run, budget=20_000) for run in range(part, 1000, 10))
-    assert counts[Verdict.VIOLATION] == 0
+    assert counts[Finding.VIOLATION] == 0
     assert counts["refused"] > 60
 
 
@@ -151,7 +151,7 @@ def test_a_thousand_samplers_that_share_randomness_are_never_a_violation(part):
 @pytest.mark.parametrize("seed", range(3))
 def test_other_forms_of_sharing_are_refused(mechanism, seed):
     verdict = found(mechanism, seed, 20_000, alpha=0.01)
-    unseen = mechanism is shuffled_twice and verdict is Verdict.INCONCLUSIVE  # asked only before a violation
+    unseen = mechanism is shuffled_twice and verdict is Finding.INCONCLUSIVE  # asked only before a violation
     assert verdict == "refused" or unseen
 
 
@@ -184,7 +184,7 @@ def now_and_then_busy(value, n, rng):
 @pytest.mark.parametrize("seed", range(4))
 def test_calls_with_a_law_of_their_own_are_never_a_violation(mechanism, seed):
     """In 0.1.0 these keep their claim of 1 and were violations, most of them at every seed."""
-    assert found(mechanism, seed, 20_000, alpha=0.01) is not Verdict.VIOLATION
+    assert found(mechanism, seed, 20_000, alpha=0.01) is not Finding.VIOLATION
 
 
 def test_a_number_of_outputs_taken_for_the_number_of_records_is_said():
@@ -195,14 +195,14 @@ def test_a_number_of_outputs_taken_for_the_number_of_records_is_said():
 @pytest.mark.parametrize("rows", [2, 3, 5, 8])
 @pytest.mark.parametrize("make", [response, geometric])
 def test_a_few_seeds_a_call_and_few_values_are_never_a_violation(make, rows):
-    assert found(few_seeds(make, rows), seed=rows, budget=6000) is not Verdict.VIOLATION
+    assert found(few_seeds(make, rows), seed=rows, budget=6000) is not Finding.VIOLATION
 
 
 def test_calls_of_one_law_are_alike_and_broken_mechanisms_are_still_found():
     def loud(value, n, rng):
         return 3 * int(value) + geometric(0, n, rng)
 
-    assert [found(loud, seed, 20_000) for seed in range(20)] == [Verdict.VIOLATION] * 20
+    assert [found(loud, seed, 20_000) for seed in range(20)] == [Finding.VIOLATION] * 20
 
 
 @pytest.mark.parametrize("support", [1, 2, 5, 1000])

@@ -15,7 +15,7 @@ from dpproof.audits.engine.betting.schedule import Pace
 from dpproof.audits.engine.betting.trial import run_trial
 from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.engine.scores import Identity, Projection
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import ReplayError, replay
 from dpproof.audits.training.cases import CASES
 from dpproof.audits.training.dp_sgd import Fault, Loop, Settings, one_thread, step_claim
@@ -60,7 +60,7 @@ def alarms(start, curve, seeds, budget, alpha=0.05):
 
 def test_half_the_noise_is_seen_in_one_run():
     evidence = audit_steps("half", GaussianDP(1.0), noisy(0.5), seed=1, delta=1e-5, budget=1000)
-    assert evidence.verdict is Verdict.VIOLATION
+    assert evidence.verdict is Finding.VIOLATION
     assert evidence.samples < 500
 
 
@@ -78,7 +78,7 @@ def test_rows_may_be_seen_and_equal_seeds_give_equal_evidence():
         audit_steps("rows", GaussianDP(1.0), start, seed=4, delta=1e-5, scores=(Projection((1.0, 1.0)),))
         for _ in range(2)
     )
-    assert one.verdict is Verdict.VIOLATION
+    assert one.verdict is Finding.VIOLATION
     assert one.as_json() == other.as_json()
 
 
@@ -138,7 +138,7 @@ FAULTS = [Fault.HALF_NOISE, Fault.NO_CLIPPING, Fault.UNSCALED_NOISE, Fault.BATCH
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.value)
 def test_a_fault_is_seen_by_its_steps_under_sampling(torch, fault):
     evidence = audit_dp_sgd(Settings(sampling_rate=0.5, fault=fault), View.STEP, seed=0, budget=1500)
-    assert evidence.verdict is Verdict.VIOLATION
+    assert evidence.verdict is Finding.VIOLATION
 
 
 EPOCHS = {"sampling_rate": 0.25, "noise_multiplier": 0.2}
@@ -147,7 +147,7 @@ EPOCHS = {"sampling_rate": 0.25, "noise_multiplier": 0.2}
 def test_shuffled_batches_are_seen_by_epochs_and_replay(torch):
     settings = Settings(fault=Fault.SHUFFLED_BATCHES, **EPOCHS)
     evidence = audit_dp_sgd(settings, View.EPOCH, seed=0, delta=0.3, budget=400)
-    assert evidence.verdict is Verdict.VIOLATION
+    assert evidence.verdict is Finding.VIOLATION
     assert replay(evidence.witness(), audit_dp_sgd_again) == evidence
     with pytest.raises(ReplayError, match="samples"):
         replay({**evidence.witness(), "samples": 1}, audit_dp_sgd_again)
@@ -174,7 +174,7 @@ def test_the_sound_loop_exactly_on_its_claim_keeps_the_level(torch):
 
 def test_the_sound_loop_is_not_called_broken_by_its_epochs(torch):
     evidence = audit_dp_sgd(Settings(**EPOCHS), View.EPOCH, seed=0, delta=0.3, budget=200)
-    assert evidence.verdict is not Verdict.VIOLATION
+    assert evidence.verdict is not Finding.VIOLATION
 
 
 @pytest.mark.slow
@@ -182,9 +182,9 @@ def test_the_sound_loop_is_not_called_broken_by_its_epochs(torch):
 def test_whole_runs_show_half_the_noise_and_nothing_where_it_is_right(torch, view):
     settings = {"noise_multiplier": 3.0, "records": 12}
     broken = Settings(fault=Fault.HALF_NOISE, **settings)
-    assert audit_dp_sgd(broken, view, seed=0, steps=4, budget=600).verdict is Verdict.VIOLATION
+    assert audit_dp_sgd(broken, view, seed=0, steps=4, budget=600).verdict is Finding.VIOLATION
     assert (
-        audit_dp_sgd(Settings(**settings), view, seed=0, steps=4, budget=300).verdict is not Verdict.VIOLATION
+        audit_dp_sgd(Settings(**settings), view, seed=0, steps=4, budget=300).verdict is not Finding.VIOLATION
     )
 
 

@@ -4,18 +4,18 @@ import pytest
 
 from dpproof.audits.corpus.evaluation import FAULTS
 from dpproof.audits.corpus.evaluation_cases import CASES
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW
 
 NAMED = {"ids": lambda case: case.name}
-FAULTY = [case for case in CASES if case.expected is Verdict.VIOLATION]
+FAULTY = [case for case in CASES if case.expected is Finding.VIOLATION]
 
 
 @pytest.mark.parametrize("case", CASES, **NAMED)
 def test_the_truth_is_on_the_side_of_the_verdict(case):
     claimed, truth = case.claim.epsilon(case.delta), case.truth()
-    if case.expected is Verdict.VIOLATION:
+    if case.expected is Finding.VIOLATION:
         assert truth.lower > claimed.upper
     else:
         assert truth.upper <= claimed.upper

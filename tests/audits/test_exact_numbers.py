@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.exact import Wide, above, below, doubles, exactly, low_bytes, united
 from dpproof.audits.data.outputs import as_block
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.scores import Identity, Projection, float_bits, logistic, tokens, trees
 from dpproof.audits.engine.scores.layout import Layout
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 
-DATA = Pair(np.array([0]), np.array([1]), "replace", "one number", lambda a, b: None)
+DATA = Neighbours(np.array([0]), np.array([1]), "replace", "one number", lambda a, b: None)
 RARE = 0.99
 """Of a geometric law: epsilon is -ln(1 - 0.99) = 4.6."""
 
@@ -68,7 +68,7 @@ OUTPUTS = {
 @pytest.mark.parametrize("kind", OUTPUTS)
 def test_a_violation_in_integers_that_no_double_holds_is_found(kind):
     found = audit(kind, PureDP(1.0), OUTPUTS[kind], DATA, seed=0, budget=20_000)
-    assert found.verdict is Verdict.VIOLATION, found
+    assert found.verdict is Finding.VIOLATION, found
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_violation_in_integers_that_no_double_holds_is_found(kind):
 )
 def test_every_score_sees_the_whole_integer(score):
     found = audit("int64", PureDP(1.0), OUTPUTS["int64"], DATA, [score], seed=0, budget=20_000)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
 
 
 def test_the_order_of_wide_integers_is_exact_under_wide_noise():
@@ -86,7 +86,7 @@ def test_the_order_of_wide_integers_is_exact_under_wide_noise():
         return np.int64(2**58 * x[0]) + np.rint(rng.laplace(0, 2.0**57, n)).astype(np.int64)
 
     found = audit("wide noise", PureDP(1.0), sampler, DATA, seed=0, budget=20_000)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
     assert found.score == "identity"
 
 

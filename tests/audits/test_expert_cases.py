@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from dpproof.audits.corpus.expert_cases import CASES, DESIGN, LEAST, PREFIXES, claimed_of
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.rl.expert_rounds import PrefixRound, TrainingStep, one_expert_more
 
-FAULTY = [case for case in CASES if case.expected is Verdict.VIOLATION]
+FAULTY = [case for case in CASES if case.expected is Finding.VIOLATION]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
 from dpproof.audits.engine.betting.tabulated import Tabulated, tabulated
 from dpproof.audits.engine.unaudited import NoAuditError
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.training import experts
 from dpproof.audits.training.expert_cases import CASES
@@ -47,7 +47,7 @@ def test_the_corpus_cases_come_out_as_expected(loops, case):
     """Each fault is found; with all 1000 coins the sound ones are consistent."""
     sound = case.settings.fault is TrainingFault.NONE
     found = case.audit(seed=3, budget=150 if sound else None)
-    assert found.verdict is case.expected or (sound and found.verdict is Verdict.INCONCLUSIVE)
+    assert found.verdict is case.expected or (sound and found.verdict is Finding.INCONCLUSIVE)
     assert found.epsilon_lower <= found.claimed_epsilon or not sound
 
 
@@ -59,10 +59,10 @@ def test_the_corpus_cases_come_out_as_expected_on_their_whole_budget(loops, case
 
 def test_a_few_runs_of_canaries_tell_a_quarter_of_the_noise_from_all_of_it(loops):
     settings = ExpertSettings(SelectiveDPSGDParameters(0.5, 0.5, 4.0, 64), canaries=500)
-    assert audit_expert_canaries(settings, seed=1, runs=4).verdict is not Verdict.VIOLATION
+    assert audit_expert_canaries(settings, seed=1, runs=4).verdict is not Finding.VIOLATION
     broken = replace(settings, fault=TrainingFault.UNSCALED_NOISE)
     found = audit_expert_canaries(broken, seed=1, runs=4)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
     assert replay(json.loads(json.dumps(found.witness()))) == found
 
 
@@ -90,7 +90,7 @@ def test_every_kind_of_training_is_watched_and_not_called_broken(loops, changes)
     settings = ExpertSettings(replace(PLAIN, **changes))
     views = {View.STEP: 100, View.TRACE: 30}
     found = [audit_expert_training(settings, view, seed=0, budget=coins) for view, coins in views.items()]
-    assert not any(one.verdict is Verdict.VIOLATION for one in found)
+    assert not any(one.verdict is Finding.VIOLATION for one in found)
 
 
 def test_the_sound_training_exactly_on_its_claim_keeps_the_level(loops):
@@ -102,7 +102,7 @@ def test_the_sound_training_exactly_on_its_claim_keeps_the_level(loops):
         found = [
             audit_expert_training(settings, View.STEP, seed=seed, alpha=0.05, budget=60) for seed in range(20)
         ]
-        alarms[fault] = sum(one.verdict is Verdict.VIOLATION for one in found)
+        alarms[fault] = sum(one.verdict is Finding.VIOLATION for one in found)
     assert alarms[TrainingFault.NONE] <= 5
     assert alarms[TrainingFault.UNSCALED_NOISE] >= 12
 
@@ -168,9 +168,9 @@ def test_other_pairs_are_no_neighbours(loops):
 def test_claims_are_the_accountants():
     settings = ExpertSettings(replace(PLAIN, coin="fixed"))
     step = claim_for(settings, View.STEP).guarantee
-    noisy = guarantee(replace(PLAIN, branch_probability=1.0, steps=1), Adjacency.EXPERT).guarantee
+    noisy = account(replace(PLAIN, branch_probability=1.0, steps=1), Adjacency.EXPERT).guarantee
     assert step.epsilon(1e-5).upper == pytest.approx(noisy.epsilon(1e-5).upper, rel=1e-9)
-    whole = guarantee(settings.parameters, Adjacency.EXPERT).guarantee
+    whole = account(settings.parameters, Adjacency.EXPERT).guarantee
     assert claim_for(settings, View.FINAL).guarantee.epsilon(1e-5).upper == whole.epsilon(1e-5).upper
     with pytest.raises(ValueError, match=r"view \('epoch'\) must be another"):
         claim_for(settings, View.EPOCH)
@@ -194,7 +194,7 @@ def test_exact_batches_of_a_small_share_have_experts_enough(loops):
     settings = ExpertSettings(replace(PLAIN, sampling_rate=0.01, batch="exact"))
     assert (settings.others, settings.batch) == (100, 1)
     found = audit_expert_training(settings, View.STEP, seed=0, budget=10)
-    assert found.verdict is not Verdict.VIOLATION
+    assert found.verdict is not Finding.VIOLATION
 
 
 def test_runs_too_long_and_other_numbers_of_canaries_are_refused(loops):

@@ -8,10 +8,10 @@ import pytest
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.expert.release import ExpertReleaseParameters
 from dpproof.accountant.rl.expert.rounds import Rounds
-from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
 from dpproof.auditing import audit_mechanism
 from dpproof.audits.engine.unaudited import NoAuditError
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.rl.expert import audit_release, audit_training
 
@@ -27,20 +27,20 @@ FEW = {"seed": 1, "budget": 20_000}
 )
 def test_training_keeps_its_guarantee(changes):
     found = audit_training(replace(TRAINING, **changes), **FEW)
-    assert found.verdict is Verdict.CONSISTENT
+    assert found.verdict is Finding.CONSISTENT
     assert found.epsilon_lower > 0.5
 
 
 def test_the_printed_rate_is_refuted():
-    printed = guarantee(replace(TRAINING, coin="independent"), Adjacency.EXPERT).guarantee
-    assert audit_training(TRAINING, curve=printed, replay={}, **FEW).verdict is Verdict.VIOLATION
+    printed = account(replace(TRAINING, coin="independent"), Adjacency.EXPERT).guarantee
+    assert audit_training(TRAINING, curve=printed, replay={}, **FEW).verdict is Finding.VIOLATION
 
 
 def test_the_release_keeps_its_guarantee_and_not_much_less():
     found = audit_release(RELEASE, **FEW)
-    assert found.verdict is Verdict.CONSISTENT
+    assert found.verdict is Finding.CONSISTENT
     less = Rounds(5, Fraction(1, 20), Fraction(1, 20), Fraction(0))
-    assert audit_release(RELEASE, curve=less, replay={}, **FEW).verdict is Verdict.VIOLATION
+    assert audit_release(RELEASE, curve=less, replay={}, **FEW).verdict is Finding.VIOLATION
 
 
 @pytest.mark.parametrize(("name", "parameters"), [("selective-dpsgd", TRAINING), ("expert-release", RELEASE)])

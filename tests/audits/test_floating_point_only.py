@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.scores import Identity, float_bits, only_bits
 from dpproof.audits.engine.worst_pair import audit_each, audit_worst
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 
-BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda a, b: None)
+BITS = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1", lambda a, b: None)
 
 
 def laplace(value, n, rng):
@@ -24,14 +24,14 @@ def halved(value, n, rng):
 
 
 @pytest.mark.parametrize(
-    ("width", "budget", "without"), [(1, 40_000, Verdict.CONSISTENT), (3, 10_000, Verdict.INCONCLUSIVE)]
+    ("width", "budget", "without"), [(1, 40_000, Finding.CONSISTENT), (3, 10_000, Finding.INCONCLUSIVE)]
 )
 def test_noise_of_numpy_is_refuted_by_its_bits_alone_and_typed_so(width, budget, without):
     def sampler(value, n, rng):
         return np.column_stack([laplace(value, n, rng)] + [rng.laplace(0, 1, n) for _ in range(width - 1)])
 
     found = audit("numpy", PureDP(1.0), sampler, BITS, seed=0, budget=budget)
-    assert found.verdict is Verdict.FLOATING_POINT
+    assert found.verdict is Finding.FLOATING_POINT
     assert found.verdict.violated
     assert "lowest_bit" in found.score
     assert found.samples == budget, "what is left of the budget looks for a violation without bits"
@@ -44,7 +44,7 @@ def test_noise_in_objects_is_seen_in_its_bits_too():
         return [{"mean": float(number), "unit": "m"} for number in laplace(value, n, rng)]
 
     found = audit("records", PureDP(1.0), sampler, BITS, seed=0, budget=5_000)
-    assert found.verdict is Verdict.FLOATING_POINT
+    assert found.verdict is Finding.FLOATING_POINT
 
 
 @pytest.mark.parametrize("scores", [None, [float_bits()], [float_bits(), Identity()]])
@@ -52,7 +52,7 @@ def test_what_exists_without_bits_is_never_called_floating_point_only(scores):
     """Bits refute first, but whoever looks only at them is given scores that see more."""
     for seed in range(20):
         found = audit("half the noise", PureDP(1.0), halved, BITS, scores, seed=seed, budget=20_000)
-        assert found.verdict is Verdict.VIOLATION
+        assert found.verdict is Finding.VIOLATION
         assert "lowest_bit" not in found.score
 
 
@@ -61,21 +61,23 @@ def test_numbers_on_a_lattice_have_no_bits_to_look_at():
         return value + rng.geometric(0.6, n) - rng.geometric(0.6, n) + 0.0
 
     found = audit("geometric", PureDP(1.0), sampler, BITS, seed=0, budget=20_000)
-    assert found.verdict is Verdict.CONSISTENT
+    assert found.verdict is Finding.CONSISTENT
 
 
 def test_several_pairs_are_compared_by_what_is_found_without_bits():
-    pairs = [Pair(0.0, high, "at most 1 apart", f"0 and {high}", lambda a, b: None) for high in (0.25, 1.0)]
+    pairs = [
+        Neighbours(0.0, high, "at most 1 apart", f"0 and {high}", lambda a, b: None) for high in (0.25, 1.0)
+    ]
     for several in (audit_each, audit_worst):
         found = several("half the noise", PureDP(1.0), halved, pairs, seed=0, budget=20_000)
-        assert (found.verdict, found.pair) == (Verdict.VIOLATION, "0 and 1.0")
+        assert (found.verdict, found.pair) == (Finding.VIOLATION, "0 and 1.0")
 
 
 def test_alarms_without_bits_keep_their_level():
     """alpha .05, 200 seeds, a claim that real numbers keep exactly and bits do not."""
     found = [audit("exact", PureDP(1.0), laplace, BITS, seed=s, alpha=0.05, budget=4000) for s in range(200)]
-    assert sum(one.verdict is Verdict.VIOLATION for one in found) <= 19  # 99.9 % of what the level allows
-    assert sum(one.verdict is Verdict.FLOATING_POINT for one in found) >= 190
+    assert sum(one.verdict is Finding.VIOLATION for one in found) <= 19  # 99.9 % of what the level allows
+    assert sum(one.verdict is Finding.FLOATING_POINT for one in found) >= 190
 
 
 def test_scores_of_bits_are_told_apart():
@@ -86,7 +88,7 @@ def test_scores_of_bits_are_told_apart():
 def test_the_first_line_says_that_the_low_bits_refute_the_claim():
     from dpproof.audit_words import worth
 
-    found = {"verdict": Verdict.FLOATING_POINT.value, "power": {}, "not_covered": []}
+    found = {"verdict": Finding.FLOATING_POINT.value, "power": {}, "not_covered": []}
     found |= {"weakness": "power was not measured: no time", "witness": {"pair": "0 or 1"}}
     assert "the low bits of floating-point numbers refute the claim" in worth(found)
     assert "nothing was found" not in worth(found).partition(" and nothing was found without them")[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, PureDP
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.runner import audit
 
 dp = pytest.importorskip("opendp.prelude", reason="the extra release is not installed")
@@ -13,7 +13,7 @@ dp = pytest.importorskip("opendp.prelude", reason="the extra release is not inst
 from dpproof.accountant.interop.opendp import guarantee_of_measurement  # noqa: E402 (needs OpenDP)
 from dpproof.audits.engine.sampling.measurements import measurement_mechanism  # noqa: E402
 
-PAIR = Pair(0.0, 1.0, "at most 1 apart", "0 or 1", lambda _first, _second: None)
+PAIR = Neighbours(0.0, 1.0, "at most 1 apart", "0 or 1", lambda _first, _second: None)
 
 
 @pytest.fixture(scope="module")

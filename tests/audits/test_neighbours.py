@@ -29,7 +29,7 @@ from dpproof.audits.data.neighbours import (
     user_pairs,
     vector_pairs,
 )
-from dpproof.audits.data.pairs import InvalidPairError, Pair, check_pair
+from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours, check_pair
 from dpproof.mechanisms.rl.rlsvi.users import Users
 
 BATCH = Episodes(
@@ -89,8 +89,10 @@ def test_a_dimension_of_one_has_no_pattern_twice():
     ],
 )
 def test_a_vector_too_far_away_is_refused_with_the_difference(distance, second, why):
-    with pytest.raises(InvalidPairError, match=why):
-        Pair(np.ones(2), np.array(second), Adjacency.BY_SENSITIVITY, "too far", VectorRelation(distance))
+    with pytest.raises(InvalidNeighboursError, match=why):
+        Neighbours(
+            np.ones(2), np.array(second), Adjacency.BY_SENSITIVITY, "too far", VectorRelation(distance)
+        )
 
 
 def test_one_ulp_decides():
@@ -164,8 +166,8 @@ def test_user_pairs_differ_in_one_users_events():
     ],
 )
 def test_streams_that_are_not_neighbours_are_refused(relation, second, why):
-    with pytest.raises(InvalidPairError, match=why):
-        Pair(np.zeros(3), np.array(second), Adjacency.REPLACE, "no", relation)
+    with pytest.raises(InvalidNeighboursError, match=why):
+        Neighbours(np.zeros(3), np.array(second), Adjacency.REPLACE, "no", relation)
 
 
 @pytest.mark.parametrize("data", [BATCH, Users(np.zeros((5, 3, 2, 2), int), np.full((5, 3, 2, 2), 0.5))])
@@ -209,7 +211,7 @@ def test_trajectory_pairs_replace_or_leave_out_one_user():
     ],
 )
 def test_batches_that_are_not_neighbours_are_refused(adjacency, changed, why):
-    with pytest.raises(InvalidPairError, match=why):
+    with pytest.raises(InvalidNeighboursError, match=why):
         episodes_pair(BATCH, replace(BATCH, **changed), adjacency, "no")
 
 
@@ -239,5 +241,5 @@ class Unlike:
     ],
 )
 def test_inputs_that_are_plainly_the_same_are_refused_and_no_others(first, second, differ):
-    with contextlib.nullcontext() if differ else pytest.raises(InvalidPairError, match=r"differ\b"):
-        check_pair(Pair(first, second, Adjacency.REPLACE, "x"), Adjacency.REPLACE)
+    with contextlib.nullcontext() if differ else pytest.raises(InvalidNeighboursError, match=r"differ\b"):
+        check_pair(Neighbours(first, second, Adjacency.REPLACE, "x"), Adjacency.REPLACE)

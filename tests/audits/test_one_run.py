@@ -10,9 +10,9 @@ from scipy import stats
 from scipy.optimize import linprog
 
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.audits.data.pairs import InvalidPairError
+from dpproof.audits.data.pairs import InvalidNeighboursError
 from dpproof.audits.engine.sampling.callables import MechanismError
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.training.canaries import Canaries, record_canaries
 from dpproof.audits.training.curve_recursion import curve_lines, exceeds_one
@@ -161,14 +161,14 @@ def test_sound_mechanisms_exactly_on_their_claim_keep_the_level(claim, mechanism
 )
 def test_broken_mechanisms_are_caught_in_one_run(claim, mechanism, delta):
     evidence = audit_one_run("broken", claim, mechanism, bits(2000), seed=0, delta=delta)
-    assert evidence.verdict is Verdict.VIOLATION
+    assert evidence.verdict is Finding.VIOLATION
     assert evidence.samples == 1
     assert evidence.event["method"] == "one run"
 
 
 def test_a_sound_mechanism_is_not_called_broken_and_power_is_stated():
     evidence = audit_one_run("sound", GaussianDP(0.25), gaussian(4.0), bits(2000), seed=0, delta=1e-5)
-    assert evidence.verdict is not Verdict.VIOLATION
+    assert evidence.verdict is not Finding.VIOLATION
     assert evidence.epsilon_lower <= evidence.claimed_epsilon < evidence.would_have_seen < math.inf
 
 
@@ -177,7 +177,7 @@ def test_runs_are_pooled_and_equal_seeds_give_equal_evidence():
         audit_one_run("pooled", PureDP(0.5), randomised_response(1.5, 0.0), bits(40), seed=3, runs=50)
         for _ in range(2)
     )
-    assert one.verdict is Verdict.VIOLATION
+    assert one.verdict is Finding.VIOLATION
     assert one.as_json() == other.as_json()
     assert sum(one.counts.values()) == 2000
 
@@ -191,14 +191,14 @@ def test_records_are_added_or_left_out():
 
     canaries = record_canaries(list(directions), list(rng.normal(size=(50, 400)) / 50), directions.__matmul__)
     evidence = audit_one_run("sum", GaussianDP(0.5), noisy_mean, canaries, seed=0, delta=1e-5)
-    assert evidence.verdict is Verdict.VIOLATION
+    assert evidence.verdict is Finding.VIOLATION
     sound = audit_one_run("sum", GaussianDP(2.0), noisy_mean, canaries, seed=0, delta=1e-5)
-    assert sound.verdict is not Verdict.VIOLATION
+    assert sound.verdict is not Finding.VIOLATION
 
 
 def test_coins_that_change_more_than_their_canary_are_refused():
     two = Canaries(10, lambda coins: np.repeat(coins, 2), lambda x: x[::2], "one bit", "10 bits", one_bit)
-    with pytest.raises(InvalidPairError, match="2 bits differ"):
+    with pytest.raises(InvalidNeighboursError, match="2 bits differ"):
         audit_one_run("pair", PureDP(1.0), gaussian(1.0), two, seed=0)
 
 
@@ -243,7 +243,7 @@ class TestRewards:
         from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 
         evidence = audit(NoiseRule.FIRST_VISIT_UNPROTECTED, seed=0)
-        assert evidence.verdict is Verdict.VIOLATION
+        assert evidence.verdict is Finding.VIOLATION
         assert replay(evidence.witness(), audit_reward_canaries_again) == evidence
 
     def test_the_correct_noise_is_not(self, audit):
@@ -251,7 +251,7 @@ class TestRewards:
         from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 
         found = [audit(NoiseRule.CORRECT, seed=seed) for seed in range(6)]
-        assert sum(evidence.verdict is Verdict.VIOLATION for evidence in found) <= 2
+        assert sum(evidence.verdict is Finding.VIOLATION for evidence in found) <= 2
 
     def test_too_few_states_are_refused(self):
         from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import ReplayError, replay
 from dpproof.audits.training.dp_sgd import Fault, Settings
 from dpproof.audits.training.opacus_cases import CASES
@@ -45,7 +45,7 @@ def test_the_noise_of_a_step_is_normal_with_the_multiplier(fault, fits):
 
 def test_a_finding_replays():
     found = audit_opacus(Settings(fault=Fault.HALF_NOISE), seed=3, budget=300)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
     assert replay(found.witness()) == found
     with pytest.raises(ReplayError, match="samples"):
         replay({**found.witness(), "samples": 1})

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import CurvePoint, curve_points
 from dpproof.audits.engine.betting.eprocess import LogWealth
 from dpproof.audits.engine.betting.trial import run_trial
@@ -23,9 +23,9 @@ from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.sampling.calls import MechanismError
 from dpproof.audits.engine.scores import LogLikelihoodRatio
 from dpproof.audits.engine.scores.tails import LEVELS, TailCounts
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 
-BITS = Pair(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
+BITS = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
 
 
 def shared(_value, n, rng):
@@ -129,8 +129,8 @@ def test_infinite_outputs_are_outputs(side):
     def audited(epsilon):
         return audit("infinite", PureDP(epsilon), burst, BITS, seed=0, budget=20_000).verdict
 
-    assert audited(math.log(0.4 / 0.2)) is not Verdict.VIOLATION
-    assert audited(0.3) is Verdict.VIOLATION
+    assert audited(math.log(0.4 / 0.2)) is not Finding.VIOLATION
+    assert audited(0.3) is Finding.VIOLATION
 
 
 @pytest.mark.parametrize("many", [False, True])
@@ -158,7 +158,7 @@ def test_a_rare_leak_is_seen_on_either_side(side):
         return np.where(rng.random(n) < 0.02 * value, side * 100, rng.normal(size=n))
 
     found = audit("leak", ApproxDP(1.0, 2e-3), leak, BITS, seed=0, delta=2e-3, budget=400_000)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
 
 
 def test_points_that_no_sample_refutes_are_left_out():
@@ -193,5 +193,5 @@ def test_outputs_of_several_numbers_are_scored_by_learning():
 
     claim = GaussianDP(1.0)
     assert (
-        audit("vector", claim, spread, BITS, seed=0, delta=1e-5, budget=20_000).verdict is Verdict.VIOLATION
+        audit("vector", claim, spread, BITS, seed=0, delta=1e-5, budget=20_000).verdict is Finding.VIOLATION
     )

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import CurvePoint, curve_points
 from dpproof.audits.engine.power.fresh_outputs import FreshOutputs
 from dpproof.audits.engine.power.planted_laws import MULTIPLE, doubled
@@ -129,7 +129,7 @@ def fresh_counts(executor=None):
     def counting(_value, n, rng):
         return rng.integers(0, 1 << 40, n)
 
-    made, pair = as_mechanism(counting), Pair(0, 1, "any", "0 or 1", lambda _first, _second: None)
+    made, pair = as_mechanism(counting), Neighbours(0, 1, "any", "0 or 1", lambda _first, _second: None)
     layout = Layout.of([np.arange(100)])
     return FreshOutputs(made, pair, layout, 3200, seed=0, executor=executor)
 

@@ -13,7 +13,7 @@ from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.power.measured import LEVEL, enough_seen, measured
 from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.scores import Identity, Projection
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.time_budget import check_time, ending_at
 
 
@@ -31,7 +31,7 @@ def counts(width):
 def test_every_required_class_is_seen_and_the_answer_lists_them(bits):
     found = audit("count", PureDP(1.0), counts(1), bits, seed=0, budget=40_000)
     answer = found.as_json()
-    assert found.verdict is Verdict.CONSISTENT
+    assert found.verdict is Finding.CONSISTENT
     classes = {"a tail of one coordinate", "one coordinate", "adjacent low bits of a number"}
     assert answer["power"].keys() == classes
     for one in answer["power"].values():
@@ -45,7 +45,7 @@ def test_scores_that_cannot_see_a_required_class_are_not_enough(bits):
     """The second number is not looked at: events of it are missed, and the answer says which."""
     only_first = [Projection((1.0, 0.0))]
     found = audit("count", PureDP(1.0), counts(2), bits, only_first, seed=0, budget=20_000)
-    assert found.verdict is Verdict.INCONCLUSIVE
+    assert found.verdict is Finding.INCONCLUSIVE
     assert "one coordinate" in found.weakness
     assert "raise the budget, or give scores" in found.weakness
 
@@ -55,12 +55,12 @@ def test_a_budget_that_sees_only_large_events_is_not_enough(bits):
     asked = ("count", PureDP(1.0), counts(1), bits, [Identity()])
     simulated = audit(*asked, seed=0, budget=1000, known_ratio=True)
     planted = audit(*asked, seed=0, budget=1000)
-    assert (simulated.verdict, planted.verdict) == (Verdict.CONSISTENT, Verdict.INCONCLUSIVE)
+    assert (simulated.verdict, planted.verdict) == (Finding.CONSISTENT, Finding.INCONCLUSIVE)
 
 
 def test_twice_a_claim_of_zero_is_no_violation(bits):
     found = audit("quiet", PureDP(0.0), lambda v, n, rng: rng.integers(0, 9, n), bits, seed=0, budget=500)
-    assert found.verdict is Verdict.INCONCLUSIVE
+    assert found.verdict is Finding.INCONCLUSIVE
     assert "twice an epsilon of 0" in found.weakness
     assert found.would_have_seen == math.inf
     known = audit(

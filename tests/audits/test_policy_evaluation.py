@@ -11,7 +11,7 @@ from dpproof.accountant.rl.policy_evaluation.noise import printed, with_room
 from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters
 from dpproof.auditing import audit_mechanism
 from dpproof.audits.engine.unaudited import NoAuditError
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.rl.policy_evaluation import (
     audit_policy_evaluation,
@@ -32,7 +32,7 @@ def chosen(noise, dimension=4, **more):
 @pytest.mark.parametrize("calibrate", [with_room, printed])
 def test_both_calibrations_are_consistent_and_a_violation_would_have_been_seen(calibrate, adjacency):
     found = audit_policy_evaluation(chosen(calibrate(2, "1e-3", 4)), adjacency, delta=1e-3, **FEW)
-    assert found.verdict is Verdict.CONSISTENT
+    assert found.verdict is Finding.CONSISTENT
     assert found.claimed_epsilon < found.would_have_seen < 2 * found.claimed_epsilon
 
 
@@ -48,8 +48,8 @@ def test_a_promise_that_the_pair_breaks_is_refuted_and_one_that_holds_is_not(alg
         audit_policy_evaluation(parameters, Adjacency.REPLACE, curve=ApproxDP(share * true, 1e-3), **few)
         for share in (0.4, 1.5)
     )
-    assert broken.verdict is Verdict.VIOLATION
-    assert kept.verdict is not Verdict.VIOLATION
+    assert broken.verdict is Finding.VIOLATION
+    assert kept.verdict is not Finding.VIOLATION
 
 
 def test_the_catalogue_leads_there_and_the_witness_replays():

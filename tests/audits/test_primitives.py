@@ -14,7 +14,7 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.accountant.counting.matrix_counting import strategy_of
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.data.pairs import InvalidPairError, Pair
+from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.primitives import SETTINGS, audit_primitive, audit_primitive_again
@@ -62,7 +62,7 @@ def proved(name):
     """The relations under which the accountant proves a guarantee."""
     for relation in RELATIONS:
         try:
-            accountant_for(name).guarantee(parameters_of(name), relation)
+            accountant_for(name).account(parameters_of(name), relation)
         except UnprovedAdjacencyError:
             continue
         yield relation
@@ -105,7 +105,7 @@ NOISE = {
 def test_a_quarter_of_the_noise_is_refuted(name):
     honest, relation = parameters_of(name), next(iter(proved(name)))
     faulty = replace(honest, **{NOISE[name]: getattr(honest, NOISE[name]) / 4})
-    claim = accountant_for(name).guarantee(honest, relation).guarantee
+    claim = accountant_for(name).account(honest, relation).guarantee
     found = audit_primitive(name, faulty, relation, seed=0, delta=1e-5, budget=50_000, curve=claim)
     assert found.verdict.value == "violation"
 
@@ -150,8 +150,8 @@ def test_a_pair_further_apart_is_refused(name, relation):
         further = (pair.second[0] + 1, pair.second[1])
     else:
         further = pair.second + 2 * (np.asarray(pair.second) - pair.first)
-    with pytest.raises(InvalidPairError):
-        Pair(pair.first, further, relation, "further apart", pair.validator)
+    with pytest.raises(InvalidNeighboursError):
+        Neighbours(pair.first, further, relation, "further apart", pair.validator)
 
 
 def test_the_pair_of_a_tree_has_the_norm_that_the_accountant_proves():

@@ -10,11 +10,11 @@ import pytest
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters
-from dpproof.accountant.rl.private_ucb.batched_counts import guarantee as batched
+from dpproof.accountant.rl.private_ucb.batched_counts import account as batched
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.audits.corpus.private_counts import FreshNoise, OneNoiseForTwoFamilies, SharedNoise, short_levels
 from dpproof.audits.corpus.reinforcement_cases import CASES
-from dpproof.audits.data.pairs import InvalidPairError, Pair
+from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
 from dpproof.audits.targets.primitives import SETTINGS, audit_primitive
 from dpproof.audits.targets.rl.private_counts import (
     EARLY,
@@ -63,7 +63,7 @@ def test_the_pair_pays_the_certified_epsilon(parameters, relation):
     adds = np.array([t.bit_count() for t in range(1, parameters.leaves + 1)]) if central else np.ones(1)
     found = SETTINGS[name].ratio((adds[:, None] * change)[None], parameters, pair.first, pair.second)
     privatizer = (CentralPrivatizer if central else LocalPrivatizer)(parameters)
-    assert found[0] == pytest.approx(privatizer.guarantee(relation).guarantee.epsilon(0).upper, rel=1e-9)
+    assert found[0] == pytest.approx(privatizer.account(relation).guarantee.epsilon(0).upper, rel=1e-9)
 
 
 def test_a_part_of_the_counters_has_the_law_of_that_part():
@@ -104,8 +104,8 @@ def test_users_further_apart_are_refused():
         (first, few, "counters"),
         (second, absent, "left out"),
     ):
-        with pytest.raises(InvalidPairError, match=says):
-            Pair(one, other, REPLACE, "further apart", differ_in_one_user)
+        with pytest.raises(InvalidNeighboursError, match=says):
+            Neighbours(one, other, REPLACE, "further apart", differ_in_one_user)
 
 
 def test_faults_stand_in_the_real_privatizers():
@@ -170,5 +170,7 @@ def test_the_audited_noise_of_batches_is_the_privatizer_s():
 def test_streams_of_batches_that_look_elsewhere_are_no_neighbours():
     parameters = BatchedCountsParameters(2, 1, 2, 9, 1.0)
     pair = batched_users(parameters, REPLACE)
-    with pytest.raises(InvalidPairError):
-        Pair(pair.first, replace(pair.second, columns=pair.second.columns[1:]), REPLACE, "", pair.validator)
+    with pytest.raises(InvalidNeighboursError):
+        Neighbours(
+            pair.first, replace(pair.second, columns=pair.second.columns[1:]), REPLACE, "", pair.validator
+        )

@@ -12,7 +12,7 @@ import dpproof
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.neighbours import check_one_record_more
-from dpproof.audits.data.pairs import InvalidPairError, Pair
+from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
 
 REPLACE, MORE = "replace", "add-remove"
 BASE = np.random.default_rng(0).normal(size=200)
@@ -121,8 +121,8 @@ UNKNOWN = [
 @pytest.mark.parametrize("validator", [None, lambda _first, _second: None], ids=["none", "lax"])
 def test_neighbours_are_checked(first, second, relation, why, validator):
     for pair in (
-        Pair(first, second, relation, "x", validator),
-        Pair(second, first, relation, "x", validator),
+        Neighbours(first, second, relation, "x", validator),
+        Neighbours(second, first, relation, "x", validator),
     ):
         assert pair.standing.checked
         assert why in pair.standing.why
@@ -132,21 +132,21 @@ def test_neighbours_are_checked(first, second, relation, why, validator):
 @pytest.mark.parametrize(("first", "second", "relation", "why"), STRANGERS)
 @pytest.mark.parametrize("validator", [None, lambda _first, _second: None], ids=["none", "lax"])
 def test_what_breaks_the_relation_is_an_error(first, second, relation, why, validator):
-    with pytest.raises(InvalidPairError, match=why):
-        Pair(first, second, relation, "x", validator)
-    with pytest.raises(InvalidPairError):
-        Pair(second, first, relation, "x", validator)
+    with pytest.raises(InvalidNeighboursError, match=why):
+        Neighbours(first, second, relation, "x", validator)
+    with pytest.raises(InvalidNeighboursError):
+        Neighbours(second, first, relation, "x", validator)
 
 
 @pytest.mark.parametrize(("first", "second", "relation", "why"), UNKNOWN)
 def test_what_cannot_be_checked_is_taken_on_trust(first, second, relation, why):
-    pair = Pair(first, second, relation, "x")
+    pair = Neighbours(first, second, relation, "x")
     assert pair.as_json()["status"] == "taken on trust"
     assert why in pair.as_json()["why"]
 
 
 def test_a_validator_of_the_project_decides_for_its_kind_of_data():
-    pair = Pair(np.array([3, 4]), np.array([3, 5]), MORE, "counts", check_one_record_more)
+    pair = Neighbours(np.array([3, 4]), np.array([3, 5]), MORE, "counts", check_one_record_more)
     assert (pair.standing.checked, pair.standing.why) == (True, "by check_one_record_more")
 
 
@@ -155,9 +155,9 @@ def test_a_validator_of_a_user_is_called_and_named():
         if abs(first - second) > 1:
             raise ValueError("too far")
 
-    with pytest.raises(InvalidPairError, match="too far"):
-        Pair(0.0, 3.0, MORE, "x", at_most_one)
-    pair = Pair(0.0, 1.0, MORE, "x", at_most_one)
+    with pytest.raises(InvalidNeighboursError, match="too far"):
+        Neighbours(0.0, 3.0, MORE, "x", at_most_one)
+    pair = Neighbours(0.0, 1.0, MORE, "x", at_most_one)
     assert not pair.standing.checked
     assert pair.standing.why.endswith("at_most_one, accepts it")
 
@@ -168,13 +168,13 @@ def laplace_sum(values, n, rng):
 
 def test_an_answer_names_its_pair_and_what_is_taken_on_trust():
     first = np.zeros(5)
-    pair = Pair(first, with_value(first, 0, 1.0), REPLACE, "one of five")
+    pair = Neighbours(first, with_value(first, 0, 1.0), REPLACE, "one of five")
     found = dpproof.audit("sum", PureDP(1.0), laplace_sum, pair, seed=0, budget=2000).as_json()
     told = {"description": "one of five", "relation": REPLACE, "status": "checked"}
     assert found["pairs"] == [{**told, "why": "1 of 5 elements differs"}]
     assert len(found["taken_on_trust"]) == 1
     assert "independent" in found["taken_on_trust"][0]
-    numbers = Pair(np.float64(0), np.float64(1), Adjacency.REPLACE, "two totals")
+    numbers = Neighbours(np.float64(0), np.float64(1), Adjacency.REPLACE, "two totals")
     trusting = dpproof.audit("sum", PureDP(1.0), laplace_sum, numbers, seed=0, budget=2000).as_json()
     assert trusting["pairs"][0]["status"] == "taken on trust"
     assert trusting["taken_on_trust"][0].startswith("two totals: replace neighbours (")
@@ -189,7 +189,7 @@ def test_an_answer_names_its_pair_and_what_is_taken_on_trust():
     ],
 )
 def test_small_tables_and_lists_of_arrays_are_not_taken_for_records_only(first, second, relation):
-    pair = Pair(first, second, relation, "x")
+    pair = Neighbours(first, second, relation, "x")
     assert pair.standing.checked is (len(first) == 3)
 
 
@@ -205,8 +205,8 @@ def test_small_tables_and_lists_of_arrays_are_not_taken_for_records_only(first, 
     ],
 )
 def test_iterators_queues_masks_and_field_names_are_looked_at(first, second, why):
-    with pytest.raises(InvalidPairError, match=why):
-        Pair(first, second, "replace", "x")
+    with pytest.raises(InvalidNeighboursError, match=why):
+        Neighbours(first, second, "replace", "x")
 
 
 TABLE, OTHER = np.arange(30.0).reshape(10, 3), np.zeros((10, 3))
@@ -221,24 +221,24 @@ BUNDLES = [
 @pytest.mark.parametrize(("first", "second"), BUNDLES)
 def test_a_data_set_of_many_changes_in_a_bundle_is_not_called_checked(first, second):
     """It is one part of a bundle that differs, but ten records of the data set in it."""
-    assert not Pair(first, second, "replace", "x").standing.checked
+    assert not Neighbours(first, second, "replace", "x").standing.checked
 
 
 def test_one_record_more_in_a_nested_bundle_is_checked():
     small = {"data": {"X": TABLE[:9], "y": LABELS[:9]}, "k": 3}
-    assert Pair({"data": {"X": TABLE, "y": LABELS}, "k": 3}, small, "add-remove", "x").standing.checked
+    assert Neighbours({"data": {"X": TABLE, "y": LABELS}, "k": 3}, small, "add-remove", "x").standing.checked
 
 
 @pytest.mark.parametrize("word", ["Replace", " replace", "REPLACE"])
 def test_a_relation_is_known_however_its_word_is_written(word):
-    with pytest.raises(InvalidPairError, match="10 of 10 rows"):
-        Pair(TABLE + 1, OTHER, word, "x")
-    with pytest.raises(InvalidPairError, match="5 and 9"):
-        Pair(list(range(5)), list(range(9)), "add_remove", "x")
+    with pytest.raises(InvalidNeighboursError, match="10 of 10 rows"):
+        Neighbours(TABLE + 1, OTHER, word, "x")
+    with pytest.raises(InvalidNeighboursError, match="5 and 9"):
+        Neighbours(list(range(5)), list(range(9)), "add_remove", "x")
 
 
 @pytest.mark.parametrize("hold", [lambda data: [data], lambda data: {"data": data, "n": 2}])
 def test_an_iterator_within_an_input_is_refused(hold):
     """After the first call it is empty, so that all later ones would see equal inputs."""
-    with pytest.raises(InvalidPairError, match="holds an iterator"):
-        Pair(hold(iter([1, 2])), hold(iter([1, 3])), "replace", "x")
+    with pytest.raises(InvalidNeighboursError, match="holds an iterator"):
+        Neighbours(hold(iter([1, 2])), hold(iter([1, 3])), "replace", "x")

@@ -9,9 +9,9 @@ import pytest
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.corpus.all_cases import case_named
-from dpproof.audits.data.pairs import InvalidPairError
+from dpproof.audits.data.pairs import InvalidNeighboursError
 from dpproof.audits.named import audit_named, load, pairs_of
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import ReplayError, replay
 
 MODULE = """
@@ -92,7 +92,7 @@ def again(found):
 )
 def test_a_callable_by_name_is_found_again(target, neighbours, options):
     found = audit_named("ward", EPSILON, RELATION, target, neighbours, seed=3, budget=20_000, **options)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
     assert again(found)[0] == found
 
 
@@ -100,7 +100,7 @@ def test_a_command_is_found_again(tmp_path):
     (tmp_path / "run.py").write_text(PROGRAM)
     argv = [sys.executable, "-I", "-S", str(tmp_path / "run.py")]
     found = audit_named("ward", EPSILON, RELATION, argv, "clinic:bits", seed=0, budget=300, timeout=30.0)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
     assert again(found)[0] == found
 
 
@@ -109,7 +109,7 @@ def test_of_a_command_with_its_own_randomness_the_verdict_is_found_again(tmp_pat
     argv = [sys.executable, "-I", "-S", str(tmp_path / "run.py")]
     found = audit_named("ward", EPSILON, RELATION, argv, "clinic:bits", seed=0, budget=300, seeded=False)
     evidence, witness = again(found)
-    assert evidence.verdict is found.verdict is Verdict.VIOLATION
+    assert evidence.verdict is found.verdict is Finding.VIOLATION
     with pytest.raises(ReplayError, match="verdict came out differently"):
         replay({**witness, "verdict": "consistent"})
 
@@ -136,7 +136,7 @@ def test_a_changed_mechanism_does_not_replay(tmp_path):
     ],
 )
 def test_pairs_of_another_relation_are_refused(neighbours, adjacency, why):
-    with pytest.raises(InvalidPairError, match=why):
+    with pytest.raises(InvalidNeighboursError, match=why):
         pairs_of(neighbours, adjacency)
     assert pairs_of("clinic:moved", Adjacency.REPLACE)
 

@@ -12,12 +12,12 @@ import pytest
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import GaussianDP
-from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, guarantee
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, account
 from dpproof.audits.corpus.rlsvi import CASES, ON_CLAIM, SMALL
-from dpproof.audits.data.pairs import InvalidPairError, Pair, rlsvi_pair
+from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours, rlsvi_pair
 from dpproof.audits.engine.power.simulated import gaussian_mu
 from dpproof.audits.engine.runner import audit
-from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.rl.rlsvi import audit_rlsvi, first_path, last_cell, rlsvi_scores
 from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
@@ -30,8 +30,8 @@ from dpproof.mechanisms.rl.rlsvi.users import differ_only_in_rewards_of_one_user
 def test_corpus(case, seed):
     found = case.audit(seed=seed, budget=10_000)
     assert found.verdict is case.expected
-    if found.verdict is Verdict.CONSISTENT:
-        claimed = guarantee(case.parameters, Adjacency.REWARDS_ONLY).notion.epsilon(1e-5).upper
+    if found.verdict is Finding.CONSISTENT:
+        claimed = account(case.parameters, Adjacency.REWARDS_ONLY).notion.epsilon(1e-5).upper
         assert found.epsilon_lower <= claimed < found.would_have_seen <= 2 * claimed
 
 
@@ -41,23 +41,23 @@ def test_corpus(case, seed):
 def test_every_fault_is_caught_with_one_cell(rule):
     parameters = RLSVIParameters(states=1, actions=1, horizon=1, episodes=4)
     found = audit_rlsvi(parameters, seed=1, noise_rule=rule, budget=20_000)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
 
 
 def test_a_reused_noise_is_caught_by_the_learned_direction_alone():
     pair = rlsvi_pair(SMALL)
-    curve = guarantee(SMALL, Adjacency.REWARDS_ONLY).notion
+    curve = account(SMALL, Adjacency.REWARDS_ONLY).notion
     sampler = RLSVI(SMALL, NoiseRule.REUSED_NOISE).sample
     exact, *learned = rlsvi_scores(SMALL, pair)
     missed = audit("exact score", curve, sampler, pair, [exact], seed=1, delta=1e-5, budget=2000)
     found = audit("learned", curve, sampler, pair, learned, seed=1, delta=1e-5, budget=2000)
-    assert missed.verdict is not Verdict.VIOLATION
-    assert found.verdict is Verdict.VIOLATION
+    assert missed.verdict is not Finding.VIOLATION
+    assert found.verdict is Finding.VIOLATION
 
 
 def test_power_against_twice_the_epsilon_is_at_least_nine_tenths():
     runs, delta = 100, 1e-5
-    curve = guarantee(ON_CLAIM, Adjacency.REWARDS_ONLY).notion
+    curve = account(ON_CLAIM, Adjacency.REWARDS_ONLY).notion
     claimed = curve.epsilon(delta).upper
     ratio = gaussian_mu(2 * claimed, delta) / gaussian_mu(claimed, delta)
     quieter = RLSVI(altered(ON_CLAIM, beta_scale=ratio**-2))
@@ -66,7 +66,7 @@ def test_power_against_twice_the_epsilon_is_at_least_nine_tenths():
         audit("twice", curve, quieter.sample, pair, rlsvi_scores(ON_CLAIM, pair), seed=seed, delta=delta)
         for seed in range(runs)
     ]
-    assert sum(evidence.verdict is Verdict.VIOLATION for evidence in found) >= 90
+    assert sum(evidence.verdict is Finding.VIOLATION for evidence in found) >= 90
     assert np.mean([evidence.samples for evidence in found]) <= 2000
 
 
@@ -85,15 +85,15 @@ def test_a_replay_reproduces_and_workers_do_not_matter():
 def test_a_wrong_pair_is_refused_with_the_difference():
     pair = rlsvi_pair(SMALL)
     other = pair.second.with_rewards(1, 0.5)
-    with pytest.raises(InvalidPairError, match=r"users whose rewards differ \[0, 1\]"):
-        Pair(pair.first, other, Adjacency.REWARDS_ONLY, "two users", differ_only_in_rewards_of_one_user)
-    with pytest.raises(InvalidPairError, match=r"rewards-only.*are equal"):
-        Pair(pair.first, pair.first, Adjacency.REWARDS_ONLY, "same", differ_only_in_rewards_of_one_user)
+    with pytest.raises(InvalidNeighboursError, match=r"users whose rewards differ \[0, 1\]"):
+        Neighbours(pair.first, other, Adjacency.REWARDS_ONLY, "two users", differ_only_in_rewards_of_one_user)
+    with pytest.raises(InvalidNeighboursError, match=r"rewards-only.*are equal"):
+        Neighbours(pair.first, pair.first, Adjacency.REWARDS_ONLY, "same", differ_only_in_rewards_of_one_user)
 
 
 def test_no_noise_at_all_is_a_violation():
     found = audit_rlsvi(ON_CLAIM, seed=0, noise_rule=NoiseRule.FIRST_VISIT_UNPROTECTED)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
 
 
 def test_the_first_user_alone_reaches_the_last_state():
@@ -115,16 +115,16 @@ def test_first_path_reads_the_cells_of_the_greedy_actions():
 def test_a_big_problem_gives_its_faults_away_at_its_real_size(rule):
     parameters = RLSVIParameters(states=6, actions=2, horizon=10, episodes=100)
     found = audit_rlsvi(parameters, seed=1, noise_rule=rule, budget=1000)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
 
 
 def test_a_bigger_problem_runs_as_it_is():
     parameters = RLSVIParameters(states=3, actions=2, horizon=5, episodes=30)
     found = audit_rlsvi(parameters, seed=0, budget=1500)
-    assert found.verdict is not Verdict.VIOLATION
+    assert found.verdict is not Finding.VIOLATION
     assert found.samples == 1500
 
 
 def test_a_curve_of_ones_own_can_be_audited():
     found = audit_rlsvi(ON_CLAIM, seed=0, curve=GaussianDP(0.5), budget=5000)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION

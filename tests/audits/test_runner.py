@@ -18,7 +18,7 @@ from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.engine.scores import Identity
-from dpproof.audits.recording.evidence import Evidence, Verdict
+from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.replaying import ReplayError, replay
 
 CONTRACT = {
@@ -41,14 +41,14 @@ VALUES = [Identity()]
 
 def test_an_exact_claim_is_consistent_and_says_what_would_have_been_seen(bits, laplace):
     evidence = audit("exact", PureDP(1.0), laplace(1.0), bits, VALUES, seed=3, budget=40_000)
-    assert evidence.verdict is Verdict.CONSISTENT
+    assert evidence.verdict is Finding.CONSISTENT
     assert evidence.samples == 40_000
     assert evidence.epsilon_lower <= 1 < evidence.would_have_seen <= 2
 
 
 def test_a_false_claim_is_a_violation_and_sharpening_bounds_epsilon_above_it(bits, laplace):
     fast = audit("false", PureDP(1.0), laplace(1.5), bits, seed=3)
-    assert fast.verdict is Verdict.VIOLATION
+    assert fast.verdict is Finding.VIOLATION
     assert fast.e_value >= 1 / (VERDICT * 0.01)
     assert fast.would_have_seen is None
     sharp = audit("false", PureDP(1.0), laplace(1.5), bits, VALUES, seed=3, budget=20_000, sharpen=True)
@@ -58,7 +58,7 @@ def test_a_false_claim_is_a_violation_and_sharpening_bounds_epsilon_above_it(bit
 
 def test_too_few_samples_are_inconclusive(bits, laplace):
     evidence = audit("short", PureDP(1.0), laplace(1.0), bits, seed=3, budget=60)
-    assert evidence.verdict is Verdict.INCONCLUSIVE
+    assert evidence.verdict is Finding.INCONCLUSIVE
     assert evidence.would_have_seen > 2
     assert audit("none", PureDP(1.0), laplace(1.0), bits, seed=3, budget=1).event is None
 
@@ -123,7 +123,7 @@ def test_infinite_outputs_are_outputs(bits):
         return np.where(drawn > 2, np.inf, drawn)
 
     found = audit("censored", PureDP(1.0), sampler, bits, VALUES, seed=0, budget=40_000)
-    assert found.verdict is Verdict.CONSISTENT
+    assert found.verdict is Finding.CONSISTENT
     json.dumps(found.as_json(), allow_nan=False)
 
 
@@ -138,7 +138,7 @@ def test_the_result_does_not_depend_on_the_workers(bits, laplace):
 def test_an_early_stop_leaves_an_executor_usable(bits, laplace):
     with ThreadPoolExecutor(2) as executor:
         found = audit("stop", PureDP(0.5), laplace(3.0), bits, seed=7, executor=executor)
-        assert found.verdict is Verdict.VIOLATION
+        assert found.verdict is Finding.VIOLATION
         assert executor.submit(int, "3").result() == 3
 
 
@@ -168,6 +168,6 @@ def test_evidence_has_the_contract_keys_and_replays(bits, laplace):
 def test_gaussian_and_approximate_claims(bits, gauss):
     known = {"seed": 1, "delta": 1e-3, "budget": 5000, "known_ratio": True}
     found = audit("gdp", GaussianDP(1.0), gauss(1.0), bits, VALUES, **known)
-    assert found.verdict is Verdict.CONSISTENT
+    assert found.verdict is Finding.CONSISTENT
     found = audit("approximate", ApproxDP(1.0, 1e-3), gauss(3.0), bits, seed=1, delta=1e-3)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION

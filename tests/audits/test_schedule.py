@@ -17,7 +17,7 @@ from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.sampling.callables import each
 from dpproof.audits.engine.scores import Identity
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.time_budget import OutOfTimeError, ending_at
 from dpproof.audits.training.steps import labelled_steps
 from dpproof.executors import executor_for
@@ -93,7 +93,7 @@ def test_a_violation_is_the_same_with_workers(bits, laplace):
     with ThreadPoolExecutor(3) as executor:
         ahead = audit("false", PureDP(1.0), laplace(1.5), bits, seed=5, executor=executor)
     assert alone == ahead
-    assert alone.verdict is Verdict.VIOLATION
+    assert alone.verdict is Finding.VIOLATION
 
 
 def test_a_sound_audit_looks_a_logarithmic_number_of_times(bits, laplace):

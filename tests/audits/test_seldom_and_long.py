@@ -11,7 +11,7 @@ from dpproof.audits.engine.power.event_classes import CLASSES
 from dpproof.audits.engine.power.fresh_outputs import FARTHEST, Outputs
 from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.scores.layout import WIDEST, Layout
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 
 
 def overflowing(value, n, rng):
@@ -36,12 +36,12 @@ def words_with_an_end(value, n, rng):
 def test_one_output_in_a_hundred_unlike_the_others_is_an_event_of_its_own(bits, seed):
     """Two infinities that few probes hold are not taken for the same odd output."""
     found = audit("overflow", PureDP(1.0), overflowing, bits, seed=seed, budget=8192, power=False)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
 
 
 def test_what_follows_the_cells_that_scores_look_at_counts_in_the_measured_power(bits):
     found = audit("long", PureDP(1.0), words_with_an_end, bits, seed=0, budget=1500)
-    assert found.verdict is Verdict.INCONCLUSIVE
+    assert found.verdict is Finding.INCONCLUSIVE
     assert "coordinate" in found.weakness
 
 
@@ -62,7 +62,7 @@ def test_whole_numbers_are_looked_at_bit_by_bit_whatever_stands_beside_them(bits
         even = rng.integers(0, 10**6, n) * 8 + np.array([0, 3, 5, 6])[rng.integers(0, 4, n)]
         return np.stack([(even ^ int(value)).astype(float), rng.normal(size=n)], axis=1)
 
-    assert audit("bits", PureDP(1.0), parity, bits, seed=0).verdict is Verdict.VIOLATION
+    assert audit("bits", PureDP(1.0), parity, bits, seed=0).verdict is Finding.VIOLATION
     rng = np.random.default_rng(0)
     tables = parity(0, 100, rng), of_objects([{"n": int(x), "word": "a"} for x in rng.integers(0, 99, 100)])
     for rows in tables:
@@ -77,6 +77,6 @@ def test_a_tail_is_planted_only_where_there_is_one_of_its_mass(bits):
         return (rng.random(n) < 1 / (1 + np.e)) ^ bool(value)
 
     found = audit("response", PureDP(1.0), response, bits, seed=0, budget=4000)
-    assert found.verdict is Verdict.CONSISTENT
+    assert found.verdict is Finding.CONSISTENT
     assert found.power.keys() == {"one coordinate"}
     assert any(text.startswith("a tail of one coordinate: no event") for text in found.not_covered)

@@ -8,22 +8,22 @@ from dpproof.accountant.guarantees.notions import ApproxDP
 from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters
 from dpproof.audits.corpus.shuffle_cases import CASES, LEAST, PRINTED, SHAPE, SIZES, USERS
-from dpproof.audits.data.pairs import InvalidPairError, Pair
+from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
 from dpproof.audits.engine.unaudited import NoAuditError
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.primitives import audit_primitive, audit_primitive_again
 from dpproof.audits.targets.rl.shuffled_batches import batch_users
 from dpproof.mechanisms.rl.sdp_pe.privatizer_release import shuffled_batch, true_counts
 from dpproof.mechanisms.rl.trajectories import Trajectories
 
-FAST = [case for case in CASES if case.expected is Verdict.VIOLATION]
+FAST = [case for case in CASES if case.expected is Finding.VIOLATION]
 
 
 @pytest.mark.parametrize("case", FAST, ids=lambda case: case.name)
 def test_a_violation_is_found_with_a_witness(case):
     found = case.audit(seed=11)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
     assert found.epsilon_lower >= 0
     assert replay(found.witness()) == found
 
@@ -31,7 +31,7 @@ def test_a_violation_is_found_with_a_witness(case):
 @pytest.mark.parametrize("case", [c for c in CASES if c.truth is not None], ids=lambda case: case.name)
 def test_the_truth_is_on_the_side_of_the_verdict(case):
     claimed, truth = case.claim.epsilon(case.delta), case.truth()
-    if case.expected is Verdict.VIOLATION:
+    if case.expected is Finding.VIOLATION:
         assert truth.lower > claimed.upper
     else:
         assert truth.lower <= claimed.upper
@@ -75,15 +75,15 @@ def test_refusals_of_a_batch():
     two = pair.second.states.copy()
     two[1] = 1
     further = Trajectories(two, pair.second.actions, pair.second.costs)
-    with pytest.raises(InvalidPairError, match="more than one user"):
-        Pair(pair.first, further, Adjacency.REPLACE, "two users", pair.validator)
+    with pytest.raises(InvalidNeighboursError, match="more than one user"):
+        Neighbours(pair.first, further, Adjacency.REPLACE, "two users", pair.validator)
 
 
 def test_the_printed_encoding_is_audited_against_the_printed_claim_and_violates_it():
     """By default: the guarantee of the sums has no finite epsilon at 1e-6, the paper prints 0.1."""
     parameters = ShuffledCountParameters(USERS, PRINTED, "sum")
     found = audit_primitive("shuffled-count", parameters, Adjacency.REPLACE, seed=0)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
     assert found.samples < 1000
     assert replay(found.witness(), audit_primitive_again) == found
 
@@ -95,4 +95,4 @@ def test_bits_are_consistent_with_the_same_claim():
         found = audit_primitive(
             "shuffled-count", parameters, Adjacency.REPLACE, seed=0, delta=1e-6, curve=ApproxDP(0.1, 1e-6)
         )
-        assert found.verdict is Verdict.CONSISTENT
+        assert found.verdict is Finding.CONSISTENT

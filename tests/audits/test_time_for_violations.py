@@ -14,7 +14,7 @@ from dpproof.audits import time_budget
 from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.engine.worst_pair import audit_each
-from dpproof.audits.recording.evidence import UNCONFIRMED, Verdict
+from dpproof.audits.recording.evidence import UNCONFIRMED, Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.time_budget import OutOfTimeError, ending_at
 
@@ -59,13 +59,13 @@ def test_what_is_found_in_time_is_told_or_none_is(clock, bits, until):
     except OutOfTimeError:
         assert until < 0.2
         return
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
     assert "instead of" in found.taken_on_trust[-1]
 
 
 def test_without_a_time_budget_the_checks_are_as_long_as_ever(clock, bits):
     found = audit("slow", PureDP(1.0), slow_laplace(clock, 3e-4), bits, seed=0)
-    assert (found.verdict, found.shortened) == (Verdict.VIOLATION, "")
+    assert (found.verdict, found.shortened) == (Finding.VIOLATION, "")
     assert audited(clock, slow_laplace(clock, 3e-4), bits, 600.0).shortened == ""
 
 
@@ -82,11 +82,11 @@ def test_a_refutation_without_its_checks_is_kept_as_a_suspicion(clock, bits):
     """Some budget ends between the refutation and the checks: no violation, no bound, exit code 3."""
     every = dict(times(clock, bits))
     verdicts = [found.verdict for found in every.values()]
-    assert Verdict.VIOLATION in verdicts
+    assert Finding.VIOLATION in verdicts
     late = [found for found in every.values() if found.unconfirmed]
     assert late
     for found in late:
-        assert (found.verdict, found.weakness) == (Verdict.INCONCLUSIVE, UNCONFIRMED)
+        assert (found.verdict, found.weakness) == (Finding.INCONCLUSIVE, UNCONFIRMED)
         assert found.epsilon_lower <= found.claimed_epsilon
         assert found.e_value > 1 / found.alpha
         assert found.event is not None
@@ -113,22 +113,22 @@ def test_shared_randomness_is_no_violation_however_short_the_time_is(clock, bits
 def test_samples_for_a_larger_bound_leave_time_for_the_checks(clock, bits):
     """A million rows would take 300 s; the bound is what a part of the time after the refutation gives."""
     found = audited(clock, slow_laplace(clock, 3e-4), bits, 10.0, sharpen=True, budget=1_000_000)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
     assert 2_000 < found.samples < 20_000
 
 
 def test_bits_that_refute_are_told_though_the_rest_of_the_budget_takes_too_long(clock, bits):
     """Numpy's Laplace noise: bits refute it soon, and without them there is nothing to be found."""
     found = audited(clock, slow_laplace(clock, 3e-4, 1.0), bits, 30.0, budget=1_000_000)
-    assert found.verdict is Verdict.FLOATING_POINT
-    assert found.without_bits is Verdict.INCONCLUSIVE
+    assert found.verdict is Finding.FLOATING_POINT
+    assert found.without_bits is Finding.INCONCLUSIVE
 
 
 def test_a_suspicion_on_one_pair_stands_for_all(clock, bits):
     until = next(u for u, found in times(clock, bits) if found.unconfirmed)
     with ending_at(clock.now + until):
         found = audit_each("slow", PureDP(1.0), slow_laplace(clock, 3e-4), [bits, bits], seed=0)
-    assert found.unconfirmed or found.verdict is Verdict.VIOLATION
+    assert found.unconfirmed or found.verdict is Finding.VIOLATION
 
 
 @pytest.mark.parametrize(("scale", "sharpen"), [(0.25, True), (1.0, False)])
@@ -144,7 +144,7 @@ def test_a_witness_of_an_audit_that_the_time_ended_replays(clock, bits, scale, s
 def test_a_suspicion_that_had_no_time_to_be_confirmed_replays_and_is_settled(clock, bits):
     sampler = slow_laplace(clock, 1)
     found = audited(clock, sampler, bits, math.inf, budget=2000).left_unconfirmed()
-    assert replay(found.witness(), again(sampler, bits, budget=2000)).verdict is Verdict.VIOLATION
+    assert replay(found.witness(), again(sampler, bits, budget=2000)).verdict is Finding.VIOLATION
 
 
 def again(sampler, bits, **asked):

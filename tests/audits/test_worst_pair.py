@@ -10,12 +10,12 @@ from scipy.stats import binom
 
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.neighbours import Distance, vector_pairs
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.power.measured import unmeasured
 from dpproof.audits.engine.sampling.callables import MechanismError, each
 from dpproof.audits.engine.scores import Identity
 from dpproof.audits.engine.worst_pair import audit_each, audit_worst
-from dpproof.audits.recording.evidence import Verdict
+from dpproof.audits.recording.evidence import Finding
 
 ALL = vector_pairs(5, Distance.ALL)
 ONE = vector_pairs(5, Distance.ONE)
@@ -34,12 +34,12 @@ def weighed(values, n, rng):
 def test_the_pair_that_gives_most_away_is_found():
     for seed in range(5):
         found = audit_worst("sum", PureDP(1.0), summed, ALL, seed=seed, budget=20_000)
-        assert found.verdict is Verdict.VIOLATION
+        assert found.verdict is Finding.VIOLATION
         assert found.pair in ("all above", "all below")
         assert found.replay["search"]["samples"] < found.samples < 20_000
     weak = [audit_worst("weighed", PureDP(1.0), weighed, ONE, seed=s, budget=20_000) for s in range(5)]
     assert {found.pair for found in weak} == {"last one above"}
-    assert {found.verdict for found in weak} == {Verdict.VIOLATION}
+    assert {found.verdict for found in weak} == {Finding.VIOLATION}
 
 
 @pytest.mark.parametrize("audited", [audit_worst, audit_each])
@@ -47,13 +47,13 @@ def test_a_claim_that_is_exact_on_every_pair_is_refuted_no_more_often_than_alpha
     monkeypatch.setattr("dpproof.audits.engine.runner.measured", lambda *_given: unmeasured("not asked here"))
     runs, alpha = 100, 0.1
     found = [audited("sum", PureDP(1.0), summed, ONE, seed=s, budget=3000, alpha=alpha) for s in range(runs)]
-    assert sum(one.verdict is Verdict.VIOLATION for one in found) <= binom.ppf(0.999, runs, alpha)
+    assert sum(one.verdict is Finding.VIOLATION for one in found) <= binom.ppf(0.999, runs, alpha)
     assert sum(one.epsilon_lower > 1 for one in found) <= binom.ppf(0.999, runs, alpha)
 
 
 def test_each_pair_is_audited_until_one_is_refuted():
     found = audit_each("weighed", PureDP(1.0), weighed, ONE, seed=0, budget=30_000)
-    assert found.verdict is Verdict.VIOLATION
+    assert found.verdict is Finding.VIOLATION
     assert found.pair == "last one above"
     assert found.seed == 0
     assert found.alpha == 0.01
@@ -65,10 +65,10 @@ def test_each_pair_is_audited_until_one_is_refuted():
 
 def test_all_pairs_must_be_consistent():
     wide = audit_each("sum", PureDP(1.0), summed, ONE, [Identity()], seed=0, budget=400_000)
-    assert wide.verdict is Verdict.CONSISTENT
+    assert wide.verdict is Finding.CONSISTENT
     assert 1 < wide.would_have_seen <= 2
     short = audit_each("sum", PureDP(1.0), summed, ONE, seed=0, budget=300)
-    assert short.verdict is Verdict.INCONCLUSIVE
+    assert short.verdict is Finding.INCONCLUSIVE
 
 
 def test_the_same_seed_finds_the_same():
@@ -77,14 +77,14 @@ def test_the_same_seed_finds_the_same():
 
 
 def test_outputs_may_differ_in_kind_between_pairs():
-    numbers = Pair(0, 1, "numbers", "numbers", lambda a, b: None)
-    words = Pair("a", "b", "words", "words", lambda a, b: None)
+    numbers = Neighbours(0, 1, "numbers", "numbers", lambda a, b: None)
+    words = Neighbours("a", "b", "words", "words", lambda a, b: None)
 
     def mixed(value, rng):
         return value if isinstance(value, str) else value + rng.laplace()
 
     found = audit_worst("mixed", PureDP(1.0), mixed, [numbers, words], seed=0, budget=10_000)
-    assert (found.pair, found.verdict) == ("words", Verdict.VIOLATION)
+    assert (found.pair, found.verdict) == ("words", Finding.VIOLATION)
 
 
 def test_a_single_pair_needs_no_search():

@@ -21,7 +21,7 @@ from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP
 from dpproof.accountant.rl.rlsvi.rlsvi import attained_mu, rho
 from dpproof.auditing import NoAuditError
 from dpproof.audits.corpus.rlsvi import CASES
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.sampling.callables import MechanismError, as_mechanism
 from dpproof.audits.engine.sampling.calls import outputs
 from dpproof.audits.time_budget import OutOfTimeError, ending_at
@@ -102,7 +102,7 @@ def test_a_terminal_that_shows_progress_shows_any_name(run, claim_file, monkeypa
 
 
 def test_a_folder_named_like_markup_is_printed(run, claim_file, tmp_path, monkeypatch):
-    monkeypatch.setattr(check_module, "papers", dict)
+    monkeypatch.setattr("dpproof.proofs_check.registry.papers", dict)
     ran = run("check", "papers", "--html", tmp_path / "[/red]")
     assert ran.code == 0
     assert f"report: {tmp_path}/[/red]/index.html" in ran.out
@@ -176,7 +176,7 @@ def test_one_point_of_a_promised_curve_proves_no_other():
     # pair of neighbours breaks it.
     sizes = {"states": 6, "actions": 2, "horizon": 20, "episodes": 1000}
     spent = GaussianDP(attained_mu(accountant_for("rlsvi").parameters.read(sizes)).lower)
-    certified = accountant_for("rlsvi").guarantee(PARAMETERS.read(sizes), Adjacency.REWARDS_ONLY).guarantee
+    certified = accountant_for("rlsvi").account(PARAMETERS.read(sizes), Adjacency.REWARDS_ONLY).guarantee
     assert ZCDP(0.064).epsilon(1e-6).upper > certified.epsilon(1e-6).upper > spent.epsilon(1e-6).lower
     assert _verdict(parameters=sizes, rho=0.064) == "broken"
 
@@ -443,7 +443,7 @@ def test_the_clock_is_looked_at_between_the_calls_of_the_probe(run, claim_file, 
 
 def test_a_callables_own_time_out_is_no_end_of_the_budget():
     made = as_mechanism(lambda _value, _rng: (_ for _ in ()).throw(TimeoutError("its own")))
-    pair = Pair(0, 1, "any", "0 or 1", lambda _first, _second: None)
+    pair = Neighbours(0, 1, "any", "0 or 1", lambda _first, _second: None)
     with ending_at(time.monotonic() + 600), pytest.raises(MechanismError, match="its own"):
         outputs(made, pair, 0, 2, np.random.default_rng(0))
     with ending_at(time.monotonic()), pytest.raises(OutOfTimeError):

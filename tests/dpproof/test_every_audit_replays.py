@@ -17,7 +17,7 @@ from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
 from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.recording.replaying import AUDITS
 from dpproof.audits.recording.written import UnwritableError, call_of, read, written
 from dpproof.audits.training.reward_canaries import reward_canaries
@@ -41,8 +41,8 @@ SMALL = RLSVIParameters(states=3, actions=1, horizon=2, episodes=4)
 
 def case_of(name, module):
     """A call of the audit of that name; a new audit needs one here."""
-    pair = Pair(*module.pair(), Adjacency.REPLACE, "one of three")
-    other = Pair(np.zeros(3), np.array([0.0, -1.0, 0.0]), Adjacency.REPLACE, "another")
+    pair = Neighbours(*module.pair(), Adjacency.REPLACE, "one of three")
+    other = Neighbours(np.zeros(3), np.array([0.0, -1.0, 0.0]), Adjacency.REPLACE, "another")
     common = ("total", PureDP(1.0), module.total)
     from dpproof.audits.training.dp_sgd import Settings
     from dpproof.audits.training.views import View
@@ -123,7 +123,7 @@ VALUES = [
     Adjacency.REPLACE,
     PureDP(1.0),
     len,
-    Pair([1, 2], [1, 3], "replace", "two lists"),
+    Neighbours([1, 2], [1, 3], "replace", "two lists"),
 ]
 
 
@@ -149,7 +149,7 @@ def test_a_function_of_a_module_that_is_not_imported_is_not_written():
 
 
 def test_a_witness_without_a_name_for_its_code_is_refused(refused, tmp_path):
-    pair = Pair(0.0, 1.0, "at most 1 apart", "0 or 1")
+    pair = Neighbours(0.0, 1.0, "at most 1 apart", "0 or 1")
     found = dpproof.audit("x", PureDP(1.0), lambda v, n, rng: v + rng.geometric(0.9, n), pair, **FEW)
     path = tmp_path / "witness.json"
     path.write_text(json.dumps(found.witness()), encoding="utf-8")

@@ -15,23 +15,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from dpproof.formats import FORMATS, Finding, Level, findings_of_papers, write_findings
+from dpproof.formats import FORMATS, Level, Reported, findings_of_papers, write_findings
 from dpproof.formats.findings import RULES
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "build" / "npm" / "@microsoft" / "jest-sarif" / "lib" / "schemas" / "sarif-2.1.0-rtm.5.json"
 EVIL = "<script>alert(1)</script> | `x` ]]> & \x00\x1b[31m\nsecond line"
 FINDINGS = [
-    Finding("ward", "kept", "promised: epsilon = 3.0", "claims.toml", 1),
-    Finding(EVIL, "broken", EVIL, "a folder/claims.toml", 9),
-    Finding("claim 3", "refused", "epsilon (-1) must be at least 0", "claims.toml", None),
-    Finding("rlsvi", "not as recorded", "rlsvi.eq2: expected PROVED, found REFUTED"),
-    *(Finding(f"one {rule}", rule, "so it is", "/at/the/root.toml", 3) for rule in RULES),
+    Reported("ward", "kept", "promised: epsilon = 3.0", "claims.toml", 1),
+    Reported(EVIL, "broken", EVIL, "a folder/claims.toml", 9),
+    Reported("claim 3", "refused", "epsilon (-1) must be at least 0", "claims.toml", None),
+    Reported("rlsvi", "not as recorded", "rlsvi.eq2: expected PROVED, found REFUTED"),
+    *(Reported(f"one {rule}", rule, "so it is", "/at/the/root.toml", 3) for rule in RULES),
 ]
 NAMES = st.text(max_size=20)
 ANY = st.lists(
     st.builds(
-        Finding,
+        Reported,
         NAMES,
         st.sampled_from(list(RULES)),
         NAMES,
@@ -111,7 +111,7 @@ def test_markdown_shows_what_fails_first_and_escapes_the_rest():
 
 @pytest.mark.parametrize("rule", ["tolerated (floating point only)", "consistent", "inconclusive"])
 def test_an_audit_that_found_nothing_has_no_tick(rule):
-    finding = Finding("counter", rule, "so it is", "claims.toml", 3)
+    finding = Reported("counter", rule, "so it is", "claims.toml", 3)
     assert finding.level in (Level.NOTHING, Level.TOLERATED)
     assert "\N{CHECK MARK}" not in text_of("markdown", [finding])
     assert "**dpproof**: 0 of 1 kept" in text_of("markdown", [finding])
@@ -120,7 +120,7 @@ def test_an_audit_that_found_nothing_has_no_tick(rule):
     suites = ElementTree.fromstring(text_of("junit", [finding]))
     assert suites.get("skipped") == "1"
     assert suites.find(".//skipped").get("message") == rule
-    proved = Finding("counter", "kept", "so it is")
+    proved = Reported("counter", "kept", "so it is")
     assert "\N{CHECK MARK}" in text_of("markdown", [proved])
 
 
@@ -161,7 +161,7 @@ LIVE = [
 
 @pytest.mark.parametrize("live", LIVE)
 def test_no_text_from_outside_is_live_in_sarif(live):
-    (run,) = json.loads(text_of("sarif", [Finding(live, "broken", live)]))["runs"]
+    (run,) = json.loads(text_of("sarif", [Reported(live, "broken", live)]))["runs"]
     said = run["results"][0]["message"]["text"]
     assert not re.search(r"(?<!\\)(\\\\)*[\[\]]", said)  # no bracket without an escape
     assert re.sub(r"\{\{|\}\}", "", said).count("{") == re.sub(r"\{\{|\}\}", "", said).count("}") == 0
@@ -171,7 +171,7 @@ def test_no_text_from_outside_is_live_in_sarif(live):
 
 @pytest.mark.parametrize("live", LIVE)
 def test_no_text_from_outside_is_live_in_markdown(live):
-    text = text_of("markdown", [Finding(live, "broken", live)])
+    text = text_of("markdown", [Reported(live, "broken", live)])
     assert not re.search(r"(?i)://|www\.|(?<!\\)\$|@\w|#\d|gh-\d", text)
     shown = MarkdownIt("commonmark").enable("table").render(text)
     assert not re.search("<(a|img|em|sup|script)", shown)

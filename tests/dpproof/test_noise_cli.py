@@ -228,7 +228,7 @@ def some_parameters(name):
     chosen |= {field.name: field.metadata["domain"].some() for field in measured}
     for relation in Adjacency:
         try:
-            accountant.guarantee(accountant.parameters.read(chosen), relation)
+            accountant.account(accountant.parameters.read(chosen), relation)
         except UnprovedAdjacencyError:
             continue
         return chosen, relation.value

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import pytest
 
 from dpproof.proofs_check.registry import papers, statement_ids, statements
-from dpproof.proofs_check.statement import expression, make_claim
+from dpproof.proofs_check.statement import expression, make_goal
 from dpproof.report import graph, pages
-from dpproof.report.formal import claim_text, infix
+from dpproof.report.formal import goal_text, infix
 
 PAPERS = tuple(papers().values())
 
@@ -126,11 +126,11 @@ def test_formulas_keep_their_brackets(text, shown):
 
 
 def test_a_claim_names_everything_it_depends_on():
-    claim = make_claim(
+    claim = make_goal(
         {"n": "[1, inf)", "p": "[0, 1]"}, "n*p >= E(u)", "E(x) == p", integers=["n"],
         random={"u": "[0, 1]", "x": "[0, 1]"}, independent=[["u"], ["x"]],
     )  # fmt: skip
-    assert claim_text(claim) == (
+    assert goal_text(claim) == (
         "n*p >= E(u); if E(x) = p; for n in [1, inf) (whole), p in [0, 1]; "
         "random u, x in [0, 1]; independent {u}, {x}"
     )
@@ -139,4 +139,4 @@ def test_a_claim_names_everything_it_depends_on():
 def test_every_claim_can_be_shown():
     for entry in statements():
         for obligation in entry.obligations:
-            assert claim_text(obligation.claim)
+            assert goal_text(obligation.goal)

@@ -208,14 +208,14 @@ def test_without_the_fixture_nothing_is_imported(session):
         ("privacy.audit(bad, 0.0, 0.0)", "*must be of two inputs that differ"),
         ("privacy.audit(good, 0.0, 1.0, alpha=0.5)", "*alpha (0.5) must be at most 0.0005,*"),
         (
-            "privacy.audit(bad, Pair(0.0, 1.0, Adjacency.REWARDS_ONLY, 'x', lambda a, b: None))",
+            "privacy.audit(bad, Neighbours(0.0, 1.0, Adjacency.REWARDS_ONLY, 'x', lambda a, b: None))",
             "*pair (x) is of rewards-only neighbours, the claim of add-remove",
         ),
         ("privacy.audit(good, 0.0, 1.0, alpha='0.1')", "*alpha ('0.1') must be at most 0.0005,*"),
         ("privacy.audit(bad, 0.0)", "*second is missing beside first (0.0)*"),
         (
-            "privacy.audit(bad, Pair(0.0, 1.0, Adjacency.ADD_REMOVE, 'x', lambda a, b: None), 2.0)",
-            "*second (2.0) must be left out beside a Pair*",
+            "privacy.audit(bad, Neighbours(0.0, 1.0, Adjacency.ADD_REMOVE, 'x', lambda a, b: None), 2.0)",
+            "*second (2.0) must be left out beside a Neighbours*",
         ),
         ("assert bad", "*nothing is held to the promise*"),
     ],
@@ -223,7 +223,7 @@ def test_without_the_fixture_nothing_is_imported(session):
 def test_what_would_show_nothing_fails(session, body, said):
     test = f"""
 from dpproof.accountant.claims.claim.adjacency import Adjacency
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 
 @pytest.mark.privacy(epsilon=1.0, adjacency="add-remove")
 def test_it(privacy):

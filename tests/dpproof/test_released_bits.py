@@ -128,13 +128,13 @@ def test_a_primitive_is_covered_only_if_its_sampler_draws_integers_alone(name):
         given, answers = INTEGERS[name]
         parameters = accountant_for(name).parameters.read(given)
         assert SAMPLERS[name](parameters, answers, 5, IntegersOnly()).dtype == np.int64
-        assert accountant_for(name).guarantee(parameters, Adjacency.BY_SENSITIVITY).covers_released_bits
+        assert accountant_for(name).account(parameters, Adjacency.BY_SENSITIVITY).covers_released_bits
     else:
         given = {"gaussian": {"sigma": 5.0}, "laplace": {"scale": 5.0}, "binomial": {"trials": 100}}[name]
         parameters = accountant_for(name).parameters.read(given)
         with pytest.raises(AssertionError, match="drew"):
             SAMPLERS[name](parameters, [3], 5, IntegersOnly())
-        assert not accountant_for(name).guarantee(parameters, Adjacency.BY_SENSITIVITY).covers_released_bits
+        assert not accountant_for(name).account(parameters, Adjacency.BY_SENSITIVITY).covers_released_bits
 
 
 def test_the_account_of_a_training_of_others_is_one_in_real_arithmetic(run, tmp_path, monkeypatch):
@@ -179,8 +179,8 @@ def test_a_primitive_that_samples_in_doubles_is_not_covered_though_an_exact_samp
     from dpproof.mechanisms.primitives import Primitive
 
     parameters = accountant_for(name).parameters.read(given)
-    assert accountant_for(name).guarantee(parameters, relation).covers_released_bits
-    found = Primitive(name, parameters).guarantee(relation)
+    assert accountant_for(name).account(parameters, relation).covers_released_bits
+    found = Primitive(name, parameters).account(relation)
     assert not found.covers_released_bits
     assert found.released_bits == IN_REAL_ARITHMETIC
 
@@ -190,4 +190,4 @@ def test_a_primitive_whose_own_sampler_is_exact_is_covered(name):
     from dpproof.mechanisms.primitives import Primitive
 
     parameters = accountant_for(name).parameters.read(INTEGERS[name][0])
-    assert Primitive(name, parameters).guarantee(Adjacency.BY_SENSITIVITY).covers_released_bits
+    assert Primitive(name, parameters).account(Adjacency.BY_SENSITIVITY).covers_released_bits

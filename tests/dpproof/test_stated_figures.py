@@ -11,9 +11,9 @@ import pytest
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
-from dpproof.accountant.rl.expert.selective_dpsgd import guarantee as training_guarantee
+from dpproof.accountant.rl.expert.selective_dpsgd import account as training_guarantee
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
-from dpproof.accountant.rl.rlsvi.rlsvi import guarantee as rlsvi_guarantee
+from dpproof.accountant.rl.rlsvi.rlsvi import account as rlsvi_guarantee
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSW
 from dpproof.mechanisms.rl.private_ucb import dp_ucbvi

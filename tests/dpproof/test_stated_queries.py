@@ -106,7 +106,7 @@ def test_an_audit_runs_the_cells_that_move(name):
     assert len(pair.first) == len(pair.second) == 2
     honest = audit_primitive(name, chosen, Adjacency.REPLACE, seed=0, delta=1e-3, budget=4000)
     assert honest.verdict.value != "violation"
-    curve = accountant.guarantee(accountant.parameters(**noise), Adjacency.BY_SENSITIVITY).guarantee
+    curve = accountant.account(accountant.parameters(**noise), Adjacency.BY_SENSITIVITY).guarantee
     half = audit_primitive(name, chosen, Adjacency.REPLACE, seed=0, delta=1e-3, budget=400_000, curve=curve)
     assert half.verdict.value == "violation"
     with pytest.raises(ValueError, match="sensitivity is missing"):

@@ -16,7 +16,7 @@ from scipy import stats
 torch = pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
 
 from dpproof.accountant.claims.adjacency import Adjacency  # noqa: E402 (after the skip)
-from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, guarantee  # noqa: E402
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account  # noqa: E402
 from dpproof.mechanisms.randomness import SimulationError  # noqa: E402
 from dpproof.mechanisms.rl.expert.offline.checkpoints import publish, steps_begun, train  # noqa: E402
 from dpproof.mechanisms.rl.expert.offline.coins import COINS, noisy_steps_begun  # noqa: E402
@@ -318,12 +318,10 @@ def test_every_variant_trains_and_names_its_budget(coin, batch):
     training.advance(100)
     assert training.step == 30
     assert not torch.equal(start, training.theta)
-    whole = guarantee(settings.spent(30), Adjacency.EXPERT).guarantee.epsilon("1e-3").upper
-    half = guarantee(settings.spent(15), Adjacency.EXPERT).guarantee.epsilon("1e-3").upper
+    whole = account(settings.spent(30), Adjacency.EXPERT).guarantee.epsilon("1e-3").upper
+    half = account(settings.spent(15), Adjacency.EXPERT).guarantee.epsilon("1e-3").upper
     assert 0 < half < whole
-    assert whole == pytest.approx(
-        guarantee(budget, Adjacency.EXPERT).guarantee.epsilon("1e-3").upper, rel=1e-6
-    )
+    assert whole == pytest.approx(account(budget, Adjacency.EXPERT).guarantee.epsilon("1e-3").upper, rel=1e-6)
 
 
 def test_it_learns_what_to_do():
@@ -546,15 +544,15 @@ def test_a_training_draws_from_entropy_and_only_then_has_a_guarantee():
     one, other = _from_entropy(), _from_entropy()
     assert not torch.equal(one.theta, other.theta)
     one.advance(4)
-    found = one.guarantee(Adjacency.EXPERT)
+    found = one.account(Adjacency.EXPERT)
     spent = SelectiveDPSGDParameters(0.3, 0.5, 1.0, 4)
-    assert found.guarantee == guarantee(spent, Adjacency.EXPERT).guarantee
+    assert found.guarantee == account(spent, Adjacency.EXPERT).guarantee
     assert not found.covers_released_bits
     assert "the released doubles are not covered" in repr(one)
     simulated = Training(_settings(), _data(), _data(seed=1), 0)
     assert "simulation" in repr(simulated)
     with pytest.raises(SimulationError, match="no guarantee"):
-        simulated.guarantee(Adjacency.EXPERT)
+        simulated.account(Adjacency.EXPERT)
 
 
 def test_a_run_from_entropy_goes_on_under_the_key_of_its_folder(tmp_path):

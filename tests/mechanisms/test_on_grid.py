@@ -63,7 +63,7 @@ def test_no_copy_or_change_gives_a_simulation_a_guarantee(name):
         assert other.simulated
         assert not other.as_json()["covers_released_bits"]
         with pytest.raises(SimulationError, match="no guarantee"):
-            other.guarantee(relation)
+            other.account(relation)
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -72,7 +72,7 @@ def test_a_release_keeps_its_guarantee_and_cannot_be_made_of_a_seed(name):
     for other in (found, copy.copy(found), pickle.loads(pickle.dumps(found))):
         assert not other.simulated
         assert other == found
-        assert other.guarantee(relation).covers_released_bits
+        assert other.account(relation).covers_released_bits
     with pytest.raises(ValueError, match="must be entropy to make this type"):
         type(found)(found.parameters, found.integers, found.exponent, Randomness.of(7))
 
@@ -102,6 +102,6 @@ def test_a_stream_is_a_simulation_by_what_draws_its_tables():
     with pytest.raises(TypeError, match="must not be pickled"):
         copy.copy(source)
     with pytest.raises(SimulationError, match="no guarantee"):
-        source.guarantee(Adjacency.REWARDS_ONLY)
+        source.account(Adjacency.REWARDS_ONLY)
     assert type(source.release()) is not RLSVIRelease
     assert type(stream().release()) is RLSVIRelease

@@ -256,7 +256,7 @@ def test_bad_input_is_refused_by_name():
     with pytest.raises(ValueError, match=r"beta \(2\)"):
         VarianceConstants(beta=2)
     with pytest.raises(ValueError, match="private under none"):
-        exact.guarantee(Adjacency.REPLACE)
+        exact.account(Adjacency.REPLACE)
 
 
 @pytest.mark.parametrize(("A", "scale", "eta"), [(20, 1.7e308, "inf"), (2, 1.7e308, r"6\.\d+e\+307")])

@@ -38,9 +38,9 @@ def test_the_guarantee_is_that_of_the_largest_change():
         for cost, other in ((cells, 0 * others), (cells, others), (0 * cells, others)):
             change = ((x - y) ** 2).sum() + ((cost - other) ** 2).sum() / 4
             worst = max(worst, (C[:, batch] ** 2).sum() * change / 25)
-    found = sizes.guarantee(Adjacency.REPLACE).guarantee.mu.upper
+    found = sizes.account(Adjacency.REPLACE).guarantee.mu.upper
     assert worst <= found**2 <= 2 * worst
-    assert sizes.guarantee(Adjacency.ADD_REMOVE).guarantee.mu.upper == pytest.approx(found / np.sqrt(2))
+    assert sizes.account(Adjacency.ADD_REMOVE).guarantee.mu.upper == pytest.approx(found / np.sqrt(2))
 
 
 def test_the_noise_is_the_square_root_s_and_silent_between_releases():
@@ -79,7 +79,7 @@ def test_levels_hold_and_cover_the_deviation():
 
 def test_at_one_and_1e_6_it_learns_and_the_promise_is_kept():
     counts = UNIT.meeting(Adjacency.REPLACE, 1, "1e-6")
-    assert counts.guarantee(Adjacency.REPLACE).guarantee.epsilon("1e-6").upper <= 1
+    assert counts.account(Adjacency.REPLACE).guarantee.epsilon("1e-6").upper <= 1
     never = river_swim().optimal_values()[0, 0] * 20_000
     for learner in (PrivateUCBVI, PrivateUCBPO):
         runs = learner(counts, SPARSE).run_many(river_swim(), 7, 2)
@@ -98,7 +98,7 @@ def test_bad_input_is_refused_by_name():
                 **{"states": 6, "actions": 2, "horizon": 20, "episodes": 20_000, "sigma": 1.0} | fields
             )
     with pytest.raises(UnprovedAdjacencyError):
-        UNIT.guarantee(Adjacency.REWARDS_ONLY)
+        UNIT.account(Adjacency.REWARDS_ONLY)
 
 
 def test_the_catalogue_accounts_for_it_and_calibration_is_tight():
@@ -107,7 +107,7 @@ def test_the_catalogue_accounts_for_it_and_calibration_is_tight():
     unit = accountant.parameters.read({**sizes, "sigma": 1.0, "cost_factor": 2.0, "until": 10_000})
     meets, misses = accountant.least_noise(unit, Adjacency.REPLACE, 1, "1e-6")
     assert meets.sigma == UNIT.meeting(Adjacency.REPLACE, 1, "1e-6").sigma
-    assert accountant.guarantee(meets, Adjacency.REPLACE).guarantee.epsilon("1e-6").upper <= 1
-    assert accountant.guarantee(misses, Adjacency.REPLACE).guarantee.epsilon("1e-6").lower > 1
-    assert accountant.guarantee(meets, Adjacency.REPLACE).attained is None
+    assert accountant.account(meets, Adjacency.REPLACE).guarantee.epsilon("1e-6").upper <= 1
+    assert accountant.account(misses, Adjacency.REPLACE).guarantee.epsilon("1e-6").lower > 1
+    assert accountant.account(meets, Adjacency.REPLACE).attained is None
     assert meets.batches == len(UNIT.releases)

@@ -193,7 +193,7 @@ def test_noise_has_the_stated_deviation(name, calibration):
     low, high = stats.chi2.ppf([5e-7, 1 - 5e-7], drawn.size)
     assert low < (scaled**2).sum() < high
     assert not low < 1.21 * (scaled**2).sum() < high
-    assert model.guarantee(Adjacency.REPLACE).guarantee.delta(1).upper <= 1e-6
+    assert model.account(Adjacency.REPLACE).guarantee.delta(1).upper <= 1e-6
 
 
 @pytest.mark.parametrize("name", [LSW, LSL, DPLSW, DPLSL])

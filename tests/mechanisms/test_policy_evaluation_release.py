@@ -206,8 +206,8 @@ def test_a_release_is_integers_with_a_guarantee_and_nothing_private(name):
     assert public[0] == public[1]
     assert json.loads(json.dumps(release.as_json()))["exponent"] == release.exponent
     assert (first.coef_ == [k * 2.0**release.exponent for k in release.integers]).all()
-    assert release.guarantee(Adjacency.REPLACE).guarantee.delta(1).upper <= 1e-6
-    assert first.guarantee(Adjacency.REPLACE).covers_released_bits
+    assert release.account(Adjacency.REPLACE).guarantee.delta(1).upper <= 1e-6
+    assert first.account(Adjacency.REPLACE).covers_released_bits
     assert pickle.loads(pickle.dumps(release)) == release
     assert fitted(name, attacked()[0]).released_.integers != release.integers
 
@@ -217,13 +217,13 @@ def test_a_release_is_integers_with_a_guarantee_and_nothing_private(name):
 def test_a_seed_makes_a_simulation_without_a_guarantee(name, seed):
     model = fitted(name, attacked()[0], random_state=seed)
     with pytest.raises(SimulationError, match="a simulation has no guarantee"):
-        model.guarantee(Adjacency.REPLACE)
+        model.account(Adjacency.REPLACE)
     model.set_params(random_state=None)  # what was fitted stays a simulation
     with pytest.raises(SimulationError, match="a simulation has no guarantee"):
-        model.guarantee(Adjacency.REPLACE)
+        model.account(Adjacency.REPLACE)
     assert type(model.released_) is SimulatedValues
     with pytest.raises(SimulationError, match="a simulation has no guarantee"):
-        model.released_.guarantee(Adjacency.REPLACE)
+        model.released_.account(Adjacency.REPLACE)
     assert "no guarantee" in repr(model.released_)
     stored = model.released_.as_json()
     assert stored["simulated"]
@@ -367,11 +367,11 @@ def test_columns_that_depend_on_each_other_are_not_certified():
 @pytest.mark.parametrize("name", MODELS)
 def test_the_guarantee_is_that_of_what_was_released_and_not_of_what_was_set_since(name):
     model = fitted(name, attacked()[0])
-    held = model.guarantee(Adjacency.REPLACE).guarantee.epsilon(1e-6).upper
+    held = model.account(Adjacency.REPLACE).guarantee.epsilon(1e-6).upper
     model.set_params(epsilon=model.epsilon / 100)
-    assert model.guarantee(Adjacency.REPLACE).guarantee.epsilon(1e-6).upper == held
+    assert model.account(Adjacency.REPLACE).guarantee.epsilon(1e-6).upper == held
     model.set_params(random_state=0)  # the release stays one
-    assert model.guarantee(Adjacency.REPLACE).guarantee.epsilon(1e-6).upper == held
+    assert model.account(Adjacency.REPLACE).guarantee.epsilon(1e-6).upper == held
 
 
 @pytest.mark.parametrize("rest", [1e-300, 1e9, -1.0])

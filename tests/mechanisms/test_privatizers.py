@@ -16,7 +16,7 @@ from dpproof.accountant.counting.error import union_bound
 from dpproof.accountant.counting.honaker import from_below
 from dpproof.accountant.counting.honaker_error import honaker_union_bound
 from dpproof.accountant.counting.noise import LaplaceNoise
-from dpproof.accountant.rl.private_ucb.central_counts import guarantee as central_guarantee
+from dpproof.accountant.rl.private_ucb.central_counts import account as central_guarantee
 from dpproof.accountant.rl.private_ucb.levels import central_levels, local_levels
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.mechanisms.counting.release import SecureNoise
@@ -170,9 +170,9 @@ def test_the_noise_that_a_promise_needs_keeps_it(kind):
     sizes = {CentralPrivatizer: CentralCountsParameters, LocalPrivatizer: LocalCountsParameters}[kind]
     for adjacency in (Adjacency.ADD_REMOVE, Adjacency.REPLACE):
         made = kind.meeting(sizes(**SIZES), adjacency, 1, 0)
-        assert made.guarantee(adjacency).guarantee.epsilon(0).upper <= 1
+        assert made.account(adjacency).guarantee.epsilon(0).upper <= 1
         printed = kind(sizes(**SIZES, printed_epsilon=1.0))
-        kept = printed.guarantee(adjacency).guarantee.epsilon(0).upper <= 1
+        kept = printed.account(adjacency).guarantee.epsilon(0).upper <= 1
         assert kept == (kind is LocalPrivatizer and adjacency is Adjacency.ADD_REMOVE)
 
 
@@ -258,7 +258,7 @@ def test_integer_noise_gives_whole_numbers_of_grains():
     found = counts.release(1)
     assert np.array_equal(4 * found.costs, np.rint(4 * found.costs))
     assert np.array_equal(found.transitions, np.rint(found.transitions))
-    assert counts.guarantee(Adjacency.REPLACE) == central_guarantee(parameters, Adjacency.REPLACE)
+    assert counts.account(Adjacency.REPLACE) == central_guarantee(parameters, Adjacency.REPLACE)
 
 
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])

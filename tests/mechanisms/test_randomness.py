@@ -150,7 +150,7 @@ def test_a_stream_of_simulated_noise_has_no_guarantee():
     parameters = CentralCountsParameters(**SIZES, scale=3.0)
     counts = PrivateCounts(parameters, SimulatedNoise(np.random.default_rng(0)))
     with pytest.raises(SimulationError, match="no guarantee"):
-        counts.guarantee(Adjacency.REPLACE)
+        counts.account(Adjacency.REPLACE)
 
 
 @pytest.mark.parametrize("name", ["parameters", "exponent", "simulated"])
@@ -177,7 +177,7 @@ def test_noise_that_does_not_say_what_draws_it_has_no_guarantee():
     for noise in (_Unmarked(), Claiming()):
         counts = PrivateCounts(CentralCountsParameters(**SIZES, scale=3.0), noise)
         with pytest.raises(SimulationError, match="no guarantee"):
-            counts.guarantee(Adjacency.REPLACE)
+            counts.account(Adjacency.REPLACE)
         with pytest.raises(AttributeError):
             counts.simulated = False
 

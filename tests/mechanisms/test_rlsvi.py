@@ -126,19 +126,19 @@ def test_it_samples_and_has_a_guarantee(plain):
 def test_the_guarantee_is_the_accountant_s(plain, monkeypatch):
     rlsvi, _ = plain.instance(0)
     monkeypatch.setattr(accounting, "guarantee", lambda *asked: asked)
-    assert rlsvi.guarantee(Adjacency.REWARDS_ONLY) == (rlsvi.parameters, Adjacency.REWARDS_ONLY)
+    assert rlsvi.account(Adjacency.REWARDS_ONLY) == (rlsvi.parameters, Adjacency.REWARDS_ONLY)
 
 
 def test_an_adjacency_without_a_proof_is_refused(plain):
     with pytest.raises(UnprovedAdjacencyError, match="expert"):
-        plain.instance(0)[0].guarantee(Adjacency.EXPERT)
+        plain.instance(0)[0].account(Adjacency.EXPERT)
 
 
 @pytest.mark.parametrize("rule", [rule for rule in NoiseRule if rule is not NoiseRule.CORRECT])
 def test_a_planted_fault_has_no_guarantee(plain, rule):
     faulty = RLSVI(plain.instance(0)[0].parameters, rule)
     with pytest.raises(ValueError, match=rf"noise_rule \({rule.name}\) must be CORRECT"):
-        faulty.guarantee(Adjacency.REWARDS_ONLY)
+        faulty.account(Adjacency.REWARDS_ONLY)
 
 
 @pytest.mark.parametrize("name", ["states", "actions", "horizon", "episodes"])

@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, beta_above, guarantee
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, account, beta_above
 from dpproof.mechanisms.randomness import SimulationError
 from dpproof.mechanisms.rl.rlsvi import release as rlsvi_release
 from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
@@ -102,7 +102,7 @@ def test_the_enumerated_law_of_two_actions_keeps_the_account(monkeypatch):
     pair = [joint(monkeypatch, parameters, users(parameters, [[r], [0]]), blocks, 0) for r in (0.0, 1.0)]
     assert min(each.sum() for each in pair) > 1 - 1e-4
     for epsilon in (0.0, 0.25, 0.5, 1.0):
-        bound = guarantee(parameters, REWARDS).guarantee.delta(epsilon)
+        bound = account(parameters, REWARDS).guarantee.delta(epsilon)
         assert 0.5 * bound.lower < delta(*pair, epsilon) <= bound.upper + 1e-4
 
 
@@ -116,7 +116,7 @@ def test_the_enumerated_law_of_two_steps_keeps_the_account_and_nearly_attains_it
         pair.append(joint(monkeypatch, parameters, data, blocks, -1, started))
     assert min(each.sum() for each in pair) > 1 - 1e-6
     for epsilon in (0.0, 0.5, 1.0, 2.0):
-        bound = guarantee(parameters, REWARDS).guarantee.delta(epsilon)
+        bound = account(parameters, REWARDS).guarantee.delta(epsilon)
         assert 0.95 * bound.lower < delta(*pair, epsilon) <= bound.upper + 1e-6
 
 
@@ -132,9 +132,9 @@ def test_the_enumerated_law_of_changed_states_keeps_its_account(monkeypatch):
         pair.append(joint(monkeypatch, parameters, data, [[range(-6, 7)] * 2] * 2, 2, (0,) * 4))
         assert asked[0][1] != asked[1][1]  # the visited cell has less noise
     assert min(each.sum() for each in pair) > 1 - 1e-4
-    account = guarantee(parameters, Adjacency.REPLACE).guarantee
+    profile = account(parameters, Adjacency.REPLACE).guarantee
     for epsilon in (0.5, 1.0, 2.0, 3.0):
-        assert 1e-6 < delta(*pair, epsilon) <= account.delta(epsilon).upper + 1e-4
+        assert 1e-6 < delta(*pair, epsilon) <= profile.delta(epsilon).upper + 1e-4
 
 
 def test_less_noise_by_five_percent_would_be_seen(monkeypatch):
@@ -144,7 +144,7 @@ def test_less_noise_by_five_percent_would_be_seen(monkeypatch):
     for planted, seen in ((parameters, False), (less, True)):
         given = [laws(monkeypatch, planted, each, [0, 0], -5)[1] for each in data]
         pair = [np.array([chance(v, *law, -5) for v in range(-200, 240)]) for law in given]
-        bound = guarantee(parameters, REWARDS).guarantee.delta(0.5).upper
+        bound = account(parameters, REWARDS).guarantee.delta(0.5).upper
         assert (delta(*pair, 0.5) > bound + 1e-9) == seen
 
 
@@ -192,7 +192,7 @@ def test_low_bits_give_the_simulation_away_and_not_the_release():
     rlsvi, data = RLSVI(parameters), [users(parameters, [[reward], [0]]) for reward in (0.0, 1.0)]
     rng = np.random.default_rng(3)
     shares = [finest(rlsvi.release(each, rng, 4000)[:, 1]).mean() for each in data]
-    bound = guarantee(parameters, REWARDS).guarantee.delta(3.0).upper
+    bound = account(parameters, REWARDS).guarantee.delta(3.0).upper
     assert shares[0] - np.exp(3.0) * shares[1] > bound + 0.05
     for each in data:
         tables = np.array([rlsvi.publish(each).tables for _ in range(300)])
@@ -250,9 +250,9 @@ def test_a_release_draws_from_entropy_and_says_that_its_bits_are_covered():
     data = users(parameters, [[1.0], [0]])
     one, other = RLSVI(parameters).publish(data), RLSVI(parameters).publish(data)
     assert one.integers != other.integers
-    found = one.guarantee(REWARDS)
+    found = one.account(REWARDS)
     assert found.covers_released_bits
-    assert found.guarantee == guarantee(parameters, REWARDS).guarantee
+    assert found.guarantee == account(parameters, REWARDS).guarantee
     assert "every released bit covered" in repr(one)
     assert one.as_json()["covers_released_bits"]
 
@@ -267,7 +267,7 @@ def test_a_seed_makes_a_simulation_of_a_release():
         assert "no guarantee holds" in repr(each)
         assert not each.as_json()["covers_released_bits"]
         with pytest.raises(SimulationError, match="no guarantee"):
-            each.guarantee(REWARDS)
+            each.account(REWARDS)
     raw = pickle.dumps(one) + json.dumps(one.as_json()).encode()
     assert b"123456789" not in raw
     assert (123456789).to_bytes(4, "little") not in raw

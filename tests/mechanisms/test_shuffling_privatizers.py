@@ -64,7 +64,7 @@ def test_calibrated_noise_is_ten_times_smaller_at_the_same_guarantee():
     shape, epsilon = ReleaseShape(6, 4, 2), "0.999"
     printed = printed_threshold(6, 4, 2, epsilon, "1e-6")
     privatizer = ShufflePrivatizer.calibrated(epsilon, "1e-6")
-    assert privatizer.guarantee(shape, 2048).delta(epsilon).upper <= 1e-6
+    assert privatizer.account(shape, 2048).delta(epsilon).upper <= 1e-6
     assert (printed / privatizer.threshold(shape, 2048)) ** 0.5 > 10
 
 

@@ -14,7 +14,7 @@ from dpproof import answers
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.guarantees.notions import GaussianDP
-from dpproof.accountant.rl.thompson.thompson import ThompsonParameters, guarantee, mu_of_run
+from dpproof.accountant.rl.thompson.thompson import ThompsonParameters, account, mu_of_run
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.targets.primitives import audit_primitive
 from dpproof.audits.targets.rl.thompson import first_user
@@ -86,11 +86,11 @@ def test_no_path_costs_more_than_the_guarantee(parameters):
 def test_the_guarantee_is_the_closed_form():
     assert mu_of_run(ThompsonParameters(5, 1000, 99, 10.0)).upper == 1.0
     assert ThompsonParameters(2, 101, 0, 0.5).square == 100
-    found = guarantee(ThompsonParameters(2, 1), Adjacency.REWARDS_ONLY).guarantee
+    found = account(ThompsonParameters(2, 1), Adjacency.REWARDS_ONLY).guarantee
     assert isinstance(found, GaussianDP)
     assert found.epsilon(0).upper == 0
     with pytest.raises(UnprovedAdjacencyError, match="rewards-only"):
-        guarantee(SMALL, Adjacency.REPLACE)
+        account(SMALL, Adjacency.REPLACE)
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_calibrated_noise_meets_its_target_and_less_does_not(epsilon, delta):
     assert answer["noise"]["value"] == meets.variance
     assert answer["minimal"]["epsilon_lower"] > float(epsilon) >= answer["epsilon"]["upper"]
     assert misses.variance < meets.variance < misses.variance * (1 + 1e-9)
-    assert guarantee(meets, Adjacency.REWARDS_ONLY).guarantee.delta(epsilon).upper <= Fraction(delta)
-    assert guarantee(misses, Adjacency.REWARDS_ONLY).guarantee.delta(epsilon).lower > Fraction(delta)
+    assert account(meets, Adjacency.REWARDS_ONLY).guarantee.delta(epsilon).upper <= Fraction(delta)
+    assert account(misses, Adjacency.REWARDS_ONLY).guarantee.delta(epsilon).lower > Fraction(delta)
 
 
 def test_it_learns_and_pulls_before_cost_what_they_cost():
@@ -144,7 +144,7 @@ def test_the_audit_keeps_quiet_on_the_guarantee_and_sees_half_the_noise():
     sound = ThompsonParameters(arms=2, rounds=4, pulls=1, variance=2.0)
     found = audit_primitive("thompson", sound, Adjacency.REWARDS_ONLY, seed=0, budget=20_000)
     assert found.verdict.value != "violation"
-    claim = guarantee(sound, Adjacency.REWARDS_ONLY).guarantee
+    claim = account(sound, Adjacency.REWARDS_ONLY).guarantee
     faulty = ThompsonParameters(arms=2, rounds=4, pulls=1, variance=0.5)
     caught = audit_primitive(
         "thompson", faulty, Adjacency.REWARDS_ONLY, seed=0, budget=20_000, curve=claim, claim="half the noise"

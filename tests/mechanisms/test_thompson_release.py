@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.rl.thompson.thompson import ThompsonParameters, guarantee
+from dpproof.accountant.rl.thompson.thompson import ThompsonParameters, account
 from dpproof.mechanisms.randomness import SimulationError
 from dpproof.mechanisms.rl.thompson import release as thompson_release
 from dpproof.mechanisms.rl.thompson.thompson import Thompson, log_likelihood_ratio
@@ -60,19 +60,19 @@ def test_low_bits_tell_in_the_simulation_and_not_in_the_release():
         shares.append((scaled != np.rint(scaled)).mean())
         released = np.array([Thompson(one).publish(rewards).draws for _ in range(300)])
         assert np.array_equal(np.ldexp(released, 20), np.rint(np.ldexp(released, 20)))
-    bound = guarantee(one, Adjacency.REWARDS_ONLY).guarantee.delta(3.0).upper
+    bound = account(one, Adjacency.REWARDS_ONLY).guarantee.delta(3.0).upper
     assert shares[0] - np.exp(3.0) * shares[1] > bound + 0.01
 
 
 def test_the_guarantee_covers_the_bits_of_a_release_and_nothing_of_a_simulation():
     found = Thompson(PARAMETERS).publish(REWARDS)
-    assert found.guarantee(Adjacency.REWARDS_ONLY).covers_released_bits
+    assert found.account(Adjacency.REWARDS_ONLY).covers_released_bits
     assert "every released bit covered" in repr(found)
     simulated = Thompson(PARAMETERS).publish(REWARDS, 7)
     assert simulated.integers == Thompson(PARAMETERS).publish(REWARDS, 7).integers
     assert "no guarantee holds" in repr(simulated)
     assert not simulated.as_json()["covers_released_bits"]
     with pytest.raises(SimulationError, match="no guarantee"):
-        simulated.guarantee(Adjacency.REWARDS_ONLY)
+        simulated.account(Adjacency.REWARDS_ONLY)
     with pytest.raises(ValueError, match=r"exponent .* must be an integer"):
         Thompson(PARAMETERS).publish(REWARDS, exponent=2000)

@@ -33,14 +33,14 @@ def test_the_largest_ratio_is_the_pure_epsilon(sizes, words):
     one, other = worst_pair(local)
     far = 1e3 * (one.counts(local) - other.counts(local))
     found = local_log_ratio(far[None], local, one, other)
-    certified = LocalPrivatizer(local).guarantee(Adjacency.REPLACE).guarantee.epsilon(0)
+    certified = LocalPrivatizer(local).account(Adjacency.REPLACE).guarantee.epsilon(0)
     assert found[0] == pytest.approx(certified.upper, rel=1e-9)
     one, other = worst_pair(central, users=6)
     assert differ_in_one_trajectory(one, other, same_start=central.start == "same")
     nodes = np.sign((one.counts(central) - other.counts(central))[0]) * 1e3
     releases = np.array([t.bit_count() for t in range(1, 6)])[:, None] * nodes
     found = central_log_ratio(releases[None], central, one, other)
-    certified = CentralPrivatizer(central).guarantee(Adjacency.REPLACE).guarantee.epsilon(0)
+    certified = CentralPrivatizer(central).account(Adjacency.REPLACE).guarantee.epsilon(0)
     assert found[0] == pytest.approx(certified.upper, rel=1e-9)
 
 
@@ -50,7 +50,7 @@ def test_gaussian_ratios_have_the_mean_of_the_certified_mu(counter, words):
     """Under the first data the ratio is N(mu^2/2, mu^2): 4,000 runs, five standard errors; not 2 mu."""
     parameters = CentralCountsParameters(2, 2, 2, 5, scale=9.0, noise="gaussian", counter=counter, **words)
     privatizer, (one, other) = CentralPrivatizer(parameters), worst_pair(parameters, users=5)
-    mu = privatizer.guarantee(Adjacency.REPLACE).guarantee.mu.upper
+    mu = privatizer.account(Adjacency.REPLACE).guarantee.mu.upper
     ratios = central_log_ratio(privatizer.sample(one, 4000, np.random.default_rng(5)), parameters, one, other)
     assert abs(ratios.mean() - mu**2 / 2) < 5 * mu / math.sqrt(4000)
     assert abs(ratios.std() / mu - 1) < 5 / math.sqrt(2 * 4000)

@@ -8,15 +8,15 @@ import pytest
 from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, attained_mu, published_rho
 from dpproof.proofs_check.search import prove, refute
-from dpproof.proofs_check.statement import make_claim
+from dpproof.proofs_check.statement import make_goal
 
 CELL = {"N": "[1, inf)", "k": "[2, inf)"}
 LEAST = "(N+1)/N**2 >= k/(k-1)**2"
 
 
 def test_a_cell_met_in_every_episode_costs_at_least_its_last_count():
-    assert refute(make_claim(CELL, LEAST)) is not None  # without N <= k - 1 it is false
-    claim = make_claim({"N": "[1, inf)", "e": "[0, inf)"}, "(N+1)/N**2 >= (N+1+e)/(N+e)**2")
+    assert refute(make_goal(CELL, LEAST)) is not None  # without N <= k - 1 it is false
+    claim = make_goal({"N": "[1, inf)", "e": "[0, inf)"}, "(N+1)/N**2 >= (N+1+e)/(N+e)**2")
     assert prove(claim) is not None
 
 

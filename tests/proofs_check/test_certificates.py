@@ -7,12 +7,12 @@ import pytest
 
 from dpproof.proofs_check.kernel import Rejected, check, load
 from dpproof.proofs_check.kernel import arithmetic as ia
-from dpproof.proofs_check.kernel.claims import task
 from dpproof.proofs_check.kernel.expressions import evaluate
+from dpproof.proofs_check.kernel.goals import task
 from dpproof.proofs_check.registry import ROOT, certificate_path, statements
 from dpproof.proofs_check.search import prove, refute
 from dpproof.proofs_check.search.provers import certificate
-from dpproof.proofs_check.statement import make_claim
+from dpproof.proofs_check.statement import make_goal
 
 PAIRS = [(entry, x) for entry in statements() for x in entry.obligations]
 IDS = [f"{entry.id}.{x.name}" for entry, x in PAIRS]
@@ -34,7 +34,7 @@ def rejected(data, claim):
 @each
 def test_certificate_is_accepted_for_the_registrys_claim(entry, obligation):
     data = stored(entry, obligation)
-    assert check(data, obligation.claim).verdict == data["verdict"]
+    assert check(data, obligation.goal).verdict == data["verdict"]
     assert data["id"] == f"{entry.id}.{obligation.name}"
 
 
@@ -87,12 +87,12 @@ def names(pairs):
 def test_every_obligation_says_whether_it_is_tight(entry, obligation):
     assert (obligation.witness is None) != (obligation.mutation is None)
     if obligation.witness is None:
-        assert stored(entry, obligation)["verdict"] == "REFUTED" or obligation.claim["goal"][0] != "=="
+        assert stored(entry, obligation)["verdict"] == "REFUTED" or obligation.goal["goal"][0] != "=="
 
 
 @pytest.mark.parametrize(("entry", "obligation"), TIGHT, ids=names(TIGHT))
 def test_tight_claim_moved_past_the_truth_is_rejected(entry, obligation):
-    claim, data = obligation.claim, stored(entry, obligation)
+    claim, data = obligation.goal, stored(entry, obligation)
     assert data["verdict"] == "PROVED"
     assert agree(claim, obligation.witness)
     for false in moved(claim, obligation.witness):
@@ -105,14 +105,14 @@ def test_tight_claim_moved_past_the_truth_is_rejected(entry, obligation):
 @pytest.mark.parametrize(("entry", "obligation"), TIGHT, ids=names(TIGHT))
 def test_a_claim_loose_by_a_thousand_would_be_noticed(entry, obligation):
     for factor in ("1000", "1/1000"):
-        assert not agree(with_factor(obligation.claim, 1, factor), obligation.witness)
+        assert not agree(with_factor(obligation.goal, 1, factor), obligation.witness)
 
 
 @pytest.mark.parametrize(("entry", "obligation"), OTHERS, ids=names(OTHERS))
 def test_mutation_past_the_truth_is_rejected(entry, obligation):
     data, mutation = stored(entry, obligation), obligation.mutation
-    assert mutation["vars"] == obligation.claim["vars"]
-    assert mutation != obligation.claim
+    assert mutation["vars"] == obligation.goal["vars"]
+    assert mutation != obligation.goal
     assert rejected(data, mutation)
     assert not proves(mutation, data["proof"], data["verdict"])
     if data["verdict"] == "REFUTED":
@@ -182,17 +182,17 @@ def damaged(node):
 def test_damaged_certificate_is_rejected(entry, obligation):
     data = stored(entry, obligation)
     for proof in damaged(data["proof"]):
-        assert rejected(data | {"proof": proof}, obligation.claim), proof
+        assert rejected(data | {"proof": proof}, obligation.goal), proof
     for change in ({"claim_sha256": "0" * 64}, {"v": 0}, {"verdict": "OPEN"}):
-        assert rejected(data | change, obligation.claim)
+        assert rejected(data | change, obligation.goal)
     flipped = "REFUTED" if data["verdict"] == "PROVED" else "PROVED"
-    assert rejected(data | {"verdict": flipped}, obligation.claim)
+    assert rejected(data | {"verdict": flipped}, obligation.goal)
     for key in data:
-        assert rejected({k: v for k, v in data.items() if k != key}, obligation.claim)
+        assert rejected({k: v for k, v in data.items() if k != key}, obligation.goal)
 
 
 def test_proof_that_splits_is_damaged_leaf_by_leaf():
-    claim = make_claim({"x": "[0, 1]"}, "1 >= x*(1-x)*3")
+    claim = make_goal({"x": "[0, 1]"}, "1 >= x*(1-x)*3")
     leaf = {"leaf": "range"}
     proof = {"split": ["x", "1/2", {"split": ["x", "1/4", leaf, leaf]}, {"split": ["x", "3/4", leaf, leaf]}]}
     assert not proves(claim, proof)
@@ -204,8 +204,8 @@ def test_proof_that_splits_is_damaged_leaf_by_leaf():
 
 def test_certificate_for_another_claim_is_stale():
     (first, a), (second, b) = PAIRS[0], PAIRS[1]
-    assert rejected(stored(first, a), b.claim)
-    assert rejected(stored(second, b), a.claim)
+    assert rejected(stored(first, a), b.goal)
+    assert rejected(stored(second, b), a.goal)
 
 
 def test_no_file_without_a_statement():
@@ -234,7 +234,7 @@ def widened(claim):
 @each
 def test_no_proof_holds_on_a_wider_domain_where_the_claim_fails(entry, obligation):
     data = stored(entry, obligation)
-    for wide in widened(obligation.claim) if data["verdict"] == "PROVED" else ():
+    for wide in widened(obligation.goal) if data["verdict"] == "PROVED" else ():
         assert rejected(data, wide)
         if proves(wide, data["proof"]):
             assert refute(wide, tries=30) is None

@@ -88,7 +88,7 @@ def test_the_strict_sign_fails_at_an_impossible_prefix_and_the_bound_does_not():
         point = {key: Fraction(value) for key, value in RESULTS[name]["point"].items()}
         assert point["W"] * point["beta"] == point["a"] == 0
     intervals = [
-        x.claim["vars"]["W"] for x in lookup("expert.lemmaA_1.bound").obligations if x.name != "below"
+        x.goal["vars"]["W"] for x in lookup("expert.lemmaA_1.bound").obligations if x.name != "below"
     ]
     assert intervals == ["[0, 1]", "(0, 1]"]
 

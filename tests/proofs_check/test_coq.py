@@ -17,10 +17,10 @@ from dpproof.proofs_check.coq import __main__ as command
 from dpproof.proofs_check.coq import compiler, export, record
 from dpproof.proofs_check.coq.compiler import CoqError, Lemma
 from dpproof.proofs_check.coq.script import proof
-from dpproof.proofs_check.kernel import arithmetic, claim_hash, load
+from dpproof.proofs_check.kernel import arithmetic, goal_hash, load
 from dpproof.proofs_check.kernel.expressions import evaluate, read
 from dpproof.proofs_check.registry import ROOT, as_json, certificate_path, lookup, statements, verify
-from dpproof.proofs_check.statement import DEFINITION, make_claim
+from dpproof.proofs_check.statement import DEFINITION, make_goal
 
 needs_coq = pytest.mark.skipif(
     shutil.which("coqc") is None, reason="not cross-checked: coqc is not installed"
@@ -64,7 +64,7 @@ def exportable():
     for entry in statements():
         for obligation in entry.obligations:
             try:
-                export.proved(obligation.claim)
+                export.proved(obligation.goal)
             except export.UntranslatableError:
                 continue
             yield entry, obligation
@@ -73,7 +73,7 @@ def exportable():
 def test_the_text_says_what_the_kernel_reads():
     compared = 0
     for _, obligation in exportable():
-        claim = obligation.claim
+        claim = obligation.goal
         point = {v: inside(interval, k) for k, (v, interval) in enumerate(claim["vars"].items())}
         box = {v: arithmetic.point(q) for v, q in point.items()}
         at = {export.name(v): mpmath.mpf(q.numerator) / q.denominator for v, q in point.items()}
@@ -107,18 +107,18 @@ def test_ends_stay_open_or_closed(interval, expected):
 
 
 def test_a_lemma_says_that_its_formulas_are_defined():
-    claim = make_claim({"x": "[0, 1]", "y": "[0, 1]"}, "log(x)/sqrt(y) + x**-2 >= 0")
+    claim = make_goal({"x": "[0, 1]", "y": "[0, 1]"}, "log(x)/sqrt(y) + x**-2 >= 0")
     assert export.conditions(claim["goal"]) == ["0 < v_x", "0 <= v_y", "(sqrt v_y) <> 0", "v_x <> 0"]
 
 
 def test_whole_numbers_and_hypotheses_are_kept():
-    text = export.proved(make_claim({"n": "[1, inf)", "x": "[0, 1]"}, "n >= x", "n > 2*x", integers=["n"]))
+    text = export.proved(make_goal({"n": "[1, inf)", "x": "[0, 1]"}, "n >= x", "n > 2*x", integers=["n"]))
     assert "(exists z : Z, v_n = IZR z) ->" in text
     assert "((2 * v_x) < v_n) ->" in text
 
 
 def test_expectations_are_not_exported():
-    claim = make_claim({}, "E(u) >= 0", random={"u": "[0, 1]"})
+    claim = make_goal({}, "E(u) >= 0", random={"u": "[0, 1]"})
     with pytest.raises(export.UntranslatableError, match="random variables"):
         export.proved(claim)
 
@@ -126,12 +126,12 @@ def test_expectations_are_not_exported():
 @needs_coq
 def test_coq_tells_true_claims_from_false_ones():
     cases = {
-        "open_end": (make_claim({"x": "(0, 1]"}, "x > 0"), True),
-        "closed_end": (make_claim({"x": "[0, 1]"}, "x > 0"), False),
-        "defined": (make_claim({"x": "(0, 1]"}, "2/x >= 1/x"), True),
-        "undefined": (make_claim({"x": "[0, 1]"}, "2/x >= 1/x"), False),
-        "root": (make_claim({"x": "[-1, 1]"}, "sqrt(x) >= 0"), False),
-        "logarithm": (make_claim({"x": "[-1, 1]"}, "log(x) + 1 >= log(x)"), False),
+        "open_end": (make_goal({"x": "(0, 1]"}, "x > 0"), True),
+        "closed_end": (make_goal({"x": "[0, 1]"}, "x > 0"), False),
+        "defined": (make_goal({"x": "(0, 1]"}, "2/x >= 1/x"), True),
+        "undefined": (make_goal({"x": "[0, 1]"}, "2/x >= 1/x"), False),
+        "root": (make_goal({"x": "[-1, 1]"}, "sqrt(x) >= 0"), False),
+        "logarithm": (make_goal({"x": "[-1, 1]"}, "log(x) + 1 >= log(x)"), False),
     }
     found = compiler.accepted(
         (Lemma(k, export.proved(c), proof(c, POSITIVE)) for k, (c, _) in cases.items()), 5
@@ -144,10 +144,10 @@ def test_coq_tells_true_claims_from_false_ones():
 def test_a_falsified_claim_does_not_compile_with_the_same_tactics(name):
     entry, true, false = lookup(name), [], []
     known = record.recorded()["lemmas"]
-    for k, obligation in enumerate(x for x in entry.obligations if claim_hash(x.claim) in known):
+    for k, obligation in enumerate(x for x in entry.obligations if goal_hash(x.goal) in known):
         node = load((ROOT / certificate_path(entry, obligation)).read_text(encoding="utf-8"))["proof"]
         wrong = moved(obligation)
-        true.append(Lemma(f"true_{k}", export.proved(obligation.claim), proof(obligation.claim, node)))
+        true.append(Lemma(f"true_{k}", export.proved(obligation.goal), proof(obligation.goal, node)))
         false.append(Lemma(f"false_{k}", export.proved(wrong), proof(wrong, node)))
     assert true
     assert compiler.accepted(true + false, 15) == {x.name for x in true}
@@ -157,8 +157,8 @@ def moved(obligation):
     """The obligation's mutation, or its claim with the larger side made less by 1 %."""
     if obligation.mutation is not None:
         return obligation.mutation
-    rel, large, small = obligation.claim["goal"]
-    return {**obligation.claim, "goal": [rel, ["*", "99/100", large], small]}
+    rel, large, small = obligation.goal["goal"]
+    return {**obligation.goal, "goal": [rel, ["*", "99/100", large], small]}
 
 
 @needs_coq
@@ -222,7 +222,7 @@ def test_checked_follows_what_a_statement_rests_on():
     """rlsvi.theorem13 has one claim of its own, X == X, which Coq accepts."""
     theorem = lookup("rlsvi.theorem13")
     known = record.recorded()["lemmas"]
-    assert [claim_hash(x.claim) in known for x in theorem.obligations] == [True]
+    assert [goal_hash(x.goal) in known for x in theorem.obligations] == [True]
     assert record.status(theorem, TABLE) == record.NOT_CHECKED
     for entry in TABLE.values():
         if record.status(entry, TABLE) == record.CHECKED:
@@ -255,7 +255,7 @@ def test_at_least_thirty_statements_are_cross_checked():
 def test_a_changed_claim_is_no_longer_cross_checked():
     entry = lookup("rlsvi.eq2")
     assert record.status(entry, TABLE) == record.CHECKED
-    changed = replace(entry.obligations[0], claim=make_claim({"x": "[0, 1]"}, "x >= 0"))
+    changed = replace(entry.obligations[0], claim=make_goal({"x": "[0, 1]"}, "x >= 0"))
     assert record.status(replace(entry, obligations=(changed,)), TABLE) == record.NOT_CHECKED
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dpproof.proofs_check.kernel import arithmetic as ia
-from dpproof.proofs_check.kernel.claims import task
 from dpproof.proofs_check.kernel.expressions import evaluate
+from dpproof.proofs_check.kernel.goals import task
 from dpproof.proofs_check.registry import lookup, verify
 
 REFUTED = {
@@ -187,7 +187,7 @@ def smooth(counts, weights, m, beta, ridge, size):
 
 def sides(name, point):
     """The two sides of a registered printed claim at its refuting point."""
-    claim = lookup(name).obligations[0].claim
+    claim = lookup(name).obligations[0].goal
     t = task(claim, 200)
     box = {v: ia.point(Q(x)) for v, x in point.items()}
     return [float(evaluate(e, box, 200).lo[1]) for e in (t.goal.left, t.goal.right)]

@@ -9,10 +9,10 @@ import pytest
 from dpproof.proofs_check.hints import IDENTITY, POSITIVE, bernstein, expect, positive
 from dpproof.proofs_check.kernel import Rejected, check
 from dpproof.proofs_check.kernel.arithmetic import point
-from dpproof.proofs_check.kernel.claims import task
 from dpproof.proofs_check.kernel.expressions import evaluate, substitute
+from dpproof.proofs_check.kernel.goals import task
 from dpproof.proofs_check.search.provers import certificate
-from dpproof.proofs_check.statement import make_claim
+from dpproof.proofs_check.statement import make_goal
 
 UNIT = "[0, 1]"
 
@@ -80,7 +80,7 @@ def test_whatever_is_accepted_holds_under_random_laws(seed):
     for _ in range(12):
         for independent, given, goal, facts in candidates(draw):
             groups = ["x", "y"] if independent else []
-            claim = make_claim({"a": UNIT}, goal, *given, random={"x": UNIT, "y": UNIT}, independent=groups)
+            claim = make_goal({"a": UNIT}, goal, *given, random={"x": UNIT, "y": UNIT}, independent=groups)
             for last in (IDENTITY, positive(("1", len(given))), positive(("1", 0)), POSITIVE):
                 if accepted(claim, expect(facts, last)):
                     count += 1
@@ -111,5 +111,5 @@ def certain(relation, law, at):
 
 @pytest.mark.parametrize("goal", ["E(x*y) == E(x)*E(y)", "E(x) >= 1/2", "E(x)**2 >= E(x**2)"])
 def test_a_false_claim_is_noticed(goal):
-    claim = make_claim({"a": UNIT}, goal, random={"x": UNIT, "y": UNIT})
+    claim = make_goal({"a": UNIT}, goal, random={"x": UNIT, "y": UNIT})
     assert not holds(random.Random(0), claim, independent=False)

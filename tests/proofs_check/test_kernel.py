@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dpproof.proofs_check.kernel import Rejected, check, claim_hash, load
+from dpproof.proofs_check.kernel import Rejected, check, goal_hash, load
 from dpproof.proofs_check.search import prove, refute
 from dpproof.proofs_check.search.provers import certificate
-from dpproof.proofs_check.statement import make_claim
+from dpproof.proofs_check.statement import make_goal
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = ROOT / "proofs_check" / "kernel"
@@ -42,9 +42,9 @@ TIGHT = [
 
 @pytest.mark.parametrize(("variables", "text", "proof"), TIGHT)
 def test_tight_inequality_is_accepted_and_its_mutation_rejected(variables, text, proof):
-    assert accepts(make_claim(variables, f"{text} >= 0"), proof)
-    assert not accepts(make_claim(variables, f"{text} >= 1/1000"), proof)
-    assert not accepts(make_claim(variables, f"{text} > 0"), proof)
+    assert accepts(make_goal(variables, f"{text} >= 0"), proof)
+    assert not accepts(make_goal(variables, f"{text} >= 1/1000"), proof)
+    assert not accepts(make_goal(variables, f"{text} > 0"), proof)
 
 
 FALSE = [
@@ -73,26 +73,26 @@ FALSE = [
 
 @pytest.mark.parametrize(("variables", "text", "proof"), FALSE)
 def test_unsound_step_is_rejected(variables, text, proof):
-    claim = make_claim(variables, text, "x >= -1") if "x" in variables else make_claim(variables, text)
+    claim = make_goal(variables, text, "x >= -1") if "x" in variables else make_goal(variables, text)
     assert not accepts(claim, proof)
 
 
 def test_negative_multiplier_and_unmet_hypothesis_are_rejected():
-    claim = make_claim({"x": "[0, 1]"}, "0 >= x", "x >= 0")
+    claim = make_goal({"x": "[0, 1]"}, "0 >= x", "x >= 0")
     assert not accepts(claim, {"leaf": "positive", "multipliers": [["-1", 0]]})
-    assert not accepts(make_claim({"x": "[0, 1]"}, "0 >= x", "0 >= x"), {"point": {"x": "1"}}, "REFUTED")
+    assert not accepts(make_goal({"x": "[0, 1]"}, "0 >= x", "0 >= x"), {"point": {"x": "1"}}, "REFUTED")
 
 
 @pytest.mark.parametrize(
     "point", [{"x": "1"}, {"x": "1/2"}, {"x": "-1"}, {}, {"x": "3/4", "y": "0"}, {"x": 1}]
 )
 def test_bad_point_is_rejected(point):
-    assert accepts(make_claim({"x": "[0, 1)"}, "1/2 >= x"), {"point": {"x": "3/4"}}, "REFUTED")
-    assert not accepts(make_claim({"x": "[0, 1)"}, "1/2 >= x"), {"point": point}, "REFUTED")
+    assert accepts(make_goal({"x": "[0, 1)"}, "1/2 >= x"), {"point": {"x": "3/4"}}, "REFUTED")
+    assert not accepts(make_goal({"x": "[0, 1)"}, "1/2 >= x"), {"point": point}, "REFUTED")
 
 
 def test_a_point_must_be_whole_where_the_claim_says_so():
-    claim = {**make_claim({"n": "[1, 3]"}, "(n-1)*(n-2) >= 0"), "integers": ["n"]}
+    claim = {**make_goal({"n": "[1, 3]"}, "(n-1)*(n-2) >= 0"), "integers": ["n"]}
     assert not accepts(claim, {"point": {"n": "3/2"}}, "REFUTED")
 
 
@@ -105,7 +105,7 @@ def test_unreadable_text_is_rejected(text):
         load(text)
 
 
-GOOD = make_claim({"x": "[0, 1]"}, "x >= 0")
+GOOD = make_goal({"x": "[0, 1]"}, "x >= 0")
 DEEP = "x"
 for _ in range(150):
     DEEP = ["neg", DEEP]
@@ -138,7 +138,7 @@ def test_malformed_claim_is_rejected(claim):
 @pytest.mark.parametrize(
     "change",
     [{"v": 2}, {"v": True}, {"id": 3}, {"verdict": "TRUE"}, {"prec": 5}, {"prec": "80"}, {"extra": 1},
-     {"claim_sha256": "0" * 64}, {"claim": make_claim({"x": "[0, 2]"}, "x >= 0")}, {"proof": None}],
+     {"claim_sha256": "0" * 64}, {"claim": make_goal({"x": "[0, 2]"}, "x >= 0")}, {"proof": None}],
 )  # fmt: skip
 def test_damaged_frame_is_rejected(change):
     good = certificate("test", GOOD, "PROVED", RANGE)
@@ -162,12 +162,12 @@ ATOMS = [
 
 @pytest.mark.parametrize(("variables", "text", "proof", "leaf"), ATOMS)
 def test_an_enclosed_atom_that_decided_something_is_reported(variables, text, proof, leaf):
-    claim = make_claim(variables, text)
+    claim = make_goal(variables, text)
     assert check(certificate("test", claim, "PROVED", proof), claim).leaves == {leaf}
 
 
 def test_whole_numbers_of_a_claim_are_written_once_and_sorted():
-    claim = make_claim({"n": "[1, 3]", "m": "[1, 3]"}, "n >= m", "n >= 2", integers=("n", "m"))
+    claim = make_goal({"n": "[1, 3]", "m": "[1, 3]"}, "n >= m", "n >= 2", integers=("n", "m"))
     assert claim["integers"] == ["m", "n"]
     assert not accepts(claim, {"point": {"n": "2", "m": "5/2"}}, "REFUTED")
     assert accepts(claim, {"point": {"n": "2", "m": "3"}}, "REFUTED")
@@ -177,11 +177,11 @@ def test_deep_and_wide_proofs_are_rejected():
     node = RANGE
     for i in range(2, 100):
         node = {"split": ["x", f"1/{2**i}", node, RANGE]}
-    assert not accepts(make_claim({"x": "[0, 1]"}, "x >= 0"), node)
+    assert not accepts(make_goal({"x": "[0, 1]"}, "x >= 0"), node)
 
 
 def test_hash_ignores_the_order_of_keys():
-    assert claim_hash(GOOD) == claim_hash(dict(reversed(list(GOOD.items()))))
+    assert goal_hash(GOOD) == goal_hash(dict(reversed(list(GOOD.items()))))
 
 
 def test_kernel_imports_the_standard_library_only():
@@ -208,15 +208,15 @@ def run_kernel(*paths):
 def test_kernel_runs_without_any_installed_package(tmp_path):
     good, bad, broken = tmp_path / "good", tmp_path / "bad", tmp_path / "broken"
     good.write_text(json.dumps(certificate("test", GOOD, "PROVED", RANGE)))
-    bad.write_text(json.dumps(certificate("test", make_claim({"x": "[0, 1]"}, "x > 0"), "PROVED", RANGE)))
+    bad.write_text(json.dumps(certificate("test", make_goal({"x": "[0, 1]"}, "x > 0"), "PROVED", RANGE)))
     broken.write_text("{")
     codes = [run_kernel(str(path)).returncode for path in (good, bad, broken, tmp_path / "absent")]
     assert codes == [0, 1, 2, 2]
 
 
 def test_search_finds_and_refutes():
-    assert prove(make_claim({"x": "[0, 1]"}, "exp(x) >= 1 + x")) is not None
-    assert prove(make_claim({"x": "[0, 1]"}, "x*(1-x) + 1/100 > 0")) is not None
-    assert prove(make_claim({"x": "[0, 1]"}, "x >= 1/2"), depth=2) is None
-    assert refute(make_claim({"x": "[0, 1]"}, "x >= 1/2")) is not None
-    assert refute(make_claim({"x": "[0, 1]"}, "x >= 0"), tries=50) is None
+    assert prove(make_goal({"x": "[0, 1]"}, "exp(x) >= 1 + x")) is not None
+    assert prove(make_goal({"x": "[0, 1]"}, "x*(1-x) + 1/100 > 0")) is not None
+    assert prove(make_goal({"x": "[0, 1]"}, "x >= 1/2"), depth=2) is None
+    assert refute(make_goal({"x": "[0, 1]"}, "x >= 1/2")) is not None
+    assert refute(make_goal({"x": "[0, 1]"}, "x >= 0"), tries=50) is None

@@ -9,15 +9,15 @@ import pytest
 
 from dpproof.proofs_check import manifest, registry
 from dpproof.proofs_check.coq import record
-from dpproof.proofs_check.kernel import claim_hash
+from dpproof.proofs_check.kernel import goal_hash
 from dpproof.proofs_check.laws import LAWS
 from dpproof.proofs_check.registry import as_json, lookup, statements, verify
-from dpproof.proofs_check.statement import Judgement, Severity, make_claim
+from dpproof.proofs_check.statement import Judgement, Severity, make_goal
 from dpproof.proofs_check.verdict import Verdict
 
 LISTS = ("obligations", "rests_on", "parts", "reading", "rules", "laws")
 TEXTS = ("title", "says", "latex", "domain", "reason", "not_covered", "corrected_by")
-WEAKER = make_claim({"x": "[0, 1]"}, "x >= 0")
+WEAKER = make_goal({"x": "[0, 1]"}, "x >= 0")
 
 
 def without(entry, name):
@@ -127,7 +127,7 @@ def test_another_place_in_the_paper_is_noticed():
 def test_coq_checked_nothing_of_what_lost_a_claim(monkeypatch):
     """Without what it rests on and the claims that Coq does not have, a statement was cross-checked."""
     theorem, known = lookup("rlsvi.lemma11"), record.recorded()["lemmas"]
-    kept = tuple(x for x in theorem.obligations if claim_hash(x.claim) in known)
+    kept = tuple(x for x in theorem.obligations if goal_hash(x.goal) in known)
     assert len(kept) > 0
     less = replace(theorem, obligations=kept, rests_on=())
     put(monkeypatch, less)

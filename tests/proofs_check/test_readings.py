@@ -118,7 +118,7 @@ def test_a_law_is_named_where_one_is_used(family):
         texts = [
             *entry.reading,
             *(x.note for x in entry.obligations),
-            *(str(x.claim) for x in entry.obligations),
+            *(str(x.goal) for x in entry.obligations),
         ]
         used = any(re.search(FAMILIES[family], text) for text in texts)
         assert not used or family in {x.partition(".")[0] for x in RESULTS[entry.id].laws}, entry.id

@@ -10,7 +10,7 @@ from dpproof.proofs_check import registry
 from dpproof.proofs_check.kernel import Outcome, Rejected, check
 from dpproof.proofs_check.registry import as_json, lookup, statement_ids, statements, verify
 from dpproof.proofs_check.search.provers import certificate
-from dpproof.proofs_check.statement import DEFINITION, Obligation, Statement, formula, make_claim
+from dpproof.proofs_check.statement import DEFINITION, Obligation, Statement, formula, make_goal
 from dpproof.proofs_check.verdict import Verdict, derive
 
 TWELVE = [
@@ -89,7 +89,7 @@ def test_assumptions_are_inherited():
     assert not verify(["rlsvi.corollary14"])[0].assumptions
 
 
-CLAIM = make_claim({"x": "[0, 1]"}, "x >= 0")
+CLAIM = make_goal({"x": "[0, 1]"}, "x >= 0")
 BASE = Statement(
     "t.a", "project", "t", Source("p", "v1", "i"), "s", obligations=(Obligation("o", CLAIM, "n"),)
 )
@@ -231,7 +231,7 @@ def test_refuting_points_can_occur():
     """A cell of episode k has been met at most k - 1 times."""
     point = verify(["rlsvi.lemma11.equality"])[0].point
     assert int(point["k"]) - 1 >= int(point["N"]) >= 1
-    claim = lookup("rlsvi.lemma11.equality").obligations[0].claim
+    claim = lookup("rlsvi.lemma11.equality").obligations[0].goal
     assert claim["integers"] == ["A", "H", "N", "S", "k"]
     too_early = certificate("x", claim, "REFUTED", {"point": dict(point) | {"k": "1"}})
     with pytest.raises(Rejected):
@@ -271,7 +271,7 @@ def test_bad_statements_are_refused():
     with pytest.raises(ValueError, match="occurs twice"):
         replace(BASE, obligations=BASE.obligations * 2)
     with pytest.raises(ValueError, match="has none of"):
-        make_claim({}, "1 < 2")
+        make_goal({}, "1 < 2")
     with pytest.raises(KeyError):
         lookup("rlsvi.lemma99")
     with pytest.raises(KeyError):

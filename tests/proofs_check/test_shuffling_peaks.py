@@ -12,7 +12,7 @@ import sympy
 from dpproof.proofs_check.kernel import Rejected, check
 from dpproof.proofs_check.search import prove
 from dpproof.proofs_check.search.provers import certificate
-from dpproof.proofs_check.statement import make_claim
+from dpproof.proofs_check.statement import make_goal
 
 SHARES = {"a": "(0, 1)", "b": "(0, 1)", "q": "(0, inf)"}
 SHARE = {"k": "[0, 1]", "q": "[0, inf)"}
@@ -45,7 +45,7 @@ FALSE = {
 @pytest.mark.parametrize("name", CLAIMS)
 def test_the_kernel_accepts_the_step(name):
     variables, goal = CLAIMS[name]
-    claim = make_claim(variables, goal)
+    claim = make_goal(variables, goal)
     proof = prove(claim)
     assert proof is not None
     assert check(certificate("shuffling_peaks", claim, "PROVED", proof), claim).verdict == "PROVED"
@@ -54,9 +54,9 @@ def test_the_kernel_accepts_the_step(name):
 @pytest.mark.parametrize("name", FALSE)
 def test_known_bad_steps_are_not_proved(name):
     variables, goal = FALSE[name]
-    claim = make_claim(variables, goal)
+    claim = make_goal(variables, goal)
     assert prove(claim) is None
-    true = make_claim(*CLAIMS["section 3, A rises, so that m(K) falls up to n/2"])
+    true = make_goal(*CLAIMS["section 3, A rises, so that m(K) falls up to n/2"])
     with pytest.raises(Rejected):
         check(certificate("shuffling_peaks", true, "PROVED", prove(true)), claim)
 

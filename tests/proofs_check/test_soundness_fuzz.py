@@ -7,8 +7,8 @@ import pytest
 
 from dpproof.proofs_check.kernel import Rejected, check
 from dpproof.proofs_check.kernel.arithmetic import point
-from dpproof.proofs_check.kernel.claims import task
 from dpproof.proofs_check.kernel.expressions import evaluate
+from dpproof.proofs_check.kernel.goals import task
 from dpproof.proofs_check.search.provers import certificate
 
 DOMAINS = [

@@ -6,7 +6,7 @@ import flint
 import pytest
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, guarantee
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, account
 from dpproof.proofs_check.papers.rlsvi.project import backward, forward
 from dpproof.proofs_check.registry import lookup
 
@@ -20,7 +20,7 @@ def value(text, **numbers):
 @pytest.mark.parametrize(("horizon", "episodes", "clip"), [(1, 2, 3.0), (4, 2, 0.0), (4, 7, 2.5)])
 def test_curve_is_the_sum_of_the_steps(order, horizon, episodes, clip):
     sizes = RLSVIParameters(states=3, actions=2, horizon=horizon, episodes=episodes, clip=clip)
-    found = guarantee(sizes, Adjacency.REPLACE).guarantee
+    found = account(sizes, Adjacency.REPLACE).guarantee
     total = 0.0
     for k in range(2, episodes + 1):
         beta = 3 * horizon**3 * math.log(2 * horizon * 3 * 2 * k) / 2

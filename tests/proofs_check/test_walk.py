@@ -8,10 +8,10 @@ import pytest
 from dpproof.proofs_check.hints import expect, have, positive
 from dpproof.proofs_check.kernel import Rejected, check, expectation, expressions, logic, nodes, sums
 from dpproof.proofs_check.kernel.arithmetic import INF, NEG_INF, Interval
-from dpproof.proofs_check.kernel.claims import Range
 from dpproof.proofs_check.kernel.expressions import NAME, RESERVED, read
+from dpproof.proofs_check.kernel.goals import Range
 from dpproof.proofs_check.search.provers import certificate
-from dpproof.proofs_check.statement import make_claim
+from dpproof.proofs_check.statement import make_goal
 from tests.proofs_check.walk import walked
 from tests.proofs_check.walk_values import Unclear, Undefined, value
 
@@ -118,7 +118,7 @@ def rejection(claim, proof):
 
 
 def test_a_sure_hypothesis_is_no_multiplier_outside_expect():
-    claim = make_claim({"a": "[0, 1]"}, "E(x) >= -a", "x >= 0", random={"x": "[0, 1]"})
+    claim = make_goal({"a": "[0, 1]"}, "E(x) >= -a", "x >= 0", random={"x": "[0, 1]"})
     assert "which only expect can use" in rejection(claim, positive(("1", 0)))
     assert rejection(claim, have("a >= 0", positive(("1", 0)), positive())).startswith("a multiplier names a")
     inside = expect([("x", positive(("1", 0)))], positive(("1", 1)))
@@ -126,5 +126,5 @@ def test_a_sure_hypothesis_is_no_multiplier_outside_expect():
 
 
 def test_a_sum_of_squares_has_terms():
-    claim = make_claim({"a": "[0, 1]"}, "a >= a")
+    claim = make_goal({"a": "[0, 1]"}, "a >= a")
     assert "not empty" in rejection(claim, {"leaf": "sos", "terms": [], "over": "1"})

@@ -18,8 +18,8 @@ from unittest import mock
 
 from dpproof.proofs_check.kernel import expectation, nodes
 from dpproof.proofs_check.kernel.arithmetic import Rejected
-from dpproof.proofs_check.kernel.claims import Relation, Task, task
 from dpproof.proofs_check.kernel.expressions import outside
+from dpproof.proofs_check.kernel.goals import Relation, Task, task
 from tests.proofs_check.walk_nodes import Draw
 from tests.proofs_check.walk_values import (
     CERTAIN,

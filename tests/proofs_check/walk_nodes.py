@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from dpproof.proofs_check.kernel.claims import Task
+from dpproof.proofs_check.kernel.goals import Task
 from tests.proofs_check.walk_draws import INDICES, REAL, SPARE, Claims, Scope
 from tests.proofs_check.walk_values import Formula, Law, Unclear, Values
 

@@ -21,7 +21,7 @@ from typing import Any
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.calibration import calibrate_noise
 from dpproof.accountant.claims.parameters import Choice, Integers, Parameters, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted, PublishedGuarantee
+from dpproof.accountant.claims.result import Accountant, PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import ApproxDP, Guarantee
 from dpproof.accountant.numbers.bounds import Bound, exactly
@@ -40,7 +40,7 @@ from dpproof.accountant.rl.expert.redrawn import Redrawn, Walked
 from dpproof.accountant.rl.expert.rounds import Rounds, round_losses
 from dpproof.accountant.theorems.composition import compose_approx_optimal
 
-__all__ = ["ACCOUNTANT", "ExpertReleaseParameters", "guarantee", "in_printed_domain"]
+__all__ = ["ACCOUNTANT", "ExpertReleaseParameters", "account", "in_printed_domain"]
 
 _BITS = 256
 
@@ -184,11 +184,11 @@ def _guarantee(parameters: ExpertReleaseParameters) -> Guarantee:
     return Redrawn(fresh, Fraction(0), Fraction(1), 2 * missing) if missing else fresh
 
 
-def guarantee(parameters: ExpertReleaseParameters, adjacency: Adjacency) -> Accounted:
+def account(parameters: ExpertReleaseParameters, adjacency: Adjacency) -> PrivacyResult:
     """The guarantee of all released prefixes, one expert with all trajectories more or less.
 
     >>> cartpole = ExpertReleaseParameters(25, 200, 0.02, 2999, 20, printed_epsilon=7.5, printed_delta=3e-4)
-    >>> guarantee(cartpole, Adjacency.EXPERT).guarantee.epsilon("3e-4").upper < 7.5
+    >>> account(cartpole, Adjacency.EXPERT).guarantee.epsilon("3e-4").upper < 7.5
     True
 
     Raises:
@@ -197,7 +197,7 @@ def guarantee(parameters: ExpertReleaseParameters, adjacency: Adjacency) -> Acco
     if adjacency is not Adjacency.EXPERT:
         why = "proved relations: expert (one expert more or less)"
         raise UnprovedAdjacencyError("expert-release", adjacency, why)
-    return Accounted(
+    return PrivacyResult(
         _guarantee(parameters),
         adjacency,
         TrustModel.CENTRAL,
@@ -265,7 +265,7 @@ def _calibrate(
     parameters: ExpertReleaseParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[ExpertReleaseParameters, ExpertReleaseParameters]:
     """The least scale that meets the target; a fifth of delta is for the rounds' failures, unless given."""
-    guarantee(parameters, adjacency)
+    account(parameters, adjacency)
     target = exact(delta, "delta")
     if not 0 < target < 1:
         raise ValueError(f"delta ({delta!r}) must be in (0, 1): a round may fail")
@@ -295,7 +295,7 @@ ACCOUNTANT = Accountant(
     "expert-release",
     "Release of stable prefixes of experts' trajectories",
     ExpertReleaseParameters,
-    guarantee,
+    account,
     "scale",
     _calibrate,
     compare=_compare,

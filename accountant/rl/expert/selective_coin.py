@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import math
 from dpproof.accountant.numbers.enclosures import Number, exact
-from dpproof.accountant.pairs.base import Characteristic, Floats, Pair, Tilted
+from dpproof.accountant.pairs.base import Characteristic, DominatingPair, Floats, Tilted
 from dpproof.accountant.pairs.visible_coin import VisibleChoice, visible_coin
 
 __all__ = ["CoinedStep", "coined_step"]
@@ -32,17 +32,17 @@ class CoinedStep(VisibleChoice):
     """
 
     def reversed(self) -> CoinedStep:
-        """See ``Pair.reversed``."""
+        """See ``DominatingPair.reversed``."""
         return CoinedStep(super().reversed().branches)
 
     def characteristic(self) -> Characteristic | None:  # type: ignore[override] # the base knows of none
-        """See ``Pair.characteristic``; None where the step has none."""
+        """See ``DominatingPair.characteristic``; None where the step has none."""
         (weight, step), *_ = self.branches
         inner = step.characteristic()
         return None if inner is None else _Coined(inner, float(exact(weight)))
 
 
-def coined_step(step: Pair, probability: Number) -> CoinedStep:
+def coined_step(step: DominatingPair, probability: Number) -> CoinedStep:
     """``step`` with that probability, otherwise nothing, and the coin is shown.
 
     Raises:

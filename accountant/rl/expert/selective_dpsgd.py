@@ -19,7 +19,7 @@ from typing import Any
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.calibration import calibrate_noise
 from dpproof.accountant.claims.parameters import Choice, Integers, Parameters, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted, Attained, PublishedGuarantee
+from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import Guarantee, PureDP
 from dpproof.accountant.numbers.bounds import Bound
@@ -27,7 +27,7 @@ from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
 from dpproof.accountant.rl.expert.selective_steps import COINS, STEPS, composed_steps, printed_rate
 
-__all__ = ["ACCOUNTANT", "SelectiveDPSGDParameters", "guarantee", "steps_within"]
+__all__ = ["ACCOUNTANT", "SelectiveDPSGDParameters", "account", "steps_within"]
 
 _LEAST_RATE = Fraction(1, 10**300)
 
@@ -87,14 +87,14 @@ class SelectiveDPSGDParameters(Parameters):
         return round(exact(self.branch_probability) * self.steps)
 
 
-def guarantee(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> Accounted:
+def account(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> PrivacyResult:
     """The guarantee of training for every fixed data set and release, one expert more or less or replaced.
 
     Compare like with like. By loss distributions the printed rate has 5.848345 where the true epsilon is
     8.925092. By Renyi accounting, which the published answer uses, it has 6.34 where the truth is 9.64.
 
     >>> training = SelectiveDPSGDParameters(0.0853333, 0.5, 10.0, 100_000)
-    >>> found = guarantee(training, Adjacency.EXPERT)
+    >>> found = account(training, Adjacency.EXPERT)
     >>> found.guarantee.epsilon("3.3333e-5").upper, found.published.exact.epsilon("3.3333e-5").upper
     (8.925092, 5.848345)
 
@@ -115,14 +115,14 @@ def _check_schedule(parameters: SelectiveDPSGDParameters) -> None:
         )
 
 
-def _guarantee(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> Accounted:
+def _guarantee(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> PrivacyResult:
     """See ``guarantee``; a search over steps passes through schedules without a noisy one."""
     key = (parameters.batch, adjacency)
     if key not in STEPS:
         why = "proved relations: expert (one more or less), replace (one expert for another)"
         raise UnprovedAdjacencyError("selective-dpsgd", adjacency, why)
     found = composed_steps(parameters, STEPS[key])
-    return Accounted(
+    return PrivacyResult(
         found.guarantee,
         adjacency,
         TrustModel.CENTRAL,
@@ -189,7 +189,7 @@ def _compare(parameters: SelectiveDPSGDParameters, epsilon: Any, delta: Any) -> 
         ].noise_multiplier,
     )
     ours = ACCOUNTANT.least_noise(parameters, Adjacency.EXPERT, epsilon, delta)[0].noise_multiplier
-    spent = guarantee(theirs, Adjacency.EXPERT).guarantee.epsilon(delta).upper
+    spent = account(theirs, Adjacency.EXPERT).guarantee.epsilon(delta).upper
     paid = steps_within(theirs, Adjacency.EXPERT, epsilon, delta)
     return {
         "statement": "expert.amplification",
@@ -207,7 +207,7 @@ ACCOUNTANT = Accountant(
     "selective-dpsgd",
     "Selective DP-SGD: noisy steps on experts' transitions between plain steps on released prefixes",
     SelectiveDPSGDParameters,
-    guarantee,
+    account,
     "noise_multiplier",
     compare=_compare,
 )

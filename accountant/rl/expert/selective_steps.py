@@ -20,7 +20,7 @@ from dpproof.accountant.published import published
 from dpproof.accountant.sparse_vector.loss import Least
 
 if TYPE_CHECKING:
-    from dpproof.accountant.pairs.base import Pair
+    from dpproof.accountant.pairs.base import DominatingPair
 
 __all__ = ["COINS", "STEPS", "Composed", "Kind", "composed_steps", "printed_rate"]
 
@@ -48,7 +48,7 @@ class Kind:
         moved: how far the expert moves the sum at most, in clipping norms: the step is as private as that.
     """
 
-    pairs: Callable[[float, float], tuple[Pair, ...]]
+    pairs: Callable[[float, float], tuple[DominatingPair, ...]]
     attained: str | None
     moved: int
     notes: tuple[str, ...] = ()
@@ -64,30 +64,30 @@ class Composed:
     notes: tuple[str, ...]
 
 
-def _both(pair: Pair) -> tuple[Pair, ...]:
+def _both(pair: DominatingPair) -> tuple[DominatingPair, ...]:
     return (pair, pair.reversed())
 
 
-def _poisson(rate: float, noise: float) -> tuple[Pair, ...]:
+def _poisson(rate: float, noise: float) -> tuple[DominatingPair, ...]:
     from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 
     return _both(SubsampledGaussian(rate, noise))
 
 
-def _poisson_replaced(rate: float, noise: float) -> tuple[Pair, ...]:
+def _poisson_replaced(rate: float, noise: float) -> tuple[DominatingPair, ...]:
     from dpproof.accountant.pairs.replacement import ReplacedGaussian
 
     return (ReplacedGaussian(rate, noise),)
 
 
-def _exact(rate: float, noise: float) -> tuple[Pair, ...]:
+def _exact(rate: float, noise: float) -> tuple[DominatingPair, ...]:
     """The expert takes another's place: the sum moves by 2, which is half the noise."""
     from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 
     return _both(SubsampledGaussian(rate, noise / 2))
 
 
-def _exact_replaced(rate: float, noise: float) -> tuple[Pair, ...]:
+def _exact_replaced(rate: float, noise: float) -> tuple[DominatingPair, ...]:
     from dpproof.accountant.pairs.fixed_size import FixedSize
     from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.claims.result import Accountant, Accounted, PublishedGuarantee, at_positive_delta
+from dpproof.accountant.claims.result import Accountant, PrivacyResult, PublishedGuarantee, at_positive_delta
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
@@ -37,7 +37,7 @@ from dpproof.accountant.rl.policy_evaluation.noise import (
 )
 from dpproof.accountant.rl.policy_evaluation.parameters import PolicyEvaluationParameters
 
-__all__ = ["ACCOUNTANT", "PolicyEvaluationParameters", "guarantee"]
+__all__ = ["ACCOUNTANT", "PolicyEvaluationParameters", "account"]
 
 _STATEMENTS = {"lsw": "eval.theorem6.corrected", "lsl": "eval.theorem10.corrected"}
 _SAMPLERS = {"lsw": "dpproof.DPLSW", "lsl": "dpproof.DPLSL"}
@@ -49,11 +49,11 @@ _NOTES = (
 )
 
 
-def guarantee(parameters: PolicyEvaluationParameters, adjacency: Adjacency) -> Accounted:
+def account(parameters: PolicyEvaluationParameters, adjacency: Adjacency) -> PrivacyResult:
     """The exact guarantee of the released parameter vector when one trajectory is replaced.
 
     >>> theirs = PolicyEvaluationParameters(40, printed_epsilon=0.1, printed_delta=0.1)
-    >>> guarantee(theirs, Adjacency.REPLACE).guarantee.delta("0.1").upper
+    >>> account(theirs, Adjacency.REPLACE).guarantee.delta("0.1").upper
     1.531875e-22
 
     Raises:
@@ -70,7 +70,7 @@ def guarantee(parameters: PolicyEvaluationParameters, adjacency: Adjacency) -> A
         found,
         "classic.smooth_gaussian",
     )
-    return Accounted(
+    return PrivacyResult(
         found,
         adjacency,
         TrustModel.CENTRAL,
@@ -103,7 +103,7 @@ def _calibrate(
     if parameters.noise is not None and parameters.beta is None:
         rule = "must be left out, or be given with beta: both are what calibration chooses"
         raise ValueError(f"noise ({parameters.noise!r}) {rule}")
-    guarantee(replace(parameters, noise=None, beta=None), adjacency)
+    account(replace(parameters, noise=None, beta=None), adjacency)
     bound = parameters.bound()
     if parameters.beta is not None:
         beta = parameters.beta
@@ -177,7 +177,7 @@ ACCOUNTANT = Accountant(
     "policy-evaluation",
     "First-visit Monte Carlo policy evaluation, DP-LSW and DP-LSL",
     PolicyEvaluationParameters,
-    guarantee,
+    account,
     "noise",
     _calibrate,
     compare=_compare,

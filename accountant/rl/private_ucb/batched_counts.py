@@ -17,7 +17,7 @@ import flint
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted
+from dpproof.accountant.claims.result import Accountant, PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.factorisation import participation_norm
 from dpproof.accountant.counting.gaussian_tree import calibrated_sigma, finite_mu
@@ -25,7 +25,7 @@ from dpproof.accountant.counting.toeplitz import MOST_LEAVES, SquareRoot
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 
-__all__ = ["ACCOUNTANT", "BatchedCountsParameters", "guarantee", "squared_counts"]
+__all__ = ["ACCOUNTANT", "BatchedCountsParameters", "account", "squared_counts"]
 
 _MOST, _BITS = 10**12, 192
 _USERS = {Adjacency.ADD_REMOVE: 1, Adjacency.REPLACE: 2}
@@ -97,13 +97,13 @@ def squared_counts(states: int, actions: int, horizon: int, cap: int) -> int:
     return full * cap * cap + rest * rest
 
 
-def guarantee(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Accounted:
+def account(parameters: BatchedCountsParameters, adjacency: Adjacency) -> PrivacyResult:
     """The proved guarantee of all releases, in the central model: mu = norm/sigma.
 
     No pair is known that attains it.
 
     >>> best = BatchedCountsParameters(6, 2, 20, 20000, 100.0, cost_factor=2.0, cap=7, every=100)
-    >>> round(guarantee(best, Adjacency.REPLACE).guarantee.epsilon("1e-6").upper, 3)
+    >>> round(account(best, Adjacency.REPLACE).guarantee.epsilon("1e-6").upper, 3)
     1.308
 
     Raises:
@@ -111,7 +111,7 @@ def guarantee(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Acco
     """
     with precision(_BITS):
         mu = finite_mu(_moved(parameters, adjacency) / arb_of(exact(parameters.sigma)), parameters.sigma)
-    return Accounted(
+    return PrivacyResult(
         GaussianDP(mu),
         adjacency,
         TrustModel.CENTRAL,
@@ -146,7 +146,7 @@ ACCOUNTANT = Accountant(
     "batched-counts",
     "Counts of PRIVATE-UCB in batches, capped, through the square root of the running count",
     BatchedCountsParameters,
-    guarantee,
+    account,
     "sigma",
     _calibrate,
 )

@@ -17,7 +17,7 @@ from typing import Any
 import flint
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import Accountant, Accounted, Attained
+from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.factorisation import participation_norm
 from dpproof.accountant.counting.gaussian_tree import finite_mu
@@ -37,7 +37,7 @@ from dpproof.accountant.rl.private_ucb.noise import (
 )
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
 
-__all__ = ["ACCOUNTANT", "CentralCountsParameters", "guarantee", "moved"]
+__all__ = ["ACCOUNTANT", "CentralCountsParameters", "account", "moved"]
 
 _BITS = 192
 _RELEASED = "every private count before every episode"
@@ -63,13 +63,13 @@ def moved(parameters: CentralCountsParameters, adjacency: Adjacency) -> Moved:
     return Moved(parameters, changes, parameters.levels)
 
 
-def guarantee(parameters: CentralCountsParameters, adjacency: Adjacency) -> Accounted:
+def account(parameters: CentralCountsParameters, adjacency: Adjacency) -> PrivacyResult:
     """The proved guarantee of all releases, in the central model, attained by a pair of users.
 
     Adding or removing a user takes the user's counts as 0 and leaves the others in place. The other users'
     actions are jointly private with the same parameters.
 
-    >>> found = guarantee(CentralCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0), Adjacency.REPLACE)
+    >>> found = account(CentralCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0), Adjacency.REPLACE)
     >>> found.guarantee.epsilon(0).upper, found.published.epsilon(0).upper
     (2.953505, 1.0)
 
@@ -79,9 +79,9 @@ def guarantee(parameters: CentralCountsParameters, adjacency: Adjacency) -> Acco
     return _NOISE[parameters.noise](parameters, moved(parameters, adjacency), adjacency)
 
 
-def _laplace(parameters: CentralCountsParameters, user: Moved, adjacency: Adjacency) -> Accounted:
+def _laplace(parameters: CentralCountsParameters, user: Moved, adjacency: Adjacency) -> PrivacyResult:
     found, attained = laplace(user)
-    return Accounted(
+    return PrivacyResult(
         found,
         adjacency,
         TrustModel.CENTRAL,
@@ -100,13 +100,15 @@ def _sampler(parameters: CentralCountsParameters) -> str | None:
     return "dpproof.PrivateCounts" if parameters.integer and parameters.counter == "tree" else None
 
 
-def _gaussian(parameters: CentralCountsParameters, user: Moved, adjacency: Adjacency) -> Accounted:
+def _gaussian(parameters: CentralCountsParameters, user: Moved, adjacency: Adjacency) -> PrivacyResult:
     found = GaussianDP(_mu(parameters, user))
     statement = "classic.matrix_counting" if parameters.counter == "square-root" else "classic.tree_gaussian"
     return _by_norm(parameters, adjacency, found, statement, Attained(found, _PAIRS[adjacency]))
 
 
-def _discrete_gaussian(parameters: CentralCountsParameters, user: Moved, adjacency: Adjacency) -> Accounted:
+def _discrete_gaussian(
+    parameters: CentralCountsParameters, user: Moved, adjacency: Adjacency
+) -> PrivacyResult:
     found = discrete_gaussian(_mu(parameters, user))
     return _by_norm(parameters, adjacency, found, "classic.discrete_gaussian", None)
 
@@ -122,8 +124,8 @@ def _by_norm(
     found: Guarantee,
     statement: str,
     attained: Attained | None,
-) -> Accounted:
-    return Accounted(
+) -> PrivacyResult:
+    return PrivacyResult(
         found,
         adjacency,
         TrustModel.CENTRAL,
@@ -195,7 +197,7 @@ def _calibrate(
     with precision(_BITS):
         mu = gaussian(moved(unit, adjacency), _norm(unit))
     return least_scale(
-        unit, moved(unit, adjacency), mu, lambda p: guarantee(p, adjacency).guarantee, epsilon, delta
+        unit, moved(unit, adjacency), mu, lambda p: account(p, adjacency).guarantee, epsilon, delta
     )
 
 
@@ -203,7 +205,7 @@ ACCOUNTANT = Accountant(
     "central-counts",
     "Counts of PRIVATE-UCB by the CENTRAL-PRIVATIZER",
     CentralCountsParameters,
-    guarantee,
+    account,
     "scale",
     _calibrate,
 )

@@ -15,7 +15,7 @@ from typing import Any
 import flint
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import Accountant, Accounted, Attained
+from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.gaussian_tree import finite_mu
 from dpproof.accountant.guarantees.notions import GaussianDP, Guarantee
@@ -33,7 +33,7 @@ from dpproof.accountant.rl.private_ucb.noise import (
 )
 from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
 
-__all__ = ["ACCOUNTANT", "LocalCountsParameters", "guarantee", "moved"]
+__all__ = ["ACCOUNTANT", "LocalCountsParameters", "account", "moved"]
 
 _BITS = 192
 
@@ -57,13 +57,13 @@ def moved(parameters: LocalCountsParameters, adjacency: Adjacency) -> Moved:
     return Moved(parameters, changes, 1)
 
 
-def guarantee(parameters: LocalCountsParameters, adjacency: Adjacency) -> Accounted:
+def account(parameters: LocalCountsParameters, adjacency: Adjacency) -> PrivacyResult:
     """The proved guarantee of what one user sends, in the local model, attained by a pair of trajectories.
 
     ``replace`` compares any two trajectories, as Definition 2.3 does; ``add-remove`` one with none, for
     which noise is sent alike.
 
-    >>> found = guarantee(LocalCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0), Adjacency.REPLACE)
+    >>> found = account(LocalCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0), Adjacency.REPLACE)
     >>> found.guarantee.epsilon(0).upper, found.published.epsilon(0).upper
     (2.0, 1.0)
 
@@ -72,7 +72,7 @@ def guarantee(parameters: LocalCountsParameters, adjacency: Adjacency) -> Accoun
     """
     user = moved(parameters, adjacency)
     found, attained = _NOISE[parameters.noise](user)
-    return Accounted(
+    return PrivacyResult(
         found,
         adjacency,
         TrustModel.LOCAL,
@@ -137,14 +137,14 @@ def _calibrate(
     user = moved(unit, adjacency)
     with precision(_BITS):
         mu = gaussian(user, flint.arb(1))
-    return least_scale(unit, user, mu, lambda p: guarantee(p, adjacency).guarantee, epsilon, delta)
+    return least_scale(unit, user, mu, lambda p: account(p, adjacency).guarantee, epsilon, delta)
 
 
 ACCOUNTANT = Accountant(
     "local-counts",
     "Counts of PRIVATE-UCB by the LOCAL-PRIVATIZER",
     LocalCountsParameters,
-    guarantee,
+    account,
     "scale",
     _calibrate,
 )

@@ -15,7 +15,7 @@ import flint
 from dpproof.accountant.guarantees.bounded_loss import Enclosed
 from dpproof.accountant.guarantees.notions import Guarantee
 from dpproof.accountant.numbers.enclosures import bound_of
-from dpproof.accountant.pairs.base import Pair
+from dpproof.accountant.pairs.base import DominatingPair
 
 __all__ = ["Step", "composed"]
 
@@ -68,13 +68,13 @@ _ENDS = {"laplace": _relative, "discrete-laplace": _whole}
 def _loss(law: str, scales: Sequence[float], steps: Sequence[Step]) -> Guarantee:
     from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
-    counts: Counter[Pair] = Counter()
+    counts: Counter[DominatingPair] = Counter()
     for scale, step in zip(scales, steps, strict=True):
         counts[_pair(law, scale, step.size)] += step.times
     return PrivacyLoss([list(counts.items())])
 
 
-def _pair(law: str, scale: float, size: int) -> Pair:
+def _pair(law: str, scale: float, size: int) -> DominatingPair:
     from dpproof.accountant.pairs.geometric import Geometric
     from dpproof.accountant.pairs.laplace import Laplace
 

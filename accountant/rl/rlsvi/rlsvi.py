@@ -22,8 +22,8 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
 from dpproof.accountant.claims.result import (
     Accountant,
-    Accounted,
     Attained,
+    PrivacyResult,
     PublishedGuarantee,
     at_positive_delta,
 )
@@ -37,7 +37,7 @@ from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, preci
 from dpproof.accountant.published import published
 from dpproof.accountant.rl.rlsvi.log_sums import sum_of_reciprocal_logs
 
-__all__ = ["ACCOUNTANT", "RLSVIParameters", "attained_mu", "beta_above", "guarantee", "published_rho", "rho"]
+__all__ = ["ACCOUNTANT", "RLSVIParameters", "account", "attained_mu", "beta_above", "published_rho", "rho"]
 
 _BITS = 192
 
@@ -172,13 +172,13 @@ def _pair(parameters: RLSVIParameters) -> str:
     return f"first user's rewards all 0 against all 1, {where}"
 
 
-def guarantee(parameters: RLSVIParameters, adjacency: Adjacency) -> Accounted:
+def account(parameters: RLSVIParameters, adjacency: Adjacency) -> PrivacyResult:
     """The proved guarantee of a run under ``adjacency``: of all released tables, in the central model.
 
     The users' actions follow by the billboard lemma (``dpproof.accountant.claims.trust.billboard``), jointly private
     with the same parameters.
 
-    >>> found = guarantee(RLSVIParameters(6, 2, 20, 1000), Adjacency.REWARDS_ONLY)
+    >>> found = account(RLSVIParameters(6, 2, 20, 1000), Adjacency.REWARDS_ONLY)
     >>> found.guarantee.epsilon("1e-6").upper, found.published.epsilon("1e-6").upper
     (1.633810, 11.080765)
 
@@ -191,10 +191,10 @@ def guarantee(parameters: RLSVIParameters, adjacency: Adjacency) -> Accounted:
     return _PROVED[adjacency](parameters)
 
 
-def _rewards_only(parameters: RLSVIParameters) -> Accounted:
+def _rewards_only(parameters: RLSVIParameters) -> PrivacyResult:
     with precision(_BITS):
         mu = bound_of((2 * _rho(parameters)).sqrt())
-    return Accounted(
+    return PrivacyResult(
         GaussianDP(mu),
         Adjacency.REWARDS_ONLY,
         TrustModel.CENTRAL,
@@ -207,7 +207,7 @@ def _rewards_only(parameters: RLSVIParameters) -> Accounted:
     )
 
 
-def _replace(parameters: RLSVIParameters) -> Accounted:
+def _replace(parameters: RLSVIParameters) -> PrivacyResult:
     if parameters.clip is None:
         why = "visit counts and values change with the states; give clip to bound the values"
         raise UnprovedAdjacencyError("rlsvi", Adjacency.REPLACE, why)
@@ -218,7 +218,7 @@ def _replace(parameters: RLSVIParameters) -> Accounted:
         return _state_curve(parameters, total, order)
 
     found = RenyiDP(curve, Orders(below=Fraction(2)), CANONNE_KAMATH_STEINKE)
-    return Accounted(
+    return PrivacyResult(
         GaussianDP(0) if parameters.episodes == 1 else found,  # one episode's tables see nobody's data
         Adjacency.REPLACE,
         TrustModel.CENTRAL,
@@ -252,7 +252,7 @@ def _calibrate(
 ) -> tuple[RLSVIParameters, RLSVIParameters]:
     """The smallest beta_scale that meets (epsilon, delta), and one just below that does not."""
     if adjacency is not Adjacency.REWARDS_ONLY:
-        guarantee(parameters, adjacency)
+        account(parameters, adjacency)
         raise ValueError(
             f"adjacency ({adjacency.value!r}): more noise does not lower epsilon to a target here"
         )
@@ -270,5 +270,5 @@ def _calibrate(
 
 
 ACCOUNTANT = Accountant(
-    "rlsvi", "Randomised least-squares value iteration", RLSVIParameters, guarantee, "beta_scale", _calibrate
+    "rlsvi", "Randomised least-squares value iteration", RLSVIParameters, account, "beta_scale", _calibrate
 )

@@ -18,8 +18,8 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.accountant.claims.parameters import Choice, Integers, Parameters, Reals, parameter
 from dpproof.accountant.claims.result import (
     Accountant,
-    Accounted,
     Attained,
+    PrivacyResult,
     PublishedGuarantee,
     at_positive_delta,
 )
@@ -33,7 +33,7 @@ from dpproof.accountant.rl.sdp_pe.loss import BatchLoss
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
 from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold
 
-__all__ = ["ACCOUNTANT", "ShuffledBatchParameters", "guarantee"]
+__all__ = ["ACCOUNTANT", "ShuffledBatchParameters", "account"]
 
 _STATEMENT, _PRINTED, _BITS = "classic.shuffled_counters", "sdp.lemma10.privacy.bits", 128
 _MOST = 10**9
@@ -85,11 +85,11 @@ class ShuffledBatchParameters(Parameters):
         return ReleaseShape(self.horizon if fine else 1, self.states, self.actions, fine, own)
 
 
-def guarantee(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Accounted:
+def account(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> PrivacyResult:
     """What all batches together promise when one user's trajectory is replaced.
 
     >>> chosen = ShuffledBatchParameters(5000, 1600.0, states=4, actions=2, horizon=6, batches=12)
-    >>> guarantee(chosen, Adjacency.REPLACE).guarantee.delta(1).upper < 1e-6
+    >>> account(chosen, Adjacency.REPLACE).guarantee.delta(1).upper < 1e-6
     True
 
     Raises:
@@ -101,7 +101,7 @@ def guarantee(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Acco
     shape = parameters.shape
     loss = batch_loss(shape, parameters.users, parameters.threshold)
     differ = parameters.states * parameters.actions > 1
-    return Accounted(
+    return PrivacyResult(
         loss,
         Adjacency.REPLACE,
         TrustModel.SHUFFLE,
@@ -137,7 +137,7 @@ def _calibrate(
     parameters: ShuffledBatchParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[ShuffledBatchParameters, ShuffledBatchParameters]:
     """A tau with which a release keeps the target, and one below it with which it does not."""
-    guarantee(parameters, adjacency)
+    account(parameters, adjacency)
     if exact(delta, "delta") == 0:
         raise UnreachableTargetError("delta (0) cannot be met: some outcome is possible under one input only")
     meets, misses = batch_threshold(parameters.shape, parameters.users, epsilon, delta)
@@ -171,7 +171,7 @@ ACCOUNTANT = Accountant(
     "shuffled-batch",
     "Whole release of SDP-PE: all counters of a batch",
     ShuffledBatchParameters,
-    guarantee,
+    account,
     "threshold",
     _calibrate,
     compare=_compare,

@@ -21,8 +21,8 @@ from dpproof.accountant.claims.calibration import UnreachableTargetError, neighb
 from dpproof.accountant.claims.parameters import Choice, Integers, Parameters, Reals, parameter
 from dpproof.accountant.claims.result import (
     Accountant,
-    Accounted,
     Attained,
+    PrivacyResult,
     PublishedGuarantee,
     at_positive_delta,
 )
@@ -36,7 +36,7 @@ from dpproof.accountant.shuffling.peaks import last_crossing
 from dpproof.accountant.shuffling.printed_sums import AlikeSums, PrintedSums
 from dpproof.accountant.shuffling.view import BinomialView
 
-__all__ = ["ACCOUNTANT", "ShuffledCountParameters", "guarantee", "view"]
+__all__ = ["ACCOUNTANT", "ShuffledCountParameters", "account", "view"]
 
 _BITS = 192
 _FORMULAS = {entry.id: entry.formula for entry in PUBLISHED}
@@ -88,10 +88,10 @@ def view(parameters: ShuffledCountParameters) -> BinomialView:
     return BinomialView(senders * max(parameters.noise_bits, 1), parameters.noise_chance)
 
 
-def guarantee(parameters: ShuffledCountParameters, adjacency: Adjacency) -> Accounted:
+def account(parameters: ShuffledCountParameters, adjacency: Adjacency) -> PrivacyResult:
     """The proved guarantee of the shuffled messages when one user's bit is replaced.
 
-    >>> found = guarantee(ShuffledCountParameters(278566, 139283.0, "sum"), Adjacency.REPLACE)
+    >>> found = account(ShuffledCountParameters(278566, 139283.0, "sum"), Adjacency.REPLACE)
     >>> found.attained.guarantee.delta("0.1").lower
     0.75
 
@@ -106,9 +106,9 @@ def guarantee(parameters: ShuffledCountParameters, adjacency: Adjacency) -> Acco
     return _READINGS[parameters.encoding](parameters)
 
 
-def _bits(parameters: ShuffledCountParameters) -> Accounted:
+def _bits(parameters: ShuffledCountParameters) -> PrivacyResult:
     exact_view = view(parameters)
-    return Accounted(
+    return PrivacyResult(
         exact_view,
         Adjacency.REPLACE,
         TrustModel.SHUFFLE,
@@ -120,11 +120,11 @@ def _bits(parameters: ShuffledCountParameters) -> Accounted:
     )
 
 
-def _sum(parameters: ShuffledCountParameters) -> Accounted:
+def _sum(parameters: ShuffledCountParameters) -> PrivacyResult:
     """With n > tau exactly that of one message by itself; else at least that of users who are alike."""
     found, among, note = _named(parameters) if parameters.noise_bits == 0 else _few(parameters)
     statement = "classic.shuffled_sums" if parameters.noise_bits == 0 else "classic.shuffled_sums.few"
-    return Accounted(
+    return PrivacyResult(
         found,
         Adjacency.REPLACE,
         TrustModel.SHUFFLE,
@@ -151,7 +151,7 @@ _HALF = (
     "sender's name, whichever is less; that data where all others are alike are the worst is not proved"
 )
 _ONE_COUNTER = "one counter in one batch; a replaced user may change several counters"
-_READINGS: dict[str, Callable[[ShuffledCountParameters], Accounted]] = {"bits": _bits, "sum": _sum}
+_READINGS: dict[str, Callable[[ShuffledCountParameters], PrivacyResult]] = {"bits": _bits, "sum": _sum}
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def _calibrate(
     peak above the target, all later ones being certified below it (``dpproof.accountant.shuffling.peak_heights``).
     For the printed sums it falls in tau. From tau = n on it falls with every further fair bit.
     """
-    guarantee(parameters, adjacency)
+    account(parameters, adjacency)
     target, failure = exact(epsilon, "epsilon"), exact(delta, "delta")
     if target < 0:
         raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
@@ -275,5 +275,5 @@ def _least_bits(enough: Callable[[int], bool], most: int) -> int:
 
 
 ACCOUNTANT = Accountant(
-    "shuffled-count", "Shuffled count of SDP-PE", ShuffledCountParameters, guarantee, "threshold", _calibrate
+    "shuffled-count", "Shuffled count of SDP-PE", ShuffledCountParameters, account, "threshold", _calibrate
 )

@@ -25,14 +25,14 @@ import flint
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Accounted
+from dpproof.accountant.claims.result import Accountant, PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
 
-__all__ = ["ACCOUNTANT", "ThompsonParameters", "guarantee", "mu_of_run"]
+__all__ = ["ACCOUNTANT", "ThompsonParameters", "account", "mu_of_run"]
 
 _BITS = 192
 
@@ -72,10 +72,10 @@ def mu_of_run(parameters: ThompsonParameters) -> Bound:
         return bound_of(arb_of(parameters.square).sqrt())
 
 
-def guarantee(parameters: ThompsonParameters, adjacency: Adjacency) -> Accounted:
+def account(parameters: ThompsonParameters, adjacency: Adjacency) -> PrivacyResult:
     """The proved guarantee of all draws of a run, in the central model.
 
-    >>> found = guarantee(ThompsonParameters(5, 1000, 99, 10.0), Adjacency.REWARDS_ONLY)
+    >>> found = account(ThompsonParameters(5, 1000, 99, 10.0), Adjacency.REWARDS_ONLY)
     >>> found.guarantee.epsilon("1e-6").upper
     4.886555
 
@@ -86,7 +86,7 @@ def guarantee(parameters: ThompsonParameters, adjacency: Adjacency) -> Accounted
         raise UnprovedAdjacencyError(
             "thompson", adjacency, f"proved relations: {Adjacency.REWARDS_ONLY.value}"
         )
-    return Accounted(
+    return PrivacyResult(
         GaussianDP(mu_of_run(parameters)),
         adjacency,
         TrustModel.CENTRAL,
@@ -100,7 +100,7 @@ def _calibrate(
     parameters: ThompsonParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[ThompsonParameters, ThompsonParameters]:
     """The smallest factor on the variance that meets (epsilon, delta), and one just below that does not."""
-    guarantee(parameters, adjacency)
+    account(parameters, adjacency)
     unit = replace(parameters, variance=1.0).square
     if unit == 0:
         raise ValueError("rounds (1) must be at least 2: the first draws see nobody's reward")
@@ -121,7 +121,7 @@ ACCOUNTANT = Accountant(
     "thompson",
     "Gaussian Thompson sampling for bandits",
     ThompsonParameters,
-    guarantee,
+    account,
     "variance",
     _calibrate,
 )

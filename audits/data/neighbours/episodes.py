@@ -9,27 +9,27 @@ import numpy as np
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.audits.data.episode_relations import EPISODE_CHECKS, STEPS, without_user
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 
 __all__ = ["episodes_pair", "trajectory_pairs"]
 
 
-def episodes_pair(first: Episodes, second: Episodes, adjacency: Adjacency, description: str) -> Pair:
+def episodes_pair(first: Episodes, second: Episodes, adjacency: Adjacency, description: str) -> Neighbours:
     """Two batches as a pair, validated.
 
     Raises:
-        InvalidPairError: they are not neighbours under the relation; shows the difference.
+        InvalidNeighboursError: they are not neighbours under the relation; shows the difference.
         ValueError: the relation says nothing of episodes.
     """
     if adjacency not in EPISODE_CHECKS:
         known = ", ".join(known.value for known in EPISODE_CHECKS)
         raise ValueError(f"adjacency ({adjacency.value!r}) must be one of: {known}")
-    return Pair(first, second, adjacency, description, EPISODE_CHECKS[adjacency])
+    return Neighbours(first, second, adjacency, description, EPISODE_CHECKS[adjacency])
 
 
 def trajectory_pairs(
     data: Episodes, user: int, adjacency: Adjacency, *, states: int, actions: int
-) -> tuple[Pair, ...]:
+) -> tuple[Neighbours, ...]:
     """Hard pairs made from a batch by what ``user`` (under ``expert``, an expert) does in it.
 
     The user stays in state 0, takes action 0 and earns nothing; or is always in the last state, takes the

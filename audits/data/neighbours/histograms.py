@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 
 __all__ = ["check_one_record_more", "check_one_record_moved", "histogram_pairs"]
 
@@ -99,7 +99,7 @@ _MAKE: Mapping[
 }
 
 
-def histogram_pairs(cells: int, adjacency: Adjacency, crowd: int = 10) -> tuple[Pair, ...]:
+def histogram_pairs(cells: int, adjacency: Adjacency, crowd: int = 10) -> tuple[Neighbours, ...]:
     """Hard pairs of histograms, int64 arrays ``(cells,)``.
 
     Args:
@@ -121,4 +121,4 @@ def histogram_pairs(cells: int, adjacency: Adjacency, crowd: int = 10) -> tuple[
             f"cells ({cells!r}) must be at least 1, or 2 for replace, and crowd ({crowd!r}) at least 1"
         )
     make, check = _MAKE[adjacency]
-    return tuple(Pair(a, b, adjacency, name, check) for name, (a, b) in make(cells, crowd).items())
+    return tuple(Neighbours(a, b, adjacency, name, check) for name, (a, b) in make(cells, crowd).items())

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.audits.data.episode_relations import check_rewards_of_one_user
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
 __all__ = ["REWARD_PATTERNS", "reward_pairs"]
@@ -36,7 +36,7 @@ REWARD_PATTERNS = tuple(_patterns(2))
 """The names of the patterns."""
 
 
-def reward_pairs(data: Users | Episodes, user: int = 0) -> tuple[Pair, ...]:
+def reward_pairs(data: Users | Episodes, user: int = 0) -> tuple[Neighbours, ...]:
     """Rewards-only neighbours: ``user`` is paid in the patterns of `REWARD_PATTERNS`, all else stays.
 
     Args:
@@ -50,11 +50,11 @@ def reward_pairs(data: Users | Episodes, user: int = 0) -> tuple[Pair, ...]:
     >>> [pair.second.rewards[0].ravel().tolist() for pair in reward_pairs(users)][:2]
     [[1.0, 1.0, 1.0], [1.0, 0.0, 0.0]]
     """
-    pairs: dict[tuple[bytes, bytes], Pair] = {}
+    pairs: dict[tuple[bytes, bytes], Neighbours] = {}
     for name, sides in _patterns(_steps(data, user)).items():
         first, second = (_paid(data, user, rewards) for rewards in sides)
         place = first.rewards.tobytes(), second.rewards.tobytes()
-        pair = Pair(first, second, Adjacency.REWARDS_ONLY, f"user {user}: {name}", _check)
+        pair = Neighbours(first, second, Adjacency.REWARDS_ONLY, f"user {user}: {name}", _check)
         pairs.setdefault(place, pair)
     return tuple(pairs.values())
 

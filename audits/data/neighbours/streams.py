@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 
 __all__ = ["StreamRelation", "event_pairs", "user_pairs"]
 
@@ -71,7 +71,7 @@ def _stream(name: str, given: Any) -> NDArray[np.float64]:
     return array.reshape(len(array), -1).astype(np.float64)
 
 
-def event_pairs(length: int, size: float = 1.0) -> tuple[Pair, ...]:
+def event_pairs(length: int, size: float = 1.0) -> tuple[Neighbours, ...]:
     """Event-level neighbours: float64 arrays ``(length,)`` of events 0 or ``size``, one of them changed.
 
     A tree's counters meet an early event in the most sums, one at a power of two in new ones, the last in
@@ -92,12 +92,12 @@ def event_pairs(length: int, size: float = 1.0) -> tuple[Pair, ...]:
                 first, second = np.full((2, length), among * size)
                 first[place], second[place] = 0.0, size
                 pairs.append(
-                    Pair(first, second, Adjacency.REPLACE, f"the {name} event among {among}s", relation)
+                    Neighbours(first, second, Adjacency.REPLACE, f"the {name} event among {among}s", relation)
                 )
     return tuple(pairs)
 
 
-def user_pairs(users: Sequence[int], user: int | None = None, size: float = 1.0) -> tuple[Pair, ...]:
+def user_pairs(users: Sequence[int], user: int | None = None, size: float = 1.0) -> tuple[Neighbours, ...]:
     """User-level neighbours: one user's events change, all others are 0.
 
     Args:
@@ -129,5 +129,5 @@ def user_pairs(users: Sequence[int], user: int | None = None, size: float = 1.0)
     for name, values in patterns.items():
         first, second = np.zeros((2, len(owners)))
         first[mine], second[mine] = (size * np.asarray(v) for v in values)
-        pairs.append(Pair(first, second, Adjacency.REPLACE, f"{name} of user {chosen}", relation))
+        pairs.append(Neighbours(first, second, Adjacency.REPLACE, f"{name} of user {chosen}", relation))
     return tuple(pairs)

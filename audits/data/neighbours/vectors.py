@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 
 __all__ = ["VECTOR_PATTERNS", "Distance", "VectorRelation", "vector_pairs"]
 
@@ -151,7 +151,7 @@ def vector_pairs(
     size: float = 1.0,
     base: float = 1.0,
     adjacency: Adjacency = Adjacency.BY_SENSITIVITY,
-) -> tuple[Pair, ...]:
+) -> tuple[Neighbours, ...]:
     """The pairs of `VECTOR_PATTERNS` that a relation allows, as far apart as it allows.
 
     Args:
@@ -169,13 +169,13 @@ def vector_pairs(
     if dimension < 1:
         raise ValueError(f"dimension ({dimension!r}) must be at least 1")
     relation = VectorRelation(distance, size)
-    found: dict[bytes, Pair] = {}
+    found: dict[bytes, Neighbours] = {}
     for name, (low, high) in _patterns(dimension).items():
         length = _LENGTHS[distance](high - low)
         if length < np.inf:
             first, second = base + low * size / length, base + high * size / length
             second = _pulled_in(relation, first, second)
-            pair = Pair(first, second, adjacency, name, relation)
+            pair = Neighbours(first, second, adjacency, name, relation)
             found.setdefault(first.tobytes() + second.tobytes(), pair)
     return tuple(found.values())
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.checks.repeated_rows import (
     Ids,
     blocks_repeat,
@@ -119,7 +119,7 @@ def _by_column(calls: list[list[Ids]]) -> list[Ids]:
     return [np.concatenate(column) for column in zip(*calls, strict=False)]
 
 
-def check_fresh_calls(made: Mechanism, pair: Pair, seed: int, layout: Layout, largest: int) -> str:
+def check_fresh_calls(made: Mechanism, pair: Neighbours, seed: int, layout: Layout, largest: int) -> str:
     """Refuse rows that share randomness, or calls unlike each other, seen in a few fresh calls.
 
     A mechanism that is called once for each output cannot know how many are asked for. Where a time budget
@@ -146,7 +146,7 @@ def check_fresh_calls(made: Mechanism, pair: Pair, seed: int, layout: Layout, la
     return "" if size == wanted else SHORT.format(size=size, wanted=wanted)
 
 
-def _affordable(made: Mechanism, pair: Pair, seed: int, wanted: int, least: int) -> int:
+def _affordable(made: Mechanism, pair: Neighbours, seed: int, wanted: int, least: int) -> int:
     """How many rows a fresh call can have in its share of the time left: one call is timed."""
     if wanted <= least or math.isinf(time_left()):
         return wanted
@@ -158,7 +158,7 @@ def _affordable(made: Mechanism, pair: Pair, seed: int, wanted: int, least: int)
 
 
 def _fresh(
-    made: Mechanism, pair: Pair, label: int, seed: int, layout: Layout, sizes: Sequence[int]
+    made: Mechanism, pair: Neighbours, label: int, seed: int, layout: Layout, sizes: Sequence[int]
 ) -> list[NDArray[Any]]:
     """The outputs of one call of each size."""
     rngs = (generator(seed, PROBES, FRESH, label, call) for call in range(len(sizes)))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpproof.audits.data.outputs import Block, joined, same
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.checks.independence import CALLS, looks_dependent
 from dpproof.audits.engine.sampling.callables import Auditable, Mechanism, MechanismError, as_mechanism
 from dpproof.audits.engine.sampling.calls import PROBES, generator, outputs
@@ -30,7 +30,7 @@ SAMPLES, TRIALS, LOTS, LOOKS = 0, 1, 3, 12
 """Places in the seed's tree of probes; lots are numbered from the last one on."""
 
 
-def look(sampler: Auditable, pair: Pair, seed: int) -> Layout:
+def look(sampler: Auditable, pair: Neighbours, seed: int) -> Layout:
     """What outputs look like, from 64 on each input; their randomness is not checked.
 
     Raises:
@@ -40,7 +40,7 @@ def look(sampler: Auditable, pair: Pair, seed: int) -> Layout:
     return Layout.of([_called(made, pair, b, seed)[0] for b in (0, 1)], nan=made.nan == "token")
 
 
-def check_randomness(sampler: Auditable, pair: Pair, seed: int, budget: int = 0) -> Layout:
+def check_randomness(sampler: Auditable, pair: Neighbours, seed: int, budget: int = 0) -> Layout:
     """Refuse a mechanism whose outputs are not independent samples, drawn from its generator alone.
 
     Args:
@@ -72,13 +72,13 @@ def check_randomness(sampler: Auditable, pair: Pair, seed: int, budget: int = 0)
     return layout
 
 
-def _called(made: Mechanism, pair: Pair, label: int, seed: int) -> tuple[Block, str]:
+def _called(made: Mechanism, pair: Neighbours, label: int, seed: int) -> tuple[Block, str]:
     """The outputs of a call, and the state it leaves the generator in."""
     rng = generator(seed, PROBES, SAMPLES, label)
     return outputs(made, pair, label, FEW, rng), _state(rng)
 
 
-def _more(made: Mechanism, pair: Pair, seed: int, budget: int) -> list[Block]:
+def _more(made: Mechanism, pair: Neighbours, seed: int, budget: int) -> list[Block]:
     """Further outputs on both inputs, for what they look like; none where the budget is small."""
     count = min(LOOKED_AT, budget // PART)
     if count < max(FEW, made.together):
@@ -105,7 +105,7 @@ def _check_repeats(before: tuple[Block, str], after: tuple[Block, str]) -> None:
         )
 
 
-def _check_used(made: Mechanism, pair: Pair, label: int, seed: int, after: str) -> None:
+def _check_used(made: Mechanism, pair: Neighbours, label: int, seed: int, after: str) -> None:
     """A call that depends on its generator uses it, so that the next call has other randomness."""
     if made.seeded and after == _state(generator(seed, PROBES, SAMPLES, label)):
         raise MechanismError(
@@ -114,7 +114,7 @@ def _check_used(made: Mechanism, pair: Pair, label: int, seed: int, after: str) 
         )
 
 
-def _varies(made: Mechanism, pair: Pair, label: int, seed: int) -> bool:
+def _varies(made: Mechanism, pair: Neighbours, label: int, seed: int) -> bool:
     """Whether different generators give different outputs; if not, all outputs must be the same."""
     both: list[Block] = []
     for n in (FEW, MANY):
@@ -130,7 +130,7 @@ def _varies(made: Mechanism, pair: Pair, label: int, seed: int) -> bool:
     )
 
 
-def _check_independence(made: Mechanism, pair: Pair, label: int, seed: int, layout: Layout) -> None:
+def _check_independence(made: Mechanism, pair: Neighbours, label: int, seed: int, layout: Layout) -> None:
     """Refuse a sampler whose rows are not independent, seen in two lots of calls."""
     for lot in (LOTS, LOTS + 1):
         rng = generator(seed, PROBES, lot, label)

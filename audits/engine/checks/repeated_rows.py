@@ -286,7 +286,7 @@ def _disjoint_pairs(windows: tuple[Ids, Ids], length: int, most: int) -> int:
 
 
 def _paired(values: Sequence[int], places: Sequence[int], length: int, most: int) -> int:
-    """Pair equal windows from left to right, leaving out those that share a row with one that was used."""
+    """Neighbours equal windows from left to right, leaving out those that share a row with one that was used."""
     used, found = set[int](), 0
     waiting: tuple[int, int] | None = None
     for value, place in zip(values, places, strict=True):

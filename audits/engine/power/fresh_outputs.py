@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpproof.audits.data.canonical import canonical_text
 from dpproof.audits.data.encoding import lengths, values_between
 from dpproof.audits.data.outputs import Block, joined
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.sampling.blocks import largest_block
 from dpproof.audits.engine.sampling.callables import Mechanism
 from dpproof.audits.engine.sampling.calls import POWER, generator, outputs
@@ -99,7 +99,7 @@ class FreshOutputs:
     def __init__(
         self,
         made: Mechanism,
-        pair: Pair,
+        pair: Neighbours,
         layout: Layout,
         samples: int,
         seed: int,
@@ -136,7 +136,12 @@ class FreshOutputs:
 
 
 def draw_sketch(
-    made: Mechanism, pair: Pair, layout: Layout, samples: int, seed: int, executor: Executor | None = None
+    made: Mechanism,
+    pair: Neighbours,
+    layout: Layout,
+    samples: int,
+    seed: int,
+    executor: Executor | None = None,
 ) -> Outputs:
     """Draw the outputs that events are chosen by; their seeds do not depend on workers."""
     most = largest_block(layout.width, samples, made.together)
@@ -151,12 +156,12 @@ def planted_samples(samples: int, layout: Layout) -> int:
     return min(samples, max(1, NUMBERS // max(layout.width, 1)))
 
 
-def _rows(asked: tuple[Mechanism, Pair, int, np.random.Generator]) -> Block:
+def _rows(asked: tuple[Mechanism, Neighbours, int, np.random.Generator]) -> Block:
     made, pair, size, rng = asked
     return outputs(made, pair, INPUT, size, rng)
 
 
-def _drawn(made: Mechanism, pair: Pair, layout: Layout, size: int, seed: int, number: int) -> Outputs:
+def _drawn(made: Mechanism, pair: Neighbours, layout: Layout, size: int, seed: int, number: int) -> Outputs:
     rng = generator(seed, POWER, OF_CHUNKS, number)
     return Outputs(layout.settled(outputs(made, pair, INPUT, size, rng)), layout)
 

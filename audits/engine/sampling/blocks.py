@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.audits.data.outputs import digest
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.schedule import AHEAD, Blocks, Pace
 from dpproof.audits.engine.sampling.callables import Auditable, MechanismError, as_mechanism
 from dpproof.audits.engine.sampling.calls import PROBES, draw, generator, outputs
@@ -70,7 +70,7 @@ class Record:
 
 def draw_blocks(
     sampler: Auditable,
-    pair: Pair,
+    pair: Neighbours,
     seed: int,
     budget: int,
     executor: Executor | None,
@@ -115,7 +115,9 @@ def largest_block(width: int, budget: int, together: int) -> int:
     return min(most, NUMBERS // max(width, 1), max(budget // AHEAD, together))
 
 
-def check_repeats(sampler: Auditable, pair: Pair, seed: int, record: Record, layout: Layout | None) -> None:
+def check_repeats(
+    sampler: Auditable, pair: Neighbours, seed: int, record: Record, layout: Layout | None
+) -> None:
     """Draw the first and the last blocks again, last first and with another call between, and compare.
 
     A mechanism that keeps a state between its calls can make the label visible without any fault of its

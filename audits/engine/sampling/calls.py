@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.audits.data.outputs import Block, as_block, has_nan, is_numeric, joined, nan_count
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.sampling.callables import (
     HINT,
     Auditable,
@@ -38,7 +38,7 @@ def generator(seed: int, *place: int) -> np.random.Generator:
 
 
 def draw(
-    sampler: Auditable, pair: Pair, size: int, seed: int, block: int, layout: Layout | None = None
+    sampler: Auditable, pair: Neighbours, size: int, seed: int, block: int, layout: Layout | None = None
 ) -> tuple[Block, NDArray[np.int64]]:
     """Draw ``size`` labelled samples: outputs ``(size, ...)`` and labels ``(size,)``, fair and independent.
 
@@ -66,7 +66,7 @@ def _placed(drawn: list[Block], places: list[NDArray[np.intp]], size: int) -> Bl
     return placed
 
 
-def outputs(sampler: Auditable, pair: Pair, label: int, n: int, rng: np.random.Generator) -> Block:
+def outputs(sampler: Auditable, pair: Neighbours, label: int, n: int, rng: np.random.Generator) -> Block:
     """Call the mechanism once on an input of the pair and check what it returns.
 
     Raises:

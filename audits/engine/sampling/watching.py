@@ -23,8 +23,8 @@ def watched(tell: Watcher) -> Iterator[None]:
     """Let ``tell`` know of every block that audits draw in here; a search has streams of its own.
 
     >>> from dpproof.audits.engine.sampling.blocks import draw_blocks
-    >>> from dpproof.audits.data.pairs import Pair
-    >>> bits, seen = Pair(0.0, 1.0, "differ by at most 1", "0 or 1"), []
+    >>> from dpproof.audits.data.pairs import Neighbours
+    >>> bits, seen = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1"), []
     >>> with watched(lambda drawn, budget: seen.append((drawn, budget))):
     ...     drawn = list(draw_blocks(lambda value, n, rng: rng.random(n), bits, 0, 12, None))
     >>> seen

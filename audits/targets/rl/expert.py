@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.rl.expert.release import ExpertReleaseParameters
-from dpproof.accountant.rl.expert.release import guarantee as release_guarantee
+from dpproof.accountant.rl.expert.release import account as release_guarantee
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
-from dpproof.accountant.rl.expert.selective_dpsgd import guarantee as training_guarantee
-from dpproof.audits.data.pairs import Pair
+from dpproof.accountant.rl.expert.selective_dpsgd import account as training_guarantee
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.runner import BUDGET, audit
 from dpproof.audits.engine.scores import Identity
 from dpproof.audits.engine.unaudited import NoAuditError
@@ -83,7 +83,7 @@ def audit_training(
     if 0 in (parameters.steps, parameters.sampling_rate, parameters.branch_probability):
         raise NoAuditError("steps, sampling_rate and branch_probability must be above 0 for an audit")
     one = np.ones(1)
-    pair = Pair(
+    pair = Neighbours(
         one, one[:0], Adjacency.EXPERT, "an expert of one gradient in all steps, or none", one_expert_more
     )
     promised = training_guarantee(parameters, Adjacency.EXPERT).guarantee if curve is None else curve
@@ -139,7 +139,7 @@ def audit_release(
     table = np.tile(np.array([1 - least, least]), (experts, steps, 1))
     table[: experts - alike] = table[: experts - alike, :, ::-1].copy()
     described = f"{experts} experts, {alike} of them alike, and one of these less"
-    pair = Pair(table, table[:-1], Adjacency.EXPERT, described, one_expert_more)
+    pair = Neighbours(table, table[:-1], Adjacency.EXPERT, described, one_expert_more)
     rounds = PrefixRound(parameters.design)
     mechanism = _Release(rounds, parameters.trajectories, _ratios(rounds, table))
     promised = release_guarantee(parameters, Adjacency.EXPERT).guarantee if curve is None else curve

@@ -21,11 +21,11 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.inversion import bracket, refined
-from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters, guarantee
+from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters, account
 from dpproof.accountant.smooth_sensitivity.notion import largest
 from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
 from dpproof.audits.data.neighbours.episodes import episodes_pair
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.runner import BUDGET, audit
 from dpproof.audits.engine.sampling.callables import Mechanism
@@ -80,7 +80,7 @@ def audit_policy_evaluation(
         NoAuditError: for more than 200 features.
         ValueError: an argument is outside its range, or nothing is proved under this relation.
     """
-    claimed = guarantee(parameters, adjacency).guarantee if curve is None else curve
+    claimed = account(parameters, adjacency).guarantee if curve is None else curve
     if parameters.dimension > WIDEST:
         why = "batches that everybody crosses grow with the square"
         raise NoAuditError(f"dimension ({parameters.dimension}) must be at most {WIDEST} for an audit: {why}")
@@ -132,7 +132,7 @@ def estimator(parameters: PolicyEvaluationParameters) -> Model:
     return DPLSL(weights=weights, ridge=ridge, noise=parameters.constants, **known)
 
 
-def evaluation_pairs(states: int, adjacency: Adjacency) -> Iterator[Pair]:
+def evaluation_pairs(states: int, adjacency: Adjacency) -> Iterator[Neighbours]:
     """Batches of 2, 4, 8, ... users: returns of 0 or 1; rare states; states that nobody visits.
 
     Who stays away is in one more state, without weight.
@@ -167,18 +167,18 @@ def batch_of(others: int, home: Any, walk: Any, reward: float) -> Episodes:
     return Episodes(states, np.zeros_like(states), rewards, lengths, np.arange(others + 1))
 
 
-def _hardest(model: Model, pairs: Iterator[Pair], claimed: PrivacyCurve, delta: float) -> Pair:
+def _hardest(model: Model, pairs: Iterator[Neighbours], claimed: PrivacyCurve, delta: float) -> Neighbours:
     """The pair of the largest hockey stick where the claim has its epsilon."""
     point = Fraction(min(claimed.epsilon(delta).upper, FARTHEST))
     return max(pairs, key=lambda pair: float(refined(partial(_profile, _laws(model, pair), point))))
 
 
-def pair_epsilon(model: Model, pair: Pair, delta: Fraction) -> Bound:
+def pair_epsilon(model: Model, pair: Neighbours, delta: Fraction) -> Bound:
     """The smallest epsilon at `delta` on this pair, in both directions."""
     return Bound(*bracket(partial(_profile, _laws(model, pair)), delta), "mechanism", pair.description)
 
 
-def _laws(model: Model, pair: Pair) -> Laws:
+def _laws(model: Model, pair: Neighbours) -> Laws:
     return model.law(pair.first), model.law(pair.second)
 
 
@@ -189,7 +189,7 @@ def _profile(laws: Laws, epsilon: Fraction) -> Any:
     return largest([spherical_delta(shift, r, len(one), epsilon) for r in (ratio, -ratio)])
 
 
-def evaluation_scores(model: Model, pair: Pair) -> tuple[Score, ...]:
+def evaluation_scores(model: Model, pair: Neighbours) -> tuple[Score, ...]:
     """The likelihood ratio, and one that learns what the outputs themselves give away."""
     return LogLikelihoodRatio(LawRatio(model, pair)), LinearDiscriminant(ridge=None)
 
@@ -199,7 +199,7 @@ class LawRatio:
     """The log-likelihood ratio of the two laws of a pair; nothing is computed before the first call."""
 
     model: Model
-    pair: Pair
+    pair: Neighbours
 
     @cached_property
     def laws(self) -> Laws:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.mechanisms.rl.private_ucb.batched_users import (
     BatchedUser,
     differ_in_one_batched_user,
@@ -43,26 +43,26 @@ EARLY = 128
 """Of a long stream, the first so many users are looked at: eight levels of the tree."""
 
 
-def central_users(parameters: CentralCountsParameters, adjacency: Adjacency) -> Pair:
+def central_users(parameters: CentralCountsParameters, adjacency: Adjacency) -> Neighbours:
     """The first users of a stream, of whom the first is replaced or left out."""
     users = min(parameters.leaves, EARLY)
     seen = "" if users == parameters.leaves else f", by the counts after each of the first {users} users"
     return _pair(parameters, adjacency, users, seen)
 
 
-def local_users(parameters: LocalCountsParameters, adjacency: Adjacency) -> Pair:
+def local_users(parameters: LocalCountsParameters, adjacency: Adjacency) -> Neighbours:
     """One user who is replaced, or sends noise on nothing."""
     return _pair(parameters, adjacency, 1, "")
 
 
 def _pair(
     parameters: CentralCountsParameters | LocalCountsParameters, adjacency: Adjacency, users: int, seen: str
-) -> Pair:
+) -> Neighbours:
     replaced = adjacency is Adjacency.REPLACE
     first, second = worst_users(parameters, users, replaced=replaced)
     change = "leaves for another cell, or pays other costs," if replaced else "is left out"
     described = f"the first user stays in one cell with costs 1, or {change}; {first.columns.size} counters"
-    return Pair(first, second, adjacency, described + seen, differ_in_one_user)
+    return Neighbours(first, second, adjacency, described + seen, differ_in_one_user)
 
 
 def central_ratio(outputs: Floats, parameters: Any, first: CountedUsers, second: CountedUsers) -> Floats:
@@ -77,7 +77,7 @@ def local_ratio(outputs: Floats, parameters: Any, first: CountedUsers, second: C
     return -local_log_ratio_of_leaves(outputs, parameters, *leaves, first.columns)
 
 
-def batched_users(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Pair:
+def batched_users(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Neighbours:
     """Two users of the first batch in other cells each, or one who is left out."""
     replaced = adjacency is Adjacency.REPLACE
     first, second = users_apart(parameters, replaced=replaced)
@@ -86,7 +86,7 @@ def batched_users(parameters: BatchedCountsParameters, adjacency: Adjacency) -> 
         f"a user of the first batch meets cell after cell, at most {parameters.cap} visits counted, or"
         f" {change}; {first.columns.size} counters, {len(first.leaves(parameters))} batches"
     )
-    return Pair(first, second, adjacency, described, differ_in_one_batched_user)
+    return Neighbours(first, second, adjacency, described, differ_in_one_batched_user)
 
 
 def batched_ratio(outputs: Floats, parameters: Any, first: BatchedUser, second: BatchedUser) -> Floats:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, guarantee
-from dpproof.audits.data.pairs import Pair, rlsvi_pair
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, account
+from dpproof.audits.data.pairs import Neighbours, rlsvi_pair
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.runner import BUDGET, audit
 from dpproof.audits.engine.scores import Atoms, LinearDiscriminant, LogLikelihoodRatio, Score, whole
@@ -73,7 +73,7 @@ def audit_rlsvi(
         ValueError: an argument is outside its range.
     """
     mechanism, pair = RLSVI(parameters, noise_rule), rlsvi_pair(parameters)
-    claimed = guarantee(parameters, Adjacency.REWARDS_ONLY).notion if curve is None else curve
+    claimed = account(parameters, Adjacency.REWARDS_ONLY).notion if curve is None else curve
     spent = _default_budget(parameters) if budget is None else budget
     again = {"audit": "rlsvi", "parameters": parameters.as_json(), "noise_rule": noise_rule.name}
     return audit(
@@ -108,7 +108,7 @@ def audit_rlsvi_again(witness: Mapping[str, Any]) -> Evidence:
     )
 
 
-def rlsvi_scores(parameters: RLSVIParameters, pair: Pair) -> tuple[Score, ...]:
+def rlsvi_scores(parameters: RLSVIParameters, pair: Neighbours) -> tuple[Score, ...]:
     """The exact likelihood ratio of the correct law, and four that learn what a faulty one gives away.
 
     Reused noise makes the second table an affine function of the first, up to user 0's reward, in the cell

@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.mechanisms.rl.sdp_pe.privatizer_release import true_counts
 from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
@@ -29,7 +29,7 @@ IMPOSSIBLE = 1e3
 """In place of infinity, for a counter that only one input can have."""
 
 
-def batch_users(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Pair:
+def batch_users(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Neighbours:
     """Users who stay in state 0 and earn nothing, but for the first, who earns 1 a step: here, or elsewhere.
 
     Raises:
@@ -47,7 +47,7 @@ def batch_users(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Pa
     states[0], actions[0] = min(parameters.states - 1, 1), min(parameters.actions - 1, 1)
     there = Trajectories(states, actions, rewards)
     described = "one user elsewhere at every step, with reward 1; the others stay and earn nothing"
-    return Pair(here, there, adjacency, described, _alike_but_one)
+    return Neighbours(here, there, adjacency, described, _alike_but_one)
 
 
 def _alike_but_one(first: Trajectories, second: Trajectories) -> None:

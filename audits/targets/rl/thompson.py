@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
-from dpproof.audits.data.pairs import Pair
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.mechanisms.rl.thompson.thompson import Thompson
 
 __all__ = ["first_user"]
 
 
-def first_user(parameters: ThompsonParameters, adjacency: Adjacency) -> Pair:
+def first_user(parameters: ThompsonParameters, adjacency: Adjacency) -> Neighbours:
     """The first user pays 0, or 1; everybody else pays 1, but nothing for arm 0 if that is pulled first.
 
     With pulls before, the first user's is of arm 0, which nobody else pays for: it is hardly pulled again,
@@ -36,7 +36,9 @@ def first_user(parameters: ThompsonParameters, adjacency: Adjacency) -> Pair:
     quiet[0] = 0.0
     loud = quiet.copy()
     loud[0] = 1.0
-    return Pair(quiet, loud, adjacency, "the first user pays 0 for every arm, or 1", _differ_in_one_user)
+    return Neighbours(
+        quiet, loud, adjacency, "the first user pays 0 for every arm, or 1", _differ_in_one_user
+    )
 
 
 def _differ_in_one_user(first: NDArray[Any], second: NDArray[Any]) -> None:

@@ -115,7 +115,7 @@ def _shape() -> tuple[float, float]:
 @lru_cache
 def _least_release(start: ExpertReleaseParameters, epsilon: float, delta: float) -> ExpertReleaseParameters:
     def guarantee_of(parameters: ExpertReleaseParameters) -> Guarantee:
-        return expert_release.guarantee(parameters, Adjacency.EXPERT).guarantee
+        return expert_release.account(parameters, Adjacency.EXPERT).guarantee
 
     meets, _ = calibrate_noise(start, "scale", guarantee_of, epsilon, delta)
     return meets
@@ -126,7 +126,7 @@ def _training_noise(p: float, size: Size, epsilon: float, delta: float, *, print
     """The least noise multiplier, by the accounting that is printed (rate p b/m) or by our own."""
 
     def guarantee_of(parameters: SelectiveDPSGDParameters) -> Guarantee:
-        found = selective_dpsgd.guarantee(parameters, Adjacency.EXPERT)
+        found = selective_dpsgd.account(parameters, Adjacency.EXPERT)
         return found.published.exact if printed and found.published else found.guarantee
 
     meets, _ = calibrate_noise(_training(size, p, 3.0), "noise_multiplier", guarantee_of, epsilon, delta)
@@ -142,10 +142,10 @@ def certified(plan: Plan) -> dict[str, float | None]:
     p, both = plan.training.branch_probability, None
     release = training = None
     if plan.release is not None:
-        found = expert_release.guarantee(plan.release, Adjacency.EXPERT).guarantee
+        found = expert_release.account(plan.release, Adjacency.EXPERT).guarantee
         release = _upper(found, plan.epsilons[0], plan.deltas[0])
     if p:
-        found = selective_dpsgd.guarantee(plan.training, Adjacency.EXPERT).guarantee
+        found = selective_dpsgd.account(plan.training, Adjacency.EXPERT).guarantee
         training = _upper(found, plan.epsilons[1], plan.deltas[1])
     if (release is not None or training is not None) and not (release is not None and p and plan.reuses):
         both = (release or 0.0) + (training or 0.0)

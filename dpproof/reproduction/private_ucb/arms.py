@@ -98,7 +98,7 @@ class Arm:
         """The certified epsilon when one user is replaced, at `delta`; none without privacy."""
         if not np.isfinite(self.epsilon):
             return None
-        return self.privatizer.guarantee(Adjacency.REPLACE).guarantee.epsilon(self.delta).upper
+        return self.privatizer.account(Adjacency.REPLACE).guarantee.epsilon(self.delta).upper
 
     @property
     def delta(self) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.journal import journaled
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels, Privatizer
@@ -51,9 +51,9 @@ class SharedNoise:
         """Those of the privatizer."""
         return self.privatizer.printed_levels(delta)
 
-    def guarantee(self, adjacency: Adjacency) -> Accounted:
+    def account(self, adjacency: Adjacency) -> PrivacyResult:
         """That of the privatizer."""
-        return self.privatizer.guarantee(adjacency)
+        return self.privatizer.account(adjacency)
 
 
 def run_arms(

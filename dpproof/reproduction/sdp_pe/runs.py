@@ -110,7 +110,7 @@ def _promised(arm: Arm, learner: Any) -> tuple[float | None, float | None]:
     if arm.kind is not Kind.PRINTED:
         return deviation, arm.epsilon
     weakest = [pair for shape, sizes in users.items() for pair in _weakest(privatizer, shape, sizes)]
-    return deviation, max(privatizer.guarantee(*pair).epsilon(BETA).upper for pair in weakest)
+    return deviation, max(privatizer.account(*pair).epsilon(BETA).upper for pair in weakest)
 
 
 def _noise(privatizer: ShufflePrivatizer, shape: ReleaseShape, users: int) -> BinomialView:

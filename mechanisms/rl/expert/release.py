@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
-from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.rl.expert.design import Design
-from dpproof.accountant.rl.expert.release import ExpertReleaseParameters, guarantee
+from dpproof.accountant.rl.expert.release import ExpertReleaseParameters, account
 from dpproof.mechanisms.randomness import Randomness, Source, how_drawn
 from dpproof.mechanisms.rl.expert.policies import Experts, prefix_counts
 from dpproof.mechanisms.sparse_vector.technique import BELOW, compare_noisily
@@ -88,9 +88,9 @@ class DataRelease:
 
     parameters: ExpertReleaseParameters
 
-    def guarantee(self, adjacency: Adjacency) -> Accounted:
+    def account(self, adjacency: Adjacency) -> PrivacyResult:
         """See ``dpproof.accountant.rl.expert.release.guarantee``."""
-        return guarantee(self.parameters, adjacency)
+        return account(self.parameters, adjacency)
 
     def release(
         self,

@@ -20,11 +20,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
-from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 from dpproof.accountant.rl.policy_evaluation.bounds import RidgeBound, WeightedBound
 from dpproof.accountant.rl.policy_evaluation.noise import Noise, jointly, printed, with_room
-from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters, guarantee
+from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters, account
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.randomness import Randomness, guaranteed
 from dpproof.mechanisms.release.grid import doubles
@@ -218,7 +218,7 @@ class _Private(_Evaluation):
             return printed(self.epsilon, self.delta, phi.shape[1])
         return with_room(self.epsilon, self.delta, phi.shape[1])
 
-    def guarantee(self, adjacency: Adjacency) -> Accounted:
+    def account(self, adjacency: Adjacency) -> PrivacyResult:
         """The exact guarantee of `released_`, whatever was set since; before `fit`, of what it would release.
 
         Raises:
@@ -226,9 +226,9 @@ class _Private(_Evaluation):
         """
         released = getattr(self, "released_", None)
         if isinstance(released, ReleasedValues):
-            return released.guarantee(adjacency)
+            return released.account(adjacency)
         simulated = released is not None or Randomness.of(self.random_state).simulated
-        return guaranteed(simulated, lambda: guarantee(self._parameters(), adjacency))
+        return guaranteed(simulated, lambda: account(self._parameters(), adjacency))
 
     def _parameters(self) -> PolicyEvaluationParameters:
         noise, size = self.constants(), self._features().shape[1]

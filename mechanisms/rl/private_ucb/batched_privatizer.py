@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.counting.toeplitz import SquareRoot
 from dpproof.accountant.rl.private_ucb import batched_counts as private_ucb_batches
 from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters
@@ -110,14 +110,14 @@ class BatchedCounts(BatchedCountsParameters):
         """The levels of `levels`: no paper prints any for these counts."""
         return self.levels(delta)
 
-    def guarantee(self, adjacency: Adjacency) -> Accounted:
+    def account(self, adjacency: Adjacency) -> PrivacyResult:
         """Gaussian differential privacy of all releases: mu = norm / sigma (docs/notes/ucb_batches.md).
 
         Raises:
             UnprovedAdjacencyError: for a relation without a proof.
 
         """
-        return private_ucb_batches.guarantee(self, adjacency)
+        return private_ucb_batches.account(self, adjacency)
 
 
 def _failure(delta: float) -> float:

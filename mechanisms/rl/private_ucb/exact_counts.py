@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels
 
@@ -57,7 +57,7 @@ class ExactCounts:
         """Zeros: the paper has no privatizer without noise."""
         return Levels(0.0, 0.0, 0.0)
 
-    def guarantee(self, adjacency: Adjacency) -> Accounted:
+    def account(self, adjacency: Adjacency) -> PrivacyResult:
         """Refuse: exact counts promise nothing.
 
         Raises:

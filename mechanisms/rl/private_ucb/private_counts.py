@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_up
 from dpproof.accountant.rl.private_ucb import central_counts as private_ucb
 from dpproof.accountant.rl.private_ucb.parameters import (
@@ -189,13 +189,13 @@ class PrivateCounts:
         """Whether noise comes from anything but ``SecureNoise``, so that no guarantee holds."""
         return not self._secure
 
-    def guarantee(self, adjacency: Adjacency) -> Accounted:
+    def account(self, adjacency: Adjacency) -> PrivacyResult:
         """What all releases promise, in the central model: ``accountant.rl.private_ucb.central_counts.guarantee``.
 
         Raises:
             SimulationError: the noise is not that of ``SecureNoise``.
         """
-        return guaranteed(self.simulated, lambda: private_ucb.guarantee(self.parameters, adjacency))
+        return guaranteed(self.simulated, lambda: private_ucb.account(self.parameters, adjacency))
 
     @property
     def episode(self) -> int:
@@ -256,7 +256,7 @@ def local_report(
 ) -> Counts:
     """What one user of the LOCAL-PRIVATIZER sends: own tables, each entry with noise.
 
-    With ``SecureNoise`` it keeps ``accountant.rl.private_ucb.local_counts.guarantee(parameters, ...)``. With any
+    With ``SecureNoise`` it keeps ``accountant.rl.private_ucb.local_counts.account(parameters, ...)``. With any
     other noise it is a simulation, of which no guarantee holds.
 
     >>> parameters = LocalCountsParameters(2, 1, 2, 9, printed_epsilon=1.0)

@@ -15,7 +15,7 @@ What an algorithm needs to know of a privatizer:
 - **Levels.** ``privatizer.levels(delta)`` is a ``Levels(visits, costs, transitions)``: with probability
   1 - delta all private counts of all episodes are that near at once (certified upper ends); ``.E1 =
   max(visits, costs)``, ``.E2 = transitions``. ``privatizer.printed_levels(delta)`` are the printed ones.
-- **Guarantee.** ``privatizer.guarantee(adjacency)`` is an ``Accounted``, as every mechanism's.
+- **Guarantee.** ``privatizer.account(adjacency)`` is an ``PrivacyResult``, as every mechanism's.
 - **Consistency.** ``mechanisms.rl.private_ucb.consistent_counts`` makes released counts nonnegative, with transitions
   that sum to visits and costs in [0, visits]: processing, which costs no privacy.
 """
@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.claims.result import PrivacyResult
 
 __all__ = ["CountNoise", "Levels", "Privatizer", "Sizes"]
 
@@ -117,6 +117,6 @@ class Privatizer(Protocol):
         """The paper's levels for this noise."""
         ...
 
-    def guarantee(self, adjacency: Adjacency) -> Accounted:
+    def account(self, adjacency: Adjacency) -> PrivacyResult:
         """What is promised under a neighbouring relation."""
         ...

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import Accounted
+from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.rl.private_ucb import central_counts as private_ucb
 from dpproof.accountant.rl.private_ucb import local_counts as private_ucb_local
 from dpproof.accountant.rl.private_ucb.levels import CountLevels, central_levels, local_levels, printed_levels
@@ -188,9 +188,9 @@ class CentralPrivatizer:
         (rows,) = self.paths().blocks(rng, users + 1, runs * counters, power_of_two(users + 1))
         return rows[1:].reshape(users, runs, counters).swapaxes(0, 1).astype(np.float64)
 
-    def guarantee(self, adjacency: Adjacency) -> Accounted:
+    def account(self, adjacency: Adjacency) -> PrivacyResult:
         """What all releases promise, in the central model: ``accountant.rl.private_ucb.central_counts.guarantee``."""
-        return private_ucb.guarantee(self.parameters, adjacency)
+        return private_ucb.account(self.parameters, adjacency)
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class LocalPrivatizer:
     """The LOCAL-PRIVATIZER: every user sends own counts with noise, the server adds them up.
 
     >>> privatizer = LocalPrivatizer(LocalCountsParameters(6, 2, 20, 100, printed_epsilon=1.0))
-    >>> privatizer.guarantee(Adjacency.REPLACE).guarantee.epsilon(0).upper
+    >>> privatizer.account(Adjacency.REPLACE).guarantee.epsilon(0).upper
     2.0
     """
 
@@ -251,6 +251,6 @@ class LocalPrivatizer:
         """Noise of scale 1 of what each user sends: (runs, users, counters)."""
         return RELEASE_DRAWS[self.parameters.noise](rng, (runs, users, counters))
 
-    def guarantee(self, adjacency: Adjacency) -> Accounted:
+    def account(self, adjacency: Adjacency) -> PrivacyResult:
         """What one user's counts promise, in the local model: ``private_ucb_local.guarantee``."""
-        return private_ucb_local.guarantee(self.parameters, adjacency)
+        return private_ucb_local.account(self.parameters, adjacency)

@@ -33,7 +33,7 @@ from dpproof.mechanisms.release.rounded_gaussian import rounded_gaussian
 from dpproof.mechanisms.release.words import words_of
 
 if TYPE_CHECKING:
-    from dpproof.accountant.claims.result import Accounted
+    from dpproof.accountant.claims.result import PrivacyResult
 
 __all__ = ["RLSVIRelease", "RLSVISimulation", "RLSVIStream"]
 
@@ -180,9 +180,9 @@ class RLSVIStream:
         kind = RLSVISimulation if self.simulated else RLSVIRelease
         return kind(self.parameters, tuple(self._released), self.exponent, self._randomness)
 
-    def guarantee(self, adjacency: Adjacency) -> Accounted:
+    def account(self, adjacency: Adjacency) -> PrivacyResult:
         """Return the guarantee of all K tables; see `OnGrid.guarantee`."""
-        return self.release().guarantee(adjacency)
+        return self.release().account(adjacency)
 
     def __repr__(self) -> str:
         seen = f"{self._seen} of {self.parameters.episodes} users seen"

@@ -28,7 +28,7 @@ from dpproof.mechanisms.rl.rlsvi.release import RLSVIRelease, RLSVISimulation, R
 from dpproof.mechanisms.rl.rlsvi.users import Users
 
 if TYPE_CHECKING:
-    from dpproof.accountant.claims.result import Accounted
+    from dpproof.accountant.claims.result import PrivacyResult
 
 __all__ = ["RLSVI"]
 
@@ -164,7 +164,7 @@ class RLSVI(RunsMany):
         """Return `n` independent releases on `data`, an array (n, K, H, S, A); the `Samples` protocol."""
         return self.release(data, rng, n)
 
-    def guarantee(self, adjacency: Adjacency) -> Accounted:
+    def account(self, adjacency: Adjacency) -> PrivacyResult:
         """Return the guarantee of releasing all tables once by `publish`, as the accountant proves it.
 
         Raises:
@@ -172,7 +172,7 @@ class RLSVI(RunsMany):
 
         """
         self._check_rule("a guarantee")
-        return accounting.guarantee(self.parameters, adjacency)
+        return accounting.account(self.parameters, adjacency)
 
     def _release(
         self, users: Users, rng: np.random.Generator, runs: int, *, counted: bool

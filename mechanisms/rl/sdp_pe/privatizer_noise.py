@@ -127,7 +127,7 @@ class ShufflePrivatizer:
         """See ``BatchPrivatizer.printed_level``: the tail printed in Lemma 10's proof."""
         return printed_level(self._shape(shape), self.threshold(shape, users), failure)
 
-    def guarantee(self, shape: ReleaseShape, users: int) -> Guarantee:
+    def account(self, shape: ReleaseShape, users: int) -> Guarantee:
         """What a release promises when one user is replaced: the exact loss of all changed counters."""
         return batch_loss(self._shape(shape), users, self.threshold(shape, users))
 

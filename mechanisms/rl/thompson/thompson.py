@@ -24,7 +24,7 @@ from dpproof.mechanisms.release.grid import GRID
 from dpproof.mechanisms.rl.thompson.release import ThompsonRelease, ThompsonSimulation, publish
 
 if TYPE_CHECKING:
-    from dpproof.accountant.claims.result import Accounted
+    from dpproof.accountant.claims.result import PrivacyResult
 
 __all__ = ["Thompson", "ThompsonRun", "log_likelihood_ratio", "release"]
 
@@ -71,9 +71,9 @@ class Thompson:
         """How many users there are: one for each pull, those before counted."""
         return self.parameters.arms * self.parameters.pulls + self.parameters.rounds
 
-    def guarantee(self, adjacency: Adjacency) -> Accounted:
+    def account(self, adjacency: Adjacency) -> PrivacyResult:
         """The proved guarantee of releasing all draws once by `publish`; see `accountant.rl.thompson.thompson`."""
-        return accounting.guarantee(self.parameters, adjacency)
+        return accounting.account(self.parameters, adjacency)
 
     def learn(self, means: ArrayLike, n: int, rng: Source = None) -> ThompsonRun:
         """Learn n times, independently, from bits that are 1 with the chance of the arm pulled.

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import positive
 from dpproof.proofs_check.papers.rlsvi.preliminaries import at
-from dpproof.proofs_check.statement import Obligation, Statement, make_claim
+from dpproof.proofs_check.statement import Obligation, Statement, make_goal
 
 __all__ = ["STATEMENTS"]
 
@@ -32,13 +32,13 @@ THOMPSON = Statement(
     "arm are mu-GDP with mu^2 = T/(c(b+1)) for b >= 1 and mu^2 = (T-1)/(2c) for b = 0.",
     r"\mu^2=\frac{T}{c\,(b+1)},\quad \mu^2=\frac{T-1}{2c}\ (b=0)",
     (
-        Obligation("moved", make_claim(_ARM, "1/(c*(n+1)) >= (d/(n+1))**2*(n+1)/c"), "a draw of variance c/(n+1) whose mean moves by d/(n+1)",
+        Obligation("moved", make_goal(_ARM, "1/(c*(n+1)) >= (d/(n+1))**2*(n+1)/c"), "a draw of variance c/(n+1) whose mean moves by d/(n+1)",
                    witness=at(_ARM, d="1")),
-        Obligation("count", make_claim(_COUNT, "1/(c*(m+1)) >= 1/(c*(n+1))", "n >= m"), "more pulls hide more", positive(("1/(c*(m+1)*(n+1))", 0)), witness=at(_COUNT)),
-        Obligation("run", make_claim(_RUN, "T*(1/(c*(b+1))) == T/(c*(b+1))"), "T rounds after the pulls before, counts at least b", witness=at(_RUN)),
-        Obligation("late", make_claim(_RUN, "T/(c*(b+1)) >= (T-1)/(c*(b+2))"), "a change within the T rounds: counts at least b+1, fewer rounds after it",
-                   mutation=make_claim(_RUN, "(T-1)/(c*(b+2)) >= T/(c*(b+1))")),
-        Obligation("none_before", make_claim({"c": "(0, inf)", "T": "[1, inf)"}, "(T-1)*(1/(c*(1+1))) == (T-1)/(2*c)"), "b = 0: at most T-1 rounds after the changed one, counts at least 1",
+        Obligation("count", make_goal(_COUNT, "1/(c*(m+1)) >= 1/(c*(n+1))", "n >= m"), "more pulls hide more", positive(("1/(c*(m+1)*(n+1))", 0)), witness=at(_COUNT)),
+        Obligation("run", make_goal(_RUN, "T*(1/(c*(b+1))) == T/(c*(b+1))"), "T rounds after the pulls before, counts at least b", witness=at(_RUN)),
+        Obligation("late", make_goal(_RUN, "T/(c*(b+1)) >= (T-1)/(c*(b+2))"), "a change within the T rounds: counts at least b+1, fewer rounds after it",
+                   mutation=make_goal(_RUN, "(T-1)/(c*(b+2)) >= T/(c*(b+1))")),
+        Obligation("none_before", make_goal({"c": "(0, inf)", "T": "[1, inf)"}, "(T-1)*(1/(c*(1+1))) == (T-1)/(2*c)"), "b = 0: at most T-1 rounds after the changed one, counts at least 1",
                    witness={"c": "1", "T": "2"}),
     ),
     ("classic.adaptive_gaussians",),

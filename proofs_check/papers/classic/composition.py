@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dpproof.accountant.published.sources import Source
-from dpproof.proofs_check.statement import Obligation, Statement, formula, make_claim
+from dpproof.proofs_check.statement import Obligation, Statement, formula, make_goal
 
 __all__ = ["STATEMENTS"]
 
@@ -41,16 +41,16 @@ COROLLARY = Statement(
     "E <= 1 and k if slack <= 7/10, and for larger E with smaller slack.",
     r"\varepsilon=\frac{E}{2\sqrt{2k\ln(1/\delta')}}",
     (
-        Obligation("first", make_claim(_PARTS, f"sqrt(2*k*log(1/slack))*{_EACH} == E/2"),
+        Obligation("first", make_goal(_PARTS, f"sqrt(2*k*log(1/slack))*{_EACH} == E/2"),
                    "the first summand of Theorem 3.20 is half the target", witness=_CORNER),
-        Obligation("part", make_claim(_PARTS, f"3/5 >= {_EACH}"), "no part is allotted more than 3/5",
-                   mutation=make_claim(_PARTS, f"1/2 >= {_EACH}")),
-        Obligation("exponential", make_claim({"u": "[0, 3/5]"}, f"{_G}*u >= exp(u) - 1"), "its slope up to 3/5",
+        Obligation("part", make_goal(_PARTS, f"3/5 >= {_EACH}"), "no part is allotted more than 3/5",
+                   mutation=make_goal(_PARTS, f"1/2 >= {_EACH}")),
+        Obligation("exponential", make_goal({"u": "[0, 3/5]"}, f"{_G}*u >= exp(u) - 1"), "its slope up to 3/5",
                    witness={"u": "3/5"}),
-        Obligation("second", make_claim(_PARTS, f"E/2 >= k*{_EACH}*({_G}*{_EACH})"),
+        Obligation("second", make_goal(_PARTS, f"E/2 >= k*{_EACH}*({_G}*{_EACH})"),
                    "then the second summand is at most the other half",
                    {"leaf": "positive", "reflect": ["E"]},
-                   mutation=make_claim(_PARTS, f"E/2 >= k*{_EACH}*(3/2*{_EACH})")),
+                   mutation=make_goal(_PARTS, f"E/2 >= k*{_EACH}*(3/2*{_EACH})")),
     ),
     ("classic.advanced",),
     not_covered="a slack above 7/10, where it may fail to follow (E = 9/10, k = 1, slack = 9/10 allots more than E); targets above 1, "

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dpproof.accountant.published.sources import Source
-from dpproof.proofs_check.statement import Obligation, Statement, make_claim
+from dpproof.proofs_check.statement import Obligation, Statement, make_goal
 
 __all__ = ["STATEMENTS"]
 
@@ -19,7 +19,7 @@ _WORST = (
 
 _SIGNED = dict.fromkeys(("u", "v", "c", "D"), "[0, inf)")
 _TURNED = Obligation(
-    "signed", make_claim(_SIGNED, "4*D >= u + v + 2*c", "D >= u", "D >= v", "u + v >= 2*c"),
+    "signed", make_goal(_SIGNED, "4*D >= u + v + 2*c", "D >= u", "D >= v", "u + v >= 2*c"),
     "replacement with either sign: u, v the squared changes, c their product, at most half the sum",
     {"leaf": "positive", "multipliers": [["2", 0], ["2", 1], ["1", 2]]}, dict.fromkeys(_SIGNED, "1"),
 )  # fmt: skip
@@ -34,10 +34,10 @@ TREE_GAUSSIAN = Statement(
     "largest sum of (leaves gained less leaves lost)^2.",
     r"\mu^2=(R+1)\,D\,s^2/\sigma^2",
     (
-        Obligation("digits", make_claim(_TREE, "log(K)/log(2) + 1 >= L", "log(K) >= (L-1)*log(2)"),
+        Obligation("digits", make_goal(_TREE, "log(K)/log(2) + 1 >= L", "log(K) >= (L-1)*log(2)"),
                    "a K of L binary digits is at least 2^(L-1)",
                    {"leaf": "positive", "multipliers": [[["/", "1", ["log", "2"]], 0]]}, {"K": "2", "L": "3999/2000"}),
-        Obligation("trees", make_claim(_NORM, "(R+1)*(D*(s/sigma)**2) == (R+1)*D*s**2/sigma**2"),
+        Obligation("trees", make_goal(_NORM, "(R+1)*(D*(s/sigma)**2) == (R+1)*D*s**2/sigma**2"),
                    "squared distances of independent trees add", witness={"D": "1", "s": "1", "sigma": "1", "R": "1"}),
         _TURNED,
     ),
@@ -57,14 +57,14 @@ MATRIX_COUNTING = Statement(
     "adds to a leaf: replacement costs 4 times the squared norm, attained from -s to s, and at most twice if all values are in [0, s].",
     r"\mu^2=(R+1)\,\Bigl\|\sum_{a<k}C_{\cdot,1+ab}\Bigr\|^2 s^2/\sigma^2",
     (
-        Obligation("overlap", make_claim(_OVERLAP, "a*b >= a*c", "b >= c"),
+        Obligation("overlap", make_goal(_OVERLAP, "a*b >= a*c", "b >= c"),
                    "with coefficients that never increase a term of an overlap falls with the distance",
                    {"leaf": "positive", "multipliers": [["a", 0]]}, dict.fromkeys(_OVERLAP, "1")),
-        Obligation("replacement", make_claim(_SQUARES, "2*worst >= u + v - 2*overlap", "worst >= u", "worst >= v"),
+        Obligation("replacement", make_goal(_SQUARES, "2*worst >= u + v - 2*overlap", "worst >= u", "worst >= v"),
                    "values in [0, s]: leaving and entering overlap nonnegatively",
                    {"leaf": "positive", "multipliers": [["1", 0], ["1", 1]]},
                    {"u": "1", "v": "1", "worst": "1", "overlap": "0"}),
-        Obligation("runs", make_claim(_NORM, "(R+1)*(D*(s/sigma)**2) == (R+1)*D*s**2/sigma**2"),
+        Obligation("runs", make_goal(_NORM, "(R+1)*(D*(s/sigma)**2) == (R+1)*D*s**2/sigma**2"),
                    "squared distances of independent runs add", witness={"D": "1", "s": "1", "sigma": "1", "R": "1"}),
         _TURNED,
     ),
@@ -84,10 +84,10 @@ TREE_LAPLACE = Statement(
     "s, and twice the pure guarantee for several; only for values in [0, s] is it the nodes that hold one of the two leaves.",
     r"\varepsilon=(\lfloor\log_2K\rfloor+1)\,s/b",
     (
-        Obligation("digits", make_claim(_TREE, "log(K)/log(2) + 1 >= L", "log(K) >= (L-1)*log(2)"),
+        Obligation("digits", make_goal(_TREE, "log(K)/log(2) + 1 >= L", "log(K) >= (L-1)*log(2)"),
                    "a K of L binary digits is at least 2^(L-1)",
                    {"leaf": "positive", "multipliers": [[["/", "1", ["log", "2"]], 0]]}, {"K": "2", "L": "3999/2000"}),
-        Obligation("pure", make_claim(_LOSSES, "L*s/b >= n*(s/b)", "L >= n"), "at most L nodes move, by at most s each",
+        Obligation("pure", make_goal(_LOSSES, "L*s/b >= n*(s/b)", "L >= n"), "at most L nodes move, by at most s each",
                    {"leaf": "positive", "multipliers": [[["/", "s", "b"], 0]]},
                    {"n": "1", "L": "1", "s": "1", "b": "1"}),
     ),
@@ -108,19 +108,19 @@ LAPLACE_SUM_TAIL = Statement(
     "beta, provided log(2/beta) <= m. Chernoff's bound with 1/(1 - x) <= exp(2x) for x = (h b)^2 <= 1/2 and h = t/(4 m b^2).",
     r"P\bigl(|Y|>b\sqrt{8m\log(2/\beta)}\bigr)\le\beta",
     (
-        Obligation("factor", make_claim({"x": "[0, 1/2]"}, "2*x + log(1-x) >= 0"), "1/(1-x) <= exp(2x) up to x = 1/2",
-                   mutation=make_claim({"x": "[0, 1/2]"}, "x + log(1-x) >= 0")),
-        Obligation("exponent", make_claim(_SUM, "2*m*b**2*(t/(4*m*b**2))**2 - t/(4*m*b**2)*t == -t**2/(8*m*b**2)"),
+        Obligation("factor", make_goal({"x": "[0, 1/2]"}, "2*x + log(1-x) >= 0"), "1/(1-x) <= exp(2x) up to x = 1/2",
+                   mutation=make_goal({"x": "[0, 1/2]"}, "x + log(1-x) >= 0")),
+        Obligation("exponent", make_goal(_SUM, "2*m*b**2*(t/(4*m*b**2))**2 - t/(4*m*b**2)*t == -t**2/(8*m*b**2)"),
                    "the exponent at h = t/(4 m b^2)", witness={"b": "1", "m": "1", "t": "1"}),
-        Obligation("range", make_claim(_SUM, "1/2 >= (t/(4*m*b**2)*b)**2", "8*m**2*b**2 >= t**2"),
+        Obligation("range", make_goal(_SUM, "1/2 >= (t/(4*m*b**2)*b)**2", "8*m**2*b**2 >= t**2"),
                    "h b is in range as long as t <= sqrt(8) m b",
                    {"leaf": "positive", "multipliers": [[["/", "1", ["*", "16", ["^", "m", "2"], ["^", "b", "2"]]], 0]]},
                    {"b": "1", "m": "1", "t": "28284/10000"}),
-        Obligation("hypothesis", make_claim(_TAIL, f"8*m**2*b**2 >= 8*m*{_LOG}*b**2", f"m >= {_LOG}"),
+        Obligation("hypothesis", make_goal(_TAIL, f"8*m**2*b**2 >= 8*m*{_LOG}*b**2", f"m >= {_LOG}"),
                    "the square of the printed t is in range where log(2/beta) <= m",
                    {"leaf": "positive", "multipliers": [[["*", "8", "m", ["^", "b", "2"]], 0]]},
                    {"b": "1", "m": "1", "beta": "7358/10000"}),
-        Obligation("quantile", make_claim(_TAIL, f"(b*sqrt(8*m*{_LOG}))**2/(8*m*b**2) == {_LOG}"), "the exponent at the printed t: each tail is beta/2",
+        Obligation("quantile", make_goal(_TAIL, f"(b*sqrt(8*m*{_LOG}))**2/(8*m*b**2) == {_LOG}"), "the exponent at the printed t: each tail is beta/2",
                    witness={"b": "1", "m": "1", "beta": "1/2"}),
     ),
     ("classic.markov", "classic.independent_sum", "classic.union_bound"),

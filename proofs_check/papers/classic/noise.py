@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dpproof.accountant.published.sources import Source
-from dpproof.proofs_check.statement import Obligation, Statement, make_claim
+from dpproof.proofs_check.statement import Obligation, Statement, make_goal
 
 __all__ = ["STATEMENTS"]
 
@@ -48,7 +48,7 @@ GAUSSIAN = Statement(
     "inputs whose answers differ by s in the same direction every time attain it.",
     r"\mu=\frac{s\sqrt{T}}{\sigma}",
     (
-        Obligation("composed", make_claim(_GAUSSIAN, "(s*sqrt(T)/sigma)**2 == T*(s/sigma)**2"),
+        Obligation("composed", make_goal(_GAUSSIAN, "(s*sqrt(T)/sigma)**2 == T*(s/sigma)**2"),
                    "T answers of mu_i = s/sigma each", witness=dict.fromkeys(_GAUSSIAN, "2")),
     ),
     ("classic.gaussian_profile", "classic.adaptive_gaussians"),
@@ -88,11 +88,11 @@ DP_SGD = Statement(
     "norm C, all others' being zero, attains it.",
     r"L(x)=\ln\left(1-q+q\,e^{(2x-1)/(2\sigma^2)}\right)",
     (
-        Obligation("exponent", make_claim(_SAMPLED, "x**2/(2*sigma**2) - (x-1)**2/(2*sigma**2) == (2*x-1)/(2*sigma**2)"),
+        Obligation("exponent", make_goal(_SAMPLED, "x**2/(2*sigma**2) - (x-1)**2/(2*sigma**2) == (2*x-1)/(2*sigma**2)"),
                    "the log ratio of N(1, sigma^2) to N(0, sigma^2)", witness={"x": "2", "sigma": "2"}),
-        Obligation("least", make_claim(_RATIO, "1 - q + q*r >= 1 - q"),
+        Obligation("least", make_goal(_RATIO, "1 - q + q*r >= 1 - q"),
                    "r > 0 the ratio of the densities: the loss of the mixture is above log(1 - q)",
-                   mutation=make_claim(_RATIO, "1 - q + q*r >= 1001/1000 - q")),
+                   mutation=make_goal(_RATIO, "1 - q + q*r >= 1001/1000 - q")),
     ),
     ("classic.gaussian_profile", "classic.dominating_composition", "classic.poisson_subsampling"),
     reading=("the sum of the clipped vectors has one term of norm at most C more or less when one user comes or goes",),
@@ -109,15 +109,15 @@ LAPLACE = Statement(
     "that is T s/b.",
     r"\left(\mathrm{Lap}(0,b)^T,\;\mathrm{Lap}(s,b)^T\right)",
     (
-        Obligation("before", make_claim(_LAPLACE, "((s-x) - (0-x))/b == s/b"), "the loss (|x-s| - |x|)/b at x <= 0",
+        Obligation("before", make_goal(_LAPLACE, "((s-x) - (0-x))/b == s/b"), "the loss (|x-s| - |x|)/b at x <= 0",
                    witness={"x": "-2", "s": "1", "b": "1"}),
-        Obligation("most", make_claim(_LAPLACE, "s/b >= ((s-x) - x)/b", "x >= 0", "s >= x"),
+        Obligation("most", make_goal(_LAPLACE, "s/b >= ((s-x) - x)/b", "x >= 0", "s >= x"),
                    "the loss at 0 <= x <= s, from above", {"leaf": "positive", "multipliers": [[["/", "2", "b"], 0]]},
                    {"x": "0", "s": "1", "b": "1"}),
-        Obligation("least", make_claim(_LAPLACE, "((s-x) - x)/b >= -s/b", "x >= 0", "s >= x"),
+        Obligation("least", make_goal(_LAPLACE, "((s-x) - x)/b >= -s/b", "x >= 0", "s >= x"),
                    "and from below", {"leaf": "positive", "multipliers": [[["/", "2", "b"], 1]]},
                    {"x": "1", "s": "1", "b": "1"}),
-        Obligation("after", make_claim(_LAPLACE, "((x-s) - x)/b == -s/b"), "the loss at x >= s",
+        Obligation("after", make_goal(_LAPLACE, "((x-s) - x)/b == -s/b"), "the loss at x >= s",
                    witness={"x": "2", "s": "1", "b": "1"}),
     ),
     ("classic.dominating_composition", "classic.log_concave_shifts"),
@@ -146,7 +146,7 @@ GEOMETRIC = Statement(
     "delta = 0 that is T s/b.",
     r"L(x)=\frac{|x-s|-|x|}{b}",
     (
-        Obligation("between", make_claim(_LAPLACE, "((s-x) - x)/b == (s-2*x)/b"), "the loss at 0 <= x <= s",
+        Obligation("between", make_goal(_LAPLACE, "((s-x) - x)/b == (s-2*x)/b"), "the loss at 0 <= x <= s",
                    witness={"x": "1", "s": "3", "b": "1"}),
     ),
     (_SHIFTS, _COMPOSED),
@@ -161,7 +161,7 @@ DISCRETE_GAUSSIAN = Statement(
     "product of the noise and the noise shifted by s, and inputs whose answers differ by s in the same direction every time attain it.",
     r"L(x)=\frac{s^2-2sx}{2\sigma^2}",
     (
-        Obligation("loss", make_claim(_LAPLACE, "((x-s)**2 - x**2)/(2*b) == (s**2 - 2*s*x)/(2*b)"), "b the variance",
+        Obligation("loss", make_goal(_LAPLACE, "((x-s)**2 - x**2)/(2*b) == (s**2 - 2*s*x)/(2*b)"), "b the variance",
                    witness={"x": "1", "s": "3", "b": "1"}),
     ),
     (_SHIFTS, _COMPOSED),
@@ -177,7 +177,7 @@ BINOMIAL = Statement(
     "every time attain it. Counts that may move in either direction are dominated by the T-fold product of any pair that dominates both.",
     r"L(x)=\ln\frac{(n+1-x)\,p}{x\,(1-p)}",
     (
-        Obligation("loss", make_claim({"n": "[1, inf)", "x": "[1, inf)", "p": "(0, 1)"},
+        Obligation("loss", make_goal({"n": "[1, inf)", "x": "[1, inf)", "p": "(0, 1)"},
                                       "((n+1-x)/x)*(p/(1-p)) == (n+1-x)*p/(x*(1-p))"),
                    "the mass of x over that of x - 1", witness={"n": "4", "x": "2", "p": "1/2"}),
     ),
@@ -194,9 +194,9 @@ RESPONSE = Statement(
     "the T-fold product, attained.",
     r"L=\pm\ln\left(1+\frac{k(1-\gamma)}{\gamma}\right)",
     (
-        Obligation("ratio", make_claim({"g": "(0, 1]", "k": "[2, inf)"}, "(1 - g + g/k)/(g/k) == 1 + k*(1-g)/g"),
+        Obligation("ratio", make_goal({"g": "(0, 1]", "k": "[2, inf)"}, "(1 - g + g/k)/(g/k) == 1 + k*(1-g)/g"),
                    "the odds of the truth against another answer", witness={"g": "1/2", "k": "2"}),
-        Obligation("total", make_claim({"g": "(0, 1]", "k": "[2, inf)"}, "(1 - g + g/k) + (k-1)*(g/k) == 1"),
+        Obligation("total", make_goal({"g": "(0, 1]", "k": "[2, inf)"}, "(1 - g + g/k) + (k-1)*(g/k) == 1"),
                    "the answers' probabilities", witness={"g": "1/2", "k": "2"}),
     ),
     (_COMPOSED,),
@@ -210,7 +210,7 @@ CHOICES = Statement(
     "the pair of classic.bounded_range with range 2 s/b; s/b where all utilities move in one direction.",
     r"\varepsilon=\frac{2s}{b}",
     (
-        Obligation("range", make_claim({"s": "(0, inf)", "b": "(0, inf)"}, "(2*s/b)/(2*s) == 1/b"),
+        Obligation("range", make_goal({"s": "(0, inf)", "b": "(0, inf)"}, "(2*s/b)/(2*s) == 1/b"),
                    "exp(epsilon u/(2 s)) is exp(u/b) at epsilon = 2 s/b", witness={"s": "1", "b": "2"}),
     ),
     ("classic.bounded_range", "classic.exponential_range", _COMPOSED),
@@ -224,7 +224,7 @@ PERMUTED = Statement(
     "dominated by the T-fold product of randomised response at 2 s/b.",
     r"\varepsilon=\frac{2s}{b}",
     (
-        Obligation("range", make_claim({"s": "(0, inf)", "b": "(0, inf)"}, "(2*s/b)/(2*s) == 1/b"),
+        Obligation("range", make_goal({"s": "(0, inf)", "b": "(0, inf)"}, "(2*s/b)/(2*s) == 1/b"),
                    "exp(epsilon u/(2 s)) is exp(u/b) at epsilon = 2 s/b", witness={"s": "1", "b": "2"}),
     ),
     ("classic.permute_and_flip", "classic.kairouz_oh_viswanath", _COMPOSED),

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, expect, have, identity, mono, positive, sos, split, subst
 from dpproof.proofs_check.papers.classic import tails as classics_tails
-from dpproof.proofs_check.statement import Claim, Obligation, Statement, make_claim
+from dpproof.proofs_check.statement import Goal, Obligation, Statement, make_goal
 
 __all__ = ["STATEMENTS"]
 
@@ -22,12 +22,12 @@ UNION = Statement(
     "The probability that one of finitely many events happens is at most the sum of theirs; n events of probability at most r each: at most n r.",
     r"\Pr\Big[\bigcup_iA_i\Big]\le\sum_i\Pr[A_i]",
     (
-        Obligation("two", make_claim({}, "E(a) + E(b) >= E(u)", "a + b >= u", random=_EVENTS), "u: one of a and b",
+        Obligation("two", make_goal({}, "E(a) + E(b) >= E(u)", "a + b >= u", random=_EVENTS), "u: one of a and b",
                    expect([("a + b - u", positive(("1", 0)))], positive(("1", 1))),
-                   mutation=make_claim({}, "E(a) + E(b) >= 1001/1000*E(u)", "a + b >= u", random=_EVENTS)),
-        Obligation("one_more", make_claim({"n": _NN, "r": _U}, "(n+1)*r >= E(u)", "v + a >= u", "n*r >= E(v)", "r >= E(a)", random=_MANY),
+                   mutation=make_goal({}, "E(a) + E(b) >= 1001/1000*E(u)", "a + b >= u", random=_EVENTS)),
+        Obligation("one_more", make_goal({"n": _NN, "r": _U}, "(n+1)*r >= E(u)", "v + a >= u", "n*r >= E(v)", "r >= E(a)", random=_MANY),
                    "v: one of the first n, a: the next one", expect([("v + a - u", positive(("1", 0)))], positive(("1", 1), ("1", 2), ("1", 3))),
-                   mutation=make_claim({"n": _NN, "r": _U}, "(n+999/1000)*r >= E(u)", "v + a >= u", "n*r >= E(v)", "r >= E(a)", random=_MANY)),
+                   mutation=make_goal({"n": _NN, "r": _U}, "(n+999/1000)*r >= E(u)", "v + a >= u", "n*r >= E(v)", "r >= E(a)", random=_MANY)),
     ),
     reading=(_INDICATOR, "more events by induction on their number"),
 )  # fmt: skip
@@ -41,12 +41,12 @@ MARKOV = Statement(
     "For X >= 0 and t > 0, Pr[X >= t] <= E[X]/t. For every real Y and l >= 0, Pr[Y >= 0] <= E exp(l Y).",
     r"\Pr[X\ge t]\le\frac{E[X]}{t},\qquad\Pr[Y\ge0]\le E\,e^{lY}",
     (
-        Obligation("mean", make_claim({"t": _P}, "E(x)/t >= E(u)", "x >= t*u", random=_ABOVE), "u: the indicator of x >= t",
+        Obligation("mean", make_goal({"t": _P}, "E(x)/t >= E(u)", "x >= t*u", random=_ABOVE), "u: the indicator of x >= t",
                    expect([("x - t*u", positive(("1", 0)))], positive(("1/t", 1))),
-                   mutation=make_claim({"t": _P}, "999/1000*E(x)/t >= E(u)", "x >= t*u", random=_ABOVE)),
-        Obligation("exponential", make_claim({"l": _NN}, "E(exp(l*y)) >= E(u)", "u*y >= 0", random=_SIGNED), "u: the indicator of y >= 0",
+                   mutation=make_goal({"t": _P}, "999/1000*E(x)/t >= E(u)", "x >= t*u", random=_ABOVE)),
+        Obligation("exponential", make_goal({"l": _NN}, "E(exp(l*y)) >= E(u)", "u*y >= 0", random=_SIGNED), "u: the indicator of y >= 0",
                    expect([("exp(l*y) - u", _TANGENT)], positive(("1", 1))),
-                   mutation=make_claim({"l": _NN}, "999/1000*E(exp(l*y)) >= E(u)", "u*y >= 0", random=_SIGNED)),
+                   mutation=make_goal({"l": _NN}, "999/1000*E(exp(l*y)) >= E(u)", "u*y >= 0", random=_SIGNED)),
     ),
     reading=(_INDICATOR,),
 )  # fmt: skip
@@ -54,9 +54,9 @@ MARKOV = Statement(
 _FACTOR_GIVEN = ("A >= E(exp(l*s))", "B >= E(exp(l*x))")
 
 
-def _product(factor: str) -> Claim:
+def _product(factor: str) -> Goal:
     """Return the claim about an independent sum, with a factor on its bound."""
-    return make_claim({"l": _R, "A": _NN, "B": _NN}, f"{factor}*A*B >= E(exp(l*(s+x)))", *_FACTOR_GIVEN,
+    return make_goal({"l": _R, "A": _NN, "B": _NN}, f"{factor}*A*B >= E(exp(l*(s+x)))", *_FACTOR_GIVEN,
                       random={"s": _R, "x": _R}, independent=[["s"], ["x"]])  # fmt: skip
 
 
@@ -81,10 +81,10 @@ POST_PROCESSING = Statement(
     "If two laws satisfy Pr_P[B] <= exp(eps) Pr_Q[B] + delta for every event B, then so do the laws of every randomised function of the output whose randomness "
     "is independent of the data.",
     r"P\circ g^{-1}(B)\le e^{\varepsilon}Q\circ g^{-1}(B)+\delta",
-    (Obligation("event", make_claim(_TEST, "delta + g*E(q*k) >= E(p*k)", *_EVENT_GIVEN, random=_MECHANISM),
+    (Obligation("event", make_goal(_TEST, "delta + g*E(q*k) >= E(p*k)", *_EVENT_GIVEN, random=_MECHANISM),
                 "g = exp(eps); k: the chance that the function lands in B, given the output; a: the event p > g q",
                 expect([("(a - k)*(p - g*q)", positive(("1 - k", 0), ("k", 1)))], positive(("1", 2), ("1", 3))),
-                mutation=make_claim(_TEST, "999/1000*delta + g*E(q*k) >= E(p*k)", *_EVENT_GIVEN, random=_MECHANISM)),),
+                mutation=make_goal(_TEST, "999/1000*delta + g*E(q*k) >= E(p*k)", *_EVENT_GIVEN, random=_MECHANISM)),),
     reading=(_DENSITIES, "the third hypothesis is the guarantee for the event p > g q; both signs of a guarantee by exchanging the laws",
              "the function's randomness is the same under both laws, so that k is one function of the output"),
 )  # fmt: skip
@@ -102,12 +102,12 @@ RENYI_POST = Statement(
     "most that of its inputs.",
     r"E_Q[E_Q[r\mid g]^\alpha]\le E_Q[r^\alpha]",
     (
-        Obligation("tangent", make_claim(_TAN, "exp(alpha*t) >= 1 + alpha*(exp(t) - 1)"), "r/R = exp(t): r^alpha lies above its tangent at R", _BERNOULLI,
+        Obligation("tangent", make_goal(_TAN, "exp(alpha*t) >= 1 + alpha*(exp(t) - 1)"), "r/R = exp(t): r^alpha lies above its tangent at R", _BERNOULLI,
                    {"alpha": "2", "t": "1/100"}),
-        Obligation("mean", make_claim({}, "E(m) >= E(n)", *_CONVEX, random=_MEANS),
+        Obligation("mean", make_goal({}, "E(m) >= E(n)", *_CONVEX, random=_MEANS),
                    "r: the density ratio, R = E[r | g], m = r^alpha, n = R^alpha, d = alpha R^(alpha-1)",
                    expect([("m - n - d*(r - R)", positive(("1", 0)))], positive(("1", 2), ("1", 1))),
-                   mutation=make_claim({}, "999/1000*E(m) >= E(n)", *_CONVEX, random=_MEANS)),
+                   mutation=make_goal({}, "999/1000*E(m) >= E(n)", *_CONVEX, random=_MEANS)),
     ),
     reading=("the density ratio of the function's outputs at a value is R, the mean of r under Q given that value; R, n and d take finitely many values, and E[d r] = E[d R] as "
              "d is a function of the value",
@@ -127,16 +127,16 @@ TOTAL_VARIANCE = Statement(
     "independently of the next state.",
     r"\sum_hE[\mathrm{Var}(V_{h+1}\mid x_h,a_h)]\le\mathrm{Var}\Big(\sum_hr_h\Big)\le\frac{H^2}{4}",
     (
-        Obligation("step", make_claim({}, "E((s+d+e)**2) >= E(s**2) + E(d**2)", *_DRAWN_GIVEN, random=_DRAWN),
+        Obligation("step", make_goal({}, "E((s+d+e)**2) >= E(s**2) + E(d**2)", *_DRAWN_GIVEN, random=_DRAWN),
                    "d: the next value less its mean, e: what the action and the reward add, s: the sum of all earlier ones",
                    expect([], positive(("2", 0), ("2", 1), ("2", 2))),
-                   mutation=make_claim({}, "999/1000*E((s+d+e)**2) >= E(s**2) + E(d**2)", *_DRAWN_GIVEN, random=_DRAWN)),
-        Obligation("step_back", make_claim({}, "E(s**2) + E(d**2) >= E((s+d)**2)", "E(s*d) == 0", random=_PAST), "the other direction where e = 0: equality",
-                   expect([], positive(("-2", 0))), mutation=make_claim({}, "999/1000*E(s**2) + E(d**2) >= E((s+d)**2)", "E(s*d) == 0", random=_PAST)),
-        Obligation("range", make_claim(_RANGE, "H**2/4 >= E(g**2) - m**2", "E(g) == m", "H >= g", random={"g": _NN}), "a number in [0, H] has variance at most H^2/4",
+                   mutation=make_goal({}, "999/1000*E((s+d+e)**2) >= E(s**2) + E(d**2)", *_DRAWN_GIVEN, random=_DRAWN)),
+        Obligation("step_back", make_goal({}, "E(s**2) + E(d**2) >= E((s+d)**2)", "E(s*d) == 0", random=_PAST), "the other direction where e = 0: equality",
+                   expect([], positive(("-2", 0))), mutation=make_goal({}, "999/1000*E(s**2) + E(d**2) >= E((s+d)**2)", "E(s*d) == 0", random=_PAST)),
+        Obligation("range", make_goal(_RANGE, "H**2/4 >= E(g**2) - m**2", "E(g) == m", "H >= g", random={"g": _NN}), "a number in [0, H] has variance at most H^2/4",
                    expect([("g*(H - g)", positive(("g", 1)))],
                           have("H**2/4 >= H*m - m**2", sos(("1", "m - H/2")), positive(("-H", 0), ("1", 2), ("1", 3)))),
-                   mutation=make_claim(_RANGE, "999/4000*H**2 >= E(g**2) - m**2", "E(g) == m", "H >= g", random={"g": _NN})),
+                   mutation=make_goal(_RANGE, "999/4000*H**2 >= E(g**2) - m**2", "E(g) == m", "H >= g", random={"g": _NN})),
     ),
     reading=("V_(H+1) = 0; the total reward less its mean is the sum over the steps of d_h = V_(h+1)(x_(h+1)) - E[V_(h+1) | x_h, a_h] and e_h = r_h + E[V_(h+1) | x_h, a_h] - V_h(x_h), "
              "and E[d_h^2] is the expected variance of the next value",
@@ -158,14 +158,14 @@ SIMULATION = Statement(
     "r - r' + <p - q, V_(h+1)>, V the values in M; if each of these terms is at most e in size, the values of an episode of n steps differ by at most n e.",
     r"V_1-V'_1=E'\Big[\sum_h(r-r')+\langle p-q,V_{h+1}\rangle\Big]",
     (
-        Obligation("step", make_claim({}, f"{_SPLIT[0]} >= {_SPLIT[1]}", random=_MODELS), "one step: v, w the next values in the two models", expect([], positive()),
-                   mutation=make_claim({}, f"{_SPLIT[0]} >= {_SPLIT[1]} + 1/1000", random=_MODELS)),
-        Obligation("step_back", make_claim({}, f"{_SPLIT[1]} >= {_SPLIT[0]}", random=_MODELS), "the other direction: equality", expect([], positive()),
-                   mutation=make_claim({}, f"{_SPLIT[1]} >= {_SPLIT[0]} + 1/1000", random=_MODELS)),
-        Obligation("bound", make_claim(_NUMBERS, "e + D >= b + E(q*u)", *_NEXT_GIVEN, random=_NEXT), "b: the step's own term, u: the difference of the next values",
+        Obligation("step", make_goal({}, f"{_SPLIT[0]} >= {_SPLIT[1]}", random=_MODELS), "one step: v, w the next values in the two models", expect([], positive()),
+                   mutation=make_goal({}, f"{_SPLIT[0]} >= {_SPLIT[1]} + 1/1000", random=_MODELS)),
+        Obligation("step_back", make_goal({}, f"{_SPLIT[1]} >= {_SPLIT[0]}", random=_MODELS), "the other direction: equality", expect([], positive()),
+                   mutation=make_goal({}, f"{_SPLIT[1]} >= {_SPLIT[0]} + 1/1000", random=_MODELS)),
+        Obligation("bound", make_goal(_NUMBERS, "e + D >= b + E(q*u)", *_NEXT_GIVEN, random=_NEXT), "b: the step's own term, u: the difference of the next values",
                    expect([("q*(D - u)", positive(("q", 2)))], positive(("-D", 0), ("1", 1), ("1", 3))),
-                   mutation=make_claim(_NUMBERS, "999/1000*e + D >= b + E(q*u)", *_NEXT_GIVEN, random=_NEXT)),
-        Obligation("sum", make_claim(_HORIZON, "(n+1)*e >= F", "n*e >= D", "e + D >= F"), "n steps, then one more", positive(("1", 0), ("1", 1)),
+                   mutation=make_goal(_NUMBERS, "999/1000*e + D >= b + E(q*u)", *_NEXT_GIVEN, random=_NEXT)),
+        Obligation("sum", make_goal(_HORIZON, "(n+1)*e >= F", "n*e >= D", "e + D >= F"), "n steps, then one more", positive(("1", 0), ("1", 1)),
                    {"n": "1", "e": "1", "D": "1", "F": "2"}),
     ),
     reading=("p and q are the next states' probabilities over a reference law on the states, so that E[q w] is an expectation under the model",
@@ -186,19 +186,19 @@ ADAPTIVE_GAUSSIANS = Statement(
     "N(mu, 1) against N(0, 1).",
     r"E\Big[\Big(e^{\sum_i(m_ix_i-m_i^2/2)}-g\Big)_+\Big]=E\Big[\Big(e^{\mu x-\mu^2/2}-g\Big)_+\Big]",
     (
-        Obligation("loss", make_claim({"x": _R, "b": _R}, "-(x-b)**2/2 + x**2/2 == b*x - b**2/2"), "one release's log ratio of densities, at distance b", IDENTITY,
+        Obligation("loss", make_goal({"x": _R, "b": _R}, "-(x-b)**2/2 + x**2/2 == b*x - b**2/2"), "one release's log ratio of densities, at distance b", IDENTITY,
                    {"x": "2", "b": "1"}),
-        Obligation("square", make_claim(_PARTS, f"-x**2/2 - (t - m*x)**2/(2*s**2) == -t**2/(2*{_TOTAL}) - {_TOTAL}*(x - m*t/{_TOTAL})**2/(2*s**2)"),
+        Obligation("square", make_goal(_PARTS, f"-x**2/2 - (t - m*x)**2/(2*s**2) == -t**2/(2*{_TOTAL}) - {_TOTAL}*(x - m*t/{_TOTAL})**2/(2*s**2)"),
                    "the density of m x + s y at t, x and y independent standard normals: completing the square in x", IDENTITY, {"s": "1", "m": "1", "t": "2", "x": "3"}),
-        Obligation("normaliser", make_claim({"s": _P, "m": _R}, f"(1/(2*pi*s))**2*(2*pi*s**2/{_TOTAL}) == 1/(2*pi*{_TOTAL})"),
+        Obligation("normaliser", make_goal({"s": _P, "m": _R}, f"(1/(2*pi*s))**2*(2*pi*s**2/{_TOTAL}) == 1/(2*pi*{_TOTAL})"),
                    "its constant, squared: what is left is the density of N(0, m^2 + s^2)", IDENTITY, {"s": "1", "m": "1"}),
-        Obligation("join", make_claim(_JOIN, "m*x - m**2/2 + (s*y - s**2/2) == (m*x + s*y) - r/2", "m**2 + s**2 == r"),
+        Obligation("join", make_goal(_JOIN, "m*x - m**2/2 + (s*y - s**2/2) == (m*x + s*y) - r/2", "m**2 + s**2 == r"),
                    "a release of distance m and one of all the rest s of the budget r together: the log ratio of one release of distance sqrt(r)", identity(("-1/2", 0)),
                    {"m": "1", "x": "1", "s": "1", "y": "1", "r": "2"}),
-        Obligation("event", make_claim(_PROFILE, "D + g*E(q*k) >= E(p*k)", *_EXCESS_GIVEN, random=_EXCESS),
+        Obligation("event", make_goal(_PROFILE, "D + g*E(q*k) >= E(p*k)", *_EXCESS_GIVEN, random=_EXCESS),
                    "g = exp(epsilon), v = (p - g q)_+ its excess, D the delta; k an event, or what is computed from the release",
                    expect([("v - k*(p - g*q)", positive(("k", 0), reflect=["k"]))], positive(("1", 1), ("1", 2))),
-                   mutation=make_claim(_PROFILE, "999/1000*D + g*E(q*k) >= E(p*k)", *_EXCESS_GIVEN, random=_EXCESS)),
+                   mutation=make_goal(_PROFILE, "999/1000*D + g*E(q*k) >= E(p*k)", *_EXCESS_GIVEN, random=_EXCESS)),
     ),
     reading=("a vector of independent Gaussians is its coordinates, one after another",
              "one more Gaussian of distance sqrt(B - sum m_i^2) is appended; an event of the releases is an event of the longer run, of which the sum of the m_i^2 is B always",

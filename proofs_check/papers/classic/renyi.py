@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, mono, positive, split
-from dpproof.proofs_check.statement import Obligation, Statement, make_claim
+from dpproof.proofs_check.statement import Obligation, Statement, make_goal
 
 __all__ = ["STATEMENTS"]
 
@@ -58,13 +58,13 @@ GROUP_RENYI = Statement(
     "A linear curve rho x gives k^2 rho a, which Gaussians attain.",
     r"D_a\le k\,a\sum_{j=1}^{k}\frac{c(k(a-1)+j)}{k(a-1)+j}",
     (
-        Obligation("rest", make_claim(_CHAIN, f"{_FIRST}/((k-1)*(a-1))*(a-1) + 1 == {_REST}"),
+        Obligation("rest", make_goal(_CHAIN, f"{_FIRST}/((k-1)*(a-1))*(a-1) + 1 == {_REST}"),
                    "with p a = k(a-1) + 1 the other order of the triangle inequality is k a/(k-1)", witness=_AT),
-        Obligation("links", make_claim(_CHAIN | {"j": "[0, inf)"}, f"(k-1)*({_REST}-1) + j == k*(a-1) + j + 1"),
+        Obligation("links", make_goal(_CHAIN | {"j": "[0, inf)"}, f"(k-1)*({_REST}-1) + j == k*(a-1) + j + 1"),
                    "k - 1 links from that order on are the remaining links", witness=_AT | {"j": "1"}),
-        Obligation("weights", make_claim(_CHAIN, f"(k-1)*(a-1)/{_FIRST}*((k-1)*{_REST}*({_REST}-1)) == k*a*(a-1)"),
+        Obligation("weights", make_goal(_CHAIN, f"(k-1)*(a-1)/{_FIRST}*((k-1)*{_REST}*({_REST}-1)) == k*a*(a-1)"),
                    "the weights of the remaining links, times 1/p', are those of the whole chain", witness=_AT),
-        Obligation("first", make_claim(_CHAIN, f"k*a*(a-1)/(k*(a-1)*{_FIRST}) == a/{_FIRST}"),
+        Obligation("first", make_goal(_CHAIN, f"k*a*(a-1)/(k*(a-1)*{_FIRST}) == a/{_FIRST}"),
                    "the weight of the first link is 1/p", witness=_AT),
     ),
     ("classic.renyi_triangle",),
@@ -115,7 +115,7 @@ GROUP_SAMPLED = Statement(
     r"\left(\sum_j\tbinom kjq^j(1-q)^{k-j}\mathcal N(j,\sigma^2),\ \mathcal N(0,\sigma^2)\right)",
     (
         Obligation("covariance",
-                   make_claim({"s": "[0, inf)", "t": "[0, inf)", "r": "[-1, 1]"}, "s*t >= s*t*r"),
+                   make_goal({"s": "[0, inf)", "t": "[0, inf)", "r": "[-1, 1]"}, "s*t >= s*t*r"),
                    "inner products of sums of at most s and t unit vectors are at most s t", witness={"s": "1", "t": "1", "r": "1"}),
     ),
     ("classic.kahane",),
@@ -133,11 +133,11 @@ CONVEX = Statement(
     "(a-1) log(a-1) - a log a, is convex.",
     r"g(x)\ge g(a)+(x-a)\log\frac{a-1}a,\qquad g(a)=(a-1)\log(a-1)-a\log a",
     (
-        Obligation("logarithm", make_claim({"z": "(0, inf)"}, "log(z) >= 1 - 1/z"), "used at z = y (b+1)/(b (y+1)) and at z = (b+1)/(y+1)",
+        Obligation("logarithm", make_goal({"z": "(0, inf)"}, "log(z) >= 1 - 1/z"), "used at z = y (b+1)/(b (y+1)) and at z = (b+1)/(y+1)",
                    split("z", "1", mono("z", -1, IDENTITY), mono("z", 1, IDENTITY)), {"z": "1001/1000"}),
-        Obligation("tangent", make_claim(_ORDERS, "y*log(y) - (y+1)*log(y+1) >= b*log(b) - (b+1)*log(b+1) + (y-b)*(log(b) - log(b+1))", *_TWO_LOGS),
+        Obligation("tangent", make_goal(_ORDERS, "y*log(y) - (y+1)*log(y+1) >= b*log(b) - (b+1)*log(b+1) + (y-b)*(log(b) - log(b+1))", *_TWO_LOGS),
                    "y = x - 1, b = a - 1: the function lies above its tangent at every order", positive(("y", 0), ("1", 1)), {"y": "2", "b": "2"}),
-        Obligation("chord", make_claim(_CHORD, "w*F + (1-w)*G >= C", "F >= C + (1-w)*h*d", "G >= C - w*h*d"),
+        Obligation("chord", make_goal(_CHORD, "w*F + (1-w)*G >= C", "F >= C + (1-w)*h*d", "G >= C - w*h*d"),
                    "F, G, C the values at a + (1-w) h, a - w h and a, d the slope at a: convex", positive(("w", 0), ("1-w", 1)),
                    {"w": "1/2", "F": "2", "G": "0", "C": "1", "d": "1", "h": "2"}),
     ),

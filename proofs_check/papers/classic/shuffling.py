@@ -7,7 +7,7 @@ from __future__ import annotations
 from dpproof.accountant.published.sdp_pe import PAPER, VERSION
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import POSITIVE, expect, positive
-from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_goal
 
 __all__ = ["STATEMENTS"]
 
@@ -30,16 +30,16 @@ BITS = Statement(
     "e^epsilon and K the integer part of (N+1)p/(p + (1-p)s): delta(epsilon) = P[X = K] - (s - 1) P[X < K], and the like with 1-p.",
     r"\delta(\varepsilon)=P[X=K]-(e^{\varepsilon}-1)\,P[X<K]",
     (
-        Obligation("below", make_claim(_SHIFTED, f"{_HERE} >= s*c", _THERE),
+        Obligation("below", make_goal(_SHIFTED, f"{_HERE} >= s*c", _THERE),
                    "c = P[X = k-1]: up to K the mass of k exceeds s times that of the shifted law",
                    positive(("c/(k*(1-p))", 0)), _AT_SHIFT),
-        Obligation("above", make_claim(_SHIFTED, f"s*c >= {_HERE}", "k*(p + (1-p)*s) >= (N+1)*p"), "above K it does not",
+        Obligation("above", make_goal(_SHIFTED, f"s*c >= {_HERE}", "k*(p + (1-p)*s) >= (N+1)*p"), "above K it does not",
                    positive(("c/(k*(1-p))", 0)), _AT_SHIFT),
-        Obligation("event", make_claim({}, "E(a*d) >= E(x*d)", *_BEST, random=_SIGNED),
+        Obligation("event", make_goal({}, "E(a*d) >= E(x*d)", *_BEST, random=_SIGNED),
                    "d: the mass of k less s times the shifted one, a: whether k <= K, x: any event; a sum over k is N + 2 times a mean over one drawn uniformly",
                    expect([("(a - x)*d", positive(("1 - x", 0), ("x", 1)))], positive(("1", 2))),
-                   mutation=make_claim({}, "999/1000*E(a*d) >= E(x*d)", *_BEST, random=_SIGNED)),
-        Obligation("value", make_claim(_MASSES, "(A + c) - s*A == c - (s-1)*A"), "A = P[X < K], c = P[X = K]: P[X <= K] - s P[X + 1 <= K]",
+                   mutation=make_goal({}, "999/1000*E(a*d) >= E(x*d)", *_BEST, random=_SIGNED)),
+        Obligation("value", make_goal(_MASSES, "(A + c) - s*A == c - (s-1)*A"), "A = P[X < K], c = P[X = K]: P[X <= K] - s P[X + 1 <= K]",
                    witness={"A": "1/2", "c": "1/4", "s": "2"}),
     ),
     reading=("the shuffler shows how many of the messages are ones, which is the sum; the others' bits shift both laws alike",
@@ -58,11 +58,11 @@ SUMS = Statement(
     "of one message, Binomial(m, 1/2) against the same shifted by 1.",
     r"\delta(\varepsilon)=1-\frac{\tau}{2n}\quad(n>\tau)",
     (
-        Obligation("alone", make_claim(_NOISE, "s*(1-q) >= q"), "of one message, only the outcome 0 tells bit 0 from bit 1",
+        Obligation("alone", make_goal(_NOISE, "s*(1-q) >= q"), "of one message, only the outcome 0 tells bit 0 from bit 1",
                    witness={"q": "1/2", "s": "1"}),
-        Obligation("other_way", make_claim(_NOISE, "1 - q >= 1 - s*q"), "the other direction is no larger, outcome 1 included",
+        Obligation("other_way", make_goal(_NOISE, "1 - q >= 1 - s*q"), "the other direction is no larger, outcome 1 included",
                    witness={"q": "1/2", "s": "1"}),
-        Obligation("other_way_leak", make_claim(_NOISE, "1 - q >= q"), "the other direction is no larger, outcome 2 alone",
+        Obligation("other_way_leak", make_goal(_NOISE, "1 - q >= q"), "the other direction is no larger, outcome 2 alone",
                    witness={"q": "1/2", "s": "1"}),
     ),
     rests_on=("sdp.lemma10.privacy.messages.exact", "classic.post_processing"),
@@ -75,12 +75,12 @@ SUMS = Statement(
 
 
 def _processed(factor: str) -> dict[str, object]:
-    return dict(make_claim({"s": "[1, inf)", "beta": "[0, 1]"}, f"s*E(b*u) + {factor}*beta >= E(a*u)", "beta >= E(c)", "s*b + c >= a", "E(c*u) >= 0",
+    return dict(make_goal({"s": "[1, inf)", "beta": "[0, 1]"}, f"s*E(b*u) + {factor}*beta >= E(a*u)", "beta >= E(c)", "s*b + c >= a", "E(c*u) >= 0",
                            random={"a": "[0, inf)", "b": "[0, inf)", "c": "[0, inf)", "u": "[0, 1]"}))  # fmt: skip
 
 
 def _event(factor: str) -> dict[str, object]:
-    return dict(make_claim({}, f"{factor}*E(a*d) >= E(x*d)", *_BEST, random=_SIGNED))
+    return dict(make_goal({}, f"{factor}*E(a*d) >= E(x*d)", *_BEST, random=_SIGNED))
 
 
 _FEWER = expect(
@@ -99,11 +99,11 @@ COUNTERS = Statement(
     "B batches, each user in one, and each chosen by earlier batches' messages, have the largest of the batches' deltas at most.",
     r"\delta(\varepsilon)\le\delta\bigl((X+1,X)^{\otimes hf}\otimes(X,X+1)^{\otimes hf}\bigr)",
     (
-        Obligation("cells", make_claim({}, "E(u) >= E(u*(1-w))", random=_CELL),
+        Obligation("cells", make_goal({}, "E(u) >= E(u*(1-w))", random=_CELL),
                    "u, w: whether a cell is the user's before and after. E is the mean over a family's cells at a step: one counter falls at most",
                    expect([], POSITIVE),
-                   mutation=make_claim({}, "99/100*E(u) >= E(u*(1-w))", random=_CELL)),
-        Obligation("product", make_claim(_RATIOS, "(c*A)*(t*B) == (c*t)*(A*B)"), "A, B masses of two counters under D', c, t their ratios",
+                   mutation=make_goal({}, "99/100*E(u) >= E(u*(1-w))", random=_CELL)),
+        Obligation("product", make_goal(_RATIOS, "(c*A)*(t*B) == (c*t)*(A*B)"), "A, B masses of two counters under D', c, t their ratios",
                    witness={"A": "1", "B": "1", "c": "1", "t": "1"}),
         Obligation("event", _event("1"), "d: the joint mass less s times the other one, a: whether the product of the ratios is at least s, x: any event: the delta of the product", _JOINT, mutation=_event("999/1000")),
         Obligation("fewer", _processed("1"),
@@ -130,11 +130,11 @@ FEW_SUMS = Statement(
     "larger of 2^-m + E(S/n - e^epsilon)_+ and E(1 - e^epsilon S/n)_+. Whatever the others hold, delta is at most D(ceil((n+1)/2)) and at most D(1), that of one message; D(n) is attained.",
     r"D(n)\le\delta(\varepsilon)\le D\bigl(\lceil\tfrac{n+1}2\rceil\bigr)",
     (
-        Obligation("ratio", make_claim(_VALUE, "(m - (z-1))/z == (m+1-z)/z"), "of a message z = B + 1: the ratio of the masses of m fair bits at z and z - 1", witness={"m": "1", "z": "1"}),
-        Obligation("mirror", make_claim({"v": "[1, inf)", "z": "[1, inf)"}, "((v+z)-v)/v == 1/(((v+z)-z)/z)"),
+        Obligation("ratio", make_goal(_VALUE, "(m - (z-1))/z == (m+1-z)/z"), "of a message z = B + 1: the ratio of the masses of m fair bits at z and z - 1", witness={"m": "1", "z": "1"}),
+        Obligation("mirror", make_goal({"v": "[1, inf)", "z": "[1, inf)"}, "((v+z)-v)/v == 1/(((v+z)-z)/z)"),
                    "v = m + 1 - z", witness={"v": "1", "z": "1"}),
         Obligation("event", _event("1"), "d: the mass of a multiset less s times the other one, a: whether the mean of its messages' ratios is at least s, x: any event", _JOINT, mutation=_event("999/1000")),
-        Obligation("half", make_claim(_FEW, "2*(n-k) >= n+1", "n+1 >= 2*(k+1)"), "k others hold 1: of k + 1 and n - k, whose sum is n + 1, the larger is at least half of it",
+        Obligation("half", make_goal(_FEW, "2*(n-k) >= n+1", "n+1 >= 2*(k+1)"), "k others hold 1: of k + 1 and n - k, whose sum is n + 1, the larger is at least half of it",
                    positive(("1", 0)), {"n": "1", "k": "0"}),
         Obligation("fewer", _processed("1"),
                    "a and b the densities of what is told, u the chance that the shuffled messages lie in a set",
@@ -159,10 +159,10 @@ PRINTED_SUMS = Statement(
     (
         Obligation(
             "printed",
-            make_claim(_PRINTED, "beta >= 1 - 96*log(2/beta)/(2*n*epsilon**2)", "n > 96*log(2/beta)/epsilon**2"),
+            make_goal(_PRINTED, "beta >= 1 - 96*log(2/beta)/(2*n*epsilon**2)", "n > 96*log(2/beta)/epsilon**2"),
             "the delta of the printed encoding",
             {"point": {"n": "10000", "epsilon": "1/2", "beta": "1/10"}},
-            mutation=make_claim(_PRINTED, "1 >= 1 - 96*log(2/beta)/(2*n*epsilon**2)", "n > 96*log(2/beta)/epsilon**2"),
+            mutation=make_goal(_PRINTED, "1 >= 1 - 96*log(2/beta)/(2*n*epsilon**2)", "n > 96*log(2/beta)/epsilon**2"),
         ),
     ),
     ("classic.shuffled_sums",),
@@ -208,7 +208,7 @@ CLONE_STEP = Statement(
     "that delta_c - delta_{c+1} is half of |h(k)| at the new threshold k, a single term of known sign.",
     r"\delta_c-\delta_{c+1}=\tfrac12\,|h_c(k)|",
     (
-        Obligation("telescope", make_claim(_COIN, "((A + h) + A)/2 == (A + h) - h/2"),
+        Obligation("telescope", make_goal(_COIN, "((A + h) + A)/2 == (A + h) - h/2"),
                    "A the sum of h below k, h = h(k): the sum of (h(j) + h(j-1))/2 up to k is that of h, less h(k)/2",
                    witness={"A": "1", "h": "1"}),
     ),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, mono, positive
-from dpproof.proofs_check.statement import Obligation, Statement, make_claim
+from dpproof.proofs_check.statement import Obligation, Statement, make_goal
 
 __all__ = ["STATEMENTS"]
 
@@ -30,9 +30,9 @@ PAIR = Statement(
     "deviation, b = a^2 -+ 2 epsilon. delta(epsilon) is a sum of positive Bessel terms, for odd d with a one-dimensional difference.",
     r"1-q^2=(1-e^{-s})\,(b-ds)/a^2",
     (
-        Obligation("ball", make_claim(_POSITIVE, "1 - ((a*(1+w)/w)**2 - g*(1+w)/w)/(a*(1+w)/w)**2 == g*w/((1+w)*a**2)"),
+        Obligation("ball", make_goal(_POSITIVE, "1 - ((a*(1+w)/w)**2 - g*(1+w)/w)/(a*(1+w)/w)**2 == g*w/((1+w)*a**2)"),
                    "w = exp(s) - 1, g = b - d s: radius over distance", witness={"a": "1", "w": "1", "g": "1"}),
-        Obligation("centre", make_claim({"a": "(0, inf)", "w": "(0, inf)"}, "a*(1+w)/w - a == (a*(1+w)/w)/(1+w)"),
+        Obligation("centre", make_goal({"a": "(0, inf)", "w": "(0, inf)"}, "a*(1+w)/w - a == (a*(1+w)/w)/(1+w)"),
                    "the narrower mean's distance is the wider's over the ratio of variances",
                    witness={"a": "1", "w": "1"}),
     ),
@@ -49,10 +49,10 @@ GAUSSIAN = Statement(
     "epsilon, delta is largest at the largest shift and at ratio 1, exp(beta) or exp(-beta).",
     r"\delta=\max\{\delta_{0},\delta_{\beta},\delta_{-\beta}\}",
     (
-        Obligation("turn", make_claim(_TURN, f"{_SQUARE} >= 0"),
+        Obligation("turn", make_goal(_TURN, f"{_SQUARE} >= 0"),
                    "w = exp(s) - 1: the size of the first term of G' at a zero of G",
-                   mutation=make_claim(_TURN, f"{_SQUARE} >= 1/1000")),
-        Obligation("square", make_claim(_TURN, f"(d - T)*w/(2*q*a**2*(1 + w))*(T - d) == 0 - {_SQUARE}"),
+                   mutation=make_goal(_TURN, f"{_SQUARE} >= 1/1000")),
+        Obligation("square", make_goal(_TURN, f"(d - T)*w/(2*q*a**2*(1 + w))*(T - d) == 0 - {_SQUARE}"),
                    "q' (u A' - 1) at a zero of G is minus a square", witness={"a": "1", "q": "1", "w": "1", "d": "1", "T": "2"}),
     ),
     ("classic.smooth_gaussian_pair",), (_SHIFT, _ENVELOPE, _CHI, _BESSEL),
@@ -71,15 +71,15 @@ RENYI = Statement(
     "narrower at the largest shift a and the full ratio: a^2 (z+1)/(2 g) - (d/2)(2 beta + log(g)/z), g = 1 - (exp(2 beta) - 1) z.",
     r"D_{1+z}=\frac{a^2(1+z)}{2g}-\frac d2\left(2\beta+\frac{\log g}{z}\right)",
     (
-        Obligation("distance", make_claim(_FIRST, "A**2*c >= a**2*c", "A >= a"), "the first term rises with the distance of the means",
+        Obligation("distance", make_goal(_FIRST, "A**2*c >= a**2*c", "A >= a"), "the first term rises with the distance of the means",
                    positive(("c*(A+a)", 0)), {"A": "1", "a": "1", "c": "1"}),
-        Obligation("wide_first", make_claim({"g": "(0, 1]", "v": "(0, 1]"}, "1/(g*v) >= 1/g"), "P wider: g falls as the ratio grows, and the first term rises",
+        Obligation("wide_first", make_goal({"g": "(0, 1]", "v": "(0, 1]"}, "1/(g*v) >= 1/g"), "P wider: g falls as the ratio grows, and the first term rises",
                    positive(reflect=["v"]), {"g": "1", "v": "1"}),
-        Obligation("wide_second", make_claim({"z": "(0, inf)", "q": "[0, inf)", "w": "[0, inf)"}, f"{_SECOND.format('((1+q)*(1+w))')} >= {_SECOND.format('(1+q)')}"),
+        Obligation("wide_second", make_goal({"z": "(0, inf)", "q": "[0, inf)", "w": "[0, inf)"}, f"{_SECOND.format('((1+q)*(1+w))')} >= {_SECOND.format('(1+q)')}"),
                    "the second rises, too: 1/g is 1 + q at a ratio and (1+q) (1+w) at a larger one; s = log(1 + (1-g)/z)", mono("w", 1, IDENTITY), {"z": "1", "q": "1", "w": "0"}),
-        Obligation("narrow_first", make_claim({"x": "[0, inf)", "z": "(0, inf)"}, "(1 + x) + x*z >= 1"),
+        Obligation("narrow_first", make_goal({"x": "[0, inf)", "z": "(0, inf)"}, "(1 + x) + x*z >= 1"),
                    "P narrower, x = e^s - 1: the first term is below that at equal scales", witness={"x": "0", "z": "1"}),
-        Obligation("narrow_second", make_claim({"z": "(0, inf)", "k": "[0, 1)"}, "log(1 + z*k/(z+k)) - log(1-k) >= 2*z*log(1 + k/z)"),
+        Obligation("narrow_second", make_goal({"z": "(0, inf)", "k": "[0, 1)"}, "log(1 + z*k/(z+k)) - log(1-k) >= 2*z*log(1 + k/z)"),
                    "and the second below the wide pair's at the same ratio, k = 1 - g: the sum of z s and log(g) for both signs of s", mono("k", 1, IDENTITY), {"z": "1", "k": "1/1000"}),
     ),
     rests_on=("rlsvi.state_neighbours",),
@@ -99,10 +99,10 @@ LAPLACE = Statement(
     "1, exp(beta) or exp(-beta); its value is elementary. No pure privacy holds with beta above 0.",
     r"\delta=\max\{\delta_{0},\delta_{\beta},\delta_{-\beta}\}",
     (
-        Obligation("far", make_claim(_LAPLACE, "0 > (1 - r*y)/(r - 1)"), "the far end moves inwards as the ratio grows",
-                   mutation=make_claim(_LAPLACE, "0 > (1 - r*y)/(r - 1) + 2")),
-        Obligation("near", make_claim({"r": "(1, inf)", "y": "(0, 1)"}, "0 > 0 - (1 + r*y)/(r + 1)"), "the near end moves inwards, too",
-                   mutation=make_claim({"r": "(1, inf)", "y": "(0, 1)"}, "0 > 2 - (1 + r*y)/(r + 1)")),
+        Obligation("far", make_goal(_LAPLACE, "0 > (1 - r*y)/(r - 1)"), "the far end moves inwards as the ratio grows",
+                   mutation=make_goal(_LAPLACE, "0 > (1 - r*y)/(r - 1) + 2")),
+        Obligation("near", make_goal({"r": "(1, inf)", "y": "(0, 1)"}, "0 > 0 - (1 + r*y)/(r + 1)"), "the near end moves inwards, too",
+                   mutation=make_goal({"r": "(1, inf)", "y": "(0, 1)"}, "0 > 2 - (1 + r*y)/(r + 1)")),
     ),
     (), (_SHIFT, _ENVELOPE, f"y exp(-y) rises up to 1 and falls after it; one change of sign ({_NOTE})"),
     not_covered="answers of several coordinates; a smoothing chosen from the private data",
@@ -117,11 +117,11 @@ PURE = Statement(
     "privacy loss is that at the largest shift and at equal scales or scales exp(beta) apart.",
     r"\varepsilon=\max_{s\in\{0,\beta\},\pm}\sup_x L_s^{\pm}(x)",
     (
-        Obligation("student", make_claim(_TWO, "(z+h)**2*(n + z**2) >= z**2*(n + (z+h)**2)"),
+        Obligation("student", make_goal(_TWO, "(z+h)**2*(n + z**2) >= z**2*(n + (z+h)**2)"),
                    "z phi' = (n+1) z^2/(n + z^2) is nondecreasing", witness={"n": "1", "z": "1", "h": "0"}),
-        Obligation("cauchy", make_claim({"u": "[0, inf)", "h": "[0, inf)"}, "(u+h)*(1+u) >= u*(1+u+h)"),
+        Obligation("cauchy", make_goal({"u": "[0, inf)", "h": "[0, inf)"}, "(u+h)*(1+u) >= u*(1+u+h)"),
                    "z phi' = g u/(1 + u) with u = z^g is nondecreasing", witness={"u": "1", "h": "0"}),
-        Obligation("quadratic", make_claim({"a": "(0, inf)", "n": "(0, inf)", "p": "(0, inf)", "q": "(0, inf)", "x": "[0, inf)"},
+        Obligation("quadratic", make_goal({"a": "(0, inf)", "n": "(0, inf)", "p": "(0, inf)", "q": "(0, inf)", "x": "[0, inf)"},
                    "(x + a)*(n*p**2 + x**2) - x*(n*q**2 + (x + a)**2) == n*p**2*a - x*(a**2 + n*q**2 - n*p**2) - a*x**2"),
                    "Student's t: the sign of the loss's derivative", witness={"a": "1", "n": "1", "p": "1", "q": "1", "x": "1/2"}),
     ),
@@ -137,9 +137,9 @@ LOG_NORMAL = Statement(
     "Noise X exp(w Y), X Laplace and Y standard normal, scaled by a beta-smooth bound, is rho-zCDP with rho = (beta/w + exp(3 w^2/2)/noise)^2/2.",
     r"\rho=\tfrac12\left(\beta/w+e^{3w^2/2}/\text{noise}\right)^2",
     (
-        Obligation("sum", make_claim(_ADD, "((x+y)/y)/((x+y)/y - 1)*(x**2/2) + ((x+y)/y)*(y**2/2) == (x+y)**2/2"),
+        Obligation("sum", make_goal(_ADD, "((x+y)/y)/((x+y)/y - 1)*(x**2/2) + ((x+y)/y)*(y**2/2) == (x+y)**2/2"),
                    "Hoelder's two terms at k = (x+y)/y", witness={"x": "1", "y": "1"}),
-        Obligation("moments", make_claim({"w": "(0, inf)"}, "2*w**2 - w**2/2 == 3*w**2/2"),
+        Obligation("moments", make_goal({"w": "(0, inf)"}, "2*w**2 - w**2/2 == 3*w**2/2"),
                    "E V^2/E V for a log-normal V", witness={"w": "1"}),
     ),
     ("rlsvi.lemma6.divergence",),

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dpproof.accountant.published.sources import Source
-from dpproof.proofs_check.statement import Obligation, Statement, make_claim
+from dpproof.proofs_check.statement import Obligation, Statement, make_goal
 
 __all__ = ["STATEMENTS"]
 
@@ -45,17 +45,17 @@ TIGHT = Statement(
     "Thresholds drawn anew after each positive answer add up.",
     r"\varepsilon=x+c(2y+w),\qquad\varepsilon_{\text{monotone}}=\max\{x+c\max(y,w),\;c(y+w)\}",
     (
-        Obligation("up", make_claim(_RATES, "2*y + w >= (1 - m)*y + m*w"),
+        Obligation("up", make_goal(_RATES, "2*y + w >= (1 - m)*y + m*w"),
                    "a positive answer to a query that moves up by m, the threshold shifted", witness={"y": "1/10000", "w": "1", "m": "1"}),
-        Obligation("down", make_claim(_RATES, "2*y + w >= (1 + m)*y + m*w"),
+        Obligation("down", make_goal(_RATES, "2*y + w >= (1 + m)*y + m*w"),
                    "the same, down by m", witness={"y": "1", "w": "1", "m": "1"}),
-        Obligation("monotone_up", make_claim(_PAID, "t >= (1 - m)*y + m*w", "t >= y", "t >= w"),
+        Obligation("monotone_up", make_goal(_PAID, "t >= (1 - m)*y + m*w", "t >= y", "t >= w"),
                    "all queries move up: it costs at most the larger of the two rates",
                    {"leaf": "positive", "multipliers": [[["-", "1", "m"], 0], ["m", 1]]},
                    {"t": "1", "y": "1", "w": "1", "m": "1/2"}),
-        Obligation("monotone_down", make_claim(_RATES, "y + w >= m*y + m*w"), "all move down, the threshold as it is",
+        Obligation("monotone_down", make_goal(_RATES, "y + w >= m*y + m*w"), "all move down, the threshold as it is",
                    witness={"y": "1", "w": "1", "m": "1"}),
-        Obligation("tail", make_claim(_SHIFT, "(z - m)/b - (z - h)/b == (h - m)/b"),
+        Obligation("tail", make_goal(_SHIFT, "(z - m)/b - (z - h)/b == (h - m)/b"),
                    "where both tails are exponential the ratio is attained", witness={"z": "2", "h": "1", "m": "-1", "b": "1"}),
     ),
     (),
@@ -73,22 +73,22 @@ PROFILE = Statement(
     "its Laplace pair. The pure epsilon of classic.sparse_vector holds too, and the smaller answer is given.",
     r"(a,b)=w_{\uparrow}(1,1)+w_{\text{coin}}\left(\tfrac{r}{1+r},\tfrac{1}{1+r}\right)",
     (
-        Obligation("sum", make_claim(_COIN, "(r*(1-a) - (1-b))/(r-1) + (r*b - a)/(r-1) + (a-b)*(r+1)/(r-1) == 1"),
+        Obligation("sum", make_goal(_COIN, "(r*(1-a) - (1-b))/(r-1) + (r*b - a)/(r-1) + (a-b)*(r+1)/(r-1) == 1"),
                    "the three weights add up to one", witness={"r": "2", "a": "1/2", "b": "1/4"}),
-        Obligation("first", make_claim(_COIN, "(r*b - a)/(r-1) + (a-b)*(r+1)/(r-1)*(r/(1+r)) == a"),
+        Obligation("first", make_goal(_COIN, "(r*b - a)/(r-1) + (a-b)*(r+1)/(r-1)*(r/(1+r)) == a"),
                    "the mixture answers above with chance a", witness={"r": "2", "a": "1/2", "b": "1/4"}),
-        Obligation("second", make_claim(_COIN, "(r*b - a)/(r-1) + (a-b)*(r+1)/(r-1)*(1/(1+r)) == b"),
+        Obligation("second", make_goal(_COIN, "(r*b - a)/(r-1) + (a-b)*(r+1)/(r-1)*(1/(1+r)) == b"),
                    "and with chance b under the other data set", witness={"r": "2", "a": "1/2", "b": "1/4"}),
-        Obligation("weights", make_claim(_COIN, "(r*(1-a) - (1-b))/(r-1) >= 0", "r*(1-a) >= 1-b"),
+        Obligation("weights", make_goal(_COIN, "(r*(1-a) - (1-b))/(r-1) >= 0", "r*(1-a) >= 1-b"),
                    "the weight for below is not negative",
                    {"leaf": "positive", "multipliers": [[["/", "1", ["-", "r", "1"]], 0]]},
-                   mutation=make_claim(_COIN, "(r*(1-a) - (1-b))/(r-1) >= 1/1000", "r*(1-a) >= 1-b")),
-        Obligation("weights_above", make_claim(_COIN, "(r*b - a)/(r-1) >= 0", "r*b >= a"), "that for above",
+                   mutation=make_goal(_COIN, "(r*(1-a) - (1-b))/(r-1) >= 1/1000", "r*(1-a) >= 1-b")),
+        Obligation("weights_above", make_goal(_COIN, "(r*b - a)/(r-1) >= 0", "r*b >= a"), "that for above",
                    {"leaf": "positive", "multipliers": [[["/", "1", ["-", "r", "1"]], 0]]},
-                   mutation=make_claim(_COIN, "(r*b - a)/(r-1) >= 1/1000", "r*b >= a")),
-        Obligation("weights_coin", make_claim(_COIN, "(a-b)*(r+1)/(r-1) >= 0", "a >= b"), "that for the coin",
+                   mutation=make_goal(_COIN, "(r*b - a)/(r-1) >= 1/1000", "r*b >= a")),
+        Obligation("weights_coin", make_goal(_COIN, "(a-b)*(r+1)/(r-1) >= 0", "a >= b"), "that for the coin",
                    {"leaf": "positive", "multipliers": [[["/", ["+", "r", "1"], ["-", "r", "1"]], 0]]},
-                   mutation=make_claim(_COIN, "(a-b)*(r+1)/(r-1) >= 1/1000", "a >= b")),
+                   mutation=make_goal(_COIN, "(a-b)*(r+1)/(r-1) >= 1/1000", "a >= b")),
     ),
     ("classic.sparse_vector", "classic.dominating_composition", "classic.kairouz_oh_viswanath", "classic.post_processing"),
     ("Laplace noise shifted by s <= L scales changes either tail's chance by a factor of at most e^L (docs/notes/sparse_vector.md)",),
@@ -103,11 +103,11 @@ SPLIT = Statement(
     "c for monotone queries.",
     r"\varepsilon_1:\varepsilon_2=1:(2c)^{2/3}",
     (
-        Obligation("tangent", make_claim(_SPLIT, "1/x**2 >= 3/a**2 - 2*x/a**3"), "1/x^2 lies above its tangent at a",
+        Obligation("tangent", make_goal(_SPLIT, "1/x**2 >= 3/a**2 - 2*x/a**3"), "1/x^2 lies above its tangent at a",
                    {"leaf": "sos", "terms": [["1", ["-", "x", "a"]]],
                     "over": ["/", ["*", ["^", "x", "2"], ["^", "a", "3"]], ["+", ["*", "2", "x"], "a"]]},
                    {"x": "1", "a": "1"}),
-        Obligation("least", make_claim(_TWO, "3/a**2 - 2*x/a**3 + r**6*(3/(r**2*a)**2 - 2*(a*(1 + r**2) - x)/(r**2*a)**3) == (1 + r**2)/a**2"),
+        Obligation("least", make_goal(_TWO, "3/a**2 - 2*x/a**3 + r**6*(3/(r**2*a)**2 - 2*(a*(1 + r**2) - x)/(r**2*a)**3) == (1 + r**2)/a**2"),
                    "the tangents at a and at r^2 a, r^3 = k, of budgets that add up to a + r^2 a", witness={"x": "1", "a": "1", "r": "1"}),
     ),
     not_covered="numeric answers; other measures of error than the variance of the comparison",

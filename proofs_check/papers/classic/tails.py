@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, Node, expect, have, mono, positive, sos, split, subst, taylor
-from dpproof.proofs_check.statement import Claim, Obligation, Statement, make_claim
+from dpproof.proofs_check.statement import Goal, Obligation, Statement, make_goal
 
 __all__ = ["STATEMENTS"]
 
@@ -31,9 +31,9 @@ def _chord(variable: str) -> Node:
 _STEP = {"g": _NN, "p": _U, "m": _NN}
 
 
-def _pair(variables: Mapping[str, str], goal: str, *given: str) -> Claim:
+def _pair(variables: Mapping[str, str], goal: str, *given: str) -> Goal:
     """A claim about a new summand x that is independent of the sum s so far."""
-    return make_claim(variables, goal, *given, random={"x": _U, "s": _NN}, independent=[["x"], ["s"]])
+    return make_goal(variables, goal, *given, random={"x": _U, "s": _NN}, independent=[["x"], ["s"]])
 
 
 _UP = "E(exp((s+x)*log(1+g)))"
@@ -58,12 +58,12 @@ CHERNOFF_UPPER = Statement(
         Obligation("summand", _pair(_STEP, f"exp((m+p)*g) >= {_UP}", *_UP_GIVEN),
                    "one more independent summand x of mean p; exp(l) = 1 + g", _UP_PROOF,
                    mutation=_pair(_STEP, f"exp((m+p)*g) >= 1001/1000*{_UP}", *_UP_GIVEN)),
-        Obligation("optimum", make_claim(_DEV, "m*d - (1+d)*m*log(1+d) == -m*((1+d)*log(1+d) - d)"),
+        Obligation("optimum", make_goal(_DEV, "m*d - (1+d)*m*log(1+d) == -m*((1+d)*log(1+d) - d)"),
                    "g = d in m g - (1+d) m log(1+g)", witness={"m": "1", "d": "1"}),
-        Obligation("third", make_claim({"d": _U}, "(1+d)*log(1+d) - d >= d**2/3"), "log(1+d) >= 2d/(2+d)", _BENNETT,
-                   mutation=make_claim({"d": _U}, "(1+d)*log(1+d) - d >= 2*d**2/5")),
-        Obligation("deviation", make_claim(_DEV, "m*d**2/3 == (m*d)**2/(3*m)"), "t = d m", witness={"m": "1", "d": "1"}),
-        Obligation("larger_mean", make_claim({"m": _P, "b": _NN, "t": _NN}, "t**2/(3*m) >= t**2/(3*(m+b))"), "m + b in place of m",
+        Obligation("third", make_goal({"d": _U}, "(1+d)*log(1+d) - d >= d**2/3"), "log(1+d) >= 2d/(2+d)", _BENNETT,
+                   mutation=make_goal({"d": _U}, "(1+d)*log(1+d) - d >= 2*d**2/5")),
+        Obligation("deviation", make_goal(_DEV, "m*d**2/3 == (m*d)**2/(3*m)"), "t = d m", witness={"m": "1", "d": "1"}),
+        Obligation("larger_mean", make_goal({"m": _P, "b": _NN, "t": _NN}, "t**2/(3*m) >= t**2/(3*(m+b))"), "m + b in place of m",
                    witness={"m": "1", "b": "0", "t": "1"}),
     ),
     ("classic.markov",),
@@ -90,12 +90,12 @@ CHERNOFF_LOWER = Statement(
         Obligation("summand", _pair(_DOWN, f"exp(-(m+p)*g) >= {_LOW}", *_LOW_GIVEN),
                    "one more independent summand x of mean p; exp(-l) = 1 - g", _LOW_PROOF,
                    mutation=_pair(_DOWN, f"exp(-(m+p)*g) >= 1001/1000*{_LOW}", *_LOW_GIVEN)),
-        Obligation("optimum", make_claim(_LEFT, "-m*(1-w) - w*m*log(w) == -m*(1 - w + w*log(w))"),
+        Obligation("optimum", make_goal(_LEFT, "-m*(1-w) - w*m*log(w) == -m*(1 - w + w*log(w))"),
                    "g = d = 1 - w in -m g - (1-d) m log(1-g)", witness={"m": "1", "w": "1/2"}),
-        Obligation("half", make_claim({"w": "(0, 1]"}, "1 - w + w*log(w) >= (1-w)**2/2"), "w = 1 - d; log(w) >= (w - 1/w)/2",
+        Obligation("half", make_goal({"w": "(0, 1]"}, "1 - w + w*log(w) >= (1-w)**2/2"), "w = 1 - d; log(w) >= (w - 1/w)/2",
                    have("log(w) >= (w - 1/w)/2", mono("w", -1, IDENTITY), positive(("w", 0))), {"w": "999/1000"}),
-        Obligation("weaker", make_claim({"m": _P, "t": _NN}, "t**2/(2*m) >= t**2/(3*m)"), "the form in which both tails are printed",
-                   mutation=make_claim({"m": _P, "t": _NN}, "t**2/(2*m) >= t**2*501/(1000*m)")),
+        Obligation("weaker", make_goal({"m": _P, "t": _NN}, "t**2/(2*m) >= t**2/(3*m)"), "the form in which both tails are printed",
+                   mutation=make_goal({"m": _P, "t": _NN}, "t**2/(2*m) >= t**2*501/(1000*m)")),
     ),
     ("classic.markov",),
     reading=(_STEPS, "l = -log(1-g), and the exponential form of classic.markov for (1-d) m - S",
@@ -121,13 +121,13 @@ HOEFFDING = Statement(
     "Pr[S - m >= n t] <= exp(-2 n t^2), likewise for m - S; for variables in intervals of length c, exp(-2 n t^2/c^2).",
     r"E\,e^{l(x-p)}\le e^{l^2/8},\qquad\Pr[S-m\ge nt]\le e^{-2nt^2}",
     (
-        Obligation("lemma", make_claim(_HALF, "exp(z + h + h**2/6) >= E(exp(2*h*x))", "E(x) == p", _NAMED, random={"x": _U}),
+        Obligation("lemma", make_goal(_HALF, "exp(z + h + h**2/6) >= E(exp(2*h*x))", "E(x) == p", _NAMED, random={"x": _U}),
                    "l = 2 h; exp(lx) lies below its chord, the chord's mean below exp(h + h^2/6) (1 + z), that below the bound", _LEMMA_PROOF,
-                   mutation=make_claim(_HALF, "exp(z + h + h**2/6) >= 1001/1000*E(exp(2*h*x))", "E(x) == p", _NAMED, random={"x": _U})),
-        Obligation("exponent", make_claim(_HALF, "z + h + h**2/6 == 2*h*p + (2*h)**2/8", _NAMED), "the bound's exponent is l p + l^2/8",
+                   mutation=make_goal(_HALF, "exp(z + h + h**2/6) >= 1001/1000*E(exp(2*h*x))", "E(x) == p", _NAMED, random={"x": _U})),
+        Obligation("exponent", make_goal(_HALF, "z + h + h**2/6 == 2*h*p + (2*h)**2/8", _NAMED), "the bound's exponent is l p + l^2/8",
                    _identity(("1", 0)), {"h": "1", "p": "1/2", "z": "1/3"}),
-        Obligation("tail", make_claim(_RATE, "n*(4*t)**2/8 - 4*t*n*t == -2*n*t**2"), "l = 4 t", witness={"n": "1", "t": "1"}),
-        Obligation("optimum", make_claim(_RATE | {"l": _NN}, "n*l**2/8 - l*n*t >= -2*n*t**2"), "no l gives less",
+        Obligation("tail", make_goal(_RATE, "n*(4*t)**2/8 - 4*t*n*t == -2*n*t**2"), "l = 4 t", witness={"n": "1", "t": "1"}),
+        Obligation("optimum", make_goal(_RATE | {"l": _NN}, "n*l**2/8 - l*n*t >= -2*n*t**2"), "no l gives less",
                    sos(("1/8", "n*(l - 4*t)"), over="n"), {"n": "1", "t": "1", "l": "4"}),
     ),
     ("classic.markov", "classic.independent_sum"),
@@ -165,11 +165,11 @@ AZUMA = Statement(
     "so that with probability at least 1 - delta the sum is below sqrt(2 v ln(1/delta)).",
     r"\Pr\Big[\sum_kX_k\ge t\Big]\le e^{-t^2/(2\sum_kc_k^2)}",
     (
-        Obligation("step", make_claim(_AZUMA, _AZUMA_GOAL.format(""), *_AZUMA_GIVEN, random=_AZUMA_LAW),
+        Obligation("step", make_goal(_AZUMA, _AZUMA_GOAL.format(""), *_AZUMA_GIVEN, random=_AZUMA_LAW),
                    "s: the sum so far, c y the next difference; exp(l c y) lies below its chord on [-1, 1], cosh(lc) below exp(l^2 c^2/2)", _AZUMA_PROOF,
-                   mutation=make_claim(_AZUMA, _AZUMA_GOAL.format("1001/1000*"), *_AZUMA_GIVEN, random=_AZUMA_LAW)),
-        Obligation("exponent", make_claim({"t": _NN, "v": _P}, "(t/v)**2*v/2 - t/v*t == -t**2/(2*v)"), "l = t/v", witness={"t": "1", "v": "1"}),
-        Obligation("quantile", make_claim({"L": _NN, "v": _P}, "sqrt(2*v*L)**2/(2*v) == L"), "t = sqrt(2 v ln(1/delta))", witness={"L": "1", "v": "1"}),
+                   mutation=make_goal(_AZUMA, _AZUMA_GOAL.format("1001/1000*"), *_AZUMA_GIVEN, random=_AZUMA_LAW)),
+        Obligation("exponent", make_goal({"t": _NN, "v": _P}, "(t/v)**2*v/2 - t/v*t == -t**2/(2*v)"), "l = t/v", witness={"t": "1", "v": "1"}),
+        Obligation("quantile", make_goal({"L": _NN, "v": _P}, "sqrt(2*v*L)**2/(2*v) == L"), "t = sqrt(2 v ln(1/delta))", witness={"L": "1", "v": "1"}),
     ),
     ("classic.markov",),
     reading=("a martingale difference has E[w X] = 0 for every weight w that the past determines, here w = exp(l s)",
@@ -194,10 +194,10 @@ FREEDMAN = Statement(
     "sum Y_k <= lambda sum E[Y_k^2 | past] + ln(1/delta)/lambda.",
     r"\sum_kY_k\le\lambda\sum_kE[Y_k^2\mid F_{k-1}]+\frac{\ln(1/\delta)}{\lambda}",
     (
-        Obligation("step", make_claim({}, "1 >= E(w*exp(z))", *_FREEDMAN_GIVEN, random=_FREEDMAN_LAW),
+        Obligation("step", make_goal({}, "1 >= E(w*exp(z))", *_FREEDMAN_GIVEN, random=_FREEDMAN_LAW),
                    "z = lambda Y <= 1 and q = E[z^2 | past]; exp(z) <= 1 + z + z^2 and 1 + q <= exp(q)", _FREEDMAN_PROOF,
-                   mutation=make_claim({}, "999/1000 >= E(w*exp(z))", *_FREEDMAN_GIVEN, random=_FREEDMAN_LAW)),
-        Obligation("rearranged", make_claim(_LAST, "l*v + log(1/delta)/l >= s", "log(1/delta) >= l*s - l**2*v"), "off the event, l = lambda",
+                   mutation=make_goal({}, "999/1000 >= E(w*exp(z))", *_FREEDMAN_GIVEN, random=_FREEDMAN_LAW)),
+        Obligation("rearranged", make_goal(_LAST, "l*v + log(1/delta)/l >= s", "log(1/delta) >= l*s - l**2*v"), "off the event, l = lambda",
                    positive(("1/l", 0)), {"l": "1", "s": "1693147/1000000", "v": "1", "delta": "1/2"}),
     ),
     ("classic.markov",),
@@ -213,12 +213,12 @@ LAURENT_MASSART = Statement(
     "For X chi-square with d degrees of freedom and t >= 0, Pr[X - d >= 2 sqrt(d t) + 2 t] <= exp(-t) and Pr[d - X >= 2 sqrt(d t)] <= exp(-t).",
     r"\Pr[X-d\ge2\sqrt{dt}+2t]\le e^{-t},\qquad\Pr[d-X\ge2\sqrt{dt}]\le e^{-t}",
     (
-        Obligation("upper", make_claim({"x": "(0, 1]"}, "(1-x)**2/(4*x) >= -(1-x)/2 - log(x)/2"), "x = 1 - 2l: -l - log(1-2l)/2 <= l^2/(1-2l)",
+        Obligation("upper", make_goal({"x": "(0, 1]"}, "(1-x)**2/(4*x) >= -(1-x)/2 - log(x)/2"), "x = 1 - 2l: -l - log(1-2l)/2 <= l^2/(1-2l)",
                    mono("x", -1, IDENTITY), {"x": "9999/10000"}),
-        Obligation("upper_optimum", make_claim(_ROOTS, "a**2*(b/(a+2*b))**2/(1 - 2*b/(a+2*b)) - b/(a+2*b)*(2*a*b + 2*b**2) == -b**2"),
+        Obligation("upper_optimum", make_goal(_ROOTS, "a**2*(b/(a+2*b))**2/(1 - 2*b/(a+2*b)) - b/(a+2*b)*(2*a*b + 2*b**2) == -b**2"),
                    "l = sqrt(t)/(sqrt(d) + 2 sqrt(t)); a = sqrt(d), b = sqrt(t)", witness={"a": "1", "b": "1"}),
-        Obligation("lower", make_claim({"l": _NN}, "l**2 >= l - log(1+2*l)/2"), "the other tail's exponent", mono("l", 1, IDENTITY), {"l": "1/10000"}),
-        Obligation("lower_optimum", make_claim(_ROOTS, "a**2*(b/a)**2 - b/a*(2*a*b) == -b**2"), "l = sqrt(t/d)", witness={"a": "1", "b": "1"}),
+        Obligation("lower", make_goal({"l": _NN}, "l**2 >= l - log(1+2*l)/2"), "the other tail's exponent", mono("l", 1, IDENTITY), {"l": "1/10000"}),
+        Obligation("lower_optimum", make_goal(_ROOTS, "a**2*(b/a)**2 - b/a*(2*a*b) == -b**2"), "l = sqrt(t/d)", witness={"a": "1", "b": "1"}),
     ),
     ("classic.markov", "classic.independent_sum"),
     reading=("E exp(l Z^2) = (1-2l)^(-1/2) for l < 1/2 and a standard normal Z: the integral of a Gaussian density of variance 1/(1-2l)",
@@ -236,13 +236,13 @@ WEISSMAN = Statement(
     "for L >= ln 2 the probability of ||P^ - P||_1 >= sqrt(4 S L/n) is at most exp(-L).",
     r"\Pr[\|\hat P-P\|_1\ge r]\le(2^S-2)e^{-nr^2/2}",
     (
-        Obligation("halves", make_claim({"a": _NN, "b": _NN}, "a + b == 2*a", "a == b"), "a: where P^ is larger, b: where it is smaller; both add up to 1",
+        Obligation("halves", make_goal({"a": _NN, "b": _NN}, "a + b == 2*a", "a == b"), "a: where P^ is larger, b: where it is smaller; both add up to 1",
                    _identity(("-1", 0)), {"a": "1", "b": "1"}),
-        Obligation("subset", make_claim(_SUBSET, "2*n*(r/2)**2 == n*r**2/2"), "Hoeffding's exponent for one set of points and a deviation of r/2",
+        Obligation("subset", make_goal(_SUBSET, "2*n*(r/2)**2 == n*r**2/2"), "Hoeffding's exponent for one set of points and a deviation of r/2",
                    witness={"n": "1", "r": "1"}),
-        Obligation("radius", make_claim(_STATES | {"n": _P}, "n*sqrt(4*S*L/n)**2/2 == 2*S*L"), "the exponent at r = sqrt(4 S L/n)",
+        Obligation("radius", make_goal(_STATES | {"n": _P}, "n*sqrt(4*S*L/n)**2/2 == 2*S*L"), "the exponent at r = sqrt(4 S L/n)",
                    witness={"S": "1", "L": "1", "n": "1"}),
-        Obligation("used", make_claim(_STATES, "2*S*L - S*log(2) >= L", "L >= log(2)"), "2^S exp(-2 S L) <= exp(-L), in logarithms", positive(("S", 0)),
+        Obligation("used", make_goal(_STATES, "2*S*L - S*log(2) >= L", "L >= log(2)"), "2^S exp(-2 S L) <= exp(-L), in logarithms", positive(("S", 0)),
                    {"S": "1", "L": "6932/10000"}),
     ),
     ("classic.hoeffding", "classic.union_bound"),

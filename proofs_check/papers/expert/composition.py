@@ -25,13 +25,13 @@ from dpproof.proofs_check.hints import (
 )
 from dpproof.proofs_check.papers.expert.release import LOGGED, NEIGHBOURS
 from dpproof.proofs_check.statement import (
-    Claim,
+    Goal,
     Judgement,
     Obligation,
     Severity,
     Statement,
     formula,
-    make_claim,
+    make_goal,
 )
 
 __all__ = ["STATEMENTS"]
@@ -53,13 +53,13 @@ _CUT = {"A": HALF, "B": HALF, "r": HALF, "a": HALF}
 _FINAL = {"u": REAL, "s": UNIT, "A": HALF, "B": HALF}
 
 
-def _moment(factor: str) -> Claim:
-    return make_claim(_CUT_OFF, f"{factor}*M*(1+k*d) >= E(exp(k*x))", "M + B*(exp(x)-1) >= exp(k*x)", "E(exp(x)) + E(a) - E(b) == 1", "d >= E(b)", "k*M >= B",
+def _moment(factor: str) -> Goal:
+    return make_goal(_CUT_OFF, f"{factor}*M*(1+k*d) >= E(exp(k*x))", "M + B*(exp(x)-1) >= exp(k*x)", "E(exp(x)) + E(a) - E(b) == 1", "d >= E(b)", "k*M >= B",
                       random=_LOSS)  # fmt: skip
 
 
-def _step(rate: str) -> Claim:
-    return make_claim(
+def _step(rate: str) -> Goal:
+    return make_goal(
         {"m": REAL, "n": HALF},
         f"exp(m*n + {rate}) >= E(W*v)",
         "exp(m*n) >= E(W)",
@@ -68,8 +68,8 @@ def _step(rate: str) -> Claim:
     )
 
 
-def _cut(factor: str) -> Claim:
-    return make_claim(
+def _cut(factor: str) -> Goal:
+    return make_goal(
         {"d": UNIT},
         f"E(A - B) + {factor}*d >= E(A*r - B*(r-a))",
         "E((A-B)*(r-1)) == 0",
@@ -79,8 +79,8 @@ def _cut(factor: str) -> Claim:
     )
 
 
-def _final(factor: str) -> Claim:
-    return make_claim({"E": OPEN, "k": MANY, "t": HALF}, f"exp(E)*E(exp(k*u)) + {factor}*t >= E(s*A) - exp(E)*E(s)", "t >= E(A - B)", "A >= B",
+def _final(factor: str) -> Goal:
+    return make_goal({"E": OPEN, "k": MANY, "t": HALF}, f"exp(E)*E(exp(k*u)) + {factor}*t >= E(s*A) - exp(E)*E(s)", "t >= E(A - B)", "A >= B",
                       "exp(E)*exp(u) >= B", random=_FINAL)  # fmt: skip
 
 
@@ -91,27 +91,27 @@ COMPOSITION = Statement(
     "every E > 0 and every k >= 1.",
     r"\delta=Td+\exp\left(-(k-1)E+T\left(\tfrac{k(k-1)\varepsilon^2}{2}+kd\right)\right)",
     (
-        Obligation("power", make_claim({"v": REAL, "c": HALF, "w": REAL}, "exp(v+w) >= 1 + (1+c)*(exp(v)-1)", "w == c*v"), "z^k >= 1 + k (z - 1) for z = e^v and k = 1 + c",
+        Obligation("power", make_goal({"v": REAL, "c": HALF, "w": REAL}, "exp(v+w) >= 1 + (1+c)*(exp(v)-1)", "w == c*v"), "z^k >= 1 + k (z - 1) for z = e^v and k = 1 + c",
                    have("exp(w) >= 1+w", taylor("w", "0", 2), have("exp(-v) >= 1-v", taylor("v", "0", 2), positive(("exp(v)", 1), ("exp(v)", 0), ("c*exp(v)", 2)))),
                    {"v": "1/10000", "c": "1", "w": "1/10000"}),
-        Obligation("chord", make_claim(_ENDS, "u*(1-exp(-q)) + w*(exp(p)-1) >= exp(p)-exp(-q)", "u >= 1 + (1+c)*(exp(p)-1)", "w >= 1 + (1+c)*(exp(-q)-1)"),
+        Obligation("chord", make_goal(_ENDS, "u*(1-exp(-q)) + w*(exp(p)-1) >= exp(p)-exp(-q)", "u >= 1 + (1+c)*(exp(p)-1)", "w >= 1 + (1+c)*(exp(-q)-1)"),
                    "e^(k x) lies below its chord over [-eps, eps] as a function of e^x: p = eps - x, q = eps + x, u = e^(k p), w = e^(-k q), all divided by e^(k x)",
                    have("1 >= exp(-q)", RANGE, have("exp(p) >= 1", RANGE, positive(("1", 0, 2), ("1", 1, 3)))), {"p": "0", "q": "1", "c": "0", "u": "1", "w": "1"}),
-        Obligation("slope", make_claim({"a": HALF, "b": HALF}, "a*(exp(a+b)-exp(-a-b)) >= (a+b)*(exp(a)-exp(-a))"), "sinh(y)/y grows: a = (k-1) eps, b = eps give k sinh((k-1) eps) <= (k-1) sinh(k eps), so B <= k M",
+        Obligation("slope", make_goal({"a": HALF, "b": HALF}, "a*(exp(a+b)-exp(-a-b)) >= (a+b)*(exp(a)-exp(-a))"), "sinh(y)/y grows: a = (k-1) eps, b = eps give k sinh((k-1) eps) <= (k-1) sinh(k eps), so B <= k M",
                    have("exp(b) - exp(-b) >= 2*b", taylor("b", "0", 3), have("a*(exp(a)+exp(-a)) >= exp(a)-exp(-a)", mono("a", 1, RANGE), positive(("a*(exp(a)+exp(-a))/2", 0), ("b", 1)))), {"a": "1", "b": "0"}),
-        Obligation("middle", make_claim({"v": OPEN, "n": HALF}, "(exp(n+v)+exp(-n-v))*(exp(v)-exp(-v)) == exp(n+2*v)-exp(-n-2*v) - (exp(n)-exp(-n))"),
+        Obligation("middle", make_goal({"v": OPEN, "n": HALF}, "(exp(n+v)+exp(-n-v))*(exp(v)-exp(-v)) == exp(n+2*v)-exp(-n-2*v) - (exp(n)-exp(-n))"),
                    "the chord's height at e^x = 1: M = cosh((k-1/2) eps)/cosh(eps/2) = (sinh(k eps) - sinh((k-1) eps))/sinh(eps), n = (k-1) eps and v = eps/2", IDENTITY, {"v": "1", "n": "1"}),
         Obligation("moment", _moment("1"), "one step: x is the loss cut off to [-eps, eps], exp(x) = r - a + b with a = (r - e^eps)_+ and b = (e^-eps - r)_+",
                    expect([("M + B*(exp(x)-1) - exp(k*x)", positive(("1", 0)))], positive(("1", 4), ("-B", 1), ("B", 2), ("d", 3))), mutation=_moment("1/2")),
-        Obligation("square", make_claim({"y": HALF}, "2*exp(y**2/2) >= exp(y) + exp(-y)"), "cosh y <= exp(y^2/2)",
+        Obligation("square", make_goal({"y": HALF}, "2*exp(y**2/2) >= exp(y) + exp(-y)"), "cosh y <= exp(y^2/2)",
                    split("y", "1/2", taylor("y", "0", 4), split("y", "2", taylor("y", "1/2", 4), subst("y", "2+t", "t", "[0, inf)", POSITIVE))), {"y": "0"}),
-        Obligation("growth", make_claim(_GROWTH, "exp(w)*s*(exp(v)+exp(-v)) >= exp(v+h)+exp(-v-h)", "w == v*h", "2*s >= exp(h)+exp(-h)"),
+        Obligation("growth", make_goal(_GROWTH, "exp(w)*s*(exp(v)+exp(-v)) >= exp(v+h)+exp(-v-h)", "w == v*h", "2*s >= exp(h)+exp(-h)"),
                    "M <= exp(k (k-1) eps^2/2): v = eps/2, h = (k-1) eps, s = exp(h^2/2), and v h + h^2/2 = k (k-1) eps^2/2",
                    have("exp(w) >= 1+w", taylor("w", "0", 2), have("v*(exp(v)+exp(-v)) >= exp(v)-exp(-v)", mono("v", 1, RANGE),
                         have("h*(exp(h)+exp(-h)) >= exp(h)-exp(-h)", mono("h", 1, RANGE), have("exp(h) >= exp(-h)", mono("h", 1, RANGE),
                              positive(("s*(exp(v)+exp(-v))", 2), ("s*(exp(v)+exp(-v))", 0), ("(exp(v)+exp(-v))/2", 1), ("v*h*(exp(v)+exp(-v))/2", 1), ("v*(exp(v)+exp(-v))/2", 4), ("1/2", 3, 5)))))),
                    {"v": "1", "h": "0", "w": "0", "s": "1"}),
-        Obligation("linear", make_claim({"k": HALF}, "exp(k) >= 1 + k"), "1 + k d <= exp(k d)", taylor("k", "0", 2), {"k": "0"}),
+        Obligation("linear", make_goal({"k": HALF}, "exp(k) >= 1 + k"), "1 + k d <= exp(k d)", taylor("k", "0", 2), {"k": "0"}),
         Obligation("step", _step("m"), "n steps and one more, m = k (k-1) eps^2/2 + k d: W = exp(k X) with X the sum of the cut losses so far, v that of the next step",
                    expect([], positive(("1", 1), ("exp(m)", 0))), mutation=_step("m - 1/1000")),
         Obligation("cut", _cut("1"), "cutting the densities off at e^eps costs d a step: A is the product of the r so far, B that of min(r, e^eps)",
@@ -142,13 +142,13 @@ def _allowed(factor: str) -> str:
     return f"{factor}*{_LOG}*(1-E/(16*{_LOG}))**2 >= {_LOG} + {_ORDER}*delta/2"
 
 
-def _exponent(factor: str) -> Claim:
+def _exponent(factor: str) -> Goal:
     spent = f"T*({_ORDER}*({_ORDER}-1)*{_EACH}**2/2 + {_ORDER}*(delta/(2*T)))"
-    return make_claim(_BUDGET, f"({_ORDER}-1)*E - {spent} >= {_LOG}", _allowed(factor))
+    return make_goal(_BUDGET, f"({_ORDER}-1)*E - {spent} >= {_LOG}", _allowed(factor))
 
 
-def _order(factor: str) -> Claim:
-    return make_claim({"E": OPEN, "delta": "(0, 1)"}, f"{_ORDER} >= 1", f"{factor}*{_LOG} >= E")
+def _order(factor: str) -> Goal:
+    return make_goal({"E": OPEN, "delta": "(0, 1)"}, f"{_ORDER} >= 1", f"{factor}*{_LOG} >= E")
 
 
 THEOREM_55 = Statement(
@@ -164,16 +164,16 @@ THEOREM_55_DRAWN = Statement(
     "Under Assumptions 1 to 3, Algorithm 2 with eps' = eps_1/sqrt(32 T log(2/delta_1)) is (eps_1, delta_1)-DP for neighbouring sets of experts: probabilities are over the drawing of the trajectories, too.",
     r"\varepsilon'=\frac{\varepsilon_1}{\sqrt{32T\log(2/\delta_1)}}",
     (
-        Obligation("each", make_claim(_BUDGET, f"{_EACH} == E/sqrt(8*T*{_LOG})"), "what Theorem 5.3 gives one iteration", IDENTITY, {"E": "1", "delta": "1/2", "T": "1"}),
+        Obligation("each", make_goal(_BUDGET, f"{_EACH} == E/sqrt(8*T*{_LOG})"), "what Theorem 5.3 gives one iteration", IDENTITY, {"E": "1", "delta": "1/2", "T": "1"}),
         Obligation("exponent", _exponent("4"), "any T: expert.composition with k = 8 log(2/delta_1)/eps_1 + 1/2", positive(("1", 0)), mutation=_exponent("5")),
         Obligation("order", _order("16"), "that k is at least 1", positive(("1/(2*E)", 0)), mutation=_order("32")),
-        Obligation("tail", make_claim({"delta": "(0, 1)", "t": HALF}, f"delta/2 >= exp(-({_LOG}+t))"), "the exponential is at most delta_1/2", POSITIVE, {"delta": "1/2", "t": "0"}),
-        Obligation("total", make_claim(_BUDGET, "T*(delta/(2*T)) + delta/2 == delta"), "and the T iterations spend the other half", IDENTITY, {"E": "1", "delta": "1/2", "T": "1"}),
-        Obligation("papers_parameters", make_claim(_PAPERS, _allowed("4")), "the experiments: eps_1 from 5 to 10, delta_1 = 9/10 or 1 times 1/3000, every T", mutation=make_claim(_PAPERS, _allowed("1"))),
-        Obligation("larger_budgets", make_claim(_FAR, _allowed("4"), f"7*{_LOG} >= E"), "and far beyond: delta_1 <= 1/3000, eps_1 from 1 to 7 log(2/delta_1), which is at least 60",
-                   positive((f"1/(64*{_LOG})", 0, 0), ("9/32", 0), reflect=["delta"]), mutation=make_claim(_FAR, _allowed("4"), f"9*{_LOG} >= E")),
-        Obligation("few", make_claim(_BUDGET, f"E**2 >= (T*{_EACH})**2", f"8*{_LOG} >= T"), "T <= 8 log(2/delta_1): T eps' <= eps_1, squared",
-                   positive((f"E**2/(8*{_LOG})", 0)), mutation=make_claim(_BUDGET, f"E**2 >= (T*{_EACH})**2", f"9*{_LOG} >= T")),
+        Obligation("tail", make_goal({"delta": "(0, 1)", "t": HALF}, f"delta/2 >= exp(-({_LOG}+t))"), "the exponential is at most delta_1/2", POSITIVE, {"delta": "1/2", "t": "0"}),
+        Obligation("total", make_goal(_BUDGET, "T*(delta/(2*T)) + delta/2 == delta"), "and the T iterations spend the other half", IDENTITY, {"E": "1", "delta": "1/2", "T": "1"}),
+        Obligation("papers_parameters", make_goal(_PAPERS, _allowed("4")), "the experiments: eps_1 from 5 to 10, delta_1 = 9/10 or 1 times 1/3000, every T", mutation=make_goal(_PAPERS, _allowed("1"))),
+        Obligation("larger_budgets", make_goal(_FAR, _allowed("4"), f"7*{_LOG} >= E"), "and far beyond: delta_1 <= 1/3000, eps_1 from 1 to 7 log(2/delta_1), which is at least 60",
+                   positive((f"1/(64*{_LOG})", 0, 0), ("9/32", 0), reflect=["delta"]), mutation=make_goal(_FAR, _allowed("4"), f"9*{_LOG} >= E")),
+        Obligation("few", make_goal(_BUDGET, f"E**2 >= (T*{_EACH})**2", f"8*{_LOG} >= T"), "T <= 8 log(2/delta_1): T eps' <= eps_1, squared",
+                   positive((f"E**2/(8*{_LOG})", 0)), mutation=make_goal(_BUDGET, f"E**2 >= (T*{_EACH})**2", f"9*{_LOG} >= T")),
     ),
     ("expert.theorem5_3", "expert.composition", "expert.basic_composition", "expert.shuffled_walk"),
     reading=("T <= 8 log(2/delta_1): the epsilons add up, by expert.basic_composition and induction over the iterations (few)", NEIGHBOURS, LOGGED, "Algorithm 2 is T iterations of A (section 5), each of which draws its expert uniformly and its trajectory afresh, whatever was released before; that Algorithm 2 as printed, without replacement, keeps "
@@ -196,8 +196,8 @@ EVERY = Statement(
     "(Corollary 3.21 of Dwork and Roth asks for eps_1 < 1.)",
     r"\sum_{j\ge92}\binom{100}{j}\frac{e^{j\varepsilon}-e^{\varepsilon_1+(100-j)\varepsilon}}{(1+e^\varepsilon)^{100}}\le\delta_1",
     (
-        Obligation("coins", make_claim({"E": OPEN}, f"3/10000 >= {_STICK}"), "delta_1 = 3/10000 as in the experiments, T = 100 randomised responses: the event of at least 92 truthful answers, at eps_1 = 120",
-                   {"point": {"E": "120"}}, mutation=make_claim({"E": OPEN}, f"3/10000 >= {_STICK}", "E == 1")),
+        Obligation("coins", make_goal({"E": OPEN}, f"3/10000 >= {_STICK}"), "delta_1 = 3/10000 as in the experiments, T = 100 randomised responses: the event of at least 92 truthful answers, at eps_1 = 120",
+                   {"point": {"E": "120"}}, mutation=make_goal({"E": OPEN}, f"3/10000 >= {_STICK}", "E == 1")),
     ),
     reading=("randomised response tells the truth with odds e^eps and is (eps, 0)-DP; Pr(S) - e^eps_1 Pr'(S) for the event of at least 92 of 100 answers for the first data set is the sum",),
     corrected_by="expert.theorem5_5.drawn",
@@ -208,8 +208,8 @@ EVERY = Statement(
 _SUM = {"p": HALF, "q": HALF, "x": HALF, "f": UNIT, "g": UNIT, "h": UNIT}
 
 
-def _sum(factor: str) -> Claim:
-    return make_claim({"e1": HALF, "e2": HALF, "d1": UNIT, "d2": UNIT}, f"exp(e1+e2)*E(q*g) + {factor}*d1 + d2 >= E(p*f)", "exp(e1)*q + x >= p", "d1 >= E(x)",
+def _sum(factor: str) -> Goal:
+    return make_goal({"e1": HALF, "e2": HALF, "d1": UNIT, "d2": UNIT}, f"exp(e1+e2)*E(q*g) + {factor}*d1 + d2 >= E(p*f)", "exp(e1)*q + x >= p", "d1 >= E(x)",
                       "h + d2 >= f", "exp(e2)*g >= h", "E(p) == 1", random=_SUM)  # fmt: skip
 
 

@@ -34,13 +34,13 @@ from dpproof.proofs_check.papers.expert.release import (
     THRESHOLD,
 )
 from dpproof.proofs_check.statement import (
-    Claim,
+    Goal,
     Judgement,
     Obligation,
     Severity,
     Statement,
     formula,
-    make_claim,
+    make_goal,
 )
 
 __all__ = ["STATEMENTS"]
@@ -58,8 +58,8 @@ def _source(item: str, name: str) -> Source:
     return Source(PAPER, VERSION, item, name)
 
 
-def _rare(goal: str, chance: str = "(0, 1]") -> Claim:
-    return make_claim(
+def _rare(goal: str, chance: str = "(0, 1]") -> Goal:
+    return make_goal(
         {"n": MANY, "g": "(0, 1]", "beta": "(0, 1)", "W": chance},
         goal,
         "beta - g >= y",
@@ -77,8 +77,8 @@ def _strict(identity: str, item: str, name: str) -> Statement:
         identity, "statement", "The strict sign, for every prefix", _source(item, name),
         "Where the count is below c_min the printed sign is <, for every prefix. A prefix that the environment cannot produce has probability 0 on both sides, and 0 < 0 fails.",
         r"\Pr(\mathcal A(\Pi)=\tau)<\Pr(E_\tau|\Pi)\,\delta'",
-        (Obligation("printed", make_claim(_STRICT, "beta*W > a", "beta*W >= a"), "W = Pr(E_tau|Pi), a = Pr(A(Pi) = tau)",
-                    point(beta="1/2", W="0", a="0"), mutation=make_claim(_STRICT, "beta*W >= a", "beta*W >= a")),),
+        (Obligation("printed", make_goal(_STRICT, "beta*W > a", "beta*W >= a"), "W = Pr(E_tau|Pi), a = Pr(A(Pi) = tau)",
+                    point(beta="1/2", W="0", a="0"), mutation=make_goal(_STRICT, "beta*W >= a", "beta*W >= a")),),
         (f"{name}.bound",),
         reading=("a prefix that the environment cannot produce has Pr(E_tau|Pi) = 0 and is never released, so that Pr(A(Pi) = tau) = 0",),
         corrected_by=f"{name}.bound",
@@ -100,7 +100,7 @@ A_1 = (
         "For k < L, neighbouring Pi, Pi' and count_tau_k(Pi) < c_min: Pr(A(Pi) = tau_k) <= Pr(E_tau_k|Pi) delta' for every prefix, and < where Pr(E_tau_k|Pi) > 0.",
         r"\Pr(\mathcal A(\Pi)=\tau_k)\le\Pr(E_{\tau_k}|\Pi)\,\delta'",
         (
-            Obligation("below", make_claim({"v": "(1, inf)", "x": "(0, 1)", "c": HALF}, f"{THRESHOLD} > c", f"{LEAST} > c"), "c_min < theta, which Lemma 5.2 asks for",
+            Obligation("below", make_goal({"v": "(1, inf)", "x": "(0, 1)", "c": HALF}, f"{THRESHOLD} > c", f"{LEAST} > c"), "c_min < theta, which Lemma 5.2 asks for",
                        positive(("1", 0), reflect=["x"]), {"v": "2", "x": "99999/100000", "c": "199999/100000"}),
             Obligation("every", _rare("beta*W >= n*E(y*w)", UNIT), "the sum over actions, Pr(top) = delta' - g, for every prefix",
                        expect([("w*(beta-g-y)", positive(("w", 0)))], positive(("n", 2), ("-(beta-g)", 1))),
@@ -119,8 +119,8 @@ _KEPT = {"e": OPEN} | dict.fromkeys(("y", "w", "y1", "w1"), UNIT)
 _ACTIONS = dict.fromkeys(("y", "w", "y1", "w1", "s"), UNIT)
 
 
-def _frequent(factor: str) -> Claim:
-    return make_claim({"e": OPEN, "n": MANY, "beta": "(0, 1)"}, f"exp(2*e)*(n*E(y1*w1)) + {factor}*beta*(n*E(w)) >= n*E(y*w)",
+def _frequent(factor: str) -> Goal:
+    return make_goal({"e": OPEN, "n": MANY, "beta": "(0, 1)"}, f"exp(2*e)*(n*E(y1*w1)) + {factor}*beta*(n*E(w)) >= n*E(y*w)",
                       "s*(exp(2*e)*y1*w1 - y*w) >= 0", "(1-s)*(beta-y) >= 0", random=_ACTIONS)  # fmt: skip
 
 
@@ -129,9 +129,9 @@ A_2 = Statement(
     "For k < L, neighbouring Pi, Pi' and count_tau_k(Pi) >= c_min: Pr(A(Pi) = tau_k) <= e^(2 eps') Pr(A(Pi') = tau_k) + Pr(E_tau_k|Pi) delta'.",
     r"\Pr(\mathcal A(\Pi)=\tau_k)\le e^{2\varepsilon'}\Pr(\mathcal A(\Pi')=\tau_k)+\Pr(E_{\tau_k}|\Pi)\,\delta'",
     (
-        Obligation("kept", make_claim(_KEPT, "exp(2*e)*y1*w1 >= y*w", "exp(e)*y1 >= y", "exp(e)*w1 >= w"), "an action a in A': count_(tau_k a) >= c_min",
+        Obligation("kept", make_goal(_KEPT, "exp(2*e)*y1*w1 >= y*w", "exp(e)*y1 >= y", "exp(e)*w1 >= w"), "an action a in A': count_(tau_k a) >= c_min",
                    positive(("exp(e)*w1", 0), ("y", 1)), {"e": "1/10000", "y": "1", "w": "1", "y1": "1", "w1": "1"}),
-        Obligation("other", make_claim(_BELOW, f"{THRESHOLD} > c", f"{LEAST} - g >= x*c"), "an action in A'': count_(tau_k a) = c_min - g is at least pmin count_tau_k; count_tau_k < theta (equations 30 to 32)", positive(("1/x", 0)), {"v": "2", "x": "1/2", "g": "1/100000", "c": "39999/10000"}),
+        Obligation("other", make_goal(_BELOW, f"{THRESHOLD} > c", f"{LEAST} - g >= x*c"), "an action in A'': count_(tau_k a) = c_min - g is at least pmin count_tau_k; count_tau_k < theta (equations 30 to 32)", positive(("1/x", 0)), {"v": "2", "x": "1/2", "g": "1/100000", "c": "39999/10000"}),
         Obligation("sum", _frequent("1"), "the sum over actions, s = 1 on A' and 0 on A''",
                    expect([("exp(2*e)*y1*w1+beta*w-y*w", have("(1-s)*(exp(2*e)*y1*w1) >= 0", positive(reflect=["s"]), positive(("1", 0), ("w", 1), ("1", 2))))], positive(("n", 2))),
                    mutation=_frequent("1/2")),
@@ -155,11 +155,11 @@ A_3 = (
         "Pr(A(Pi) = tau_L) <= e^(2 eps') Pr(A(Pi') = tau_L).",
         r"\Pr(\mathcal A(\Pi)=\tau_L)\le e^{2\varepsilon'}\Pr(\mathcal A(\Pi')=\tau_L)",
         (
-            Obligation("every", make_claim(_WHOLE | {"w": UNIT}, "beta*w >= y*w", "beta - g >= y"), "count < c_min < theta, for every trajectory",
+            Obligation("every", make_goal(_WHOLE | {"w": UNIT}, "beta*w >= y*w", "beta - g >= y"), "count < c_min < theta, for every trajectory",
                        positive(("w", 0)), {"beta": "1/2", "g": "1/100000", "y": "49999/100000", "w": "1"}),
-            Obligation("rare", make_claim(_WHOLE | {"w": "(0, 1]"}, "beta*w > y*w", "beta - g >= y"), "count < c_min < theta, strictly, for one that can occur",
+            Obligation("rare", make_goal(_WHOLE | {"w": "(0, 1]"}, "beta*w > y*w", "beta - g >= y"), "count < c_min < theta, strictly, for one that can occur",
                        positive(("w", 0)), {"beta": "1/2", "g": "1/100000", "y": "49999/100000", "w": "1"}),
-            Obligation("frequent", make_claim(_KEPT, "exp(2*e)*y1*w1 >= y*w", "exp(e)*y1 >= y", "exp(e)*w1 >= w"), "count >= c_min",
+            Obligation("frequent", make_goal(_KEPT, "exp(2*e)*y1*w1 >= y*w", "exp(e)*y1 >= y", "exp(e)*w1 >= w"), "count >= c_min",
                        positive(("exp(e)*w1", 0), ("y", 1)), {"e": "1/10000", "y": "1", "w": "1", "y1": "1", "w1": "1"}),
         ),
         ("expert.svt", "expert.lemma5_1", "expert.lemma5_2", "expert.lemmaA_1.bound"),
@@ -196,11 +196,11 @@ EQ_50 = Statement(
     "For trajectories of the same length L, the sum of Pr(E_tau|Pi) over all prefixes of length k is 1 for each k = 1, ..., L, and over all of them L.",
     r"\sum_{\tau\in\mathcal T}\Pr(E_\tau|\Pi)=L",
     (
-        Obligation("next_least", make_claim({}, "E(p*q) >= 1", *_LEVEL, random=_NEXT), "from k to k + 1",
-                   expect([], positive(("1", 0), ("1", 1))), mutation=make_claim({}, "E(p*q) >= 1001/1000", *_LEVEL, random=_NEXT)),
-        Obligation("next_most", make_claim({}, "1 >= E(p*q)", *_LEVEL, random=_NEXT), "and not more",
-                   expect([], positive(("-1", 0), ("-1", 1))), mutation=make_claim({}, "999/1000 >= E(p*q)", *_LEVEL, random=_NEXT)),
-        Obligation("lengths", make_claim({"L": MANY}, "sum(k, 1, L, 1) == L", integers=("L",)), "L lengths of prefixes",
+        Obligation("next_least", make_goal({}, "E(p*q) >= 1", *_LEVEL, random=_NEXT), "from k to k + 1",
+                   expect([], positive(("1", 0), ("1", 1))), mutation=make_goal({}, "E(p*q) >= 1001/1000", *_LEVEL, random=_NEXT)),
+        Obligation("next_most", make_goal({}, "1 >= E(p*q)", *_LEVEL, random=_NEXT), "and not more",
+                   expect([], positive(("-1", 0), ("-1", 1))), mutation=make_goal({}, "999/1000 >= E(p*q)", *_LEVEL, random=_NEXT)),
+        Obligation("lengths", make_goal({"L": MANY}, "sum(k, 1, L, 1) == L", integers=("L",)), "L lengths of prefixes",
                    telescope("sum(k, 1, L, 1)", "k", "==", IDENTITY, identity(("-1", 0))), {"L": "1"}),
     ),
     reading=("induction over k, from the law of (s_1, a_1, s_2) on: p is the density of the prefix of length k under any law of prefixes, q that of the next action and state given the "
@@ -211,8 +211,8 @@ EQ_50 = Statement(
 _EVENT = {"s": UNIT, "a": UNIT, "b": HALF}
 
 
-def _event(factor: str) -> Claim:
-    return make_claim(
+def _event(factor: str) -> Goal:
+    return make_goal(
         {"e": OPEN, "beta": "(0, 1)"},
         f"exp(2*e)*E(s*b) + {factor}*beta >= E(s*a)",
         "exp(2*e)*b + beta >= a",
@@ -220,13 +220,13 @@ def _event(factor: str) -> Claim:
     )
 
 
-def _levels(factor: str) -> Claim:
-    return make_claim({"L": MANY, "beta": "(0, 1)", "e": OPEN}, f"exp(2*e)*(L*E(b)) + {factor}*L*beta >= L*E(a)", "exp(2*e)*b + beta >= a",
+def _levels(factor: str) -> Goal:
+    return make_goal({"L": MANY, "beta": "(0, 1)", "e": OPEN}, f"exp(2*e)*(L*E(b)) + {factor}*L*beta >= L*E(a)", "exp(2*e)*b + beta >= a",
                       integers=("L",), random={"a": UNIT, "b": HALF})  # fmt: skip
 
 
-def _none(factor: str) -> Claim:
-    return make_claim(
+def _none(factor: str) -> Goal:
+    return make_goal(
         {"e": OPEN},
         f"{factor}*exp(2*e)*E(y1*w1) >= E(y*w)",
         "exp(e)*y1 >= y",
@@ -235,8 +235,8 @@ def _none(factor: str) -> Claim:
     )
 
 
-def _early(factor: str) -> Claim:
-    return make_claim(
+def _early(factor: str) -> Goal:
+    return make_goal(
         {"e": "(0, 8/5]", "beta": "(0, 1)", "g": "(-1, inf)"},
         f"{factor}*beta >= E(h)",
         *TEST_LAWS,
@@ -244,8 +244,8 @@ def _early(factor: str) -> Claim:
     )
 
 
-def _late(factor: str) -> Claim:
-    return make_claim(
+def _late(factor: str) -> Goal:
+    return make_goal(
         {"e": "[8/5, inf)"},
         f"exp(2*e)*E(z) >= {factor}",
         "z >= a*b",
@@ -260,7 +260,7 @@ EMPTY = Statement(
     "with it: if m >= theta, then Pr(nothing|Pi) <= e^(2 eps') Pr(nothing|Pi'); if m < theta, then for every set S of releases Pr(A(Pi) in S) <= e^(2 eps') Pr(A(Pi') in S) + delta'.",
     r"m<\theta:\quad\Pr(\mathcal A(\Pi)\in S)\le e^{2\varepsilon'}\Pr(\mathcal A(\Pi')\in S)+\delta'",
     (
-        Obligation("many_experts", make_claim({"v": "(1, inf)", "x": "(0, 1)", "m": MANY, "c": OPEN}, f"c >= {LEAST}", "c >= x*m", f"m >= {THRESHOLD}"),
+        Obligation("many_experts", make_goal({"v": "(1, inf)", "x": "(0, 1)", "m": MANY, "c": OPEN}, f"c >= {LEAST}", "c >= x*m", f"m >= {THRESHOLD}"),
                    "m >= theta: every first action has a count of at least pmin m >= c_min", positive(("1", 0), ("x", 1)), {"v": "2", "x": "1/2", "m": "40001/10000", "c": "20002/10000"}),
         Obligation("nothing", _none("1"), "m >= theta: y, w and y1, w1 under Pi and Pi', of a first state and action",
                    expect([("exp(2*e)*y1*w1 - y*w", positive(("exp(e)*w1", 0), ("y", 1)))], positive(("1", 2))), mutation=_none("1/2")),
@@ -270,7 +270,7 @@ EMPTY = Statement(
         Obligation("large_step", _late("1"), "m < theta and eps' >= 8/5: a and b tell that V >= 0 and that U <= -1, z that nothing is released",
                    expect([("z-a*b", positive(("1", 0)))], have("exp(2*e)*(exp(-e/4)/4) >= 1", mono("e", 1, RANGE), positive(("exp(2*e)", 2), ("exp(2*e)", 1), ("1", 3)))),
                    mutation=_late("5")),
-        Obligation("event", make_claim({"p": UNIT, "e": OPEN, "beta": "(0, 1)"}, "beta >= 1 - exp(2*e)*p", "p >= 1 - beta"), "S with the empty release in it: at most 1 - e^(2 eps') Pr(nothing|Pi')",
+        Obligation("event", make_goal({"p": UNIT, "e": OPEN, "beta": "(0, 1)"}, "beta >= 1 - exp(2*e)*p", "p >= 1 - beta"), "S with the empty release in it: at most 1 - e^(2 eps') Pr(nothing|Pi')",
                    positive(("1", 0)), {"p": "1/2", "e": "1/100000", "beta": "1/2"}),
     ),
     ("expert.svt", "expert.lemma5_1", "expert.lemma5_2"),
@@ -290,8 +290,8 @@ THEOREM_53 = Statement(
                    expect([("s*(exp(2*e)*b+beta-a)", positive(("s", 0))), ("beta*(1-s)", positive(reflect=["s"]))], positive(("1", 1), ("1", 2))), mutation=_event("1/2")),
         Obligation("lengths", _levels("1"), "the L lengths, under the uniform law of a length, a and b being the sums over one length",
                    expect([("exp(2*e)*b+beta-a", positive(("1", 0)))], positive(("L", 1))), mutation=_levels("1/2")),
-        Obligation("delta", make_claim(_BUDGET, f"L*{formula('expert.each_delta')} == delta/(2*T)"), "equation 52", IDENTITY, {"E": "1", "delta": "1/2", "T": "1", "L": "1"}),
-        Obligation("whole", make_claim({"L": MANY, "beta": "(0, 1)"}, "L*beta >= beta"), "m < theta: delta' is within the budget", POSITIVE, {"L": "1", "beta": "1/2"}),
+        Obligation("delta", make_goal(_BUDGET, f"L*{formula('expert.each_delta')} == delta/(2*T)"), "equation 52", IDENTITY, {"E": "1", "delta": "1/2", "T": "1", "L": "1"}),
+        Obligation("whole", make_goal({"L": MANY, "beta": "(0, 1)"}, "L*beta >= beta"), "m < theta: delta' is within the budget", POSITIVE, {"L": "1", "beta": "1/2"}),
     ),
     ("expert.lemma5_4.bound", "expert.eq50", "expert.empty_release"),
     reading=(NEIGHBOURS, LOGGED, ASSUMED, "(eps, delta)-DP is Pr(A(Pi) in S) <= e^eps Pr(A(Pi') in S) + delta for every set S of releases, equivalently equation 48",
@@ -301,15 +301,15 @@ THEOREM_53 = Statement(
 )  # fmt: skip
 
 
-def _together(power: int, first: int, second: int) -> Claim:
+def _together(power: int, first: int, second: int) -> Goal:
     """A round that costs ``first`` and a draw that costs ``second`` quarters of epsilon' (f is one quarter)."""
-    return make_claim({"f": OPEN} | dict.fromkeys(("y", "w", "y1", "w1"), UNIT), f"exp({power}*f)*y1*w1 >= y*w",
+    return make_goal({"f": OPEN} | dict.fromkeys(("y", "w", "y1", "w1"), UNIT), f"exp({power}*f)*y1*w1 >= y*w",
                       f"exp({first}*f)*y1 >= y", f"exp({second}*f)*w1 >= w")  # fmt: skip
 
 
-def _bottom(power: int, counts: int, factor: str) -> Claim:
+def _bottom(power: int, counts: int, factor: str) -> Goal:
     """Nothing is released if V >= 0 and U <= -1: the chance under Pi', ``counts`` quarters of epsilon' a step."""
-    return make_claim({"f": "[2/5, inf)" if counts == 1 else "[1/4, inf)"}, f"exp({power}*f)*E(z) >= {factor}", "z >= a*b",
+    return make_goal({"f": "[2/5, inf)" if counts == 1 else "[1/4, inf)"}, f"exp({power}*f)*E(z) >= {factor}", "z >= a*b",
                       f"E(a*b) == exp(-{counts}*f)/2*(1/2)", random=dict.fromkeys(("z", "a", "b"), UNIT))  # fmt: skip
 
 
@@ -329,8 +329,8 @@ ITERATION = Statement(
                    positive(("exp(4*f)*w1", 0), ("y", 1)), _EVERY),
         Obligation("nothing", _bottom(7, 1, "1"), "the printed noise, m < theta and eps' >= 8/5: e^(7 eps'/4) Pr(nothing|Pi') >= 1", _never(7), mutation=_bottom(7, 1, "3")),
         Obligation("half_round_and_draw", _together(8, 4, 4), "half the noise: a round at eps'", positive(("exp(4*f)*w1", 0), ("y", 1)), _EVERY),
-        Obligation("half_nothing_early", make_claim(_SMALL, "exp(-3*u-3*e/8) >= (2+4*u)*exp(-4*u)/4"), "half the noise, m < theta and eps' <= 1: t = 4 u scales of distance, delta' = exp(-3 (t + eps'/2)/4)",
-                   mono("e", -1, have("exp(u-3/8) >= 1/2 + u", taylor("u", "3/8", 2), positive(("exp(-4*u)", 0)))), mutation=make_claim(_SMALL, "exp(-3*u-3*e/8) >= (5/2+5*u)*exp(-4*u)/4")),
+        Obligation("half_nothing_early", make_goal(_SMALL, "exp(-3*u-3*e/8) >= (2+4*u)*exp(-4*u)/4"), "half the noise, m < theta and eps' <= 1: t = 4 u scales of distance, delta' = exp(-3 (t + eps'/2)/4)",
+                   mono("e", -1, have("exp(u-3/8) >= 1/2 + u", taylor("u", "3/8", 2), positive(("exp(-4*u)", 0)))), mutation=make_goal(_SMALL, "exp(-3*u-3*e/8) >= (5/2+5*u)*exp(-4*u)/4")),
         Obligation("half_nothing_late", _bottom(8, 2, "1"), "half the noise, m < theta and eps' >= 1: Pr(V >= 0) Pr(U <= -1) = e^(-eps'/2)/4", _never(8), mutation=_bottom(8, 2, "3")),
     ),
     ("expert.svt_monotone", "expert.monotone_margin", "expert.empty_release", "expert.theorem5_3"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dpproof.accountant.published.expert import PAPER, VERSION
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, POSITIVE, RANGE, expect, have, positive, sos, taylor
-from dpproof.proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
+from dpproof.proofs_check.statement import Goal, Obligation, Statement, formula, make_goal
 
 __all__ = [
     "LEAST",
@@ -72,35 +72,35 @@ _REMOVED = expect(
 _ADDED = expect([("exp(f)*T1*B1 - T*B", positive(("exp(f)*B1", 0), ("T", 1)))], positive(("1", 2)))
 
 
-def _added(power: int) -> Claim:
-    return make_claim(
+def _added(power: int) -> Goal:
+    return make_goal(
         {"f": OPEN}, f"exp({power}*f)*E(T1*B1) >= E(T*B)", "T1 >= T", "exp(f)*B1 >= B", random=_ANSWERS
     )
 
 
-def _removed(power: str, density: int = 2, query: int = 1) -> Claim:
-    return make_claim({"f": OPEN}, f"exp({power}*f)*E(w*T1*B1) >= E(T*B)", "T1 >= T", f"exp({query}*f)*B1 >= B",
+def _removed(power: str, density: int = 2, query: int = 1) -> Goal:
+    return make_goal({"f": OPEN}, f"exp({power}*f)*E(w*T1*B1) >= E(T*B)", "T1 >= T", f"exp({query}*f)*B1 >= B",
                       f"exp({density}*f)*w >= 1", random=_MOVED)  # fmt: skip
 
 
 _HALF = expect([("exp(2*f)*T1*B1 - T*B", positive(("exp(2*f)*B1", 0), ("T", 1)))], positive(("1", 2)))
 
 
-def _half(power: int) -> Claim:
+def _half(power: int) -> Goal:
     """An expert more, with half the noise on the counts: the lower tail moves by two scales."""
-    return make_claim({"f": OPEN}, f"exp({power}*f)*E(T1*B1) >= E(T*B)", "T1 >= T", "exp(2*f)*B1 >= B", random=_ANSWERS)  # fmt: skip
+    return make_goal({"f": OPEN}, f"exp({power}*f)*E(T1*B1) >= E(T*B)", "T1 >= T", "exp(2*f)*B1 >= B", random=_ANSWERS)  # fmt: skip
 
 
 LAPLACE = (
-    Obligation("density", make_claim({"z": REAL, "h": "(0, 1]", "n": HALF, "k": HALF}, "n + h >= k",
+    Obligation("density", make_goal({"z": REAL, "h": "(0, 1]", "n": HALF, "k": HALF}, "n + h >= k",
                                      "n*n == z*z", "k*k == (z-h)*(z-h)", "n >= -z"),
                "|z - h| <= |z| + h: over a step h the density of Laplace noise of scale b falls by at most exp(h/b)",
                positive(("2*h/(n+h+k)", 2), ("1/(n+h+k)", 0), ("-1/(n+h+k)", 1)), {"z": "-1", "h": "1", "n": "1", "k": "2"}),
-    Obligation("right", make_claim({"t": HALF, "s": HALF}, "exp(s)*(exp(-(t+s))/2) == exp(-t)/2"),
+    Obligation("right", make_goal({"t": HALF, "s": HALF}, "exp(s)*(exp(-(t+s))/2) == exp(-t)/2"),
                "the upper tail at t and t + s (in scales of the noise), both to the right of 0", IDENTITY, {"t": "1", "s": "1"}),
-    Obligation("across", make_claim({"t": "(-inf, 0]", "r": HALF}, "exp(r-t)*(exp(-r)/2) >= 1 - exp(t)/2"),
+    Obligation("across", make_goal({"t": "(-inf, 0]", "r": HALF}, "exp(r-t)*(exp(-r)/2) >= 1 - exp(t)/2"),
                "from t < 0 to r > 0", sos(("1/2", "1-exp(t)"), over="exp(t)"), {"t": "0", "r": "0"}),
-    Obligation("left", make_claim({"t": "(-inf, 0]", "s": HALF}, "exp(s)*(1-exp(t)/2) >= 1 - exp(t-s)/2"),
+    Obligation("left", make_goal({"t": "(-inf, 0]", "s": HALF}, "exp(s)*(1-exp(t)/2) >= 1 - exp(t-s)/2"),
                "from t - s to t, both to the left",
                have("1 >= exp(t)", RANGE, have("exp(s) >= 1", RANGE, positive(("(exp(s)+1)/(2*exp(s))", 0, 1)))),
                {"t": "-1", "s": "0"}),
@@ -158,17 +158,17 @@ LEMMA_51 = Statement(
     "the two is below count/(count - 1) (equations 13 to 18).",
     r"\Pr(E_\tau|\Pi)\le e^{\varepsilon'}\Pr(E_\tau|\Pi')",
     (
-        Obligation("added", make_claim(_COUNT, "v*(K*(c+d)/(m+1)) >= K*c/m", f"c >= {LEAST}", "m >= c"), "m + 1 experts instead of m",
+        Obligation("added", make_goal(_COUNT, "v*(K*(c+d)/(m+1)) >= K*c/m", f"c >= {LEAST}", "m >= c"), "m + 1 experts instead of m",
                    have("m*(v-1) >= v", positive(("v-1", 0), ("v-1", 1)), positive(("K*c/(m*(m+1))", 2))),
                    {"v": "10001/10000", "c": "10002", "m": "10002", "d": "0", "K": "1"}),
-        Obligation("removed", make_claim(_COUNT | {"m": "[2, inf)"}, "v*(K*(c-d)/(m-1)) >= K*c/m", f"c >= {LEAST}", "m >= c"), "m - 1 instead of m",
+        Obligation("removed", make_goal(_COUNT | {"m": "[2, inf)"}, "v*(K*(c-d)/(m-1)) >= K*c/m", f"c >= {LEAST}", "m >= c"), "m - 1 instead of m",
                    have("c*(v-1) >= v", positive(("v-1", 0)), positive(("K/(m-1)", 2), reflect=["d"])),
                    {"v": "2", "c": "20002/10000", "m": "1000000", "d": "1", "K": "1"}),
-        Obligation("ratio_added", make_claim({"c": "(1, inf)", "m": MANY, "d": UNIT}, "c/(c-1) > c*(m+1)/((c+d)*m)", "m >= c"), "the printed ratio, an expert more",
+        Obligation("ratio_added", make_goal({"c": "(1, inf)", "m": MANY, "d": UNIT}, "c/(c-1) > c*(m+1)/((c+d)*m)", "m >= c"), "the printed ratio, an expert more",
                    positive(("1/((c-1)*m)", 0)), {"c": "1000000", "m": "1000000", "d": "0"}),
-        Obligation("ratio_removed", make_claim({"c": "(1, inf)", "m": "[2, inf)", "d": UNIT}, "c/(c-1) > c*(m-1)/((c-d)*m)"), "an expert less",
+        Obligation("ratio_removed", make_goal({"c": "(1, inf)", "m": "[2, inf)", "d": UNIT}, "c/(c-1) > c*(m-1)/((c-d)*m)"), "an expert less",
                    positive(reflect=["d"]), {"c": "2", "m": "1000000", "d": "1"}),
-        Obligation("least_count", make_claim({"v": "(1, inf)", "c": "(1, inf)"}, "v >= c/(c-1)", f"c >= {LEAST}"), "and c_min makes it at most e^eps'",
+        Obligation("least_count", make_goal({"v": "(1, inf)", "c": "(1, inf)"}, "v >= c/(c-1)", f"c >= {LEAST}"), "and c_min makes it at most e^eps'",
                    positive(("(v-1)/(c-1)", 0)), {"v": "2", "c": "20002/10000"}),
     ),
     reading=(NEIGHBOURS, PREFIX, STEP, "v = e^eps'; a count of m experts is at most m, and at least c_min > 1, so that m >= 2"),
@@ -187,16 +187,16 @@ LEMMA_52 = Statement(
     "theta + (4/eps') log(1/delta')). The integral of the proof (equation 23) is 2 delta'/3.",
     r"\Pr(\mathcal A_{PQ}(\Pi,\tau_k,\hat\theta,\varepsilon')=\top)<\delta'",
     (
-        Obligation("tail", make_claim({"a": "(-inf, 0]"}, "exp(-a)/2 >= 1 - exp(a)/2"), "Pr[U >= a] <= exp(-a)/2 also to the left of 0, where the bound is no tail (equation 22)",
+        Obligation("tail", make_goal({"a": "(-inf, 0]"}, "exp(-a)/2 >= 1 - exp(a)/2"), "Pr[U >= a] <= exp(-a)/2 also to the left of 0, where the bound is no tail (equation 22)",
                    sos(("1/2", "1-exp(a)"), over="exp(a)"), {"a": "0"}),
-        Obligation("transform", make_claim({"e": OPEN}, "1/(1-(2/e*(e/4))**2) == 4/3"), "the threshold's noise costs the factor 4/3", IDENTITY, {"e": "1"}),
-        Obligation("margin", make_claim({"e": OPEN, "beta": "(0, 1)"}, f"exp(-(e/4)*{MARGIN}) == beta"), "the margin leaves delta'", IDENTITY, {"e": "1", "beta": "1/2"}),
-        Obligation("integral", make_claim(_TEST, "2/3*exp(-(e/4)*g)*beta >= E(h)", *TEST_LAWS, random=TEST_RANGES), "the integral of equation 23: g = theta - count > 0",
+        Obligation("transform", make_goal({"e": OPEN}, "1/(1-(2/e*(e/4))**2) == 4/3"), "the threshold's noise costs the factor 4/3", IDENTITY, {"e": "1"}),
+        Obligation("margin", make_goal({"e": OPEN, "beta": "(0, 1)"}, f"exp(-(e/4)*{MARGIN}) == beta"), "the margin leaves delta'", IDENTITY, {"e": "1", "beta": "1/2"}),
+        Obligation("integral", make_goal(_TEST, "2/3*exp(-(e/4)*g)*beta >= E(h)", *TEST_LAWS, random=TEST_RANGES), "the integral of equation 23: g = theta - count > 0",
                    expect([("exp(-(e/4)*g)*beta*w/2-h", positive(("1", 0)))], positive(("-exp(-(e/4)*g)*beta/2", 1), ("1", 2))),
-                   mutation=make_claim(_TEST, "1/2*exp(-(e/4)*g)*beta >= E(h)", *TEST_LAWS, random=TEST_RANGES)),
-        Obligation("printed", make_claim(_TEST, "beta > E(h)", *TEST_LAWS, random=TEST_RANGES), "the printed bound",
+                   mutation=make_goal(_TEST, "1/2*exp(-(e/4)*g)*beta >= E(h)", *TEST_LAWS, random=TEST_RANGES)),
+        Obligation("printed", make_goal(_TEST, "beta > E(h)", *TEST_LAWS, random=TEST_RANGES), "the printed bound",
                    expect([("beta*w/2-h", positive(("1", 0)))], positive(("-beta/2", 1), ("1", 2))),
-                   mutation=make_claim(_TEST, "beta/2 > E(h)", *TEST_LAWS, random=TEST_RANGES)),
+                   mutation=make_goal(_TEST, "beta/2 > E(h)", *TEST_LAWS, random=TEST_RANGES)),
     ),
     reading=(TAIL, TRANSFORM, "e = eps', beta = delta', g = theta - count"),
     not_covered="noise drawn in floating point",
@@ -210,10 +210,10 @@ EXACT = Statement(
     "(4 delta' - delta'^2)/6. So 2/3 of delta' is the constant of this noise; the margin (4/eps') log(2/(3 delta')) would give delta'.",
     r"\Pr(\top)=\tfrac16(4s-s^2)",
     (
-        Obligation("pieces", make_claim({"s": "(0, 1]"}, "s**2*(1/2)*(1-(1/2)/(3/2)) + s*(1-s)/2 + s/4/(3/2) == (4*s-s**2)/6"),
+        Obligation("pieces", make_goal({"s": "(0, 1]"}, "s**2*(1/2)*(1-(1/2)/(3/2)) + s*(1-s)/2 + s/4/(3/2) == (4*s-s**2)/6"),
                    "the integral over the threshold's noise: where the count's noise is on its left side, between, and to the right of 0", IDENTITY, {"s": "1"}),
-        Obligation("constant", make_claim({"s": "(0, 1]"}, "2/3*s > (4*s-s**2)/6"), "below two thirds", POSITIVE, {"s": "1/100000"}),
-        Obligation("smaller_margin", make_claim({"e": OPEN, "beta": "(0, 2/3)"}, "2/3*exp(-(e/4)*(4/e*log(2/(3*beta)))) == beta"),
+        Obligation("constant", make_goal({"s": "(0, 1]"}, "2/3*s > (4*s-s**2)/6"), "below two thirds", POSITIVE, {"s": "1/100000"}),
+        Obligation("smaller_margin", make_goal({"e": OPEN, "beta": "(0, 2/3)"}, "2/3*exp(-(e/4)*(4/e*log(2/(3*beta)))) == beta"),
                    "the margin that uses all of delta'", IDENTITY, {"e": "1", "beta": "1/2"}),
     ),
     reading=("V in scales of 2/eps' has density exp(-|v|)/2, U - in the same unit of scale 2 - the upper tail exp(-u/2)/2 for u >= 0; the three pieces are "
@@ -230,12 +230,12 @@ MARGIN_MONOTONE = Statement(
     "(8/(3 eps')) log(1/delta'), two thirds of the printed one: Lemma 5.2 as before. What rests on it is expert.iteration_monotone.",
     r"\hat\theta=\theta+\frac{8}{3\varepsilon'}\log\frac1{\delta'}+\mathrm{Lap}(2/\varepsilon')",
     (
-        Obligation("pieces", make_claim({"t": HALF}, f"exp(-t)/2*(1-(1/2)*(1/2)) + t*exp(-t)/4 + exp(-t)/4*(1/2) == {_TAIL}"), "the chance that two such noises differ by more than t scales", IDENTITY, {"t": "1"}),
-        Obligation("gap", make_claim(_GAP, f"{_TAIL} >= (2+t+h)*exp(-t-h)/4"), "a smaller count has a smaller chance",
+        Obligation("pieces", make_goal({"t": HALF}, f"exp(-t)/2*(1-(1/2)*(1/2)) + t*exp(-t)/4 + exp(-t)/4*(1/2) == {_TAIL}"), "the chance that two such noises differ by more than t scales", IDENTITY, {"t": "1"}),
+        Obligation("gap", make_goal(_GAP, f"{_TAIL} >= (2+t+h)*exp(-t-h)/4"), "a smaller count has a smaller chance",
                    have("exp(h) >= 1 + h", taylor("h", "0", 2), positive(("(2+t)*exp(-t-h)/4", 0))), {"t": "1", "h": "0"}),
-        Obligation("margin", make_claim({"y": OPEN, "e": OPEN}, "(e/2)*(8/(3*e)*log(1/exp(-3*y))) == 4*y"), "the margin in scales, delta' = exp(-3 y)", IDENTITY, {"y": "1", "e": "1"}),
-        Obligation("enough", make_claim({"y": OPEN}, "exp(-3*y) > (2+4*y)*exp(-4*y)/4"), "is enough",
-                   have("exp(y) >= 1 + y", taylor("y", "0", 2), positive(("exp(-4*y)", 0))), mutation=make_claim({"y": OPEN}, "exp(-3*y)/2 > (2+4*y)*exp(-4*y)/4")),
+        Obligation("margin", make_goal({"y": OPEN, "e": OPEN}, "(e/2)*(8/(3*e)*log(1/exp(-3*y))) == 4*y"), "the margin in scales, delta' = exp(-3 y)", IDENTITY, {"y": "1", "e": "1"}),
+        Obligation("enough", make_goal({"y": OPEN}, "exp(-3*y) > (2+4*y)*exp(-4*y)/4"), "is enough",
+                   have("exp(y) >= 1 + y", taylor("y", "0", 2), positive(("exp(-4*y)", 0))), mutation=make_goal({"y": OPEN}, "exp(-3*y)/2 > (2+4*y)*exp(-4*y)/4")),
     ),
     ("expert.svt_monotone",),
     reading=("in scales of 2/eps' both noises have density exp(-|v|)/2; the three pieces are the integrals over the threshold's noise v < -t, -t < v < 0 and v > 0",),

@@ -12,13 +12,13 @@ from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, POSITIVE, expect, have, point, positive, taylor
 from dpproof.proofs_check.papers.expert.release import LOGGED, NEIGHBOURS
 from dpproof.proofs_check.statement import (
-    Claim,
+    Goal,
     Judgement,
     Obligation,
     Severity,
     Statement,
     formula,
-    make_claim,
+    make_goal,
 )
 
 __all__ = ["STATEMENTS"]
@@ -49,7 +49,7 @@ def _back(rate: str) -> str:
 
 
 _Q, _BATCH = formula("expert.rate"), "(b/m)"
-_BOUND = make_claim(_COIN, f"{_stick(_Q)} >= x*{_stick(_BATCH)}", "m >= b")
+_BOUND = make_goal(_COIN, f"{_stick(_Q)} >= x*{_stick(_BATCH)}", "m >= b")
 AMPLIFICATION = Statement(
     "expert.amplification", "statement", "The coin as subsampling", _source("Section 4 and Appendix B.2", "expert.amplification"),
     "Algorithm 3 (each step a DP-SGD step with probability p, else a plain step on the stable prefixes) is as private as DP-SGD with Poisson subsampling at the rate q = p b/m: in "
@@ -57,7 +57,7 @@ AMPLIFICATION = Statement(
     r"q=p\cdot\frac{b}{m}",
     (
         Obligation("first_step", _BOUND, "p = 1/2, b = 1 of m = 2, noise multiplier 1, e^eps = 5/4: the step's divergence is 0.0659, the accountant's 0.0477",
-                   {"point": {"x": "1/2", "b": "1", "m": "2", "z": "5/4", "s": "1"}}, mutation=make_claim(_COIN, f"{_stick(_Q)} >= x*{_stick(_BATCH)}", "m >= b", "x == 1", "z == 2", "s == 1")),
+                   {"point": {"x": "1/2", "b": "1", "m": "2", "z": "5/4", "s": "1"}}, mutation=make_goal(_COIN, f"{_stick(_Q)} >= x*{_stick(_BATCH)}", "m >= b", "x == 1", "z == 2", "s == 1")),
     ),
     reading=(NEIGHBOURS, HELD, "one step, one parameter, clip 1: the differing expert's gradient is 1, all others 0; the plain step on the released prefixes moves the parameter by a known amount, which a noisy step hits "
              "with probability 0: the coin is visible, and the divergence is p times that of the noisy step",
@@ -74,20 +74,16 @@ _TILT = {"w": UNIT, "r": HALF}
 _RATES = {"x": UNIT, "q": UNIT, "z": MANY}
 
 
-def _mixture(factor: str) -> Claim:
-    return make_claim(
-        {"x": UNIT}, f"{factor}*x*E(d) >= E(c*d)", "E(c) == x", random=_FLIP, independent=_APART
-    )
+def _mixture(factor: str) -> Goal:
+    return make_goal({"x": UNIT}, f"{factor}*x*E(d) >= E(c*d)", "E(c) == x", random=_FLIP, independent=_APART)
 
 
-def _mixture_least(factor: str) -> Claim:
-    return make_claim(
-        {"x": UNIT}, f"E(c*d) >= {factor}*x*E(d)", "E(c) == x", random=_FLIP, independent=_APART
-    )
+def _mixture_least(factor: str) -> Goal:
+    return make_goal({"x": UNIT}, f"E(c*d) >= {factor}*x*E(d)", "E(c) == x", random=_FLIP, independent=_APART)
 
 
-def _order(factor: str) -> Claim:
-    return make_claim(
+def _order(factor: str) -> Goal:
+    return make_goal(
         {"x": UNIT},
         f"1 - x + {factor}*x*E(d) >= E((1-c) + c*d)",
         "E(c) == x",
@@ -96,28 +92,28 @@ def _order(factor: str) -> Claim:
     )
 
 
-def _order_least(factor: str) -> Claim:
-    return make_claim({"x": UNIT}, f"E((1-c) + c*d) >= 1 - x + {factor}*x*E(d)", "E(c) == x", random=_FLIP, independent=_APART)  # fmt: skip
+def _order_least(factor: str) -> Goal:
+    return make_goal({"x": UNIT}, f"E((1-c) + c*d) >= 1 - x + {factor}*x*E(d)", "E(c) == x", random=_FLIP, independent=_APART)  # fmt: skip
 
 
 _POWERS = {"v0": REAL, "v1": REAL, "w0": REAL, "w1": REAL, "y": HALF}
 
 
-def _every_order(factor: str) -> Claim:
-    return make_claim({"x": UNIT, "k": HALF}, f"1 - x + x*E(y*exp(v1+w1)) >= {factor}*E(y)", "E(y*exp(v0+w0)) == 1", "(1-x)*exp(v0) + x*exp(v1) == 1",
+def _every_order(factor: str) -> Goal:
+    return make_goal({"x": UNIT, "k": HALF}, f"1 - x + x*E(y*exp(v1+w1)) >= {factor}*E(y)", "E(y*exp(v0+w0)) == 1", "(1-x)*exp(v0) + x*exp(v1) == 1",
                       "w0 == k*v0", "w1 == k*v1", random=_POWERS)  # fmt: skip
 
 
-def _compared(more: str) -> Claim:
-    return make_claim(
+def _compared(more: str) -> Goal:
+    return make_goal(
         _RATES,
         f"x*E(w*(q*(r-1) - (z-1))) >= E(w*(x*q*(r-1) - (z-1))) + {more}*(1-x)*(z-1)*E(w)",
         random=_TILT,
     )
 
 
-def _steps(rate: str) -> Claim:
-    return make_claim(
+def _steps(rate: str) -> Goal:
+    return make_goal(
         {"M": OPEN, "P": HALF},
         f"{rate}*P >= E(W*v)",
         "P >= E(W)",
@@ -145,7 +141,7 @@ VISIBLE = Statement(
                    have("exp(w0) >= 1+w0", taylor("w0", "0", 2), have("exp(w1) >= 1+w1", taylor("w1", "0", 2), have("exp(-v0) >= 1-v0", taylor("v0", "0", 2), have("exp(-v1) >= 1-v1", taylor("v1", "0", 2),
                         positive(("(1-x)*y*exp(v0)", 4), ("x*y*exp(v1)", 5), ("(1-x)*y*exp(v0)", 2), ("x*y*exp(v1)", 3), ("k*(1-x)*y*exp(v0)", 6), ("k*x*y*exp(v1)", 7), ("(1+k)*y", 1)))))))],
                    positive(("1", 4), ("-(1-x)", 0))), mutation=_every_order("2")),
-        Obligation("hidden", make_claim({"x": UNIT, "q": UNIT}, "(1-x) + x*(1-q) == 1 - x*q"), "an expert with a coin of its own stays out of a step with probability 1 - p q: one mixture at rate p q", IDENTITY, {"x": "1/2", "q": "1/2"}),
+        Obligation("hidden", make_goal({"x": UNIT, "q": UNIT}, "(1-x) + x*(1-q) == 1 - x*q"), "an expert with a coin of its own stays out of a step with probability 1 - p q: one mixture at rate p q", IDENTITY, {"x": "1/2", "q": "1/2"}),
     ),
     reading=("the coin is independent of the data and of the step's noise; a plain step has the same law under both expert sets given the released prefixes",
              "the step at rate q is (1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2), its density ratio 1 - q + q r; 1 - p q + p q r = 1 - p + p (1 - q + q r); w is a half-line, so that Pr(w) > 0", HELD, f"written out in {NOTE}"),
@@ -160,8 +156,8 @@ REDRAW = Statement(
     "As the proof of Theorem 5.5 has it, Algorithm 2 simply executes A T times: given that its first trajectory came from some expert, its second comes from the same expert with probability 1/m.",
     r"\frac{N-1}{mN-1}=\frac1m",
     (
-        Obligation("same_expert", make_claim(_DRAWS, "(N-1)/(m*N-1) == 1/m", integers=("m", "N")), "2 experts with 2 trajectories each: 1/3, not 1/2", {"point": {"m": "2", "N": "2"}},
-                   mutation=make_claim(_DRAWS, "(N-1)/(m*N-1) == 1/m - (m-1)/(m*(m*N-1))", integers=("m", "N"))),
+        Obligation("same_expert", make_goal(_DRAWS, "(N-1)/(m*N-1) == 1/m", integers=("m", "N")), "2 experts with 2 trajectories each: 1/3, not 1/2", {"point": {"m": "2", "N": "2"}},
+                   mutation=make_goal(_DRAWS, "(N-1)/(m*N-1) == 1/m - (m-1)/(m*(m*N-1))", integers=("m", "N"))),
     ),
     reading=("Algorithm 2 walks through a shuffled data set of N trajectories of each of m experts, without replacement; A draws an expert uniformly each time",),
     corrected_by="expert.redraw_difference",
@@ -175,9 +171,9 @@ DIFFERENCE = Statement(
     "probability that fresh draws give it; each factor is at most 1 + (T-1)/(m N - T + 1).",
     r"\frac1m-\frac{N-1}{mN-1}=\frac{m-1}{m(mN-1)}",
     (
-        Obligation("difference", make_claim(_DRAWS, "1/m - (N-1)/(m*N-1) == (m-1)/(m*(m*N-1))"), "the difference", IDENTITY, {"m": "3", "N": "2"}),
-        Obligation("small", make_claim(_DRAWS, "1/(m*N) >= (m-1)/(m*(m*N-1))"), "at most 1/(mN)", POSITIVE, mutation=make_claim(_DRAWS, "1/(2*m*N) >= (m-1)/(m*(m*N-1))")),
-        Obligation("factor", make_claim(_NEXT, "N/(1+n+c+k)*(1 + (n+c)/(1+k)) >= (N-j)/(1+c+k)"),
+        Obligation("difference", make_goal(_DRAWS, "1/m - (N-1)/(m*N-1) == (m-1)/(m*(m*N-1))"), "the difference", IDENTITY, {"m": "3", "N": "2"}),
+        Obligation("small", make_goal(_DRAWS, "1/(m*N) >= (m-1)/(m*(m*N-1))"), "at most 1/(mN)", POSITIVE, mutation=make_goal(_DRAWS, "1/(2*m*N) >= (m-1)/(m*(m*N-1))")),
+        Obligation("factor", make_goal(_NEXT, "N/(1+n+c+k)*(1 + (n+c)/(1+k)) >= (N-j)/(1+c+k)"),
                    "the next draw after n = T-1-c draws, j of them from the expert, of m N = T + k trajectories", POSITIVE, {"N": "1", "n": "0", "c": "0", "k": "0", "j": "0"}),
     ),
     reading=("given n draws without replacement, j of them from an expert, the next comes from this expert with probability (N - j)/(m N - n)",),
@@ -191,10 +187,10 @@ REUSE = Statement(
     "(eps_1 + eps_2, delta_1 + delta_2)-DP.",
     r"\tfrac1m e^{3\varepsilon_2}+\left(1-\tfrac1m\right)e^{\varepsilon_2}\le e^{\varepsilon_2}",
     (
-        Obligation("training", make_claim({"z": "(1, inf)", "g": "(0, 1/2]"}, "z*(1 - g) >= 1 - g/z"), "answering 0 with probability g = c e^(eps_2 V) <= 1/2 is (eps_2, 0)-DP when one expert moves V by 1: the other answer (V is cut off at m, c = e^(-eps_2 m)/2)",
+        Obligation("training", make_goal({"z": "(1, inf)", "g": "(0, 1/2]"}, "z*(1 - g) >= 1 - g/z"), "answering 0 with probability g = c e^(eps_2 V) <= 1/2 is (eps_2, 0)-DP when one expert moves V by 1: the other answer (V is cut off at m, c = e^(-eps_2 m)/2)",
                    positive(reflect=["g"]), {"z": "1000001/1000000", "g": "1/2"}),
-        Obligation("together", make_claim(_WEIGHT, "z >= (1/m)*z**3 + (1-1/m)*z", integers=("m",)), "m = 2, e^eps_2 = 2: the factor is 5, not 2", {"point": {"z": "2", "m": "2"}},
-                   mutation=make_claim(_WEIGHT, "z**3 >= (1/m)*z**3 + (1-1/m)*z", integers=("m",))),
+        Obligation("together", make_goal(_WEIGHT, "z >= (1/m)*z**3 + (1-1/m)*z", integers=("m",)), "m = 2, e^eps_2 = 2: the factor is 5, not 2", {"point": {"z": "2", "m": "2"}},
+                   mutation=make_goal(_WEIGHT, "z**3 >= (1/m)*z**3 + (1-1/m)*z", integers=("m",))),
     ),
     reading=("m experts with one trajectory each, of two actions; the release is the first action of an expert drawn uniformly, all experts play it alike: eps_1 = delta_1 = 0; the remaining data are this expert's second "
              "action and the others' trajectories. Expert x and the others play different second actions",
@@ -207,13 +203,13 @@ REUSE = Statement(
 _FIXED = {"E": OPEN, "delta": "(0, 1)", "y": "(0, 1/2)", "m": "[2, inf)"}
 
 
-def _fixed(rounds: int, length: int, least: str = "delta") -> Claim:
+def _fixed(rounds: int, length: int, least: str = "delta") -> Goal:
     eps = formula("expert.each_epsilon", T=str(rounds))
     theta = formula("expert.threshold", epsilon=eps, x="y")
     margin = formula(
         "expert.margin", epsilon=eps, beta=formula("expert.each_delta", T=str(rounds), L=str(length))
     )
-    return make_claim(_FIXED, f"{least} >= (1-(1-1/m)**{rounds})/2", f"m*(1-y) >= {theta} + {margin}")  # fmt: skip
+    return make_goal(_FIXED, f"{least} >= (1-(1-1/m)**{rounds})/2", f"m*(1-y) >= {theta} + {margin}")  # fmt: skip
 
 
 FIXED_DATA = Statement(
@@ -244,8 +240,8 @@ FIXED_BATCHES = Statement(
     "hockey-stick divergence of the Gaussian mechanism subsampled at b/m.",
     r"D_{b/m,\sigma}(\varepsilon)\ge D_{b/m,\sigma/2}(\varepsilon)",
     (
-        Obligation("one_step", make_claim({x: y for x, y in _COIN.items() if x != "x"}, f"{_stick(_BATCH)} >= {_stick(_BATCH, noise='(s/2)')}", "m >= b"), "b = 1 of m = 2, noise multiplier 1, e^eps = 5/4: 0.308 against 0.132",
-                   point(b="1", m="2", z="5/4", s="1"), mutation=make_claim({x: y for x, y in _COIN.items() if x != "x"}, f"{_stick(_BATCH)} >= {_stick(_BATCH, noise='(2*s)')}", "m >= b")),
+        Obligation("one_step", make_goal({x: y for x, y in _COIN.items() if x != "x"}, f"{_stick(_BATCH)} >= {_stick(_BATCH, noise='(s/2)')}", "m >= b"), "b = 1 of m = 2, noise multiplier 1, e^eps = 5/4: 0.308 against 0.132",
+                   point(b="1", m="2", z="5/4", s="1"), mutation=make_goal({x: y for x, y in _COIN.items() if x != "x"}, f"{_stick(_BATCH)} >= {_stick(_BATCH, noise='(2*s)')}", "m >= b")),
     ),
     reading=("p = 1, one step, one parameter, clip 1: x's gradient is 1, all others -1. Without x the batch's sum is -b; with x, who is in the batch with probability b/m and takes another's place, it is then 2 - b: a mean that moves by 2",
              "moving the mean by 2 at noise s is moving it by 1 at noise s/2; the hockey stick is that of expert.amplification"),
@@ -256,8 +252,8 @@ FIXED_BATCHES = Statement(
 )  # fmt: skip
 
 
-def _batch(factor: str) -> Claim:
-    return make_claim({"D": UNIT}, f"{factor}*D >= E(h)", "D >= h", random={"h": "(-inf, 1]"})
+def _batch(factor: str) -> Goal:
+    return make_goal({"D": UNIT}, f"{factor}*D >= E(h)", "D >= h", random={"h": "(-inf, 1]"})
 
 
 DOUBLED = Statement(
@@ -266,7 +262,7 @@ DOUBLED = Statement(
     r"\text{sensitivity }2C\text{ at rate }b/m",
     (
         Obligation("batch", _batch("1"), "the mean over the others' batch and the place that x takes", expect([("D-h", positive(("1", 0)))], positive(("1", 1))), mutation=_batch("1/2")),
-        Obligation("smaller_moves", make_claim({"t": "[0, 2]", "s": OPEN}, "(t/2)**2*(2*s)**2 + (1-t**2/4)*(2*s)**2 == (2*s)**2"), "a mean that moves by t <= 2 is one that moves by 2, times t/2 and with more noise", IDENTITY, {"t": "1", "s": "1"}),
+        Obligation("smaller_moves", make_goal({"t": "[0, 2]", "s": OPEN}, "(t/2)**2*(2*s)**2 + (1-t**2/4)*(2*s)**2 == (2*s)**2"), "a mean that moves by t <= 2 is one that moves by 2, times t/2 and with more noise", IDENTITY, {"t": "1", "s": "1"}),
     ),
     reading=(HELD, "draw b of the m - 1 others and one of these b; with probability b/m x takes its place: this is the law with x, and without the exchange the law without. Given both draws the step's means differ by t <= 2 C, and "
              "h is the excess of the event's probability, which in either direction is at most the divergence D in this direction at shift 2 and noise 2 s, that at shift 1 and noise s",
@@ -289,9 +285,9 @@ _ONE = formula("expert.each_epsilon", T="1")
 _TOP = f"2/3*{formula('expert.each_delta', T='1', L='1')}*exp(-({formula('expert.threshold', epsilon=_ONE, x='y')} - m)*{_ONE}/4)"
 
 
-def _pipeline(*more: str) -> Claim:
+def _pipeline(*more: str) -> Goal:
     true = f"x*({_stick(_BATCH, '(exp(E)*z)')} - (2+exp(E)*z)*y) - {_TOP}"
-    return make_claim(
+    return make_goal(
         _PIPELINE, f"delta + d >= {true}", "m >= b", f"d >= {_stick(_Q)}", f"d >= {_back(_Q)}", *more
     )
 
@@ -328,12 +324,12 @@ THEOREM_56 = Statement(
 _RELEASED = {"p": HALF, "q": HALF, "u": HALF, "g": UNIT}
 
 
-def _after(factor: str) -> Claim:
-    return make_claim({"e1": HALF, "d1": UNIT}, f"exp(e1)*E(q*g) + {factor}*d1 >= E(p*g)", "exp(e1)*q + u >= p", "d1 >= E(u)", random=_RELEASED)  # fmt: skip
+def _after(factor: str) -> Goal:
+    return make_goal({"e1": HALF, "d1": UNIT}, f"exp(e1)*E(q*g) + {factor}*d1 >= E(p*g)", "exp(e1)*q + u >= p", "d1 >= E(u)", random=_RELEASED)  # fmt: skip
 
 
-def _kept(factor: str) -> Claim:
-    return make_claim({"e2": HALF, "d2": UNIT}, f"exp(e2)*E(g) + {factor}*d2 >= E(f)", "exp(e2)*g + d2 >= f", random={"f": UNIT, "g": UNIT})  # fmt: skip
+def _kept(factor: str) -> Goal:
+    return make_goal({"e2": HALF, "d2": UNIT}, f"exp(e2)*E(g) + {factor}*d2 >= E(f)", "exp(e2)*g + d2 >= f", random={"f": UNIT, "g": UNIT})  # fmt: skip
 
 
 _AFTER = Obligation("no_training", _after("1"), "p = 0 (Acrobot, HIV): all steps are plain steps on the release, and (eps_1, delta_1) holds as printed",

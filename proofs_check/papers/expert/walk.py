@@ -17,7 +17,7 @@ from dpproof.accountant.published.expert import PAPER, VERSION
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import POSITIVE, RANGE, expect, positive
 from dpproof.proofs_check.papers.expert.release import LOGGED, NEIGHBOURS
-from dpproof.proofs_check.statement import Claim, Obligation, Statement, formula, make_claim
+from dpproof.proofs_check.statement import Goal, Obligation, Statement, formula, make_goal
 
 __all__ = ["STATEMENTS"]
 
@@ -72,12 +72,12 @@ def _bad(s: Setting) -> str:
     return f"(exp({moment} - {s.kappa}*{s.log_rho}) + {comb(s.rounds, s.most + 1)}/o**{s.most})"
 
 
-def _total(s: Setting, share: str) -> Claim:
+def _total(s: Setting, share: str) -> Goal:
     log_r = f"(-{s.rounds}*log(1 - {s.rounds - 1}/(N*m)))"
     eps = f"(2*{formula('expert.each_epsilon', E=s.budget, delta=s.delta, T=str(s.rounds))})"
     exponent = f"-({s.k}-1)*({s.budget} - {s.log_rho} - {log_r}) + {s.rounds}*({s.k * (s.k - 1)}*{eps}**2/2 + {s.k}*({s.delta}/(2*{s.rounds})))"
     fresh = f"({s.delta}/2 + exp({exponent}))"
-    return make_claim(
+    return make_goal(
         EXPERTS,
         f"{share}*({s.delta}) >= exp({s.budget} - {s.log_rho})*{_bad(s)} + exp({log_r})*{fresh}",
         integers=EXPERTS,
@@ -96,8 +96,8 @@ _NEXT = {"N": MANY} | dict.fromkeys(("n", "c", "k", "j"), HALF)
 _LEFT = {"g": MANY, "j": HALF, "n": HALF, "m": MANY}
 
 
-def _markov(factor: str) -> Claim:
-    return make_claim({"R": OPEN}, f"{factor}*E(V)/R >= E(u)", "V >= R*u", random={"V": HALF, "u": UNIT})
+def _markov(factor: str) -> Goal:
+    return make_goal({"R": OPEN}, f"{factor}*E(V)/R >= E(u)", "V >= R*u", random={"V": HALF, "u": UNIT})
 
 
 WALK = Statement(
@@ -107,13 +107,13 @@ WALK = Statement(
     "experiments: eps_1, T = 10, 25; 7.5, 25; 7.5, 50; 7.5, 100; 7.5, 20; 5.625, 20; 5.625, 62; 5, 20, with delta_1 = 1/3000 for Acrobot and 3/10000 else.",
     r"\mathcal A_{DR}\text{ without replacement is }(\varepsilon_1,\delta_1)\text{-DP}",
     (
-        Obligation("walk_to_fresh", make_claim(_NEXT, "N/(1+n+c+k)*(1 + (n+c)/(1+k)) >= (N-j)/(1+c+k)"), "the walk's next draw after n = T-1-c draws, j of them from the expert, of M = T + k trajectories: at most M/(M-T+1) times 1/m",
+        Obligation("walk_to_fresh", make_goal(_NEXT, "N/(1+n+c+k)*(1 + (n+c)/(1+k)) >= (N-j)/(1+c+k)"), "the walk's next draw after n = T-1-c draws, j of them from the expert, of M = T + k trajectories: at most M/(M-T+1) times 1/m",
                    POSITIVE, {"N": "1", "n": "0", "c": "0", "k": "0", "j": "0"}),
-        Obligation("fresh_to_walk", make_claim(_LEFT, "(j+g)/g >= (1/m)*(m*(j+g) - n)/g"), "a fresh draw is at most N/(N-j) times as likely as the walk's, N = j + g", POSITIVE, {"g": "1", "j": "1", "n": "0", "m": "1"}),
+        Obligation("fresh_to_walk", make_goal(_LEFT, "(j+g)/g >= (1/m)*(m*(j+g) - n)/g"), "a fresh draw is at most N/(N-j) times as likely as the walk's, N = j + g", POSITIVE, {"g": "1", "j": "1", "n": "0", "m": "1"}),
         Obligation("markov", _markov("1"), "V is the power kappa of the product of these, on sequences with at most J trajectories of one expert, R = rho^kappa", expect([("V-R*u", positive(("1", 0)))], positive(("1/R", 1))), mutation=_markov("1/2")),
-        Obligation("chain", make_claim(_LOSS, "r*e*rho*a2 + r*e*tau + r*d0 >= a1", *_CHAIN), "from the walk under Pi to fresh draws, by expert.composition to fresh draws under Pi', and to the walk under Pi'",
+        Obligation("chain", make_goal(_LOSS, "r*e*rho*a2 + r*e*tau + r*d0 >= a1", *_CHAIN), "from the walk under Pi to fresh draws, by expert.composition to fresh draws under Pi', and to the walk under Pi'",
                    positive(("1", 0), ("r", 1), ("r*e", 2)), {"a1": "1/2", "a2": "1/2", "b1": "1/2", "b2": "1/2", "r": "1", "e": "1", "rho": "1", "tau": "0", "d0": "0"}),
-        Obligation("more_trajectories", make_claim({"N": "[10, inf)", "j": "[0, 9]"}, "10/(10-j) >= N/(N-j)"), "with more than 10 trajectories each the factors are smaller", positive(reflect=["j"]), {"N": "10", "j": "1"}),
+        Obligation("more_trajectories", make_goal({"N": "[10, inf)", "j": "[0, 9]"}, "10/(10-j) >= N/(N-j)"), "with more than 10 trajectories each the factors are smaller", positive(reflect=["j"]), {"N": "10", "j": "1"}),
         *map(_setting, SETTINGS),
     ),
     ("expert.theorem5_3", "expert.composition"),

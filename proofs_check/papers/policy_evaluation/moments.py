@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, enumerated, expect, identity, positive
-from dpproof.proofs_check.statement import Claim, Obligation, Statement, make_claim
+from dpproof.proofs_check.statement import Goal, Obligation, Statement, make_goal
 
 __all__ = ["NOTE", "STATEMENTS", "equal", "source"]
 
@@ -43,8 +43,8 @@ def equal(
     random = {v: reach for group in groups for v, reach in group.items()}
     independent = groups if len(groups) > 1 else ()
 
-    def claim(goal: str) -> Claim:
-        return make_claim(variables, goal, *given, random=random, independent=independent)
+    def claim(goal: str) -> Goal:
+        return make_goal(variables, goal, *given, random=random, independent=independent)
 
     left, right = sides
     least, most = f"{left} >= {right}", f"{right} >= {left}"
@@ -67,13 +67,13 @@ FIRST = Statement(
     "that trial's success: y/(1+S-y) = y/S, the sum over all m+1 trials is 1 where S >= 1, and each term has mean p E[1/(B+1)].",
     r"E\frac{1}{B+1}=\frac{1-(1-p)^{m+1}}{p(m+1)}",
     (
-        Obligation("term", make_claim({"y": UNIT, "S": "[1, inf)"}, "y/(1 + S - y) == y/S", integers=("y",)),
+        Obligation("term", make_goal({"y": UNIT, "S": "[1, inf)"}, "y/(1 + S - y) == y/S", integers=("y",)),
                    "a success y contributes 1/S, a failure nothing", enumerated("y", IDENTITY), {"y": "1", "S": "2"}),
         *equal("independent", "h = 1/(1+S-y), of the other m trials",
               ("E(y*h)", "p*e"), ("E(y) == p", "E(h) == e"), (("E_h", 0), ("p", 1)), CHANCE | {"e": UNIT}, ({"y": UNIT}, {"h": UNIT})),
         *equal("none", "z: no success so far", ("E(z*(1 - y))", "q*(1 - p)"), ("E(z) == q", "E(y) == p"),
               (("1 - p", 0), ("0 - E_z", 1)), CHANCE | {"q": UNIT}, ({"z": UNIT}, {"y": UNIT})),
-        Obligation("solve", make_claim(_SOLVE, "e == (1 - q*(1 - p))/(p*(m + 1))", "(m + 1)*p*e == 1 - q*(1 - p)"),
+        Obligation("solve", make_goal(_SOLVE, "e == (1 - q*(1 - p))/(p*(m + 1))", "(m + 1)*p*e == 1 - q*(1 - p)"),
                    "m+1 equal terms add up to P[S >= 1]", identity(("1/(p*(m + 1))", 0)), {"p": "1/2", "m": "1", "q": "1/2", "e": "3/4"}),
     ),
     reading=("S - y is the number of successes of the other m trials: h is independent of y and has the law of 1/(B+1)", *_BINOMIAL, "the sum over the m + 1 trials: y/(1+S-y) is y/S where S >= 1 and 0 where S = 0, and the y add up to S"),
@@ -87,17 +87,17 @@ SECOND = Statement(
     "1/k^2 <= 6/((k+1)(k+2)), whose mean over all k >= 0 is found as in the first part, with S the successes of m+1 trials and 1/(S+1) in place of 1.",
     r"E\frac{I_{B\ge1}}{B^2}\le\frac{6}{p(m+1)}\Bigl(\frac{1-(1-p)^{m+2}}{p(m+2)}-(1-p)^{m+1}-\frac{p(m+1)}2(1-p)^m\Bigr)",
     (
-        Obligation("pointwise", make_claim({"k": "[1, inf)"}, "6/((k + 1)*(k + 2)) >= 1/k**2"), "equality at one success", witness={"k": "1"}),
-        Obligation("term", make_claim({"y": UNIT, "S": "[1, inf)"}, "y/((1 + S - y)*(2 + S - y)) == y/S*(1/(S + 1))", integers=("y",)),
+        Obligation("pointwise", make_goal({"k": "[1, inf)"}, "6/((k + 1)*(k + 2)) >= 1/k**2"), "equality at one success", witness={"k": "1"}),
+        Obligation("term", make_goal({"y": UNIT, "S": "[1, inf)"}, "y/((1 + S - y)*(2 + S - y)) == y/S*(1/(S + 1))", integers=("y",)),
                    "a success contributes 1/(S(S+1)): S of them 1/(S+1)", enumerated("y", IDENTITY), {"y": "1", "S": "2"}),
-        Obligation("solve", make_claim(_SOLVE | {"f": UNIT}, f"f == {_ONCE}", "(m + 1)*p*f == e - (1 - p)*q", "e == (1 - (1 - p)**2*q)/(p*(m + 2))"),
+        Obligation("solve", make_goal(_SOLVE | {"f": UNIT}, f"f == {_ONCE}", "(m + 1)*p*f == e - (1 - p)*q", "e == (1 - (1 - p)**2*q)/(p*(m + 2))"),
                    "f = E[1/((B+1)(B+2))]; the m+1 equal terms add up to E[1/(S+1)] less what S = 0 gives",
                    identity(("1/(p*(m + 1))", 0), ("1/(p*(m + 1))", 1)), {"p": "1", "m": "0", "q": "1", "e": "1/2", "f": "1/2"}),
-        Obligation("bound", make_claim(_SOLVE | {"f": UNIT}, f"{_PRINTED} >= E(r)", f"f == {_ONCE}", "6*(h - z/2) >= r", "E(h) == f", "E(z) == q",
+        Obligation("bound", make_goal(_SOLVE | {"f": UNIT}, f"{_PRINTED} >= E(r)", f"f == {_ONCE}", "6*(h - z/2) >= r", "E(h) == f", "E(z) == q",
                                        random={"r": UNIT, "h": UNIT, "z": UNIT}),
                    "r = 1/B^2 or 0, h = 1/((B+1)(B+2)), z = 1 where B = 0",
                    expect([("6*(h - z/2) - r", positive(("1", 1)))], positive(("1", 4), ("0 - 6", 0), ("0 - 6", 2), ("3", 3))),
-                   mutation=make_claim(_SOLVE | {"f": UNIT}, f"{_PRINTED}*9/10 >= E(r)", f"f == {_ONCE}", "6*(h - z/2) >= r", "E(h) == f", "E(z) == q",
+                   mutation=make_goal(_SOLVE | {"f": UNIT}, f"{_PRINTED}*9/10 >= E(r)", f"f == {_ONCE}", "6*(h - z/2) >= r", "E(h) == f", "E(z) == q",
                                        random={"r": UNIT, "h": UNIT, "z": UNIT})),
     ),
     ("eval.lemma24.first",),
@@ -131,7 +131,7 @@ LEMMA31 = Statement(
     (
         *_moment("mean", "one trajectory more", "E(n + y)", "(m + 1)*p", ("E(n) == m*p", "E(y) == p"), (("1", 0), ("1", 1))),
         *_moment("none", "z: s has not been visited", "E(z*(1 - y))", "q*(1 - p)", ("E(z) == q", "E(y) == p"), (("1 - p", 0), ("0 - E_z", 1))),
-        Obligation("indicator", make_claim({"y": UNIT, "n": "[0, inf)"}, "(n + y)**2 == n**2 + 2*n*y + y", integers=("y",)), "y^2 = y",
+        Obligation("indicator", make_goal({"y": UNIT, "n": "[0, inf)"}, "(n + y)**2 == n**2 + 2*n*y + y", integers=("y",)), "y^2 = y",
                    enumerated("y", IDENTITY), {"y": "1", "n": "1"}),
         *_moment("square", "(n + y)^2 by the line before", "E(n**2 + 2*n*y + y)", "(m + 1)**2*p**2 + (m + 1)*(p - p**2)",
                 ("E(n**2) == m**2*p**2 + m*(p - p**2)", "E(n) == m*p", "E(y) == p"),

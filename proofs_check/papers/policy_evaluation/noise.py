@@ -25,7 +25,7 @@ from dpproof.proofs_check.hints import (
     split,
     taylor,
 )
-from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, formula, make_claim
+from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, formula, make_goal
 
 __all__ = ["DENSITIES", "STATEMENTS", "source"]
 
@@ -64,10 +64,10 @@ LEMMA1 = Statement(
     "without one it is false: at d = 1, eps = 50, delta = 1/4 for scales 7.5 : 1.",
     r"\sigma_X\ge\alpha\|\mu_X-\mu_{X'}\|,\;|\ln\sigma_X^2-\ln\sigma_{X'}^2|\le\beta\;\Rightarrow\;(\varepsilon,\delta)\text{-DP}",
     (
-        Obligation("printed", make_claim(_PAIR, _TAILS, *_INSIDE),
+        Obligation("printed", make_goal(_PAIR, _TAILS, *_INSIDE),
                    "N(0, e^s) and N(m, 1) in dimension 1; the event is the outside of (lo, hi)",
                    point(epsilon="50", delta="1/4", m="49/10", s="81/20", lo="-53/10", hi="153/10"),
-                   mutation=make_claim(_PAIR, _TAILS, *_INSIDE, "15 >= epsilon")),
+                   mutation=make_goal(_PAIR, _TAILS, *_INSIDE, "15 >= epsilon")),
     ),
     reading=("N(0, e^s) exceeds hi with chance erfc(hi/sqrt(2 e^s))/2, and is below lo with chance erfc(-lo/sqrt(2 e^s))/2",
              "the smaller scale is 1; both scales satisfy the printed condition on the distance m of the means"),
@@ -89,7 +89,7 @@ _CUTS = ("4/5", "9/10", "1", "11/10", "5/4", "7/5", "31/20", "17/10", "9/5")
 _ROOM = "(69/100 + L/5 - 183/4000*d*L*epsilon/(d + L)**2)"
 _COST = f"((6*epsilon/5 + 36*L/25)/100 + d/4*{_X0}**2)"
 _GROWTH = _halves("h", taylor("h", "0", 2), *_CUTS, last=split("h", "2", _FALLS, _FALLS))
-_WIDE = make_claim(
+_WIDE = make_goal(
     _VIEW | {"a": HALF, "g": "(0, 1]"}, f"{_Z}*epsilon >= a**2*{_MEANS} - d/2*(h*{_Z} + log(g)) + L - log(2)",
     *_BUDGET, f"g == 1 - (exp(h) - 1)*{_Z}",
 )  # fmt: skip
@@ -111,11 +111,11 @@ _WIDE_HINT = have(
                                             have(f"{_ROOM}*g >= {_COST}", positive(("1", 11), (_ROOM, 5)),
                                                  positive(("d/2", 10), (_MEANS, 1), ("1/g", 12))))))))))),
 )  # fmt: skip
-_WIDE_FALSE = make_claim(
+_WIDE_FALSE = make_goal(
     _VIEW | {"a": HALF, "g": "(0, 1]"}, f"{_Z}*epsilon >= a**2*{_MEANS} - d/2*(h*{_Z} + log(g)) + 2*L",
     *_BUDGET, f"g == 1 - (exp(h) - 1)*{_Z}",
 )  # fmt: skip
-_FINITE = make_claim(_VIEW, f"1 - (exp(h) - 1)*{_Z} > 0", _BUDGET[0])
+_FINITE = make_goal(_VIEW, f"1 - (exp(h) - 1)*{_Z} > 0", _BUDGET[0])
 _FINITE_HINT = have(
     "1 + h + 61/50*h**2 >= exp(h)", _GROWTH,
     have(f"{_X0} >= {_X}", positive((f"{_Z}*(1 + 61/50*({_LESS} + h))", 0)),
@@ -124,7 +124,7 @@ _FINITE_HINT = have(
 _NARROW_VIEW = _VIEW | {"a": HALF, "g": "[1, inf)"}
 _NARROW_G = f"g == 1 + (1 - exp(-h))*{_Z}"
 _NARROW_GOAL = f"{_Z}*epsilon >= a**2*{_MEANS} - d/2*(log(g) - h*{_Z}) + "
-_NARROW = make_claim(_NARROW_VIEW, _NARROW_GOAL + "L - log(2)", *_BUDGET, _NARROW_G)
+_NARROW = make_goal(_NARROW_VIEW, _NARROW_GOAL + "L - log(2)", *_BUDGET, _NARROW_G)
 # 3 and 4 the exponential, 5 and 6 g, 7 the logarithm, 8 its square, 9 the ratio's square.
 _NARROW_HINT = have(
     "1 - h + h**2/2 >= exp(-h)", taylor("h", "0", 3),
@@ -154,17 +154,17 @@ CORRECTED1 = Statement(
     "privacy loss is at most delta, for P the wider and for P the narrower law.",
     r"E_P[e^{z(\mathcal L-\varepsilon)}]\le\delta,\quad z=\tfrac{6\ln(2/\delta)}{5\varepsilon},\;0<\varepsilon\le15",
     (
-        Obligation("moment", make_claim(_SQUARE, "(1+z)*(x-m)**2/(2*w) - z*x**2/2 == g/(2*w)*(x - (1+z)*m/g)**2 - z*(1+z)*m**2/(2*g)", "g == 1 - (w-1)*z"),
+        Obligation("moment", make_goal(_SQUARE, "(1+z)*(x-m)**2/(2*w) - z*x**2/2 == g/(2*w)*(x - (1+z)*m/g)**2 - z*(1+z)*m**2/(2*g)", "g == 1 - (w-1)*z"),
                    "p^(1+z) q^(-z) along one coordinate", identity(("(1+z)*m**2/(2*w*g) - x**2/(2*w)", 0)),
                    witness={"z": "1", "w": "1", "g": "1", "x": "2", "m": "1"}),
         Obligation("finite", _FINITE, "the moment exists at this order: g > 0 where P is wider", _FINITE_HINT,
-                   mutation=make_claim(_VIEW, f"1 - (exp(h) - 1)*{_Z} > 1", _BUDGET[0])),
+                   mutation=make_goal(_VIEW, f"1 - (exp(h) - 1)*{_Z} > 1", _BUDGET[0])),
         Obligation("wide", _WIDE, "P wider: z eps is at least the log moment plus log(1/delta) = L - log 2", _WIDE_HINT, mutation=_WIDE_FALSE),
         Obligation("narrow", _NARROW, "P narrower: the same", _NARROW_HINT,
-                   mutation=make_claim(_NARROW_VIEW, _NARROW_GOAL + "2*L", *_BUDGET, _NARROW_G)),
-        Obligation("chernoff", make_claim(_COIN, "delta >= E(u)", "delta >= E(t)", "t >= u", random={"t": HALF, "u": UNIT}),
+                   mutation=make_goal(_NARROW_VIEW, _NARROW_GOAL + "2*L", *_BUDGET, _NARROW_G)),
+        Obligation("chernoff", make_goal(_COIN, "delta >= E(u)", "delta >= E(t)", "t >= u", random={"t": HALF, "u": UNIT}),
                    "t = exp(z (loss - eps)) is at least the indicator u of a loss above eps", expect([("t - u", positive(("1", 1)))], positive(("1", 0), ("1", 2))),
-                   mutation=make_claim(_COIN, "delta/2 >= E(u)", "delta >= E(t)", "t >= u", random={"t": HALF, "u": UNIT})),
+                   mutation=make_goal(_COIN, "delta/2 >= E(u)", "delta >= E(t)", "t >= u", random={"t": HALF, "u": UNIT})),
     ),
     rests_on=("eval.lemma15",), reading=(_SPHERICAL, _MOMENT, f"P[loss > eps] <= delta for both orders of two neighbours is what eval.lemma15 asks for ({NOTE})"),
     not_covered=f"eps above 15; the least noise, for which the exact profile is better by 5 to 40 times ({NOTE})",
@@ -181,11 +181,11 @@ LEMMA15 = Statement(
     "If for every two neighbours there is an event of chance at least 1 - delta under the first, in which the first density is at most exp(eps) times the "
     "second, then the mechanism is (eps, delta)-DP.",
     r"P[\theta_X\notin\Theta]\le\delta,\;f_X\le e^\varepsilon f_{X'}\text{ on }\Theta\;\Rightarrow\;P[E]\le e^\varepsilon P'[E]+\delta",
-    (Obligation("split", make_claim(_LAWS, "exp(epsilon)*E(q*e) + delta >= E(p*e)", *_GOOD, random=_EVENTS),
+    (Obligation("split", make_goal(_LAWS, "exp(epsilon)*E(q*e) + delta >= E(p*e)", *_GOOD, random=_EVENTS),
                 "any event e, parted by the good event t",
                 expect([("exp(epsilon)*q*e - p*e + p*(1 - t)",
                           have("p*(1 - t)*(1 - e) >= 0", positive(reflect=["e", "t"]), positive(("e", 0), ("1", 2), reflect=["t"])))], positive(("1", 1), ("1", 2))),
-                mutation=make_claim(_LAWS, "exp(epsilon)*E(q*e) + delta/2 >= E(p*e)", *_GOOD, random=_EVENTS)),),
+                mutation=make_goal(_LAWS, "exp(epsilon)*E(q*e) + delta/2 >= E(p*e)", *_GOOD, random=_EVENTS)),),
     reading=(DENSITIES, "neighbours are a symmetric relation: the hypothesis is asked of both orders"),
 )  # fmt: skip
 
@@ -199,12 +199,12 @@ EQ19 = Statement(
     "P[|Z| > t] <= 2 exp(-t^2/2) for every t >= 0, by Chernoff's bound on both sides.",
     r"P[|Z|>t]\le2e^{-t^2/2}",
     (
-        Obligation("power", make_claim(_TAIL | {"s": HALF}, "exp(t*(t + s)) >= exp(t**2)"), "exp(tZ) is at least exp(t^2) where Z = t + s",
+        Obligation("power", make_goal(_TAIL | {"s": HALF}, "exp(t*(t + s)) >= exp(t**2)"), "exp(tZ) is at least exp(t^2) where Z = t + s",
                    witness={"t": "1", "s": "0"}),
-        Obligation("chernoff", make_claim(_TAIL, "2/exp(t**2/2) >= E(u)", *_HAT, random=_BOTH), "p = exp(tZ), q = exp(-tZ), u the indicator of |Z| > t",
+        Obligation("chernoff", make_goal(_TAIL, "2/exp(t**2/2) >= E(u)", *_HAT, random=_BOTH), "p = exp(tZ), q = exp(-tZ), u the indicator of |Z| > t",
                    expect([("p + q - exp(t**2/2)**2*u", positive(("1", 2)))],
                           positive(("-1/exp(t**2/2)**2", 0), ("-1/exp(t**2/2)**2", 1), ("1/exp(t**2/2)**2", 3))),
-                   mutation=make_claim(_TAIL, "1/exp(t**2/2) >= E(u)", *_HAT, random=_BOTH)),
+                   mutation=make_goal(_TAIL, "1/exp(t**2/2) >= E(u)", *_HAT, random=_BOTH)),
     ),
     reading=("the moment-generating function of a standard normal variable is exp(t^2/2)",),
     laws=("gaussian.mgf",),
@@ -218,12 +218,12 @@ EQ20 = Statement(
     "P[X > d + 2 sqrt(d t) + 2 t] <= exp(-t) for every t >= 0 and X chi-square with d degrees (Laurent and Massart 2000): Chernoff's bound at r/(1 + 2r), r = sqrt(t/d).",
     r"P[X>d+2\sqrt{dt}+2t]\le e^{-t}",
     (
-        Obligation("exponent", make_claim(_CHI, "r/(1 + 2*r)*(d + 2*d*r + 2*d*r**2) - d/2*log(1 + 2*r) >= d*r**2"),
+        Obligation("exponent", make_goal(_CHI, "r/(1 + 2*r)*(d + 2*d*r + 2*d*r**2) - d/2*log(1 + 2*r) >= d*r**2"),
                    "with t = d r^2; the moment-generating function at r/(1 + 2r) is (1 + 2r)^(d/2)", _ROOT, witness={"d": "1", "r": "1/10000"}),
-        Obligation("chernoff", make_claim(_TILT, "exp(K)/exp(B) >= E(u)", "E(p) == exp(K)", "p >= exp(B)*u", random={"p": HALF, "u": UNIT}),
+        Obligation("chernoff", make_goal(_TILT, "exp(K)/exp(B) >= E(u)", "E(p) == exp(K)", "p >= exp(B)*u", random={"p": HALF, "u": UNIT}),
                    "p = exp(l X), u the indicator of the tail; K the log moment, B = l times the threshold, B - K >= t",
                    expect([("p - exp(B)*u", positive(("1", 1)))], positive(("-1/exp(B)", 0), ("1/exp(B)", 2))),
-                   mutation=make_claim(_TILT, "exp(K)/exp(B)/2 >= E(u)", "E(p) == exp(K)", "p >= exp(B)*u", random={"p": HALF, "u": UNIT})),
+                   mutation=make_goal(_TILT, "exp(K)/exp(B)/2 >= E(u)", "E(p) == exp(K)", "p >= exp(B)*u", random={"p": HALF, "u": UNIT})),
     ),
     reading=("the moment-generating function of a chi-square variable is (1 - 2l)^(-d/2), l < 1/2",),
     laws=("chi-square.mgf",),
@@ -236,12 +236,12 @@ REGION = Statement(
     "With C = sqrt(2 log(4/delta)) and D = sqrt(d) + sqrt(2 log(2/delta)) the first coordinate leaves [-C, C], and the norm exceeds D, each with chance at most delta/2.",
     r"P[Z_1\notin\Omega]\le\delta",
     (
-        Obligation("normal", make_claim(_COIN, "delta/2 == 2*exp(-sqrt(2*log(4/delta))**2/2)"), "(19) at t = C", witness={"delta": "1/2"}),
-        Obligation("square", make_claim({"y": "[1, inf)", "t": HALF}, "(y + sqrt(2)*t)**2 >= y**2 + 2*y*t + 2*t**2"),
+        Obligation("normal", make_goal(_COIN, "delta/2 == 2*exp(-sqrt(2*log(4/delta))**2/2)"), "(19) at t = C", witness={"delta": "1/2"}),
+        Obligation("square", make_goal({"y": "[1, inf)", "t": HALF}, "(y + sqrt(2)*t)**2 >= y**2 + 2*y*t + 2*t**2"),
                    "(20) at log(2/delta) = t^2, d = y^2: D^2 is above the threshold", witness={"y": "1", "t": "0"}),
-        Obligation("union", make_claim(_COIN, "delta >= E(u)", *_HALVES, random=_EITHER), "the union bound",
+        Obligation("union", make_goal(_COIN, "delta >= E(u)", *_HALVES, random=_EITHER), "the union bound",
                    expect([("a + b - u", positive(("1", 2)))], positive(("1", 0), ("1", 1), ("1", 3))),
-                   mutation=make_claim(_COIN, "delta/2 >= E(u)", *_HALVES, random=_EITHER)),
+                   mutation=make_goal(_COIN, "delta/2 >= E(u)", *_HALVES, random=_EITHER)),
     ),
     rests_on=("eval.lemma14.eq19", "eval.lemma14.eq20"), reading=("u, a, b are the indicators of leaving the region, the slab and the ball",),
 )  # fmt: skip
@@ -254,15 +254,15 @@ LOSS = Statement(
     "where sigma_1^2 <= gamma sigma_2^2.",
     r"\frac{1}{\sigma_2^2}-\frac{1}{\sigma_1^2}\le\frac{\gamma-1}{\sigma_1^2}",
     (
-        Obligation("parts", make_claim(_LOSS, "(D**2 + p**2 + o - 2*D*p)/(2*v) - (p**2 + o)/(2*w) == D**2/(2*v) - D*p/v + p**2/2*(1/v - 1/w) + o/2*(1/v - 1/w)"),
+        Obligation("parts", make_goal(_LOSS, "(D**2 + p**2 + o - 2*D*p)/(2*v) - (p**2 + o)/(2*w) == D**2/(2*v) - D*p/v + p**2/2*(1/v - 1/w) + o/2*(1/v - 1/w)"),
                    "v = sigma_2^2, w = sigma_1^2, D the shift, p the coordinate along it, o the square of the rest",
                    witness={"D": "1", "p": "0", "o": "1", "v": "1", "w": "1"}),
-        Obligation("eq29", make_claim({"g": "[1, inf)", "v": POS, "w": POS}, "(g - 1)/w >= 1/v - 1/w", "g*v >= w"), "equation (29)", positive(("1/(v*w)", 0)),
-                   None, make_claim({"g": "[1, inf)", "v": POS, "w": POS}, "(g - 2)/w >= 1/v - 1/w", "g*v >= w")),
-        Obligation("eq30", make_claim({"x": HALF, "b": HALF, "q": REAL, "w": POS, "g": "[1, inf)"}, "b*(g - 1)/2 >= x*q/2", "b*w >= x", "(g - 1)/w >= q"),
+        Obligation("eq29", make_goal({"g": "[1, inf)", "v": POS, "w": POS}, "(g - 1)/w >= 1/v - 1/w", "g*v >= w"), "equation (29)", positive(("1/(v*w)", 0)),
+                   None, make_goal({"g": "[1, inf)", "v": POS, "w": POS}, "(g - 2)/w >= 1/v - 1/w", "g*v >= w")),
+        Obligation("eq30", make_goal({"x": HALF, "b": HALF, "q": REAL, "w": POS, "g": "[1, inf)"}, "b*(g - 1)/2 >= x*q/2", "b*w >= x", "(g - 1)/w >= q"),
                    "equations (30) and (31): x the square of a coordinate or a norm, b = C^2 or D^2, q the difference of (29)",
                    positive(("x/2", 1), ("(g - 1)/(2*w)", 0)), None,
-                   make_claim({"x": HALF, "b": HALF, "q": REAL, "w": POS, "g": "[1, inf)"}, "b*(g - 1)/4 >= x*q/2", "b*w >= x", "(g - 1)/w >= q")),
+                   make_goal({"x": HALF, "b": HALF, "q": REAL, "w": POS, "g": "[1, inf)"}, "b*(g - 1)/4 >= x*q/2", "b*w >= x", "(g - 1)/w >= q")),
     ),
     reading=("|z'|^2 = p^2 + o by Pythagoras, p the coordinate along the shift; in (30) and (31) where the difference q is negative the term is at most 0",),
     laws=("gaussian.density",),
@@ -274,17 +274,17 @@ RATIO = Statement(
     "1 + x >= exp(x log 2) on [0, 1].",
     r"1+x\ge e^{x\ln2}\quad(0\le x\le1)",
     (
-        Obligation("eq25", make_claim(_SIZE | {"s": REAL}, "e >= y**2/2*s", "2*log(2)*e/(y + C)**2 >= s"), "equation (25): the constant, d = y^2",
+        Obligation("eq25", make_goal(_SIZE | {"s": REAL}, "e >= y**2/2*s", "2*log(2)*e/(y + C)**2 >= s"), "equation (25): the constant, d = y^2",
                    have("1 >= log(2)", RANGE, positive(("y**2/2", 0), ("y**2*e/(y + C)**2", 1))), None,
-                   make_claim(_SIZE | {"s": REAL}, "e/100 >= y**2/2*s", "2*log(2)*e/(y + C)**2 >= s")),
-        Obligation("eq33", make_claim(_SIZE | {"k": HALF}, "2*e >= 2*e/(y + C)**2*(y + k)**2", "C >= k"), "equations (32) and (33) for D = y + k",
+                   make_goal(_SIZE | {"s": REAL}, "e/100 >= y**2/2*s", "2*log(2)*e/(y + C)**2 >= s")),
+        Obligation("eq33", make_goal(_SIZE | {"k": HALF}, "2*e >= 2*e/(y + C)**2*(y + k)**2", "C >= k"), "equations (32) and (33) for D = y + k",
                    positive(("2*e/(y + C)**2*(2*y + C + k)", 0)), {"e": "1", "y": "1", "C": "2", "k": "2"}),
-        Obligation("eq33_slab", make_claim(_SIZE, "2*e > 2*e/(y + C)**2*C**2"), "the same for C", POSITIVE,
-                   mutation=make_claim(_SIZE, "2*e > 3*e/(y + C)**2*C**2")),
-        Obligation("eq34", make_claim({"x": UNIT}, "1 + x >= exp(x*log(2))"), "a convex function below its chord",
+        Obligation("eq33_slab", make_goal(_SIZE, "2*e > 2*e/(y + C)**2*C**2"), "the same for C", POSITIVE,
+                   mutation=make_goal(_SIZE, "2*e > 3*e/(y + C)**2*C**2")),
+        Obligation("eq34", make_goal({"x": UNIT}, "1 + x >= exp(x*log(2))"), "a convex function below its chord",
                    split("x", "13/25", mono("x", 1, RANGE), split("x", "27/50", RANGE, mono("x", -1, IDENTITY))), {"x": "1"}),
-        Obligation("within", make_claim({"x": HALF}, "1 >= x", "log(2) >= x*log(2)"), "beta <= log 2 is x = 2e/N^2 <= 1",
-                   positive(("1/log(2)", 0)), None, make_claim({"x": HALF}, "1/2 >= x", "log(2) >= x*log(2)")),
+        Obligation("within", make_goal({"x": HALF}, "1 >= x", "log(2) >= x*log(2)"), "beta <= log 2 is x = 2e/N^2 <= 1",
+                   positive(("1/log(2)", 0)), None, make_goal({"x": HALF}, "1/2 >= x", "log(2) >= x*log(2)")),
     ),
     reading=("exp rises, so that log ratio <= beta = x log 2 gives ratio <= exp(x log 2) <= 1 + x = gamma",),
 )  # fmt: skip
@@ -310,13 +310,13 @@ SHIFT = Statement(
     "sigma_1 >= 3 C |Delta|/e bounds the linear part by 2e, as gamma <= 3; and 3C/e is the larger term of the printed maximum.",
     r"\sigma_1\ge\|\Delta\|\max\{\sqrt{3/(2\epsilon)},3C_\delta/\epsilon\}=3\|\Delta\|C_\delta/\epsilon",
     (
-        Obligation("gamma", make_claim(_SIZE, "3 > 1 + 2*e/(y + C)**2"), "gamma <= 3", positive(reflect=["e"]), mutation=make_claim(_SIZE, "1 > 1 + 2*e/(y + C)**2")),
-        Obligation("eq39", make_claim(_SIZE, "(3*C/e)**2 > 3/(2*e)"), "the maximum in (39), squared: 6 C^2 > e", positive(reflect=["e"]),
-                   mutation=make_claim(_SIZE, "(3*C/e)**2 > 30/e**2")),
-        Obligation("eq38", make_claim(_MOVED, "2*e >= v*(a**2 + 2*a*C)/2", "e >= 3*C*a", "3 >= v"), "equations (35) to (38), a = |Delta|/sigma_1, v the ratio",
+        Obligation("gamma", make_goal(_SIZE, "3 > 1 + 2*e/(y + C)**2"), "gamma <= 3", positive(reflect=["e"]), mutation=make_goal(_SIZE, "1 > 1 + 2*e/(y + C)**2")),
+        Obligation("eq39", make_goal(_SIZE, "(3*C/e)**2 > 3/(2*e)"), "the maximum in (39), squared: 6 C^2 > e", positive(reflect=["e"]),
+                   mutation=make_goal(_SIZE, "(3*C/e)**2 > 30/e**2")),
+        Obligation("eq38", make_goal(_MOVED, "2*e >= v*(a**2 + 2*a*C)/2", "e >= 3*C*a", "3 >= v"), "equations (35) to (38), a = |Delta|/sigma_1, v the ratio",
                    positive(("(a**2 + 2*a*C)/2", 1), ("1", 0), ("a/(2*C)", 0), ("e/(6*C**2)", 0), reflect=["e"]), None,
-                   make_claim(_MOVED, "e/2 >= v*(a**2 + 2*a*C)/2", "e >= 3*C*a", "3 >= v")),
-        Obligation("alpha", make_claim({"epsilon": POS, "c": POS}, "15*c/epsilon == 3*c/(epsilon/5)"), "alpha as printed is 3C/e", IDENTITY, {"epsilon": "1", "c": "1"}),
+                   make_goal(_MOVED, "e/2 >= v*(a**2 + 2*a*C)/2", "e >= 3*C*a", "3 >= v")),
+        Obligation("alpha", make_goal({"epsilon": POS, "c": POS}, "15*c/epsilon == 3*c/(epsilon/5)"), "alpha as printed is 3C/e", IDENTITY, {"epsilon": "1", "c": "1"}),
     ),
     reading=("C^2 = 2 log(4/delta) >= 2 log 4, so that C > 83/50", "in the event -<z', Delta> is at most sigma_1 |Delta| C"),
 )  # fmt: skip
@@ -333,9 +333,9 @@ SUM14 = Statement(
     "eval.lemma14.sum", "statement", "In the good event the loss is at most eps", source("Lemma 14 (proof)", "eval.lemma14"),
     "In units of sigma_1: for all shifts, ratios and outcomes that the conditions and the good event admit the whole loss is at most 5 e = eps, so that Lemma 15 applies.",
     r"L(z)\le5\epsilon=\varepsilon\quad(z\in\Omega)",
-    (Obligation("loss", make_claim(_WHOLE, f"5*e >= {_WHOLE_GOAL}", *_REGION),
+    (Obligation("loss", make_goal(_WHOLE, f"5*e >= {_WHOLE_GOAL}", *_REGION),
                 "s the log ratio sigma_2^2/sigma_1^2, v = exp(-s), D = y + k, p and o the outcome", _WHOLE_HINT,
-                mutation=make_claim(_WHOLE, f"-e >= {_WHOLE_GOAL}", *_REGION)),),
+                mutation=make_goal(_WHOLE, f"-e >= {_WHOLE_GOAL}", *_REGION)),),
     rests_on=("eval.lemma14.region", "eval.lemma14.ratio", "eval.lemma14.shift", "eval.lemma15"),
     reading=("y = sqrt(d), k = sqrt(2 log(2/delta)) <= C; both neighbours satisfy the conditions, so that either may be the first",),
 )  # fmt: skip

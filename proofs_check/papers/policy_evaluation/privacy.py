@@ -12,13 +12,13 @@ from dpproof.proofs_check.hints import Node, expect, have, identity, point, posi
 from dpproof.proofs_check.papers.policy_evaluation.noise import source
 from dpproof.proofs_check.papers.policy_evaluation.sensitivity import STATES
 from dpproof.proofs_check.statement import (
-    Claim,
+    Goal,
     Judgement,
     Obligation,
     Severity,
     Statement,
     formula,
-    make_claim,
+    make_goal,
 )
 
 __all__ = ["STATEMENTS"]
@@ -34,8 +34,8 @@ _NORMS = ("E(u**2) == a**2", "E(v**2) == b**2")
 _PRODUCT = {"u": REAL, "v": REAL}
 
 
-def _cauchy(factor: str) -> Claim:
-    return make_claim(_VECTORS, f"{factor}*a*b >= E(u*v)", *_NORMS, random=_PRODUCT)
+def _cauchy(factor: str) -> Goal:
+    return make_goal(_VECTORS, f"{factor}*a*b >= E(u*v)", *_NORMS, random=_PRODUCT)
 
 
 _CAUCHY: Node = expect(
@@ -54,18 +54,18 @@ LEMMA7 = Statement(
     "||(Delta Phi theta - F_x + F_x')' Gamma Phi||/(lambda - B).",
     r"\frac{\|\theta_X^\lambda-\theta_{X'}^\lambda\|}{2}\le\frac{\|(\Delta\Phi\theta_X^\lambda-F_x+F_{x'})^\top\Gamma_\rho\Phi\|}{\lambda-\|\Phi^\top\Delta\Gamma_\rho\Phi\|}",
     (
-        Obligation("convex", make_claim(dict.fromkeys("fyz", REAL), "(f - z)**2 - (f - y)**2 + 2*(f - y)*(z - y) == (z - y)**2"),
+        Obligation("convex", make_goal(dict.fromkeys("fyz", REAL), "(f - z)**2 - (f - y)**2 + 2*(f - y)*(z - y) == (z - y)**2"),
                    "a squared residual beyond its tangent at y", witness={"f": "1", "y": "0", "z": "1"}),
-        Obligation("ridge", make_claim({"l": POS, "t": REAL, "s": REAL}, "l/2*(t**2 - s**2) - l*s*(t - s) == l/2*(t - s)**2"),
+        Obligation("ridge", make_goal({"l": POS, "t": REAL, "s": REAL}, "l/2*(t**2 - s**2) - l*s*(t - s) == l/2*(t - s)**2"),
                    "the penalty lambda |theta|^2/(2m) beyond its tangent, one coordinate, l = lambda/m", witness={"l": "1", "t": "1", "s": "0"}),
-        Obligation("both", make_claim({"l": POS, "D": HALF, "u": REAL, "v": REAL}, "u + v >= l*D**2", "u >= l/2*D**2", "v >= l/2*D**2"),
+        Obligation("both", make_goal({"l": POS, "D": HALF, "u": REAL, "v": REAL}, "u + v >= l*D**2", "u >= l/2*D**2", "v >= l/2*D**2"),
                    "at the two minima the gradients vanish; what the objectives gain, added", positive(("1", 0), ("1", 1)), {"l": "1", "D": "1", "u": "1/2", "v": "1/2"}),
-        Obligation("expand", make_claim(_LOSSES, "r*(i*((f - y - z)**2 - (f - y)**2) + j*((g - y)**2 - (g - y - z)**2)) == r*(2*((i - j)*y - (f - g))*z + (i - j)*z**2)",
+        Obligation("expand", make_goal(_LOSSES, "r*(i*((f - y - z)**2 - (f - y)**2) + j*((g - y)**2 - (g - y - z)**2)) == r*(2*((i - j)*y - (f - g))*z + (i - j)*z**2)",
                                         "i*f == f", "j*g == g"),
                    "equation (41) at one state: r its weight, i and j whether x and x' visit it, f and g their returns, y and y + z the two values",
                    identity(("-2*r*z", 0), ("2*r*z", 1)), dict.fromkeys("rijfgyz", "1") | {"g": "0", "j": "0", "f": "2"}),
         Obligation("cauchy", _cauchy("1"), "Cauchy and Schwarz: u the vector in the numerator, v = theta' - theta", _CAUCHY, mutation=_cauchy("1/2")),
-        Obligation("solve", make_claim({"x": POS, "D": POS, "N": HALF}, "N/x >= D/2", "2*N*D >= x*D**2"), "x = lambda - B, D = |theta - theta'|", positive(("1/(2*x*D)", 0)),
+        Obligation("solve", make_goal({"x": POS, "D": POS, "N": HALF}, "N/x >= D/2", "2*N*D >= x*D**2"), "x = lambda - B, D = |theta - theta'|", positive(("1/(2*x*D)", 0)),
                    {"x": "1", "D": "2", "N": "1"}),
     ),
     reading=(_COORDINATES, "B is an operator norm: |v' Phi' Delta Gamma Phi v| <= B |v|^2", "where a norm is 0 the product is 0, and D = 0 needs no proof",
@@ -79,9 +79,9 @@ MAIN7 = Statement(
     "In the main text Delta(s, s) reads as the indicator of s in x' less itself, hence 0. Then the bound is |F_x - F_x'| over lambda, which is 0 where both returns are; but "
     "a trajectory that visits a state with return 0 moves the estimate.",
     r"\Delta(s,s)=I_{s\in x'}-I_{s\in x'}=0",
-    (Obligation("printed", make_claim(_ONE, f"g/lam >= {_MOVE}"),
+    (Obligation("printed", make_goal(_ONE, f"g/lam >= {_MOVE}"),
                 "one state, one feature, m = 2: the other trajectory has return f, x has return g, x' stays away", point(lam="1", f="1", g="0"),
-                mutation=make_claim(_ONE, f"sqrt(((f + g)/(2 + lam/2) - g)**2)/(lam - 1) >= {_MOVE}", "lam > 1")),),
+                mutation=make_goal(_ONE, f"sqrt(((f + g)/(2 + lam/2) - g)**2)/(lam - 1) >= {_MOVE}", "lam > 1")),),
     reading=("theta = (f + g)/(2 + lambda/2) and theta' = f/(1 + lambda/2) by the closed form (11)",), corrected_by="eval.lemma7.bound",
     not_covered="whether the misprint is the paper's or its transcription's: the appendix, which has the proof, has the right matrix",
     judgement=Judgement(Severity.SLIP, "A matrix is defined as a difference that is 0; the appendix has the right one."),
@@ -94,8 +94,8 @@ _FORM_GIVEN = ("E(y**2) == a**2", "E(z**2) == c**2", "R >= s", "R >= -s")
 _SIZES = {"a": POS, "c": POS, "R": HALF}
 
 
-def _operator(factor: str) -> Claim:
-    return make_claim(_SIZES, f"{factor}*R*a*c >= E(s*y*z)", *_FORM_GIVEN, random=_FORM)
+def _operator(factor: str) -> Goal:
+    return make_goal(_SIZES, f"{factor}*R*a*c >= E(s*y*z)", *_FORM_GIVEN, random=_FORM)
 
 
 _OPERATOR: Node = expect(
@@ -130,21 +130,21 @@ COROLLARY8 = Statement(
     (
         Obligation("operator", _operator("1"), "the bilinear form of Phi' Delta Gamma Phi: y = Phi u and z = Phi v, s = Delta_s rho_s, R = ||rho||_inf",
                    _OPERATOR, mutation=_operator("1/2")),
-        Obligation("returns", make_claim({"F": HALF}, "F**2*E(r**2) >= E(r**2*h**2)", "F >= h", "F >= -h", random=_GAPS), "||(F_x - F_x') Gamma|| <= F ||rho||_2, h the difference",
+        Obligation("returns", make_goal({"F": HALF}, "F**2*E(r**2) >= E(r**2*h**2)", "F >= h", "F >= -h", random=_GAPS), "||(F_x - F_x') Gamma|| <= F ||rho||_2, h the difference",
                    expect([("F**2*r**2 - r**2*h**2", positive(("r**2", 0, 1)))], positive(("1", 2))),
-                   mutation=make_claim({"F": HALF}, "F**2*E(r**2)/2 >= E(r**2*h**2)", "F >= h", "F >= -h", random=_GAPS)),
-        Obligation("theta", make_claim({"l": POS, "t": HALF}, "E(c*f**2)/4 >= l*t", _EQUATION, random=_NORMAL),
+                   mutation=make_goal({"F": HALF}, "F**2*E(r**2)/2 >= E(r**2*h**2)", "F >= h", "F >= -h", random=_GAPS)),
+        Obligation("theta", make_goal({"l": POS, "t": HALF}, "E(c*f**2)/4 >= l*t", _EQUATION, random=_NORMAL),
                    "the normal equations (11) times theta: c = rho_s |X_s|/m, y = Phi theta, f the average return, l = lambda/(2m), t = |theta|^2",
                    expect([("c*(y - f/2)**2", have("(y - f/2)**2 >= 0", sos(("1", "y - f/2")), positive(("c", 1))))], positive(("1", 1), ("-1", 0))),
-                   mutation=make_claim({"l": POS, "t": HALF}, "E(c*f**2)/8 >= l*t", _EQUATION, random=_NORMAL)),
-        Obligation("weighted", make_claim({"F": HALF}, "F**2*E(c) >= E(c*f**2)", "F >= f", "F >= -f", random={"c": UNIT, "f": REAL}),
+                   mutation=make_goal({"l": POS, "t": HALF}, "E(c*f**2)/8 >= l*t", _EQUATION, random=_NORMAL)),
+        Obligation("weighted", make_goal({"F": HALF}, "F**2*E(c) >= E(c*f**2)", "F >= f", "F >= -f", random={"c": UNIT, "f": REAL}),
                    "the average returns are at most F = Rmax/(1-gamma)", expect([("F**2*c - c*f**2", positive(("c", 0, 1)))], positive(("1", 2))),
-                   mutation=make_claim({"F": HALF}, "F**2*E(c)/2 >= E(c*f**2)", "F >= f", "F >= -f", random={"c": UNIT, "f": REAL})),
-        Obligation("spectrum", make_claim({"x": HALF, "s": POS}, "1/(2*s) >= x/(x**2 + s**2)"), "the printed step for singular values, a = s^2",
+                   mutation=make_goal({"F": HALF}, "F**2*E(c)/2 >= E(c*f**2)", "F >= f", "F >= -f", random={"c": UNIT, "f": REAL})),
+        Obligation("spectrum", make_goal({"x": HALF, "s": POS}, "1/(2*s) >= x/(x**2 + s**2)"), "the printed step for singular values, a = s^2",
                    sos(("1", "x - s"), over="2*s*(x**2 + s**2)"), {"x": "1", "s": "1"}),
-        Obligation("scale", make_claim({"lam": POS, "m": POS, "F": HALF, "S": HALF, "t": HALF}, "F**2*S/(2*lam) >= t", "F**2*S/(4*m) >= lam/(2*m)*t"),
+        Obligation("scale", make_goal({"lam": POS, "m": POS, "F": HALF, "S": HALF, "t": HALF}, "F**2*S/(2*lam) >= t", "F**2*S/(4*m) >= lam/(2*m)*t"),
                    "|theta|^2 <= F^2 S/(2 lambda), S = sum of rho_s |X_s|", positive(("2*m/lam", 0)), {"lam": "1", "m": "1", "F": "1", "S": "2", "t": "1"}),
-        Obligation("final", make_claim(_LAST, f"{_BOUND} >= D", *_CHAIN), "Lemma 7 with all of them: x = lambda - ||Phi||^2 ||rho||_inf, P = ||Phi||, q = ||rho||_2, T = |theta|, N and B of Lemma 7",
+        Obligation("final", make_goal(_LAST, f"{_BOUND} >= D", *_CHAIN), "Lemma 7 with all of them: x = lambda - ||Phi||^2 ||rho||_inf, P = ||Phi||, q = ||rho||_2, T = |theta|, N and B of Lemma 7",
                    positive(("2*P**2*R/x", 0), ("2/x", 1), ("D/x", 2), ("1/x", 3)),
                    {"x": "1", "P": "1", "R": "0", "q": "1", "S": "0", "F": "1", "T": "0", "N": "1", "B": "0", "D": "2"}),
     ),
@@ -163,9 +163,9 @@ _SMALLER = ("m >= M", "v + k >= M", "(M - m)*(M - v - k) == 0")
 _UP = {"w": UNIT, "p": HALF, "q": HALF}
 # How a larger share at every state makes the whole larger; the same with the maximum and with the minimum.
 _WHOLE = (
-    Obligation("sum", make_claim({}, "E(w*p) >= E(w*q)", "p >= q", random=_UP), "all states at once, attained at v + k",
-               expect([("w*p - w*q", positive(("w", 0)))], positive(("1", 1))), mutation=make_claim({}, "E(w*p) >= 2*E(w*q)", "p >= q", random=_UP)),
-    Obligation("outer", make_claim({"a": HALF, "b": HALF, "c": HALF, "r": HALF}, "(c*a + r)**2 >= (c*b + r)**2", "a >= b"), "a and b are the roots of the two sums",
+    Obligation("sum", make_goal({}, "E(w*p) >= E(w*q)", "p >= q", random=_UP), "all states at once, attained at v + k",
+               expect([("w*p - w*q", positive(("w", 0)))], positive(("1", 1))), mutation=make_goal({}, "E(w*p) >= 2*E(w*q)", "p >= q", random=_UP)),
+    Obligation("outer", make_goal({"a": HALF, "b": HALF, "c": HALF, "r": HALF}, "(c*a + r)**2 >= (c*b + r)**2", "a >= b"), "a and b are the roots of the two sums",
                positive(("c*(c*(a + b) + 2*r)", 0)), {"a": "1", "b": "1", "c": "1", "r": "1"}),
 )  # fmt: skip
 LEMMA9 = (
@@ -182,7 +182,7 @@ LEMMA9 = (
         "eval.lemma9.envelope", "statement", "The envelope with the maximum, as printed", source("Lemmas 9 and 21", "eval.lemma9"),
         "The maximum of phi, with max{v'_s, m} inside, over count vectors v' within k of v has max{v_s + k, m} inside.",
         r"\varphi_k^\lambda(v)=\Big(c\sqrt{\textstyle\sum_s\rho_s\max\{v_s+k,m\}}+\|\rho\|_2\Big)^2",
-        (Obligation("coordinate", make_claim({"v": HALF, "k": HALF, "u": HALF, "M": HALF}, "M >= u", "M >= v + k", "k >= u - v"), "M = max(v + k, m), u = v' within k of v",
+        (Obligation("coordinate", make_goal({"v": HALF, "k": HALF, "u": HALF, "M": HALF}, "M >= u", "M >= v + k", "k >= u - v"), "M = max(v + k, m), u = v' within k of v",
                     positive(("1", 0), ("1", 1)), {"v": "0", "k": "1", "u": "1", "M": "1"}), *_WHOLE),
         reading=(STATES, "M >= m as well, so that M >= max(u, m); it is attained at v' = v + k; c = ||Phi|| ||rho||_inf/sqrt(2 lambda), r = ||rho||_2"),
     ),
@@ -190,8 +190,8 @@ LEMMA9 = (
         "eval.lemma9.constant", "statement", "Constant from k >= m - min v on, as printed", source("Lemmas 9 and 21", "eval.lemma9"),
         "With the maximum this is false: one state, m = 1, v = 0, k = 2 gives 2 in place of 1.",
         r"k\ge m-\min_sv_s\Rightarrow\varphi_k^\lambda(v)=\Big(c\sqrt{m\textstyle\sum_s\rho_s}+\|\rho\|_2\Big)^2",
-        (Obligation("printed", make_claim(_CAPS, _SAME, _FROM, *_LARGER), "one state of weight 1; M = max(v + k, m)", point(v="0", k="2", m="1", M="2", c="1", r="1"),
-                    mutation=make_claim(_CAPS, _SAME, _FROM, *_SMALLER)),),
+        (Obligation("printed", make_goal(_CAPS, _SAME, _FROM, *_LARGER), "one state of weight 1; M = max(v + k, m)", point(v="0", k="2", m="1", M="2", c="1", r="1"),
+                    mutation=make_goal(_CAPS, _SAME, _FROM, *_SMALLER)),),
         rests_on=("eval.lemma9.envelope",), corrected_by="eval.lemma9.corrected",
         judgement=Judgement(Severity.SLIP, "A maximum is printed for the minimum that the algorithm uses."),
     ),
@@ -202,12 +202,12 @@ CORRECTED9 = Statement(
     "With min{v_s, m} in place of the maximum: phi_k has min{v_s + k, m}, is constant from k >= m - min v_s on, and so 0 <= k <= m is enough for the supremum.",
     r"\varphi_k^\lambda(v)=\Big(c\sqrt{\textstyle\sum_s\rho_s\min\{v_s+k,m\}}+\|\rho\|_2\Big)^2",
     (
-        Obligation("coordinate", make_claim(_CAPS | {"u": HALF}, "v + k >= M", "u >= M", "k >= u - v"), "M = min(u, m) for u = v' within k of v",
+        Obligation("coordinate", make_goal(_CAPS | {"u": HALF}, "v + k >= M", "u >= M", "k >= u - v"), "M = min(u, m) for u = v' within k of v",
                    positive(("1", 0), ("1", 1)), {"v": "0", "k": "1", "m": "1", "M": "1", "c": "1", "r": "1", "u": "1"}),
         *_WHOLE,
-        Obligation("constant", make_claim({"v": HALF, "k": HALF, "m": HALF, "n": HALF}, "v + k >= m", "k >= m - n", "v >= n"), "from k >= m - min v on every minimum is m",
+        Obligation("constant", make_goal({"v": HALF, "k": HALF, "m": HALF, "n": HALF}, "v + k >= m", "k >= m - n", "v >= n"), "from k >= m - min v on every minimum is m",
                    positive(("1", 0), ("1", 1)), {"v": "1", "k": "1", "m": "2", "n": "1"}),
-        Obligation("tail", make_claim({"m": HALF, "j": HALF, "b": POS, "W": HALF}, "exp(-m*b)*W >= exp(-(m + j)*b)*W"), "past k = m no term is larger; W the constant",
+        Obligation("tail", make_goal({"m": HALF, "j": HALF, "b": POS, "W": HALF}, "exp(-m*b)*W >= exp(-(m + j)*b)*W"), "past k = m no term is larger; W the constant",
                    None, {"m": "0", "j": "0", "b": "1", "W": "1"}),
     ),
     reading=(STATES, "roots are monotone; min(x, m) is x where x <= m and m where x >= m, and at most m"),
@@ -238,8 +238,8 @@ THEOREM6 = Statement(
     "For all eps, delta > 0 DP-LSW is (eps, delta)-DP. It follows Lemma 1, which needs a limit on eps: with one state, one feature and one trajectory, of return 0 or Rmax, "
     "the claim fails at eps = 110, delta = 4/5, gamma = 1/1000.",
     r"P[A(X)\in\Omega]\le e^\varepsilon P[A(X')\in\Omega]+\delta",
-    (Obligation("printed", make_claim(_RUN, _LSW), "m = 1, Phi = w = 1: theta is the return, psi = 1, sigma = alpha Rmax/(1-gamma)", point(**_POINT),
-                mutation=make_claim(_RUN, _LSW, *_SAFE)),),
+    (Obligation("printed", make_goal(_RUN, _LSW), "m = 1, Phi = w = 1: theta is the return, psi = 1, sigma = alpha Rmax/(1-gamma)", point(**_POINT),
+                mutation=make_goal(_RUN, _LSW, *_SAFE)),),
     reading=(_SHIFTED,), corrected_by="eval.theorem6.corrected",
     not_covered="the smallest eps at which DP-LSW fails; that it is private up to 15 is eval.theorem6.corrected",
     laws=("gaussian.tail",),
@@ -250,8 +250,8 @@ THEOREM10 = Statement(
     "eval.theorem10", "statement", "DP-LSL is (eps, delta)-DP, as printed", source("Theorem 10", "eval.theorem10"),
     "For all eps, delta > 0 DP-LSL is (eps, delta)-DP. The same example with lambda = 10^6 refutes it at eps = 110, delta = 4/5.",
     r"P[A(X)\in\Omega]\le e^\varepsilon P[A(X')\in\Omega]+\delta",
-    (Obligation("printed", make_claim(_RIDGE, _LSL), "m = 1, Phi = rho = 1: theta = return/(1 + lambda/2), psi = (1/sqrt(2 lambda) + 1)^2", point(**_POINT, lam="1000000"),
-                mutation=make_claim(_RIDGE, _LSL, *_SAFE)),),
+    (Obligation("printed", make_goal(_RIDGE, _LSL), "m = 1, Phi = rho = 1: theta = return/(1 + lambda/2), psi = (1/sqrt(2 lambda) + 1)^2", point(**_POINT, lam="1000000"),
+                mutation=make_goal(_RIDGE, _LSL, *_SAFE)),),
     reading=(_SHIFTED,), corrected_by="eval.theorem10.corrected",
     not_covered="the smallest eps at which DP-LSL fails; that it is private up to 15 is eval.theorem10.corrected",
     laws=("gaussian.tail",),
@@ -259,10 +259,10 @@ THEOREM10 = Statement(
 )  # fmt: skip
 
 _CONDITIONS = (
-    Obligation("condition_a", make_claim(dict.fromkeys("aKfpD", HALF), "a*K*p >= a*D", "p >= f", "K*f >= D"),
+    Obligation("condition_a", make_goal(dict.fromkeys("aKfpD", HALF), "a*K*p >= a*D", "p >= f", "K*f >= D"),
                "sigma = alpha K sqrt(psi) is at least alpha |theta - theta'|: p = sqrt(psi), f = sqrt(phi), K the factor before the root", positive(("a*K", 0), ("a", 1)),
                dict.fromkeys("aKfpD", "1")),
-    Obligation("condition_b", make_claim({"C": POS, "u": REAL, "v": REAL, "b": POS}, "b >= log(C**2*exp(u)) - log(C**2*exp(v))", "b >= u - v"),
+    Obligation("condition_b", make_goal({"C": POS, "u": REAL, "v": REAL, "b": POS}, "b >= log(C**2*exp(u)) - log(C**2*exp(v))", "b >= u - v"),
                "variances C^2 psi with psi = exp(u), exp(v) at two neighbours", positive(("1", 0)), {"C": "1", "u": "1", "v": "0", "b": "1"}),
 )  # fmt: skip
 _VISITS = "replacing a trajectory changes |X_s| by at most 1 at every s, as each trajectory counts once, so that count vectors of neighbours are within 1 of each other"

@@ -20,7 +20,7 @@ from dpproof.proofs_check.papers.policy_evaluation.utility import (
     LEVEL,
     projection,
 )
-from dpproof.proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.proofs_check.statement import Goal, Judgement, Obligation, Severity, Statement, make_goal
 
 __all__ = ["STATEMENTS"]
 
@@ -53,9 +53,9 @@ NOISE = (
         "square, so that it is not squared. One state, ||Phi|| = rho = 1, no visit, m = 3, beta = 1/20, lambda = 11/10: 4.04 > 4.02.",
         r"\psi\le2\|\rho\|_2^2+\frac{\|\Phi\|^2\|\rho\|_\infty^2}\lambda\sum_s\rho_s\max_ke^{-2k\beta}\min\{|X_s|+k,m\}",
         (
-            Obligation("printed", make_claim(_PSI, f"2 + m*exp(0 - 2*m*beta)/ridge >= {_NOISE}", "1 >= 2*m*beta", integers=("m",)),
+            Obligation("printed", make_goal(_PSI, f"2 + m*exp(0 - 2*m*beta)/ridge >= {_NOISE}", "1 >= 2*m*beta", integers=("m",)),
                        "no visit: psi's term at k = m against the right side, whose maximum is at k = m", point(m="3", beta="1/20", ridge="11/10"),
-                       mutation=make_claim(_PSI, f"2 + m*exp(0 - m*beta)/ridge >= {_NOISE}", "1 >= 2*m*beta", integers=("m",))),
+                       mutation=make_goal(_PSI, f"2 + m*exp(0 - m*beta)/ridge >= {_NOISE}", "1 >= 2*m*beta", integers=("m",))),
         ),
         ("eval.lemma30.corrected",), corrected_by="eval.noise.corrected",
         reading=("N = 1 (or a second state of weight 0): psi is at least its term at k = m; with no visit and 2 m beta <= 1 the largest e^(-2 k beta) min{k, m} is that at k = m "
@@ -67,10 +67,10 @@ NOISE = (
         "psi <= 2||rho||^2 + (||Phi||^2 ||rho||_inf^2/lambda) sum_s rho_s max_k e^(-k beta) min(|X_s|+k, m).",
         r"\psi\le2\|\rho\|_2^2+\frac{\|\Phi\|^2\|\rho\|_\infty^2}\lambda\sum_s\rho_s\max_ke^{-k\beta}\min\{|X_s|+k,m\}",
         (
-            Obligation("square", make_claim(_ROOT, "2*r**2 + 2*c**2*(z*M) >= z*(r + c*sqrt(M))**2"), "z = e^(-k beta) <= 1; (a+b)^2 <= 2a^2 + 2b^2; 2 c^2 = ||Phi||^2 ||rho||_inf^2/ridge",
+            Obligation("square", make_goal(_ROOT, "2*r**2 + 2*c**2*(z*M) >= z*(r + c*sqrt(M))**2"), "z = e^(-k beta) <= 1; (a+b)^2 <= 2a^2 + 2b^2; 2 c^2 = ||Phi||^2 ||rho||_inf^2/ridge",
                        have("(r - c*sqrt(M))**2 >= 0", sos(("1", "r - c*sqrt(M)")), positive(("z", 0), reflect=["z"])),
                        {"z": "1", "r": "1", "c": "1", "M": "1"}),
-            Obligation("states", make_claim(_MEAN, "T + w*a >= z*(S + w*b)", "T >= z*S", "a >= z*b"), "a sum's maximum is at most the sum of maxima, one state more",
+            Obligation("states", make_goal(_MEAN, "T + w*a >= z*(S + w*b)", "T >= z*S", "a >= z*b"), "a sum's maximum is at most the sum of maxima, one state more",
                        positive(("1", 0), ("w", 1)), {"T": "1", "S": "1", "w": "1", "z": "1", "a": "1", "b": "1"}),
         ),
         reading=("induction over the states from the empty sum",),
@@ -87,8 +87,8 @@ def _piece(
     return Statement(
         f"eval.lemma30.{part}", "statement", title, source("Lemma 30", "eval.lemma30"),
         f"The printed maximum is exceeded at {', '.join(f'{k} = {v}' for k, v in at.items())}.",
-        obligations=(Obligation("printed", make_claim(_ABX, f"{printed} >= {_RISE}", "m - a >= x", *given), "the value at x against the printed maximum", point(**at),
-                                mutation=make_claim(_ABX, f"{meant} >= {_RISE}", "m - a >= x", *given)),),
+        obligations=(Obligation("printed", make_goal(_ABX, f"{printed} >= {_RISE}", "m - a >= x", *given), "the value at x against the printed maximum", point(**at),
+                                mutation=make_goal(_ABX, f"{meant} >= {_RISE}", "m - a >= x", *given)),),
         corrected_by="eval.lemma30.corrected",
         judgement=Judgement(Severity.REPAIRABLE, "The conditions of the cases are wrong; the third line is still an upper bound."),
     )  # fmt: skip
@@ -111,8 +111,8 @@ LEMMA30 = (
         "eval.lemma30.otherwise", "statement", "Otherwise: e^(2ab)/(2eb) is not attained", source("Lemma 30", "eval.lemma30"),
         "Where b >= 1/(2a) the maximum is a (eval.lemma30.corrected), less than the printed value at a = b = 1, m = 2.",
         obligations=(
-            Obligation("printed", make_claim(_AB, "a >= exp(2*a*b - 1)/(2*b)", "m >= a", "2*a*b >= 1", "2*b >= a", "m >= 2*b"), "the maximum against the printed one",
-                       point(a="1", b="1", m="2"), mutation=make_claim(_AB, "a*exp(2*a*b - 1) >= a", "m >= a", "2*a*b >= 1", "2*b >= a", "m >= 2*b")),
+            Obligation("printed", make_goal(_AB, "a >= exp(2*a*b - 1)/(2*b)", "m >= a", "2*a*b >= 1", "2*b >= a", "m >= 2*b"), "the maximum against the printed one",
+                       point(a="1", b="1", m="2"), mutation=make_goal(_AB, "a*exp(2*a*b - 1) >= a", "m >= a", "2*a*b >= 1", "2*b >= a", "m >= 2*b")),
         ),
         rests_on=("eval.lemma30.corrected",), corrected_by="eval.lemma30.corrected",
         judgement=Judgement(Severity.REPAIRABLE, "The value is an upper bound, which is not attained in part of the range."),
@@ -120,7 +120,7 @@ LEMMA30 = (
     Statement(
         "eval.lemma30.bound", "project", "e^(2ab)/(2eb) is never exceeded", source("Lemma 30", "eval.lemma30"),
         "For all a + x = u/(2b) >= 0: e^(-2bx)(a+x) = e^(2ab) u e^(-u)/(2b) <= e^(2ab)/(2eb).",
-        obligations=(Obligation("tangent", make_claim({"u": NONNEGATIVE, "b": POSITIVE}, "1/(2*exp(1)*b) >= exp(0 - u)*u/(2*b)"), "e^(u-1) >= u",
+        obligations=(Obligation("tangent", make_goal({"u": NONNEGATIVE, "b": POSITIVE}, "1/(2*exp(1)*b) >= exp(0 - u)*u/(2*b)"), "e^(u-1) >= u",
                                 have(*_TANGENT, positive(("1/(2*b*exp(u))", 0))), {"u": "1", "b": "1"}),),
         reading=("with u = 2b(a + x): e^(-2bx) (a + x) = e^(2ab) u e^(-u)/(2b); both sides of the obligation times e^(2ab)",),
     ),
@@ -129,11 +129,11 @@ LEMMA30 = (
         "For 0 <= a <= m, b > 0: a if b >= 1/(2a), m e^(-2b(m-a)) if b <= 1/(2m), and e^(2ab)/(2eb) otherwise.",
         r"a\ (b\ge\tfrac1{2a}),\quad me^{-2b(m-a)}\ (b\le\tfrac1{2m}),\quad\tfrac1{2eb}e^{2ab}",
         (
-            Obligation("falls", make_claim(_GROWTH, "a >= exp(0 - u)*(a + u/(2*b))", "2*a*b >= 1"), "u = 2bx: e^u >= 1 + u",
+            Obligation("falls", make_goal(_GROWTH, "a >= exp(0 - u)*(a + u/(2*b))", "2*a*b >= 1"), "u = 2bx: e^u >= 1 + u",
                        have("exp(u) >= 1 + u", taylor("u", "0", 2), positive(("a*exp(0 - u)", 1), ("u/(2*b)*exp(0 - u)", 0))), {"a": "1", "b": "1/2", "u": "0"}),
-            Obligation("rises", make_claim({"m": POSITIVE, "b": POSITIVE, "u": NONNEGATIVE}, "m*exp(0 - u) >= m - u/(2*b)", "1 >= 2*b*m"), "u = 2b(m-a-x): e^(-u) >= 1 - u",
+            Obligation("rises", make_goal({"m": POSITIVE, "b": POSITIVE, "u": NONNEGATIVE}, "m*exp(0 - u) >= m - u/(2*b)", "1 >= 2*b*m"), "u = 2b(m-a-x): e^(-u) >= 1 - u",
                        have("exp(0 - u) >= 1 - u", taylor("u", "0", 2), positive(("m", 1), ("u/(2*b)", 0))), {"m": "1", "b": "1/2", "u": "0"}),
-            Obligation("peak", make_claim({"a": NONNEGATIVE, "b": POSITIVE}, "exp(0 - 2*b*(1/(2*b) - a))*(a + (1/(2*b) - a)) == exp(2*a*b)/(2*exp(1)*b)"),
+            Obligation("peak", make_goal({"a": NONNEGATIVE, "b": POSITIVE}, "exp(0 - 2*b*(1/(2*b) - a))*(a + (1/(2*b) - a)) == exp(2*a*b)/(2*exp(1)*b)"),
                        "attained at x = 1/(2b) - a, which lies in [0, m-a] if 1/(2m) <= b <= 1/(2a)", witness={"a": "1", "b": "1"}),
         ),
         ("eval.lemma30.bound",), reading=("the first two are attained at x = 0 and x = m - a",),
@@ -163,9 +163,9 @@ EQ58 = (
         "eval.eq58.visited", "statement", "n > 2 beta: n", source("Equation 58", "eval.eq58"),
         "One visit among two trajectories, beta = 1/4: at k = 1 the value is 2 e^(-1/2) > 1.",
         obligations=(
-            Obligation("printed", make_claim(_NK, "n >= exp(0 - 2*k*beta)*(n + k)", "1 > 2*beta", "n > 2*beta", "m >= n + k", integers=("n", "k", "m")), "one term",
+            Obligation("printed", make_goal(_NK, "n >= exp(0 - 2*k*beta)*(n + k)", "1 > 2*beta", "n > 2*beta", "m >= n + k", integers=("n", "k", "m")), "one term",
                        point(n="1", k="1", m="2", beta="1/4"),
-                       mutation=make_claim(_NK, "n + 1/(2*exp(1)*beta) >= exp(0 - 2*k*beta)*(n + k)", "1 > 2*beta", "n > 2*beta", "m >= n + k", integers=("n", "k", "m"))),
+                       mutation=make_goal(_NK, "n + 1/(2*exp(1)*beta) >= exp(0 - 2*k*beta)*(n + k)", "1 > 2*beta", "n > 2*beta", "m >= n + k", integers=("n", "k", "m"))),
         ),
         corrected_by="eval.eq58.corrected", reading=("min{n+k, m} = n+k where n+k <= m",),
         judgement=Judgement(Severity.REPAIRABLE, "It takes over the false cases of Lemma 30."),
@@ -174,8 +174,8 @@ EQ58 = (
         "eval.eq58.unvisited", "statement", "n <= 2 beta: e^(2 beta n)/(2 e beta) is not attained", source("Equation 58", "eval.eq58"),
         "As 2 beta < 1 this is n = 0, where the maximum is said to equal 1/(2 e beta). One trajectory, beta = 1/4: the maximum is e^(-1/2) = 0.607, the printed value 0.736.",
         obligations=(
-            Obligation("printed", make_claim(_FEW, f"{_LAST} >= exp(2*beta*0)/(2*exp(1)*beta)", "1 > 2*beta", "1 >= 2*m*beta", integers=("m",)), "the maximum against the printed one",
-                       point(m="1", beta="1/4"), mutation=make_claim(_FEW, f"1/(2*exp(1)*beta) >= {_LAST}", "1 > 2*beta", "1 >= 2*m*beta", integers=("m",))),
+            Obligation("printed", make_goal(_FEW, f"{_LAST} >= exp(2*beta*0)/(2*exp(1)*beta)", "1 > 2*beta", "1 >= 2*m*beta", integers=("m",)), "the maximum against the printed one",
+                       point(m="1", beta="1/4"), mutation=make_goal(_FEW, f"1/(2*exp(1)*beta) >= {_LAST}", "1 > 2*beta", "1 >= 2*m*beta", integers=("m",))),
         ),
         rests_on=("eval.lemma30.corrected",), corrected_by="eval.eq58.unvisited.bound",
         reading=("with no visit and 2 m beta <= 1 the largest e^(-2 k beta) min{k, m} is that at k = m (eval.lemma30.corrected, a = 0; past m the terms fall)",),
@@ -186,7 +186,7 @@ EQ58 = (
         "eval.eq58.unvisited.bound", "project", "n = 0: at most 1/(2 e beta)", source("Equation 58", "eval.eq58"),
         "For every k >= 0 and beta > 0, e^(-2 k beta) min(k, m) <= 1/(2 e beta).",
         obligations=(
-            Obligation("bound", make_claim({"u": NONNEGATIVE, "beta": POSITIVE}, "1/(2*exp(1)*beta) >= exp(0 - u)*(u/(2*beta))"), "u = 2 k beta",
+            Obligation("bound", make_goal({"u": NONNEGATIVE, "beta": POSITIVE}, "1/(2*exp(1)*beta) >= exp(0 - u)*(u/(2*beta))"), "u = 2 k beta",
                        have(*_TANGENT, positive(("1/(2*beta*exp(u))", 0))), {"u": "1", "beta": "1"}),
         ),
         reading=("min{k, m} <= k",),
@@ -195,8 +195,8 @@ EQ58 = (
         "eval.eq58.last", "statement", "The last step of equation 58", source("Equation 58", "eval.eq58"),
         "For whole n and 2 beta < 1, n > 2 beta means n >= 1; n = 0 gives 1/(2 e beta): both sides of the printed inequality are the same.",
         obligations=(
-            Obligation("zero", make_claim({"beta": POSITIVE}, "exp(2*beta*0)/(2*exp(1)*beta) == 0 + 1/(2*exp(1)*beta)"), "n = 0", witness={"beta": "1"}),
-            Obligation("visited", make_claim({"n": "[1, inf)", "beta": "(0, 1/2)"}, "n > 2*beta"), "n >= 1 lies in the first case", positive(reflect=["beta"]),
+            Obligation("zero", make_goal({"beta": POSITIVE}, "exp(2*beta*0)/(2*exp(1)*beta) == 0 + 1/(2*exp(1)*beta)"), "n = 0", witness={"beta": "1"}),
+            Obligation("visited", make_goal({"n": "[1, inf)", "beta": "(0, 1/2)"}, "n > 2*beta"), "n >= 1 lies in the first case", positive(reflect=["beta"]),
                        {"n": "1", "beta": "4999/10000"}),
         ),
     ),
@@ -206,10 +206,10 @@ EQ58 = (
         "for the printed maximum.",
         r"|X_s|+\frac1{e\beta}e^{-\beta|X_s|}",
         (
-            Obligation("few", make_claim(_SHARE, "s/b + exp(0 - s)/(exp(1)*b) >= exp(s - t)*t/b", "t >= s"), "s = n b <= 1, t = (n + k) b: the most over k is e^(s-1)/b, by e^(t-1) >= t",
+            Obligation("few", make_goal(_SHARE, "s/b + exp(0 - s)/(exp(1)*b) >= exp(s - t)*t/b", "t >= s"), "s = n b <= 1, t = (n + k) b: the most over k is e^(s-1)/b, by e^(t-1) >= t",
                        have("exp(1)*s + exp(0 - s) >= exp(s)", _BEND, have("exp(t - 1) >= t", taylor("t", "1", 2), positive(("1/(exp(1)*b)", 1), ("exp(s)/(b*exp(t))", 2)))),
                        {"s": "0", "t": "1", "b": "1"}),
-            Obligation("many", make_claim(_SHARE | {"s": "[1, inf)", "u": NONNEGATIVE}, "s/b >= exp(0 - u)*(s + u)/b"), "s = n b >= 1, u = k b: the most is n, by e^u >= 1 + u",
+            Obligation("many", make_goal(_SHARE | {"s": "[1, inf)", "u": NONNEGATIVE}, "s/b >= exp(0 - u)*(s + u)/b"), "s = n b >= 1, u = k b: the most is n, by e^u >= 1 + u",
                        have("exp(u) >= 1 + u", taylor("u", "0", 2), positive(("s/(b*exp(u))", 0))), {"s": "1", "t": "1", "u": "0", "b": "1"}),
         ),
         reading=(f"min{{n+k, m}} <= n+k; the case n b >= 1 leaves out what is positive; derivation: {NOTE}",),
@@ -233,8 +233,8 @@ _MEANT = f"p*(1/2 + 2) + ridge/2 + {_FEWER}**2/(4*exp(1)*{LEVEL}) + 2/ridge*p**2
 _POINT = {"epsilon": "1", "delta": "1/10", "R": "1", "gamma": "1/2", "ridge": "11/10", "p": "1/2"}
 
 
-def _risk(bound: str) -> Claim:
-    return make_claim(_RISK, f"{_SIZE}*({bound}) >= {_LEAST}", f"1/2 > {LEVEL}")
+def _risk(bound: str) -> Goal:
+    return make_goal(_RISK, f"{_SIZE}*({bound}) >= {_LEAST}", f"1/2 > {LEVEL}")
 
 
 _FORM = {"d": "[1, inf)", "m": "[1, inf)", "ridge": POSITIVE, "Q": NONNEGATIVE, "R2": NONNEGATIVE, "beta": POSITIVE, "a": NONNEGATIVE, "b": NONNEGATIVE,
@@ -253,8 +253,8 @@ _GIVEN = (
 _RANDOM = {"A": NONNEGATIVE, "B": NONNEGATIVE, "D": NONNEGATIVE, "psi": NONNEGATIVE}
 
 
-def _total(size: str) -> Claim:
-    return make_claim(_FORM, f"{size}*{_BRACES} >= E({_FACTOR}*(C2*psi))", *_GIVEN, random=_RANDOM)
+def _total(size: str) -> Goal:
+    return make_goal(_FORM, f"{size}*{_BRACES} >= E({_FACTOR}*(C2*psi))", *_GIVEN, random=_RANDOM)
 
 
 _COUNT = {"r": UNIT, "f": NONNEGATIVE, "r2": UNIT, "m": NONNEGATIVE, "p": UNIT, "p2": UNIT, "both": UNIT}
@@ -316,12 +316,12 @@ COROLLARY13 = Statement(
     "most G (t0 + t1 + t2 + t3 + t4) times the printed sum, t0, ..., t4 bounds that do not depend on m on the coefficients of theorem 32's corrected form. It survives the correction.",
     r"O\Bigl(\frac1{\lambda m}+\frac1{\lambda^2}+\frac m{\lambda^3}\Bigr)",
     (
-        Obligation("scale", make_claim(_SCALE, "2*s/ridge >= s/g", "2*g >= ridge"), "g = lambda - ||Phi||^2 ||rho||_inf is at least lambda/2",
+        Obligation("scale", make_goal(_SCALE, "2*s/ridge >= s/g", "2*g >= ridge"), "g = lambda - ||Phi||^2 ||rho||_inf is at least lambda/2",
                    positive(("s/(ridge*g)", 0)), {"ridge": "2", "s": "1", "g": "1"}),
-        Obligation("rare", make_claim(_CHANCES, "only + both >= (only + t*both)*q"), "the coefficients h and G are at most P a and P: x = e^(-beta |X_s'|) and q = g_s'^(m-1) are at most 1",
+        Obligation("rare", make_goal(_CHANCES, "only + both >= (only + t*both)*q"), "the coefficients h and G are at most P a and P: x = e^(-beta |X_s'|) and q = g_s'^(m-1) are at most 1",
                    have("1 >= t*q", RANGE, positive(("both", 0), reflect=["q"])), {"only": "1", "both": "1", "t": "1", "q": "1"}),
-        Obligation("order", make_claim(_SUM, f"G*(t0 + t1 + t2 + t3 + t4)*{_ORDER} >= {_FIVE}", "G >= C2*ridge**2"), "the five terms of eval.theorem32.corrected",
-                   positive((f"(t0 + t1 + t2 + t3 + t4)*{_ORDER}", 0)), mutation=make_claim(_SUM, f"G/10*(t0 + t1 + t2 + t3 + t4)*{_ORDER} >= {_FIVE}", "G >= C2*ridge**2")),
+        Obligation("order", make_goal(_SUM, f"G*(t0 + t1 + t2 + t3 + t4)*{_ORDER} >= {_FIVE}", "G >= C2*ridge**2"), "the five terms of eval.theorem32.corrected",
+                   positive((f"(t0 + t1 + t2 + t3 + t4)*{_ORDER}", 0)), mutation=make_goal(_SUM, f"G/10*(t0 + t1 + t2 + t3 + t4)*{_ORDER} >= {_FIVE}", "G >= C2*ridge**2")),
     ),
     ("eval.theorem32.corrected",),
     reading=("O(.): a constant that does not depend on m or lambda, from some m on, with epsilon, delta, Rmax, gamma, Phi, rho and all visit chances fixed; a covariance v below 0 is "
@@ -333,7 +333,7 @@ LINEAR = Statement(
     "For lambda >= c m the printed sum is at most (1/c + 1/c^2 + 1/c^3)/m^2.",
     r"\lambda=\Theta(m)\Rightarrow O(1/m^2)",
     (
-        Obligation("order", make_claim({"c": POSITIVE, "t": NONNEGATIVE, "m": "[1, inf)"},
+        Obligation("order", make_goal({"c": POSITIVE, "t": NONNEGATIVE, "m": "[1, inf)"},
                                        "(1/c + 1/c**2 + 1/c**3)/m**2 >= 1/((c + t)*m*m) + 1/((c + t)*m)**2 + m/((c + t)*m)**3"), "lambda = (c + t) m",
                    positive(), {"c": "1", "t": "0", "m": "1"}),
     ),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dpproof.proofs_check.hints import IDENTITY, RANGE, expect, have, mono, point, positive, split, taylor
 from dpproof.proofs_check.papers.policy_evaluation.moments import NOTE, equal, source
 from dpproof.proofs_check.papers.policy_evaluation.sensitivity import STATES
-from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_goal
 
 __all__ = ["COORDINATES", "GAUSSIAN", "INTEGRABLE", "LEVEL", "STATEMENTS", "projection"]
 
@@ -76,8 +76,8 @@ EQ47 = (
         "At a minimiser, J(theta + eta) - J(theta) is said to be eta A eta - F Gamma Phi eta - eta A theta with A = Phi' Gamma Phi. For one state and one "
         "feature equal to 1: F = theta = eta = w = 1 gives 1 on the left and -1 on the right. The last sign is wrong; the mean over eta is the same.",
         r"\eta^\top\Phi^\top\Gamma\Phi\eta-F_X^\top\Gamma\Phi\eta-\eta^\top\Phi^\top\Gamma\Phi\theta",
-        (Obligation("printed", make_claim(_SIDE, f"w*eta**2 - F*w*eta - eta*w*theta == {_EXCESS}", "w*theta == w*F"), "one state, one feature, noise eta >= 0",
-                    point(eta="1", theta="1", F="1", w="1"), mutation=make_claim(_SIDE, f"w*eta**2 - F*w*eta + eta*w*theta == {_EXCESS}", "w*theta == w*F")),),
+        (Obligation("printed", make_goal(_SIDE, f"w*eta**2 - F*w*eta - eta*w*theta == {_EXCESS}", "w*theta == w*F"), "one state, one feature, noise eta >= 0",
+                    point(eta="1", theta="1", F="1", w="1"), mutation=make_goal(_SIDE, f"w*eta**2 - F*w*eta + eta*w*theta == {_EXCESS}", "w*theta == w*F")),),
         corrected_by="eval.eq47.corrected",
         judgement=Judgement(Severity.SLIP, "A sign is wrong in a line whose mean alone is used."),
     ),
@@ -103,8 +103,8 @@ def _piece(
     return Statement(
         f"eval.lemma23.{part}", "statement", title, source("Lemma 23", "eval.lemma23"),
         f"The printed maximum is exceeded at {', '.join(f'{k} = {v}' for k, v in at.items())}.",
-        obligations=(Obligation("printed", make_claim(_AB, f"{printed} >= {_VALUE}", "a - 1 >= x", *given), "the value at x against the printed maximum",
-                                point(**at), mutation=make_claim(_AB, f"{meant} >= {_VALUE}", "a - 1 >= x", *given)),),
+        obligations=(Obligation("printed", make_goal(_AB, f"{printed} >= {_VALUE}", "a - 1 >= x", *given), "the value at x against the printed maximum",
+                                point(**at), mutation=make_goal(_AB, f"{meant} >= {_VALUE}", "a - 1 >= x", *given)),),
         corrected_by="eval.lemma23.corrected",
         judgement=Judgement(Severity.REPAIRABLE, "The stationary point is taken for the maximum, which lies at an end of the interval."),
     )  # fmt: skip
@@ -134,10 +134,10 @@ LEMMA23 = (
         "For all b > 0, a >= 1: max{1/a^2, e^(-b(a-1))}. With a = t + x and L at least the logarithms of both, L >= -b x - 2 log t: (t-1+x) log t >= (t-1) log(t+x).",
         r"\max\{a^{-2},e^{-b(a-1)}\}",
         (
-            Obligation("bound", make_claim(_T, "L >= 0 - b*x - 2*log(t)", "L >= 0 - 2*log(t + x)", "L >= 0 - b*(t + x - 1)"), "logarithms; x > 0, as x = 0 is an end",
+            Obligation("bound", make_goal(_T, "L >= 0 - b*x - 2*log(t)", "L >= 0 - 2*log(t + x)", "L >= 0 - b*(t + x - 1)"), "logarithms; x > 0, as x = 0 is an end",
                        _CONVEX, {"t": "1", "x": "1", "b": "1", "L": "-1"}),
-            Obligation("left", make_claim(_ENDPOINTS, "exp(0 - b*0)/(a - 0)**2 == 1/a**2"), "attained at x = 0", witness={"a": "2", "b": "1"}),
-            Obligation("right", make_claim(_ENDPOINTS, "exp(0 - b*(a - 1))/(a - (a - 1))**2 == exp(b - a*b)"), "attained at x = a - 1", witness={"a": "2", "b": "1"}),
+            Obligation("left", make_goal(_ENDPOINTS, "exp(0 - b*0)/(a - 0)**2 == 1/a**2"), "attained at x = 0", witness={"a": "2", "b": "1"}),
+            Obligation("right", make_goal(_ENDPOINTS, "exp(0 - b*(a - 1))/(a - (a - 1))**2 == exp(b - a*b)"), "attained at x = a - 1", witness={"a": "2", "b": "1"}),
         ),
         reading=(f"L is any number that is at least the logarithms of both ends; derivation: {NOTE}",),
     ),
@@ -146,8 +146,8 @@ LEMMA23 = (
         "(e^2/4) b^2 e^(-ab) is the least value of e^(-bx)/(a-x)^2 over all x < a: with y = b(a-x) > 0, y - 2 >= 2 log(y/2), equality at x = a - 2/b.",
         r"\min_{x<a}\frac{e^{-bx}}{(a-x)^2}=\frac{e^2}4b^2e^{-ab}",
         (
-            Obligation("tangent", make_claim({"y": POSITIVE}, "y >= 2 + 2*log(y/2)"), "in logarithms", split("y", "2", mono("y", -1, positive()), mono("y", 1, positive())), {"y": "2"}),
-            Obligation("attained", make_claim(_ENDPOINTS, "exp(0 - b*(a - 2/b))/(a - (a - 2/b))**2 == exp(2)/4*b**2*exp(0 - a*b)"), "at a - x = 2/b",
+            Obligation("tangent", make_goal({"y": POSITIVE}, "y >= 2 + 2*log(y/2)"), "in logarithms", split("y", "2", mono("y", -1, positive()), mono("y", 1, positive())), {"y": "2"}),
+            Obligation("attained", make_goal(_ENDPOINTS, "exp(0 - b*(a - 2/b))/(a - (a - 2/b))**2 == exp(2)/4*b**2*exp(0 - a*b)"), "at a - x = 2/b",
                        witness={"a": "4", "b": "1"}),
         ),
     ),
@@ -161,14 +161,14 @@ def _case(part: str, title: str, printed: str, meant: str, given: str, at: dict[
     return Statement(
         f"eval.eq52.{part}", "statement", title, source("Equation 52", "eval.eq52"),
         f"The printed maximum is exceeded at {', '.join(f'{k} = {v}' for k, v in at.items())}.",
-        obligations=(Obligation("printed", make_claim(_K, f"{printed} >= {_TERM}", "n - 1 >= k", given, integers=("n", "k")), "one term against the printed maximum",
-                                point(**at), mutation=make_claim(_K, f"{meant} >= {_TERM}", "n - 1 >= k", given, integers=("n", "k"))),),
+        obligations=(Obligation("printed", make_goal(_K, f"{printed} >= {_TERM}", "n - 1 >= k", given, integers=("n", "k")), "one term against the printed maximum",
+                                point(**at), mutation=make_goal(_K, f"{meant} >= {_TERM}", "n - 1 >= k", given, integers=("n", "k"))),),
         corrected_by="eval.eq52.corrected",
         judgement=Judgement(Severity.REPAIRABLE, "It takes over the false maximum of Lemma 23."),
     )  # fmt: skip
 
 
-_NONE = Obligation("unvisited", make_claim({"k": NONNEGATIVE, "beta": POSITIVE}, "1 >= exp(0 - k*beta)"), "n = 0: every denominator is 1, and k = 0 gives 1", RANGE,
+_NONE = Obligation("unvisited", make_goal({"k": NONNEGATIVE, "beta": POSITIVE}, "1 >= exp(0 - k*beta)"), "n = 0: every denominator is 1, and k = 0 gives 1", RANGE,
                    {"k": "0", "beta": "1"})  # fmt: skip
 _BEYOND = {"n": "[1, inf)", "j": NONNEGATIVE, "beta": POSITIVE}
 EQ52 = (
@@ -195,7 +195,7 @@ EQ52 = (
         r"I_{n=0}+I_{n\ge1}\max\{n^{-2},e^{-\beta(n-1)}\}",
         (
             _NONE,
-            Obligation("beyond", make_claim(_BEYOND, "exp(0 - beta*(n - 1)) >= exp(0 - beta*(n - 1 + j))"), "k = n - 1 + j: the denominator stays 1",
+            Obligation("beyond", make_goal(_BEYOND, "exp(0 - beta*(n - 1)) >= exp(0 - beta*(n - 1 + j))"), "k = n - 1 + j: the denominator stays 1",
                        mono("j", 1, IDENTITY), {"n": "1", "j": "0", "beta": "1"}),
         ),
         ("eval.lemma23.corrected",),
@@ -226,9 +226,9 @@ LEMMA25 = (
         "eval.lemma25.visited", "statement", "p > 0, as printed", source("Lemma 25", "eval.lemma25"),
         "The mean is at least e^(-beta(m-1)) for every p, which the printed bound does not reach: two trajectories that surely visit s, beta = 1/4.",
         obligations=(
-            Obligation("printed", make_claim(_M, f"{_TAIL} + exp(2)*beta**2/4*{_POWER} >= exp(0 - beta*(m - 1))", integers=("m",)), "the term at k = m - 1",
+            Obligation("printed", make_goal(_M, f"{_TAIL} + exp(2)*beta**2/4*{_POWER} >= exp(0 - beta*(m - 1))", integers=("m",)), "the term at k = m - 1",
                        point(p="1", beta="1/4", m="2"),
-                       mutation=make_claim(_M, f"{_TAIL} + exp(beta)*{_POWER} >= exp(0 - beta*(m - 1))", integers=("m",))),
+                       mutation=make_goal(_M, f"{_TAIL} + exp(beta)*{_POWER} >= exp(0 - beta*(m - 1))", integers=("m",))),
         ),
         reading=(_HELD, "(1-c)^m is written exp(m log(1-c))"), corrected_by="eval.lemma25.corrected",
         judgement=Judgement(Severity.REPAIRABLE, "It takes over the false maximum of Lemma 23; the corrected mean has another factor in its second term."),
@@ -241,10 +241,10 @@ LEMMA25 = (
         (
             *equal("generating", "x = e^(-beta |X_s|); one trajectory more", ("E(x*(1 - y + y*t))", "g*(1 - (1 - t)*p)"), ("E(x) == g", "E(y) == p"),
                   (("1 - (1 - t)*p", 0), ("0 - (1 - t)*E_x", 1)), {"p": UNIT, "t": UNIT, "g": UNIT}, ({"x": UNIT}, {"y": UNIT})),
-            Obligation("mean", make_claim(_SUM, f"{_TAIL} + exp(beta)*g >= E(M)", *_ALL, random=_COUNTS),
+            Obligation("mean", make_goal(_SUM, f"{_TAIL} + exp(beta)*g >= E(M)", *_ALL, random=_COUNTS),
                        "M the largest term, z = 1 where n = 0, r = 1/n^2 where n >= 1: 1/n^2 and e^beta e^(-beta n) cover M; lemma 24 bounds E[r]",
                        expect([("z + r + exp(beta)*x - M", positive(("1", 0)))], positive(("1", 4), ("0 - 1", 1), ("0 - exp(beta)", 2), ("1", 3))),
-                       mutation=make_claim(_SUM, f"{_TAIL} + exp(beta)*g*999/1000 >= E(M)", *_ALL, random=_COUNTS)),
+                       mutation=make_goal(_SUM, f"{_TAIL} + exp(beta)*g*999/1000 >= E(M)", *_ALL, random=_COUNTS)),
         ),
         ("eval.eq52.corrected", "eval.lemma24.second", "eval.lemma31"),
         reading=("g = (1-(1-e^(-beta))p)^m: 1 at m = 0, one factor for each trajectory; q = (1-p)^m is the chance of no visit (eval.lemma31)",
@@ -270,7 +270,7 @@ _INSTANCE = (
 
 
 def _risk(bound: str, limit: str) -> dict[str, object]:
-    return dict(make_claim(_RISK, f"{_SIZE}*({bound}) >= {_LEAST}", f"{limit} >= {LEVEL}", integers=("m",)))
+    return dict(make_goal(_RISK, f"{_SIZE}*({bound}) >= {_LEAST}", f"{limit} >= {LEVEL}", integers=("m",)))
 
 
 _SAVED = "exp(0 - m*(epsilon/(4*(1 + log(2/delta)))))"
@@ -305,17 +305,17 @@ THEOREM26 = (
         "For every beta > 0 it is at most C^2 (sum over never visited s of w_s + sum over the others of w_s (6/(p^2(m+1)(m+2)) + e^beta (1-(1-e^(-beta))p)^m)).",
         r"C^2\Bigl(\sum_{S_0}w_s+\sum_{S_+}w_s\bigl(\tfrac6{p_s^2(m+1)(m+2)}+e^\beta(1-(1-e^{-\beta})p_s)^m\bigr)\Bigr)",
         (
-            Obligation("scale", make_claim(_SCALE, "F**2*((alpha*R*P/(1 - gamma))**2*psi) == (alpha*R*P*F/(1 - gamma))**2*psi"),
+            Obligation("scale", make_goal(_SCALE, "F**2*((alpha*R*P/(1 - gamma))**2*psi) == (alpha*R*P*F/(1 - gamma))**2*psi"),
                        "F = ||Gamma^(1/2) Phi||_F, P = ||(Gamma^(1/2) Phi)^+||: lemma 22 with sigma_X^2 = (alpha R P/(1-gamma))^2 psi",
                        witness={"F": "1", "alpha": "1", "R": "1", "P": "1", "gamma": "1/2", "psi": "1"}),
-            Obligation("largest", make_claim(_RISE, "t + w*M >= z*T + w*(z*f)", "t >= z*T", "M >= z*f"), "equation 49, one state more: a sum's maximum is at most the sum of maxima; "
+            Obligation("largest", make_goal(_RISE, "t + w*M >= z*T + w*(z*f)", "t >= z*T", "M >= z*f"), "equation 49, one state more: a sum's maximum is at most the sum of maxima; "
                        "z = e^(-k beta), f = 1/max(n-k,1)^2", positive(("1", 0), ("w", 1)), {"T": "1", "w": "1", "z": "1", "f": "1", "t": "1", "M": "1"}),
-            Obligation("states", make_claim(_STATES, "t + w*b >= E(T + w*M)", "t >= E(T)", "b >= E(M)", random={"T": NONNEGATIVE, "M": UNIT}), "one state more: T the earlier ones",
+            Obligation("states", make_goal(_STATES, "t + w*b >= E(T + w*M)", "t >= E(T)", "b >= E(M)", random={"T": NONNEGATIVE, "M": UNIT}), "one state more: T the earlier ones",
                        expect((), positive(("1", 0), ("w", 1))),
-                       mutation=make_claim(_STATES, "(t + w*b)*999/1000 >= E(T + w*M)", "t >= E(T)", "b >= E(M)", random={"T": NONNEGATIVE, "M": UNIT})),
-            Obligation("mean", make_claim(_STATES, "t >= E(psi)", "t >= E(T)", "T >= psi", random={"T": NONNEGATIVE, "psi": NONNEGATIVE}), "psi is at most the sum T, so is its mean",
+                       mutation=make_goal(_STATES, "(t + w*b)*999/1000 >= E(T + w*M)", "t >= E(T)", "b >= E(M)", random={"T": NONNEGATIVE, "M": UNIT})),
+            Obligation("mean", make_goal(_STATES, "t >= E(psi)", "t >= E(T)", "T >= psi", random={"T": NONNEGATIVE, "psi": NONNEGATIVE}), "psi is at most the sum T, so is its mean",
                        expect([("T - psi", positive(("1", 1)))], positive(("1", 0), ("1", 2))),
-                       mutation=make_claim(_STATES, "t*999/1000 >= E(psi)", "t >= E(T)", "T >= psi", random={"T": NONNEGATIVE, "psi": NONNEGATIVE})),
+                       mutation=make_goal(_STATES, "t*999/1000 >= E(psi)", "t >= E(T)", "T >= psi", random={"T": NONNEGATIVE, "psi": NONNEGATIVE})),
         ),
         ("eval.lemma22", "eval.lemma25.corrected", "eval.lemma25.unvisited"),
         reading=("induction over the states from the empty sum; b is lemma 25's bound, 1 for a state that is never visited",),
@@ -334,12 +334,12 @@ THEOREM26 = (
         "For beta <= 1/2 it is at most C^2 (sum over never visited s of w_s + sum over the others of w_s (6/(p^2 m^2) + 2 (1-beta p/2)^m)).",
         r"C^2\Bigl(\sum_{S_0}w_s+\sum_{S_+}w_s\bigl(\tfrac6{p_s^2m^2}+2(1-\tfrac{\beta p_s}2)^m\bigr)\Bigr)",
         (
-            Obligation("squares", make_claim({"p": "(0, 1]", "m": "[1, inf)"}, "6/(p**2*m**2) >= 6/(p**2*(m + 1)*(m + 2))"), "m^2 <= (m+1)(m+2)",
-                       mutation=make_claim({"p": "(0, 1]", "m": "[1, inf)"}, "6/(p**2*m**2)*999/1000 >= 6/(p**2*(m + 1)*(m + 2))")),
-            Obligation("constant", make_claim({"beta": "(0, 1/2]"}, "2 >= exp(beta)"), "e^(1/2) < 2", mutation=make_claim({"beta": "(0, 1/2]"}, "8/5 >= exp(beta)")),
-            Obligation("base", make_claim({"beta": "(0, 1/2]", "p": UNIT}, "1 - beta*p/2 >= 1 - (1 - exp(0 - beta))*p"), "1 - e^(-beta) >= beta/2",
+            Obligation("squares", make_goal({"p": "(0, 1]", "m": "[1, inf)"}, "6/(p**2*m**2) >= 6/(p**2*(m + 1)*(m + 2))"), "m^2 <= (m+1)(m+2)",
+                       mutation=make_goal({"p": "(0, 1]", "m": "[1, inf)"}, "6/(p**2*m**2)*999/1000 >= 6/(p**2*(m + 1)*(m + 2))")),
+            Obligation("constant", make_goal({"beta": "(0, 1/2]"}, "2 >= exp(beta)"), "e^(1/2) < 2", mutation=make_goal({"beta": "(0, 1/2]"}, "8/5 >= exp(beta)")),
+            Obligation("base", make_goal({"beta": "(0, 1/2]", "p": UNIT}, "1 - beta*p/2 >= 1 - (1 - exp(0 - beta))*p"), "1 - e^(-beta) >= beta/2",
                        have("1 - exp(0 - beta) >= beta/2", mono("beta", 1, positive()), positive(("p", 0))), {"beta": "1/2", "p": "0"}),
-            Obligation("power", make_claim({"h": UNIT, "g": UNIT, "A": UNIT, "B": UNIT}, "h*A >= g*B", "h >= g", "A >= B"), "one more factor on both sides",
+            Obligation("power", make_goal({"h": UNIT, "g": UNIT, "A": UNIT, "B": UNIT}, "h*A >= g*B", "h >= g", "A >= B"), "one more factor on both sides",
                        positive(("A", 0), ("g", 1)), {"h": "1", "g": "1", "A": "1", "B": "1"}),
         ),
         ("eval.theorem26.corrected",), reading=("powers: induction over m from 1 = 1",),
@@ -354,13 +354,13 @@ COROLLARY12 = Statement(
     "constant changes.",
     r"O(1/m^2)",
     (
-        Obligation("step", make_claim(_C, "exp(0 - c*(m + 1)) >= g*(1 - c)", "exp(0 - c*m) >= g"), "(1-c)^m <= e^(-cm), one factor more",
+        Obligation("step", make_goal(_C, "exp(0 - c*(m + 1)) >= g*(1 - c)", "exp(0 - c*m) >= g"), "(1-c)^m <= e^(-cm), one factor more",
                    have("exp(0 - c) >= 1 - c", taylor("c", "0", 2), positive(("1 - c", 0), ("exp(0 - c*m)", 1))), {"c": "0", "m": "1", "g": "1"}),
-        Obligation("square", make_claim({"u": POSITIVE}, "2/u**2 >= exp(0 - u)"), "e^u >= u^2/2, u = cm",
-                   have("exp(u) >= u**2/2", taylor("u", "0", 3), positive(("2/(u**2*exp(u))", 0))), mutation=make_claim({"u": POSITIVE}, "1/(2*u**2) >= exp(0 - u)")),
-        Obligation("constant", make_claim(_ORDER, "(6/p**2 + 2*exp(beta)/c**2)/m**2 >= 6/(p**2*(m + 1)*(m + 2)) + exp(beta)*g", "2/(c*m)**2 >= g"), "one state's share",
+        Obligation("square", make_goal({"u": POSITIVE}, "2/u**2 >= exp(0 - u)"), "e^u >= u^2/2, u = cm",
+                   have("exp(u) >= u**2/2", taylor("u", "0", 3), positive(("2/(u**2*exp(u))", 0))), mutation=make_goal({"u": POSITIVE}, "1/(2*u**2) >= exp(0 - u)")),
+        Obligation("constant", make_goal(_ORDER, "(6/p**2 + 2*exp(beta)/c**2)/m**2 >= 6/(p**2*(m + 1)*(m + 2)) + exp(beta)*g", "2/(c*m)**2 >= g"), "one state's share",
                    positive(("exp(beta)", 0)),
-                   mutation=make_claim(_ORDER, "(6/p**2 + exp(beta)/c**2)/m**2 >= 6/(p**2*(m + 1)*(m + 2)) + exp(beta)*g", "2/(c*m)**2 >= g")),
+                   mutation=make_goal(_ORDER, "(6/p**2 + exp(beta)/c**2)/m**2 >= 6/(p**2*(m + 1)*(m + 2)) + exp(beta)*g", "2/(c*m)**2 >= g")),
     ),
     ("eval.theorem26.corrected",),
     reading=("O(1/m^2): a constant that does not depend on m, with epsilon, delta, Rmax, gamma, Phi, w and the chances p_s fixed", "induction over m from (1-c)^0 = 1"),

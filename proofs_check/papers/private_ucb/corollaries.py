@@ -16,7 +16,7 @@ from dpproof.proofs_check.hints import (
     positive,
 )
 from dpproof.proofs_check.papers.private_ucb.privacy import source
-from dpproof.proofs_check.statement import Claim, Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.proofs_check.statement import Goal, Judgement, Obligation, Severity, Statement, make_goal
 
 __all__ = ["STATEMENTS"]
 
@@ -36,17 +36,17 @@ def _dropped(noise: str, times: str = "") -> tuple[Obligation, ...]:
     """The terms that a corollary leaves out: below the noise's term, the leading term, or the regret is."""
     kept = f"s**4*a**2*H**3*{noise}/eps"
     return (
-        Obligation("po_leading", make_claim(_BIG, "s**2*a*H**2*k >= s**3*a**2*H**2", "k >= s*a"), "K >= SA", positive(("s**2*a*H**2", 0)), dict.fromkeys(_BIG, "1")),
-        Obligation("po_trivial", make_claim(_BIG, "s**2*a*H**2*k >= k**2*H", "s*a >= k"), "K <= SA: the regret is at most KH", positive(("k*H", 0)), dict.fromkeys(_BIG, "1")),
-        Obligation("vi_noise", make_claim(_BIG | {"u": _SIZE}, f"u*{kept} >= s**4*a**2*H**3", f"u*{noise} >= eps"), f"eps at most u, the noise's unit{times}", positive(("s**4*a**2*H**3/eps", 0)),
+        Obligation("po_leading", make_goal(_BIG, "s**2*a*H**2*k >= s**3*a**2*H**2", "k >= s*a"), "K >= SA", positive(("s**2*a*H**2", 0)), dict.fromkeys(_BIG, "1")),
+        Obligation("po_trivial", make_goal(_BIG, "s**2*a*H**2*k >= k**2*H", "s*a >= k"), "K <= SA: the regret is at most KH", positive(("k*H", 0)), dict.fromkeys(_BIG, "1")),
+        Obligation("vi_noise", make_goal(_BIG | {"u": _SIZE}, f"u*{kept} >= s**4*a**2*H**3", f"u*{noise} >= eps"), f"eps at most u, the noise's unit{times}", positive(("s**4*a**2*H**3/eps", 0)),
                    dict.fromkeys(_BIG, "1") | {"u": "1"}),
-        Obligation("vi_leading", make_claim(_BIG, "s*a*H**2*k >= s**4*a**2*H**3", "k >= s**3*a*H"), "K >= S^3AH^2", positive(("s*a*H**2", 0)), dict.fromkeys(_BIG, "1")),
-        Obligation("vi_trivial", make_claim(_BIG, "s*a*H**2*k >= k**2*H", "s*a*H >= k"), "K <= SAH^2: the regret is at most KH", positive(("k*H", 0)), dict.fromkeys(_BIG, "1")),
+        Obligation("vi_leading", make_goal(_BIG, "s*a*H**2*k >= s**4*a**2*H**3", "k >= s**3*a*H"), "K >= S^3AH^2", positive(("s*a*H**2", 0)), dict.fromkeys(_BIG, "1")),
+        Obligation("vi_trivial", make_goal(_BIG, "s*a*H**2*k >= k**2*H", "s*a*H >= k"), "K <= SAH^2: the regret is at most KH", positive(("k*H", 0)), dict.fromkeys(_BIG, "1")),
     )  # fmt: skip
 
 
-def _noise(value: str) -> Claim:
-    return make_claim(
+def _noise(value: str) -> Goal:
+    return make_goal(
         _BIG | {"E": _POS},
         f"2*{value}*s**4*a**2*H**2 >= E*s**4*a**2*H**2 + E*s**4*a**2*H**2",
         f"{value} >= E",
@@ -58,9 +58,9 @@ _L_HERE = "L here is log(6 S^2 A T/delta'), at most twice the L of the theorems"
 _NOISE_AT = dict.fromkeys(_BIG, "1")
 _UNDECIDED = "all of it: neither proved nor refuted at the printed scale. Tried: {}. At the scale of ucb.central_regret it is proved"
 _LOCAL_LEVEL = (
-    Obligation("level", make_claim({"L": _SIZE, "H": _SIZE, "k": _SIZE} | _EPS, "9*H*k*L/eps >= 3*H/eps*sqrt(8*k**2*L)"), "E1, E2 <= 9H sqrt(K) L/eps",
+    Obligation("level", make_goal({"L": _SIZE, "H": _SIZE, "k": _SIZE} | _EPS, "9*H*k*L/eps >= 3*H/eps*sqrt(8*k**2*L)"), "E1, E2 <= 9H sqrt(K) L/eps",
                have("9*k**2*L**2 - 8*k**2*L >= 0", POSITIVE, positive(("3*H/(eps*(3*k*L + sqrt(8*k**2*L)))", 0))),
-               mutation=make_claim({"L": _SIZE, "H": _SIZE, "k": _SIZE} | _EPS, "8*H*k*L/eps >= 3*H/eps*sqrt(8*k**2*L)")),
+               mutation=make_goal({"L": _SIZE, "H": _SIZE, "k": _SIZE} | _EPS, "8*H*k*L/eps >= 3*H/eps*sqrt(8*k**2*L)")),
     Obligation("noise", _noise("H*k"), "the noise's terms of the theorem, in units of 9 L/eps", positive(("2*s**4*a**2*H**2", 0)), _NOISE_AT | {"E": "1"}),
 )  # fmt: skip
 _DROPPED_LOCAL = _dropped("k", ", 9 L, times the root of K")
@@ -94,8 +94,8 @@ COROLLARIES = (
         "Theorems 3.2 and 4.2 (in the form of 1 - 4 delta') at the levels of Lemma 5.1. The term S^2AH^3 that the second bound leaves out is below the noise's, 9 L^2 S^2AH^3/eps, for eps <= 9 L^2.",
         r"\tilde O(\sqrt{S^2AH^3T}+S^2AH^3/\varepsilon),\quad\tilde O(\sqrt{SAH^3T}+S^2AH^3/\varepsilon)",
         (
-            Obligation("level", make_claim(_CENTRAL, "9*H*L**2/eps >= 3*H/eps*sqrt(8*l**3*x)", "L >= l", "L >= x"), "E1, E2 <= 9H L^2/eps: l = log K, x the other logarithm", _FOURTH,
-                       mutation=make_claim(_CENTRAL, "8*H*L**2/eps >= 3*H/eps*sqrt(8*l**3*x)", "L >= l", "L >= x")),
+            Obligation("level", make_goal(_CENTRAL, "9*H*L**2/eps >= 3*H/eps*sqrt(8*l**3*x)", "L >= l", "L >= x"), "E1, E2 <= 9H L^2/eps: l = log K, x the other logarithm", _FOURTH,
+                       mutation=make_goal(_CENTRAL, "8*H*L**2/eps >= 3*H/eps*sqrt(8*l**3*x)", "L >= l", "L >= x")),
             Obligation("noise", _noise("H"), "the noise's terms of both theorems, in units of 9 L^2/eps", positive(("2*s**4*a**2*H**2", 0)), _NOISE_AT | {"E": "1"}),
             *_dropped("1", ", 9 L^2"),
         ),
@@ -128,14 +128,14 @@ COROLLARIES = (
         "episodes: Q~ is 0 for both actions, and a rule that breaks ties by a fixed order plays the bad one K times.",
         r"O(\sqrt{SAH^3T}+S^2A\sqrt{H^5T}/\varepsilon)",
         (
-            Obligation("printed", make_claim(_ORDER_O, f"{_WITHOUT} >= K", *_COVERED, integers=("K",)), "S = H = 1, A = 2, T = K: the printed order against the regret K", point(C="1", K="100", eps="1", delta="1/4"),
-                       mutation=make_claim(_ORDER_O, f"log(12*K/delta)**4*{_WITHOUT} >= K", *_COVERED, integers=("K",))),
-            Obligation("zero", make_claim(_BONUS_O, "2*c/r + (5*E + F)/r**2 >= D/r**2", "N + E >= D", "K >= N", "4*E >= K"), "r^2 = max(1, N~ + E1), c = Lc, E = E1, F = E2, D = C~ of an action with N plays: the bonus is at least the estimated cost",
+            Obligation("printed", make_goal(_ORDER_O, f"{_WITHOUT} >= K", *_COVERED, integers=("K",)), "S = H = 1, A = 2, T = K: the printed order against the regret K", point(C="1", K="100", eps="1", delta="1/4"),
+                       mutation=make_goal(_ORDER_O, f"log(12*K/delta)**4*{_WITHOUT} >= K", *_COVERED, integers=("K",))),
+            Obligation("zero", make_goal(_BONUS_O, "2*c/r + (5*E + F)/r**2 >= D/r**2", "N + E >= D", "K >= N", "4*E >= K"), "r^2 = max(1, N~ + E1), c = Lc, E = E1, F = E2, D = C~ of an action with N plays: the bonus is at least the estimated cost",
                        positive(("1/r**2", 0), ("1/r**2", 1), ("1/r**2", 2)), dict.fromkeys(_BONUS_O, "1") | {"c": "0", "F": "0", "E": "1", "N": "4", "K": "4", "D": "5"}),
-            Obligation("every_constant", make_claim({"C": _POS, "k": _SIZE}, "k**2 > C*(sqrt(2)*k + 2*k)", "k >= 4*C + 1"), "for every C: eps = 1, K = k^2",
-                       have("3/2 >= sqrt(2)", RANGE, positive(("k", 0), ("C*k", 1))), mutation=make_claim({"C": _POS, "k": _SIZE}, "k**2/4 > C*(sqrt(2)*k + 2*k)", "k >= 4*C + 1")),
-            Obligation("small_delta", make_claim({"K": "[8, inf)"}, "1/2 > 12*K*exp(-K)"), "delta = 12 K exp(-K) is below 1/2", mutation=make_claim({"K": "[8, inf)"}, "1/40 > 12*K*exp(-K)")),
-            Obligation("levels", make_claim({"K": "[8, inf)"}, "12*sqrt(8*K*K) >= K"), "at that delta the logarithm is K: 4 E1 >= K", mutation=make_claim({"K": "[8, inf)"}, "12*sqrt(8*K*K) >= 40*K")),
+            Obligation("every_constant", make_goal({"C": _POS, "k": _SIZE}, "k**2 > C*(sqrt(2)*k + 2*k)", "k >= 4*C + 1"), "for every C: eps = 1, K = k^2",
+                       have("3/2 >= sqrt(2)", RANGE, positive(("k", 0), ("C*k", 1))), mutation=make_goal({"C": _POS, "k": _SIZE}, "k**2/4 > C*(sqrt(2)*k + 2*k)", "k >= 4*C + 1")),
+            Obligation("small_delta", make_goal({"K": "[8, inf)"}, "1/2 > 12*K*exp(-K)"), "delta = 12 K exp(-K) is below 1/2", mutation=make_goal({"K": "[8, inf)"}, "1/40 > 12*K*exp(-K)")),
+            Obligation("levels", make_goal({"K": "[8, inf)"}, "12*sqrt(8*K*K) >= K"), "at that delta the logarithm is K: 4 E1 >= K", mutation=make_goal({"K": "[8, inf)"}, "12*sqrt(8*K*K) >= 40*K")),
         ),
         ("ucb.lemma5_4.utility.domain",),
         reading=("one state, one step, two actions of cost 0 and 1, ties broken by a fixed order that puts the second one first ('with breaking ties arbitrarily', Algorithm 2, line 10)",
@@ -191,12 +191,12 @@ MENDED = (
         "probability 1 - delta the regret is O~(sqrt(S^2AH^3T) + S^2AH^3/eps) for PRIVATE-UCB-PO and O~(sqrt(SAH^3T) + S^2AH^3 + S^2AH^3/eps) for PRIVATE-UCB-VI.",
         r"\tilde O(\sqrt{S^2AH^3T}+S^2AH^3/\varepsilon),\quad\tilde O(\sqrt{SAH^3T}+S^2AH^3+S^2AH^3/\varepsilon)",
         (
-            Obligation("digits", make_claim({"K": "[2, inf)"}, "3/2*log(6*K) >= 1 + log(K)/log(2)"), "B = ceil(log2 K) is at most 3L/2: L is at least log(6K)", mono("K", 1, RANGE),
-                       mutation=make_claim({"K": "[2, inf)"}, "3/4*log(6*K) >= 1 + log(K)/log(2)")),
-            Obligation("level_root", make_claim(_MENDED, "34*H*L**2/eps >= sqrt(8)*((6*H-3)*B/eps)*sqrt(B*x)", "3/2*L >= B", "L >= x"), "E1, E2 <= 34 H L^2/eps: b sqrt(8 B x), x the other logarithm", _LEVEL_ROOT,
-                       mutation=make_claim(_MENDED, "20*H*L**2/eps >= sqrt(8)*((6*H-3)*B/eps)*sqrt(B*x)", "3/2*L >= B", "L >= x")),
-            Obligation("level", make_claim(_MENDED, "34*H*L**2/eps >= sqrt(8)*((6*H-3)*B/eps)*x", "3/2*L >= B", "L >= x"), "and b sqrt(8) x", _LEVEL,
-                       mutation=make_claim(_MENDED, "12*H*L**2/eps >= sqrt(8)*((6*H-3)*B/eps)*x", "3/2*L >= B", "L >= x")),
+            Obligation("digits", make_goal({"K": "[2, inf)"}, "3/2*log(6*K) >= 1 + log(K)/log(2)"), "B = ceil(log2 K) is at most 3L/2: L is at least log(6K)", mono("K", 1, RANGE),
+                       mutation=make_goal({"K": "[2, inf)"}, "3/4*log(6*K) >= 1 + log(K)/log(2)")),
+            Obligation("level_root", make_goal(_MENDED, "34*H*L**2/eps >= sqrt(8)*((6*H-3)*B/eps)*sqrt(B*x)", "3/2*L >= B", "L >= x"), "E1, E2 <= 34 H L^2/eps: b sqrt(8 B x), x the other logarithm", _LEVEL_ROOT,
+                       mutation=make_goal(_MENDED, "20*H*L**2/eps >= sqrt(8)*((6*H-3)*B/eps)*sqrt(B*x)", "3/2*L >= B", "L >= x")),
+            Obligation("level", make_goal(_MENDED, "34*H*L**2/eps >= sqrt(8)*((6*H-3)*B/eps)*x", "3/2*L >= B", "L >= x"), "and b sqrt(8) x", _LEVEL,
+                       mutation=make_goal(_MENDED, "12*H*L**2/eps >= sqrt(8)*((6*H-3)*B/eps)*x", "3/2*L >= B", "L >= x")),
             Obligation("noise", _noise("H"), "the noise's terms of both theorems, in units of 34 L^2/eps", positive(("2*s**4*a**2*H**2", 0)), _NOISE_AT | {"E": "1"}),
             *_dropped("1")[:2],
         ),
@@ -210,10 +210,10 @@ MENDED = (
         "O~(sqrt(S^2AH^3T) + S^2A sqrt(H^5T)/eps) for PRIVATE-UCB-PO and O~(sqrt(SAH^3T) + S^2AH^3 + S^2A sqrt(H^5T)/eps) for PRIVATE-UCB-VI.",
         r"\tilde O(\sqrt{S^2AH^3T}+S^2A\sqrt{H^5T}/\varepsilon),\quad\tilde O(\sqrt{SAH^3T}+S^2AH^3+S^2A\sqrt{H^5T}/\varepsilon)",
         (
-            Obligation("level_root", make_claim(_LOCAL_AT, "18*H*k*L/eps >= sqrt(8)*(6*H/eps)*sqrt(k**2*x)", "L >= x"), "E1, E2 <= 18 H sqrt(K) L/eps, K = k^2: b sqrt(8 K x)", _LOCAL_ROOT,
-                       mutation=make_claim(_LOCAL_AT, "16*H*k*L/eps >= sqrt(8)*(6*H/eps)*sqrt(k**2*x)", "L >= x")),
-            Obligation("level", make_claim(_LOCAL_AT, "18*H*k*L/eps >= sqrt(8)*(6*H/eps)*x", "L >= x"), "and b sqrt(8) x", _LOCAL_LINE,
-                       mutation=make_claim(_LOCAL_AT, "16*H*k*L/eps >= sqrt(8)*(6*H/eps)*x", "L >= x")),
+            Obligation("level_root", make_goal(_LOCAL_AT, "18*H*k*L/eps >= sqrt(8)*(6*H/eps)*sqrt(k**2*x)", "L >= x"), "E1, E2 <= 18 H sqrt(K) L/eps, K = k^2: b sqrt(8 K x)", _LOCAL_ROOT,
+                       mutation=make_goal(_LOCAL_AT, "16*H*k*L/eps >= sqrt(8)*(6*H/eps)*sqrt(k**2*x)", "L >= x")),
+            Obligation("level", make_goal(_LOCAL_AT, "18*H*k*L/eps >= sqrt(8)*(6*H/eps)*x", "L >= x"), "and b sqrt(8) x", _LOCAL_LINE,
+                       mutation=make_goal(_LOCAL_AT, "16*H*k*L/eps >= sqrt(8)*(6*H/eps)*x", "L >= x")),
             Obligation("noise", _noise("H*k"), "the noise's terms of both theorems, in units of 18 L/eps", positive(("2*s**4*a**2*H**2", 0)), _NOISE_AT | {"E": "1"}),
             *_dropped("k")[:2],
         ),

@@ -11,13 +11,13 @@ from __future__ import annotations
 from dpproof.proofs_check.hints import IDENTITY, RANGE, expect, have, mono, point, positive, split
 from dpproof.proofs_check.papers.private_ucb.privacy import source
 from dpproof.proofs_check.statement import (
-    Claim,
+    Goal,
     Judgement,
     Obligation,
     Severity,
     Statement,
     formula,
-    make_claim,
+    make_goal,
 )
 
 __all__ = ["STATEMENTS"]
@@ -40,12 +40,12 @@ LAPLACE_SUM = Statement(
     "A sum Y of m independent Laplace variables of scale 1 has P(Y > t) <= exp(-ht) (1 - h^2)^(-m) for every h in [0, 1) and t.",
     r"P(Y>t)\le e^{-ht}(1-h^2)^{-m}",
     (
-        Obligation("product", make_claim(_BAR, "M/(1-x) >= E(w*z)", "M >= E(w)", "E(z) == 1/(1-x)", random=_PARTS, independent=(("w",), ("z",))),
+        Obligation("product", make_goal(_BAR, "M/(1-x) >= E(w*z)", "M >= E(w)", "E(z) == 1/(1-x)", random=_PARTS, independent=(("w",), ("z",))),
                    "one more term: w = exp(hY), z = exp(hX), x = h^2, M the bound so far", expect([], positive(("E_z", 0), ("-M", 1))),
-                   mutation=make_claim(_BAR, "M/(1-x) >= 2*E(w*z)", "M >= E(w)", "E(z) == 1/(1-x)", random=_PARTS, independent=(("w",), ("z",)))),
-        Obligation("markov", make_claim({"T": "(0, inf)"}, "E(w)/T >= E(u)", "w >= u*T", random=_MARKOV), "the probability of the event is E u",
+                   mutation=make_goal(_BAR, "M/(1-x) >= 2*E(w*z)", "M >= E(w)", "E(z) == 1/(1-x)", random=_PARTS, independent=(("w",), ("z",)))),
+        Obligation("markov", make_goal({"T": "(0, inf)"}, "E(w)/T >= E(u)", "w >= u*T", random=_MARKOV), "the probability of the event is E u",
                    expect([("w - u*T", positive(("1", 0)))], positive(("1/T", 1))),
-                   mutation=make_claim({"T": "(0, inf)"}, "E(w)/T >= 2*E(u)", "w >= u*T", random=_MARKOV)),
+                   mutation=make_goal({"T": "(0, inf)"}, "E(w)/T >= 2*E(u)", "w >= u*T", random=_MARKOV)),
     ),
     reading=(_MGF, _INDICATOR, "induction over m from the empty sum, M = 1"),
     laws=("laplace.mgf",),
@@ -53,47 +53,47 @@ LAPLACE_SUM = Statement(
 
 _SUM = {"lam": "(0, inf)", "L": "[1, inf)", "m": "[0, inf)"}
 _LOG = Obligation(
-    "log", make_claim({"x": "[0, 3/4]"}, "2*x + log(1-x) >= 0"), "1/(1-x) <= exp(2x) up to x = 3/4",
-    split("x", "1/2", mono("x", 1, RANGE), mono("x", -1, RANGE)), mutation=make_claim({"x": "[0, 3/4]"}, "x + log(1-x) >= 0"),
+    "log", make_goal({"x": "[0, 3/4]"}, "2*x + log(1-x) >= 0"), "1/(1-x) <= exp(2x) up to x = 3/4",
+    split("x", "1/2", mono("x", 1, RANGE), mono("x", -1, RANGE)), mutation=make_goal({"x": "[0, 3/4]"}, "x + log(1-x) >= 0"),
 )  # fmt: skip
 _SMALL = (
-    Obligation("product", make_claim(_SUM, "sqrt(lam/(2*L))*sqrt(8*L*lam) == 2*lam"), "h t for h^2 = lam/(2L), t^2 = 8 L lam",
+    Obligation("product", make_goal(_SUM, "sqrt(lam/(2*L))*sqrt(8*L*lam) == 2*lam"), "h t for h^2 = lam/(2L), t^2 = 8 L lam",
                IDENTITY, {"lam": "1", "L": "1", "m": "1"}),
-    Obligation("exponent", make_claim(_SUM, "2*lam - m*(2*(lam/(2*L))) >= lam", "L >= m"), "h t + m log(1 - h^2) >= 2 lam - 2 m h^2 >= lam",
+    Obligation("exponent", make_goal(_SUM, "2*lam - m*(2*(lam/(2*L))) >= lam", "L >= m"), "h t + m log(1 - h^2) >= 2 lam - 2 m h^2 >= lam",
                positive(("lam/L", 0)), {"lam": "1", "L": "1", "m": "1"}),
 )  # fmt: skip
 _LARGE = (
-    Obligation("large_product", make_claim(_SUM, "sqrt(1/2)*(sqrt(8)*lam) == 2*lam"), "h t for h^2 = 1/2, t = sqrt(8) lam", IDENTITY,
+    Obligation("large_product", make_goal(_SUM, "sqrt(1/2)*(sqrt(8)*lam) == 2*lam"), "h t for h^2 = 1/2, t = sqrt(8) lam", IDENTITY,
                {"lam": "1", "L": "1", "m": "1"}),
-    Obligation("large", make_claim(_SUM, "2*lam + m*log(1/2) >= lam", "L >= m", "lam >= L"), "h t + m log(1/2) >= lam",
-               have("1 >= log(2)", RANGE, positive(("log(2)", 0), ("log(2)", 1), ("lam", 2))), mutation=make_claim(_SUM, "2*lam + 2*m*log(1/2) >= lam", "L >= m", "lam >= L")),
+    Obligation("large", make_goal(_SUM, "2*lam + m*log(1/2) >= lam", "L >= m", "lam >= L"), "h t + m log(1/2) >= lam",
+               have("1 >= log(2)", RANGE, positive(("log(2)", 0), ("log(2)", 1), ("lam", 2))), mutation=make_goal(_SUM, "2*lam + 2*m*log(1/2) >= lam", "L >= m", "lam >= L")),
 )  # fmt: skip
 _BUDGET = Obligation(
     "budget",
-    make_claim(_RUN | {"T": "[1, inf)", "delta": "(0, 1]"},
+    make_goal(_RUN | {"T": "[1, inf)", "delta": "(0, 1]"},
                "2*(2*S*A*T*exp(-log(6*S*A*T/delta))) + 2*S**2*A*T*exp(-log(6*S**2*A*T/delta)) == delta"),
     "two families of SAH counters, one of S^2AH, K releases each, twice exp(-lam) a release", IDENTITY,
     dict.fromkeys((*_RUN, "T", "delta"), "1"),
 )  # fmt: skip
 _COVER = Obligation(
-    "union", make_claim({}, "E(a) + E(b) + E(c) >= E(u)", "a + b + c >= u", random=_THREE), "the union bound, in indicators",
+    "union", make_goal({}, "E(a) + E(b) + E(c) >= E(u)", "a + b + c >= u", random=_THREE), "the union bound, in indicators",
     expect([("a + b + c - u", positive(("1", 0)))], positive(("1", 1))),
-    mutation=make_claim({}, "E(a) + E(b) >= E(u)", "a + b + c >= u", random=_THREE),
+    mutation=make_goal({}, "E(a) + E(b) >= E(u)", "a + b + c >= u", random=_THREE),
 )  # fmt: skip
 
 _BEYOND = {"K": "[1, inf)", "m": "[0, inf)", "r": "[3/2, 8/3]"}
 _WIDE = (
-    Obligation("wide", make_claim(_BEYOND, "K*(sqrt(2/3)*sqrt(8*r)) - m*log(3) >= K*r", "K >= m"), "h^2 = 2/3: h t - m log 3 >= lam for lam = K r",
-               have("sqrt(2/3)*sqrt(8*r) - log(3) >= r", mono("r", -1, RANGE), positive(("K", 1), ("log(3)", 0))), mutation=make_claim(_BEYOND, "K*(sqrt(2/3)*sqrt(8*r)) - m*log(3) >= 11/10*K*r", "K >= m")),
+    Obligation("wide", make_goal(_BEYOND, "K*(sqrt(2/3)*sqrt(8*r)) - m*log(3) >= K*r", "K >= m"), "h^2 = 2/3: h t - m log 3 >= lam for lam = K r",
+               have("sqrt(2/3)*sqrt(8*r) - log(3) >= r", mono("r", -1, RANGE), positive(("K", 1), ("log(3)", 0))), mutation=make_goal(_BEYOND, "K*(sqrt(2/3)*sqrt(8*r)) - m*log(3) >= 11/10*K*r", "K >= m")),
 )  # fmt: skip
 
 _EVENT = "exp(2*S*A*H*log(1 - exp(-({first}))) + S**2*A*H*log(1 - exp(-({second})))) >= 1 - delta"
 _SIZES = ("S", "A", "H")
 
 
-def _first_release(first: str, second: str) -> Claim:
+def _first_release(first: str, second: str) -> Goal:
     """The exact probability, at K = 2, that every error is within its level, against 1 - delta."""
-    return make_claim(_ALL, _EVENT.format(first=first, second=second), integers=_SIZES)
+    return make_goal(_ALL, _EVENT.format(first=first, second=second), integers=_SIZES)
 
 
 def _level(lemma: str, level: str) -> str:
@@ -101,7 +101,7 @@ def _level(lemma: str, level: str) -> str:
     return f"{formula(f'ucb.{lemma}.{level}', **values)}/{formula(f'ucb.{lemma}.scale', **values)}"
 
 
-def _printed(lemma: str) -> Claim:
+def _printed(lemma: str) -> Goal:
     return _first_release(_level(lemma, "E1"), _level(lemma, "E2"))
 
 
@@ -134,7 +134,7 @@ def _units(lemma: str, inside: str, low: str) -> tuple[Obligation, ...]:
 def _unit(lemma: str, name: str, level: str, states: str, inside: str, low: str) -> Obligation:
     text = f"{formula(f'ucb.{lemma}.{level}', epsilon='eps')}/{formula(f'ucb.{lemma}.scale', epsilon='eps')}"
     return Obligation(
-        name, make_claim(_NATURAL | {"K": f"[{low}, inf)"}, f"{text} == sqrt(8*{inside}*log(6*{states}*A*K*H/delta))"),
+        name, make_goal(_NATURAL | {"K": f"[{low}, inf)"}, f"{text} == sqrt(8*{inside}*log(6*{states}*A*K*H/delta))"),
         f"the printed level {level} in units of the noise's scale", IDENTITY, {"K": "3"} | _small("1/2"),
     )  # fmt: skip
 
@@ -155,10 +155,10 @@ CENTRAL = (
         "the number of terms, and T = KH makes it larger than the natural log K always, and than log2 K at K = 2.",
         r"\log(6SAT/\delta)\le\log K",
         (
-            Obligation("natural", make_claim(_NATURAL, "log(K) >= log(6*S*A*K*H/delta)", integers=("S", "A", "H", "K")), "ln K terms", point(K="2", **_small("1/2")),
-                       mutation=make_claim(_NATURAL, "log(6*S*A*K*H/delta) >= log(K)", integers=("S", "A", "H", "K"))),
-            Obligation("base_two", make_claim(_NATURAL, "log(K)/log(2) >= log(6*S*A*K*H/delta)", integers=("S", "A", "H", "K")), "log2 K terms", point(K="2", **_small("1/2")),
-                       mutation=make_claim(_NATURAL, "log(6*S*A*K*H/delta) >= log(K)", integers=("S", "A", "H", "K"))),
+            Obligation("natural", make_goal(_NATURAL, "log(K) >= log(6*S*A*K*H/delta)", integers=("S", "A", "H", "K")), "ln K terms", point(K="2", **_small("1/2")),
+                       mutation=make_goal(_NATURAL, "log(6*S*A*K*H/delta) >= log(K)", integers=("S", "A", "H", "K"))),
+            Obligation("base_two", make_goal(_NATURAL, "log(K)/log(2) >= log(6*S*A*K*H/delta)", integers=("S", "A", "H", "K")), "log2 K terms", point(K="2", **_small("1/2")),
+                       mutation=make_goal(_NATURAL, "log(6*S*A*K*H/delta) >= log(K)", integers=("S", "A", "H", "K"))),
         ),
         corrected_by="ucb.lemma5_1.utility.domain",
         not_covered="the lemma itself: its levels hold on a domain of their own, and fail elsewhere by ucb.lemma5_1.utility.printed",
@@ -188,21 +188,21 @@ CENTRAL = (
         "base 2, or log2 K and ln(6SAT/delta). The release before episode k sums as many P-sums as k - 1 has binary ones; h^2 = 2/3 in Chernoff's bound gives powers of 3.",
         r"\sum_{t<K}3^{\mathrm{ones}(t)}\le K^2,\qquad\sqrt{2/3}\,\sqrt{8\,l\,\lambda}\ge\lambda+l\iff l/3\le\lambda\le3l",
         (
-            Obligation("even", make_claim(_STEPS, "(2*n)**2 >= 4*F", "n**2 >= F"), "F(2n) = 4 F(n) for F(n) the sum of 3^ones(t) over t < n",
+            Obligation("even", make_goal(_STEPS, "(2*n)**2 >= 4*F", "n**2 >= F"), "F(2n) = 4 F(n) for F(n) the sum of 3^ones(t) over t < n",
                        positive(("4", 0)), {"n": "1", "F": "1", "G": "1"}),
-            Obligation("odd", make_claim(_STEPS, "(2*n+1)**2 >= 3*F + G", "n**2 >= F", "(n+1)**2 >= G"), "F(2n+1) = 3 F(n) + F(n+1)",
+            Obligation("odd", make_goal(_STEPS, "(2*n+1)**2 >= 3*F + G", "n**2 >= F", "(n+1)**2 >= G"), "F(2n+1) = 3 F(n) + F(n+1)",
                        positive(("3", 0), ("1", 1)), {"n": "0", "F": "0", "G": "1"}),
-            Obligation("factor", make_claim({"h": "[0, inf)"}, "1/(1 - sqrt(2/3)**2) == 3"), "one term costs the factor 3", IDENTITY, {"h": "1"}),
+            Obligation("factor", make_goal({"h": "[0, inf)"}, "1/(1 - sqrt(2/3)**2) == 3"), "one term costs the factor 3", IDENTITY, {"h": "1"}),
             *_units("lemma5_1", "log(K)", "2"),
-            Obligation("exponent", make_claim(_RATIO, "l - lam >= 2*l - sqrt(2/3)*sqrt(8*l*lam)", "3*l >= lam", "lam >= l"),
+            Obligation("exponent", make_goal(_RATIO, "l - lam >= 2*l - sqrt(2/3)*sqrt(8*l*lam)", "3*l >= lam", "lam >= l"),
                        "K^2 exp(-h t) <= K exp(-lam) for h = sqrt(2/3), t = sqrt(8 l lam), in logarithms",
                        positive((f"1/{_SPREAD}", 0, 1), (f"2*l/(3*{_SPREAD})", 0)), {"l": "1", "lam": "3"}),
-            Obligation("base_two", make_claim(_RATIO, "sqrt(8*l*lam)/log(2) >= sqrt(8*l*lam)"), "to base 2 the level is larger in units of the scale",
-                       have("1 >= log(2)", RANGE, positive(("sqrt(8*l*lam)/log(2)", 0))), mutation=make_claim(_RATIO, "log(2)*sqrt(8*l*lam) >= sqrt(8*l*lam)")),
-            Obligation("mixed", make_claim(_RATIO, "sqrt(8*(l/log(2))*lam) >= sqrt(8*l*lam)"), "with log2 K and a natural logarithm too",
+            Obligation("base_two", make_goal(_RATIO, "sqrt(8*l*lam)/log(2) >= sqrt(8*l*lam)"), "to base 2 the level is larger in units of the scale",
+                       have("1 >= log(2)", RANGE, positive(("sqrt(8*l*lam)/log(2)", 0))), mutation=make_goal(_RATIO, "log(2)*sqrt(8*l*lam) >= sqrt(8*l*lam)")),
+            Obligation("mixed", make_goal(_RATIO, "sqrt(8*(l/log(2))*lam) >= sqrt(8*l*lam)"), "with log2 K and a natural logarithm too",
                        have("1 >= log(2)", RANGE, have("8*(l/log(2))*lam >= 8*l*lam", positive(("8*l*lam/log(2)", 0)),
                                                        positive(("1/(sqrt(8*(l/log(2))*lam) + sqrt(8*l*lam))", 1)))),
-                       mutation=make_claim(_RATIO, "sqrt(8*(l*log(2))*lam) >= sqrt(8*l*lam)")),
+                       mutation=make_goal(_RATIO, "sqrt(8*(l*log(2))*lam) >= sqrt(8*l*lam)")),
             _BUDGET, _COVER,
         ),
         ("ucb.laplace_sum",),

@@ -23,13 +23,13 @@ from dpproof.proofs_check.hints import (
     telescope,
 )
 from dpproof.proofs_check.statement import (
-    Claim,
+    Goal,
     Judgement,
     Obligation,
     Severity,
     Statement,
     formula,
-    make_claim,
+    make_goal,
 )
 
 __all__ = ["STATEMENTS"]
@@ -69,26 +69,24 @@ def _entries(user: str) -> list[str]:
     ]  # fmt: skip
 
 
-def _two_steps(scale: str) -> Claim:
+def _two_steps(scale: str) -> Goal:
     """H = 2, S = 2, A = 1: the loss of two users who share the first state and the first action."""
     flags, costs = [f"{v}{u}" for v in "pq" for u in "xy"], [f"{v}{u}" for v in "cd" for u in "xy"]
     outputs = {f"o{i}": _UNIT for i in range(11)}
     pairs = list(zip(_entries("x"), _entries("y"), strict=True))
-    return make_claim(
+    return make_goal(
         _EPS | dict.fromkeys(flags + costs, _UNIT) | outputs, f"eps >= {_loss(pairs, scale)}", integers=flags
     )
 
 
-def _one_step(scale: str) -> Claim:
+def _one_step(scale: str) -> Goal:
     """H = 1, S = 1, A = 2: the loss of two users who differ in the first action."""
     outputs = {f"o{i}": _UNIT for i in range(6)}
     x, y = (
         [a, f"1 - {a}", f"{a}*{c}", f"(1 - {a})*{c}", a, f"1 - {a}"] for a, c in (("ax", "cx"), ("ay", "cy"))
     )
     variables = _EPS | dict.fromkeys(("ax", "ay", "cx", "cy"), _UNIT) | outputs
-    return make_claim(
-        variables, f"eps >= {_loss(list(zip(x, y, strict=True)), scale)}", integers=("ax", "ay")
-    )
+    return make_goal(variables, f"eps >= {_loss(list(zip(x, y, strict=True)), scale)}", integers=("ax", "ay"))
 
 
 def _at(outputs: str, **values: str) -> Node:
@@ -104,20 +102,20 @@ _CELLS_CLAIM = "H*({} + {})".format(_size("(2-i) - (2-j)"), _size("(i-1) - (j-1)
 _PAIR = {"H": "[1, inf)", "i": "[1, 2]", "j": "[1, 2]"}
 _ENTRY = tuple(
     Obligation(
-        name, make_claim(_MOVE, f"eps/(3*H) >= ({text} - v)/({formula('ucb.lemma5_4.scale', epsilon='eps')})", *_V),
+        name, make_goal(_MOVE, f"eps/(3*H) >= ({text} - v)/({formula('ucb.lemma5_4.scale', epsilon='eps')})", *_V),
         f"the loss of one entry where |o - y| = {text}; v is |o - x|", positive(("eps/(3*H)", index), reflect=(end,)),
         {"H": "1", "eps": "1", "v": "0", "o": o, "x": o, "y": y},
     )
     for name, text, index, end, o, y in (("above", "o - y", 0, "x", "1", "0"), ("below", "y - o", 1, "y", "0", "1"))
 )  # fmt: skip
 _CELLS = Obligation(
-    "cells", make_claim(_PAIR, f"H >= {_CELLS_CLAIM}", integers=_PAIR), "two users who meet cells i and j at every step",
-    point(H="1", i="1", j="2"), mutation=make_claim(_PAIR, f"2*H >= {_CELLS_CLAIM}", integers=_PAIR),
+    "cells", make_goal(_PAIR, f"H >= {_CELLS_CLAIM}", integers=_PAIR), "two users who meet cells i and j at every step",
+    point(H="1", i="1", j="2"), mutation=make_goal(_PAIR, f"2*H >= {_CELLS_CLAIM}", integers=_PAIR),
 )  # fmt: skip
 _LATER = "(H-1)*({} + {})".format(_size("(2-i) - (2-j)"), _size("(i-1) - (j-1)"))
 _LATER_CELLS = Obligation(
-    "cells", make_claim(_PAIR, f"H >= {_LATER}", integers=_PAIR), "two users who share the first cell and meet cells i and j at every later step",
-    point(H="3", i="1", j="2"), mutation=make_claim(_PAIR, f"2*H >= {_LATER}", integers=_PAIR),
+    "cells", make_goal(_PAIR, f"H >= {_LATER}", integers=_PAIR), "two users who share the first cell and meet cells i and j at every later step",
+    point(H="3", i="1", j="2"), mutation=make_goal(_PAIR, f"2*H >= {_LATER}", integers=_PAIR),
 )  # fmt: skip
 _CELL_READ = (
     "a stream has a one where its cell is met; of two users one meets cell i and the other cell j at each step",
@@ -173,25 +171,25 @@ _STEPS = {"n": "[1, inf)"}
 _TOTAL = {"H": "[1, inf)", "eps": "(0, inf)", "D": "[0, inf)"}
 _LOSS_ONE = {"d": "[0, inf)", "b": "(0, inf)", "v": "[0, inf)", "x": _REAL, "y": _REAL, "o": _REAL}
 _CHANGES = (
-    Obligation("apart", make_claim(_FAMILY, "2 >= u + v"), "different cells: what leaves one and enters the other",
+    Obligation("apart", make_goal(_FAMILY, "2 >= u + v"), "different cells: what leaves one and enters the other",
                positive(reflect=("u", "v")), {"u": "1", "v": "1"}),
-    Obligation("together", make_claim(_FAMILY, "1 >= u - v"), "the same cell: costs u and v", positive(reflect=("u",)), {"u": "1", "v": "0"}),
-    Obligation("same_start", make_claim(_STEPS, "6*n - 3 == 3 + sum(h, 2, n, 6)", integers=_STEPS),
+    Obligation("together", make_goal(_FAMILY, "1 >= u - v"), "the same cell: costs u and v", positive(reflect=("u",)), {"u": "1", "v": "0"}),
+    Obligation("same_start", make_goal(_STEPS, "6*n - 3 == 3 + sum(h, 2, n, 6)", integers=_STEPS),
                "a first step in the same cell: 0 for N, 1 for C, 2 for N'; every later step at most 6",
                telescope("sum(h, 2, n, 6)", "6*h", "==", IDENTITY, {"leaf": "identity", "multipliers": [["1", 0]]}), {"n": "2"}),
-    Obligation("any_pair", make_claim(_STEPS, "6*n == sum(h, 1, n, 6)", integers=_STEPS), "any two trajectories: at most 6 a step",
+    Obligation("any_pair", make_goal(_STEPS, "6*n == sum(h, 1, n, 6)", integers=_STEPS), "any two trajectories: at most 6 a step",
                telescope("sum(h, 1, n, 6)", "6*h", "==", IDENTITY, {"leaf": "identity", "multipliers": [["1", 0]]}), {"n": "2"}),
-    Obligation("add_remove", make_claim(_STEPS, "3*n == sum(h, 1, n, 3)", integers=_STEPS), "a user against none: one a family and step",
+    Obligation("add_remove", make_goal(_STEPS, "3*n == sum(h, 1, n, 3)", integers=_STEPS), "a user against none: one a family and step",
                telescope("sum(h, 1, n, 3)", "3*h", "==", IDENTITY, {"leaf": "identity", "multipliers": [["1", 0]]}), {"n": "2"}),
 )  # fmt: skip
 _LOSSES = tuple(
-    Obligation(name, make_claim(_LOSS_ONE, f"d/b >= ({text} - v)/b", "d >= x - y", "d >= y - x", "v >= o - x", "v >= x - o"),
+    Obligation(name, make_goal(_LOSS_ONE, f"d/b >= ({text} - v)/b", "d >= x - y", "d >= y - x", "v >= o - x", "v >= x - o"),
                f"one entry, where |o - y| = {text}: moved by at most d it costs d/b", positive(("1/b", i), ("1/b", j)),
                {"d": "1", "b": "1", "v": "0", "x": x, "y": "1", "o": x})
     for name, text, i, j, x in (("above", "o - y", 0, 2, "2"), ("below", "y - o", 1, 3, "0"))
 )  # fmt: skip
 _EXACT = Obligation(
-    "exact", make_claim({"r": "[0, inf)"}, "exp(r)*(exp(-r)/2) == 1/2"),
+    "exact", make_goal({"r": "[0, inf)"}, "exp(r)*(exp(-r)/2) == 1/2"),
     "P(x + Lap >= x) = 1/2 against P(y + Lap >= x) = exp(-r)/2 for y = x - r b: tails attain the bound",
     IDENTITY, {"r": "1"},
 )  # fmt: skip
@@ -201,7 +199,7 @@ _TAILS = "Lap(b) is beyond t >= 0 with probability exp(-t/b)/2; independent even
 
 def _noise(name: str, units: str, at: dict[str, str]) -> Obligation:
     return Obligation(
-        name, make_claim(_TOTAL, f"eps >= D/(({units})/eps)", f"{units} >= D"), f"noise of scale ({units})/eps and a change of at most {units}",
+        name, make_goal(_TOTAL, f"eps >= D/(({units})/eps)", f"{units} >= D"), f"noise of scale ({units})/eps and a change of at most {units}",
         positive((f"eps/({units})", 0)), at,
     )  # fmt: skip
 
@@ -251,12 +249,12 @@ CENTRAL = (
         "is in those of lengths 1, 2, ..., P with P <= K - 1 a power of two: 2 > log2(3) at K = 3, and 1 > ln 2 at K = 2.",
         r"\log_2P+1\le\log K",
         (
-            Obligation("base_two", make_claim(_LEVEL, "log(K)/log(2) >= log(P)/log(2) + 1", "K - 1 >= P", integers=_LEVEL),
+            Obligation("base_two", make_goal(_LEVEL, "log(K)/log(2) >= log(P)/log(2) + 1", "K - 1 >= P", integers=_LEVEL),
                        "the logarithm to base 2", point(K="3", P="2"),
-                       mutation=make_claim(_LEVEL, "log(K)/log(2) + 1 >= log(P)/log(2) + 1", "K - 1 >= P", integers=_LEVEL)),
-            Obligation("natural", make_claim(_LEVEL, "log(K) >= log(P)/log(2) + 1", "K - 1 >= P", integers=_LEVEL),
+                       mutation=make_goal(_LEVEL, "log(K)/log(2) + 1 >= log(P)/log(2) + 1", "K - 1 >= P", integers=_LEVEL)),
+            Obligation("natural", make_goal(_LEVEL, "log(K) >= log(P)/log(2) + 1", "K - 1 >= P", integers=_LEVEL),
                        "the natural logarithm", point(K="2", P="1"),
-                       mutation=make_claim(_LEVEL, "log(K)/log(2) + 1 >= log(P)/log(2) + 1", "K - 1 >= P", integers=_LEVEL)),
+                       mutation=make_goal(_LEVEL, "log(K)/log(2) + 1 >= log(P)/log(2) + 1", "K - 1 >= P", integers=_LEVEL)),
         ),
         reading=("P is the length of the longest P-sum that begins at episode 1; log2(P) + 1 P-sums begin there",),
         corrected_by="ucb.central_privacy",
@@ -281,10 +279,10 @@ CENTRAL = (
 _NODES = {"P": "[1, inf)", "Q": "[1, inf)", "K": "[2, inf)"}
 _TREE = {"H": "[1, inf)", "L": "[1, inf)", "m": "[0, inf)", "D": "[0, inf)", "eps": "(0, inf)"}
 _MIXED = Obligation(
-    "mixture", make_claim(_EPS, "exp(eps)*E(g) >= E(f)", "exp(eps)*g >= f", random={"f": "[0, inf)", "g": "[0, inf)"}),
+    "mixture", make_goal(_EPS, "exp(eps)*E(g) >= E(f)", "exp(eps)*g >= f", random={"f": "[0, inf)", "g": "[0, inf)"}),
     "a bound for every draw of the replaced user's actions and responses is one for the laws",
     expect([("exp(eps)*g - f", positive(("1", 0)))], positive(("1", 1))),
-    mutation=make_claim(_EPS, "E(g) >= E(f)", "exp(eps)*g >= f", random={"f": "[0, inf)", "g": "[0, inf)"}),
+    mutation=make_goal(_EPS, "E(g) >= E(f)", "exp(eps)*g >= f", random={"f": "[0, inf)", "g": "[0, inf)"}),
 )  # fmt: skip
 CENTRAL_PRIVACY = Statement(
     "ucb.central_privacy", "project", "CENTRAL-PRIVATIZER with the noise that it needs", source("Lemma 5.1", "ucb.lemma5_1.privacy"),
@@ -293,13 +291,13 @@ CENTRAL_PRIVACY = Statement(
     "3HL/eps is enough. Both are exact for the releases, S >= 2.",
     r"1/\varepsilon'=(6H-3)L/\varepsilon,\qquad L=\lceil\log_2K\rceil",
     (
-        Obligation("digits", make_claim(_NODES, "Q > P", "K - 1 >= P", "Q >= K"),
+        Obligation("digits", make_goal(_NODES, "Q > P", "K - 1 >= P", "Q >= K"),
                    "a complete node of P = 2^i episodes ends by K - 1 < Q = 2^L: its level i is one of 0..L-1",
-                   positive(("1", 0), ("1", 1)), mutation=make_claim(_NODES, "Q > P + 1", "K - 1 >= P", "Q >= K")),
+                   positive(("1", 0), ("1", 1)), mutation=make_goal(_NODES, "Q > P + 1", "K - 1 >= P", "Q >= K")),
         *_CHANGES, *_LOSSES,
-        Obligation("nodes", make_claim(_TREE, "eps >= m*D/((6*H-3)*L/eps)", "L >= m", "6*H - 3 >= D"), "m nodes, each moved by D in all",
+        Obligation("nodes", make_goal(_TREE, "eps >= m*D/((6*H-3)*L/eps)", "L >= m", "6*H - 3 >= D"), "m nodes, each moved by D in all",
                    positive(("eps*D/((6*H-3)*L)", 0), ("eps/(6*H-3)", 1)), {"H": "1", "L": "1", "m": "1", "D": "3", "eps": "1"}),
-        Obligation("single", make_claim(_TREE, "eps >= m*D/(3*H*L/eps)", "L >= m", "3*H >= D"), "the same for a user against none",
+        Obligation("single", make_goal(_TREE, "eps >= m*D/(3*H*L/eps)", "L >= m", "3*H >= D"), "the same for a user against none",
                    positive(("eps*D/(3*H*L)", 0), ("eps/(3*H)", 1)), {"H": "1", "L": "1", "m": "1", "D": "3", "eps": "1"}),
         _MIXED, _EXACT,
     ),
@@ -318,29 +316,29 @@ _TAU = "3*sqrt(2*log(64/delta))"
 _JDP = {"eps": "(0, inf)", "delta": "(0, 1]"}
 
 
-def _joint(scale: str) -> Claim:
+def _joint(scale: str) -> Goal:
     box = f"(1 - exp(-({_TAU} - 1)/({scale})))**2*(1 - exp(-{_TAU}/({scale}))/2)/512"
     leak = f"3/2*exp(-({_TAU} - 1)/({scale}))"
-    return make_claim(_JDP, f"exp(eps)*({box}*exp(-9/({scale})) + {leak}) >= {box}")
+    return make_goal(_JDP, f"exp(eps)*({box}*exp(-9/({scale})) + {leak}) >= {box}")
 
 
 _FACTOR = {"t": "[1, inf)", "w": "[0, inf)"}
 _FACTORS = (
-    Obligation("zero", make_claim({"tau": "(0, inf)", "r": "[1, inf)", "C": _REAL}, "tau/r >= C/r**2", "tau >= C"), "C~/n - 3 Lc/sqrt(n) <= 0 where C~ <= tau, n = r^2 >= 1: Q~ is 0",
+    Obligation("zero", make_goal({"tau": "(0, inf)", "r": "[1, inf)", "C": _REAL}, "tau/r >= C/r**2", "tau >= C"), "C~/n - 3 Lc/sqrt(n) <= 0 where C~ <= tau, n = r^2 >= 1: Q~ is 0",
                positive(("1/r**2", 0)), {"tau": "1", "r": "1", "C": "1"}),
-    Obligation("high", make_claim(_FACTOR, "exp(-w)/2 - exp(-w*t)/2 == exp(-w)*(1/2 - exp(-w*(t-1))/2)"),
+    Obligation("high", make_goal(_FACTOR, "exp(-w)/2 - exp(-w*t)/2 == exp(-w)*(1/2 - exp(-w*(t-1))/2)"),
                "P(1 <= Lap <= tau) is exp(-1/b) times P(1 <= 1 + Lap <= tau): w = 1/b, t = tau; the costs under U' and U", IDENTITY, {"t": "2", "w": "1"}),
-    Obligation("product", make_claim({"w": "[0, inf)", "q": "[0, 1]"}, "(exp(-w)/2)**9*q == exp(-9*w)*(q/512)"), "nine entries that differ by 1", IDENTITY, {"w": "1", "q": "1"}),
-    Obligation("leak", make_claim(_FACTOR, "3/2*exp(-w*(t-1)) >= 2*(exp(-w*t)/2) + exp(-w*(t-1))/2"), "three noisy costs beyond tau under U', two of mean 0 and one of mean 1",
+    Obligation("product", make_goal({"w": "[0, inf)", "q": "[0, 1]"}, "(exp(-w)/2)**9*q == exp(-9*w)*(q/512)"), "nine entries that differ by 1", IDENTITY, {"w": "1", "q": "1"}),
+    Obligation("leak", make_goal(_FACTOR, "3/2*exp(-w*(t-1)) >= 2*(exp(-w*t)/2) + exp(-w*(t-1))/2"), "three noisy costs beyond tau under U', two of mean 0 and one of mean 1",
                POSITIVE, {"t": "2", "w": "1/10000"}),
 )  # fmt: skip
 _WHERE = point(eps="4", delta="1/1000000")
 _LEAST = {"q": _UNIT, "z": "(0, 1]", "e": "[1, inf)"}
 _EVERY = Obligation(
-    "every_eps", make_claim(_LEAST, "(1-z)**2*(1-z/2)/512*(1-q) > 3/2*e*z", "1 - q > z*(768*e + 3)"),
+    "every_eps", make_goal(_LEAST, "(1-z)**2*(1-z/2)/512*(1-q) > 3/2*e*z", "1 - q > z*(768*e + 3)"),
     "base 2, any eps: e = exp(eps), q = exp(eps - 9/b) = exp(-eps/2) < 1, z = exp(-(tau-1)/b), which tends to 0 with delta",
     have("(1-z)**2*(1-z/2) >= 1 - 5*z/2", bernstein("z", 3), positive(("(1-q)/512", 1), ("1/512", 0))),
-    mutation=make_claim(_LEAST, "(1-z)**2*(1-z/2)/512*(1-q) > 3*e*z", "1 - q > z*(768*e + 3)"),
+    mutation=make_goal(_LEAST, "(1-z)**2*(1-z/2)/512*(1-q) > 3*e*z", "1 - q > z*(768*e + 3)"),
 )  # fmt: skip
 JOINT = (
     Statement(

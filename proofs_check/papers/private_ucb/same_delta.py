@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dpproof.proofs_check.hints import POSITIVE, expect, have, point, positive
 from dpproof.proofs_check.papers.private_ucb.privacy import source
-from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_goal
 
 __all__ = ["PRINTED_32", "PRINTED_42"]
 
@@ -29,14 +29,14 @@ _BANDIT = (
     "the probability of failure is delta + (1 - delta) times the chance of failure with exact counts; the claims compare it with delta after delta is taken away",
 )  # fmt: skip
 _SEQUENCE = Obligation(
-    "sequence", make_claim({"g": _POS, "K": _SIZE}, "-g*log(2) >= -K*log(2)", "K >= g"), "2^-g >= 2^-K, in logarithms", positive(("log(2)", 0)), {"g": "1", "K": "1"},
+    "sequence", make_goal({"g": _POS, "K": _SIZE}, "-g*log(2) >= -K*log(2)", "K >= g"), "2^-g >= 2^-K, in logarithms", positive(("log(2)", 0)), {"g": "1", "K": "1"},
 )  # fmt: skip
 
 
 def _every(chance: str) -> Obligation:
     return Obligation(
-        "every", make_claim(_FAIL, f"{chance} > 0"), "whatever delta and K are, the failure with exact counts adds something to delta", POSITIVE,
-        mutation=make_claim(_FAIL, f"{chance} > delta"),
+        "every", make_goal(_FAIL, f"{chance} > 0"), "whatever delta and K are, the failure with exact counts adds something to delta", POSITIVE,
+        mutation=make_goal(_FAIL, f"{chance} > delta"),
     )  # fmt: skip
 
 
@@ -49,18 +49,18 @@ PRINTED_32 = Statement(
     "probability 1 - 4 delta, which is what the proof's events give, it is proved (ucb.theorem3_2.four_delta).",
     r"R(T)=\tilde O(\sqrt{S^2AH^3T}+\sqrt{S^3A^2H^4})+\tilde O(E_2S^2AH^2+E_1SAH^2)",
     (
-        Obligation("printed", make_claim(_FAIL, f"0 >= {_PO}", f"K/4 > {_ORDER}"), "the regret is at least K/4 with a chance above delta", point(F="1", K="1000", delta="1/2"),
-                   mutation=make_claim(_FAIL, f"1 >= {_PO}", f"K/4 > {_ORDER}")),
+        Obligation("printed", make_goal(_FAIL, f"0 >= {_PO}", f"K/4 > {_ORDER}"), "the regret is at least K/4 with a chance above delta", point(F="1", K="1000", delta="1/2"),
+                   mutation=make_goal(_FAIL, f"1 >= {_PO}", f"K/4 > {_ORDER}")),
         _every(_PO), _SEQUENCE,
-        Obligation("swapped", make_claim({}, "E(b) >= 1/2", "b + g >= 1", "E(b) == E(g)", random={"b": "[0, 1]", "g": "[0, 1]"}),
+        Obligation("swapped", make_goal({}, "E(b) >= 1/2", "b + g >= 1", "E(b) == E(g)", random={"b": "[0, 1]", "g": "[0, 1]"}),
                    "where all costs are 1: b, g tell that the bad, respectively the good action has at least K/2 of the policies' mass",
                    expect([("b + g - 1", positive(("1", 0)))], positive(("1/2", 2), ("1/2", 1))),
-                   mutation=make_claim({}, "E(b) >= 2/3", "b + g >= 1", "E(b) == E(g)", random={"b": "[0, 1]", "g": "[0, 1]"})),
-        Obligation("kept", make_claim({"p": "[0, 1]", "Q": _POS, "eta": _POS}, "exp(eta*Q)*p >= 1 - p", "p >= 1 - p"), "false counts, one update: p is the bad action's share, Q >= 0 the good one's Q~; the bad one's is 0",
+                   mutation=make_goal({}, "E(b) >= 2/3", "b + g >= 1", "E(b) == E(g)", random={"b": "[0, 1]", "g": "[0, 1]"})),
+        Obligation("kept", make_goal({"p": "[0, 1]", "Q": _POS, "eta": _POS}, "exp(eta*Q)*p >= 1 - p", "p >= 1 - p"), "false counts, one update: p is the bad action's share, Q >= 0 the good one's Q~; the bad one's is 0",
                    positive(("1", 0)), {"p": "1/2", "Q": "0", "eta": "1"}),
-        Obligation("large", make_claim(_ROOT, "k**2/4 > F*(sqrt(2)*k + 6)", *_FEW), "K = k^2 large enough for F",
+        Obligation("large", make_goal(_ROOT, "k**2/4 > F*(sqrt(2)*k + 6)", *_FEW), "K = k^2 large enough for F",
                    have("3/2 >= sqrt(2)", {"leaf": "range"}, positive(("k/4", 1), ("F*k", 2), ("3*F/2", 1))),
-                   mutation=make_claim(_ROOT, "k**2/20 > F*(sqrt(2)*k + 6)", *_FEW)),
+                   mutation=make_goal(_ROOT, "k**2/20 > F*(sqrt(2)*k + 6)", *_FEW)),
     ),
     reading=(*_BANDIT, "false counts: both shares start at 1/2 and no update lowers the bad action's (kept), by induction over the episodes, so that it has at least K/2 of the mass",
              "all costs 1 and exact counts: both actions are treated alike from the uniform start, so that the law of the run is the same after a swap of the actions, and E(b) = E(g)"),
@@ -78,18 +78,18 @@ PRINTED_42 = Statement(
     "what the proof's events give, it is proved (ucb.theorem4_2.four_delta).",
     r"R(T)=\tilde O(\sqrt{SAH^3T}+S^2AH^3)+\tilde O(S^2AH^2(E_1+E_2))",
     (
-        Obligation("printed", make_claim(_FAIL, f"0 >= {_SOME}", f"(K - {_PULLS} - 1)/4 > {_ORDER}"), "the regret is at least a quarter of K less (2 Lc + 8)^2 + 1, with a chance above delta",
-                   point(F="1", K="1000", delta="1/2"), mutation=make_claim(_FAIL, f"1 >= {_SOME}", f"(K - {_PULLS} - 1)/4 > {_ORDER}")),
+        Obligation("printed", make_goal(_FAIL, f"0 >= {_SOME}", f"(K - {_PULLS} - 1)/4 > {_ORDER}"), "the regret is at least a quarter of K less (2 Lc + 8)^2 + 1, with a chance above delta",
+                   point(F="1", K="1000", delta="1/2"), mutation=make_goal(_FAIL, f"1 >= {_SOME}", f"(K - {_PULLS} - 1)/4 > {_ORDER}")),
         _every(_SOME), _SEQUENCE,
-        Obligation("rises", make_claim(_Q | {"d": "(0, inf)"}, f"{_VALUE.format('(r+d)')} > {_VALUE.format('r')}"), "N~ = C~ = N: with r^2 = N + 1 and c = Lc the value before clipping rises with N", POSITIVE,
-                   mutation=make_claim(_Q | {"d": "(0, inf)"}, f"{_VALUE.format('(r+d)')} > {_VALUE.format('r')} + 7")),
-        Obligation("above", make_claim(_Q, f"{_VALUE.format('r')} > 0", "r >= 2*c + 8"), "it is above 0 for N >= (2 Lc + 8)^2, and for M as large", positive(("1/r", 0)),
-                   mutation=make_claim(_Q, f"{_VALUE.format('r')} > 0", "r >= 2*c")),
-        Obligation("share", make_claim({"g": _POS, "b": _POS, "m": _POS, "K": _SIZE}, "b >= (K - m - 1)/2", "g + b == K", "m + b + 1 >= g"), "g plays of the good action are at most m + b + 1, b those of the bad one",
+        Obligation("rises", make_goal(_Q | {"d": "(0, inf)"}, f"{_VALUE.format('(r+d)')} > {_VALUE.format('r')}"), "N~ = C~ = N: with r^2 = N + 1 and c = Lc the value before clipping rises with N", POSITIVE,
+                   mutation=make_goal(_Q | {"d": "(0, inf)"}, f"{_VALUE.format('(r+d)')} > {_VALUE.format('r')} + 7")),
+        Obligation("above", make_goal(_Q, f"{_VALUE.format('r')} > 0", "r >= 2*c + 8"), "it is above 0 for N >= (2 Lc + 8)^2, and for M as large", positive(("1/r", 0)),
+                   mutation=make_goal(_Q, f"{_VALUE.format('r')} > 0", "r >= 2*c")),
+        Obligation("share", make_goal({"g": _POS, "b": _POS, "m": _POS, "K": _SIZE}, "b >= (K - m - 1)/2", "g + b == K", "m + b + 1 >= g"), "g plays of the good action are at most m + b + 1, b those of the bad one",
                    positive(("1/2", 0), ("1/2", 1)), {"g": "2", "b": "1", "m": "0", "K": "3"}),
-        Obligation("large", make_claim(_ROOT | {"m": _POS}, "(k**2 - m - 1)/4 > F*(sqrt(2)*k + 6)", *_FEW, "F >= m"), "K = k^2 large enough for F, m = (2 Lc + 8)^2",
+        Obligation("large", make_goal(_ROOT | {"m": _POS}, "(k**2 - m - 1)/4 > F*(sqrt(2)*k + 6)", *_FEW, "F >= m"), "K = k^2 large enough for F, m = (2 Lc + 8)^2",
                    have("3/2 >= sqrt(2)", {"leaf": "range"}, positive(("k/4", 1), ("F*k", 3), ("3*F/2", 1), ("1/4", 2))),
-                   mutation=make_claim(_ROOT | {"m": _POS}, "(k**2 - m - 1)/20 > F*(sqrt(2)*k + 6)", *_FEW, "F >= m")),
+                   mutation=make_goal(_ROOT | {"m": _POS}, "(k**2 - m - 1)/20 > F*(sqrt(2)*k + 6)", *_FEW, "F >= m")),
     ),
     reading=(*_BANDIT, "false counts: the bad action has Q~ = 0, the good one more, so that the bad one is played from the second episode on",
              "all costs 1 and exact counts: once the good action has been played m + b + 1 times its Q~ is above 0 and above the other one's, so that the bad one is played: induction over the episodes",

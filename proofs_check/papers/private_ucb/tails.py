@@ -18,7 +18,7 @@ from dpproof.proofs_check.hints import (
     taylor,
 )
 from dpproof.proofs_check.papers.private_ucb.privacy import source
-from dpproof.proofs_check.statement import Obligation, Statement, make_claim
+from dpproof.proofs_check.statement import Obligation, Statement, make_goal
 
 __all__ = ["TAILS"]
 
@@ -42,17 +42,17 @@ FREEDMAN = Statement(
     "E[Y_k^2 given the past] plus ln(1/delta)/lambda.",
     r"\sum Y_k\le\lambda\sum E[Y_k^2\mid F_{k-1}]+\ln(1/\delta)/\lambda",
     (
-        Obligation("range", make_claim({"lam": _POS, "R": "(0, inf)", "Y": _REAL}, "1 >= lam*Y", "R >= Y", "1 >= lam*R"), "x = lambda Y is at most 1",
+        Obligation("range", make_goal({"lam": _POS, "R": "(0, inf)", "Y": _REAL}, "1 >= lam*Y", "R >= Y", "1 >= lam*R"), "x = lambda Y is at most 1",
                    positive(("lam", 0), ("1", 1)), {"lam": "1", "R": "1", "Y": "1"}),
-        Obligation("step", make_claim({}, "E(m) >= E(m*exp(y)*exp(x))", *_GOAL, random=_STEP),
+        Obligation("step", make_goal({}, "E(m) >= E(m*exp(y)*exp(x))", *_GOAL, random=_STEP),
                    "one factor exp(x - v): m is the product so far, x = lambda Y, -y = v = E[x^2 given the past]",
                    expect([("m*exp(y)*(1 + x + x**2 - exp(x))", _QUADRATIC), ("m*(1 - exp(y)*(1-y))", _COMPENSATED)],
                           positive(("1", 3), ("1", 4), ("-1", 0), ("-1", 1))),
-                   mutation=make_claim({}, "E(m) >= 2*E(m*exp(y)*exp(x))", *_GOAL, random=_STEP)),
-        Obligation("markov", make_claim({"delta": "(0, 1)"}, "delta >= E(u)", "m*delta >= u", "1 >= E(m)", random=_MARKOV), "u: the product is at least 1/delta",
+                   mutation=make_goal({}, "E(m) >= 2*E(m*exp(y)*exp(x))", *_GOAL, random=_STEP)),
+        Obligation("markov", make_goal({"delta": "(0, 1)"}, "delta >= E(u)", "m*delta >= u", "1 >= E(m)", random=_MARKOV), "u: the product is at least 1/delta",
                    expect([("m*delta - u", positive(("1", 0)))], positive(("1", 2), ("delta", 1))),
-                   mutation=make_claim({"delta": "(0, 1)"}, "delta >= 2*E(u)", "m*delta >= u", "1 >= E(m)", random=_MARKOV)),
-        Obligation("event", make_claim(_EVENT, "lam*s - lam**2*V >= log(1/delta)", "s >= lam*V + log(1/delta)/lam"), "beyond the bound the product is at least 1/delta",
+                   mutation=make_goal({"delta": "(0, 1)"}, "delta >= 2*E(u)", "m*delta >= u", "1 >= E(m)", random=_MARKOV)),
+        Obligation("event", make_goal(_EVENT, "lam*s - lam**2*V >= log(1/delta)", "s >= lam*V + log(1/delta)/lam"), "beyond the bound the product is at least 1/delta",
                    positive(("lam", 0)), {"lam": "1", "s": "6931471805599454/10000000000000000", "V": "0", "delta": "1/2"}),
     ),
     reading=("a martingale difference has E[w Y] = 0 for every bounded w of the past, and E[w Y^2] = E[w E[Y^2 given the past]]",
@@ -77,13 +77,13 @@ HOEFFDING = Statement(
     "For x_1, ..., x_n with |x_i| <= 1, each of mean 0 given the ones before it, and t in [0, 1]: their mean is at least t with probability at most exp(-n t^2/2).",
     r"P(\bar x\ge t)\le e^{-nt^2/2}",
     (
-        Obligation("step", make_claim(_L, "exp(l**2/2)*E(w) >= E(w*exp(l*x))", "E(w*x) == 0", random=_W), "one factor: w is the product so far",
+        Obligation("step", make_goal(_L, "exp(l**2/2)*E(w) >= E(w*exp(l*x))", "E(w*x) == 0", random=_W), "one factor: w is the product so far",
                    expect([("w*((1+x)/2*exp(l) + (1-x)/2*exp(-l) - exp(l*x))", _CHORD)], _COSH),
-                   mutation=make_claim(_L, "exp(l**2/4)*E(w) >= E(w*exp(l*x))", "E(w*x) == 0", random=_W)),
-        Obligation("markov", make_claim({"c": "(0, inf)"}, "E(w)/c >= E(u)", "w >= u*c", random={"u": _UNIT, "w": _POS}), "u: the product is at least c = exp(n l t)",
+                   mutation=make_goal(_L, "exp(l**2/4)*E(w) >= E(w*exp(l*x))", "E(w*x) == 0", random=_W)),
+        Obligation("markov", make_goal({"c": "(0, inf)"}, "E(w)/c >= E(u)", "w >= u*c", random={"u": _UNIT, "w": _POS}), "u: the product is at least c = exp(n l t)",
                    expect([("w - u*c", positive(("1", 0)))], positive(("1/c", 1))),
-                   mutation=make_claim({"c": "(0, inf)"}, "E(w)/c >= 2*E(u)", "w >= u*c", random={"u": _UNIT, "w": _POS})),
-        Obligation("exponent", make_claim(_MEAN, "n*t**2/2 - t*(n*t) == -n*t**2/2"), "the exponent at l = t", IDENTITY, {"n": "1", "t": "1"}),
+                   mutation=make_goal({"c": "(0, inf)"}, "E(w)/c >= 2*E(u)", "w >= u*c", random={"u": _UNIT, "w": _POS})),
+        Obligation("exponent", make_goal(_MEAN, "n*t**2/2 - t*(n*t) == -n*t**2/2"), "the exponent at l = t", IDENTITY, {"n": "1", "t": "1"}),
     ),
     reading=("mean 0 given the past is E[w x] = 0", "induction over the n factors: the expectation is at most exp(n l^2/2)"),
 )  # fmt: skip
@@ -99,14 +99,14 @@ VISITS = Statement(
     "x_1, ..., x_(i-1) it has mean 0 and a second moment of at most v, the variance of an answer.",
     r"E[x_i\mid x_1,\dots,x_{i-1}]=0,\quad E[x_i^2\mid x_1,\dots,x_{i-1}]\le v",
     (
-        Obligation("mean", make_claim({}, "0 >= E(w*(x + u*y))", *_VISIT_GIVEN, random=_ANSWER), "one more episode: at most 0",
-                   expect([], positive(("-1", 0), ("-1", 1))), mutation=make_claim({}, "0 >= E(w) + E(w*(x + u*y))", *_VISIT_GIVEN, random=_ANSWER)),
-        Obligation("mean_least", make_claim({}, "E(w*(x + u*y)) >= 0", *_VISIT_GIVEN, random=_ANSWER), "and at least 0",
-                   expect([], positive(("1", 0), ("1", 1))), mutation=make_claim({}, "E(w*(x + u*y)) >= E(w)", *_VISIT_GIVEN, random=_ANSWER)),
-        Obligation("square", make_claim({"v": _UNIT}, "v*E(w*(r + u)) >= E(w*(x + u*y)**2)", *_SQUARE_GIVEN, random=_ANSWER), "one more episode, squared: the i-th visit is in one of them at most",
-                   _FLAT_SQUARE, mutation=make_claim({"v": _UNIT}, "v*E(w*(r + u)) >= 2*E(w*(x + u*y)**2)", *_SQUARE_GIVEN, random=_ANSWER)),
-        Obligation("once", make_claim({"v": _UNIT}, "v*E(w) >= v*E(w*r)", random=_ANSWER), "r is at most 1",
-                   expect([("w - w*r", positive(reflect=("r",)))], positive(("v", 0))), mutation=make_claim({"v": _UNIT}, "v*E(w) >= 2*v*E(w*r)", random=_ANSWER)),
+        Obligation("mean", make_goal({}, "0 >= E(w*(x + u*y))", *_VISIT_GIVEN, random=_ANSWER), "one more episode: at most 0",
+                   expect([], positive(("-1", 0), ("-1", 1))), mutation=make_goal({}, "0 >= E(w) + E(w*(x + u*y))", *_VISIT_GIVEN, random=_ANSWER)),
+        Obligation("mean_least", make_goal({}, "E(w*(x + u*y)) >= 0", *_VISIT_GIVEN, random=_ANSWER), "and at least 0",
+                   expect([], positive(("1", 0), ("1", 1))), mutation=make_goal({}, "E(w*(x + u*y)) >= E(w)", *_VISIT_GIVEN, random=_ANSWER)),
+        Obligation("square", make_goal({"v": _UNIT}, "v*E(w*(r + u)) >= E(w*(x + u*y)**2)", *_SQUARE_GIVEN, random=_ANSWER), "one more episode, squared: the i-th visit is in one of them at most",
+                   _FLAT_SQUARE, mutation=make_goal({"v": _UNIT}, "v*E(w*(r + u)) >= 2*E(w*(x + u*y)**2)", *_SQUARE_GIVEN, random=_ANSWER)),
+        Obligation("once", make_goal({"v": _UNIT}, "v*E(w) >= v*E(w*r)", random=_ANSWER), "r is at most 1",
+                   expect([("w - w*r", positive(reflect=("r",)))], positive(("v", 0))), mutation=make_goal({"v": _UNIT}, "v*E(w) >= 2*v*E(w*r)", random=_ANSWER)),
     ),
     reading=(
         "a cell is met at most once in an episode; u tells that the i-th visit is in the next episode, y is the centred answer there: x_i is the sum of u y over the episodes, "
@@ -144,16 +144,16 @@ BERNSTEIN = Statement(
     "probability at most exp(-X).",
     r"P\bigl(\textstyle\sum x_i\ge\sqrt{2VX}+X/3\bigr)\le e^{-X}",
     (
-        Obligation("step", make_claim(_LESS, "exp(z)*E(w) >= E(w*exp(y))", *_PART_GIVEN, random=_PART), "one factor: w is the product so far, y = l x, z = v l^2/(2(1 - l/3))",
+        Obligation("step", make_goal(_LESS, "exp(z)*E(w) >= E(w*exp(y))", *_PART_GIVEN, random=_PART), "one factor: w is the product so far, y = l x, z = v l^2/(2(1 - l/3))",
                    expect([("w*(1 + y + y**2/(2 - 2*l/3) - exp(y))", _TERM_BY_TERM)], _TANGENT),
-                   mutation=make_claim(_LESS, "exp(z/2)*E(w) >= E(w*exp(y))", *_PART_GIVEN, random=_PART)),
-        Obligation("markov", make_claim({"c": "(0, inf)"}, "E(w)/c >= E(u)", "w >= u*c", random={"u": _UNIT, "w": _POS}), "u: the product is at least c = exp(l s)",
+                   mutation=make_goal(_LESS, "exp(z/2)*E(w) >= E(w*exp(y))", *_PART_GIVEN, random=_PART)),
+        Obligation("markov", make_goal({"c": "(0, inf)"}, "E(w)/c >= E(u)", "w >= u*c", random={"u": _UNIT, "w": _POS}), "u: the product is at least c = exp(l s)",
                    expect([("w - u*c", positive(("1", 0)))], positive(("1/c", 1))),
-                   mutation=make_claim({"c": "(0, inf)"}, "E(w)/c >= 2*E(u)", "w >= u*c", random={"u": _UNIT, "w": _POS})),
-        Obligation("exponent", make_claim(_Q, f"{_RATE}*(V*q + V*q**2/6) - V*{_RATE}**2/(2*(1-{_RATE}/3)) == V*q**2/2"), "l s - V l^2/(2(1 - l/3)) at l = q/(1 + q/3) < 3",
+                   mutation=make_goal({"c": "(0, inf)"}, "E(w)/c >= 2*E(u)", "w >= u*c", random={"u": _UNIT, "w": _POS})),
+        Obligation("exponent", make_goal(_Q, f"{_RATE}*(V*q + V*q**2/6) - V*{_RATE}**2/(2*(1-{_RATE}/3)) == V*q**2/2"), "l s - V l^2/(2(1 - l/3)) at l = q/(1 + q/3) < 3",
                    IDENTITY, {"V": "1", "q": "1"}),
-        Obligation("root", make_claim(_BEYOND, "V*sqrt(2*X/V) == sqrt(2*V*X)"), "q = sqrt(2X/V): s = V q + V q^2/6", IDENTITY, {"V": "1", "X": "1"}),
-        Obligation("rest", make_claim(_BEYOND, "V*sqrt(2*X/V)**2/6 == X/3"), "its second term; and V q^2/2 = X", IDENTITY, {"V": "1", "X": "1"}),
+        Obligation("root", make_goal(_BEYOND, "V*sqrt(2*X/V) == sqrt(2*V*X)"), "q = sqrt(2X/V): s = V q + V q^2/6", IDENTITY, {"V": "1", "X": "1"}),
+        Obligation("rest", make_goal(_BEYOND, "V*sqrt(2*X/V)**2/6 == X/3"), "its second term; and V q^2/2 = X", IDENTITY, {"V": "1", "X": "1"}),
     ),
     reading=("mean 0 given the past is E[w x] = 0, the second moment E[w x^2] <= v E[w]", "induction over the n factors: the expectation is at most exp(V l^2/(2(1 - l/3)))"),
 )  # fmt: skip

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dpproof.accountant.published.rlsvi import PAPER, VERSION
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, expect, mono, positive, split, subst
-from dpproof.proofs_check.statement import DEFINITION, Judgement, Obligation, Severity, Statement, make_claim
+from dpproof.proofs_check.statement import DEFINITION, Judgement, Obligation, Severity, Statement, make_goal
 
 __all__ = ["DELTA", "NEIGHBOURS", "ORDER", "POSITIVE", "REAL", "STATEMENTS", "at", "source"]
 
@@ -61,7 +61,7 @@ _EXPONENT = (
     "alpha*(-(x-m)**2/(2*v)) + (1-alpha)*(-(x-n)**2/(2*v))"
     " == -(x-alpha*m-(1-alpha)*n)**2/(2*v) + alpha*(alpha-1)*(m-n)**2/(2*v)"
 )
-_AS_VARIANCE = make_claim(
+_AS_VARIANCE = make_goal(
     ORDER | {"Delta": POSITIVE, "epsilon": POSITIVE},
     "epsilon == alpha*Delta**2/(2*(alpha*Delta**2/(2*epsilon)))",
 )
@@ -81,9 +81,9 @@ LEMMA6 = (
         source("Lemma 6 (proof)", "rlsvi.lemma6"),
         "For all means m, n, variance v > 0 and alpha > 1 the divergence is alpha (m-n)^2/(2v): completing the square.",
         r"D_\alpha(N(m,v)\|N(n,v))=\frac{\alpha(m-n)^2}{2v}",
-        (Obligation("exponent", make_claim(GAUSS | dict.fromkeys("xmn", REAL), _EXPONENT), "completing the square",
+        (Obligation("exponent", make_goal(GAUSS | dict.fromkeys("xmn", REAL), _EXPONENT), "completing the square",
                     witness=at([*GAUSS, *"xmn"], x="3", n="0")),
-         Obligation("divergence", make_claim(GAUSS | dict.fromkeys("mn", REAL), "alpha*(alpha-1)*(m-n)**2/(2*v)/(alpha-1) == alpha*(m-n)**2/(2*v)"),
+         Obligation("divergence", make_goal(GAUSS | dict.fromkeys("mn", REAL), "alpha*(alpha-1)*(m-n)**2/(2*v)/(alpha-1) == alpha*(m-n)**2/(2*v)"),
                     "what is left of the exponent, over alpha - 1", witness=at([*GAUSS, *"mn"], n="0"))),
         reading=("E_Q[(P/Q)^alpha] is the integral over x of the exponential of the left side, divided by sqrt(2 pi v); the first term "
                  "on the right is the exponent of a Gaussian density, which integrates to one",),
@@ -96,7 +96,7 @@ LEMMA6 = (
         (
             Obligation(
                 "sensitivity",
-                make_claim(GAUSS | {"d": REAL, "Delta": "[0, inf)"}, "alpha*Delta**2/(2*v) >= alpha*d**2/(2*v)",
+                make_goal(GAUSS | {"d": REAL, "Delta": "[0, inf)"}, "alpha*Delta**2/(2*v) >= alpha*d**2/(2*v)",
                            "Delta >= d", "Delta >= -d"),
                 "a larger distance costs more",
                 {"leaf": "positive", "multipliers": [[["/", "alpha", ["*", "2", "v"]], 0, 1]]},
@@ -114,7 +114,7 @@ LEMMA6 = (
         (
             Obligation(
                 "printed",
-                make_claim(ORDER | {"Delta": POSITIVE, "epsilon": POSITIVE},
+                make_goal(ORDER | {"Delta": POSITIVE, "epsilon": POSITIVE},
                            "epsilon >= alpha*Delta**2/(2*(alpha*Delta**2/(2*epsilon))**2)"),
                 "the divergence at the printed sigma",
                 {"point": {"alpha": "2", "Delta": "1", "epsilon": "2"}},
@@ -147,7 +147,7 @@ LEMMA6 = (
         (
             Obligation(
                 "printed",
-                make_claim(ORDER | {"Delta": POSITIVE, "epsilon": POSITIVE},
+                make_goal(ORDER | {"Delta": POSITIVE, "epsilon": POSITIVE},
                            "epsilon >= alpha*Delta**2/(2*(alpha*Delta**2/(2*epsilon))**2)",
                            "alpha*Delta**2 >= 2*epsilon"),
                 "the printed inequality under the extra hypothesis",
@@ -183,7 +183,7 @@ LEMMA7 = (
         (
             Obligation(
                 "product",
-                make_claim(_LOGS,
+                make_goal(_LOGS,
                            "epsilon1 + epsilon2 >= (i + o)/(alpha - 1)",
                            "(alpha - 1)*epsilon2 >= i", "(alpha - 1)*epsilon1 >= o"),
                 "logarithms i, o of the two bounds on the integrals",
@@ -192,10 +192,10 @@ LEMMA7 = (
             ),
             Obligation(
                 "conditional",
-                make_claim(_BOTH, "e1*e2 >= E(a*b)", *_BOTH_GIVEN, random=_RATIOS),
+                make_goal(_BOTH, "e1*e2 >= E(a*b)", *_BOTH_GIVEN, random=_RATIOS),
                 "a, b: the density ratios of the two outputs to the power alpha, c the mean of b given the first output",
                 expect([("a*(e2 - c)", positive(("a", 0)))], positive(("-1", 1), ("e2", 2), ("1", 3))),
-                mutation=make_claim(_BOTH, "999/1000*e1*e2 >= E(a*b)", *_BOTH_GIVEN, random=_RATIOS),
+                mutation=make_goal(_BOTH, "999/1000*e1*e2 >= E(a*b)", *_BOTH_GIVEN, random=_RATIOS),
             ),
         ),
         reading=("expectations under Q; e1 and e2 are exp((alpha-1) eps1) and exp((alpha-1) eps2), i and o the logarithms of the two integrals",
@@ -219,20 +219,20 @@ LEMMA8 = Statement(
     (
         Obligation(
             "event",
-            make_claim(ORDER | DELTA | {"p": "(0, 1]", "q": "(0, 1]", "epsilon": "[0, inf)"},
+            make_goal(ORDER | DELTA | {"p": "(0, 1]", "q": "(0, 1]", "epsilon": "[0, inf)"},
                        "epsilon + log(1/delta)/(alpha-1) + log(q) >= log(p)",
                        "(alpha-1)*epsilon >= alpha*log(p) + (1-alpha)*log(q)", "log(p) >= log(delta)"),
             "p > delta and the divergence of the event give p <= exp(eps') q, in logarithms",
             {"leaf": "positive", "multipliers": [[_OVER, 0], [_OVER, 1]]},
             {"alpha": "2", "delta": "4999999/10000000", "p": "1/2", "q": "1/100", "epsilon": "3218876/1000000"},
         ),
-        Obligation("tangent", make_claim(ORDER | {"t": REAL}, "exp(alpha*t) >= 1 + alpha*(exp(t) - 1)"), "r/c = exp(t): r^alpha lies above its tangent at c",
+        Obligation("tangent", make_goal(ORDER | {"t": REAL}, "exp(alpha*t) >= 1 + alpha*(exp(t) - 1)"), "r/c = exp(t): r^alpha lies above its tangent at c",
                    subst("alpha", "1 + b", "b", POSITIVE, split("t", "0", mono("t", -1, IDENTITY), mono("t", 1, IDENTITY))), {"alpha": "2", "t": "1/100"}),
-        Obligation("data_processing", make_claim(_EVENT, "D >= C*q", *_EVENT_GIVEN, random=_EVENT_LAW),
+        Obligation("data_processing", make_goal(_EVENT, "D >= C*q", *_EVENT_GIVEN, random=_EVENT_LAW),
                    "a: the event; r: the density ratio, m = r^alpha, c = p/q, C = c^alpha, D the bound exp((alpha-1) eps) on E_Q[m]",
                    expect([("m*(1 - a)", positive(reflect=["a"])), ("a*(m - C*(1 + alpha*(r/c - 1)))", positive(("a", 0)))],
                           positive(("1", 3), ("1", 4), ("1", 6), ("C*(1 - alpha)", 1), ("C*alpha/c", 2))),
-                   mutation=make_claim(_EVENT, "999/1000*D >= C*q", *_EVENT_GIVEN, random=_EVENT_LAW)),
+                   mutation=make_goal(_EVENT, "999/1000*D >= C*q", *_EVENT_GIVEN, random=_EVENT_LAW)),
     ),
     rests_on=("rlsvi.definition3",),
     reading=("expectations under Q: q = E[a], p = E[a r] = c q, so that C q = p^alpha q^(1-alpha) <= exp((alpha-1) eps), the hypothesis of the first obligation in logarithms",
@@ -250,10 +250,10 @@ LEMMA9 = Statement(
     "If a released value is (eps, delta)-DP, then what each user computes from it and from their own data is (eps, delta)-JDP.",
     r"\{f_i(\Pi_iU,M'(U))\}\ \text{is JDP}",
     (
-        Obligation("others", make_claim(_BILL, "delta + g*E(q*k) >= E(p*k)", *_BILL_GIVEN, random=_BILL_LAW),
+        Obligation("others", make_goal(_BILL, "delta + g*E(q*k) >= E(p*k)", *_BILL_GIVEN, random=_BILL_LAW),
                    "k: the chance, given the released value, that what all the others compute lies in B; a: the event p > g q of released values",
                    expect([("(a - k)*(p - g*q)", positive(("1 - k", 0), ("k", 1)))], positive(("1", 2), ("1", 3))),
-                   mutation=make_claim(_BILL, "999/1000*delta + g*E(q*k) >= E(p*k)", *_BILL_GIVEN, random=_BILL_LAW)),
+                   mutation=make_goal(_BILL, "999/1000*delta + g*E(q*k) >= E(p*k)", *_BILL_GIVEN, random=_BILL_LAW)),
     ),
     reading=("g = exp(eps); p and q are the densities of the released value for two user sequences that differ in user i only, with respect to a common law",
              "the others' data are the same in both sequences, so that k is one function of the released value, with values in [0, 1]; randomness "

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dpproof.proofs_check.hints import IDENTITY, positive
 from dpproof.proofs_check.papers.rlsvi import preliminaries as rlsvi_preliminaries
 from dpproof.proofs_check.papers.rlsvi.preliminaries import DELTA, NEIGHBOURS, ORDER, REAL, at, source
-from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, formula, make_claim
+from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, formula, make_goal
 
 __all__ = ["BETA", "CELL", "NEIGHBOURS", "PAST", "POST_PROCESSING", "RUN", "STATEMENTS", "at"]
 
@@ -36,7 +36,7 @@ REMARK10 = Statement(
     r"(\hat R+\langle\hat P,V\rangle)+w=(\hat R+w)+\langle\hat P,V\rangle",
     (
         Obligation(
-            "update", make_claim(dict.fromkeys(("R", "PV", "w"), REAL), "(R + PV) + w == (R + w) + PV"),
+            "update", make_goal(dict.fromkeys(("R", "PV", "w"), REAL), "(R + PV) + w == (R + w) + PV"),
             "one backward step", witness=at(("R", "PV", "w")),
         ),
     ),
@@ -56,7 +56,7 @@ EQ2 = Statement(
     "cell's mean moves by at most 1/N. T: the other rewards.",
     r"|\hat R-\hat R'|\le 1/N",
     tuple(
-        Obligation(name, make_claim(_MEANS, f"1/N >= (({a})/N + PV) - (({b})/N + PV)"), "one direction",
+        Obligation(name, make_goal(_MEANS, f"1/N >= (({a})/N + PV) - (({b})/N + PV)"), "one direction",
                    {"leaf": "positive", "reflect": [top]}, at(_MEANS, **{low: "0"}))
         for name, a, b, top, low in (("up", "T + r", "T + s", "r", "s"), ("down", "T + s", "T + r", "s", "r"))
     ),
@@ -83,18 +83,18 @@ LEMMA11 = (
         (
             Obligation(
                 "cell",
-                make_claim(_D, f"{formula('rlsvi.lemma11.cell')} >= alpha*d**2/(2*({BETA}/(N+1)))", "1/N >= d", "d >= -1/N"),
+                make_goal(_D, f"{formula('rlsvi.lemma11.cell')} >= alpha*d**2/(2*({BETA}/(N+1)))", "1/N >= d", "d >= -1/N"),
                 "the Gaussian divergence of a cell whose mean moves by d",
                 {"leaf": "positive", "multipliers": [[["/", ["*", "alpha", ["+", "N", "1"]],
                  ["*", "S", ["^", "H", "3"], ["log", ["*", "2", "H", "S", "A", "k"]]]], 0, 1]]},
                 at(_D),
             ),
-            Obligation("printed_form", make_claim(CELL, f"{formula('rlsvi.lemma11.cell')} == alpha*(N+1)/(2*{BETA}*N**2)"),
+            Obligation("printed_form", make_goal(CELL, f"{formula('rlsvi.lemma11.cell')} == alpha*(N+1)/(2*{BETA}*N**2)"),
                        "the recorded formula is the printed one", witness=at(CELL)),
-            Obligation("first", make_claim(CELL, f"{_MID} >= {formula('rlsvi.lemma11.cell')}"), "(N+1)/N <= 2", witness=at(CELL)),
-            Obligation("second", make_claim(CELL, f"{_NEXT} >= {_MID}"), "N >= 1 and the value of beta_k", witness=at(CELL)),
-            Obligation("third", make_claim(CELL, f"{_LAST} >= {_NEXT}"), "k >= 1", witness=at(CELL)),
-            Obligation("cells", make_claim(CELL, f"S*A*{_LAST} == {formula('rlsvi.lemma11')}"), "S*A cells", witness=at(CELL)),
+            Obligation("first", make_goal(CELL, f"{_MID} >= {formula('rlsvi.lemma11.cell')}"), "(N+1)/N <= 2", witness=at(CELL)),
+            Obligation("second", make_goal(CELL, f"{_NEXT} >= {_MID}"), "N >= 1 and the value of beta_k", witness=at(CELL)),
+            Obligation("third", make_goal(CELL, f"{_LAST} >= {_NEXT}"), "k >= 1", witness=at(CELL)),
+            Obligation("cells", make_goal(CELL, f"S*A*{_LAST} == {formula('rlsvi.lemma11')}"), "S*A cells", witness=at(CELL)),
         ),
         ("rlsvi.lemma6.bound", "rlsvi.lemma7.densities", "rlsvi.eq2"),
         reading=("given the history and the next table the S*A perturbed values are independent Gaussians of variance beta_k/(N+1), the same for both neighbours, with "
@@ -112,11 +112,11 @@ LEMMA11 = (
         (
             Obligation(
                 "printed",
-                make_claim(_D, f"{formula('rlsvi.lemma11.cell')} == alpha*d**2/(2*({BETA}/(N+1)))", "1/N >= d", "d >= -1/N",
+                make_goal(_D, f"{formula('rlsvi.lemma11.cell')} == alpha*d**2/(2*({BETA}/(N+1)))", "1/N >= d", "d >= -1/N",
                            "k - 1 >= N", integers=("S", "A", "H", "k", "N")),
                 "equality for every change of the mean",
                 {"point": at(_D, k="2", d="1/2")},
-                mutation=make_claim(_D, f"{formula('rlsvi.lemma11.cell')} >= alpha*d**2/(2*({BETA}/(N+1)))", "1/N >= d",
+                mutation=make_goal(_D, f"{formula('rlsvi.lemma11.cell')} >= alpha*d**2/(2*({BETA}/(N+1)))", "1/N >= d",
                                     "d >= -1/N", "k - 1 >= N", integers=("S", "A", "H", "k", "N")),
             ),
         ),
@@ -137,10 +137,10 @@ EPISODES = (
         f"{NEIGHBOURS}For every alpha > 1 the release of the policies of all K episodes is (alpha, 2 alpha A K/(H^2 log(2HSA)))-RDP with respect to the observed rewards: "
         "H steps composed within an episode, K episodes composed, and the policies are computed from the tables.",
         r"\frac{2\alpha AK}{H^2\log(2HSA)}",
-        (Obligation("one_more", make_claim(_COMPOSED, "(n+1)*c >= F", "n*c >= D", "D + c >= F"),
+        (Obligation("one_more", make_goal(_COMPOSED, "(n+1)*c >= F", "n*c >= D", "D + c >= F"),
                     "D: the divergence of n composed mechanisms of at most c each, F: that of n + 1 (rlsvi.lemma7.densities)",
                     positive(("1", 0), ("1", 1)), {"n": "1", "c": "1", "D": "1", "F": "2"}),
-         Obligation("steps", make_claim(ORDER | RUN, f"K*(H*{formula('rlsvi.lemma11')}) == {formula('rlsvi.lemma12')}"),
+         Obligation("steps", make_goal(ORDER | RUN, f"K*(H*{formula('rlsvi.lemma11')}) == {formula('rlsvi.lemma12')}"),
                     "H*K compositions of Lemma 11's cost", witness=at([*ORDER, *RUN]))),
         ("rlsvi.lemma7.densities", "rlsvi.lemma11", "classic.post_processing_renyi"),
         reading=(f"{POST_PROCESSING}, a step of divergence 0 in rlsvi.lemma7.densities", PAST,
@@ -154,7 +154,7 @@ EPISODES = (
         f"{NEIGHBOURS}For every alpha > 1 and delta in (0, 1), RLSVI (Algorithm 1) is (2 alpha A K/(H^2 log(2HSA)) + log(1/delta)/(alpha-1), delta)-JDP.",
         r"\varepsilon(\alpha,\delta)=\frac{2\alpha AK}{H^2\log(2HSA)}+\frac{\log(1/\delta)}{\alpha-1}",
         (Obligation("conversion",
-                    make_claim(ORDER | RUN | DELTA,
+                    make_goal(ORDER | RUN | DELTA,
                                f"{formula('rlsvi.lemma12')} + log(1/delta)/(alpha-1) == {formula('rlsvi.theorem13')}"),
                     "Lemma 8 at the divergence of Lemma 12", witness=at([*ORDER, *RUN, *DELTA])),),
         ("rlsvi.lemma8", "rlsvi.lemma9", "rlsvi.lemma12"),
@@ -179,12 +179,12 @@ COROLLARY14 = Statement(
     "above 1, and no order gives less.",
     r"\varepsilon(\delta)=\frac{2AK}{H^2\log(2HSA)}+2\sqrt{\frac{2AK\log(1/\delta)}{H^2\log(2HSA)}}",
     (
-        Obligation("value", make_claim(RUN | DELTA, f"{_AT_STAR} == {formula('rlsvi.corollary14')}"), "at the printed order",
+        Obligation("value", make_goal(RUN | DELTA, f"{_AT_STAR} == {formula('rlsvi.corollary14')}"), "at the printed order",
                    LOG_DELTA | {"sub": IDENTITY}, at([*RUN, *DELTA])),
-        Obligation("minimum", make_claim(ORDER | RUN | DELTA, f"{formula('rlsvi.theorem13')} >= {formula('rlsvi.corollary14')}"),
+        Obligation("minimum", make_goal(ORDER | RUN | DELTA, f"{formula('rlsvi.theorem13')} >= {formula('rlsvi.corollary14')}"),
                    "a square: (c a - sqrt(c l))^2 / (c a)", LOG_DELTA | {"sub": _MINIMUM},
                    at([*ORDER, *RUN, *DELTA], alpha="149/100")),
-        Obligation("order", make_claim(RUN | DELTA, f"{_STAR} > 1"), "the printed order is admissible",
+        Obligation("order", make_goal(RUN | DELTA, f"{_STAR} > 1"), "the printed order is admissible",
                    LOG_DELTA | {"sub": {"leaf": "positive"}}, at([*RUN, *DELTA], delta="99999999/100000000")),
     ),
     ("rlsvi.theorem13",),

@@ -8,7 +8,7 @@ from dpproof.accountant.published.rlsvi import PAPER, VERSION
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import expect, positive
 from dpproof.proofs_check.papers.rlsvi.privacy import BETA, CELL, PAST, POST_PROCESSING, RUN, at
-from dpproof.proofs_check.statement import Obligation, Statement, formula, make_claim
+from dpproof.proofs_check.statement import Obligation, Statement, formula, make_goal
 
 __all__ = ["STATEMENTS"]
 
@@ -28,7 +28,7 @@ _READING = (_SUMS, POST_PROCESSING)
 def _cell(witness: str) -> Obligation:
     """Return the step from a change of the mean to the squared distance of a cell in units of its noise."""
     return Obligation(
-        "moved", make_claim(_MOVED, f"{_TIGHT} >= d**2*(N+1)/{BETA}", *_RANGE),
+        "moved", make_goal(_MOVED, f"{_TIGHT} >= d**2*(N+1)/{BETA}", *_RANGE),
         "a cell of variance beta_k/(N+1) whose mean moves by d, |d| <= 1/N", _BY_RANGE, at(_MOVED, d=witness),
     )  # fmt: skip
 
@@ -41,12 +41,12 @@ TIGHT = Statement(
     r"\mu^2=\sum_{k=2}^{K}\frac{4}{SH^2\log(2HSAk)}",
     (
         _cell("1"),
-        Obligation("cell", make_claim(_STEP, f"2/{BETA} >= {_TIGHT}"), "N >= 1 visits", witness=at(_STEP)),
-        Obligation("episode", make_claim(_STEP, f"H*(2/{BETA}) == 2*{_EPISODE}"), "H changed cells: mu_k^2 = 2 rho_k",
+        Obligation("cell", make_goal(_STEP, f"2/{BETA} >= {_TIGHT}"), "N >= 1 visits", witness=at(_STEP)),
+        Obligation("episode", make_goal(_STEP, f"H*(2/{BETA}) == 2*{_EPISODE}"), "H changed cells: mu_k^2 = 2 rho_k",
                    witness=at(_STEP)),
-        Obligation("gain", make_claim(_STEP, f"2*A/(H**2*log(2*H*S*A)) >= S*A*{_EPISODE}"),
+        Obligation("gain", make_goal(_STEP, f"2*A/(H**2*log(2*H*S*A)) >= S*A*{_EPISODE}"),
                    "an episode costs at most the S*A-th part of what it costs in Lemma 12", witness=at(_STEP)),
-        Obligation("paper_rho", make_claim(RUN, f"K*(2*A/(H**2*log(2*H*S*A))) == {formula('rlsvi.rho')}"),
+        Obligation("paper_rho", make_goal(RUN, f"K*(2*A/(H**2*log(2*H*S*A))) == {formula('rlsvi.rho')}"),
                    "K episodes of the paper: arithmetic only", witness=at(RUN)),
     ),
     ("rlsvi.eq2", "classic.adaptive_gaussians"),
@@ -64,10 +64,10 @@ TIGHT_JOINT = Statement(
     "For every user, the actions of all the other users are jointly private against a change of that user's rewards: "
     "mu-GDP with the mu of rlsvi.tight, hence (eps, delta)-JDP for each point of its curve.",
     r"M_{-k}(U)\ \text{is}\ \mu\text{-GDP}",
-    (Obligation("others", make_claim(_POINT, "D + g*E(q*k) >= E(p*k)", *_POINT_GIVEN, random=_POINT_LAW),
+    (Obligation("others", make_goal(_POINT, "D + g*E(q*k) >= E(p*k)", *_POINT_GIVEN, random=_POINT_LAW),
                 "g = exp(eps), v = (p - g q)_+ for the tables' densities p and q, D the delta of rlsvi.tight at eps; k: the chance, given the tables, that what the others do lies in B",
                 expect([("v - k*(p - g*q)", positive(("k", 0), reflect=["k"]))], positive(("1", 1), ("1", 2))),
-                mutation=make_claim(_POINT, "999/1000*D + g*E(q*k) >= E(p*k)", *_POINT_GIVEN, random=_POINT_LAW)),),
+                mutation=make_goal(_POINT, "999/1000*D + g*E(q*k) >= E(p*k)", *_POINT_GIVEN, random=_POINT_LAW)),),
     ("rlsvi.tight", "rlsvi.lemma9"),
     reading=("as in rlsvi.lemma9 the others' actions depend on the policies, which the tables determine, and on their own data: k is one function of the tables; so at every eps", POST_PROCESSING),
     not_covered="the bound is that of the tables, the actions may reveal less",
@@ -82,10 +82,10 @@ PRINTED_GAUSSIAN = Statement(
     r"\mu^2=\frac{4AK}{H^2\log(2HSA)}=2\rho",
     (
         _cell("-1"),
-        Obligation("cell", make_claim(_STEP, f"{_PAPER_CELL} >= {_TIGHT}"), "N >= 1 and k >= 1", witness=at(_STEP)),
-        Obligation("cells", make_claim(RUN, f"S*A*H*K*({_PAPER_CELL}) == 4*A*K/(H**2*log(2*H*S*A))"),
+        Obligation("cell", make_goal(_STEP, f"{_PAPER_CELL} >= {_TIGHT}"), "N >= 1 and k >= 1", witness=at(_STEP)),
+        Obligation("cells", make_goal(RUN, f"S*A*H*K*({_PAPER_CELL}) == 4*A*K/(H**2*log(2*H*S*A))"),
                    "S*A cells, H steps, K episodes", witness=at(RUN)),
-        Obligation("rho", make_claim(RUN, f"4*A*K/(H**2*log(2*H*S*A)) == 2*{formula('rlsvi.rho')}"),
+        Obligation("rho", make_goal(RUN, f"4*A*K/(H**2*log(2*H*S*A)) == 2*{formula('rlsvi.rho')}"),
                    "twice the rho of Lemma 12: arithmetic only", witness=at(RUN)),
     ),
     ("rlsvi.eq2", "classic.adaptive_gaussians"),
@@ -122,7 +122,7 @@ _MEANS_LAST = "3*alpha/((1+alpha)*(2-alpha)*beta)"
 _WORST_F, _WORST_B = "alpha*B**2*2/(2*beta*(1+alpha))", "alpha*B**2*2/(2*beta*(2-alpha))"
 _LOG_RATIO = "log(2/((1+alpha)*(2-alpha)))/(2*(alpha-1))"
 _BELOW_TWO = {"subst": {"alpha": ["-", "2", "w"]}, "vars": {"w": "(0, 1)"}, "sub": {"leaf": "identity"}}
-_TOO_LITTLE = make_claim({"alpha": "(1, 2)"}, "1999/1000/(1+alpha)/(2-alpha) >= 1")
+_TOO_LITTLE = make_goal({"alpha": "(1, 2)"}, "1999/1000/(1+alpha)/(2-alpha) >= 1")
 _UNEQUAL = {"alpha": "(1, inf)", "v": "(0, inf)", "s": "(0, inf)"} | dict.fromkeys("xmn", "(-inf, inf)")
 _AT_UNEQUAL = {"alpha": "2", "v": "1", "s": "1", "x": "3", "m": "1", "n": "0"}
 _U = "((s + (alpha-1)*v)/alpha)"
@@ -140,51 +140,51 @@ STATE_NEIGHBOURS = Statement(
     "beta = beta_k, and B = 1 at the last step of each.",
     r"D_\alpha=\ln\frac{s_2}{s_1}+\frac{\ln(v_2/v_*)}{2(\alpha-1)}+\frac{\alpha(m_1-m_2)^2}{2v_*}",
     (
-        Obligation("square", make_claim(_UNEQUAL, f"{_LEFT} == {_RIGHT}"), "completing the square", witness=_AT_UNEQUAL),
-        Obligation("normaliser", make_claim({v: _UNEQUAL[v] for v in ("alpha", "v", "s")}, f"{_NORMALISER} == {_LOGS}"),
+        Obligation("square", make_goal(_UNEQUAL, f"{_LEFT} == {_RIGHT}"), "completing the square", witness=_AT_UNEQUAL),
+        Obligation("normaliser", make_goal({v: _UNEQUAL[v] for v in ("alpha", "v", "s")}, f"{_NORMALISER} == {_LOGS}"),
                    "the constants, over alpha - 1", witness={"alpha": "2", "v": "1", "s": "2"}),
-        Obligation("mean_up", make_claim(_GAP, "B/N >= ((N-1)*u + x)/N - u", "B >= x"),
+        Obligation("mean_up", make_goal(_GAP, "B/N >= ((N-1)*u + x)/N - u", "B >= x"),
                    "u: mean of the other visits, x: the removed value",
                    {"leaf": "positive", "multipliers": [[_OVER_N, 0]]}, at(_GAP, u="0")),
-        Obligation("mean_down", make_claim(_GAP, "B/N >= u - ((N-1)*u + x)/N", "B >= u"), "the other direction",
+        Obligation("mean_down", make_goal(_GAP, "B/N >= u - ((N-1)*u + x)/N", "B >= u"), "the other direction",
                    {"leaf": "positive", "multipliers": [[_OVER_N, 0]]}, at(_GAP, x="0")),
         Obligation("mixed_forward",
-                   make_claim(_VISITS | _B, f"{_MIX.format(first=_LOW, second=_HIGH)} == beta*(N+alpha)/(N*(N+1))"),
+                   make_goal(_VISITS | _B, f"{_MIX.format(first=_LOW, second=_HIGH)} == beta*(N+alpha)/(N*(N+1))"),
                    "v* when the first variance is the smaller", witness=_AT),
         Obligation("mixed_backward",
-                   make_claim(_VISITS | _B, f"{_MIX.format(first=_HIGH, second=_LOW)} == beta*(N+1-alpha)/(N*(N+1))"),
+                   make_goal(_VISITS | _B, f"{_MIX.format(first=_HIGH, second=_LOW)} == beta*(N+1-alpha)/(N*(N+1))"),
                    "v* when the first variance is the larger", witness=_AT),
-        Obligation("mixed_positive", make_claim(_VISITS | _B, "beta*(N+1-alpha)/(N*(N+1)) > 0"), "finite for alpha < 2",
+        Obligation("mixed_positive", make_goal(_VISITS | _B, "beta*(N+1-alpha)/(N*(N+1)) > 0"), "finite for alpha < 2",
                    {"leaf": "positive", "reflect": ["alpha"]},
-                   mutation=make_claim(_VISITS | _B, "beta*(N+999/1000-alpha)/(N*(N+1)) > 0")),
-        Obligation("variance_forward", make_claim(_VISITS, f"{forward('1')} >= {forward('N')}"), "worst at one visit",
+                   mutation=make_goal(_VISITS | _B, "beta*(N+999/1000-alpha)/(N*(N+1)) > 0")),
+        Obligation("variance_forward", make_goal(_VISITS, f"{forward('1')} >= {forward('N')}"), "worst at one visit",
                    _WORST, at(_VISITS, alpha="3/2")),
-        Obligation("variance_backward", make_claim(_VISITS, f"{backward('1')} >= {backward('N')}"), "worst at one visit",
+        Obligation("variance_backward", make_goal(_VISITS, f"{backward('1')} >= {backward('N')}"), "worst at one visit",
                    _WORST, at(_VISITS, alpha="3/2")),
         Obligation("mean_forward",
-                   make_claim(_VISITS | _B, f"{_WORST_F} >= {_MEAN_F}"), "worst at one visit",
+                   make_goal(_VISITS | _B, f"{_WORST_F} >= {_MEAN_F}"), "worst at one visit",
                    witness=_AT),
         Obligation("mean_backward",
-                   make_claim(_VISITS | _B, f"{_WORST_B} >= {_MEAN_B}"), "worst at one visit",
+                   make_goal(_VISITS | _B, f"{_WORST_B} >= {_MEAN_B}"), "worst at one visit",
                    {"leaf": "positive", "reflect": ["alpha"]}, _AT),
-        Obligation("same_cell", make_claim(_VISITS | _B, "alpha*B**2/beta >= alpha*B**2*(N+1)/(2*beta*N**2)"),
+        Obligation("same_cell", make_goal(_VISITS | _B, "alpha*B**2/beta >= alpha*B**2*(N+1)/(2*beta*N**2)"),
                    "one cell with an unchanged count, worst at one visit", witness=_AT),
-        Obligation("same_cell_covered", make_claim({"alpha": "(1, 2)"}, "3/(1+alpha)/(2-alpha) >= 1"),
+        Obligation("same_cell_covered", make_goal({"alpha": "(1, 2)"}, "3/(1+alpha)/(2-alpha) >= 1"),
                    "both mean terms at one visit together pay for it", mutation=_TOO_LITTLE),
-        Obligation("forward_not_negative", make_claim({"alpha": "(1, 2)"}, "alpha*log(2) >= log(1+alpha)"),
+        Obligation("forward_not_negative", make_goal({"alpha": "(1, 2)"}, "alpha*log(2) >= log(1+alpha)"),
                    "the variance terms at one visit are not negative",
                    {"leaf": "mono", "var": "alpha", "dir": 1, "sub": {"leaf": "identity"}}, {"alpha": "10001/10000"}),
-        Obligation("backward_not_negative", make_claim({"alpha": "(1, 2)"}, "(1-alpha)*log(2) >= log(2-alpha)"),
+        Obligation("backward_not_negative", make_goal({"alpha": "(1, 2)"}, "(1-alpha)*log(2) >= log(2-alpha)"),
                    "the same in the other direction",
                    {"leaf": "mono", "var": "alpha", "dir": 1, "sub": {"leaf": "identity"}},
-                   mutation=make_claim({"alpha": "(1, 2)"}, "(1-alpha)*(1001/1000) >= log(2-alpha)")),
-        Obligation("curve_means", make_claim(_CURVE, f"{_WORST_F} + {_WORST_B} == {_MEANS}"),
+                   mutation=make_goal({"alpha": "(1, 2)"}, "(1-alpha)*(1001/1000) >= log(2-alpha)")),
+        Obligation("curve_means", make_goal(_CURVE, f"{_WORST_F} + {_WORST_B} == {_MEANS}"),
                    "the two mean terms at one visit are those of the accountant's curve", _BELOW_TWO, _AT_CURVE),
         Obligation("curve_variances",
-                   make_claim({"alpha": "(1, 2)"}, f"{forward('1')} + {backward('1')} == {_LOG_RATIO}"),
+                   make_goal({"alpha": "(1, 2)"}, f"{forward('1')} + {backward('1')} == {_LOG_RATIO}"),
                    "the two variance terms at one visit are those of the accountant's curve", _BELOW_TWO, {"alpha": "3/2"}),
         Obligation("curve_episode",
-                   make_claim(_CURVE, f"(H-1)*({_MEANS} + {_LOG_RATIO}) + ({_MEANS_LAST} + {_LOG_RATIO}) == "
+                   make_goal(_CURVE, f"(H-1)*({_MEANS} + {_LOG_RATIO}) + ({_MEANS_LAST} + {_LOG_RATIO}) == "
                               f"3*alpha*((H-1)*B**2+1)/((1+alpha)*(2-alpha)*beta) + H*{_LOG_RATIO}"),
                    "an episode's H steps, the last one without next values: B = 1", _BELOW_TWO, _AT_CURVE),
     ),

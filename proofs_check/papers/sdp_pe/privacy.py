@@ -39,7 +39,7 @@ from dpproof.proofs_check.statement import (
     Severity,
     Statement,
     formula,
-    make_claim,
+    make_goal,
 )
 
 __all__ = ["STATEMENTS"]
@@ -65,9 +65,9 @@ DEFINITIONS = (
         "Tuples of W get chance 0, all others keep theirs, and the rest of the mass goes to an absorbing state.",
         r"P'_h(x^\dagger|x,a)=1-\sum_{x':(h,x,a,x')\notin W}P_h(x'|x,a)",
         (
-            Obligation("mass", make_claim({"kept": "[0, 1]", "cut": "[0, 1]"}, "1 - kept >= 0", "kept + cut == 1"), "a law again: kept the mass outside W, cut that of W",
-                       positive(reflect=["kept"]), mutation=make_claim({"kept": "[0, 1]", "cut": "[0, 1]"}, "1 - 2*kept >= 0", "kept + cut == 1")),
-            Obligation("moved", make_claim({"kept": "[0, 1]", "cut": "[0, 1]"}, "cut >= 1 - kept", "kept + cut == 1"), "what is moved is the mass of W",
+            Obligation("mass", make_goal({"kept": "[0, 1]", "cut": "[0, 1]"}, "1 - kept >= 0", "kept + cut == 1"), "a law again: kept the mass outside W, cut that of W",
+                       positive(reflect=["kept"]), mutation=make_goal({"kept": "[0, 1]", "cut": "[0, 1]"}, "1 - 2*kept >= 0", "kept + cut == 1")),
+            Obligation("moved", make_goal({"kept": "[0, 1]", "cut": "[0, 1]"}, "cut >= 1 - kept", "kept + cut == 1"), "what is moved is the mass of W",
                        positive(("1", 0)), {"kept": "1/2", "cut": "1/2"}),
         ),
         reading=("the chances P_h(x'|x,a) add up to 1",),
@@ -81,12 +81,12 @@ MESSAGES = Statement(
     "all others' bits 1, the message 0 occurs with chance 1 - tau/(2n) if the user's bit is 0, and never if it is 1: no epsilon helps below delta = 1 - tau/(2n) >= 1/2. (With the others' bits 0 it is the message 2, and tau/(2n).)",
     r"\beta'\ge1-\frac{\tau}{2n}",
     (
-        Obligation("any_threshold", make_claim(_USERS, "beta >= 1 - tau/(2*n)", "n > tau"), "whatever constant tau holds: the least beta of the shuffled messages, at every epsilon",
-                   point(tau="1", n="2", beta="1/4"), mutation=make_claim(_USERS, "1 >= 1 - tau/(2*n)", "n > tau")),
-        Obligation("printed_threshold", make_claim(COUNTER | {"n": "[1, inf)"}, f"beta >= 1 - {TAU}/(2*n)", f"n > {TAU}"), "with the threshold of the proof",
-                   point(n="10000", epsilon="1/2", beta="1/10"), mutation=make_claim(COUNTER | {"n": "[1, inf)"}, f"1 >= 1 - {TAU}/(2*n)", f"n > {TAU}")),
-        Obligation("few", make_claim({"c": "[1, 1]", "beta": "(0, 1)"}, "beta >= c/2"), "n = tau, one fair bit a user: the message 0 again, with chance 1/2", point(c="1", beta="1/4"),
-                   mutation=make_claim({"c": "[1, 1]", "beta": "(0, 1)"}, "1 >= c/2")),
+        Obligation("any_threshold", make_goal(_USERS, "beta >= 1 - tau/(2*n)", "n > tau"), "whatever constant tau holds: the least beta of the shuffled messages, at every epsilon",
+                   point(tau="1", n="2", beta="1/4"), mutation=make_goal(_USERS, "1 >= 1 - tau/(2*n)", "n > tau")),
+        Obligation("printed_threshold", make_goal(COUNTER | {"n": "[1, inf)"}, f"beta >= 1 - {TAU}/(2*n)", f"n > {TAU}"), "with the threshold of the proof",
+                   point(n="10000", epsilon="1/2", beta="1/10"), mutation=make_goal(COUNTER | {"n": "[1, inf)"}, f"1 >= 1 - {TAU}/(2*n)", f"n > {TAU}")),
+        Obligation("few", make_goal({"c": "[1, 1]", "beta": "(0, 1)"}, "beta >= c/2"), "n = tau, one fair bit a user: the message 0 again, with chance 1/2", point(c="1", beta="1/4"),
+                   mutation=make_goal({"c": "[1, 1]", "beta": "(0, 1)"}, "1 >= c/2")),
     ),
     reading=("the chance of the message 0 is 0 under D' and at least the number printed under D, so that P[M(D) in S] <= e^epsilon P[M(D') in S] + beta asks for that beta",),
     corrected_by="sdp.lemma10.privacy.bits",
@@ -103,8 +103,8 @@ COUNTING = (
         "One user's replacement is said to change at most H counters of a family. At a step it can take 1 from one cell and give 1 to another: 2H. With H = 1 and two cells, both counters change.",
         r"\#\{(h,x,a):N_h(x,a)\ne N'_h(x,a)\}\le H",
         (
-            Obligation("printed", make_claim(_CELLS, "1 >= (u1-w1)**2 + (u2-w2)**2", "u1+u2 == 1", "w1+w2 == 1", integers=_CELLS), "one step, two cells: u and w are the user's cell before and after",
-                       point(u1="1", u2="0", w1="0", w2="1"), mutation=make_claim(_CELLS, "2 >= (u1-w1)**2 + (u2-w2)**2", "u1+u2 == 1", "w1+w2 == 1", integers=_CELLS)),
+            Obligation("printed", make_goal(_CELLS, "1 >= (u1-w1)**2 + (u2-w2)**2", "u1+u2 == 1", "w1+w2 == 1", integers=_CELLS), "one step, two cells: u and w are the user's cell before and after",
+                       point(u1="1", u2="0", w1="0", w2="1"), mutation=make_goal(_CELLS, "2 >= (u1-w1)**2 + (u2-w2)**2", "u1+u2 == 1", "w1+w2 == 1", integers=_CELLS)),
         ),
         corrected_by="sdp.lemma10.privacy.bits",
         not_covered="neighbours that add or remove a user's data change H counters; Definition 1 replaces them",
@@ -116,8 +116,8 @@ COUNTING = (
         "and together show them with chance 1 - (1-beta)^3.",
         r"3\cdot(\tfrac\varepsilon3,\beta)\Rightarrow(\varepsilon,\beta)",
         (
-            Obligation("printed", make_claim(_LEAKS, "beta >= 1 - (1-beta)**3"), "the least failure chance of the three, at every epsilon", point(beta="1/2"),
-                       mutation=make_claim(_LEAKS, "3*beta >= 1 - (1-beta)**3")),
+            Obligation("printed", make_goal(_LEAKS, "beta >= 1 - (1-beta)**3"), "the least failure chance of the three, at every epsilon", point(beta="1/2"),
+                       mutation=make_goal(_LEAKS, "3*beta >= 1 - (1-beta)**3")),
         ),
         corrected_by="sdp.lemma10.privacy.bits",
         not_covered="that the three releases of the paper are so leaky: they are not (sdp.lemma10.privacy.bits)",
@@ -129,7 +129,7 @@ _BATCH = {"a": HALF, "b": HALF, "r": HALF, "u": "[0, 1]"}
 
 
 def _batch(factor: str) -> dict[str, object]:
-    return dict(make_claim({"s": "[1, inf)", "beta": "[0, 1]"}, f"s*E(r*b*u) + {factor}*beta >= E(r*a*u)", "beta >= E(r*c)", "s*b + c >= a", "E(r*c*u) >= 0",
+    return dict(make_goal({"s": "[1, inf)", "beta": "[0, 1]"}, f"s*E(r*b*u) + {factor}*beta >= E(r*a*u)", "beta >= E(r*c)", "s*b + c >= a", "E(r*c*u) >= 0",
                            random=_BATCH | {"c": HALF}))  # fmt: skip
 
 
@@ -177,21 +177,21 @@ AS_MEANT = Statement(
     "and replacement of one user's data, all messages of all batches together are (epsilon, beta)-SDP: each changed counter is (epsilon'/2, (beta'/2)^(4/3))-DP, and at most 6H change.",
     r"6H\cdot\tfrac{\varepsilon'}2=\varepsilon,\qquad6H\bigl(\tfrac{\beta'}2\bigr)^{4/3}\le\beta",
     (
-        Obligation("upper_tail", make_claim(_TAILED, f"{_M}*{_X}**2/(2+2*{_X}/3) >= 4*L/3"), "x = 0.24 epsilon', m = E Q = (1+k) tau/2, L = log(2/beta'): the upper tail is at most (beta'/2)^(4/3)",
-                   positive(reflect=["epsilon"]), mutation=make_claim(_TAILED, f"{_M}*{_X}**2/(2+2*{_X}/3) >= 3*L/2")),
-        Obligation("lower_tail", make_claim(_TAILED, f"{_M}*{_X}**2/2 >= 4*L/3"), "and the lower one", POSITIVE, mutation=make_claim(_TAILED, f"{_M}*{_X}**2/2 >= 3*L/2")),
+        Obligation("upper_tail", make_goal(_TAILED, f"{_M}*{_X}**2/(2+2*{_X}/3) >= 4*L/3"), "x = 0.24 epsilon', m = E Q = (1+k) tau/2, L = log(2/beta'): the upper tail is at most (beta'/2)^(4/3)",
+                   positive(reflect=["epsilon"]), mutation=make_goal(_TAILED, f"{_M}*{_X}**2/(2+2*{_X}/3) >= 3*L/2")),
+        Obligation("lower_tail", make_goal(_TAILED, f"{_M}*{_X}**2/2 >= 4*L/3"), "and the lower one", POSITIVE, mutation=make_goal(_TAILED, f"{_M}*{_X}**2/2 >= 3*L/2")),
         Obligation("down", FORWARD, "P[Q = q]/P[Q = q-1] for q = m(1-x) + k, y = 1 - x: v = m + j, N = m + v, p/(1-p) = m/v", FORWARDS, AT_BOTH),
         Obligation("up", REVERSE, "P[Q = q-1]/P[Q = q] for q = m(1+x) + 1 - k, y = 1 - x", REVERSED, AT_BOTH),
-        Obligation("half", make_claim(_HALFE, f"exp(epsilon/2) >= (1 + {_X} + 1/m)/(1-{_X})", _MEAN), "both are at most e^(epsilon'/2)", _HALVED,
-                   mutation=make_claim(_HALFE, f"exp(epsilon/2) >= 11/10*(1 + {_X} + 1/m)/(1-{_X})", _MEAN)),
+        Obligation("half", make_goal(_HALFE, f"exp(epsilon/2) >= (1 + {_X} + 1/m)/(1-{_X})", _MEAN), "both are at most e^(epsilon'/2)", _HALVED,
+                   mutation=make_goal(_HALFE, f"exp(epsilon/2) >= 11/10*(1 + {_X} + 1/m)/(1-{_X})", _MEAN)),
         Obligation("event", transfer("1"), "one direction: u and g are indicators, of a set of sums and of the noise's interval", TRANSFER, mutation=transfer("99/100")),
-        Obligation("product", make_claim(_CHAIN, "(c*s)*(B*y) >= A*x", "c*B >= A", "s*y >= x"), "one counter more, on the event that all are in their intervals",
+        Obligation("product", make_goal(_CHAIN, "(c*s)*(B*y) >= A*x", "c*B >= A", "s*y >= x"), "one counter more, on the event that all are in their intervals",
                    positive(("x", 0), ("c*B", 1)), {"A": "1", "B": "1", "c": "1", "x": "1", "y": "1", "s": "1"}),
-        Obligation("spent", make_claim({"H": "[1, inf)", "epsilon": "(0, 1)"}, "6*H*(epsilon/(3*H)/2) == epsilon"), "6H changed counters: two a step and family", IDENTITY, {"H": "1", "epsilon": "1/2"}),
-        Obligation("failures", make_claim(_STEPS, "2*H*X*A*g**3 >= 6*H*g**4", "X*A >= 2", "1 >= 2*H*X*A*g**3"), "their failure chances, g^3 = beta'/2, beta = 2 HXA g^3 and X A >= 2",
-                   _ADDED, mutation=make_claim(_STEPS, "2*H*X*A*g**3 >= 60*H*g**4", "X*A >= 2", "1 >= 2*H*X*A*g**3")),
-        Obligation("failures_one_cell", make_claim(_STEPS, "2*H*g**3 >= H*g**4"), "X = A = 1: only the H counters of rewards change", positive(reflect=["g"]), mutation=make_claim(_STEPS, "2*H*g**3 >= 10*H*g**4")),
-        Obligation("few", make_claim({"tau": OPEN, "n": "[1, inf)", "c": "[1, inf)"}, "c*n/2 >= tau/2", "c >= tau/n"), "E Q >= tau/2 for n <= tau, c = ceil(tau/n)", positive(("n/2", 0)),
+        Obligation("spent", make_goal({"H": "[1, inf)", "epsilon": "(0, 1)"}, "6*H*(epsilon/(3*H)/2) == epsilon"), "6H changed counters: two a step and family", IDENTITY, {"H": "1", "epsilon": "1/2"}),
+        Obligation("failures", make_goal(_STEPS, "2*H*X*A*g**3 >= 6*H*g**4", "X*A >= 2", "1 >= 2*H*X*A*g**3"), "their failure chances, g^3 = beta'/2, beta = 2 HXA g^3 and X A >= 2",
+                   _ADDED, mutation=make_goal(_STEPS, "2*H*X*A*g**3 >= 60*H*g**4", "X*A >= 2", "1 >= 2*H*X*A*g**3")),
+        Obligation("failures_one_cell", make_goal(_STEPS, "2*H*g**3 >= H*g**4"), "X = A = 1: only the H counters of rewards change", positive(reflect=["g"]), mutation=make_goal(_STEPS, "2*H*g**3 >= 10*H*g**4")),
+        Obligation("few", make_goal({"tau": OPEN, "n": "[1, inf)", "c": "[1, inf)"}, "c*n/2 >= tau/2", "c >= tau/n"), "E Q >= tau/2 for n <= tau, c = ceil(tau/n)", positive(("n/2", 0)),
                    {"tau": "1", "n": "1", "c": "1"}),
     ),
     ("sdp.binomial_tails", "sdp.lemma10.privacy.batches"),
@@ -216,23 +216,23 @@ POST = Statement(
     "every feasible point of the linear program with t <= E/4, with E/2 and E/(2X) added, and the raw rewards meet Assumption 4. There is such a point, and a minimiser is one.",
     r"|\ddot N-N|\le\tfrac E4\;\Rightarrow\;|\tilde N-N|\le E,\;\tilde N(x,a)=\sum_{x'}\tilde N(x,a,x')\ge N(x,a),\;\tilde N(x,a,x')>0",
     (
-        Obligation("above", make_claim(_ONE, "E >= n + E/(2*X) - N", *_FIT), "N~(x,a,x') = n + E/(2X), n the point's, t its value: at most E above the true N", positive(("1", 0), ("1", 1), ("1", 3)), _AT_ONE | {"n": "3", "t": "1", "raw": "2"}),
-        Obligation("below", make_claim(_ONE, "E/2 >= N - n - E/(2*X)", *_FIT), "and at most E/2 below", positive(("1", 0), ("1", 2), ("1", 4)),
+        Obligation("above", make_goal(_ONE, "E >= n + E/(2*X) - N", *_FIT), "N~(x,a,x') = n + E/(2X), n the point's, t its value: at most E above the true N", positive(("1", 0), ("1", 1), ("1", 3)), _AT_ONE | {"n": "3", "t": "1", "raw": "2"}),
+        Obligation("below", make_goal(_ONE, "E/2 >= N - n - E/(2*X)", *_FIT), "and at most E/2 below", positive(("1", 0), ("1", 2), ("1", 4)),
                    {"N": "3", "n": "1", "t": "1", "raw": "2", "E": "4", "X": "1000000"}),
-        Obligation("positive", make_claim(_ONE, "n + E/(2*X) > 0"), "positive", POSITIVE, mutation=make_claim(_ONE, "n - E/(2*X) > 0")),
-        Obligation("total_above", make_claim(_ALLOF, "E >= s + E/2 - N", *_SUMFIT), "N~(x,a) = s + E/2, s the sum of the n(x'): at most E above", positive(("1", 0), ("1", 2)), {"N": "1", "s": "3", "E": "4", "raw": "2"}),
-        Obligation("total_below", make_claim(_ALLOF, "s + E/2 >= N", *_SUMFIT), "never below the truth", positive(("1", 1), ("1", 3)), {"N": "3", "s": "1", "E": "4", "raw": "2"}),
-        Obligation("consistent_above", make_claim(_TERMS, "k*E/(2*X) >= sum(i, 1, k, E/(2*X))", integers=("k",)), "N~(x,a) is the sum of the N~(x,a,x'): k terms E/(2X) are k E/(2X), E/2 for k = X",
+        Obligation("positive", make_goal(_ONE, "n + E/(2*X) > 0"), "positive", POSITIVE, mutation=make_goal(_ONE, "n - E/(2*X) > 0")),
+        Obligation("total_above", make_goal(_ALLOF, "E >= s + E/2 - N", *_SUMFIT), "N~(x,a) = s + E/2, s the sum of the n(x'): at most E above", positive(("1", 0), ("1", 2)), {"N": "1", "s": "3", "E": "4", "raw": "2"}),
+        Obligation("total_below", make_goal(_ALLOF, "s + E/2 >= N", *_SUMFIT), "never below the truth", positive(("1", 1), ("1", 3)), {"N": "3", "s": "1", "E": "4", "raw": "2"}),
+        Obligation("consistent_above", make_goal(_TERMS, "k*E/(2*X) >= sum(i, 1, k, E/(2*X))", integers=("k",)), "N~(x,a) is the sum of the N~(x,a,x'): k terms E/(2X) are k E/(2X), E/2 for k = X",
                    telescope("sum(i, 1, k, E/(2*X))", "i*E/(2*X)", "==", IDENTITY, positive(("1", 0))), {"k": "2", "E": "1", "X": "2"}),
-        Obligation("consistent_below", make_claim(_TERMS, "sum(i, 1, k, E/(2*X)) >= k*E/(2*X)", integers=("k",)), "and no less",
+        Obligation("consistent_below", make_goal(_TERMS, "sum(i, 1, k, E/(2*X)) >= k*E/(2*X)", integers=("k",)), "and no less",
                    telescope("sum(i, 1, k, E/(2*X))", "i*E/(2*X)", "==", IDENTITY, positive(("-1", 0))), {"k": "2", "E": "1", "X": "2"}),
-        Obligation("feasible", make_claim(_ONE, "E/4 >= N - raw", *_FIT), "a constraint of the program at the true counts with t = E/4", positive(("1", 4)),
+        Obligation("feasible", make_goal(_ONE, "E/4 >= N - raw", *_FIT), "a constraint of the program at the true counts with t = E/4", positive(("1", 4)),
                    {"N": "2", "n": "1", "t": "0", "E": "4", "raw": "1", "X": "1"}),
-        Obligation("feasible_below", make_claim(_ONE, "E/4 >= raw - N", *_FIT), "its other side", positive(("1", 3)),
+        Obligation("feasible_below", make_goal(_ONE, "E/4 >= raw - N", *_FIT), "its other side", positive(("1", 3)),
                    {"N": "0", "n": "1", "t": "0", "E": "4", "raw": "1", "X": "1"}),
-        Obligation("chances", make_claim({"delta": "(0, 1)"}, "3*delta >= E(u)", "2*delta >= E(a)", "delta >= E(b)", "a + b >= u", random=EVENTS), "both events fail together with chance at most 3 delta",
+        Obligation("chances", make_goal({"delta": "(0, 1)"}, "3*delta >= E(u)", "2*delta >= E(a)", "delta >= E(b)", "a + b >= u", random=EVENTS), "both events fail together with chance at most 3 delta",
                    expect([("a+b-u", positive(("1", 2)))], positive(("1", 3), ("1", 0), ("1", 1))),
-                   mutation=make_claim({"delta": "(0, 1)"}, "2*delta >= E(u)", "2*delta >= E(a)", "delta >= E(b)", "a + b >= u", random=EVENTS)),
+                   mutation=make_goal({"delta": "(0, 1)"}, "2*delta >= E(u)", "2*delta >= E(a)", "delta >= E(b)", "a + b >= u", random=EVENTS)),
     ),
     reading=(
         "the true counts meet the program's other constraints in the same way as the two that are shown: they are a feasible point with t = E/4, and a minimum is no larger", "the true counts of (x,a,x') are not negative and add up to that of (x,a); a point's t is at most E/4 if it is a minimiser, as the paper lets it be, or any other point that the analyser accepts",
@@ -255,7 +255,7 @@ _LOGS = "((1663/10)*sqrt(l*L) + 8*L/3)"
 
 
 def _processed(factor: str) -> dict[str, object]:
-    return dict(make_claim({"s": "[1, inf)", "beta": "[0, 1]"}, f"s*E(b*u) + {factor}*beta >= E(a*u)", "beta >= E(c)", "s*b + c >= a", "E(c*u) >= 0",
+    return dict(make_goal({"s": "[1, inf)", "beta": "[0, 1]"}, f"s*E(b*u) + {factor}*beta >= E(a*u)", "beta >= E(c)", "s*b + c >= a", "E(c*u) >= 0",
                            random={"a": HALF, "b": HALF, "c": HALF, "u": "[0, 1]"}))  # fmt: skip
 
 
@@ -274,9 +274,9 @@ COROLLARY11 = (
         "For all epsilon, beta in (0, 1), SDP-PE with the privatizer is (epsilon, beta)-SDP. With the printed messages it is not private once a batch has more than tau users: H = X = A = 1, rewards 1 but for one user's.",
         r"(\varepsilon,\beta)\text{-SDP}",
         (
-            Obligation("printed", make_claim(_STAGE, f"beta >= 1 - {_OF_RUN}/(2*n)", f"n > {_OF_RUN}", integers=("n",)),
+            Obligation("printed", make_goal(_STAGE, f"beta >= 1 - {_OF_RUN}/(2*n)", f"n > {_OF_RUN}", integers=("n",)),
                        "n = 2 L_b users of a fine exploration, epsilon' = epsilon/3, beta' = beta: the message 0 among the rewards", point(epsilon="1/2", beta="1/4", n="8192"),
-                       mutation=make_claim(_STAGE, f"1 >= 1 - {_OF_RUN}/(2*n)", f"n > {_OF_RUN}", integers=("n",))),
+                       mutation=make_goal(_STAGE, f"1 >= 1 - {_OF_RUN}/(2*n)", f"n > {_OF_RUN}", integers=("n",))),
         ),
         ("sdp.lemma10.privacy.batches",),
         corrected_by="sdp.corollary11.privacy_bits",
@@ -294,7 +294,7 @@ COROLLARY11 = (
         "With bits as messages and tau as in Lemma 10's proof, all messages of a run of SDP-PE are (epsilon, beta)-SDP for every epsilon, beta in (0, 1); policies and returns computed from them are too.",
         r"(\varepsilon,\beta)\text{-SDP}",
         (
-            Obligation("users", make_claim({"H": "[1, inf)", "L": OPEN, "n": HALF}, "3*L >= n*H + 2*L", "L/H >= n"), "a stage's releases: H layers of n = floor(L/H) users and one of 2L; its 3L users are enough for them, each in at most one",
+            Obligation("users", make_goal({"H": "[1, inf)", "L": OPEN, "n": HALF}, "3*L >= n*H + 2*L", "L/H >= n"), "a stage's releases: H layers of n = floor(L/H) users and one of 2L; its 3L users are enough for them, each in at most one",
                        positive(("H", 0)), {"H": "2", "L": "2", "n": "1"}),
             Obligation("processed", _processed("1"), "a and b the densities of all messages, c the excess of a over s b, u the chance that what is computed from them lies in a set", expect([("u*(s*b+c-a)", positive(("u", 1))), ("c*(1-u)", positive(reflect=["u"]))], positive(("1", 0), ("1", 3), ("1", 4))),
                        mutation=_processed("99/100")),
@@ -308,9 +308,9 @@ COROLLARY11 = (
         "With the privatizer's E the second term of a regret bound X^3AH^5 E is at most X^3AH^6/epsilon times 166.3 sqrt(l L) + 8L/3, l = log(2HXA/beta), L = log(4BHX^2A/delta): O~(X^3AH^6/epsilon).",
         r"X^3AH^5E\le\frac{X^3AH^6}{\varepsilon}\bigl(166.3\sqrt{lL}+\tfrac83L\bigr)",
         (
-            Obligation("term", make_claim(_ORDER, f"X**3*A*H**6/epsilon*{_LOGS} >= X**3*A*H**5*E", "(H/epsilon)*(1663/10)*sqrt(l*L) + 8*L/3 >= E"), "the order of E put into the second term",
+            Obligation("term", make_goal(_ORDER, f"X**3*A*H**6/epsilon*{_LOGS} >= X**3*A*H**5*E", "(H/epsilon)*(1663/10)*sqrt(l*L) + 8*L/3 >= E"), "the order of E put into the second term",
                        have("1/epsilon >= 1", positive(reflect=["epsilon"]), have("H/epsilon >= 1", positive(("1", 1)), positive(("X**3*A*H**5", 0), ("X**3*A*H**5*8*L/3", 2)))),
-                       mutation=make_claim(_ORDER, f"X**3*A*H**6/epsilon*{_LOGS}/2 >= X**3*A*H**5*E", "(H/epsilon)*(1663/10)*sqrt(l*L) + 8*L/3 >= E")),
+                       mutation=make_goal(_ORDER, f"X**3*A*H**6/epsilon*{_LOGS}/2 >= X**3*A*H**5*E", "(H/epsilon)*(1663/10)*sqrt(l*L) + 8*L/3 >= E")),
         ),
         ("sdp.lemma10.utility.run",),
     ),
@@ -321,9 +321,9 @@ COROLLARY11 = (
         "of policies. Written out it is O~(sqrt(X^2AH^4 K) + X^4AH^7/epsilon), larger by a factor sqrt(XH) in the first term and XH in the second.",
         r"6H+6188\sqrt{XAH^3\iota K}+192000\tfrac{X^3AH^6}{\varepsilon}\bigl(166.3\sqrt{lL}+\tfrac83L\bigr)\iota\log_2(K/6+1)",
         (
-            Obligation("second_term", make_claim(_REGRET, f"R + 192000*(X**3*A*H**6/epsilon*{_LOGS})*w >= R + 192000*X**3*A*H**5*E*w", f"X**3*A*H**6/epsilon*{_LOGS} >= X**3*A*H**5*E"),
+            Obligation("second_term", make_goal(_REGRET, f"R + 192000*(X**3*A*H**6/epsilon*{_LOGS})*w >= R + 192000*X**3*A*H**5*E*w", f"X**3*A*H**6/epsilon*{_LOGS} >= X**3*A*H**5*E"),
                        "sdp.corollary11.error put into the regret of sdp.theorem6.regret.repaired: R its first two terms, w = iota log2(K/6 + 1)", positive(("192000*w", 0)),
-                       mutation=make_claim(_REGRET, f"R + 192000*(X**3*A*H**6/epsilon*{_LOGS})*w >= R + 384000*X**3*A*H**5*E*w", f"X**3*A*H**6/epsilon*{_LOGS} >= X**3*A*H**5*E")),
+                       mutation=make_goal(_REGRET, f"R + 192000*(X**3*A*H**6/epsilon*{_LOGS})*w >= R + 384000*X**3*A*H**5*E*w", f"X**3*A*H**6/epsilon*{_LOGS} >= X**3*A*H**5*E")),
         ),
         ("sdp.corollary11.privacy_bits", "sdp.corollary11.error", "sdp.lemma10.utility.run", "sdp.theorem6.regret.repaired"),
         reading=("Assumption 4 for all releases of the run, with E >= 3, is sdp.lemma10.utility.run: nothing is left of the hypotheses of sdp.theorem6.regret.repaired",),

@@ -24,8 +24,8 @@ import torch
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import Accounted
-from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, guarantee
+from dpproof.accountant.claims.result import PrivacyResult
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.randomness import guaranteed, how_drawn
 from dpproof.mechanisms.rl.expert.offline.coins import COINS, Branch, noisy_steps_begun
@@ -159,13 +159,13 @@ class Training:
             " dpproof.mechanisms.rl.expert.offline.checkpoints.publish, resume it with train"
         )
 
-    def guarantee(self, adjacency: Adjacency) -> Accounted:
+    def account(self, adjacency: Adjacency) -> PrivacyResult:
         """What the steps done so far reveal; see `dpproof.accountant.rl.expert.selective_dpsgd.guarantee`.
 
         Raises:
             SimulationError: a seed was given.
         """
-        return guaranteed(self.simulated, lambda: guarantee(self.settings.spent(self.step), adjacency))
+        return guaranteed(self.simulated, lambda: account(self.settings.spent(self.step), adjacency))
 
     def _check(self) -> None:
         p = self.settings.budget.branch_probability
