@@ -22,7 +22,7 @@ from dpproof.audits.engine.sampling.calls import generator
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.training.dp_sgd import Fault, Loop, Settings, step_claim
 from dpproof.audits.training.guesses import Guesses, guess, guess_counts
-from dpproof.audits.training.one_run import one_run_epsilon_lower, one_run_refutes, refuted_scale
+from dpproof.audits.training.one_run_audit import one_run_epsilon_lower, one_run_refutes, refuted_scale
 from dpproof.audits.training.steps import Training, labelled_steps
 from dpproof.audits.training.views import View, audit_dp_sgd, view_scores
 

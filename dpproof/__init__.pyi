@@ -93,8 +93,6 @@ from dpproof.accountant.published import published as published
 from dpproof.accountant.published import published_ids as published_ids
 from dpproof.accountant.published.expressions import Formula as Formula
 from dpproof.accountant.published.sources import Source as Source
-from dpproof.accountant.published.symbolic import Derivation as Derivation
-from dpproof.accountant.published.symbolic import derive_linear as derive_linear
 from dpproof.accountant.renyi.best_of import BestOf as BestOf
 from dpproof.accountant.renyi.closed_forms import gaussian_renyi as gaussian_renyi
 from dpproof.accountant.renyi.closed_forms import geometric_renyi as geometric_renyi
@@ -132,10 +130,10 @@ from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters 
 from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold as batch_threshold
 from dpproof.accountant.shuffling.clones import CloneView as CloneView
 from dpproof.accountant.shuffling.clones import general_randomiser as general_randomiser
-from dpproof.accountant.shuffling.closed_form import closed_form_epsilon as closed_form_epsilon
+from dpproof.accountant.shuffling.compared import ShuffledResponse as ShuffledResponse
 from dpproof.accountant.shuffling.compared import amplification_bounds as amplification_bounds
+from dpproof.accountant.shuffling.compared import closed_form_epsilon as closed_form_epsilon
 from dpproof.accountant.shuffling.peak_heights import meets_from as meets_from
-from dpproof.accountant.shuffling.response import ShuffledResponse as ShuffledResponse
 from dpproof.accountant.shuffling.view import BinomialView as BinomialView
 from dpproof.accountant.smooth_sensitivity.choice import best_smoothing as best_smoothing
 from dpproof.accountant.smooth_sensitivity.choice import smooth_bound as smooth_bound
@@ -188,16 +186,16 @@ from dpproof.audits.targets.rl.policy_evaluation import audit_policy_evaluation 
 from dpproof.audits.targets.rl.rlsvi import audit_rlsvi as audit_rlsvi
 from dpproof.audits.training.canaries import Canaries as Canaries
 from dpproof.audits.training.canaries import record_canaries as record_canaries
+from dpproof.audits.training.cases import audit_reward_canaries as audit_reward_canaries
+from dpproof.audits.training.cases import reward_canaries as reward_canaries
 from dpproof.audits.training.expert_runs import audit_expert_canaries as audit_expert_canaries
 from dpproof.audits.training.experts import audit_expert_training as audit_expert_training
 from dpproof.audits.training.guesses import Guesses as Guesses
-from dpproof.audits.training.one_run import one_run_epsilon_lower as one_run_epsilon_lower
-from dpproof.audits.training.one_run import one_run_refutes as one_run_refutes
-from dpproof.audits.training.one_run import refuted_scale as refuted_scale
 from dpproof.audits.training.one_run_audit import audit_one_run as audit_one_run
-from dpproof.audits.training.opacus_engine import audit_opacus as audit_opacus
-from dpproof.audits.training.reward_canaries import audit_reward_canaries as audit_reward_canaries
-from dpproof.audits.training.reward_canaries import reward_canaries as reward_canaries
+from dpproof.audits.training.one_run_audit import one_run_epsilon_lower as one_run_epsilon_lower
+from dpproof.audits.training.one_run_audit import one_run_refutes as one_run_refutes
+from dpproof.audits.training.one_run_audit import refuted_scale as refuted_scale
+from dpproof.audits.training.opacus_cases import audit_opacus as audit_opacus
 from dpproof.audits.training.steps import audit_steps as audit_steps
 from dpproof.audits.training.views import audit_dp_sgd as audit_dp_sgd
 from dpproof.mechanisms.counting.factorised import FactorisedPaths as FactorisedPaths
@@ -309,5 +307,7 @@ from dpproof.proofs_check.statement import Statement as Statement
 from dpproof.proofs_check.verdict import Method as Method
 from dpproof.proofs_check.verdict import Result as Result
 from dpproof.proofs_check.verdict import Verdict as Verdict
+from dpproof.report.symbolic import Derivation as Derivation
+from dpproof.report.symbolic import derive_linear as derive_linear
 
 __version__: str

@@ -4,22 +4,226 @@ n users flip their bits with chance 1/(1 + e^e0), which is e0-private alone; shu
 sum, and unbiased counts have the variance n f (1 - f)/(1 - 2 f)^2, f the chance of a flip. The profile where
 all others hold 0, the upper end for all data (clones) and the printed closed form answer one question; beside
 them stands SDP-PE's protocol with noise of at most that variance.
+
+The closed form that the clones' theorem gives, for print beside the exact value.
+
+Shuffled k-ary randomised response: an upper end by clones, a lower end that data sets attain.
+
+Each of n users sends the own one of k values with chance E p, every other one with chance p = 1/(E + k - 1),
+E = exp(local_epsilon). See docs/notes/shuffling.md, section 5, for both ends.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.binomial import MOST_TRIALS
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision
-from dpproof.accountant.shuffling.closed_form import closed_form_epsilon
-from dpproof.accountant.shuffling.response import ShuffledResponse
+from dpproof.accountant.numbers.enclosures import (
+    Number,
+    arb_of,
+    bound_of,
+    exact,
+    precision,
+    round_down,
+    round_up,
+)
+from dpproof.accountant.published.expressions import Formula
+from dpproof.accountant.shuffling.clones import CloneView, general_randomiser
+from dpproof.accountant.shuffling.trinomial import blanket, excess
 from dpproof.accountant.shuffling.view import BinomialView
 
-__all__ = ["AmplificationBounds", "amplification_bounds"]
+__all__ = ["AmplificationBounds", "ShuffledResponse", "amplification_bounds", "closed_form_epsilon"]
+
+_BITS = 192
+
+
+@dataclass(frozen=True)
+class ShuffledResponse:
+    """The shuffled answers of ``users`` who use randomised response over ``categories`` values.
+
+    A notion of privacy (see ``Guarantee``) for replacing one user's value. The lower end is the value of a
+    pair of data sets, the upper one a guarantee for all of them.
+
+    >>> found = ShuffledResponse(10_000, 3, 1).delta("0.05")
+    >>> found.of, 0 < found.lower < found.upper < 1e-4
+    ('mechanism', True)
+
+    Raises:
+        ValueError: for users or categories that are no integers from 1 (2) on, or a local epsilon that is
+            negative or too large for its chances to be doubles.
+    """
+
+    users: int
+    categories: int
+    local_epsilon: Number
+
+    def __post_init__(self) -> None:
+        general_randomiser(self.users, self.local_epsilon)
+        whole = isinstance(self.categories, int) and not isinstance(self.categories, bool)
+        if not whole or not 2 <= self.categories <= 10**6:
+            raise ValueError(f"categories ({self.categories!r}) must be an integer in [2, 10^6]")
+        if exact(self.local_epsilon) > 500:
+            raise ValueError(f"local_epsilon ({self.local_epsilon!r}) must be at most 500")
+
+    def delta(self, epsilon: Number) -> Bound:
+        """See ``Guarantee.delta``."""
+        point = exact(epsilon, "epsilon")
+        high = min(bound.delta(epsilon).upper for bound in self.upper_bounds())
+        if self.categories > 2:
+            high = min(high, self._blanket(point))
+        return self._between(min(self._attained(point), high), high, point)
+
+    def epsilon(self, delta: Number) -> Bound:
+        """See ``Guarantee.epsilon``.
+
+        From 3 categories on it takes time with the square root of ``users``: half a minute for 10^8.
+        """
+        target = exact(delta, "delta")
+        high = min(bound.epsilon(delta).upper for bound in self.upper_bounds())
+        if target == 0:
+            return self._pure(high)
+        if not self._attained(Fraction(0)) > target:
+            return self._between(0.0, high, Fraction(0))
+        low = _last(lambda point: self._attained(point) > target, 0.0, high)[0]
+        if self.categories > 2:
+            high = _from_below(self._blanket, self._attained, target, low, high)
+        return self._between(low, high, Fraction(low))
+
+    def _pure(self, high: float) -> Bound:
+        """At delta 0 the local epsilon itself: the outcome that all messages are 0 has that ratio."""
+        with precision(_BITS):
+            own = bound_of(arb_of(exact(self.local_epsilon)))
+        return self._between(min(own.lower, high), min(own.upper, high), Fraction(0))
+
+    def _between(self, low: float, high: float, point: Fraction) -> Bound:
+        """The bound whose lower end a pair of data sets attains, the better of the two at ``point``."""
+        values = self._values(point)
+        where = max(values, key=lambda others: values[others])
+        return Bound(low, high, "mechanism", f"one user's value 0 against 1, all others holding {where}")
+
+    def upper_bounds(self) -> tuple[CloneView, ...]:
+        """The two reductions: to clones of any randomiser, and to clones that send one of the two values.
+
+        Of two categories the latter alone: it has more clones, 2/(E + 1) >= 1/E, and all of them are seen.
+        """
+        with precision(_BITS):
+            most = arb_of(exact(self.local_epsilon)).exp()
+            clone, seen = (bound_of(x / (most + self.categories - 1)) for x in (2 + 0 * most, most + 1))
+        own = CloneView(self.users, self.local_epsilon, _at_most_one(clone), _at_most_one(seen))
+        return (own,) if self.categories == 2 else (general_randomiser(self.users, self.local_epsilon), own)
+
+    def _attained(self, epsilon: Fraction) -> float:
+        """What the better pair of data sets attains, at a local epsilon rounded down: that is processing."""
+        return max(self._values(epsilon).values())
+
+    def _values(self, epsilon: Fraction) -> dict[str, float]:
+        """What all others hold -> a lower end of delta.
+
+        Where all others hold 0 only the number of messages 0 is looked at.
+        """
+        with precision(_BITS):
+            above = round_up(1 / (arb_of(exact(self.local_epsilon)).exp() + self.categories - 1))
+        rare = min(Fraction(above), Fraction(1, self.categories))
+        own = 1 - (self.categories - 1) * rare
+        values = {"0": BinomialView(self.users - 1, own, own, rare).delta(epsilon).lower}
+        if self.categories > 2:
+            values["a third value"] = _third_value(self.users, self.categories, rare, epsilon)
+        return values
+
+    def _blanket(self, epsilon: Fraction) -> float:
+        """What the blanket of uniform messages promises, at a local epsilon rounded up."""
+        with precision(_BITS):
+            rare = round_down(1 / (arb_of(exact(self.local_epsilon)).exp() + self.categories - 1))
+        return blanket(self.users, self.categories, Fraction(rare), epsilon)
+
+
+def _last(missed: Callable[[Fraction], bool], low: float, high: float) -> tuple[float, float]:
+    """Neighbouring epsilons, relatively 1e-6 apart: missed at the first (or ``low``), met at the second."""
+    while high - low > 1e-6 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if missed(Fraction(middle)) else (low, middle)
+    return low, high
+
+
+def _from_below(
+    value: Callable[[Fraction], float],
+    slope_of: Callable[[Fraction], float],
+    target: Fraction,
+    low: float,
+    high: float,
+) -> float:
+    """The same end, thought to be a little above ``low``, where each question is costly.
+
+    One more question is put where the value found, falling as steeply as ``slope_of`` does, meets the target.
+    """
+    step, found = 1e-4 * low, 0.0
+    while low + step < high:
+        found = value(Fraction(low + step))
+        if found <= target:
+            high = low + step
+            break
+        low, step = low + step, 4 * step
+    start, end = slope_of(Fraction(low)), slope_of(Fraction(high))
+    if not 0 < found <= target or not 0 < end < start:
+        return high
+    ahead = math.log(float(target)) - math.log(found)
+    guess = high - 0.95 * (high - low) * ahead / math.log(start / end)
+    return guess if low < guess < high and value(Fraction(guess)) <= target else high
+
+
+def _at_most_one(bound: Bound) -> Bound:
+    return Bound(min(bound.lower, 1.0), min(bound.upper, 1.0))
+
+
+@lru_cache(maxsize=256)
+def _third_value(users: int, categories: int, rare: Fraction, epsilon: Fraction) -> float:
+    """A lower end of delta, all others holding a third value: the numbers of messages 0 and 1 alone."""
+    local = 1 / rare - (categories - 1)
+    with precision(_BITS):
+        scale = arb_of(epsilon).exp()
+        if not arb_of(local) > scale:
+            return 0.0
+        size = (arb_of(local) - 1) * (1 + scale)
+        slope = (scale - 1) * arb_of(local + 1) / size
+        others = 2 * (scale - 1) * arb_of(Fraction(categories - 2) / (local + categories - 3)) / size
+        tilt = float(slope.mid()), float(others.mid())
+        unit = round_down(size / users)
+    return unit * excess(users, 2 * rare, tilt)[0]
+
+
+CLOSED_FORM = Formula(
+    "log(1 + (exp(e)-1)/(exp(e)+1)*(8*sqrt(exp(e)*log(4/delta)/n) + 8*exp(e)/n))",
+)
+_REACH = Formula("log(n/(16*log(2/delta)))")
+
+
+def closed_form_epsilon(users: int, local_epsilon: Number, delta: Number) -> Bound:
+    """Epsilon after shuffling by the closed form, for ``local_epsilon`` at most log(n/(16 log(2/delta))).
+
+    >>> closed_form_epsilon(10_000, 1, "1e-6").upper
+    0.2140
+
+    Raises:
+        ValueError: for values outside their domains, or where the theorem's hypothesis is not certified.
+
+    Source: Feldman, McMillan and Talwar, arXiv:2012.12803v2, Theorem 3.1 (classic.clones_closed_form).
+    """
+    local, failure = exact(local_epsilon, "local_epsilon"), exact(delta, "delta")
+    if isinstance(users, bool) or not isinstance(users, int) or users < 1:
+        raise ValueError(f"users ({users!r}) must be an integer at least 1")
+    if local < 0 or not 0 < failure < 1:
+        raise ValueError(f"local_epsilon ({local_epsilon!r}) must be at least 0, delta ({delta!r}) in (0, 1)")
+    with precision(192):
+        values = {"n": arb_of(exact(users)), "delta": arb_of(failure)}
+        if not arb_of(local) <= _REACH.arb(**values):
+            rule = "at most log(n/(16 log(2/delta))): the theorem stops there"
+            raise ValueError(f"local_epsilon ({local_epsilon!r}) must be {rule}")
+        return bound_of(CLOSED_FORM.arb(e=arb_of(local), **values))
 
 
 @dataclass(frozen=True)

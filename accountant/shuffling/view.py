@@ -7,6 +7,8 @@ one input, ``second`` under the other. Every shuffled count of bits is such a vi
 The likelihood ratio falls in the sum, so that the best event is a lower tail up to a threshold K known
 in closed form, and delta = b(K) (s - (exp(epsilon) - 1) S_K): one mass and one tail ratio
 (docs/notes/shuffling.md).
+
+From a profile to an epsilon, where the target may touch the profile's start or its limit.
 """
 
 from __future__ import annotations
@@ -21,10 +23,34 @@ import flint
 from dpproof.accountant.numbers.binomial import check_law, mass, tail_ratio
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, round_down, round_up
-from dpproof.accountant.numbers.inversion import refined
-from dpproof.accountant.shuffling.inverse import certified_inverse
+from dpproof.accountant.numbers.inversion import Profile, bracket, refined
 
-__all__ = ["BinomialView", "fair_coins", "hockey_stick"]
+__all__ = ["BinomialView", "certified_inverse", "fair_coins", "hockey_stick"]
+
+_SHADE = Fraction(1, 2**40)
+
+
+def certified_inverse(
+    profile: Profile, target: Fraction, start: float, never: flint.arb
+) -> tuple[float, float]:
+    """Ends around the smallest epsilon with profile(epsilon) <= target; ``never`` is the profile's limit.
+
+    Where the target is within 2^-40 (relative) of the profile's start or of its limit, the search has nothing
+    to see: the end that depends on it is then taken for a target that far off, or infinite.
+    """
+    goal, less, more = (
+        refined(partial(arb_of, target * shade)) for shade in (Fraction(1), 1 - _SHADE, 1 + _SHADE)
+    )
+    top = refined(lambda: profile(Fraction(0)))
+    if never > goal:
+        return math.inf, math.inf
+    if top <= goal:
+        return 0.0, 0.0
+    if target > 0 and not never < less:
+        return 0.0 if not top > more else bracket(profile, target * (1 + _SHADE), start)[0], math.inf
+    if not top > more:
+        return 0.0, bracket(profile, target * (1 - _SHADE), start)[1]
+    return bracket(profile, target, start)
 
 
 @dataclass(frozen=True)

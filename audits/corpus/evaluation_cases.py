@@ -2,25 +2,72 @@
 
 Users have one trajectory each. The pairs: returns all 0 or all at the bound, everybody everywhere; states
 that one or two users visit; states that nobody or one user visits.
+
+DP-LSW with planted faults in what its noise is scaled by: the estimator itself, but for one method.
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.policy_evaluation.noise import Noise, guarantee_of, printed, with_room
 from dpproof.audits.corpus.case import Case
-from dpproof.audits.corpus.evaluation import LocalBound, NoFirstTerm, RangeFromData, RootWeights
 from dpproof.audits.data.neighbours.episodes import episodes_pair
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.rl.policy_evaluation import Model, batch_of, evaluation_scores, pair_epsilon
+from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW
+from dpproof.mechanisms.rl.policy_evaluation.features import pseudo_inverse_norm
+from dpproof.mechanisms.rl.policy_evaluation.policy_evaluation import Squares, WeightedSquares
 
-__all__ = ["CASES"]
+__all__ = ["CASES", "FAULTS", "LocalBound", "NoFirstTerm", "RangeFromData", "RootWeights"]
+
+
+class LocalBound(DPLSW):
+    """Noise by the local bound instead of the smooth one."""
+
+    def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
+        unit = Fraction(self.constants().alpha) * squares.unit(data.bound)
+        return unit**2 * Fraction(squares.bound(data).local())
+
+
+class RootWeights(DPLSW):
+    """The norm of the pseudo-inverse with sqrt(w) for w."""
+
+    def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
+        assert isinstance(squares, WeightedSquares), "DP-LSW's"
+        wrong = pseudo_inverse_norm(squares.features, np.sqrt(squares.weights))
+        right = pseudo_inverse_norm(squares.features, squares.weights)
+        return super()._variance(squares, data) * (Fraction(wrong) / Fraction(right)) ** 2
+
+
+class NoFirstTerm(DPLSW):
+    """The maximum over k from 1 on: one step nearer to the far data, and discounted once."""
+
+    def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
+        fewer, sums = np.maximum(data.visits - 1, 0), np.zeros(data.states)
+        moved = FirstVisits(fewer, sums, data.trajectories, data.bound)
+        return super()._variance(squares, moved) * Fraction(math.exp(-self.constants().beta))
+
+
+class RangeFromData(DPLSW):
+    """The largest average return for the public bound on returns."""
+
+    def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
+        largest, sums = float(data.means.max()) or 2.0**-500, np.zeros(data.states)
+        clipped = FirstVisits(data.visits, sums, data.trajectories, largest)
+        return super()._variance(squares, clipped)
+
+
+FAULTS: tuple[type[DPLSW], ...] = (LocalBound, RootWeights, NoFirstTerm, RangeFromData)
+
 
 PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION
 STATES, USERS, MANY = 8, 4, 40_000

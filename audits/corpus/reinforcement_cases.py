@@ -2,15 +2,22 @@
 
 The promise is epsilon 1 when one user is replaced. Problems are small: of many counters each gives away so
 little that no number of samples tells a pure guarantee from a smaller one.
+
+The privatizers of PRIVATE-UCB with the faults of published code put in, one each.
+
+All but their noise is the code of `mechanisms.rl.private_ucb.privatizers_paper`. Faults of the scale alone need no code
+here: they are the real privatizers with that scale.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import PureDP
@@ -18,17 +25,61 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import stated
-from dpproof.audits.corpus.private_counts import FreshNoise, OneNoiseForTwoFamilies, SharedNoise, short_levels
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores import Projection
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.primitives import SETTINGS
 from dpproof.audits.targets.rl.private_counts import central_users, local_users
 from dpproof.mechanisms.rl.private_ucb.counted_users import CountedUsers, differ_in_one_user, released
-from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from dpproof.mechanisms.rl.private_ucb.privatizers_paper import (
+    RELEASE_DRAWS,
+    CentralPrivatizer,
+    LocalPrivatizer,
+)
 from dpproof.mechanisms.rl.trajectories import Trajectories
 
-__all__ = ["CASES"]
+__all__ = ["CASES", "FreshNoise", "OneNoiseForTwoFamilies", "SharedNoise", "short_levels"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FreshNoise(CentralPrivatizer):
+    """Fault: no tree, but fresh noise on the same running counts at every episode: it averages out."""
+
+    def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Floats:
+        """Independent noise of every release."""
+        return RELEASE_DRAWS[self.parameters.noise](rng, (runs, users, counters))
+
+
+@dataclass(frozen=True)
+class SharedNoise(LocalPrivatizer):
+    """Fault: one draw serves all counters of a user; their differences are exact."""
+
+    def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Floats:
+        """One noise a user, repeated."""
+        return np.repeat(super().release_noise(runs, users, 1, rng), counters, axis=2)
+
+
+@dataclass(frozen=True)
+class OneNoiseForTwoFamilies(LocalPrivatizer):
+    """Fault: costs get the noise of the visits, so that what a visit cost is exact.
+
+    The published code has one noise for the denominators of costs and of transitions.
+    """
+
+    def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Floats:
+        """The noise of the first family, which is that of visits, stands in the second, too."""
+        noise = super().release_noise(runs, users, counters, rng)
+        cells = self.parameters.tables * self.parameters.states * self.parameters.actions
+        noise[..., cells : 2 * cells] = noise[..., :cells]
+        return noise
+
+
+def short_levels(episodes: int) -> int:
+    """Fault: the depth of the tree taken as floor(ln K) + 1, which is short of log2 K."""
+    return math.floor(math.log(episodes)) + 1
+
 
 PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION
 REPLACE = Adjacency.REPLACE

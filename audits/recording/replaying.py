@@ -42,7 +42,7 @@ AUDITS: Mapping[str, tuple[str, str, Mapping[str, type]]] = {
         {"promise": dict, "adjacency": str, "neighbours": str, "options": dict, "budget": int},
     ),
     "reward canaries": (
-        "dpproof.audits.training.reward_canaries",
+        "dpproof.audits.training.cases",
         "audit_reward_canaries_again",
         {"parameters": dict, "noise_rule": str, "runs": int},
     ),
@@ -56,7 +56,7 @@ AUDITS: Mapping[str, tuple[str, str, Mapping[str, type]]] = {
         "audit_dp_sgd_again",
         {"settings": dict, "view": str, "steps": int, **RUN},
     ),
-    "opacus": ("dpproof.audits.training.opacus_engine", "audit_opacus_again", {"settings": dict, **RUN}),
+    "opacus": ("dpproof.audits.training.opacus_cases", "audit_opacus_again", {"settings": dict, **RUN}),
     "expert training": (
         "dpproof.audits.training.experts",
         "audit_expert_training_again",

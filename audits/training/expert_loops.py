@@ -2,10 +2,13 @@
 
 The auditor knows the parameters before a step, so how far each canary would move its own weights, and sees
 the gradient that the optimizer is given. Source: Nasr et al., arXiv:2302.07956, section 4 (canary gradients).
+
+The training of `mechanisms.rl.expert.offline` with its faults, each one method that is replaced; needs torch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,14 +16,40 @@ import torch
 from numpy.typing import NDArray
 
 from dpproof.audits.training.expert_data import ACTIONS, FEATURES, LOUD, RELEASED, fixed_data
-from dpproof.audits.training.expert_faults import TRAININGS
-from dpproof.audits.training.expert_settings import ExpertSettings
+from dpproof.audits.training.expert_settings import ExpertSettings, TrainingFault
+from dpproof.mechanisms.rl.expert.offline.coins import COINS, Branch
 from dpproof.mechanisms.rl.expert.offline.network import Layers
 from dpproof.mechanisms.rl.expert.offline.optimizers import SGD
-from dpproof.mechanisms.rl.expert.offline.training import TrainingSettings
+from dpproof.mechanisms.rl.expert.offline.training import Training, TrainingSettings
 from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
-__all__ = ["Watched"]
+__all__ = ["TRAININGS", "Watched"]
+
+
+class _TwoTransitions(Training):
+    def _batch(self, data: Transitions, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
+        rows = super()._batch(data, rate, rng)
+        return np.concatenate([rows, data.one_each(data.expert[rows], rng)])
+
+
+class _UnscaledNoise(Training):
+    def _noise(self, rng: np.random.Generator) -> torch.Tensor:
+        return super()._noise(rng) / self.settings.clip
+
+
+class _ShownCoin(Training):
+    def _branch(self, rng: np.random.Generator) -> Branch:
+        return COINS["visible"](self.settings.budget, self.step, rng)
+
+
+TRAININGS: Mapping[TrainingFault, type[Training]] = {
+    TrainingFault.NONE: Training,
+    TrainingFault.TWO_TRANSITIONS: _TwoTransitions,
+    TrainingFault.UNSCALED_NOISE: _UnscaledNoise,
+    TrainingFault.SHOWN_COIN: _ShownCoin,
+}
+"""Faults, each by one method that is replaced."""
+
 
 Floats = NDArray[np.float64]
 HIDDEN = 8

@@ -185,7 +185,7 @@ def _derivation(paper: str) -> Sequence[str]:
         return ()
     import sympy
 
-    from dpproof.accountant.published.symbolic import derive_linear
+    from dpproof.report.symbolic import derive_linear
 
     A, H, K, L = sympy.symbols("A H K L", positive=True)
     return derive_linear(2 * A / (H**3 * L), H * K).latex()

@@ -1,19 +1,92 @@
-"""The ledger of the papers: bounds, verdicts and evidence joined by id; that of claims is `report.claims`."""
+"""The ledger of the papers: bounds, verdicts and evidence joined by id; that of claims is `report.claims`.
+
+What the report shows of a paper's experiment: the figures and the findings that `docs/experiments` keeps.
+
+They were made by ``dpproof reproduce PAPER``; the report does not run experiments again. Where the
+project's documents are not at hand, as in an installed package, there is nothing to show but the command.
+"""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from dpproof import answers, auditing
 from dpproof.accountant.claims.result import accountant_for
 from dpproof.proofs_check.papers.paper import Deployment, Paper
-from dpproof.report.experiments import Shown, experiment_of
 from dpproof.report.recorded import departures
+from dpproof.reproduction import first_lines
+from dpproof.reproduction.experiments import EXPERIMENTS
 
-__all__ = ["PaperLedger", "check_paper"]
+__all__ = ["FOLDER", "PaperLedger", "Shown", "check_paper", "experiment_of"]
+
+FOLDER = Path(__file__).resolve().parent.parent.parent / "docs" / "experiments"
+_FINDINGS = "## What it shows\n"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An experiment as the report shows it."""
+
+    paper: str
+    title: str
+    command: str
+    """What makes it again."""
+    page: Path | None
+    """The page on it, if it is at hand."""
+    figures: tuple[Path, ...]
+    findings: tuple[str, ...]
+    """The page's first lines, on what disagrees with the paper, and its lines on what it shows."""
+
+    def as_json(self) -> dict[str, object]:
+        """The experiment as data; files by their names within the project's documents."""
+        return {
+            "title": self.title,
+            "command": self.command,
+            "page": None if self.page is None else self.page.name,
+            "figures": [f"{path.parent.name}/{path.name}" for path in self.figures],
+            "findings": list(self.findings),
+        }
+
+    def pictures(self) -> list[tuple[str, str]]:
+        """Each figure's name and its address as data, so that the page stays one file."""
+        return [
+            (path.stem, f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode()}")
+            for path in self.figures
+        ]
+
+
+def experiment_of(paper: str, folder: Path = FOLDER) -> Shown | None:
+    """The experiment of a paper, with what ``folder`` keeps of it; None for a paper without one.
+
+    >>> experiment_of("rlsvi") is None
+    True
+    """
+    if paper not in EXPERIMENTS:
+        return None
+    experiment, name = EXPERIMENTS[paper], paper.replace("-", "_")
+    page = folder / f"{name}.md"
+    figures = [folder / name / f"{figure}.svg" for figure in experiment.figures]
+    return Shown(
+        paper,
+        experiment.title,
+        f"dpproof reproduce {paper}",
+        page if page.is_file() else None,
+        tuple(path for path in figures if path.is_file()),
+        _findings(page.read_text(encoding="utf-8")) if page.is_file() else (),
+    )
+
+
+def _findings(page: str) -> tuple[str, ...]:
+    """The sentences of the page's first lines, and the items of its section on what it shows."""
+    _, _, section = page.partition(_FINDINGS)
+    lines = section.partition("\n## ")[0].splitlines()
+    return (*first_lines.read(page), *(line.removeprefix("- ") for line in lines if line.startswith("- ")))
+
 
 Answer = Mapping[str, Any]
 Stage = Callable[[str], None]

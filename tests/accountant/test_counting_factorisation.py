@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.counting.factorisation import errors, participation_norm
-from dpproof.accountant.counting.honaker import from_below, from_below_mean, full, node_variance
+from dpproof.accountant.counting.honaker_error import from_below, from_below_mean, full, node_variance
 from dpproof.accountant.counting.matrix_counting import ACCOUNTANT, MatrixCountingParameters, account
 from dpproof.accountant.counting.toeplitz import (
     Banded,

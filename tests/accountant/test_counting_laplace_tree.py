@@ -15,8 +15,8 @@ from dpproof.accountant.counting.laplace_tree import (
     LaplaceTreeParameters,
     account,
     pure_epsilon,
+    worst_profiles,
 )
-from dpproof.accountant.counting.profiles import worst_profiles
 from dpproof.accountant.counting.sensitivity import absolute_replacement, absolute_sensitivity
 
 P = LaplaceTreeParameters(16384, 15.0, sensitivity=1.0)

@@ -15,7 +15,7 @@ from dpproof.accountant.pairs.phases import phases_minus_one
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianCharacteristic as Loss
 from dpproof.accountant.pairs.subsampled_gaussian import log_ratio
 from dpproof.accountant.pairs.uniform_layers import decay, layers
-from dpproof.accountant.privacy_loss.inverting import delta_by_inversion, epsilon_by_inversion
+from dpproof.accountant.privacy_loss.notion import delta_by_inversion, epsilon_by_inversion
 from dpproof.accountant.privacy_loss.saddle import Inapplicable
 
 RATES = st.floats(math.log(1e-5), 0).map(math.exp)

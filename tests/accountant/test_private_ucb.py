@@ -16,12 +16,11 @@ from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.noise.laplace import LaplaceParameters
 from dpproof.accountant.noise.laplace import account as composed_laplace
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.rl.private_ucb.capped_loss import CappedLoss
 from dpproof.accountant.rl.private_ucb.central_counts import account as central
 from dpproof.accountant.rl.private_ucb.central_counts import moved
 from dpproof.accountant.rl.private_ucb.changes import FAMILIES, Sizes, added, replaced, same_start
 from dpproof.accountant.rl.private_ucb.local_counts import account as local
-from dpproof.accountant.rl.private_ucb.noise import pure_epsilon
+from dpproof.accountant.rl.private_ucb.noise import CappedLoss, pure_epsilon
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 
 REPLACE, ADD = Adjacency.REPLACE, Adjacency.ADD_REMOVE

@@ -6,8 +6,7 @@ import pytest
 
 from dpproof.accountant.shuffling import clones
 from dpproof.accountant.shuffling.clones import general_randomiser
-from dpproof.accountant.shuffling.compared import amplification_bounds
-from dpproof.accountant.shuffling.response import ShuffledResponse
+from dpproof.accountant.shuffling.compared import ShuffledResponse, amplification_bounds
 
 
 @pytest.mark.parametrize(("users", "local"), [(10_000, 1), (10_000, 2), (278_566, 4)])

@@ -13,8 +13,7 @@ from dpproof.accountant.guarantees.notions import Guarantee
 from dpproof.accountant.numbers.binomial import tail_ratio, tail_ratios
 from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.shuffling.clones import general_randomiser
-from dpproof.accountant.shuffling.closed_form import closed_form_epsilon
-from dpproof.accountant.shuffling.response import ShuffledResponse
+from dpproof.accountant.shuffling.compared import ShuffledResponse, closed_form_epsilon
 
 
 def law(data, k, local):

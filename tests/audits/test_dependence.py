@@ -15,6 +15,7 @@ import pytest
 
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.checks.dependence import bins_of, calls_differ
 from dpproof.audits.engine.checks.repeated_rows import (
     LEVEL,
     Repeats,
@@ -24,7 +25,6 @@ from dpproof.audits.engine.checks.repeated_rows import (
     row_ids,
     value_in_runs,
 )
-from dpproof.audits.engine.checks.unlike_calls import bins_of, calls_differ
 from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.recording.evidence import Finding

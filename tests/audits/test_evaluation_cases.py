@@ -2,8 +2,7 @@
 
 import pytest
 
-from dpproof.audits.corpus.evaluation import FAULTS
-from dpproof.audits.corpus.evaluation_cases import CASES
+from dpproof.audits.corpus.evaluation_cases import CASES, FAULTS
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW

@@ -15,15 +15,16 @@ from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.training.canaries import Canaries, record_canaries
-from dpproof.audits.training.curve_recursion import curve_lines, exceeds_one
 from dpproof.audits.training.guesses import Guesses, guess, guess_counts
-from dpproof.audits.training.one_run import (
+from dpproof.audits.training.one_run_audit import (
+    audit_one_run,
+    curve_lines,
+    exceeds_one,
     one_run_epsilon_lower,
     one_run_refutes,
     one_run_tail,
     refuted_scale,
 )
-from dpproof.audits.training.one_run_audit import audit_one_run
 
 
 def largest_tail(m, r, v, points):
@@ -233,13 +234,13 @@ class TestRewards:
     @pytest.fixture
     def audit(self):
         from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
-        from dpproof.audits.training.reward_canaries import audit_reward_canaries
+        from dpproof.audits.training.cases import audit_reward_canaries
 
         parameters = RLSVIParameters(states=61, actions=1, horizon=2, episodes=120)
         return lambda rule, **options: audit_reward_canaries(parameters, noise_rule=rule, **options)
 
     def test_a_cell_without_noise_is_caught_in_one_run_and_replays(self, audit):
-        from dpproof.audits.training.reward_canaries import audit_reward_canaries_again
+        from dpproof.audits.training.cases import audit_reward_canaries_again
         from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 
         evidence = audit(NoiseRule.FIRST_VISIT_UNPROTECTED, seed=0)
@@ -255,7 +256,7 @@ class TestRewards:
 
     def test_too_few_states_are_refused(self):
         from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
-        from dpproof.audits.training.reward_canaries import reward_canaries
+        from dpproof.audits.training.cases import reward_canaries
 
         with pytest.raises(ValueError, match="states \\(2\\)"):
             reward_canaries(RLSVIParameters(states=2, actions=1, horizon=2, episodes=9))

@@ -13,8 +13,7 @@ from scipy import stats
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import ReplayError, replay
 from dpproof.audits.training.dp_sgd import Fault, Settings
-from dpproof.audits.training.opacus_cases import CASES
-from dpproof.audits.training.opacus_engine import EngineRun, audit_opacus
+from dpproof.audits.training.opacus_cases import CASES, EngineRun, audit_opacus
 
 pytest.importorskip("opacus")
 

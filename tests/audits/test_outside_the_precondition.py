@@ -16,7 +16,7 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import CurvePoint, curve_points
 from dpproof.audits.engine.betting.eprocess import LogWealth
 from dpproof.audits.engine.betting.trial import run_trial
-from dpproof.audits.engine.checks.independence import looks_dependent
+from dpproof.audits.engine.checks.probing import looks_dependent
 from dpproof.audits.engine.power.measured import unmeasured
 from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.sampling.blocks import draw_blocks

@@ -12,8 +12,13 @@ from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters
 from dpproof.accountant.rl.private_ucb.batched_counts import account as batched
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
-from dpproof.audits.corpus.private_counts import FreshNoise, OneNoiseForTwoFamilies, SharedNoise, short_levels
-from dpproof.audits.corpus.reinforcement_cases import CASES
+from dpproof.audits.corpus.reinforcement_cases import (
+    CASES,
+    FreshNoise,
+    OneNoiseForTwoFamilies,
+    SharedNoise,
+    short_levels,
+)
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
 from dpproof.audits.targets.primitives import SETTINGS, audit_primitive
 from dpproof.audits.targets.rl.private_counts import (

@@ -20,7 +20,7 @@ from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.recording.replaying import AUDITS
 from dpproof.audits.recording.written import UnwritableError, call_of, read, written
-from dpproof.audits.training.reward_canaries import reward_canaries
+from dpproof.audits.training.cases import reward_canaries
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 
 MODULE = """

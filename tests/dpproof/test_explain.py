@@ -12,7 +12,7 @@ import pytest
 from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.auditing import check_auditable
 from dpproof.claim_file import read_claims
-from dpproof.cli.subjects import ERRORS
+from dpproof.cli.explain import ERRORS
 from dpproof.formats.findings import RULES
 from dpproof.proofs_check.registry import lookup, statement_ids
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from dpproof.report.experiments import FOLDER, experiment_of
+from dpproof.report.ledger import FOLDER, experiment_of
 from dpproof.report.pages import DOCS
 from dpproof.reproduction.experiments import EXPERIMENTS
 from dpproof.reproduction.expert.first_lines import first_lines as expert_lines
 from dpproof.reproduction.first_lines import read
 from dpproof.reproduction.private_ucb.arms import Group
-from dpproof.reproduction.private_ucb.first_lines import first_lines as ucb_lines
+from dpproof.reproduction.private_ucb.figure import first_lines as ucb_lines
 from dpproof.reproduction.recorded import read_rows, read_run, write_run
 from dpproof.reproduction.sdp_pe.arms import Kind, Size
 from dpproof.reproduction.sdp_pe.first_lines import first_lines as sdp_lines

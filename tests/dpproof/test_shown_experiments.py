@@ -7,8 +7,7 @@ import base64
 import pytest
 
 from dpproof.proofs_check.registry import papers
-from dpproof.report.experiments import FOLDER, experiment_of
-from dpproof.report.ledger import PaperLedger
+from dpproof.report.ledger import FOLDER, PaperLedger, experiment_of
 from dpproof.reproduction.experiments import EXPERIMENTS
 
 PAPERS = tuple(papers().values())

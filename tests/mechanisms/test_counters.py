@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproof.accountant.counting.factorised_error import release_variance
-from dpproof.accountant.counting.honaker import from_below
+from dpproof.accountant.counting.honaker_error import from_below
 from dpproof.accountant.counting.toeplitz import SquareRoot, banded_square_root
 from dpproof.mechanisms.counting.draws import gaussian, laplace
 from dpproof.mechanisms.counting.factorised import FactorisedPaths

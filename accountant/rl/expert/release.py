@@ -8,15 +8,17 @@ one pair does, exactly.
 
 It is about experts' policies, over what their trajectories might have been; two given data sets differ more
 (expert.fixed_data). Source: Sharma et al. (2024), Algorithms 1 and 2, Theorems 5.3 and 5.5.
+
+What no noise can reach in a release of prefixes, said by name before a search that could not end well.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.calibration import calibrate_noise
@@ -24,23 +26,76 @@ from dpproof.accountant.claims.parameters import Choice, Integers, Parameters, R
 from dpproof.accountant.claims.result import Accountant, PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import ApproxDP, Guarantee
+from dpproof.accountant.guarantees.targets import UnreachableTargetError
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_up
 from dpproof.accountant.published import published
 from dpproof.accountant.rl.expert.design import Design, printed_design, shaped, shaped_design
-from dpproof.accountant.rl.expert.draws import Logged, run_out
-from dpproof.accountant.rl.expert.reach import (
-    LEAST_FAILURE,
-    MOST_FAILURE,
-    check_reach,
-    drawn_out,
-    failure_share,
-)
+from dpproof.accountant.rl.expert.draws import Logged, run_out, walk_constants
 from dpproof.accountant.rl.expert.redrawn import Redrawn, Walked
 from dpproof.accountant.rl.expert.rounds import Rounds, round_losses
 from dpproof.accountant.theorems.composition import compose_approx_optimal
 
-__all__ = ["ACCOUNTANT", "ExpertReleaseParameters", "account", "in_printed_domain"]
+__all__ = [
+    "ACCOUNTANT",
+    "LEAST_FAILURE",
+    "MOST_FAILURE",
+    "ExpertReleaseParameters",
+    "account",
+    "check_reach",
+    "drawn_out",
+    "failure_share",
+    "in_printed_domain",
+]
+
+LEAST_FAILURE: Final = 1e-60
+MOST_FAILURE: Final = 0.1
+"""The domain of the chance that a round releases what is not stable."""
+
+_TOO_MANY = "so many draws from what is logged are too far from fresh ones; nothing is promised"
+_HOPELESS: Final[Mapping[str, Callable[[Logged], bool]]] = {
+    "walk": lambda logged: not walk_constants(logged),
+    "fresh": lambda logged: 2 * run_out(logged) >= 1,
+}
+
+
+def drawn_out(logged: Logged, draws: str) -> tuple[str, ...]:
+    """What to say where logged data are drawn out, so that no noise helps; else nothing.
+
+    >>> drawn_out(Logged(rounds=25, experts=3000, each=20), "walk")
+    ()
+    """
+    return (_TOO_MANY,) if _HOPELESS[draws](logged) else ()
+
+
+def failure_share(delta: Fraction, rounds: int) -> float:
+    """A fifth of delta over the rounds, within the domain of a round's failure.
+
+    >>> failure_share(Fraction(1, 1000), 20), failure_share(Fraction(9, 10), 1)
+    (1e-05, 0.1)
+
+    Raises:
+        UnreachableTargetError: for a delta that the least failures use up.
+    """
+    least = exact(LEAST_FAILURE) * rounds
+    if delta <= least:
+        given = f"delta ({float(delta)!r})"
+        raise UnreachableTargetError(f"{given} must be above {float(least)!r}: rounds may fail")
+    return min(max(float(delta / (5 * rounds)), LEAST_FAILURE), MOST_FAILURE)
+
+
+def check_reach(logged: Logged, draws: str, epsilon: Fraction) -> None:
+    """Refuse what the draws alone take, whatever the noise.
+
+    Raises:
+        UnreachableTargetError: logged data are drawn out; an epsilon below that of the walk.
+    """
+    if drawn_out(logged, draws):
+        raise UnreachableTargetError(f"trajectories ({logged.rounds}): {_TOO_MANY}")
+    if draws == "walk" and epsilon < (least := walk_constants(logged)[0][0]):
+        given = f"epsilon ({float(epsilon)!r}) must be at least {float(least)!r}"
+        raise UnreachableTargetError(f"{given}: a walk takes so much without any noise; use draws 'fresh'")
+
 
 _BITS = 256
 
