@@ -9,10 +9,10 @@ import importlib
 import pkgutil
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from dpproof.proofs_check import papers as library
+from dpproof.proofs_check.certificates import stored
 from dpproof.proofs_check.coq.record import CHECKED, NOT_CHECKED
 from dpproof.proofs_check.coq.record import status as cross_check
 from dpproof.proofs_check.kernel import Outcome, Rejected, check, load
@@ -25,7 +25,7 @@ __all__ = [
     "FORMER",
     "as_json",
     "certificate_id",
-    "certificate_path",
+    "folder_of",
     "lookup",
     "papers",
     "statement_ids",
@@ -47,7 +47,6 @@ FORMER = {
 
 Those that ended in ``as_meant`` are corrections that change more than a slip.
 """
-ROOT = Path(__file__).resolve().parent.parent
 
 
 @lru_cache(maxsize=1)
@@ -67,6 +66,16 @@ def _folders() -> list[tuple[str, Paper]]:
         f"{library.__name__}.{found.name}" for found in pkgutil.iter_modules(library.__path__) if found.ispkg
     ]
     return [(name, importlib.import_module(name).PAPER) for name in names]
+
+
+def folder_of(identity: str) -> str:
+    """The name of the folder of the paper that a statement belongs to.
+
+    >>> folder_of("ucb.lemma1")
+    'private_ucb'
+    """
+    prefix = identity.partition(".")[0]
+    return next(name.rpartition(".")[2] for name, paper in _folders() if paper.prefix == prefix)
 
 
 @lru_cache(maxsize=1)
@@ -106,26 +115,21 @@ def lookup(identity: str) -> Statement:
     return _table()[FORMER.get(identity, identity)]
 
 
-def certificate_path(entry: Statement, obligation: Obligation) -> Path:
-    """Where the certificate of an obligation is kept, relative to the repository."""
-    name = certificate_id(entry, obligation)
-    return Path("proofs_check/certificates") / entry.id.split(".")[0] / f"{name}.json"
-
-
 def certificate_id(entry: Statement, obligation: Obligation) -> str:
     """The id that the certificate of an obligation carries."""
     return f"{entry.id}.{obligation.name}"
 
 
 def _outcome(entry: Statement, obligation: Obligation) -> tuple[str, Outcome | None]:
-    """The path of a certificate and the kernel's outcome; None for a missing, foreign or rejected one."""
-    path = certificate_path(entry, obligation)
+    """The place of a certificate and the kernel's outcome; None for a missing or a rejected one."""
     try:
-        certificate = load((ROOT / path).read_text(encoding="utf-8"))
-        outcome = check(certificate, obligation.goal)
-    except (OSError, UnicodeDecodeError, Rejected):
-        return path.as_posix(), None
-    return path.as_posix(), outcome if certificate["id"] == certificate_id(entry, obligation) else None
+        found = stored(certificate_id(entry, obligation))
+    except (LookupError, OSError):
+        return f"no certificate of {certificate_id(entry, obligation)}", None
+    try:
+        return found.place, check(load(found.text), obligation.goal)
+    except Rejected:
+        return found.place, None
 
 
 def _verified(identity: str, known: dict[str, Result], path: tuple[str, ...] = ()) -> Result:

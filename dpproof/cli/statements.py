@@ -63,7 +63,7 @@ def _checked(answer: Answer, letters: Sequence[str], console: Console) -> None:
     files = {file for entry in entries for file in (entry["certificate"] or "").split(", ") if file}
     folder = resources("dpproof.proofs_check") / "certificates"
     assumed = sum(entry["verdict"] == "ASSUMED" for entry in entries)
-    where = f"; FILE of it: {folder}/*/*.json" if files else ""
+    where = f"; FILE of it: {folder}/*.jsonl" if files else ""
     trusted = [
         *([f"{many(len(letters), 'assumption')}{_span(letters)}"] if letters else []),
         many(answer["readings_all"], "reading"),

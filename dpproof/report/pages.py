@@ -148,11 +148,12 @@ def _corrected(identity: str, found: Mapping[str, Entry]) -> list[str]:
 
 
 def _obligations(statement: Any) -> Iterator[str]:
-    from dpproof.proofs_check.registry import certificate_path
+    from dpproof.proofs_check.certificates import stored
+    from dpproof.proofs_check.registry import certificate_id
 
     for x in statement.obligations:
-        path = certificate_path(statement, x).as_posix()
-        yield f"- [`{x.name}`](../../{path}): {x.note}"
+        file, _, line = stored(certificate_id(statement, x)).place.rpartition(":")
+        yield f"- [`{x.name}`](../../{file}#L{line}): {x.note}"
         yield f"  `{goal_text(x.goal)}`"
 
 

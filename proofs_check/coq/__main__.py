@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
+from dpproof.proofs_check.certificates import stored
 from dpproof.proofs_check.coq import record
 from dpproof.proofs_check.coq.compiler import (
     CoqError,
@@ -25,9 +27,7 @@ from dpproof.proofs_check.coq.export import UntranslatableError, lemma_name, pro
 from dpproof.proofs_check.coq.script import proof, refutation
 from dpproof.proofs_check.kernel import Rejected, check, goal_hash, load
 from dpproof.proofs_check.registry import (
-    ROOT,
     certificate_id,
-    certificate_path,
     lookup,
     statement_ids,
     statements,
@@ -51,10 +51,10 @@ def lemma(entry: Statement, obligation: Obligation) -> Lemma:
     Raises:
         UntranslatableError: if the claim or its certificate uses what the export does not know.
         Rejected: if the kernel does not accept the certificate.
-        OSError: if there is no certificate.
+        LookupError: if there is no certificate.
     """
     claim, name = obligation.goal, lemma_name(certificate_id(entry, obligation))
-    certificate = load((ROOT / certificate_path(entry, obligation)).read_text(encoding="utf-8"))
+    certificate = load(stored(certificate_id(entry, obligation)).text)
     if check(certificate, claim).verdict == "PROVED":
         return Lemma(name, proved(claim), proof(claim, certificate["proof"]))
     return Lemma(name, refuted(claim), refutation(claim, certificate["proof"]))
@@ -71,7 +71,7 @@ def lemmas(ids: Sequence[str] = ()) -> Iterator[tuple[str, Lemma | str]]:
             seen.add(key)
             try:
                 yield key, lemma(entry, obligation)
-            except (UntranslatableError, Rejected, OSError) as error:
+            except (UntranslatableError, Rejected, LookupError) as error:
                 yield key, f"{certificate_id(entry, obligation)}: {error}"
 
 
@@ -101,7 +101,7 @@ def _verify(chosen: Mapping[str, Lemma]) -> None:
     Raises:
         CoqError: if the file does not compile, or a lemma assumes what is not on the list.
     """
-    folder = ROOT / "build" / "coq"
+    folder = Path("build", "coq")
     assumed = foundations(compiled(source(chosen.values()), ALL, folder))
     print("axioms: " + ", ".join(sorted(assumed)))
     if foreign := strangers(assumed):

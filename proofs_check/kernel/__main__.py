@@ -1,5 +1,7 @@
 """Re-check certificate files: ``python -m dpproof.proofs_check.kernel FILE...``.
 
+A file has one certificate a line, or one certificate; ``FILE:12`` means its line 12.
+
 Exit code 0 if every file is accepted, 1 if one is rejected, 2 if one cannot be read. A file is checked
 against the claim it carries; that the claim is the paper's is the registry's business.
 """
@@ -12,18 +14,35 @@ from dpproof.proofs_check.kernel.certificate import check, goal_hash, load
 
 
 def main(paths: list[str]) -> int:
-    """Check the files and print one line for each."""
+    """Check the certificates and print one line for each."""
     worst = 0 if paths else 2
     for path in paths:
-        worst = max(worst, _one(path))
+        try:
+            found = _certificates(path)
+        except (OSError, UnicodeDecodeError, IndexError) as error:
+            print(f"{path}: unreadable: {error}")
+            worst = 2
+            continue
+        worst = max([worst, *(_one(place, text) for place, text in found)])
     return worst
 
 
-def _one(path: str) -> int:
+def _certificates(path: str) -> list[tuple[str, str]]:
+    """Where the certificates of a file stand, and their texts."""
+    name, _, line = path.rpartition(":")
+    if name and line.isdecimal():
+        return [(path, Path(name).read_text(encoding="utf-8").splitlines()[int(line) - 1])]
+    text = Path(path).read_text(encoding="utf-8")
+    if not path.endswith(".jsonl"):
+        return [(path, text)]
+    return [(f"{path}:{number}", part) for number, part in enumerate(text.splitlines(), 1)]
+
+
+def _one(path: str, text: str) -> int:
     try:
-        certificate = load(Path(path).read_text(encoding="utf-8"))
+        certificate = load(text)
         claim = certificate["claim"]
-    except (OSError, UnicodeDecodeError, Rejected, KeyError, TypeError, IndexError) as error:
+    except (Rejected, KeyError, TypeError, IndexError) as error:
         print(f"{path}: unreadable: {error}")
         return 2
     try:

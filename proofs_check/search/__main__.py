@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 
-from dpproof.proofs_check.registry import ROOT, certificate_id, certificate_path, lookup, statement_ids
+from dpproof.proofs_check.certificates import keep
+from dpproof.proofs_check.registry import certificate_id, folder_of, lookup, statement_ids
 from dpproof.proofs_check.search.provers import certificate, prove, refute
 from dpproof.proofs_check.statement import Obligation, Statement
 
@@ -15,7 +16,7 @@ __all__ = ["main"]
 
 
 def _text(entry: Statement, obligation: Obligation) -> str | None:
-    """The certificate of an obligation as JSON text, or None if the search finds nothing."""
+    """The certificate of an obligation as one line of JSON, or None if the search finds nothing."""
     identity = certificate_id(entry, obligation)
     hint = obligation.hint
     proof, verdict = (None if hint and "point" in hint else prove(obligation.goal, hint)), "PROVED"
@@ -23,27 +24,23 @@ def _text(entry: Statement, obligation: Obligation) -> str | None:
         proof, verdict = (hint if hint and "point" in hint else refute(obligation.goal)), "REFUTED"
     if proof is None:
         return None
-    return json.dumps(certificate(identity, obligation.goal, verdict, proof), indent=1, sort_keys=True) + "\n"
+    return json.dumps(certificate(identity, obligation.goal, verdict, proof), sort_keys=True)
 
 
 def _search(identity: str) -> list[tuple[str, str, str | None]]:
-    """For each obligation of a statement its certificate's id and path, and what the search found."""
+    """For each obligation of a statement its paper, its certificate's id, and what the search found."""
     entry = lookup(identity)
-    return [
-        (certificate_id(entry, x), str(certificate_path(entry, x)), _text(entry, x))
-        for x in entry.obligations
-    ]
+    return [(folder_of(entry.id), certificate_id(entry, x), _text(entry, x)) for x in entry.obligations]
 
 
 def main(ids: Sequence[str] = ()) -> int:
     """Search for every obligation and write what is found; 1 if something stays open."""
     with ProcessPoolExecutor() as executor:
         found = [row for rows in executor.map(_search, ids or statement_ids()) for row in rows]
-    for name, path, text in found:
+    for paper in {paper for paper, _, _ in found}:
+        keep(paper, {name: text for home, name, text in found if home == paper and text is not None})
+    for _, name, text in found:
         print(f"{name}: {'open' if text is None else 'found'}")
-        if text is not None:
-            (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
-            (ROOT / path).write_text(text, encoding="utf-8")
     return int(any(text is None for _, _, text in found))
 
 

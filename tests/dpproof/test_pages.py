@@ -41,7 +41,7 @@ def test_every_statement_has_its_block_and_links_lead_somewhere(made, paper):
     for target in re.findall(r"\]\(([^)\s]*)\)", page):
         file, _, anchor = target.partition("#")
         name = f"ledger/{file}" if file else f"ledger/{paper.name}.md"
-        if anchor:
+        if anchor and name in made:
             assert f'<a id="{anchor}">' in made[name]
         elif name not in made:
             assert (pages.DOCS / "ledger" / file).exists(), target
@@ -60,7 +60,7 @@ def test_a_block_has_everything(made):
         "- read as: ",
         "- not covered: ",
         "e1*e2 >= E(a*b)",
-        "densities.conditional.json",
+        "certificates/rlsvi.jsonl#L",
         "Coq",
     ):
         assert words in block

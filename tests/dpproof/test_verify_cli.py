@@ -64,10 +64,10 @@ def test_a_departure_from_the_record_is_an_error(run, name):
 
 
 def test_a_damaged_certificate_is_a_departure(run, monkeypatch):
-    def unreadable(_text):
+    def unreadable(_identity):
         raise OSError("gone")
 
-    monkeypatch.setattr("dpproof.proofs_check.registry.load", unreadable)
+    monkeypatch.setattr("dpproof.proofs_check.registry.stored", unreadable)
     ran = run("verify", "rlsvi", "--json")
     assert ran.code == 1
     assert "rlsvi.eq2: recorded STEPS PROVED, found OPEN" in ran.err
@@ -104,8 +104,12 @@ def test_how_many_certificates_were_checked_where_they_are_and_what_is_trusted(r
     entries = run("verify", "rlsvi.tight", "rlsvi.lemma7", "--json").json["statements"]
     files = [file for entry in entries for file in entry["certificate"].split(", ")]
     assert checked.startswith(f"checked: {len(files)} certificates of 2 statements")
-    folder = Path(checked.rpartition("FILE of it: ")[2].removesuffix("/*/*.json"))
-    assert all((folder.parents[1] / file).is_file() for file in files)
+    folder = Path(checked.rpartition("FILE of it: ")[2].removesuffix("/*.jsonl"))
+    places = [file.rpartition(":") for file in files]
+    lines_of = {
+        file: (folder.parents[1] / file).read_text(encoding="utf-8").splitlines() for file, _, _ in places
+    }
+    assert all(1 <= int(line) <= len(lines_of[file]) for file, _, line in places)
     assert trusted.startswith(
         "taken on trust: 1 assumption (a above), 15 readings, 1 law, 0 statements ASSUMED"
     )

@@ -5,11 +5,12 @@ from fractions import Fraction
 
 import pytest
 
+from dpproof.proofs_check import certificates
 from dpproof.proofs_check.kernel import Rejected, check, load
 from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel.expressions import evaluate
 from dpproof.proofs_check.kernel.goals import task
-from dpproof.proofs_check.registry import ROOT, certificate_path, statements
+from dpproof.proofs_check.registry import certificate_id, folder_of, statements
 from dpproof.proofs_check.search import prove, refute
 from dpproof.proofs_check.search.provers import certificate
 from dpproof.proofs_check.statement import make_goal
@@ -20,7 +21,7 @@ each = pytest.mark.parametrize(("entry", "obligation"), PAIRS, ids=IDS)
 
 
 def stored(entry, obligation):
-    return load((ROOT / certificate_path(entry, obligation)).read_text(encoding="utf-8"))
+    return load(certificates.stored(certificate_id(entry, obligation)).text)
 
 
 def rejected(data, claim):
@@ -208,15 +209,26 @@ def test_certificate_for_another_claim_is_stale():
     assert rejected(stored(second, b), a.goal)
 
 
-def test_no_file_without_a_statement():
-    known = {ROOT / certificate_path(entry, x) for entry, x in PAIRS}
-    assert set((ROOT / "proofs_check/certificates").rglob("*.json")) == known
+def test_files_hold_the_certificates_of_the_statements_once_in_order_and_nothing_else():
+    found = []
+    for path in sorted(certificates.FOLDER.glob("*.jsonl")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        names = [load(line)["id"] for line in lines]
+        assert names == sorted(names)
+        assert {folder_of(name) for name in names} == {path.stem}
+        assert lines == [json.dumps(load(line), sort_keys=True) for line in lines]
+        found += names
+    assert sorted(found) == sorted(certificate_id(entry, x) for entry, x in PAIRS)
 
 
-def test_files_are_written_deterministically():
-    for entry, x in PAIRS:
-        text = (ROOT / certificate_path(entry, x)).read_text(encoding="utf-8")
-        assert text == json.dumps(load(text), indent=1, sort_keys=True) + "\n"
+def test_a_paper_is_written_without_touching_other_certificates(tmp_path, monkeypatch):
+    monkeypatch.setattr(certificates, "FOLDER", tmp_path)
+    certificates.keep("p", {"b": '{"id": "b"}', "a": '{"id": "a"}'})
+    certificates.keep("p", {"b": '{"id": "b", "v": 2}'})
+    assert (tmp_path / "p.jsonl").read_text() == '{"id": "a"}\n{"id": "b", "v": 2}\n'
+    assert certificates.stored("b").place == "proofs_check/certificates/p.jsonl:2"
+    with pytest.raises(LookupError):
+        certificates.stored("c")
 
 
 def widened(claim):

@@ -9,19 +9,22 @@ import re
 import shutil
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import mpmath
 import pytest
 
+from dpproof.proofs_check.certificates import stored
 from dpproof.proofs_check.coq import __main__ as command
 from dpproof.proofs_check.coq import compiler, export, record
 from dpproof.proofs_check.coq.compiler import CoqError, Lemma
 from dpproof.proofs_check.coq.script import proof
 from dpproof.proofs_check.kernel import arithmetic, goal_hash, load
 from dpproof.proofs_check.kernel.expressions import evaluate, read
-from dpproof.proofs_check.registry import ROOT, as_json, certificate_path, lookup, statements, verify
+from dpproof.proofs_check.registry import as_json, certificate_id, lookup, statements, verify
 from dpproof.proofs_check.statement import DEFINITION, make_goal
 
+ROOT = Path(__file__).resolve().parents[2]
 needs_coq = pytest.mark.skipif(
     shutil.which("coqc") is None, reason="not cross-checked: coqc is not installed"
 )
@@ -145,7 +148,7 @@ def test_a_falsified_claim_does_not_compile_with_the_same_tactics(name):
     entry, true, false = lookup(name), [], []
     known = record.recorded()["lemmas"]
     for k, obligation in enumerate(x for x in entry.obligations if goal_hash(x.goal) in known):
-        node = load((ROOT / certificate_path(entry, obligation)).read_text(encoding="utf-8"))["proof"]
+        node = load(stored(certificate_id(entry, obligation)).text)["proof"]
         wrong = moved(obligation)
         true.append(Lemma(f"true_{k}", export.proved(obligation.goal), proof(obligation.goal, node)))
         false.append(Lemma(f"false_{k}", export.proved(wrong), proof(wrong, node)))
@@ -255,7 +258,7 @@ def test_at_least_thirty_statements_are_cross_checked():
 def test_a_changed_claim_is_no_longer_cross_checked():
     entry = lookup("rlsvi.eq2")
     assert record.status(entry, TABLE) == record.CHECKED
-    changed = replace(entry.obligations[0], claim=make_goal({"x": "[0, 1]"}, "x >= 0"))
+    changed = replace(entry.obligations[0], goal=make_goal({"x": "[0, 1]"}, "x >= 0"))
     assert record.status(replace(entry, obligations=(changed,)), TABLE) == record.NOT_CHECKED
 
 

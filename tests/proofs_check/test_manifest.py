@@ -53,7 +53,7 @@ def test_every_single_deletion_is_noticed(name):
 def test_every_changed_claim_is_noticed():
     for entry in statements():
         for x in entry.obligations:
-            kept = tuple(replace(y, claim=WEAKER) if y is x else y for y in entry.obligations)
+            kept = tuple(replace(y, goal=WEAKER) if y is x else y for y in entry.obligations)
             assert manifest.differences(replace(entry, obligations=kept)) == (
                 f"obligations: {x.name} changed",
             )

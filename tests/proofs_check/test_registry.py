@@ -6,7 +6,7 @@ import pytest
 
 from dpproof.accountant.published import published, published_ids
 from dpproof.accountant.published.sources import Source
-from dpproof.proofs_check import registry
+from dpproof.proofs_check import certificates, registry
 from dpproof.proofs_check.kernel import Outcome, Rejected, check
 from dpproof.proofs_check.registry import as_json, lookup, statement_ids, statements, verify
 from dpproof.proofs_check.search.provers import certificate
@@ -215,16 +215,16 @@ def test_statements_that_enclose_a_logarithm_are_not_called_symbolic():
 
 
 def test_a_certificate_with_anothers_id_counts_for_nothing(tmp_path, monkeypatch):
-    entry = lookup("rlsvi.eq2")
-    for obligation in entry.obligations:
-        path = registry.certificate_path(entry, obligation)
-        text = (registry.ROOT / path).read_text(encoding="utf-8")
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text, encoding="utf-8")
-    monkeypatch.setattr(registry, "ROOT", tmp_path)
-    assert verify(["rlsvi.eq2"])[0].verdict is Verdict.STEPS
-    (tmp_path / path).write_text(text.replace('"rlsvi.eq2.', '"rlsvi.eq3.'), encoding="utf-8")
-    assert verify(["rlsvi.eq2"])[0].verdict is Verdict.OPEN
+    text = (certificates.FOLDER / "rlsvi.jsonl").read_text(encoding="utf-8")
+    for folder, kept, verdict in (
+        ("whole", text, Verdict.STEPS),
+        ("foreign", text.replace('"rlsvi.eq2.', '"rlsvi.eq3.'), Verdict.OPEN),
+        ("damaged", text.replace('"id": "rlsvi.eq2.', '"id": ["rlsvi.eq2.'), Verdict.OPEN),
+    ):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "rlsvi.jsonl").write_text(kept, encoding="utf-8")
+        monkeypatch.setattr(certificates, "FOLDER", tmp_path / folder)
+        assert verify(["rlsvi.eq2"])[0].verdict is verdict
 
 
 def test_refuting_points_can_occur():
