@@ -2,26 +2,40 @@
 
 The release at time t adds as many nodes as t has binary ones, so its error is a sum of that many
 independent copies of the noise. How many times share a number of ones is counted exactly.
+
+What Chan, Shi and Song print for the error of a release, beside the exact one.
+
+The error of all releases of a factorised counter: the union bound, enclosed by blocks of releases.
+
+Release t errs by a normal variable of variance sigma^2 (b_0^2 + ... + b_{t-1}^2), which grows with t: the
+union's terms in a block of times lie between those of its first and its last.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
+from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.counting.noise import Noise
+from dpproof.accountant.counting.noise import LaplaceNoise, Noise
+from dpproof.accountant.counting.toeplitz import Strategy
 from dpproof.accountant.counting.tree import levels, releases_by_size
-from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.enclosures import Number, bound_of, exact, precision
-from dpproof.accountant.numbers.inversion import bracket
+from dpproof.accountant.numbers.bounds import Bound, Truth
+from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.numbers.inversion import Profile, bracket
+from dpproof.accountant.published.counting import PUBLISHED
 
 __all__ = [
+    "factorised_union_bound",
     "mean_squared_error",
+    "published_error",
     "release_error_bound",
     "release_error_probability",
+    "release_variance",
     "union_bound",
     "union_probability",
 ]
@@ -131,3 +145,124 @@ def _failure(value: Number) -> Fraction:
     if not 0 < beta <= 1:
         raise ValueError(f"beta ({value!r}) must be in (0, 1]")
     return beta
+
+
+_FORMULAS = {entry.id: entry.formula for entry in PUBLISHED}
+
+
+@dataclass(frozen=True)
+class PublishedError:
+    """A printed bound on the error of one release, its hypothesis, and the exact quantile."""
+
+    printed: Bound
+    applies: Truth
+    """Whether the hypothesis holds: at least log(2/beta) terms."""
+    exact: Bound
+    """The smallest x with P(|error| > x) <= beta."""
+
+    @property
+    def holds(self) -> Truth:
+        """Whether the printed bound is true for these numbers, hypothesis or not."""
+        return self.printed.at_least(self.exact)
+
+
+def published_error(terms: int, scale: Number, beta: Number) -> PublishedError:
+    """The error of a sum of ``terms`` Laplace variables of that scale, printed and exact.
+
+    >>> found = published_error(14, 15, "0.01")
+    >>> found.applies.value, found.printed.upper, found.exact.upper
+    ('proved', 365.400599, 210.715069)
+
+    Raises:
+        ValueError: for fewer than one term, a scale not above 0, or a beta outside (0, 1).
+
+    Source: Chan, Shi and Song, Lemma 2.8 (statement classic.laplace_sum_tail).
+    """
+    failure, noise = exact(beta, "beta"), LaplaceNoise(scale)
+    if not 0 < failure < 1:
+        raise ValueError(f"beta ({beta!r}) must be in (0, 1)")
+    if isinstance(terms, bool) or not isinstance(terms, int) or terms < 1:
+        raise ValueError(f"terms ({terms!r}) must be an integer at least 1")
+    with precision(_BITS):
+        target = arb_of(failure)
+        values = {"b": arb_of(exact(scale)), "m": terms + 0 * target, "beta": target}
+        printed = bound_of(_FORMULAS["classic.laplace_sum_tail"].arb(**values))
+        needed = bound_of(_FORMULAS["classic.laplace_sum_tail.terms"].arb(beta=target))
+    time = (1 << terms) - 1  # a time whose release adds up that many nodes
+    return PublishedError(printed, needed.at_most(terms), release_error_bound(time, noise, failure))
+
+
+_FACTORISED_BITS, _BLOCKS = 192, 200
+
+
+def release_variance(strategy: Strategy, sigma: Number, time: int) -> Bound:
+    """The variance of the release at ``time``, noise of standard deviation ``sigma`` on each entry of C x.
+
+    >>> from dpproof.accountant.counting.toeplitz import SquareRoot
+    >>> release_variance(SquareRoot(100), 2, 2).upper
+    5.0
+
+    Raises:
+        ValueError: for a time outside 1..K, or a sigma not above 0.
+    """
+    if isinstance(time, bool) or not isinstance(time, int) or not 1 <= time <= strategy.leaves:
+        raise ValueError(f"time ({time!r}) must be an integer in [1, {strategy.leaves}]")
+    with precision(_FACTORISED_BITS):
+        return bound_of(_variances(strategy, _positive(sigma))[time - 1])
+
+
+def factorised_union_bound(strategy: Strategy, sigma: Number, beta: Number) -> Bound:
+    """Ends around the smallest x at which the union over all releases of P(|error| > x) is ``beta``.
+
+    With probability at least 1 - ``beta`` no release errs by more than the upper end.
+
+    >>> from dpproof.accountant.counting.toeplitz import SquareRoot
+    >>> found = factorised_union_bound(SquareRoot(1024), 1, "1e-6")
+    >>> found.upper, found.relative_width < 0.01
+    (10.75, True)
+
+    Raises:
+        ValueError: for a sigma not above 0, or a failure probability outside (0, 1].
+    """
+    scale, target = _positive(sigma), exact(beta, "beta")
+    if not 0 < target <= 1:
+        raise ValueError(f"beta ({beta!r}) must be in (0, 1]")
+    with precision(_FACTORISED_BITS):
+        variances = _variances(strategy, scale)
+        start = float(variances[-1].mid().sqrt())
+    edges = _edges(strategy.leaves)
+    low, high = (bracket(_union_of(variances, edges, side), target, start) for side in (0, 1))
+    return Bound(low[0], high[1])
+
+
+def _variances(strategy: Strategy, sigma: Fraction) -> list[flint.arb]:
+    squares = [value * value * arb_of(sigma**2) for value in strategy.row().coeffs()]
+    squares += [flint.arb(0)] * (strategy.leaves - len(squares))
+    return list(itertools.accumulate(squares))
+
+
+def _edges(leaves: int) -> list[int]:
+    """Times 0 = t_0 < ... < K, evenly spaced and with growing steps."""
+    even = {leaves * i // _BLOCKS for i in range(_BLOCKS + 1)}
+    growing = {round(leaves ** (i / _BLOCKS)) for i in range(_BLOCKS + 1)}
+    return sorted(even | growing | {0, leaves})
+
+
+def _union_of(variances: list[flint.arb], edges: list[int], side: int) -> Profile:
+    """The union with each block's terms replaced by its first (side 0) or its last (side 1)."""
+
+    def union(point: Fraction) -> flint.arb:
+        x, total = arb_of(point), flint.arb(0)
+        for before, last in itertools.pairwise(edges):
+            variance = variances[last - 1 if side else before]
+            total += (last - before) * (x / (2 * variance).sqrt()).erfc()
+        return total
+
+    return union
+
+
+def _positive(sigma: Number) -> Fraction:
+    scale = exact(sigma, "sigma")
+    if scale <= 0:
+        raise ValueError(f"sigma ({sigma!r}) must be above 0")
+    return scale

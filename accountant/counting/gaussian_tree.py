@@ -23,9 +23,16 @@ from dpproof.accountant.claims.parameters import Integers, Reals, parameter
 from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult
 from dpproof.accountant.claims.sensitivity import Measured, contributed, contribution
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.counting.contributions import SIGNED, assumed, contributions, restarts, sensitivity
-from dpproof.accountant.counting.sensitivity import MOST, replacement_sensitivity
-from dpproof.accountant.counting.separated import separated_sensitivity
+from dpproof.accountant.counting.sensitivity import (
+    MOST,
+    SIGNED,
+    assumed,
+    contributions,
+    replacement_sensitivity,
+    restarts,
+    sensitivity,
+    separated_sensitivity,
+)
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.bounds import Bound

@@ -29,12 +29,16 @@ from dpproof.accountant.claims.parameters import Integers, Reals, parameter
 from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult
 from dpproof.accountant.claims.sensitivity import Measured, contributed, contribution
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.counting.contributions import SIGNED, assumed, contributions, restarts, sensitivity
 from dpproof.accountant.counting.sensitivity import (
     MOST,
+    SIGNED,
     absolute_replacement,
     absolute_sensitivity,
+    assumed,
+    contributions,
     replacement_sensitivity,
+    restarts,
+    sensitivity,
 )
 from dpproof.accountant.counting.tree import levels
 from dpproof.accountant.guarantees.bounded_loss import BoundedLoss, Enclosed

@@ -21,7 +21,9 @@ from dpproof.accountant.claims.parameters import Integers, Reals, parameter
 from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult
 from dpproof.accountant.claims.sensitivity import Measured, contributed, contribution
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.counting.contributions import (
+from dpproof.accountant.counting.factorisation import participation_norm
+from dpproof.accountant.counting.gaussian_tree import calibrated_sigma, finite_mu
+from dpproof.accountant.counting.sensitivity import (
     NONNEGATIVE,
     SIGNED,
     assumed,
@@ -29,8 +31,6 @@ from dpproof.accountant.counting.contributions import (
     restarts,
     sensitivity,
 )
-from dpproof.accountant.counting.factorisation import participation_norm
-from dpproof.accountant.counting.gaussian_tree import calibrated_sigma, finite_mu
 from dpproof.accountant.counting.toeplitz import MOST_LEAVES, SquareRoot, Strategy, banded_square_root
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision

@@ -2,6 +2,12 @@
 
 Each theorem turns "D_order(P||Q) <= renyi" into an upper bound on log delta(epsilon). The first two
 are closed forms; the third is the optimum for one order: no smaller delta follows from that hypothesis.
+
+The smallest epsilon over all Renyi orders: one search in the order, then certified ends.
+
+At one order a conversion gives one epsilon; over the orders it falls and then rises. The search is a guess.
+The upper end is what the theorem gives at the order found, whichever it is. The lower end is certified over
+all orders, by the convexity of (order - 1) * curve (docs/notes/renyi.md).
 """
 
 from __future__ import annotations
@@ -15,11 +21,11 @@ from functools import reduce
 import flint
 
 from dpproof.accountant.guarantees.joint_range import best_order, common_pair, optimal_delta
-from dpproof.accountant.guarantees.orders import Orders, lowest_position, minimise_convex
+from dpproof.accountant.guarantees.orders import Orders, lowest, lowest_position, minimise_convex
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.published.sources import Source
 
-__all__ = ["CANONNE_KAMATH_STEINKE", "MIRONOV", "OPTIMAL", "Conversion", "Curve", "bits_needed", "convert"]
+__all__ = ["CANONNE_KAMATH_STEINKE", "MIRONOV", "OPTIMAL", "Conversion", "Curve", "convert", "least_epsilon"]
 
 Curve = Callable[[flint.arb], flint.arb]
 """A Renyi curve: order -> upper bound on D_order in both directions."""
@@ -165,3 +171,178 @@ def _delta_below(log_delta: flint.arb) -> flint.arb:
     if log_delta.is_nan() or not log_delta.is_finite():
         return flint.arb(0)
     return log_delta.exp() if log_delta < 0 else log_delta.lower().exp()
+
+
+_ORDER_BITS, _ORDER_MOST_BITS, _MOST_BITS_BELOW = 192, 1024, 4096
+
+
+def least_epsilon(
+    conversion: Conversion, curve: Curve, orders: Orders, delta: Fraction
+) -> tuple[float, float]:
+    """Ends of the smallest epsilon >= 0 at which ``conversion`` gives at most ``delta`` at some order.
+
+    >>> from dpproof.accountant.guarantees.conversion import OPTIMAL
+    >>> low, high = least_epsilon(OPTIMAL, lambda order: order / 2, Orders(), Fraction(1, 10**6))
+    >>> high, (high - low) / high < 1e-8
+    (5.2215343, True)
+
+    Args:
+        conversion: the theorem. curve, orders: as in ``dpproof.accountant.guarantees.conversion.convert``.
+        delta: above 0 and below 1.
+    """
+    if orders.listed is not None:
+        return _listed(conversion, curve, orders, delta)
+    with precision(_ORDER_BITS):
+        position, guess = _closed_form(conversion, curve, orders, delta)
+    if not conversion.convex and math.isfinite(guess):
+        position, guess = _exact(curve, orders, delta, position, guess)
+    with precision(_ORDER_BITS):
+        order = Fraction(int((at := orders.at(position).mid().fmpq()).p), int(at.q))
+    if math.isnan(guess) or guess == math.inf:
+        return 0.0, math.inf
+    if guess <= 0 and convert(conversion, curve, orders, Fraction(0), two_sided=False)[1] <= arb_of(delta):
+        return 0.0, 0.0
+    high = _above(conversion, curve, order, max(guess, _TINY), delta)
+    return _below(conversion, curve, orders, order, position, high, delta), high
+
+
+_TINY = 1e-12
+
+
+def _listed(conversion: Conversion, curve: Curve, orders: Orders, delta: Fraction) -> tuple[float, float]:
+    """The best of finitely many orders: guessed, then certified alone from above and among all from below."""
+    guess, best = _best_listed(conversion, curve, orders.listed or (), delta)
+    if not guess < math.inf:
+        return 0.0, math.inf
+    if guess <= 0 and convert(conversion, curve, orders, Fraction(0), two_sided=False)[1] <= arb_of(delta):
+        return 0.0, 0.0
+    high = _above(conversion, curve, best, max(guess, _TINY), delta)
+    points = (high * (1 - share) for share in (2.0**-50, 2.0**-44, *_SHARES))
+    goal = arb_of(delta)
+    low = (p for p in points if convert(conversion, curve, orders, Fraction(p))[0] > goal)
+    return (0.0 if math.isinf(high) else next(low, 0.0)), high
+
+
+def _best_listed(
+    conversion: Conversion, curve: Curve, listed: tuple[Fraction, ...], delta: Fraction
+) -> tuple[float, Fraction]:
+    """The least epsilon over the orders and where; for the optimal conversion among the likely ones only."""
+    with precision(_ORDER_BITS):
+        epsilon, goal = _by_closed_form(conversion, curve, delta), arb_of(delta).log()
+        ranked = sorted((_number(epsilon(arb_of(order))), order) for order in listed)
+        rough = ranked[0][0]
+    if conversion.convex or not math.isfinite(rough):
+        return ranked[0]
+    with precision(_ORDER_BITS):
+        bits = bits_needed(max(rough, 0.0), arb_of(delta))
+    if bits > _ORDER_MOST_BITS:
+        return ranked[0]
+    with precision(bits):
+        return min((_root(arb_of(order), curve, goal), order) for _, order in ranked[:_LIKELY])
+
+
+_LIKELY = 16
+
+
+def _number(value: flint.arb) -> float:
+    return math.inf if value.is_nan() else float(value.mid())
+
+
+def _by_closed_form(conversion: Conversion, curve: Curve, delta: Fraction) -> Curve:
+    """Order -> epsilon of a theorem whose log delta is (order - 1)(renyi - epsilon) + rest of order."""
+    theorem = conversion if conversion.convex else CANONNE_KAMATH_STEINKE
+    goal, zero = arb_of(delta).log(), flint.arb(0)
+    return lambda a: curve(a) + (theorem.log_delta(a, zero, zero)[1] - goal) / (a - 1)
+
+
+def _closed_form(
+    conversion: Conversion, curve: Curve, orders: Orders, delta: Fraction
+) -> tuple[float, float]:
+    """The best position and epsilon of the closed form: the theorem's own, or the one above the optimal."""
+    epsilon = _by_closed_form(conversion, curve, delta)
+    position = lowest_position(epsilon, orders)
+    return position, float(epsilon(orders.at(position)).mid())
+
+
+def _exact(curve: Curve, orders: Orders, delta: Fraction, start: float, rough: float) -> tuple[float, float]:
+    """The best position and epsilon of the optimal conversion, near those of the closed form."""
+    with precision(_ORDER_BITS):
+        bits = bits_needed(max(rough, 0.0), arb_of(delta))
+    if bits > _ORDER_MOST_BITS:
+        return start, rough
+    with precision(bits):
+        goal = arb_of(delta).log()
+        position = lowest(lambda at: _root(orders.at(at), curve, goal), start, 0.125)
+        found = _root(orders.at(position), curve, goal)
+    return (position, found) if math.isfinite(found) else (start, rough)
+
+
+def _root(order: flint.arb, curve: Curve, goal: flint.arb) -> float:
+    """Epsilon at which the optimal delta of one order has the logarithm ``goal``, by the secant method."""
+    renyi, gap, zero = curve(order).mid(), order - 1, flint.arb(0)
+    rest = CANONNE_KAMATH_STEINKE.log_delta(order, zero, zero)[1]
+    right = (renyi + (rest - goal) / gap).mid()
+    if right <= 0:
+        return float(right)  # beyond what the conversion is asked for; a guide only
+    slope, left, at_left = -gap, right, flint.arb(0)
+    for step in range(12):
+        at_right = (optimal_delta(order, renyi, right).upper.log() - goal).mid()
+        if not at_right.is_finite():
+            return math.inf
+        slope = ((at_right - at_left) / (right - left)).mid() if step else slope
+        if slope >= 0 or abs(float(at_right)) < 1e-15:
+            break
+        left, at_left, right = right, at_right, (right - at_right / slope).mid()
+        right = right if right > 0 else left / 2
+    return float(right)
+
+
+def _above(conversion: Conversion, curve: Curve, order: Fraction, guess: float, delta: Fraction) -> float:
+    """The first epsilon from ``guess`` on, in doubling steps, that the theorem certifies at this order."""
+    single, step = Orders(listed=(order,)), math.ulp(guess)
+    with precision(_ORDER_BITS):
+        goal = arb_of(delta)
+    while guess < math.inf:
+        if convert(conversion, curve, single, Fraction(guess))[1] <= goal:
+            return guess
+        guess, step = guess + step, step * 2
+    return guess
+
+
+def _below(
+    conversion: Conversion,
+    curve: Curve,
+    orders: Orders,
+    order: Fraction,
+    position: float,
+    high: float,
+    delta: Fraction,
+) -> float:
+    """An epsilon below ``high``, or 0, at which no order gives ``delta``."""
+
+    def closed_form(point: Fraction) -> flint.arb:
+        with precision(_ORDER_BITS):
+            epsilon = arb_of(point)
+            low, _ = minimise_convex(
+                lambda a: conversion.log_delta(a, curve(a), epsilon)[1], orders, position
+            )
+            return low.exp() if low.is_finite() else flint.arb(0)
+
+    def attained(point: Fraction) -> flint.arb:
+        bits = bits_needed(float(point), arb_of(delta))
+        with precision(min(bits, _MOST_BITS_BELOW)):
+            epsilon, best = arb_of(point), arb_of(order)
+            if point < Fraction(high) * _NEAR:  # the best order is another one there
+                best = best_order(curve, orders, epsilon, position)
+            return common_pair(best, curve, orders, epsilon)
+
+    if high == math.inf:
+        return 0.0
+    reach = closed_form if conversion.convex else attained
+    costly = bits_needed(high, arb_of(delta)) > _MOST_BITS_BELOW
+    points = (high * (1 - share) for share in _SHARES[: 3 if costly else None])
+    return next((point for point in points if reach(Fraction(point)) > arb_of(delta)), 0.0)
+
+
+_NEAR = 1 - Fraction(1, 10**6)
+_SHARES = (1e-10, 3e-10, 3e-9, 1e-7, 1e-5, 1e-3, 1e-2, 0.1)

@@ -16,9 +16,8 @@ from typing import Protocol, runtime_checkable
 
 import flint
 
-from dpproof.accountant.guarantees.conversion import OPTIMAL, Conversion, Curve, convert
+from dpproof.accountant.guarantees.conversion import OPTIMAL, Conversion, Curve, convert, least_epsilon
 from dpproof.accountant.guarantees.gaussian import gaussian_delta
-from dpproof.accountant.guarantees.order_search import least_epsilon
 from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.numbers.arithmetic import assume
 from dpproof.accountant.numbers.bounds import Bound, exactly

@@ -17,14 +17,13 @@ from dp_accounting import dp_event as dp
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE
 from dpproof.accountant.guarantees.notions import ZCDP
+from dpproof.accountant.pairs.atoms import dominating_pair
 from dpproof.accountant.pairs.base import DominatingPair
-from dpproof.accountant.pairs.dominating import dominating_pair
-from dpproof.accountant.pairs.fixed_size import Everything, without_replacement
+from dpproof.accountant.pairs.fixed_size import Everything, ReplacedGaussian, without_replacement
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.geometric import Geometric
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.randomised_response import truthful_response
-from dpproof.accountant.pairs.replacement import ReplacedGaussian
 from dpproof.accountant.pairs.subsampled import Subsampled
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 

@@ -107,7 +107,7 @@ def _in_any(parameters: BinomialParameters) -> Guarantee:
 
 @lru_cache(maxsize=16)
 def _above_both(trials: int, probability: float) -> DominatingPair:
-    from dpproof.accountant.pairs.dominating import dominating_pair
+    from dpproof.accountant.pairs.atoms import dominating_pair
 
     return dominating_pair(composed(1, *_pairs(BinomialParameters(trials, probability))))
 

@@ -94,9 +94,9 @@ def _guarantee(parameters: DPSGDParameters, distance: int) -> Guarantee:
         return GaussianDP(0)
     if rate == 1:
         return GaussianDP(mu(GaussianParameters(noise, steps, float(distance))))
+    from dpproof.accountant.pairs.fixed_size import ReplacedGaussian
     from dpproof.accountant.pairs.gaussian import SubsampledGaussian
     from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
-    from dpproof.accountant.pairs.replacement import ReplacedGaussian
 
     if parameters.records > 1:
         group = BinomialGaussianMixture(rate, noise, parameters.records)

@@ -1,4 +1,7 @@
-"""The binomial mechanism: a count with binomial noise, against the same one higher."""
+"""The binomial mechanism: a count with binomial noise, against the same one higher.
+
+A shuffled binary sum as a dominating pair: what the engine composes over counters and batches.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,13 @@ from fractions import Fraction
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import cached_property, np
-from dpproof.accountant.numbers.binomial import check_law, log_masses
+from dpproof.accountant.numbers.binomial import UNIT, check_law, log_masses, mass
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from dpproof.accountant.pairs.base import Cells, Floats
-from dpproof.accountant.pairs.checks import check_chance
+from dpproof.accountant.pairs.base import Cells, Floats, check_chance
 from dpproof.accountant.pairs.lattice import MOST_KEPT, MOST_OUTCOMES, between, with_impossible
+from dpproof.accountant.shuffling.view import BinomialView
 
-__all__ = ["ShiftedBinomial"]
+__all__ = ["ShiftedBinomial", "ShuffledBinary", "both_directions"]
 
 _ULP = 2.0**-52
 
@@ -123,3 +126,142 @@ class ShiftedBinomial:
 def _log_odds(share: Fraction) -> float:
     with precision(128):
         return round_down(arb_of(share / (1 - share)).log())
+
+
+@dataclass(frozen=True)
+class ShuffledBinary:
+    """Binomial(trials, probability) plus the user's bit, of chance ``first`` under P and ``second`` under Q.
+
+    With first < second the loss falls in the sum. Randomised response among users who all hold one bit has
+    first = probability, second = 1 - probability; a changed bit (0 against 1) is ``ShiftedBinomial`` too.
+
+    Source: docs/notes/shuffling.md, section 1; the masses from ``dpproof.accountant.numbers.binomial``.
+
+    >>> import numpy as np
+    >>> ShuffledBinary(4, "1/2", "1/4", "3/4").cells(np.array([0.0])).p
+    array([0.40625, 0.59375])
+
+    Raises:
+        ValueError: for trials outside 1 .. 10^15, a probability outside [1e-270, 1 - 1e-270], chances that
+            are not 0 <= first < second <= 1 or that are within 1e-270 of 0 or 1 without being it, or more
+            than 2^24 outcomes of a mass above 1e-300.
+    """
+
+    trials: int
+    probability: Number
+    first: Number = 0
+    second: Number = 1
+
+    def __post_init__(self) -> None:
+        share = exact(self.probability, "probability")
+        check_law(self.trials, share)
+        if self.trials < 1:
+            raise ValueError(f"trials ({self.trials!r}) must be at least 1")
+        check_chance(share)
+        if not 0 <= exact(self.first, "first") < exact(self.second, "second") <= 1:
+            raise ValueError(f"first ({self.first!r}) must be in [0, 1] and below second ({self.second!r})")
+        if self.first:
+            check_chance(exact(self.first), "first")
+        if exact(self.second) != 1:
+            check_chance(exact(self.second), "second")
+        low, high = self._window()
+        if high - low > MOST_OUTCOMES:
+            raise ValueError(f"trials ({self.trials!r}) must leave at most {MOST_OUTCOMES} likely outcomes")
+
+    def cells(self, edges: Floats) -> Cells:
+        """See ``DominatingPair.cells``; the loss of every likely sum is computed, its error is the slack."""
+        p, a, c = self._exact()
+        low, high = self._window()
+        losses, masses, wrong = self._kept if high - low < MOST_KEPT else self._law()
+        here, before = (masses[:-1], wrong[:-1]), (masses[1:], wrong[1:])
+        starts = np.concatenate(([0], np.searchsorted(losses, edges), [len(losses)])).astype(np.int64)
+        whole = low == (1 if c == 1 else 0) and high == self.trials + (1 if a > 0 else 0)
+        errors = np.expm1(np.maximum(here[1], before[1]) * (1 + 1e-9)) + 16 * UNIT
+        sides = []
+        for chance in (a, c):
+            masses = float(1 - chance) * here[0] + float(chance) * before[0]
+            sides.append(between(masses, errors, starts, whole))
+        (p_sums, p_error), (q_sums, q_error) = sides
+        if a == 0:
+            last = tuple(float(c) * end for end in self._power(p))  # of the sum trials + 1
+            q_sums, q_error = with_impossible(q_sums, q_error, 0, (last[0] * (1 - 2 * UNIT), last[1]))
+        lost = self._power(1 - p) if c == 1 else (0.0, 0.0)
+        ends = float(1 - a) * lost[0] * (1 - 4 * UNIT), float(1 - a) * lost[1] * (1 + 4 * UNIT)
+        slack = 64 * UNIT * (1 + float(np.abs(losses).max(initial=0.0)))
+        return Cells(p_sums, q_sums, p_error, q_error + 4 * UNIT, slack, ends)
+
+    @cached_property
+    def _kept(self) -> tuple[Floats, Floats, Floats]:
+        return self._law()
+
+    def _law(self) -> tuple[Floats, Floats, Floats]:
+        """Losses of the likely sums, the last first; the noise's masses there and one below, and errors."""
+        low, high = self._window()
+        sums = np.arange(high, low - 2, -1, dtype=np.int64)
+        return np.maximum.accumulate(self._losses(sums[:-1])), *self._masses(sums)
+
+    def reversed(self) -> ShuffledBinary:
+        """See ``DominatingPair.reversed``: the mirror image of the sum exchanges the two laws."""
+        p, a, c = self._exact()
+        if 2 * p == 1 and a + c == 1:
+            return self
+        return ShuffledBinary(self.trials, 1 - p, 1 - c, 1 - a)
+
+    def loss_range(self) -> tuple[float, float]:
+        """See ``DominatingPair.loss_range``, outward: log(first/second), log((1 - first)/(1 - second)) where finite."""
+        p, a, c = self._exact()
+        odds, n = (1 - p) / p, self.trials
+        least, most = odds * n, odds / n  # the ratios b(k-1)/b(k) of the sums n and 1
+        with precision(128):
+            low = arb_of(a / c if a > 0 else 1 / (1 - c + c * least)).log()
+            high = arb_of((1 - a) / (1 - c) if c < 1 else (1 - a + a * most) / most).log()
+            return round_down(low), round_up(high)
+
+    def characteristic(self) -> None:
+        """None: the grid serves it."""
+        return
+
+    def _exact(self) -> tuple[Fraction, Fraction, Fraction]:
+        return exact(self.probability), exact(self.first), exact(self.second)
+
+    def _window(self) -> tuple[int, int]:
+        """Sums of finite loss, but for 4e-300 of their mass under P and under Q (Bernstein's inequality)."""
+        p, a, c = self._exact()
+        spread = float(self.trials * p * (1 - p))
+        reach = math.ceil(233 + math.sqrt(52900 + 1380 * spread) * (1 + 1e-9))
+        middle = math.floor(self.trials * p)
+        last = self.trials + 1 if a > 0 else self.trials
+        return max(1 if c == 1 else 0, middle - reach), min(last, middle + reach)
+
+    def _masses(self, sums: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """The noise's masses and the absolute errors of their logarithms; 0 where the noise cannot be."""
+        inside = (sums >= 0) & (sums <= self.trials)
+        found = log_masses(self.trials, exact(self.probability), np.clip(sums, 0, self.trials))
+        return np.where(inside, np.exp(found.values), 0.0), np.where(inside, found.errors, 0.0)
+
+    def _losses(self, sums: NDArray[np.int64]) -> Floats:
+        p, a, c = self._exact()
+        kept, moved = sums.astype(np.float64), (self.trials + 1 - sums).astype(np.float64)
+        stays, goes = moved * float(p), kept * float(1 - p)  # b(k) : b(k-1)
+        found: Floats = np.log(
+            (float(1 - a) * stays + float(a) * goes) / (float(1 - c) * stays + float(c) * goes)
+        )
+        return found
+
+    def _power(self, base: Fraction) -> tuple[float, float]:
+        with precision(128):
+            value = mass(self.trials, base, self.trials)
+            return round_down(value), round_up(value)
+
+
+def both_directions(view: BinomialView) -> tuple[ShuffledBinary, ShuffledBinary]:
+    """The pairs of a view, one for each direction of the neighbouring relation.
+
+    >>> [pair.first for pair in both_directions(BinomialView(10, "1/2", 0, 1))]
+    [Fraction(0, 1), Fraction(0, 1)]
+
+    Raises:
+        ValueError: see ``ShuffledBinary``; a user whose chances are equal is no pair.
+    """
+    one, other = (ShuffledBinary(*direction) for direction in view.directions())
+    return one, other

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from dpproof.accountant.numbers.arithmetic import np
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
-from dpproof.accountant.pairs.base import Cells, Floats
-from dpproof.accountant.pairs.checks import RAREST
+from dpproof.accountant.pairs.base import RAREST, Cells, Floats
 from dpproof.accountant.pairs.lattice import floored
 from dpproof.accountant.pairs.randomised_response import RandomisedResponse
 

@@ -14,8 +14,7 @@ from fractions import Fraction
 from dpproof.accountant.numbers.arithmetic import lru_cache, np
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down
 from dpproof.accountant.numbers.normal import interval_masses
-from dpproof.accountant.pairs.base import Cells, Characteristic, Floats
-from dpproof.accountant.pairs.checks import double, sampling_rate, within
+from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, double, sampling_rate, within
 from dpproof.accountant.pairs.lattice import mixed
 from dpproof.accountant.pairs.subsampled import swapped
 

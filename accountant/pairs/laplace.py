@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpproof.accountant.numbers.arithmetic import math, np
-from dpproof.accountant.pairs.base import Cells, Characteristic, Floats
-from dpproof.accountant.pairs.checks import within
+from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, within
 from dpproof.accountant.pairs.lattice import floored
 
 __all__ = ["Laplace"]

@@ -3,6 +3,15 @@
 With n = a B + b the power exp(i n s L) is a product of two short tables, x = exp(i a B s L) - 1 and
 y = exp(i b s L) - 1, and xy + x + y loses nothing where t L is small: the result is accurate relative to
 E|t L|, which composing millions of times needs. See docs/notes/saddle_inversion.md, section 3.
+
+Uniform laws inside a law: a bound on a characteristic function that holds at every frequency beyond one.
+
+If a law contains weights w_j of uniform laws on intervals of width l_j, then for all t
+
+    |phi(t)| <= 1 - sum_j w_j (1 - |sinc(t l_j / 2)|),     sinc(x) = sin(x)/x,
+
+and replacing |sinc| by its supremum over larger arguments gives a bound that decreases in t: what an
+inversion formula needs to be cut off with a proof. See docs/notes/saddle_inversion.md, section 4.
 """
 
 from __future__ import annotations
@@ -11,10 +20,10 @@ import math
 
 from numpy.typing import NDArray
 
-from dpproof.accountant.numbers.arithmetic import np
+from dpproof.accountant.numbers.arithmetic import lru_cache, np
 from dpproof.accountant.pairs.base import Floats
 
-__all__ = ["EPS", "phases_minus_one"]
+__all__ = ["EPS", "decay", "layers", "phases_minus_one"]
 
 EPS = 2.0**-52
 """Spacing of doubles at 1. An elementary numpy function is charged 4 of them, an operation one half."""
@@ -57,3 +66,53 @@ def _minus_one(angles: Floats) -> NDArray[np.complex128]:
     found.real = -2 * half * half
     found.imag = np.sin(angles)
     return found
+
+
+_SECOND_PEAK = 0.21724
+"""An upper bound on |sinc(x)| for every x >= pi; its largest value there is 0.217233..."""
+
+
+@lru_cache(maxsize=1)
+def _levels() -> Floats:
+    """Levels of the density, as parts of its peak: even ones for the body, geometric ones for the tails."""
+    return np.unique(np.concatenate([np.linspace(0, 1, 49)[1:], np.geomspace(1e-5, 0.5, 40)]))
+
+
+def decay(weights: Floats, widths: Floats, frequencies: Floats) -> Floats:
+    """The log of a bound on |phi(t')| for every t' >= t, at each t of ``frequencies`` (above 0).
+
+    >>> import numpy as np
+    >>> uniform = decay(np.array([1.0]), np.array([2.0]), np.array([1.0, 100.0]))
+    >>> float(np.exp(uniform[0])), float(np.exp(uniform[1]))
+    (0.841471, 0.01)
+    """
+    half = np.outer(frequencies, widths) / 2
+    beyond = np.minimum(_SECOND_PEAK, 1 / np.maximum(half, np.pi))
+    first = np.sinc(np.minimum(half, np.pi) / np.pi)
+    supremum = np.maximum(first, beyond)
+    loss = ((1 - supremum) * weights).sum(axis=1)
+    return np.asarray(np.log1p(-np.minimum(loss * (1 - 1e-9), 1 - 1e-12)))
+
+
+def layers(density: Floats, points: Floats, error: Floats | float = 0.0) -> tuple[Floats, Floats]:
+    """Weights and widths of nested uniform laws below a density.
+
+    Args:
+        density: lower bounds on the density on each cell; shape (n,).
+        points: the n + 1 ends of the cells, increasing.
+        error: absolute errors of the ends.
+
+    The sets where the density exceeds a level are cut down to the run of cells around its peak, so that
+    they are intervals, each inside the one before.
+    """
+    peak = int(np.argmax(density))
+    left = np.minimum.accumulate(density[: peak + 1][::-1])[::-1]
+    right = np.minimum.accumulate(density[peak:])
+    levels = density[peak] * _levels()
+    first = np.searchsorted(left, levels, side="left")
+    last = peak + len(right) - np.searchsorted(right[::-1], levels, side="left")
+    last = np.maximum(last, first + 1)
+    error = np.broadcast_to(np.asarray(error, dtype=np.float64), points.shape)
+    widths = np.maximum((points[last] - points[first] - error[last] - error[first]) * (1 - 1e-9), 0.0)
+    weights = np.diff(levels, prepend=0.0) * widths * (1 - 1e-9)
+    return weights, widths

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
 from dpproof.accountant.pairs.atoms import Atoms
-from dpproof.accountant.pairs.base import Cells, Floats
-from dpproof.accountant.pairs.checks import RAREST
+from dpproof.accountant.pairs.base import RAREST, Cells, Floats
 from dpproof.accountant.pairs.lattice import listed
 
 __all__ = ["RandomisedResponse", "truthful_response"]

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from dpproof.accountant.numbers.arithmetic import np
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, Tilted
-from dpproof.accountant.pairs.phases import EPS
-from dpproof.accountant.pairs.uniform_layers import layers
-from dpproof.accountant.smooth_sensitivity.chi_square import chi_square_tail
+from dpproof.accountant.pairs.phases import EPS, layers
+from dpproof.accountant.smooth_sensitivity.spherical import chi_square_tail
 
 __all__ = ["SphericalCharacteristic", "SphericalGaussians"]
 

@@ -25,19 +25,20 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
 from dpproof.accountant.numbers.inversion import neighbours
 from dpproof.accountant.pairs.base import DominatingPair
-from dpproof.accountant.privacy_loss.chernoff import coarse_delta, coarse_epsilon
-from dpproof.accountant.privacy_loss.contour import Contour, contour
 from dpproof.accountant.privacy_loss.crossing import check_least
-from dpproof.accountant.privacy_loss.largest import infinite_mass, largest_loss
 from dpproof.accountant.privacy_loss.saddle import (
+    Contour,
     Inapplicable,
     Line,
     Parts,
+    coarse_delta,
+    coarse_epsilon,
+    contour,
     line_at,
     saddle_for_delta,
     saddle_for_epsilon,
 )
-from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair
+from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair, infinite_mass, largest_loss
 
 __all__ = ["Composition", "PrivacyLoss", "delta_by_inversion", "epsilon_by_inversion"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from functools import cache
 
+from dpproof.accountant.numbers.arithmetic import cache
 from dpproof.accountant.published.formula import PublishedFormula
 
 __all__ = ["PublishedFormula", "published", "published_ids"]

@@ -5,10 +5,17 @@ coins. Its delta falls in C, by g(C) = delta_C - delta_{C+1}, a single mass in c
 mean over C is a sum of positive terms, with no tail inside (docs/notes/shuffling.md):
 
     E delta_C = sum over c of g(c) P[C <= c] + delta_{n-1}.
+
+Excesses of two rare messages among many: the sums behind shuffled k-ary randomised response.
+
+N0 and N1 count two messages of equal chance. Given s = N0 + N1, the excess of one law over the other is
+proportional to N0 - place, place = (s + tilt)/2, so that the best event is N0 >= I, I the integer behind
+place (docs/notes/shuffling.md, section 5).
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -18,16 +25,128 @@ import flint
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
-from dpproof.accountant.numbers.binomial import UNIT, log_masses, lower_tail
+from dpproof.accountant.numbers.binomial import UNIT, log_masses, lower_tail, tail_ratios
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import refined
 from dpproof.accountant.privacy_loss.crossing import crossing
 from dpproof.accountant.shuffling.view import fair_coins
 
-__all__ = ["CloneView", "general_randomiser"]
+__all__ = ["CloneView", "blanket", "excess", "general_randomiser"]
 
-_BITS = 192
+_BITS, _BLOCKS = 192, 40
+
+
+def excess(
+    messages: int, chance: Fraction, tilt: tuple[float, float], reach: float = 14.0
+) -> tuple[float, float]:
+    """Ends around E max over events of E[(N0 - place) of the event | s], s ~ Binomial(messages, chance).
+
+    ``tilt`` = slope s + rest (messages - s), slope and rest given within 4 units in the last place. The sums
+    left out below and above are not in the upper end: see ``left_out``.
+
+    With U = P[Binomial(s-1, 1/2) >= I-1] and b the mass of I-1 the excess is place b/2 - tilt U/2.
+    """
+    sums = _likely(messages, chance, reach)
+    slant = tilt[0] * sums + tilt[1] * (messages - sums)
+    heads = np.floor((sums + slant) / 2).astype(np.int64) + 1
+    possible = heads <= sums
+    edge = sums[~possible & (sums - slant >= -32 * UNIT * (sums + slant))]
+    sums, slant, heads = sums[possible], slant[possible], heads[possible]
+    missed = _rounded_away(messages, chance, edge)
+    if not len(sums):
+        return 0.0, missed
+    weights = log_masses(messages, chance, sums)
+    masses = log_masses(sums - 1, Fraction(1, 2), heads - 1)
+    ratios, errors = tail_ratios(sums - 1, sums - heads)
+    plain, loose = (sums + slant) / 4, slant / 2 * ratios
+    gain = plain - loose
+    doubt = plain * 32 * UNIT + loose * (errors + 32 * UNIT)
+    logs, blur = weights.values + masses.values, weights.errors + masses.errors
+    scale = 1 + (len(sums) + 64) * UNIT
+    low = float(np.sum(np.exp(logs - blur) * np.maximum(gain - doubt, 0.0))) / scale
+    high = float(np.sum(np.exp(logs + blur) * np.maximum(gain + doubt, 0.0))) * scale
+    return low, high + missed
+
+
+def _rounded_away(messages: int, chance: Fraction, sums: NDArray[np.int64]) -> float:
+    """From above, what sums add whose place is below s but by so little that doubles may not see it.
+
+    The one event is N0 = s, of mass 2^-s, and s - place is at most 32 units of place.
+    """
+    weights = log_masses(messages, chance, sums)
+    each = np.exp(weights.values + weights.errors) * np.exp2(-sums.astype(np.float64)) * sums
+    return float(np.sum(each)) * 40 * UNIT + 1e-300
+
+
+def _likely(messages: int, chance: Fraction, reach: float) -> NDArray[np.int64]:
+    mean, spread = float(messages * chance), math.sqrt(float(messages * chance * (1 - chance)))
+    first = max(1, math.floor(mean - reach * spread))
+    return np.arange(first, min(messages, math.ceil(mean + reach * spread + 60)) + 1, dtype=np.int64)
+
+
+def left_out(messages: int, chance: Fraction, reach: float) -> float:
+    """The chance that ``excess`` left its sum out, one message being the user's: an upper end.
+
+    A sum of 0 has no excess.
+    """
+    sums = _likely(messages, chance, reach)
+    with precision(_BITS):
+        below = lower_tail(messages - 1, chance, int(sums[0]) - 1) if sums[0] > 1 else flint.arb(0)
+        above = lower_tail(messages - 1, 1 - chance, messages - 1 - int(sums[-1]))
+        return round_up(below + above)
+
+
+@lru_cache(maxsize=256)
+def blanket(users: int, categories: int, rare: Fraction, epsilon: Fraction) -> float:
+    """An upper end of delta: how many of the others send a uniform message is told, their own values too.
+
+    Delta falls with that number, so that blocks of numbers take the value at their first one.
+
+    Source: Balle, Bell, Gascon and Nissim, arXiv:1903.02837v2, Section 5 (the privacy blanket).
+    """
+    share, others = categories * rare, users - 1
+    if share >= 1:
+        return 0.0
+    total = 1.0
+    for reach in (10.0, 18.0, 30.0, 45.0):
+        rest, total = _blocks(others, categories, share, epsilon, reach)
+        if rest <= 1e-4 * total:
+            break
+    return min(total, 1.0)
+
+
+def _blocks(
+    others: int, categories: int, share: Fraction, epsilon: Fraction, reach: float
+) -> tuple[float, float]:
+    """What fewer uniform messages than the first block's may add, and the whole upper end."""
+    spread = math.sqrt(float(others * share * (1 - share)))
+    first = max(0, math.floor(others * share - reach * spread - reach))
+    step = max(1, math.ceil((reach + 6) * spread / _BLOCKS))
+    starts = [m for m in range(first, first + _BLOCKS * step + 1, step) if m <= others]
+    with precision(_BITS):
+        tails = [lower_tail(others, share, m - 1) for m in starts] + [flint.arb(1)]
+        rest = round_up(tails[0])
+        chances = [round_up(y - x) for x, y in itertools.pairwise(tails)]
+    values = (_given(m + 1, categories, share, epsilon, reach + 4) for m in starts)
+    total = rest + sum(chance * value for chance, value in zip(chances, values, strict=True))
+    return rest, total * (1 + (len(starts) + 8) * UNIT)
+
+
+def _given(messages: int, categories: int, share: Fraction, epsilon: Fraction, reach: float) -> float:
+    """Delta given the number of uniform messages, the user's own among them, from above."""
+    part = Fraction(2, categories)
+    with precision(_BITS):
+        scale = arb_of(epsilon).exp()
+        lean = (scale - 1) / (scale + 1)
+        flat = 2 * arb_of(share / ((1 - share) * categories)) * lean  # for each message, in s or not
+        tilt = float((lean + flat).mid()), float(flat.mid())
+        unit = round_up(arb_of((1 - share) * categories) * (1 + scale) / messages)
+    found = unit * excess(messages, part, tilt, reach)[1] * (1 + 4 * UNIT) + left_out(messages, part, reach)
+    return min(found * (1 + 2 * UNIT), 1.0)
+
+
+_CLONES_BITS = 192
 
 
 @dataclass(frozen=True)
@@ -67,7 +186,7 @@ class CloneView:
         target = exact(delta, "delta")
         if not 0 <= target < 1:
             raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
-        with precision(_BITS):
+        with precision(_CLONES_BITS):
             local = arb_of(exact(self.local_epsilon))
         if target == 0:
             return Bound(round_down(local), round_up(local))
@@ -84,13 +203,13 @@ class CloneView:
         """A lower end of delta: more clones are processing."""
         local = exact(self.local_epsilon)
         low = _mean_delta(self.users - 1, local, Fraction(self.clone.upper), point)[0]
-        with precision(_BITS):
+        with precision(_CLONES_BITS):
             return max(round_down(flint.arb(low) * self.seen.lower), 0.0)
 
     def _upper(self, point: Fraction) -> float:
         local = exact(self.local_epsilon)
         high = _mean_delta(self.users - 1, local, Fraction(self.clone.lower), point)[1]
-        with precision(_BITS):
+        with precision(_CLONES_BITS):
             return min(round_up(flint.arb(high) * self.seen.upper), 1.0)
 
 
@@ -102,7 +221,7 @@ def _mean_delta(others: int, local: Fraction, clone: Fraction, epsilon: Fraction
     if epsilon >= _ALL_TAILS:
         return _ends(refined(partial(_no_head, others, local, clone, epsilon)))
     if clone in (0, 1) or others == 0:
-        return _ends(_given(others * int(clone), local, epsilon))
+        return _ends(_clones_given(others * int(clone), local, epsilon))
     if clone < _RAREST or 1 - clone < _RAREST:
         return _at_extreme(others, local, clone, epsilon)
     reach = 10.0
@@ -117,7 +236,7 @@ def _mean_delta(others: int, local: Fraction, clone: Fraction, epsilon: Fraction
 _FARTHEST, _RAREST, _ALL_TAILS = 80.0, Fraction(1, 10**250), 600
 
 
-def _given(coins: int, local: Fraction, epsilon: Fraction) -> flint.arb:
+def _clones_given(coins: int, local: Fraction, epsilon: Fraction) -> flint.arb:
     """Delta given the number of clones, at the first precision that resolves it."""
     return refined(partial(fair_coins, coins, local, epsilon))
 
@@ -135,8 +254,8 @@ def _no_head(others: int, local: Fraction, clone: Fraction, epsilon: Fraction) -
 def _at_extreme(others: int, local: Fraction, clone: Fraction, epsilon: Fraction) -> tuple[float, float]:
     """A chance of a clone next to 0 or 1: that there is any other number of clones has a chance below n c."""
     likely = 0 if clone < _RAREST else others
-    value = _given(likely, local, epsilon)
-    with precision(_BITS):
+    value = _clones_given(likely, local, epsilon)
+    with precision(_CLONES_BITS):
         other = arb_of(others * min(clone, 1 - clone))
         return _ends((value * (1 - other)).union(value + other))
 
@@ -152,12 +271,12 @@ def _over(
 ) -> tuple[float, float, float]:
     """Ends around E delta_C from the counts in the window, and what fewer clones may add."""
     first, last = window
-    with precision(_BITS):
+    with precision(_CLONES_BITS):
         below = lower_tail(others, clone, first - 1)
         above = lower_tail(others, 1 - clone, others - last - 1)
-        beyond = _given(last, local, epsilon)
+        beyond = _clones_given(last, local, epsilon)
         ends = round_up(below), round_up(above), round_down(beyond), round_up(beyond)
-        nothing = round_up(_given(0, local, epsilon))
+        nothing = round_up(_clones_given(0, local, epsilon))
     middle, error = _steps(first, last, others, local, clone, epsilon, ends[0])
     low = (middle - error) * (1 - 8 * UNIT) + ends[2] * (1 - ends[1]) * (1 - 8 * UNIT)
     left_out = ends[0] * nothing
@@ -221,7 +340,7 @@ def _size_and_place(local: Fraction, epsilon: Fraction) -> tuple[float, float]:
     Written in differences of exponentials that lose nothing, so that the balls are far narrower than a unit
     of double precision at any local epsilon.
     """
-    with precision(_BITS):
+    with precision(_CLONES_BITS):
         scale, gap = arb_of(epsilon).exp(), arb_of(-local).expm1()
         size = -gap * (1 + scale) / (2 + gap)
         place = arb_of(epsilon - local).expm1() / (gap * (1 + scale))
@@ -246,6 +365,6 @@ def general_randomiser(users: int, local_epsilon: Number) -> CloneView:
     local = exact(local_epsilon, "local_epsilon")
     if local < 0:
         raise ValueError(f"local_epsilon ({local_epsilon!r}) must be at least 0")
-    with precision(_BITS):
+    with precision(_CLONES_BITS):
         clone = (-arb_of(local)).exp()
         return CloneView(users, local_epsilon, Bound(max(round_down(clone), 0.0), min(round_up(clone), 1.0)))

@@ -33,8 +33,7 @@ from dpproof.accountant.numbers.enclosures import (
     round_up,
 )
 from dpproof.accountant.published.expressions import Formula
-from dpproof.accountant.shuffling.clones import CloneView, general_randomiser
-from dpproof.accountant.shuffling.trinomial import blanket, excess
+from dpproof.accountant.shuffling.clones import CloneView, blanket, excess, general_randomiser
 from dpproof.accountant.shuffling.view import BinomialView
 
 __all__ = ["AmplificationBounds", "ShuffledResponse", "amplification_bounds", "closed_form_epsilon"]

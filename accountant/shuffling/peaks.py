@@ -4,6 +4,17 @@ With n noise bits of chance p, the event "at most K" is the best one for p in on
 first rises to its peak at p_K = K s/(n - K + K s), s = exp(epsilon), and then falls. The other direction has
 the mirror image of these peaks, at 1 - p_K. Behind the last peak above a target, in either direction, each
 direction crosses the target once at most (docs/notes/shuffling.md).
+
+How high the peaks of a shuffled count's delta are, and that all of them behind a place are below a target.
+
+With n noise bits of chance p and s = exp(epsilon), f_K(p) = P[X <= K] - s P[X <= K - 1] rises up to
+p_K = K s/(n - K + K s) and falls behind it. Its height there is (docs/notes/shuffling_peaks.md)
+
+    F(K) = m(K) * integral over r > s of (s - 1)/(r - 1)^2 exp(-n D_r(K/n)) dr,
+    D_r(k) = log(1 + (r - 1) k) - k log r,   m(K) the mass of K among n bits of chance K/n.
+
+D_r is concave in k and grows with r, m falls up to n/2. So heights between two peaks are bounded by what
+these two have, and a few evaluations bound all of any number of peaks.
 """
 
 from __future__ import annotations
@@ -15,12 +26,154 @@ from functools import partial
 import flint
 
 from dpproof.accountant.numbers.arithmetic import math
-from dpproof.accountant.numbers.enclosures import arb_of
+from dpproof.accountant.numbers.binomial import mass, tail_ratio
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down
 from dpproof.accountant.numbers.inversion import refined
-from dpproof.accountant.shuffling.peak_heights import first_peak_above
 from dpproof.accountant.shuffling.view import BinomialView, hockey_stick
 
-__all__ = ["last_crossing", "peak"]
+__all__ = ["UndecidedError", "first_peak_above", "height", "last_crossing", "meets_from", "peak"]
+
+_BITS = 128
+_MOST = 20_000
+"""Ranges of peaks that are looked at before giving up."""
+
+
+class UndecidedError(ArithmeticError):
+    """Raised where the peaks behind a place are neither certified below a target nor found above it."""
+
+
+def height(users: int, epsilon: Fraction, last: int) -> flint.arb:
+    """An upper end of F(last), next to it, for 1 <= last <= users - 1.
+
+    That of the next double below exp(epsilon), whose peak lies at a rational place; heights fall in s.
+
+    >>> float(height(100, Fraction(1), 5)) < 0.13
+    True
+    """
+    scale = _scale(epsilon)
+    place = last * scale / (users - last + last * scale)
+
+    def value() -> flint.arb:
+        return mass(users, place, last) * (arb_of(scale) - arb_of(scale - 1) * tail_ratio(users, place, last))
+
+    return refined(value)
+
+
+def _scale(epsilon: Fraction) -> Fraction:
+    """A double next to exp(epsilon), at most that; at least 1."""
+    with precision(_BITS):
+        return max(Fraction(round_down(arb_of(min(epsilon, Fraction(600))).exp())), Fraction(1))
+
+
+def meets_from(users: int, epsilon: Fraction, target: Fraction, threshold: float) -> bool:
+    """Whether delta at ``epsilon`` is at most ``target`` for every tau from ``threshold`` on, in (0, users].
+
+    For bits as messages. Every answer is certified; beyond tau = users delta falls, each user having whole
+    fair bits.
+
+    >>> meets_from(278566, Fraction("0.1"), Fraction("1e-6"), 2829.68)
+    True
+
+    Raises:
+        ValueError: for a threshold outside (0, users].
+        UndecidedError: too many peaks are too near the target.
+    """
+    if not 0 < threshold <= users:
+        raise ValueError(f"threshold ({threshold!r}) must be in (0, {users}]")
+    place = Fraction(threshold) / (2 * users)
+    for chance in (place, Fraction(1, 2)):
+        if not BinomialView(users, chance).delta(epsilon).upper <= target:
+            return False
+    return first_peak_above(users, epsilon, target, place) is None
+
+
+def first_peak_above(users: int, epsilon: Fraction, target: Fraction, place: Fraction) -> Fraction | None:
+    """Where a peak behind the chance ``place`` is, up to 1/2, that is not below the target; None if none is.
+
+    Raises:
+        UndecidedError: too many peaks are too near the target.
+    """
+    scale = _scale(epsilon)
+    behind = _first(users, place, scale), math.floor(users / (1 + scale))
+    found = _search(partial(_falling, users, epsilon), *behind, target)
+    if found is not None:
+        return found * scale / (users - found + found * scale)
+    other = _first(users, place, 1 / scale), math.floor(users * scale / (1 + scale))
+    mirrored = _search(partial(_mirrored, users, epsilon), *other, target)
+    return None if mirrored is None else mirrored / (mirrored + (users - mirrored) * scale)
+
+
+def _first(users: int, place: Fraction, scale: Fraction) -> int:
+    """The first K whose peak K scale/(n - K + K scale) is behind a place, or so near that it may be."""
+    near = place * (1 - Fraction(1, 10**12))
+    return max(1, math.ceil(users * near / (scale * (1 - near) + near)))
+
+
+Heights = Callable[[int, int], flint.arb]
+"""From a range of peaks to an upper end of all their heights; of one peak, if both are the same, its own."""
+
+
+def _search(heights: Heights, first: int, last: int, target: Fraction) -> int | None:
+    """The first peak in the range that is not below the target, by halving what is not yet decided."""
+    goal, ranges = arb_of(target), [(first, last)] if first <= last else []
+    for _ in range(_MOST):
+        if not ranges:
+            return None
+        low, high = ranges.pop()
+        if heights(low, high) <= goal:
+            continue
+        if low == high:
+            return low
+        middle = (low + high) // 2
+        ranges += [(middle + 1, high), (low, middle)]
+    raise UndecidedError(f"peaks {ranges[-1]} of {last} are too near the target ({float(target)!r})")
+
+
+def _falling(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:
+    """Of lower events, K at most n/2: the first height, and a rest where D_r no longer grows in the range."""
+    found = height(users, epsilon, low)
+    return found if low == high else found + refined(partial(_rest, users, epsilon, low, high))
+
+
+def _rest(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:
+    """(s - 1)/(r - 1) exp(-n D_r(high)) for an r >= s at which D_r is no smaller at the far end than here."""
+    scale = _scale(epsilon)
+    first, last = Fraction(low, users), Fraction(high, users)
+    turn = _turn(float(scale), low / users, high / users)
+    if turn < scale or not _divergence(turn, last) >= _divergence(turn, first):
+        turn = scale
+        if not _divergence(turn, last) >= _divergence(turn, first):
+            return flint.arb(1)
+    return arb_of((scale - 1) / (turn - 1)) * (-users * _divergence(turn, last)).exp()
+
+
+def _turn(scale: float, first: float, last: float) -> Fraction:
+    """About the largest r with D_r(last) >= D_r(first), a little less; the difference rises, then falls."""
+    low, high = math.log(scale) if scale > 1 else 0.0, 700.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        more = math.expm1(middle)
+        gain = math.log((1 + more * last) / (1 + more * first)) - (last - first) * middle
+        low, high = (middle, high) if gain >= 0 else (low, middle)
+    return exact(math.exp(low * (1 - 1e-9)))
+
+
+def _divergence(ratio: Fraction, share: Fraction) -> flint.arb:
+    return arb_of(1 + (ratio - 1) * share).log() - arb_of(share) * arb_of(ratio).log()
+
+
+def _mirrored(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:
+    """Of upper events, K = n - low, ...: heights fall up to the middle, behind it the ends bound them."""
+    first = height(users, epsilon, users - low)
+    if low == high or 2 * high <= users:
+        return first
+    if 2 * low < users:
+        return flint.arb(1)
+    last = height(users, epsilon, users - high)
+    before, behind = (refined(partial(mass, users, Fraction(k, users), k)) for k in (low, high))
+    rest = refined(partial(_rest, users, epsilon, users - high, users - low))
+    bounds = first * behind / before + last, last + behind * rest
+    return bounds[0] if bounds[0] <= bounds[1] else bounds[1]
 
 
 def peak(trials: int, epsilon: Fraction, last: int, *, mirrored: bool = False) -> tuple[Fraction, flint.arb]:
@@ -32,14 +185,14 @@ def peak(trials: int, epsilon: Fraction, last: int, *, mirrored: bool = False) -
     >>> 0.12 < where < 0.13
     True
     """
-    scale, rest = _scale(epsilon), trials - last
+    scale, rest = _peaks_scale(epsilon), trials - last
     weights = (last, rest * scale) if mirrored else (last * scale, rest)
     chance = Fraction(weights[0] / (weights[0] + weights[1])) if last else Fraction(0)
     moved = 1 - chance if mirrored else chance
     return chance, refined(partial(hockey_stick, trials, moved, Fraction(0), Fraction(1), epsilon))
 
 
-def _scale(epsilon: Fraction) -> float:
+def _peaks_scale(epsilon: Fraction) -> float:
     """exp(epsilon), as far as doubles go: beyond, all peaks but the first are next to 1."""
     return math.exp(min(epsilon, Fraction(600)))
 
@@ -99,7 +252,7 @@ def _behind(first: int, most: int) -> list[int]:
 
 def _last_peak(users: int, epsilon: Fraction, *, mirrored: bool = False) -> int:
     """The last event whose peak lies at p <= 1/2; exactly: n itself, at p = 1, is none at any epsilon."""
-    scale = Fraction(_scale(epsilon))
+    scale = Fraction(_peaks_scale(epsilon))
     return math.floor(users * scale / (1 + scale) if mirrored else users / (1 + scale))
 
 

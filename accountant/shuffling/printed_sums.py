@@ -159,7 +159,7 @@ def _lattice(users: int, bits: int) -> _Lattice | None:
 
     Convex functions of the sum then have a larger mean.
     """
-    from dpproof.accountant.privacy_loss.convolution import circular_power
+    from dpproof.accountant.privacy_loss.loss_sums import circular_power
 
     away = math.ceil(math.sqrt(bits / 2 * math.log(users / _REST)))
     first, last = max(0, bits // 2 - away), min(bits, bits // 2 + away + 1)

@@ -13,7 +13,7 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
 from dpproof.accountant.published.smooth_sensitivity import conditions
 from dpproof.accountant.smooth_sensitivity.heavy_tails import cauchy_epsilon
-from dpproof.accountant.smooth_sensitivity.unattained import unattained
+from dpproof.accountant.smooth_sensitivity.notion import unattained
 
 __all__ = ["ACCOUNTANT", "SmoothCauchyParameters", "account"]
 

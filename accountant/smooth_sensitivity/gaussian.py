@@ -26,9 +26,8 @@ from dpproof.accountant.noise.primitive import by_sensitivity
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_down
 from dpproof.accountant.published.smooth_sensitivity import conditions
-from dpproof.accountant.smooth_sensitivity.notion import SmoothNoise, largest
+from dpproof.accountant.smooth_sensitivity.notion import SmoothNoise, largest, smooth_notes
 from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
-from dpproof.accountant.smooth_sensitivity.unattained import smooth_notes
 
 __all__ = ["ACCOUNTANT", "SmoothGaussian", "SmoothGaussianParameters", "account"]
 

@@ -22,8 +22,7 @@ from dpproof.accountant.guarantees.notions import ZCDP
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
 from dpproof.accountant.published.smooth_sensitivity import conditions
-from dpproof.accountant.smooth_sensitivity.notion import positive
-from dpproof.accountant.smooth_sensitivity.unattained import unattained
+from dpproof.accountant.smooth_sensitivity.notion import positive, unattained
 
 __all__ = ["ACCOUNTANT", "SmoothLogNormalParameters", "account", "best_spread", "log_normal_rho"]
 

@@ -3,6 +3,8 @@
 Setting: S is beta-smooth, S(x) <= exp(beta) S(x') for neighbours, and |f(x) - f(x')| <= S(x). Released is
 f(x) + noise S(x) Z. For two neighbours the scales differ by a factor within exp(+-beta), and the answers
 by at most the smaller of the two bounds: 1/noise in units of the smaller scale.
+
+What accountants of smooth sensitivity say alike, and what they answer where no pair attains the bound.
 """
 
 from __future__ import annotations
@@ -13,11 +15,15 @@ from fractions import Fraction
 
 import flint
 
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.result import PrivacyResult, PublishedGuarantee
+from dpproof.accountant.claims.trust import TrustModel
+from dpproof.accountant.guarantees.notions import Guarantee
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, exact, round_down, round_up
 from dpproof.accountant.numbers.inversion import bracket, refined
 
-__all__ = ["SmoothNoise", "largest", "positive"]
+__all__ = ["SmoothNoise", "largest", "positive", "smooth_notes", "unattained"]
 
 
 @dataclass(frozen=True)
@@ -95,3 +101,40 @@ def positive(value: Number, name: str) -> Fraction:
     if found <= 0:
         raise ValueError(f"{name} ({value!r}) must be above 0")
     return found
+
+
+_NOTE = "the smoothing is to be chosen without looking at the data: the noise itself depends on them"
+
+
+def smooth_notes(adjacency: Adjacency) -> tuple[str, ...]:
+    """What noise scaled by a smooth bound takes as given: the smoothing, and the relation of the bound.
+
+    >>> smooth_notes(Adjacency.REPLACE)[-1]
+    'the smooth bound is taken to be one under replace neighbours'
+    """
+    taken = f"the smooth bound is taken to be one under {adjacency.value} neighbours"
+    return (_NOTE,) if adjacency is Adjacency.BY_SENSITIVITY else (_NOTE, taken)
+
+
+def unattained(
+    guarantee: Guarantee,
+    adjacency: Adjacency,
+    statement: str,
+    published: PublishedGuarantee | None = None,
+    notes: tuple[str, ...] = (),
+) -> PrivacyResult:
+    """The answer of a noise primitive whose ``guarantee`` is proved, but not attained at every delta.
+
+    >>> from dpproof.accountant.guarantees.notions import PureDP
+    >>> unattained(PureDP(1), Adjacency.BY_SENSITIVITY, "classic.smooth_pure").attained is None
+    True
+    """
+    return PrivacyResult(
+        guarantee,
+        adjacency,
+        TrustModel.CENTRAL,
+        "the noisy answer",
+        statement,
+        published=published,
+        notes=(*smooth_notes(adjacency), *notes),
+    )

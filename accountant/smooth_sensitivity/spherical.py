@@ -4,6 +4,13 @@ P = N(0, s1^2 I) and Q = N(m, s2^2 I) in dimension d. The set where the privacy 
 ball or the outside of one, its mass a non-central chi-square probability. Both masses are Bessel sums with
 the same argument; their difference is then a sum of positive terms, so that the relative accuracy holds at
 any delta (docs/notes/smooth_sensitivity.md).
+
+Sums of modified Bessel functions of neighbouring orders, all terms positive, enclosed.
+
+The ratios rho_n = I_{n+1}(z)/I_n(z) satisfy rho_{n-1} = 1/(2n/z + rho_n) (DLMF 10.29.1): one pass
+downwards in the order gives all of them, stably, and by Horner's rule every sum over them.
+
+Upper tails of non-central chi-square laws, enclosed: the Bessel sums of ``spherical`` for one law.
 """
 
 from __future__ import annotations
@@ -14,15 +21,139 @@ from fractions import Fraction
 import flint
 
 from dpproof.accountant.guarantees.gaussian import gaussian_delta
+from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.enclosures import arb_of
-from dpproof.accountant.smooth_sensitivity.bessel_sums import (
-    TooManyTermsError,
-    Weights,
-    endless_sum,
-    finite_sum,
+
+__all__ = ["TooManyTermsError", "chi_square_tail", "spherical_delta"]
+
+_MOST_TERMS = 60_000
+_CUT = (
+    76.0  # sums are cut where the terms are exp(-76) < 2^-109 of the largest; the rest is bounded and added
 )
 
-__all__ = ["spherical_delta"]
+
+class TooManyTermsError(ArithmeticError):
+    """Raised where a sum needs more than 60,000 terms."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The weights w_j = 1 - exp(-rate (start + step j)) of a sum, j = 0, 1, ...; step is 1 or -1.
+
+    Without a rate all weights are 1.
+    """
+
+    rate: flint.arb | None = None
+    start: float = 0.0
+    step: int = 1
+
+    def decay(self, index: int) -> flint.arb:
+        """1 - w_j."""
+        if self.rate is None:
+            return flint.arb(0)
+        return (-self.rate * (self.start + self.step * index)).exp()
+
+    def growth(self) -> flint.arb:
+        """What 1 - w_j is multiplied by from one j to the one below."""
+        return flint.arb(1) if self.rate is None else (self.rate * self.step).exp()
+
+
+def bessel(z: flint.arb, order: float) -> flint.arb:
+    """exp(-z) I_order(z)."""
+    return z.bessel_i(flint.arb(order), scaled=True)
+
+
+def finite_sum(z: flint.arb, factor: flint.arb, order: float, count: int, weights: Weights,
+               rest: flint.arb | None = None) -> flint.arb:  # fmt: skip
+    """The sum over j < count of w_j factor^j exp(-z) I_{order+j}(z), and ``rest`` times the next term.
+
+    Args:
+        z: positive.
+        factor: positive.
+        order: of the first term, at least -1/2.
+        count: number of terms.
+        weights: the w_j.
+        rest: what stands for w_count and all further terms; nothing by default.
+    """
+    total = flint.arb(0) if rest is None else rest
+    if count == 0:
+        return total * bessel(z, order)
+    last = order + count - 1
+    ratio, twice = bessel(z, last + 1) / bessel(z, last), 2 / z
+    decay, growth = weights.decay(count - 1), weights.growth()
+    while True:
+        total = (1 - decay) + factor * ratio * total
+        if last == order:
+            return total * bessel(z, order)
+        ratio = 1 / (last * twice + ratio)
+        decay = decay * growth
+        last -= 1
+
+
+def endless_sum(z: flint.arb, factor: flint.arb, order: float, weights: Weights) -> flint.arb:
+    """The sum over all j >= 0 of w_j factor^j exp(-z) I_{order+j}(z); weights in [0, 1].
+
+    The rest after a cut is at most a geometric series: I_{n+1}/I_n <= z/(n + 1/2 + sqrt(z^2 + (n + 1/2)^2)),
+    which falls in n (Amos, Math. Comp. 28, 1974, inequality 11).
+
+    Raises:
+        TooManyTermsError: if the cut comes after 60,000 terms.
+    """
+    count = _cut(_clipped(z), _clipped(factor), order)
+    half = order + count + flint.arb(1) / 2
+    share = factor * z / (half + (z * z + half * half).sqrt())
+    rest = flint.arb(0).union(1 / (1 - share)) if share < 1 else flint.arb("nan")
+    return finite_sum(z, factor, order, count, weights, rest)
+
+
+def _clipped(value: flint.arb) -> float:
+    return min(max(float(value), 1e-200), 1e200)
+
+
+def _cut(z: float, factor: float, order: float) -> int:
+    """How many terms to take: a proposal in ordinary numbers; the rest is bounded wherever the cut is."""
+    count = 256
+    while count <= 4 * _MOST_TERMS:
+        half = order + np.arange(count) + 0.5
+        steps = math.log(factor) + math.log(z) - np.log(half + np.hypot(half, z))
+        logs = np.cumsum(steps)
+        small = np.flatnonzero((logs < max(logs.max(), 0.0) - _CUT) & (steps < -1e-9))
+        if small.size and small[0] < _MOST_TERMS:
+            return int(small[0]) + 1
+        count *= 4
+    raise TooManyTermsError(f"z = {z:g}, factor = {factor:g}: more than {_MOST_TERMS} terms")
+
+
+def chi_square_tail(point: flint.arb, noncentral: flint.arb, degrees: int) -> flint.arb:
+    """P[X > point] for the non-central chi-square law, at the precision in force; all terms are positive.
+
+    >>> from dpproof.accountant.numbers.enclosures import precision, round_up
+    >>> with precision(128): round_up(chi_square_tail(flint.arb(3), flint.arb(1), 2))
+    0.379357
+
+    Args:
+        point: positive.
+        noncentral: at least 0.
+        degrees: at least 1.
+
+    Raises:
+        TooManyTermsError: for even degrees and noncentralities of tens of millions.
+
+    Source: this project, docs/notes/smooth_sensitivity.md, section 3.
+    """
+    if noncentral == 0:
+        return (point / 2).gamma_upper(flint.arb(degrees) / 2, regularized=1)
+    inner, outer = noncentral.sqrt(), point.sqrt()
+    q, z, order = outer / inner, inner * outer, degrees / 2 - 1
+    gap = outer - inner  # times itself: Arb's power of a ball around 0 is no number
+    weight, lowest = (-(gap * gap) / 2).exp(), 0.5 if degrees % 2 else 1.0
+    found = flint.arb(0)
+    if order >= lowest:
+        found = q ** flint.arb(lowest) * finite_sum(z, q, lowest, int(order - lowest) + 1, Weights())
+    if degrees % 2:
+        root = flint.arb(2).sqrt()
+        return weight * found + ((gap / root).erfc() + ((outer + inner) / root).erfc()) / 2
+    return weight * (found + endless_sum(z, 1 / q, 0, Weights()))
 
 
 def spherical_delta(shift: Fraction, log_ratio: Fraction, dimension: int, epsilon: Fraction) -> flint.arb:

@@ -9,7 +9,7 @@ from dpproof.accountant.claims.parameters import Parameters, Reals, parameter
 from dpproof.accountant.claims.result import Accountant, PrivacyResult
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.accountant.smooth_sensitivity.heavy_tails import student_epsilon
-from dpproof.accountant.smooth_sensitivity.unattained import unattained
+from dpproof.accountant.smooth_sensitivity.notion import unattained
 
 __all__ = ["ACCOUNTANT", "SmoothStudentParameters", "account"]
 

@@ -16,8 +16,7 @@ import numpy as np
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import ApproxDP, Guarantee, PureDP
 from dpproof.accountant.published import published
-from dpproof.accountant.rl.expert.design import Design, printed_design
-from dpproof.accountant.rl.expert.rounds import Rounds, round_losses
+from dpproof.accountant.rl.expert.design import Design, Rounds, printed_design, round_losses
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.data.pairs import Neighbours

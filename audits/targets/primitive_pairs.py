@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.sensitivity import L1, sensitivity_of
-from dpproof.accountant.counting.contributions import SIGNED
+from dpproof.accountant.counting.sensitivity import SIGNED
 from dpproof.accountant.guarantees.targets import neighbours_of
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 from dpproof.audits.data.neighbours.vectors import Distance, VectorRelation

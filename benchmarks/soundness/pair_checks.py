@@ -12,13 +12,11 @@ from benchmarks.soundness.cases import Box, Case, Outcome
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.binomial import ShiftedBinomial
 from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
-from dpproof.accountant.pairs.fixed_size import FixedSize
+from dpproof.accountant.pairs.fixed_size import FixedSize, ReplacedGaussian
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.laplace import Laplace
-from dpproof.accountant.pairs.replacement import ReplacedGaussian
 from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
-from dpproof.accountant.pairs.subsampled import Subsampled
-from dpproof.accountant.pairs.visible_coin import visible_coin
+from dpproof.accountant.pairs.subsampled import Subsampled, visible_coin
 
 __all__ = ["PAIR_CASES"]
 

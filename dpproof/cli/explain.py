@@ -63,7 +63,7 @@ ERRORS = {
     "UnreadableOutputError": "dpproof.audits.data.canonical:UnreadableOutputError",
     "OutOfTimeError": "dpproof.audits.time_budget:OutOfTimeError",
     "TargetError": "dpproof.accountant.guarantees.targets:TargetError",
-    "TooManyTermsError": "dpproof.accountant.smooth_sensitivity.bessel_sums:TooManyTermsError",
+    "TooManyTermsError": "dpproof.accountant.smooth_sensitivity.spherical:TooManyTermsError",
     "TooManyProfilesError": "dpproof.accountant.counting.laplace_tree:TooManyProfilesError",
     "EmptyActiveSetError": "dpproof.mechanisms.rl.sdp_pe.coverage:EmptyActiveSetError",
     "UnreachableStateError": "dpproof.mechanisms.rl.sdp_pe.policies:UnreachableStateError",

@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 
 from dpproof.accountant.counting.error import (
     mean_squared_error,
+    published_error,
     release_error_bound,
     release_error_probability,
     union_bound,
     union_probability,
 )
-from dpproof.accountant.counting.laplace_sums import gamma_weights, laplace_sum_tail
-from dpproof.accountant.counting.noise import GaussianNoise, LaplaceNoise
-from dpproof.accountant.counting.published_error import published_error
+from dpproof.accountant.counting.noise import GaussianNoise, LaplaceNoise, gamma_weights, laplace_sum_tail
 from dpproof.accountant.numbers.bounds import Truth
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 

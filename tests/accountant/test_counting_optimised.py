@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from dpproof.accountant.counting.factorisation import errors
-from dpproof.accountant.counting.factorised_error import factorised_union_bound, release_variance
-from dpproof.accountant.counting.optimised import _objective, optimised_bands
+from dpproof.accountant.counting.error import factorised_union_bound, release_variance
+from dpproof.accountant.counting.factorisation import _objective, errors, optimised_bands
 from dpproof.accountant.counting.toeplitz import Banded, SquareRoot, banded_square_root
 from dpproof.accountant.numbers.bounds import Truth
 from dpproof.accountant.numbers.enclosures import arb_of, precision

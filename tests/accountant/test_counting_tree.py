@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.counting import separated
+from dpproof.accountant.counting import sensitivity as separated
 from dpproof.accountant.counting.gaussian_tree import ACCOUNTANT, TreeParameters, account, squared_norm
 from dpproof.accountant.counting.sensitivity import (
     absolute_sensitivity,
     replacement_sensitivity,
+    separated_sensitivity,
     squared_sensitivity,
 )
-from dpproof.accountant.counting.separated import separated_sensitivity
 from dpproof.accountant.counting.tree import Nodes, largest_release, levels, nodes_with, releases_by_size
 
 

@@ -13,16 +13,21 @@ from dpproof.accountant.guarantees.targets import TargetError
 from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-from dpproof.accountant.rl.expert.design import Design, margin_for, printed_design, rare_top
-from dpproof.accountant.rl.expert.draws import Logged, run_out, walk_tail
-from dpproof.accountant.rl.expert.redrawn import Redrawn, Walked
+from dpproof.accountant.rl.expert.design import (
+    Design,
+    Rounds,
+    margin_for,
+    printed_design,
+    rare_top,
+    round_losses,
+)
+from dpproof.accountant.rl.expert.draws import Logged, Redrawn, Walked, run_out, walk_tail
 from dpproof.accountant.rl.expert.release import (
     ACCOUNTANT,
     ExpertReleaseParameters,
     account,
     in_printed_domain,
 )
-from dpproof.accountant.rl.expert.rounds import Rounds, round_losses
 
 EXPERT = Adjacency.EXPERT
 BUDGETS = [

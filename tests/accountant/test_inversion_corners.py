@@ -7,7 +7,7 @@ import pytest
 
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
 from dpproof.accountant.guarantees.notions import GaussianDP
-from dpproof.accountant.shuffling.rare_counters import certain_mass
+from dpproof.accountant.shuffling.counters import certain_mass
 
 
 def delta(mu, epsilon):

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from dpproof.accountant.guarantees.gaussian import gaussian_delta
 from dpproof.accountant.numbers.enclosures import arb_of, precision
-from dpproof.accountant.pairs.phases import phases_minus_one
-from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianCharacteristic as Loss
-from dpproof.accountant.pairs.subsampled_gaussian import log_ratio
-from dpproof.accountant.pairs.uniform_layers import decay, layers
+from dpproof.accountant.pairs.gaussian import SubsampledGaussianCharacteristic as Loss
+from dpproof.accountant.pairs.gaussian import log_ratio
+from dpproof.accountant.pairs.phases import decay, layers, phases_minus_one
 from dpproof.accountant.privacy_loss.notion import delta_by_inversion, epsilon_by_inversion
 from dpproof.accountant.privacy_loss.saddle import Inapplicable
 

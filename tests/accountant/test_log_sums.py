@@ -6,7 +6,7 @@ import mpmath
 import pytest
 
 from dpproof.accountant.numbers.enclosures import precision
-from dpproof.accountant.rl.rlsvi import log_sums
+from dpproof.accountant.rl.rlsvi import rlsvi as log_sums
 
 DIGITS = mpmath.MPContext()
 DIGITS.dps = 40

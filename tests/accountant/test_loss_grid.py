@@ -17,11 +17,9 @@ from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.subsampled import Subsampled
-from dpproof.accountant.privacy_loss.by_grid import compose, profile
-from dpproof.accountant.privacy_loss.convolution import FFT_CONSTANT, circular_power
+from dpproof.accountant.privacy_loss.by_grid import compose, profile, sums_by_jumps
 from dpproof.accountant.privacy_loss.grid import LossLaw, law_above, law_below
-from dpproof.accountant.privacy_loss.jumps import sums_by_jumps
-from dpproof.accountant.privacy_loss.loss_sums import Window
+from dpproof.accountant.privacy_loss.loss_sums import FFT_CONSTANT, Window, circular_power
 from dpproof.accountant.privacy_loss.planning import GridTooLargeError, Plan, plan
 
 

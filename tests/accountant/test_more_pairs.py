@@ -26,13 +26,18 @@ from dpproof.accountant.pairs.exponential_mechanism import (
     exponential_mechanism,
     permute_and_flip,
 )
-from dpproof.accountant.pairs.fixed_size import FixedSize, with_replacement, without_replacement
+from dpproof.accountant.pairs.fixed_size import (
+    FixedSize,
+    ReplacedGaussian,
+    poisson_replaced,
+    with_replacement,
+    without_replacement,
+)
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.geometric import Geometric
 from dpproof.accountant.pairs.randomised_response import RandomisedResponse, truthful_response
-from dpproof.accountant.pairs.replacement import ReplacedGaussian, poisson_replaced
+from dpproof.accountant.pairs.subsampled import Nothing, VisibleChoice, visible_coin
 from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
-from dpproof.accountant.pairs.visible_coin import Nothing, VisibleChoice, visible_coin
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 

@@ -15,22 +15,19 @@ from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.pairs import fixed_size
 from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.pairs.base import DominatingPair
-from dpproof.accountant.pairs.binomial import ShiftedBinomial
+from dpproof.accountant.pairs.binomial import ShiftedBinomial, ShuffledBinary
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
 from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
-from dpproof.accountant.pairs.fixed_size import Everything, FixedSize, with_replacement
+from dpproof.accountant.pairs.fixed_size import Everything, FixedSize, ReplacedGaussian, with_replacement
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
 from dpproof.accountant.pairs.geometric import Geometric
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.lattice import charged, mixed
 from dpproof.accountant.pairs.randomised_response import RandomisedResponse
-from dpproof.accountant.pairs.replacement import ReplacedGaussian
-from dpproof.accountant.pairs.shuffled_binary import ShuffledBinary
 from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
-from dpproof.accountant.pairs.subsampled import Subsampled
+from dpproof.accountant.pairs.subsampled import Nothing, Subsampled, VisibleChoice, visible_coin
 from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
-from dpproof.accountant.pairs.visible_coin import Nothing, VisibleChoice, visible_coin
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 Case = tuple[DominatingPair, arb | float, arb | float]

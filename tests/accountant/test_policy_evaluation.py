@@ -16,6 +16,7 @@ from dpproof.accountant.rl.policy_evaluation.noise import (
     data_needed,
     guarantee_of,
     jointly,
+    last_place,
     least,
     printed,
     with_room,
@@ -25,7 +26,6 @@ from dpproof.accountant.rl.policy_evaluation.policy_evaluation import (
     PolicyEvaluationParameters,
     account,
 )
-from dpproof.accountant.rl.policy_evaluation.search import last_place
 from dpproof.accountant.rl.policy_evaluation.visits import read_visits
 from dpproof.accountant.smooth_sensitivity.coordinates import laplace_log_normal, least_coordinates, student
 from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian

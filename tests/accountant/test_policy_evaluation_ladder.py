@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.numbers.enclosures import arb_of, precision
+from dpproof.accountant.rl.policy_evaluation.alternatives import STEPS, Ladder
 from dpproof.accountant.rl.policy_evaluation.bounds import MOST_BETA, RidgeBound, WeightedBound
-from dpproof.accountant.rl.policy_evaluation.ladder import STEPS, Ladder
 
 BETAS = (1e-9, 0.003, 0.1, 0.7, 3.0, 500.0)
 WEIGHTS = (0.3, 1.0)

@@ -6,7 +6,7 @@ import flint
 import numpy as np
 import pytest
 
-from dpproof.accountant.rl.policy_evaluation import shares
+from dpproof.accountant.rl.policy_evaluation import bounds as shares
 from dpproof.accountant.rl.policy_evaluation.bounds import RidgeBound, WeightedBound, _slack
 
 SEED, ULP = 40, 2.0**-52

@@ -8,9 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE, MIRONOV, OPTIMAL, convert
+from dpproof.accountant.guarantees.conversion import (
+    CANONNE_KAMATH_STEINKE,
+    MIRONOV,
+    OPTIMAL,
+    convert,
+    least_epsilon,
+)
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
-from dpproof.accountant.guarantees.order_search import least_epsilon
 from dpproof.accountant.guarantees.orders import Orders, lowest
 from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down, round_up
 from dpproof.accountant.renyi.best_of import BestOf

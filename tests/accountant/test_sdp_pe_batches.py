@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss, printed_budget, printed_threshold
-from dpproof.accountant.rl.sdp_pe.levels import precision_level, printed_level
-from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold
+from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold, precision_level, printed_level
 
 FULL, LAYER = ReleaseShape(6, 4, 2), ReleaseShape(1, 4, 2, rewards=False)
 

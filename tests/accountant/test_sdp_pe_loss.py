@@ -7,11 +7,9 @@ from fractions import Fraction
 import pytest
 from scipy.stats import binom
 
-from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss
-from dpproof.accountant.rl.sdp_pe.loss import BatchLoss
+from dpproof.accountant.rl.sdp_pe.batches import BatchLoss, ReleaseShape, batch_loss
 from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold
-from dpproof.accountant.shuffling.fair_counters import fair_counters
-from dpproof.accountant.shuffling.rare_counters import rare_counters
+from dpproof.accountant.shuffling.counters import fair_counters, rare_counters
 
 ONE = ReleaseShape(1, 1, 1, rewards=False, own_visits=False)
 

@@ -10,8 +10,8 @@ import pytest
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ACCOUNTANT, ShuffledCountParameters, view
-from dpproof.accountant.shuffling import peak_heights
-from dpproof.accountant.shuffling.peak_heights import UndecidedError, height, meets_from
+from dpproof.accountant.shuffling import peaks as peak_heights
+from dpproof.accountant.shuffling.peaks import UndecidedError, height, meets_from
 from dpproof.accountant.shuffling.view import BinomialView
 
 HEIGHTS = [(20, 1, 3), (100, "0.5", 40), (100, "0.5", 90), (7, 2, 1), (50, 1, 49), (300, "0.1", 120)]

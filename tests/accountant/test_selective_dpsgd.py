@@ -9,16 +9,16 @@ import pytest
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
-from dpproof.accountant.pairs.visible_coin import visible_coin
+from dpproof.accountant.pairs.subsampled import visible_coin
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.renyi.subsampled_gaussian import SubsampledGaussianCurve
-from dpproof.accountant.rl.expert.selective_coin import coined_step
 from dpproof.accountant.rl.expert.selective_dpsgd import (
     ACCOUNTANT,
     SelectiveDPSGDParameters,
     account,
     steps_within,
 )
+from dpproof.accountant.rl.expert.selective_steps import coined_step
 
 EXPERT, DELTA = Adjacency.EXPERT, "3.3333e-5"
 SHEET = SelectiveDPSGDParameters(0.0853333, 0.5, 10.0, 100_000)

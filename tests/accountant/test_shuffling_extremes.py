@@ -9,8 +9,7 @@ import pytest
 
 from dpproof.accountant.numbers.binomial import UNIT
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.shuffling.clones import CloneView, general_randomiser
-from dpproof.accountant.shuffling.trinomial import excess
+from dpproof.accountant.shuffling.clones import CloneView, excess, general_randomiser
 from dpproof.accountant.shuffling.view import BinomialView
 
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.pairs.base import DominatingPair
-from dpproof.accountant.pairs.binomial import ShiftedBinomial
-from dpproof.accountant.pairs.shuffled_binary import ShuffledBinary, both_directions
+from dpproof.accountant.pairs.binomial import ShiftedBinomial, ShuffledBinary, both_directions
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid
 from dpproof.accountant.shuffling.view import BinomialView
 

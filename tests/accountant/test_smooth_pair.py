@@ -13,12 +13,11 @@ import pytest
 from dpproof.accountant.numbers.enclosures import precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import bracket, refined
 from dpproof.accountant.pairs.base import Characteristic, DominatingPair
+from dpproof.accountant.pairs.phases import decay
 from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
-from dpproof.accountant.pairs.uniform_layers import decay
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-from dpproof.accountant.smooth_sensitivity.chi_square import chi_square_tail
 from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian
-from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
+from dpproof.accountant.smooth_sensitivity.spherical import chi_square_tail, spherical_delta
 
 CASES = [("0.3", "0.1", 1), ("0.3", "-0.1", 2), ("0.05", "0.2", 6), ("1", "-0.3", 41), ("0", "0.05", 9)]
 

@@ -149,5 +149,5 @@ def test_an_even_dimension_with_a_tiny_ratio_is_squeezed_between_odd_ones(log_ra
 def test_both_forms_of_the_value_agree(monkeypatch, dimension, log_ratio):
     """Without endless sums odd dimensions have a finite form, and even ones lie between two odd ones."""
     by_series = delta("1/2", log_ratio, dimension, "1/4")
-    monkeypatch.setattr("dpproof.accountant.smooth_sensitivity.bessel_sums._MOST_TERMS", 0)
+    monkeypatch.setattr("dpproof.accountant.smooth_sensitivity.spherical._MOST_TERMS", 0)
     assert delta("1/2", log_ratio, dimension, "1/4").overlaps(by_series)

@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 
 from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.expert.design import Rounds
 from dpproof.accountant.rl.expert.release import ExpertReleaseParameters
-from dpproof.accountant.rl.expert.rounds import Rounds
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
 from dpproof.auditing import audit_mechanism
 from dpproof.audits.engine.unaudited import NoAuditError

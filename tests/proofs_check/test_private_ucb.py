@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpproof.accountant.counting.laplace_sums import laplace_sum_tail
+from dpproof.accountant.counting.noise import laplace_sum_tail
 from dpproof.proofs_check.registry import statement_ids, verify
 
 EXPECTED = {

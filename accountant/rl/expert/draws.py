@@ -3,6 +3,11 @@
 The analysis of a round draws an expert uniformly and a trajectory from its policy. On logged data either
 experts are drawn so, each giving its next unused trajectory, until one runs out; or one walks through the
 shuffled trajectories, as printed. Both are close to fresh draws (docs/notes/expert_accounting.md, section 6).
+
+What rounds guarantee whose draws are nearly fresh: docs/notes/expert_accounting.md, section 6.
+
+The bound factor (d(e - shift) + slack exp(e - shift)) need not fall with e, and delta does: what holds at an
+epsilon holds above it, so that the bound is followed only down to where it turns.
 """
 
 from __future__ import annotations
@@ -10,13 +15,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import flint
 
-from dpproof.accountant.numbers.arithmetic import lru_cache
-from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_up
+from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.numbers.arithmetic import cached_property, lru_cache
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.inversion import bracket
 
-__all__ = ["Logged", "run_out", "walk_constants", "walk_factor", "walk_tail"]
+__all__ = ["Logged", "Redrawn", "Walked", "run_out", "walk_constants", "walk_factor", "walk_tail"]
 
 _BITS = 192
 
@@ -114,3 +123,124 @@ def walk_constants(logged: Logged) -> tuple[tuple[Fraction, Fraction, Fraction],
 
 
 _LARGEST = 300
+
+
+@dataclass(frozen=True)
+class Redrawn:
+    """The least factor (d(e' - shift) + slack exp(e' - shift)) at an e' <= e; d is that of fresh draws.
+
+    All constants are upper ends; below ``shift`` it is 1. With shift 0 and factor 1: draws that are not fresh
+    with a chance of at most slack/2 on either side.
+
+    >>> from dpproof.accountant.rl.expert.design import Rounds
+    >>> rounds = Rounds(20, Fraction(1, 10), Fraction(1, 10), Fraction(0))
+    >>> moved = Redrawn(rounds, Fraction(0), Fraction(1), Fraction(1, 10**6))
+    >>> moved.delta(50) == moved.delta(500), round(moved.delta(50).upper, 6)
+    (True, 8e-06)
+    """
+
+    fresh: Guarantee
+    shift: Fraction
+    factor: Fraction
+    slack: Fraction
+
+    def delta(self, epsilon: Number) -> Bound:
+        """See ``Guarantee.delta``."""
+        point = exact(epsilon, "epsilon") - self.shift
+        if point < 0:
+            return Bound(1.0, 1.0)
+        return self._at(point if self._falls_after(point) else min(point, self._turn))
+
+    def epsilon(self, delta: Number) -> Bound:
+        """See ``Guarantee.epsilon``."""
+        return _inverse(self, delta)
+
+    def _at(self, point: Fraction) -> Bound:
+        """The bound at an exponent that is not negative, at most 1."""
+        with precision(_BITS):
+            more = arb_of(self.slack) * arb_of(point).exp()
+            if arb_of(self.factor) * more >= 1:
+                return Bound(1.0, 1.0)
+        inner = self.fresh.delta(point)
+        with precision(_BITS):
+            low, high = (
+                arb_of(self.factor) * (arb_of(exact(end)) + more) for end in (inner.lower, inner.upper)
+            )
+            return Bound(min(round_down(low), 1.0), min(round_up(high), 1.0))
+
+    def _falls_after(self, point: Fraction) -> bool:
+        """Whether the bound is lower a little above: it is convex in exp(point), and turns later still."""
+        if not self.slack:
+            return True
+        return self._at(point + _AHEAD).upper < self._at(point).lower
+
+    @cached_property
+    def _turn(self) -> Fraction:
+        """Where the bound stops falling, or just before, by golden sections; any point would be sound."""
+        low, high = 0.0, max(-math.log(self.factor * self.slack), 0.0)
+        inner = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
+        values = [self._at(Fraction(x)).upper for x in inner]
+        for _ in range(_SECTIONS):
+            if values[0] < values[1]:
+                high, inner, values = inner[1], [0.0, inner[0]], [0.0, values[0]]
+                inner[0] = high - _GOLDEN * (high - low)
+                values[0] = self._at(Fraction(inner[0])).upper
+            else:
+                low, inner, values = inner[0], [inner[1], 0.0], [values[1], 0.0]
+                inner[1] = low + _GOLDEN * (high - low)
+                values[1] = self._at(Fraction(inner[1])).upper
+        return Fraction(low)
+
+
+_GOLDEN, _SECTIONS = (math.sqrt(5) - 1) / 2, 40
+_AHEAD = Fraction(1, 2**20)
+
+
+@dataclass(frozen=True)
+class Walked:
+    """The walk through shuffled trajectories: the best of the ratios that section 6 of the note may use."""
+
+    fresh: Guarantee
+    logged: Logged
+
+    def delta(self, epsilon: Number) -> Bound:
+        """See ``Guarantee.delta``; ratios are tried downwards until the answer grows."""
+        best = Bound(1.0, 1.0)
+        for choice in reversed(self._choices):
+            found = choice.delta(epsilon)
+            if best.upper < 1 and found.upper > best.upper:
+                break
+            best = found if found.upper <= best.upper else best
+        return best
+
+    def epsilon(self, delta: Number) -> Bound:
+        """See ``Guarantee.epsilon``; one round alone is a fresh draw."""
+        return self.fresh.epsilon(delta) if self.logged.rounds == 1 else _inverse(self, delta)
+
+    @cached_property
+    def _choices(self) -> tuple[Redrawn, ...]:
+        return tuple(Redrawn(self.fresh, *constants) for constants in walk_constants(self.logged))
+
+
+class _Profile(Protocol):
+    def delta(self, epsilon: Number) -> Bound: ...
+
+
+def _inverse(guarantee: _Profile, delta: Number) -> Bound:
+    """Where delta(epsilon), which falls and never reaches 0, is that; infinite where it stays above."""
+    target = exact(delta, "delta")
+    if not 0 <= target < 1:
+        raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+    last = guarantee.delta(_FAR)
+    if not exact(last.upper) <= target:
+        return Bound(math.inf if exact(last.lower) > target else 0.0, math.inf)
+
+    def profile(point: Fraction) -> flint.arb:
+        found = guarantee.delta(point)
+        return arb_of(exact(found.lower)).union(arb_of(exact(found.upper)))
+
+    return Bound(*bracket(profile, target))
+
+
+_FAR = 2**20
+"""An epsilon beyond which nothing changes: slack times exp of it is above 1."""

@@ -30,10 +30,15 @@ from dpproof.accountant.guarantees.targets import UnreachableTargetError
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_up
 from dpproof.accountant.published import published
-from dpproof.accountant.rl.expert.design import Design, printed_design, shaped, shaped_design
-from dpproof.accountant.rl.expert.draws import Logged, run_out, walk_constants
-from dpproof.accountant.rl.expert.redrawn import Redrawn, Walked
-from dpproof.accountant.rl.expert.rounds import Rounds, round_losses
+from dpproof.accountant.rl.expert.design import (
+    Design,
+    Rounds,
+    printed_design,
+    round_losses,
+    shaped,
+    shaped_design,
+)
+from dpproof.accountant.rl.expert.draws import Logged, Redrawn, Walked, run_out, walk_constants
 from dpproof.accountant.theorems.composition import compose_approx_optimal
 
 __all__ = [

@@ -1,16 +1,26 @@
-"""Other noise for policy evaluation, each with its own smoothing, beside the Gaussian on the same visits."""
+"""Other noise for policy evaluation, each with its own smoothing, beside the Gaussian on the same visits.
+
+The public ladder to which psi is rounded up, so that the released noise has an exact rational variance.
+
+The rungs are L_0 < L_1 < ..., about floor r^j with r^64 = e^beta. The least rung that is at least psi
+replaces psi. If psi changes at most by the factor e^beta between neighbours, then its rung moves by at most
+64 places, so that the rung changes at most by e^beta, too. Rounding up keeps the smoothness. Section 6 of
+docs/notes/policy_evaluation.md has the proof for the numbers that are used, with all rounding.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.calibration import UnreachableTargetError
-from dpproof.accountant.numbers.enclosures import Number, exact, precision
-from dpproof.accountant.rl.policy_evaluation.bounds import SmoothBound
-from dpproof.accountant.rl.policy_evaluation.noise import jointly, printed
-from dpproof.accountant.rl.policy_evaluation.search import descent
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision
+from dpproof.accountant.rl.policy_evaluation.bounds import MOST_BETA, SmoothBound
+from dpproof.accountant.rl.policy_evaluation.noise import descent, jointly, printed
 from dpproof.accountant.smooth_sensitivity.coordinates import (
     Coordinates,
     laplace_log_normal,
@@ -20,7 +30,7 @@ from dpproof.accountant.smooth_sensitivity.coordinates import (
 from dpproof.accountant.smooth_sensitivity.laplace import ACCOUNTANT as LAPLACE
 from dpproof.accountant.smooth_sensitivity.laplace import SmoothLaplaceParameters
 
-__all__ = ["Alternative", "alternatives"]
+__all__ = ["STEPS", "Ladder", "alternatives"]
 
 _DEGREES = (3, 4, 5, 10, 30)
 _SPREADS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
@@ -123,3 +133,59 @@ def _tried(
         return Alternative(family.name, beta, scale * family.deviation * math.sqrt(bound.squared(beta)))
     except (UnreachableTargetError, ValueError):
         return Alternative(family.name, beta, math.inf)
+
+
+STEPS = 64
+"""Rungs for a factor of e^beta: rounding up multiplies the noise by at most e^(beta/128)."""
+_BITS = 128
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Public rungs, each an exact rational.
+
+    Attributes:
+        floor: the lowest rung, above 0: a public number below which psi never is.
+        beta: the smoothing, above 0.
+        allowance: t, above 2^-45, such that the logarithm of the psi that is computed changes by at most
+            beta - 3t/2 between neighbours.
+
+    >>> Ladder(Fraction(1, 100), 0.5, 1e-12).at_least(0.5)
+    (501, Fraction(...))
+    """
+
+    floor: Fraction
+    beta: float
+    allowance: float
+
+    def at_least(self, bound: float) -> tuple[int, Fraction]:
+        """The number of the least rung that is at least `bound`, and the rung; both are private."""
+        wanted = Fraction(bound)
+        ratio = max(wanted / self.floor, Fraction(1))
+        guess = math.log(ratio.numerator) - math.log(ratio.denominator)
+        place = max(0, math.ceil(guess * STEPS / float(self._rate)))
+        while self.rung(place) < wanted:
+            place += 1
+        while place > 0 and self.rung(place - 1) >= wanted:
+            place -= 1
+        return place, self.rung(place)
+
+    def rung(self, place: int) -> Fraction:
+        """L_place, a number of 128 bits."""
+        with precision(4 * _BITS):
+            power = arb_of(self._rate * place / STEPS).exp() * arb_of(self.floor)
+            assert power.rel_accuracy_bits() > 2 * _BITS, "Arb encloses it closely"
+            return _cut(power.mid())
+
+    @property
+    def _rate(self) -> Fraction:
+        """The logarithm of 64 steps: within `allowance` below beta, and above what psi can move."""
+        return Fraction(min(self.beta, MOST_BETA)) - Fraction(self.allowance)
+
+
+def _cut(value: flint.arb) -> Fraction:
+    """The number of 128 bits at or below an exact one."""
+    mantissa, exponent = value.man_exp()
+    found = int(mantissa)
+    spare = max(found.bit_length() - _BITS, 0)
+    return (found >> spare) * Fraction(2) ** (int(exponent) + spare)

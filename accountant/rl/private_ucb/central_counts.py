@@ -24,7 +24,6 @@ from dpproof.accountant.counting.gaussian_tree import finite_mu
 from dpproof.accountant.guarantees.notions import GaussianDP, Guarantee, PureDP
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import precision
-from dpproof.accountant.rl.private_ucb.calibration import least_scale
 from dpproof.accountant.rl.private_ucb.changes import between
 from dpproof.accountant.rl.private_ucb.noise import (
     Moved,
@@ -32,6 +31,7 @@ from dpproof.accountant.rl.private_ucb.noise import (
     gaussian,
     laplace,
     law_notes,
+    least_scale,
     published_guarantee,
     pure_epsilon,
 )

@@ -13,11 +13,10 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.counting.factorised_error import factorised_union_bound
+from dpproof.accountant.counting.error import factorised_union_bound
 from dpproof.accountant.counting.honaker_error import honaker_union_bound
-from dpproof.accountant.counting.laplace_sums import MOST_TERMS
 from dpproof.accountant.counting.maximum import maximum_error_bound
-from dpproof.accountant.counting.noise import GaussianNoise, LaplaceNoise, Noise
+from dpproof.accountant.counting.noise import MOST_TERMS, GaussianNoise, LaplaceNoise, Noise
 from dpproof.accountant.counting.toeplitz import SquareRoot, banded_square_root
 from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.bounds import Bound

@@ -21,7 +21,6 @@ from dpproof.accountant.counting.gaussian_tree import finite_mu
 from dpproof.accountant.guarantees.notions import GaussianDP, Guarantee
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import precision
-from dpproof.accountant.rl.private_ucb.calibration import least_scale
 from dpproof.accountant.rl.private_ucb.changes import between
 from dpproof.accountant.rl.private_ucb.noise import (
     Moved,
@@ -29,6 +28,7 @@ from dpproof.accountant.rl.private_ucb.noise import (
     gaussian,
     laplace,
     law_notes,
+    least_scale,
     published_guarantee,
 )
 from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters

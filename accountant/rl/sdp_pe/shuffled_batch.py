@@ -28,8 +28,7 @@ from dpproof.accountant.guarantees.targets import UnreachableTargetError
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
 from dpproof.accountant.published import published
-from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss, printed_threshold
-from dpproof.accountant.rl.sdp_pe.loss import BatchLoss
+from dpproof.accountant.rl.sdp_pe.batches import BatchLoss, ReleaseShape, batch_loss, printed_threshold
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
 from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold
 

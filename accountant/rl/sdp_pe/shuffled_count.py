@@ -191,7 +191,7 @@ def _calibrate(
     """A tau that meets the target, as every larger one does, and one next to it that misses.
 
     Delta rises and falls in tau below n (peaks in either direction): what is returned lies behind the last
-    peak above the target, all later ones being certified below it (``dpproof.accountant.shuffling.peak_heights``).
+    peak above the target, all later ones being certified below it (``dpproof.accountant.shuffling.peaks``).
     For the printed sums it falls in tau. From tau = n on it falls with every further fair bit.
     """
     account(parameters, adjacency)

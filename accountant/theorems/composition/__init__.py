@@ -10,17 +10,15 @@ from __future__ import annotations
 from dpproof.accountant.theorems.composition.advanced import (
     advanced_corollary_holds,
     advanced_part_epsilon,
+    compose_approx,
     compose_approx_advanced,
     compose_approx_kov,
-)
-from dpproof.accountant.theorems.composition.optimal import ComposedApproxDP, compose_approx_optimal
-from dpproof.accountant.theorems.composition.sums import (
-    compose_approx,
     compose_gaussian,
     compose_parallel,
     compose_renyi,
     compose_zcdp,
 )
+from dpproof.accountant.theorems.composition.optimal import ComposedApproxDP, compose_approx_optimal
 
 __all__ = [
     "ComposedApproxDP",

@@ -5,28 +5,131 @@ nothing needs them. Which parameters each one speaks of is part of the function.
 
 Source: Dwork and Roth 2014, Theorem 3.20 and Corollary 3.21; Kairouz, Oh and Viswanath, arXiv:1311.0776v4,
 Theorem 3.4.
+
+Adaptive composition, one theorem for each notion.
+
+Parameters add as exact rationals; where a root is taken the result is rounded outwards.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import reduce
 
 import flint
 
-from dpproof.accountant.guarantees.notions import ApproxDP, ends_of
+from dpproof.accountant.guarantees.conversion import OPTIMAL, Conversion
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP, ends_of
+from dpproof.accountant.guarantees.notions import ends_of as _ends
+from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
-from dpproof.accountant.theorems.composition.sums import narrowed
+from dpproof.accountant.numbers.enclosures import (
+    Number,
+    arb_of,
+    bound_of,
+    exact,
+    precision,
+    round_down,
+    round_up,
+)
 
 __all__ = [
     "advanced_corollary_holds",
     "advanced_epsilon",
     "advanced_part_epsilon",
+    "compose_approx",
     "compose_approx_advanced",
     "compose_approx_kov",
+    "compose_gaussian",
+    "compose_parallel",
+    "compose_renyi",
+    "compose_zcdp",
 ]
+
+
+def compose_approx(*parts: ApproxDP) -> ApproxDP:
+    """Basic composition: epsilons and deltas add (Dwork and Roth 2014, Theorem 3.16).
+
+    >>> compose_approx(ApproxDP(1, 0), ApproxDP(0.5, 0)).epsilon(0).upper
+    1.5
+    """
+    epsilon = _sum([_ends(part.epsilon_parameter, "epsilon") for part in parts])
+    low, high = _total([_ends(part.delta_parameter, "delta") for part in parts])
+    return ApproxDP(epsilon, narrowed(min(low, Fraction(1)), min(high, Fraction(1))))
+
+
+def compose_parallel(*parts: ApproxDP) -> ApproxDP:
+    """Parts that each read records of their own: the largest epsilon, the largest delta.
+
+    Holds where a record's part is fixed by the record alone and neighbours differ by the presence of one
+    record. Where a record may be replaced, and so change its part, two parts see a change: then it is
+    the composition of two of them.
+
+    >>> compose_parallel(ApproxDP(1, 0), ApproxDP("0.5", "1e-6")).epsilon("1e-6").upper
+    1.0
+
+    Source: McSherry 2009, "Privacy integrated queries", Theorem 4.
+    """
+    ends = [
+        (*_ends(part.epsilon_parameter, "epsilon"), *_ends(part.delta_parameter, "delta")) for part in parts
+    ]
+    low, high, least, most = (
+        (max(column) for column in zip(*ends, strict=True)) if ends else (Fraction(0),) * 4
+    )
+    return ApproxDP(narrowed(low, high), narrowed(least, most))
+
+
+def compose_zcdp(*parts: ZCDP) -> ZCDP:
+    """The rhos add (Bun and Steinke, arXiv:1605.02065v1, Lemma 1.7)."""
+    return ZCDP(_sum([_ends(part.rho, "rho") for part in parts]), _common_conversion(parts))
+
+
+def compose_gaussian(*parts: GaussianDP) -> GaussianDP:
+    """The squares of the mus add (Dong, Roth and Su, arXiv:1905.02383v3, Corollary 2).
+
+    >>> compose_gaussian(GaussianDP(3), GaussianDP(4)).delta(0).upper == GaussianDP(5).delta(0).upper
+    True
+    """
+    squares = [tuple(end**2 for end in _ends(part.mu, "mu")) for part in parts]
+    low, high = (sum((square[i] for square in squares), Fraction(0)) for i in (0, 1))
+    with precision(128):
+        return GaussianDP(Bound(round_down(arb_of(low).sqrt()), round_up(arb_of(high).sqrt())))
+
+
+def compose_renyi(*parts: RenyiDP) -> RenyiDP:
+    """The curves add at every order at which all are known (Mironov, arXiv:1702.07476v3, Proposition 1)."""
+    curves = [part.curve for part in parts]
+    orders = reduce(Orders.meet, (part.orders for part in parts), Orders())
+    return RenyiDP(
+        lambda order: sum((curve(order) for curve in curves), flint.arb(0)), orders, _common_conversion(parts)
+    )
+
+
+def _common_conversion(parts: Sequence[ZCDP | RenyiDP]) -> Conversion:
+    """The conversion all parts ask for, else the optimal one."""
+    asked = {part.conversion.name: part.conversion for part in parts}
+    return next(iter(asked.values())) if len(asked) == 1 else OPTIMAL
+
+
+def _total(ends: list[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:
+    return sum((low for low, _ in ends), Fraction(0)), sum((high for _, high in ends), Fraction(0))
+
+
+def _sum(ends: list[tuple[Fraction, Fraction]]) -> Bound:
+    return _bound(*_total(ends))
+
+
+def narrowed(low: Fraction, high: Fraction) -> Fraction | Bound:
+    """The rational itself where the ends agree: rounded up, a delta would miss the target it is made for."""
+    return low if low == high else _bound(low, high)
+
+
+def _bound(low: Fraction, high: Fraction) -> Bound:
+    with precision(128):
+        return Bound(round_down(arb_of(low)), round_up(arb_of(high)))
+
 
 _BITS = 192
 _Formula = Callable[[flint.arb], flint.arb]

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.claims.parameters import Reals
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_up
+from dpproof.accountant.rl.policy_evaluation.alternatives import Ladder
 from dpproof.accountant.rl.policy_evaluation.bounds import RidgeBound, SmoothBound, WeightedBound
-from dpproof.accountant.rl.policy_evaluation.ladder import Ladder
 from dpproof.accountant.rl.policy_evaluation.noise import Noise
 from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits
 from dpproof.mechanisms.rl.policy_evaluation.exact import exact_least_squares
