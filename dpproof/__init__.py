@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-__version__ = "0.2.0.dev0"
+from dpproof.version import __version__ as __version__
 
 
 @cache

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from dpproof import __version__
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.decimals import doubles
 from dpproof.accountant.claims.parameters import Parameters
@@ -17,6 +16,7 @@ from dpproof.accountant.guarantees.targets import neighbours_of
 from dpproof.accountant.numbers.arithmetic import Assumption, listed, recorded
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, exact
+from dpproof.version import __version__
 
 __all__ = ["account", "calibrate", "envelope", "number", "released_bits", "resting", "verdicts_of", "verify"]
 

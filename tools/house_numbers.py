@@ -219,7 +219,7 @@ def _single(tree: Tree) -> int:
 
 def _entry_points(tree: Tree) -> int:
     """Public functions of the audits that run one: ``audit`` and ``audit_...``."""
-    path = "audits/__init__.pyi" if "audits/__init__.pyi" in tree.files else "audits/__init__.py"
+    path = next(p for p in ("audits/__init__.pyi", "dpproof/__init__.pyi") if p in tree.files)
     return sum(
         name == "audit" or name.startswith("audit_")
         for name in set(_listed(ast.parse(tree.files[path].decode())))
@@ -228,7 +228,7 @@ def _entry_points(tree: Tree) -> int:
 
 def _names(tree: Tree) -> list[str]:
     """Mechanisms by the names of the command line: the keys of the catalogue."""
-    for path in ("accountant/catalogue.py", "accountant/claims/result.py"):
+    for path in ("accountant/catalogue.py", "accountant/claims/result.py", "accountant/accounted.py"):
         for node in tree.parsed[path].body if path in tree.parsed else ():
             value = getattr(node, "value", None)
             if "CATALOGUE" in ast.unparse(node).split("=")[0] and isinstance(value, ast.Dict):

@@ -9,9 +9,9 @@ from typing import Annotated, cast
 
 import typer
 
-from dpproof import __version__
 from dpproof.claim_file import import_from
 from dpproof.cli import account, audit, check, explain, reproduce, verify
+from dpproof.version import __version__
 
 __all__ = ["app", "main"]
 

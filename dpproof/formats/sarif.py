@@ -10,8 +10,8 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from dpproof import __version__
 from dpproof.formats.findings import RULES, Level, Reported
+from dpproof.version import __version__
 
 __all__ = ["sarif"]
 

@@ -11,7 +11,6 @@ import jinja2
 from latex2mathml.converter import convert as to_mathml
 from markupsafe import Markup
 
-from dpproof import __version__
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import CATALOGUE
 from dpproof.accountant.numbers.arithmetic import in_words, listed
@@ -26,6 +25,7 @@ from dpproof.report.formal import goal_text
 from dpproof.report.ledger import PaperLedger
 from dpproof.report.notes import notes_of
 from dpproof.report.recorded import recorded
+from dpproof.version import __version__
 
 __all__ = ["render", "write_report"]
 

@@ -17,7 +17,6 @@ import torch
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpproof import __version__
 from dpproof.audits.engine.sampling.watching import watcher
 from dpproof.mechanisms.environments.batched import roll_out
 from dpproof.mechanisms.rl.expert.data import ExpertData, demonstrations
@@ -32,6 +31,7 @@ from dpproof.mechanisms.rl.expert.problems import Problem, problem_for
 from dpproof.mechanisms.rl.expert.release import DataRelease, stable_lengths
 from dpproof.reproduction.expert.budgets import Plan, certified, plan_for, release_plan
 from dpproof.reproduction.expert.settings import CHOICES, LEARNERS, METHODS, Size
+from dpproof.version import __version__
 
 __all__ = ["Prepared", "arms", "prepare", "run_problem", "run_problems"]
 
