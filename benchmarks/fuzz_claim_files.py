@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from dpproof.auditing import check_ready
+from dpproof.answers.audit import check_ready
 from dpproof.claim_file import read_all
 
 ROOT = Path(__file__).resolve().parents[1]

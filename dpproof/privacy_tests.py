@@ -16,11 +16,12 @@ from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.parameters import Reals
 from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.numbers.arithmetic import in_words
-from dpproof.audit_words import worth
 from dpproof.audits.data.pairs import Neighbours, check_pair
 from dpproof.audits.engine.runner import BUDGET, audit
 from dpproof.audits.recording.evidence import Evidence, Finding
+from dpproof.outcome import Outcome
 from dpproof.privacy_markers import INI, as_mechanism_with, check_key, ini, promise_of, slips
+from dpproof.wording import worth
 
 __all__ = ["Privacy", "privacy_of"]
 
@@ -134,7 +135,7 @@ class Privacy:
 
         An unknown mechanism or parameter, or a relation that nothing is proved under, fails it in one line.
         """
-        from dpproof.report.claims import check_claim
+        from dpproof.answers.claims import check_claim
 
         self.checks += 1
         claim = replace(self.claim, mechanism=name, parameters=parameters)
@@ -142,8 +143,8 @@ class Privacy:
             accountant_for(name).parameters.read(parameters)
             ledger = check_claim(claim, audited=False)
         told = () if ledger.account is None else _rests(ledger.account)
-        self._note("; ".join([f"{ledger.verdict} ({name})", *told]))
-        if ledger.verdict != "kept":
+        self._note("; ".join([f"{ledger.verdict.value} ({name})", *told]))
+        if ledger.verdict is not Outcome.KEPT:
             bound = {} if ledger.account is None else ledger.account["epsilon"]
             lines = [f"promise not certified: {name}", f"  promised   {self._promised()}"]
             lines += [f"  certified  epsilon at most {bound.get('upper', 'inf')} at delta {claim.delta}"]
@@ -198,7 +199,7 @@ class Privacy:
         if found.weakness:
             lines.append(f"  power      {found.weakness}")
         if self.witnesses is not None and found.verdict.violated:
-            from dpproof.auditing import write_witness
+            from dpproof.answers.audit import write_witness
 
             lines.append(f"  witness    {write_witness(found, self.witnesses)}")
         return "\n".join(lines)
@@ -206,7 +207,7 @@ class Privacy:
 
 def _rests(account: Mapping[str, Any]) -> tuple[str, ...]:
     """Words beside a certified epsilon: whether released bits are covered, and what is taken on trust."""
-    from dpproof.report.claims import rests_on
+    from dpproof.answers.claims import rests_on
 
     released = f"released bits: {account['released_bits']}"
     return rests_on(account), released, in_words(account["arithmetic_assumptions"])

@@ -37,9 +37,18 @@ DEFINITION = "a definition: it fixes a word and asserts nothing"
 class Severity(Enum):
     """How much a refutation changes, the most first."""
 
-    SUBSTANTIVE = "substantive"
-    REPAIRABLE = "repairable"
-    SLIP = "slip"
+    _value_: str
+    meaning: str
+
+    def __new__(cls, word: str, meaning: str = "") -> Severity:
+        """Make a member whose value is the word."""
+        made = object.__new__(cls)
+        made._value_, made.meaning = word, meaning
+        return made
+
+    SUBSTANTIVE = "substantive", "What a reader relies on fails, and what is proved instead is less."
+    REPAIRABLE = "repairable", "With a changed step, constant or hypothesis the later results stand."
+    SLIP = "slip", "A misprint or a boundary case; nothing later changes."
 
 
 @dataclass(frozen=True)

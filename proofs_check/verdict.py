@@ -9,41 +9,95 @@ from enum import Enum
 from dpproof.proofs_check.kernel import Outcome
 from dpproof.proofs_check.statement import DEFINITION, Judgement, Severity, Statement
 
-__all__ = ["MEANINGS", "Method", "Result", "Verdict", "derive", "opened"]
+__all__ = ["Method", "Result", "Verdict", "derive", "opened"]
 
 
 class Verdict(Enum):
     """What is known about a statement; exactly one of seven."""
 
-    PROVED = "PROVED"
-    STEPS = "STEPS PROVED"
-    REFUTED = "REFUTED"
-    SUBDOMAIN = "PROVED ON A SUBDOMAIN"
-    GIVEN = "PROVED GIVEN"
-    ASSUMED = "ASSUMED"
-    OPEN = "OPEN"
+    _value_: str
+    colour: str
+    """On a terminal."""
+    fill: str
+    """Of a box in a drawing."""
+    exit_code: int
+    """Of ``dpproof verify``, asked for this one statement."""
+    meaning: str
+    """For every place that explains the verdict."""
+
+    def __new__(
+        cls, word: str, colour: str = "", fill: str = "", exit_code: int = 0, meaning: str = ""
+    ) -> Verdict:
+        """Make a member whose value is the word."""
+        made = object.__new__(cls)
+        made._value_, made.colour, made.fill = word, colour, fill
+        made.exit_code, made.meaning = exit_code, meaning
+        return made
+
+    PROVED = (
+        "PROVED",
+        "green",
+        "#d8f0de",
+        0,
+        "The statement is one formal goal. The kernel derives it from checked steps; nothing in between is "
+        "prose.",
+    )
+    STEPS = (
+        "STEPS PROVED",
+        "green",
+        "#e4f4e0",
+        0,
+        "The kernel checks every step that carries content. People read that the steps make up the "
+        "statement. The number of such readings stands beside the verdict.",
+    )
+    REFUTED = (
+        "REFUTED",
+        "red",
+        "#f9d7d4",
+        1,
+        "The statement fails at a point that the kernel checks. The severity says how much changes: "
+        "substantive, repairable or slip. A corrected statement has a verdict of its own.",
+    )
+    SUBDOMAIN = (
+        "PROVED ON A SUBDOMAIN",
+        "yellow",
+        "#fdeccd",
+        0,
+        "Proved, or its steps are, where the stated domain says. The number of readings stands beside the "
+        "verdict, and so does the number of assumptions if there are any.",
+    )
+    GIVEN = (
+        "PROVED GIVEN",
+        "green",
+        "#eef3d0",
+        0,
+        "Proved, or its steps are, under the listed assumptions. The number of readings stands beside the "
+        "verdict.",
+    )
+    ASSUMED = (
+        "ASSUMED",
+        "cyan",
+        "#dbe8f2",
+        0,
+        "A quoted theorem or a definition. It is not proved here; the reason is given.",
+    )
+    OPEN = (
+        "OPEN",
+        "magenta",
+        "#e6e0f0",
+        3,
+        "Neither proved nor refuted. The page lists what was tried.",
+    )
 
     @property
     def decided(self) -> bool:
         """Whether certificates settle the statement, in part or under named assumptions at least."""
         return self not in (Verdict.ASSUMED, Verdict.OPEN)
 
-
-MEANINGS = {
-    Verdict.PROVED: "The statement is one formal goal. The kernel derives it from checked steps; nothing in "
-    "between is prose.",
-    Verdict.STEPS: "The kernel checks every step that carries content. People read that the steps make up "
-    "the statement. The number of such readings stands beside the verdict.",
-    Verdict.REFUTED: "The statement fails at a point that the kernel checks. The severity says how much "
-    "changes: substantive, repairable or slip. A corrected statement has a verdict of its own.",
-    Verdict.SUBDOMAIN: "Proved, or its steps are, where the stated domain says. The number of readings "
-    "stands beside the verdict, and so does the number of assumptions if there are any.",
-    Verdict.GIVEN: "Proved, or its steps are, under the listed assumptions. The number of readings stands "
-    "beside the verdict.",
-    Verdict.ASSUMED: "A quoted theorem or a definition. It is not proved here; the reason is given.",
-    Verdict.OPEN: "Neither proved nor refuted. The page lists what was tried.",
-}
-"""What each verdict means, for every place that explains one."""
+    @property
+    def stands(self) -> bool:
+        """Whether what rests on the statement may be relied on as far as the verdict says."""
+        return self.decided and self is not Verdict.REFUTED
 
 
 class Method(Enum):

@@ -14,8 +14,8 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.accountant.published import published, published_ids
 from dpproof.accountant.published.sources import Source
+from dpproof.answers.recorded import kept, recorded
 from dpproof.proofs_check.registry import as_json, papers, statement_ids, statements, verify
-from dpproof.report.recorded import kept, recorded
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("accountant", "mechanisms", "proofs_check", "audits", "dpproof")

@@ -128,3 +128,12 @@ def test_a_module_that_breaks_the_direction_would_be_found(package, text, found)
 )
 def test_a_kernel_that_leans_on_others_would_be_found(text, found):
     assert kernel_offences(text) == found
+
+
+def test_the_front_door_goes_one_way():
+    """Answers know nothing of their forms, and no form knows the command line."""
+    may = {"answers": set(), "formats": {"answers"}, "report": {"answers"}}
+    for folder, below in may.items():
+        for path in sorted((ROOT / "dpproof" / folder).rglob("*.py")):
+            names = {name.split(".")[1] for name in imported(path.read_text()) if name.startswith("dpproof.")}
+            assert not names & {"answers", "cli", "formats", "report"} - below - {folder}, path

@@ -27,16 +27,41 @@ class Finding(enum.Enum):
     True
     """
 
-    VIOLATION = "violation"
-    """The claim is false, at the stated confidence."""
-    FLOATING_POINT = "violation (floating point only)"
-    """The claim is false of the released floating-point numbers, at the stated confidence. Only their bits
-    refute it; the rest of the budget found nothing without them, so it may hold in real arithmetic."""
-    CONSISTENT = "consistent"
-    """Not refuted on the pair that was run, by a test that sees violations of twice the claim in each of the
-    classes of events under ``power`` with power 0.9."""
-    INCONCLUSIVE = "inconclusive"
-    """Not refuted, and the power against one of these classes is less, or was not measured."""
+    _value_: str
+    colour: str
+    """On a terminal."""
+    meaning: str
+
+    def __new__(cls, word: str, colour: str = "", meaning: str = "") -> Finding:
+        """Make a member whose value is the word."""
+        made = object.__new__(cls)
+        made._value_, made.colour, made.meaning = word, colour, meaning
+        return made
+
+    VIOLATION = (
+        "violation",
+        "red",
+        "The promise is false, at the stated confidence; the witness replays.",
+    )
+    FLOATING_POINT = (
+        "violation (floating point only)",
+        "red",
+        "The promise is false of the floating-point numbers that are released: their low bits tell the "
+        "neighbours apart. Nothing was found without the bits, so it may hold in real arithmetic; a claim "
+        'that promises no more says arithmetic = "real".',
+    )
+    CONSISTENT = (
+        "consistent",
+        "cyan",
+        "Not refuted on the pair that was run, by an audit that sees violations of twice the promised "
+        "epsilon there with power 0.9, in each of the classes of events that it names.",
+    )
+    INCONCLUSIVE = (
+        "inconclusive",
+        "yellow",
+        "Not refuted, and such violations in one of these classes are not seen, or nothing was measured. "
+        "The answer says which class; give a larger budget, or scores that see it.",
+    )
 
     @property
     def violated(self) -> bool:

@@ -10,20 +10,18 @@ import typer
 import typer.core
 import typer.main
 
-from dpproof import answers
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import CATALOGUE, Accountant, accountant_for
 from dpproof.accountant.claims.spelling import nearest
+from dpproof.answers import account as answers
+from dpproof.answers.calibration import code
+from dpproof.answers.calibration import what_if as noise_for_other_goals
 from dpproof.cli import show
 from dpproof.cli.options import ADJACENCY, JSON, AllMissing, check_file, command_for
 from dpproof.proofs_check.verdict import Verdict
-from dpproof.what_if import code
-from dpproof.what_if import what_if as noise_for_other_goals
 
 __all__ = ["account", "calibrate"]
 
-PROVED = frozenset(verdict.value for verdict in Verdict if verdict.decided and verdict is not Verdict.REFUTED)
-"""Verdicts on an accountant's statement under which its answer stands."""
 DRAWN = (".svg", ".png", ".html")
 PLOT = Annotated[
     Path | None,
@@ -49,7 +47,7 @@ def _account(
     answer = answers.account(accountant, parameters, relation, delta=delta, epsilon=epsilon)
     _draw(plot, accountant, parameters, relation, answer)
     show.either(answer, json, show.account)
-    raise typer.Exit(0 if answer["verdict"] in PROVED else 3)
+    raise typer.Exit(0 if Verdict(answer["verdict"]).stands else 3)
 
 
 def _calibrate(

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from dpproof import answers, auditing
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC, Claim
 from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.numbers.arithmetic import listed, recorded
+from dpproof.answers import account as answers
+from dpproof.answers import audit as auditing
 from dpproof.audits.engine.scores.names import SCORE_NAMES, check_scores
 from dpproof.claim_file import import_from, read_all
 from dpproof.cli import show

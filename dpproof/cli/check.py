@@ -15,10 +15,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from dpproof import answers
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.numbers.arithmetic import in_words
-from dpproof.auditing import check_ready
+from dpproof.answers import account as answers
+from dpproof.answers.audit import check_ready
+from dpproof.answers.claims import ClaimLedger, check_claims, heard_in
+from dpproof.answers.papers import PaperLedger, check_paper
 from dpproof.claim_file import Reading, Refusal, import_from, read_all
 from dpproof.cli import show
 from dpproof.cli.layout import put, table
@@ -27,21 +29,10 @@ from dpproof.cli.statements import statements
 from dpproof.executors import executor_for
 from dpproof.formats import FORMATS, findings_of_claims, findings_of_papers, write_findings
 from dpproof.journal import journal_at
-from dpproof.report.claims import FLOATING_POINT, ClaimLedger, check_claims, heard_in
-from dpproof.report.ledger import PaperLedger, check_paper
+from dpproof.outcome import Outcome
+from dpproof.wording import at_most, figure
 
 __all__ = ["check"]
-
-_EXIT = {
-    "kept": 0,
-    "consistent": 0,
-    "inconclusive": 0,
-    "broken": 1,
-    FLOATING_POINT: 1,
-    "refused": 2,
-    "not certified": 3,
-    "out of time": 3,
-}
 
 
 def check(
@@ -153,8 +144,8 @@ def _body(ledgers: Sequence[ClaimLedger], reading: Reading, html: Path | None) -
 
 def _exit_code(ledgers: Sequence[ClaimLedger], strict: bool) -> int:
     """The worst of all claims: refused before broken before not certified before kept."""
-    codes = {_EXIT[ledger.verdict] for ledger in ledgers}
-    vague = any(heard_in(ledger.audit) == "inconclusive" for ledger in ledgers)
+    codes = {ledger.verdict.exit_code for ledger in ledgers}
+    vague = any(heard_in(ledger.audit) is Outcome.INCONCLUSIVE for ledger in ledgers)
     if strict and vague:
         codes.add(1)
     return next(code for code in (2, 1, 3, 0) if code in codes)
@@ -195,13 +186,13 @@ def _print_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], c
     for ledger in ledgers:
         rows.add_row(
             escape(ledger.claim.name),
-            show.coloured(ledger.verdict),
-            show.figure(answers.number(ledger.claim.epsilon)),
-            show.at_most(ledger.account["epsilon"]["upper"]) if ledger.account else "-",
+            show.coloured(ledger.verdict.value),
+            figure(answers.number(ledger.claim.epsilon)),
+            at_most(ledger.account["epsilon"]["upper"]) if ledger.account else "-",
             show.coloured(ledger.audit["verdict"]) if ledger.audit else "-",
         )
     for refusal in refusals:
-        rows.add_row(refusal.called, show.coloured("refused"), "-", "-", "-")
+        rows.add_row(refusal.called, show.coloured(Outcome.REFUSED.value), "-", "-", "-")
     put(rows, console)
     for ledger in ledgers:
         for remark in ledger.remarks:

@@ -12,14 +12,15 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from dpproof import answers, auditing
 from dpproof.accountant.claims.parameters import Domain, Integers, Reals
+from dpproof.answers import account as answers
+from dpproof.answers import audit as auditing
 from dpproof.cli import show
 from dpproof.executors import executor_for
 
 if TYPE_CHECKING:
+    from dpproof.answers.corpus import CaseResult
     from dpproof.audits.recording.evidence import Evidence
-    from dpproof.corpus import Outcome
 
 __all__ = ["audit_corpus", "kept", "progress_of"]
 
@@ -60,14 +61,14 @@ def audit_corpus(
     json: bool,
 ) -> None:
     """All cases, row by row; what was finished before an interruption is kept and shown."""
-    from dpproof.corpus import cases_with, run_cases
+    from dpproof.answers.corpus import cases_with, run_cases
 
     for name, value in options.items():
         if not CHECKED[name].admits(value):
             raise ValueError(f"{name} ({value!r}) must be {CHECKED[name]}")
     cases = cases_with(only)
     workers = (os.cpu_count() or 1) if shared["workers"] is None else shared["workers"]
-    done: list[Outcome] = []
+    done: list[CaseResult] = []
     rows = show.CorpusRows([case.name for case in cases], quiet=json)
     try:
         with (

@@ -22,12 +22,16 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import CATALOGUE, Accountant, accountant_for
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.claims.trust import TrustModel
+from dpproof.answers import coverage
+from dpproof.audits.recording.evidence import Finding
 from dpproof.claim_file.schema import SCHEMA_NAME, schema_text
 from dpproof.cli import show
 from dpproof.cli.layout import put, table
 from dpproof.cli.options import check_file
-from dpproof.proofs_check.verdict import MEANINGS
-from dpproof.report import coverage
+from dpproof.outcome import Outcome
+from dpproof.proofs_check.statement import Severity
+from dpproof.proofs_check.verdict import Verdict
+from dpproof.wording import remarks, verdict_words
 
 if TYPE_CHECKING:
     from dpproof.proofs_check.verdict import Result
@@ -72,38 +76,16 @@ ERRORS = {
 }
 """Error -> where it is defined."""
 VERDICTS = {
-    **{verdict.value: text for verdict, text in MEANINGS.items()},
-    "substantive": "Severity: what a reader relies on fails, and what is proved instead is less.",
-    "repairable": "Severity: with a changed step, constant or hypothesis the later results stand.",
-    "slip": "Severity: a misprint or a boundary case; nothing later changes.",
+    **{verdict.value: verdict.meaning for verdict in Verdict},
+    **{
+        severity.value: f"Severity: {severity.meaning[0].lower()}{severity.meaning[1:]}"
+        for severity in Severity
+    },
     "reading": """A step of the argument that people read and the kernel does not check: how obligations make
         up a statement, what a definition means in them. dpproof explain ID lists them.""",
     "law": "A density, tail or generating function of a named law that is taken as known, from one table.",
-    "kept": """The certified guarantee implies the promise. The answer names the statement that it rests on,
-        and its verdict.""",
-    "broken": "A pair of neighbours, or an audit, refutes the promise.",
-    "broken (floating point only)": """The low bits of floating-point numbers refute the promise, and
-        nothing else does; a claim that promises no more than real arithmetic says arithmetic = "real".""",
-    "tolerated (floating point only)": """Only the low bits of floating-point numbers refute the promise,
-        which is about real arithmetic. The exit code is that of what is known without the bits.""",
-    "not certified": """A mechanism of this project whose certified guarantee does not imply the promise, or
-        rests on a statement that is open.""",
-    "refused": """A claim that cannot be checked: it is written wrongly, or what it names does not exist or
-        fails. The line beside it says the value and the rule; the other claims are checked. Exit code 2.""",
-    "out of time": """Only an audit could speak for the claim, and the seconds of the file's budget were spent
-        before it ended. A refutation that there was no time to confirm is said beside it. Exit code 3.""",
-    "too weak": """Under --strict: an audit that could not have seen twice the promised epsilon; give it a
-        larger budget.""",
-    "as recorded": "All verdicts on a paper's statements came out as last recorded, refuted ones included.",
-    "not as recorded": "A verdict on a paper's statement, or an audit of the corpus, that was another once.",
-    "violation": "The promise is false, at the stated confidence; the witness replays.",
-    "violation (floating point only)": """The promise is false of the floating-point numbers that are
-        released: their low bits tell the neighbours apart. Nothing was found without the bits, so it may hold
-        in real arithmetic; a claim that promises no more says arithmetic = "real".""",
-    "consistent": """Not refuted on the pair that was run, by an audit that sees violations of twice the
-        promised epsilon there with power 0.9, in each of the classes of events that it names.""",
-    "inconclusive": """Not refuted, and such violations in one of these classes are not seen, or nothing was
-        measured. The answer says which class; give a larger budget, or scores that see it.""",
+    **{outcome.value: outcome.meaning for outcome in Outcome},
+    **{finding.value: finding.meaning for finding in Finding},
 }
 
 
@@ -237,7 +219,7 @@ def _mechanism(accountant: Accountant, console: Console) -> None:
 
 def _audit_line(accountant: Accountant) -> str:
     """The command that audits a mechanism, what must be given in capitals; or that none does."""
-    from dpproof.auditing import AUDITS
+    from dpproof.answers.audit import AUDITS
     from dpproof.audits.targets.primitives import SETTINGS
 
     name = accountant.name
@@ -259,7 +241,7 @@ def _statement(identity: str, console: Console) -> None:
     console.print(escape(str(entry.source)), style="dim")
     console.print(escape(entry.says))
     console.print(f"verdict: {show.coloured(result['verdict'])}{_beside(result)}")
-    for line in show.remarks(result):
+    for line in remarks(result):
         console.print(f"  {escape(line)}")
     for obligation in entry.obligations:
         console.print(f"  obligation {obligation.name}: {escape(obligation.note)}")
@@ -272,7 +254,7 @@ def _statement(identity: str, console: Console) -> None:
 
 def _beside(result: Mapping[str, Any]) -> str:
     """What stands beside a verdict: its severity, and how many readings it rests on."""
-    return escape(show.verdict_words(result).removeprefix(result["verdict"]))
+    return escape(verdict_words(result).removeprefix(result["verdict"]))
 
 
 def _readings(found: Result, console: Console) -> None:

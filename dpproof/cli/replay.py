@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from dpproof import answers, auditing
 from dpproof.accountant.numbers.arithmetic import listed, recorded
+from dpproof.answers import account as answers
+from dpproof.answers import audit as auditing
 from dpproof.cli import show
 
 if TYPE_CHECKING:
-    from dpproof.replays import Replayed
+    from dpproof.answers.replay import Replayed
 
 __all__ = ["replay"]
 
@@ -45,7 +46,7 @@ def replay(path: Path, witnesses: Path | None, json: bool) -> None:
 
 
 def _replayed(path: Path) -> Replayed:
-    from dpproof.replays import replayed
+    from dpproof.answers.replay import replayed
 
     try:
         witness = json_module.loads(path.read_text(encoding="utf-8"))

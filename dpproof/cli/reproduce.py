@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from dpproof import answers
 from dpproof.accountant.numbers.arithmetic import in_words
+from dpproof.answers import account as answers
 from dpproof.cli import show
 from dpproof.cli.corpus import progress_of
 from dpproof.cli.layout import put, table
 from dpproof.cli.options import JOURNAL, JSON, check_folder
 from dpproof.journal import journal_at
+from dpproof.wording import at_most, figure
 
 if TYPE_CHECKING:
     from dpproof.reproduction.experiments import Experiment
@@ -69,7 +70,7 @@ def _print(experiment: Experiment, answer: Any, console: Console) -> None:
     put(rows, console)
     for name in ("never_learning", "error", "runs"):
         if name in answer:
-            console.print(f"{name.replace('_', ' ')}: {show.figure(answer[name])}")
+            console.print(f"{name.replace('_', ' ')}: {figure(answer[name])}")
     console.print(in_words(answer["arithmetic_assumptions"]), style="dim", highlight=False)
     console.print(f"{answer['seconds']:.1f} s, written to {answer['folder']}", markup=False, soft_wrap=True)
 
@@ -79,5 +80,5 @@ def _cell(name: str, value: Any) -> str:
     if isinstance(value, str):
         return value
     if name.startswith("certified"):
-        return show.at_most(value)
-    return show.figure(value) if value is None or isinstance(value, int) else f"{value:.4g}"
+        return at_most(value)
+    return figure(value) if value is None or isinstance(value, int) else f"{value:.4g}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as json_module
 from collections.abc import Callable, Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -13,55 +12,30 @@ from rich.markup import escape
 from rich.table import Table
 
 from dpproof.accountant.numbers.arithmetic import in_words
-from dpproof.audit_words import worth, would_see
+from dpproof.audits.recording.evidence import Finding
 from dpproof.cli.layout import put, table
+from dpproof.outcome import Outcome
+from dpproof.proofs_check.verdict import Verdict
+from dpproof.wording import at_least, at_most, figure, many, verdict_words, worth, would_see
 
 __all__ = [
     "COLOURS",
     "CorpusRows",
     "account",
-    "at_least",
-    "at_most",
     "audits",
-    "beside",
     "calibrate",
+    "coloured",
     "either",
-    "figure",
-    "many",
-    "own_remarks",
     "released_bits",
-    "remarks",
     "sizes",
     "trusted",
-    "verdict_words",
 ]
 
 if TYPE_CHECKING:
-    from dpproof.corpus import Outcome
+    from dpproof.answers.corpus import CaseResult
 
 Answer = Mapping[str, Any]
-VIOLATIONS = ("violation", "violation (floating point only)")
-"""The answers of an audit that refute a claim, as data."""
-COLOURS = {
-    "PROVED": "green",
-    "STEPS PROVED": "green",
-    "PROVED GIVEN": "green",
-    "PROVED ON A SUBDOMAIN": "yellow",
-    "ASSUMED": "cyan",
-    "OPEN": "magenta",
-    "REFUTED": "red",
-    "consistent": "cyan",
-    "inconclusive": "yellow",
-    "violation": "red",
-    "violation (floating point only)": "red",
-    "kept": "green",
-    "broken": "red",
-    "broken (floating point only)": "red",
-    "not certified": "yellow",
-    "refused": "red",
-    "out of time": "yellow",
-    "skipped": "yellow",
-}
+COLOURS = {word.value: word.colour for kind in (Verdict, Finding, Outcome) for word in kind}
 
 AUDITS = "Audits: epsilon claimed, found, and what would have been seen with power 90 %"
 
@@ -74,67 +48,9 @@ def either(answer: Answer, as_json: bool, render: Callable[[Answer, Console], No
         render(answer, Console())
 
 
-def figure(value: Any) -> str:
-    """A number as people read it: seven digits, the string "inf" as it is, a dash for nothing."""
-    if value is None:
-        return "-"
-    return value if isinstance(value, str) else f"{value:.7g}"
-
-
-def at_least(value: Any) -> str:
-    """A lower end, rounded down to what is shown."""
-    return _directed(value, ROUND_FLOOR)
-
-
-def at_most(value: Any) -> str:
-    """An upper end, rounded up to what is shown.
-
-    >>> at_most(1.63380955), at_least(1.63380955)
-    ('1.633810', '1.633809')
-    """
-    return _directed(value, ROUND_CEILING)
-
-
-def _directed(value: Any, rounding: str) -> str:
-    if value is None or isinstance(value, str) or value == 0:
-        return figure(value)
-    return f"{Context(prec=7, rounding=rounding).create_decimal_from_float(value)}"
-
-
 def coloured(word: str) -> str:
     """A verdict in its colour."""
     return f"[{COLOURS.get(word, 'white')}]{escape(word)}[/]"
-
-
-def verdict_words(entry: Answer, prefix: str = "") -> str:
-    """A verdict with its severity, what it assumes, and the number of readings that it rests on.
-
-    >>> verdict_words({"verdict": "PROVED ON A SUBDOMAIN", "assumptions": ["a theorem"], "readings_all": 3})
-    'PROVED ON A SUBDOMAIN (given 1 assumption; 3 readings)'
-    """
-    words = "; ".join(beside(entry, prefix))
-    return f"{entry[f'{prefix}verdict']}{f' ({words})' if words else ''}"
-
-
-def beside(entry: Answer, prefix: str = "") -> list[str]:
-    """What stands beside a verdict: severity, the assumptions that its word does not name, readings.
-
-    >>> beside({"verdict": "REFUTED", "severity": "slip", "readings_all": 1})
-    ['slip', '1 reading']
-    """
-    read, assumed = entry.get(f"{prefix}readings_all", 0), entry.get(f"{prefix}assumptions", ())
-    hidden = assumed and entry[f"{prefix}verdict"] not in ("PROVED GIVEN", "ASSUMED")
-    given = f"given {many(len(assumed), 'assumption')}" if hidden else None
-    return [text for text in (entry.get("severity"), given, many(read, "reading") if read else None) if text]
-
-
-def many(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> many(1, "law"), many(2, "law")
-    ('1 law', '2 laws')
-    """
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def sizes(answer: Answer) -> str:
@@ -264,26 +180,6 @@ def _printed(printed: Answer, console: Console) -> None:
         put(others, console)
 
 
-def remarks(entry: Answer) -> Sequence[str]:
-    """What a verdict needs said beside it: the point, the correction, the assumptions, the domain."""
-    return [*own_remarks(entry), *(f"given: {text}" for text in entry["assumptions"])]
-
-
-def own_remarks(entry: Answer) -> Sequence[str]:
-    """The point, the severity, the conjuncts, the correction and the domain, without the assumptions."""
-    lines = [f"not as agreed: {text}" for text in entry["changed"]]
-    if entry["point"]:
-        lines.append("fails at " + ", ".join(f"{name} = {value}" for name, value in entry["point"].items()))
-    if entry["severity"]:
-        lines.append(f"{entry['severity']}: {entry['severity_why']}")
-    lines += [f"{part['id']} is {verdict_words(part)}: {part['title']}" for part in entry["conjuncts"]]
-    if entry["corrected_by"]:
-        lines.append(f"corrected by {entry['corrected_by']}")
-    if entry["domain"]:
-        lines.append(f"on {entry['domain']}")
-    return lines
-
-
 def audits(answer: Answer, console: Console) -> None:
     """The findings of ``dpproof audit``."""
     for entry in answer["audits"]:
@@ -318,7 +214,7 @@ def _on_trust(entries: Sequence[Answer]) -> Sequence[str]:
 
 def _found(entry: Answer) -> str:
     """The epsilon that was found; where all that is known is that the claimed one is exceeded, that."""
-    if entry["verdict"] in VIOLATIONS and entry["epsilon_lower"] == entry["claimed_epsilon"]:
+    if Finding(entry["verdict"]).violated and entry["epsilon_lower"] == entry["claimed_epsilon"]:
         return f"> {figure(entry['claimed_epsilon'])}"
     return at_least(entry["epsilon_lower"])
 
@@ -339,7 +235,7 @@ class CorpusRows:
         left = f"{name:<{self._width}}  {expected:<32}"
         return escape(f"{left}{found:<32}{samples:>10}{seconds:>9}  {reason}")
 
-    def print(self, outcome: Outcome) -> None:
+    def print(self, outcome: CaseResult) -> None:
         """One row, below the headings."""
         if not self._begun:
             self._begun = True
@@ -349,10 +245,10 @@ class CorpusRows:
         seconds = "-" if outcome.found == "skipped" else f"{outcome.seconds:.1f}"
         reason = outcome.error or "" if outcome.found == "skipped" else outcome.reason
         line = self._line(outcome.name, outcome.expected, outcome.found, samples, seconds, reason)
-        style = "red" if outcome.missed else COLOURS["skipped"] if outcome.found == "skipped" else ""
+        style = "red" if outcome.missed else "yellow" if outcome.found == "skipped" else ""
         self._console.print(line, style=style)
 
-    def summary(self, done: Sequence[Outcome]) -> None:
+    def summary(self, done: Sequence[CaseResult]) -> None:
         """How many came out as they must."""
         missed, skipped = sum(one.missed for one in done), sum(one.found == "skipped" for one in done)
         took = sum(one.seconds for one in done)

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dpproof.cli.show import beside, coloured, many, own_remarks
+from dpproof.cli.show import coloured
+from dpproof.wording import beside, many, own_remarks
 
 __all__ = ["statements"]
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from dpproof.formats.findings import Level, Reported, findings_of_claims, findings_of_papers
+from dpproof.formats.findings import Reported, findings_of_claims, findings_of_papers
 from dpproof.formats.junit import junit
 from dpproof.formats.markdown import markdown
 from dpproof.formats.sarif import sarif
 
-__all__ = ["FORMATS", "Level", "Reported", "findings_of_claims", "findings_of_papers", "write_findings"]
+__all__ = ["FORMATS", "Reported", "findings_of_claims", "findings_of_papers", "write_findings"]
 
 FORMATS: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Reported]], str]]] = {
     "sarif": ((".sarif", ".json"), sarif),

@@ -2,67 +2,21 @@
 
 from __future__ import annotations
 
-import enum
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpproof.accountant.numbers.arithmetic import in_words
-from dpproof.report.claims import heard_in, rests_on, tolerated
+from dpproof.answers.claims import heard_in, rests_on, tolerated
+from dpproof.outcome import Outcome
 
 if TYPE_CHECKING:
+    from dpproof.answers.claims import ClaimLedger
+    from dpproof.answers.papers import PaperLedger
     from dpproof.claim_file import Refusal
-    from dpproof.report.claims import ClaimLedger
-    from dpproof.report.ledger import PaperLedger
 
-__all__ = ["RULES", "Level", "Reported", "findings_of_claims", "findings_of_papers"]
-
-
-class Level(enum.Enum):
-    """How one thing came out: kept, refuted, neither, or not checked."""
-
-    PASS = "pass"
-    """A certified guarantee implies the promise."""
-    TOLERATED = "tolerated"
-    """Only floating-point bits refute a promise that is about real arithmetic."""
-    NOTHING = "nothing found"
-    """An audit found nothing against the promise, which is no proof of it."""
-    RECORDED = "as recorded"
-    """What is known of a paper came out again. This says nothing of whether the paper is right."""
-    FAILURE = "failure"
-    """A promise is refuted."""
-    ERROR = "error"
-    """It could not be checked, or not be certified."""
-
-
-RULES = {
-    "kept": (Level.PASS, "A certified guarantee implies the promise; the message says what it rests on."),
-    "consistent": (
-        Level.NOTHING,
-        "An audit found nothing on its pair; it sees twice the promise there, in the classes it names.",
-    ),
-    "inconclusive": (Level.NOTHING, "An audit found nothing; it might not have seen twice the promise."),
-    "broken": (Level.FAILURE, "A promise must hold: no pair of neighbours and no audit may refute it."),
-    "broken (floating point only)": (
-        Level.FAILURE,
-        "Released floating-point numbers must keep a promise, unless it is about real arithmetic.",
-    ),
-    "tolerated (floating point only)": (
-        Level.TOLERATED,
-        "Only floating-point bits refute the promise, which is about real arithmetic.",
-    ),
-    "too weak": (Level.FAILURE, "Under --strict an audit must be able to see twice the promise."),
-    "not certified": (
-        Level.ERROR,
-        "A promise about a mechanism of this project must follow from its certified guarantee.",
-    ),
-    "out of time": (Level.ERROR, "The time budget must suffice for claims that only an audit speaks for."),
-    "refused": (Level.ERROR, "A claim must be one that can be checked."),
-    "as recorded": (Level.RECORDED, "The recorded verdicts came out again, refuted ones included."),
-    "not as recorded": (Level.FAILURE, "The recorded verdicts must come out again."),
-}
-"""How something came out -> its level, and the rule behind it."""
+__all__ = ["Reported", "findings_of_claims", "findings_of_papers"]
 
 
 @dataclass(frozen=True)
@@ -71,22 +25,17 @@ class Reported:
 
     Attributes:
         name: the claim, or the paper.
-        rule: a key of ``RULES``: how it came out.
+        rule: how it came out.
         message: what there is to say, on as many lines as it needs.
         file: where it is written, as the user named it; None for what this project brings along.
         line: the line there, from 1; None where unknown.
     """
 
     name: str
-    rule: str
+    rule: Outcome
     message: str
     file: str | None = None
     line: int | None = None
-
-    @property
-    def level(self) -> Level:
-        """The level of its rule."""
-        return RULES[self.rule][0]
 
 
 def findings_of_claims(
@@ -102,22 +51,21 @@ def findings_of_claims(
         Reported(ledger.claim.name, _rule(ledger, strict), _message(ledger), file, line)
         for ledger, line in zip(ledgers, lines, strict=True)
     ]
-    found += [Reported(x.called, "refused", x.message, file, x.line) for x in refusals]
+    found += [Reported(x.called, Outcome.REFUSED, x.message, file, x.line) for x in refusals]
     return sorted(found, key=lambda finding: finding.line or 0)
 
 
-def _rule(ledger: ClaimLedger, strict: bool) -> str:
-    vague = heard_in(ledger.audit) == "inconclusive"
-    if strict and vague and ledger.verdict in ("kept", "inconclusive"):
-        return "too weak"
-    stands = ledger.verdict in ("kept", "consistent", "inconclusive")
-    return "tolerated (floating point only)" if stands and tolerated(ledger.audit) else ledger.verdict
+def _rule(ledger: ClaimLedger, strict: bool) -> Outcome:
+    vague = heard_in(ledger.audit) is Outcome.INCONCLUSIVE
+    if strict and vague and ledger.verdict in (Outcome.KEPT, Outcome.INCONCLUSIVE):
+        return Outcome.TOO_WEAK
+    return Outcome.TOLERATED if not ledger.verdict.exit_code and tolerated(ledger.audit) else ledger.verdict
 
 
 def _message(ledger: ClaimLedger) -> str:
     claim = ledger.claim
     promised = ", ".join(f"{name} = {value}" for name, value in claim.promise.items())
-    lines = [f"promised: {promised} ({claim.adjacency.value})", f"verdict: {ledger.verdict}"]
+    lines = [f"promised: {promised} ({claim.adjacency.value})", f"verdict: {ledger.verdict.value}"]
     if ledger.account is not None:
         epsilon = ledger.account["epsilon"]
         lines.append(f"certified: epsilon at most {epsilon['upper']} at delta {claim.delta}")
@@ -140,10 +88,10 @@ def findings_of_papers(ledgers: Iterable[PaperLedger]) -> list[Reported]:
 
 def _of_paper(ledger: PaperLedger) -> Iterator[Reported]:
     for text in ledger.departures:
-        yield Reported(ledger.paper.name, "not as recorded", text)
+        yield Reported(ledger.paper.name, Outcome.NOT_RECORDED, text)
     if not ledger.departures:
         audits = f"{len(ledger.audits)} audits as recorded"
-        yield Reported(ledger.paper.name, "as recorded", f"{_verdicts(ledger)}; {audits}")
+        yield Reported(ledger.paper.name, Outcome.RECORDED, f"{_verdicts(ledger)}; {audits}")
 
 
 def _verdicts(ledger: PaperLedger) -> str:

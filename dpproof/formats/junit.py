@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from dpproof.formats.findings import Level, Reported
+from dpproof.formats.findings import Reported
+from dpproof.outcome import Level
 
 __all__ = ["junit"]
 
@@ -16,7 +17,7 @@ ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def junit(findings: Sequence[Reported]) -> str:
     """The findings as one test suite; what cannot be checked or certified is an error, not a failure."""
-    count = [finding.level for finding in findings].count
+    count = [finding.rule.level for finding in findings].count
     totals = {
         "tests": str(len(findings)),
         "failures": str(count(Level.FAILURE)),
@@ -37,15 +38,17 @@ def _case(suite: ElementTree.Element, finding: Reported) -> None:
         suite, "testcase", {"classname": _legal(where), "name": _legal(finding.name)}
     )
     text = _legal(finding.message)
-    if finding.level in (Level.PASS, Level.RECORDED):
+    if finding.rule.level in (Level.PASS, Level.RECORDED):
         ElementTree.SubElement(case, "system-out").text = text
         return
-    if finding.level in (Level.NOTHING, Level.TOLERATED):  # neither passed nor failed
-        ElementTree.SubElement(case, "skipped", {"message": _legal(finding.rule)}).text = text
+    if finding.rule.level in (Level.NOTHING, Level.TOLERATED):  # neither passed nor failed
+        ElementTree.SubElement(case, "skipped", {"message": _legal(finding.rule.value)}).text = text
         return
-    place = {} if finding.line is None else {"message": f"{where}:{finding.line}: {finding.rule}"}
-    said = {"type": finding.rule, "message": finding.rule, **place}
-    ElementTree.SubElement(case, finding.level.value, {k: _legal(v) for k, v in said.items()}).text = text
+    place = {} if finding.line is None else {"message": f"{where}:{finding.line}: {finding.rule.value}"}
+    said = {"type": finding.rule.value, "message": finding.rule.value, **place}
+    ElementTree.SubElement(
+        case, finding.rule.level.value, {k: _legal(v) for k, v in said.items()}
+    ).text = text
 
 
 def _legal(text: str) -> str:

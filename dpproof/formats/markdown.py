@@ -5,18 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dpproof.formats.findings import Level, Reported
+from dpproof.formats.findings import Reported
+from dpproof.outcome import Level
 
 __all__ = ["markdown"]
 
-MARKS = {
-    Level.PASS: "\u2713",
-    Level.TOLERATED: "\u2013",
-    Level.NOTHING: "\u2013",
-    Level.RECORDED: "=",
-    Level.FAILURE: "\u2717",
-    Level.ERROR: "?",
-}
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@$^])")
 LINKED = re.compile(r"(?i)(:(?=//)|www(?=\.)|\\[@#]|\bgh(?=-\d))")
 """What pages make a link of without being asked, escaped or not; a comment in between stops it."""
@@ -24,11 +17,11 @@ LINKED = re.compile(r"(?i)(:(?=//)|www(?=\.)|\\[@#]|\bgh(?=-\d))")
 
 def markdown(findings: Sequence[Reported]) -> str:
     """A table, what does not pass first in words; text from outside is escaped."""
-    failed = [finding for finding in findings if finding.level in (Level.FAILURE, Level.ERROR)]
-    open_ = [finding for finding in findings if finding.level is Level.NOTHING]
-    bits = [finding for finding in findings if finding.level is Level.TOLERATED]
-    passed = [finding for finding in findings if finding.level is Level.PASS]
-    known = [finding for finding in findings if finding.level is Level.RECORDED]
+    failed = [finding for finding in findings if finding.rule.level in (Level.FAILURE, Level.ERROR)]
+    open_ = [finding for finding in findings if finding.rule.level is Level.NOTHING]
+    bits = [finding for finding in findings if finding.rule.level is Level.TOLERATED]
+    passed = [finding for finding in findings if finding.rule.level is Level.PASS]
+    known = [finding for finding in findings if finding.rule.level is Level.RECORDED]
     nothing = f"; of {len(open_)} an audit found nothing, which is no proof" if open_ else ""
     if bits:
         nothing += f"; of {len(bits)} about real arithmetic only floating-point bits refute the claim"
@@ -39,7 +32,7 @@ def markdown(findings: Sequence[Reported]) -> str:
 
 
 def _row(finding: Reported) -> str:
-    cells = (MARKS[finding.level], finding.name, finding.rule, finding.message)
+    cells = (finding.rule.level.mark, finding.name, finding.rule.value, finding.message)
     return f"| {' | '.join(map(_escaped, cells))} |"
 
 

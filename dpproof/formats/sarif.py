@@ -10,7 +10,8 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from dpproof.formats.findings import RULES, Level, Reported
+from dpproof.formats.findings import Reported
+from dpproof.outcome import Outcome
 from dpproof.version import __version__
 
 __all__ = ["sarif"]
@@ -18,26 +19,17 @@ __all__ = ["sarif"]
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 SIGNS = re.compile(r"[\\\[\]]")
 """What begins, ends or escapes a link within a message."""
-# "kind" says that something passes; only what fails has a level.
-LEVELS = {
-    Level.PASS: {"kind": "pass", "level": "none"},
-    Level.TOLERATED: {"kind": "open", "level": "none"},
-    Level.NOTHING: {"kind": "open", "level": "none"},
-    Level.RECORDED: {"kind": "informational", "level": "none"},
-    Level.FAILURE: {"kind": "fail", "level": "error"},
-    Level.ERROR: {"kind": "fail", "level": "warning"},
-}
 
 
 def sarif(findings: Sequence[Reported]) -> str:
     """The findings as one run of this tool, as JSON text."""
-    rules = list(RULES)
+    rules = list(Outcome)
     driver = {
         "name": "dpproof",
         "version": __version__,
         "rules": [
-            {"id": _identity(name), "shortDescription": {"text": RULES[name][1]}, "name": _camel(name)}
-            for name in rules
+            {"id": _identity(rule), "shortDescription": {"text": rule.rule}, "name": _camel(rule)}
+            for rule in rules
         ],
     }
     results = [_result(finding, rules.index(finding.rule)) for finding in findings]
@@ -45,15 +37,15 @@ def sarif(findings: Sequence[Reported]) -> str:
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, allow_nan=False)
 
 
-def _identity(rule: str) -> str:
+def _identity(rule: Outcome) -> str:
     return "-".join(_words(rule))
 
 
-def _words(rule: str) -> list[str]:
-    return re.findall(r"\w+", rule)
+def _words(rule: Outcome) -> list[str]:
+    return re.findall(r"\w+", rule.value)
 
 
-def _camel(rule: str) -> str:
+def _camel(rule: Outcome) -> str:
     return "".join(word.capitalize() for word in _words(rule))
 
 
@@ -61,7 +53,8 @@ def _result(finding: Reported, index: int) -> dict[str, Any]:
     return {
         "ruleId": _identity(finding.rule),
         "ruleIndex": index,
-        **LEVELS[finding.level],
+        "kind": finding.rule.level.kind,
+        "level": finding.rule.level.severity,
         "message": {"text": _plain(f"{finding.name}: {finding.message}")},
         "partialFingerprints": {"claim/v1": hashlib.sha256(finding.name.encode()).hexdigest()},
         **_location(finding),

@@ -9,26 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-__all__ = ["Edges", "colour", "edges", "layers", "names", "svg"]
+from dpproof.proofs_check.verdict import Verdict
+
+__all__ = ["Edges", "edges", "layers", "names", "svg"]
 
 Edges = Mapping[str, Sequence[str]]
 """Statement -> what it rests on."""
 WIDTH, HEIGHT, ACROSS, DOWN, MARGIN = 190, 24, 60, 10, 12
 SWEEPS = 6
-_COLOURS = {
-    "PROVED": "#d8f0de",
-    "STEPS PROVED": "#e4f4e0",
-    "PROVED GIVEN": "#eef3d0",
-    "PROVED ON A SUBDOMAIN": "#fdeccd",
-    "REFUTED": "#f9d7d4",
-    "ASSUMED": "#dbe8f2",
-    "OPEN": "#e6e0f0",
-}
-
-
-def colour(verdict: str) -> str:
-    """The fill of a box."""
-    return _COLOURS[verdict]
 
 
 def edges(prefix: str) -> dict[str, list[str]]:
@@ -147,7 +135,7 @@ def _boxed(name: str, at: tuple[int, int], verdict: str, prefix: str, linked: bo
     label = name.removeprefix(f"{prefix}.") if own else name
     edge = "" if own else ' stroke-dasharray="3 2"'
     inner = (
-        f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="4" fill="{colour(verdict)}" '
+        f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="4" fill="{Verdict(verdict).fill}" '
         f'stroke="#5b6470"{edge}/><text x="{x + WIDTH // 2}" y="{y + 16}" text-anchor="middle" '
         f'fill="#1c1f23">{escape(_short(label))}<title>{escape(name)}: {escape(verdict)}</title></text>'
     )

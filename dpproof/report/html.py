@@ -15,17 +15,17 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import CATALOGUE
 from dpproof.accountant.numbers.arithmetic import in_words, listed
 from dpproof.accountant.numbers.arithmetic import recorded as assumptions_of
-from dpproof.audit_words import would_see
+from dpproof.answers import coverage
+from dpproof.answers.claims import ClaimLedger
+from dpproof.answers.papers import PaperLedger
+from dpproof.answers.recorded import recorded
 from dpproof.claim_file import Refusal
-from dpproof.cli.show import COLOURS, at_least, at_most, figure, own_remarks, verdict_words
 from dpproof.proofs_check.papers.paper import Deployment
-from dpproof.report import coverage, graph, plots
-from dpproof.report.claims import ClaimLedger
+from dpproof.report import graph, plots
 from dpproof.report.formal import goal_text
-from dpproof.report.ledger import PaperLedger
 from dpproof.report.notes import notes_of
-from dpproof.report.recorded import recorded
 from dpproof.version import __version__
+from dpproof.wording import at_least, at_most, figure, own_remarks, verdict_words, would_see
 
 __all__ = ["render", "write_report"]
 
@@ -164,7 +164,7 @@ def _drawn(
 def _graph(ledger: PaperLedger, prefix: str) -> Markup:
     """What rests on what; the verdicts of other papers' statements as recorded."""
     own = {entry["id"]: entry["verdict"] for entry in ledger.statements}
-    known = {name: x["verdict"] for name, x in recorded().items() if x["verdict"] in COLOURS}
+    known = {name: x["verdict"] for name, x in recorded().items()}
     drawn = graph.edges(prefix)
     verdicts = {name: own.get(name, known.get(name, "OPEN")) for name in graph.names(drawn)}
     return _svg(graph.svg(drawn, verdicts, prefix, own))

@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from dpproof.accountant.claims.result import CATALOGUE, accountant_for
+from dpproof.answers import coverage
 from dpproof.claim_file.schema import schema_text
-from dpproof.cli.show import own_remarks, verdict_words
 from dpproof.proofs_check.laws import LAWS
-from dpproof.proofs_check.verdict import MEANINGS
-from dpproof.report import coverage, graph
+from dpproof.proofs_check.verdict import Verdict
+from dpproof.report import graph
 from dpproof.report.formal import goal_text
 from dpproof.report.notes import notes_of
 from dpproof.reproduction.experiments import EXPERIMENTS
+from dpproof.wording import own_remarks, verdict_words
 
 __all__ = ["ledger", "main", "pages", "parameters"]
 
@@ -52,7 +53,7 @@ _HOW_TO_READ = (
     "",
     "Every statement of the papers, with the verdict that its certificates give. Generated: `make docs`.",
     "",
-    *(f"- **{verdict.value}**: {meaning}" for verdict, meaning in MEANINGS.items()),
+    *(f"- **{verdict.value}**: {verdict.meaning}" for verdict in Verdict),
     "",
     "A *reading* is a step of the argument that people read: how obligations make up a statement, what",
     "a definition means in them. It is counted through everything that a statement rests on. A *law* is a",

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import dpproof.accountant.privacy_loss.loss_sums as loss_sums
-from dpproof import answers
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.accountant.guarantees.notions import GaussianDP
@@ -30,6 +29,7 @@ from dpproof.accountant.numbers.arithmetic import (
 )
 from dpproof.accountant.numbers.arithmetic import np as recording
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.answers import account as answers
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "accountant"

@@ -9,7 +9,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.expert.design import Rounds
 from dpproof.accountant.rl.expert.release import ExpertReleaseParameters
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
-from dpproof.auditing import audit_mechanism
+from dpproof.answers.audit import audit_mechanism
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay

@@ -86,7 +86,7 @@ def test_scores_of_bits_are_told_apart():
 
 
 def test_the_first_line_says_that_the_low_bits_refute_the_claim():
-    from dpproof.audit_words import worth
+    from dpproof.wording import worth
 
     found = {"verdict": Finding.FLOATING_POINT.value, "power": {}, "not_covered": []}
     found |= {"weakness": "power was not measured: no time", "witness": {"pair": "0 or 1"}}

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audit_words import worth
 from dpproof.audits import time_budget
 from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.sampling.callables import MechanismError
@@ -17,6 +16,7 @@ from dpproof.audits.engine.worst_pair import audit_each
 from dpproof.audits.recording.evidence import UNCONFIRMED, Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.time_budget import OutOfTimeError, ending_at
+from dpproof.wording import worth
 
 
 @dataclasses.dataclass

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dpproof import cli
-from dpproof.report import recorded
+from dpproof.answers import recorded
 
 
 def _refuse_constant(name: str) -> None:

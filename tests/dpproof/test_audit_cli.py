@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dpproof import auditing, corpus
+from dpproof.answers import audit as auditing
+from dpproof.answers import corpus
 from dpproof.audits.time_budget import OutOfTimeError
 from dpproof.claim_file import claim_from, entry_of, read_claims
 

@@ -12,22 +12,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dpproof.answers.claims as claims_module
 import dpproof.cli.check as check_module
-import dpproof.report.claims as claims_module
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP
 from dpproof.accountant.rl.rlsvi.rlsvi import attained_mu, rho
-from dpproof.auditing import NoAuditError
+from dpproof.answers import papers as ledger
+from dpproof.answers.audit import NoAuditError
+from dpproof.answers.claims import check_claim
 from dpproof.audits.corpus.rlsvi import CASES
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.sampling.callables import MechanismError, as_mechanism
 from dpproof.audits.engine.sampling.calls import outputs
 from dpproof.audits.time_budget import OutOfTimeError, ending_at
+from dpproof.outcome import Outcome
 from dpproof.proofs_check.registry import papers
-from dpproof.report import ledger
-from dpproof.report.claims import check_claim
 
 SMALL = {"states": 2, "actions": 2, "horizon": 2, "episodes": 4}
 PARAMETERS = accountant_for("rlsvi").parameters.read(SMALL)
@@ -306,7 +307,7 @@ def test_an_audit_ends_when_its_time_is_spent(monkeypatch):
     ledger = check_claim(
         Claim("noise", "gaussian", {"sigma": 1.0}, Adjacency.BY_SENSITIVITY, {"mu": 1.0}), until=100, seed=0
     )
-    assert (ledger.verdict, ledger.audit) == ("kept", None)
+    assert (ledger.verdict, ledger.audit) == (Outcome.KEPT, None)
     assert "the time budget is spent, after" in ledger.remarks[0]
     assert "after 0 samples" not in ledger.remarks[0]
 

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.auditing import check_auditable, check_ready
+from dpproof.answers.audit import check_auditable, check_ready
 from dpproof.claim_file import Budget, read_all, read_claims
 from dpproof.claim_file.reading import Lines
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpproof.accountant.claims.result import CATALOGUE, accountant_for
-from dpproof.auditing import check_ready
+from dpproof.answers.audit import check_ready
 from dpproof.claim_file import claim_from
 from dpproof.claim_file.schema import schema
 from dpproof.cli.explain import STARTER

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dpproof.answers import coverage
+from dpproof.answers.coverage import Share, items, line
 from dpproof.proofs_check.registry import as_json, papers, verify
-from dpproof.report import coverage
-from dpproof.report.coverage import Share, items, line
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from dpproof.accountant.claims.result import CATALOGUE, accountant_for
-from dpproof.auditing import check_auditable
+from dpproof.answers.audit import check_auditable
 from dpproof.claim_file import read_claims
 from dpproof.cli.explain import ERRORS
-from dpproof.formats.findings import RULES
+from dpproof.outcome import Outcome
 from dpproof.proofs_check.registry import lookup, statement_ids
 
 
@@ -107,7 +107,7 @@ def _errors():
                     yield node.name
 
 
-@pytest.mark.parametrize("name", sorted({*_errors(), *RULES}))
+@pytest.mark.parametrize("name", sorted({*_errors(), *(outcome.value for outcome in Outcome)}))
 def test_every_error_and_every_verdict_of_check_can_be_explained(run, name):
     ran = run("explain", name)
     assert (ran.code, ran.err) == (0, "")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dpproof.answers.recorded import recorded
 from dpproof.proofs_check.registry import lookup, papers
-from dpproof.report.recorded import recorded
 
 FINDINGS = (Path(__file__).resolve().parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
 PREFIXES = "|".join(paper.prefix for paper in papers().values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpproof.report.ledger import FOLDER, experiment_of
+from dpproof.answers.papers import FOLDER, experiment_of
 from dpproof.report.pages import DOCS
 from dpproof.reproduction.experiments import EXPERIMENTS
 from dpproof.reproduction.expert.first_lines import first_lines as expert_lines

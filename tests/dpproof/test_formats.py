@@ -15,25 +15,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from dpproof.formats import FORMATS, Level, Reported, findings_of_papers, write_findings
-from dpproof.formats.findings import RULES
+from dpproof.formats import FORMATS, Reported, findings_of_papers, write_findings
+from dpproof.outcome import Level, Outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "build" / "npm" / "@microsoft" / "jest-sarif" / "lib" / "schemas" / "sarif-2.1.0-rtm.5.json"
 EVIL = "<script>alert(1)</script> | `x` ]]> & \x00\x1b[31m\nsecond line"
 FINDINGS = [
-    Reported("ward", "kept", "promised: epsilon = 3.0", "claims.toml", 1),
-    Reported(EVIL, "broken", EVIL, "a folder/claims.toml", 9),
-    Reported("claim 3", "refused", "epsilon (-1) must be at least 0", "claims.toml", None),
-    Reported("rlsvi", "not as recorded", "rlsvi.eq2: expected PROVED, found REFUTED"),
-    *(Reported(f"one {rule}", rule, "so it is", "/at/the/root.toml", 3) for rule in RULES),
+    Reported("ward", Outcome.KEPT, "promised: epsilon = 3.0", "claims.toml", 1),
+    Reported(EVIL, Outcome.BROKEN, EVIL, "a folder/claims.toml", 9),
+    Reported("claim 3", Outcome.REFUSED, "epsilon (-1) must be at least 0", "claims.toml", None),
+    Reported("rlsvi", Outcome.NOT_RECORDED, "rlsvi.eq2: expected PROVED, found REFUTED"),
+    *(Reported(f"one {rule.value}", rule, "so it is", "/at/the/root.toml", 3) for rule in Outcome),
 ]
 NAMES = st.text(max_size=20)
 ANY = st.lists(
     st.builds(
         Reported,
         NAMES,
-        st.sampled_from(list(RULES)),
+        st.sampled_from(list(Outcome)),
         NAMES,
         st.one_of(st.none(), st.text("ab/ %#?é", min_size=1)),
         st.one_of(st.none(), st.integers(1, 9)),
@@ -93,7 +93,7 @@ def test_junit_is_xml_with_a_case_for_each_finding(findings):
             Level.RECORDED: "system-out",
             Level.NOTHING: "skipped",
             Level.TOLERATED: "skipped",
-        }.get(finding.level, finding.level.value)
+        }.get(finding.rule.level, finding.rule.level.value)
     assert int(suites.get("failures")) == len(list(suites.iter("failure")))
     assert int(suites.get("errors")) == len(list(suites.iter("error")))
 
@@ -109,18 +109,18 @@ def test_markdown_shows_what_fails_first_and_escapes_the_rest():
     assert text_of("markdown", FINDINGS).count("\n| ") == len(FINDINGS) + 1
 
 
-@pytest.mark.parametrize("rule", ["tolerated (floating point only)", "consistent", "inconclusive"])
+@pytest.mark.parametrize("rule", [Outcome.TOLERATED, Outcome.CONSISTENT, Outcome.INCONCLUSIVE])
 def test_an_audit_that_found_nothing_has_no_tick(rule):
     finding = Reported("counter", rule, "so it is", "claims.toml", 3)
-    assert finding.level in (Level.NOTHING, Level.TOLERATED)
+    assert finding.rule.level in (Level.NOTHING, Level.TOLERATED)
     assert "\N{CHECK MARK}" not in text_of("markdown", [finding])
     assert "**dpproof**: 0 of 1 kept" in text_of("markdown", [finding])
     (result,) = json.loads(text_of("sarif", [finding]))["runs"][0]["results"]
     assert (result["kind"], result["level"]) == ("open", "none")
     suites = ElementTree.fromstring(text_of("junit", [finding]))
     assert suites.get("skipped") == "1"
-    assert suites.find(".//skipped").get("message") == rule
-    proved = Reported("counter", "kept", "so it is")
+    assert suites.find(".//skipped").get("message") == rule.value
+    proved = Reported("counter", Outcome.KEPT, "so it is")
     assert "\N{CHECK MARK}" in text_of("markdown", [proved])
 
 
@@ -161,7 +161,7 @@ LIVE = [
 
 @pytest.mark.parametrize("live", LIVE)
 def test_no_text_from_outside_is_live_in_sarif(live):
-    (run,) = json.loads(text_of("sarif", [Reported(live, "broken", live)]))["runs"]
+    (run,) = json.loads(text_of("sarif", [Reported(live, Outcome.BROKEN, live)]))["runs"]
     said = run["results"][0]["message"]["text"]
     assert not re.search(r"(?<!\\)(\\\\)*[\[\]]", said)  # no bracket without an escape
     assert re.sub(r"\{\{|\}\}", "", said).count("{") == re.sub(r"\{\{|\}\}", "", said).count("}") == 0
@@ -171,9 +171,9 @@ def test_no_text_from_outside_is_live_in_sarif(live):
 
 @pytest.mark.parametrize("live", LIVE)
 def test_no_text_from_outside_is_live_in_markdown(live):
-    text = text_of("markdown", [Reported(live, "broken", live)])
+    text = text_of("markdown", [Reported(live, Outcome.BROKEN, live)])
     assert not re.search(r"(?i)://|www\.|(?<!\\)\$|@\w|#\d|gh-\d", text)
     shown = MarkdownIt("commonmark").enable("table").render(text)
     assert not re.search("<(a|img|em|sup|script)", shown)
     cells = [html.unescape(re.sub("<!-- -->", "", cell)) for cell in re.findall("<td>(.*?)</td>", shown)]
-    assert cells == ["\N{BALLOT X}", live, "broken", live]
+    assert cells == ["\N{BALLOT X}", live, Outcome.BROKEN, live]

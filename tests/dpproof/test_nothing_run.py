@@ -9,12 +9,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpproof import answers
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import CATALOGUE, accountant_for
+from dpproof.answers import account as answers
+from dpproof.answers.events import _training
 from dpproof.claim_file import import_from
 from dpproof.cli import show
-from dpproof.events import _training
 
 ROOT = Path(__file__).resolve().parents[2]
 CLAIM = """
@@ -110,7 +110,7 @@ def test_what_cannot_be_loaded_is_named_before_anything_runs(run, tmp_path, monk
 
 @pytest.mark.parametrize("folder", [ROOT, ROOT / "examples"])
 def test_names_in_the_example_are_found_from_either_folder(folder, monkeypatch):
-    from dpproof.auditing import check_ready
+    from dpproof.answers.audit import check_ready
     from dpproof.claim_file import read_claims
 
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT])

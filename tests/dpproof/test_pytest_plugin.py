@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 # Before pytester remembers what is loaded, to unload the rest: numpy cannot be loaded twice.
-for name in ("dpproof.privacy_tests", "dpproof.report.claims"):
+for name in ("dpproof.privacy_tests", "dpproof.answers.claims"):
     importlib.import_module(name)
 
 pytest_plugins = ["pytester"]

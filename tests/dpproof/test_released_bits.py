@@ -156,7 +156,7 @@ def test_the_account_of_a_training_of_others_is_one_in_real_arithmetic(run, tmp_
 
 
 def test_every_page_of_experiments_says_that_its_runs_are_simulations():
-    from dpproof.report.ledger import FOLDER
+    from dpproof.answers.papers import FOLDER
     from dpproof.reproduction.first_lines import SIMULATED, read
 
     assert IN_REAL_ARITHMETIC in SIMULATED

@@ -12,12 +12,14 @@ from jinja2 import UndefinedError
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import Claim
+from dpproof.answers import papers as ledger
+from dpproof.answers.claims import ClaimLedger
+from dpproof.answers.papers import check_paper
 from dpproof.claim_file import Refusal
+from dpproof.outcome import Outcome
 from dpproof.proofs_check.registry import papers, statement_ids
-from dpproof.report import html, ledger
-from dpproof.report.claims import ClaimLedger
+from dpproof.report import html
 from dpproof.report.html import render, write_report
-from dpproof.report.ledger import check_paper
 
 PAPERS = tuple(papers().values())
 
@@ -88,7 +90,7 @@ def page(papers):
 def _claims(text):
     claim = Claim(text, f"{text}:{text}", {}, Adjacency.REPLACE, {"epsilon": 1.0}, text, text)
     audit = {"verdict": "inconclusive", "claim": text}
-    return [ClaimLedger(claim, "not certified", None, audit, [text, f"not audited: {text}"])]
+    return [ClaimLedger(claim, Outcome.NOT_CERTIFIED, None, audit, [text, f"not audited: {text}"])]
 
 
 def test_the_page_is_well_formed(page):

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from dpproof.answers.claims import check_claim
 from dpproof.claim_file import claim_from
-from dpproof.report.claims import check_claim
 from dpproof.report.html import render
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,8 +6,8 @@ import base64
 
 import pytest
 
+from dpproof.answers.papers import FOLDER, PaperLedger, experiment_of
 from dpproof.proofs_check.registry import papers
-from dpproof.report.ledger import FOLDER, PaperLedger, experiment_of
 from dpproof.reproduction.experiments import EXPERIMENTS
 
 PAPERS = tuple(papers().values())

@@ -4,11 +4,12 @@ import tomllib
 
 import pytest
 
-from dpproof import auditing, what_if
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import accountant_for
+from dpproof.answers import audit as auditing
+from dpproof.answers import calibration as what_if
+from dpproof.answers.claims import check_claim
 from dpproof.claim_file import read_claims
-from dpproof.report.claims import check_claim
 
 CLAIM = """
 [[claim]]
@@ -81,7 +82,7 @@ def test_a_claim_states_its_query(tmp_path, relation, extra, epsilon, verdict):
     path.write_text(CLAIM.format(relation=relation, extra=extra, epsilon=epsilon))
     (claim,) = read_claims(path, auditing.check_ready)
     found = check_claim(claim, audited=False)
-    assert found.verdict == verdict
+    assert found.verdict.value == verdict
     assert found.account["sensitivity"]["rule"]
 
 

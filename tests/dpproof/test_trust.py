@@ -9,10 +9,10 @@ import pytest
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.auditing import NoAuditError, audit_claim
+from dpproof.answers import recorded
+from dpproof.answers.audit import NoAuditError, audit_claim
+from dpproof.answers.claims import check_claim
 from dpproof.claim_file import claim_from, entry_of
-from dpproof.report import recorded
-from dpproof.report.claims import check_claim
 
 ONE_ACTION = {"states": 2, "actions": 1, "horizon": 5, "episodes": 10_000}
 
@@ -31,18 +31,18 @@ def one_action(trust, epsilon=0.01):
 
 def test_a_true_joint_promise_is_not_broken_by_what_the_tables_reveal():
     ledger = check_claim(one_action(TrustModel.JOINT))
-    assert ledger.verdict == "not certified"
+    assert ledger.verdict.value == "not certified"
     assert ledger.audit is None
     assert any("central" in remark for remark in ledger.remarks)
 
 
 def test_a_joint_promise_is_kept_where_the_tables_keep_it():
-    assert check_claim(one_action(TrustModel.JOINT, epsilon=100.0)).verdict == "kept"
+    assert check_claim(one_action(TrustModel.JOINT, epsilon=100.0)).verdict.value == "kept"
 
 
 def test_the_same_promise_about_the_tables_is_broken(monkeypatch):
-    monkeypatch.setattr("dpproof.report.ledger.auditing.audit_claim", _unaudited)
-    assert check_claim(one_action(TrustModel.CENTRAL)).verdict == "broken"
+    monkeypatch.setattr("dpproof.answers.papers.auditing.audit_claim", _unaudited)
+    assert check_claim(one_action(TrustModel.CENTRAL)).verdict.value == "broken"
 
 
 def shuffled(trust, promise):
@@ -60,7 +60,7 @@ def shuffled(trust, promise):
 )
 def test_a_proof_covers_the_weaker_trust_models_only(trust, verdict):
     ledger = check_claim(shuffled(trust, {"epsilon": 1.0, "delta": 1e-6}), audited=False)
-    assert ledger.verdict == verdict
+    assert ledger.verdict.value == verdict
     assert any("no proof in the local one" in remark for remark in ledger.remarks) == (trust.value == "local")
 
 
@@ -68,7 +68,7 @@ def test_a_proof_covers_the_weaker_trust_models_only(trust, verdict):
 def test_what_breaks_a_promise_breaks_the_stronger_ones(trust):
     parameters = {"sigma": 5.0, "compositions": 1}
     claim = Claim("noise", "gaussian", parameters, Adjacency.BY_SENSITIVITY, {"mu": 0.1}, trust=trust)
-    assert check_claim(claim, audited=False).verdict == "broken"
+    assert check_claim(claim, audited=False).verdict.value == "broken"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_what_tells_users_messages_apart_breaks_no_promise_about_what_is_publish
     promise = {"epsilon": 0.5, "delta": 1e-3}
     claim = Claim("counts", "local-counts", sizes, Adjacency.REPLACE, promise, trust=trust)
     ledger = check_claim(claim, seed=0, alpha=0.01, budget=5000)
-    assert ledger.verdict == verdict
+    assert ledger.verdict.value == verdict
     assert any("must be 'local' for an audit" in said for said in ledger.remarks) == (verdict != "broken")
 
 
@@ -130,7 +130,7 @@ def claims_with_a_violation(claim_file, user_module):
 
 
 def test_an_open_statement_is_not_a_success(run, monkeypatch):
-    real = __import__("dpproof.answers", fromlist=["verify"]).verify
+    real = __import__("dpproof.answers.account", fromlist=["verify"]).verify
 
     def opened(ids):
         answer = real(ids)

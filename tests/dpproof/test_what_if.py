@@ -8,8 +8,8 @@ import pytest
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import accountant_for
+from dpproof.answers.calibration import what_if
 from dpproof.claim_file import read_claims
-from dpproof.what_if import what_if
 
 ASKED = ("calibrate", "gaussian", "--compositions", "4", "--target-epsilon", "1.5", "--delta", "1e-6")
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpproof import answers
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters, account, mu_of_run
+from dpproof.answers import account as answers
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.targets.primitives import audit_primitive
 from dpproof.audits.targets.rl.thompson import first_user

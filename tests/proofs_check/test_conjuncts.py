@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
+from dpproof.answers.coverage import coverage, items
 from dpproof.proofs_check.registry import FORMER, ROOT, as_json, lookup, statement_ids, statements, verify
 from dpproof.proofs_check.statement import Severity
-from dpproof.report.coverage import coverage, items
 
 RESULTS = {x.id: as_json(x) for x in verify()}
 NUMBERED = [item.id for item in items() if item.kind == "statement"]

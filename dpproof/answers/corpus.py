@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from dpproof.audits.corpus.case import CorpusCase
     from dpproof.audits.recording.evidence import Evidence
 
-__all__ = ["SKIPPED", "Outcome", "cases_with", "run_cases"]
+__all__ = ["SKIPPED", "CaseResult", "cases_with", "run_cases"]
 
 SKIPPED = "skipped"
 """Found where a case needs a package that is not installed."""
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CaseResult:
     """One case after its audit.
 
     Attributes:
@@ -90,7 +90,7 @@ def cases_with(text: str | None = None) -> tuple[CorpusCase, ...]:
 
 def run_cases(
     cases: Sequence[CorpusCase], options: Mapping[str, Any], executor: Executor | None = None
-) -> Iterator[Outcome]:
+) -> Iterator[CaseResult]:
     """Audit each case, in order, yielding every outcome as soon as it is its turn.
 
     With an executor every case is one task of it, found again by its name where it runs.
@@ -112,13 +112,13 @@ def run_cases(
             future.cancel()
 
 
-def _named_outcome(name: str, options: Mapping[str, Any]) -> Outcome:
+def _named_outcome(name: str, options: Mapping[str, Any]) -> CaseResult:
     from dpproof.audits.corpus.all_cases import case_named
 
     return _outcome(case_named(name), options)
 
 
-def _outcome(case: CorpusCase, options: Mapping[str, Any]) -> Outcome:
+def _outcome(case: CorpusCase, options: Mapping[str, Any]) -> CaseResult:
     """Audit one case; what its mechanism raises is an outcome, too."""
     expected, started = case.expected, time.perf_counter()
     said = str(getattr(expected, "value", getattr(expected, "__name__", expected)))
@@ -134,4 +134,4 @@ def _outcome(case: CorpusCase, options: Mapping[str, Any]) -> Outcome:
             meant = isinstance(expected, type) and isinstance(raised, expected)
             found = said if meant else type(raised).__name__
     seconds = time.perf_counter() - started
-    return Outcome(case.name, case.reason, said, found, evidence, error, seconds)
+    return CaseResult(case.name, case.reason, said, found, evidence, error, seconds)

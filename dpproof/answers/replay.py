@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpproof import auditing
+from dpproof.answers import audit as auditing
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.replaying import ReplayError
 
@@ -63,7 +63,7 @@ def replayed(witness: Mapping[str, Any]) -> Replayed:
     Raises:
         ReplayError: the file is broken, or says nothing of how; or figures came out differently where
             nothing could change: in an audit of this project's own code, or without a violation.
-        ValueError: as for `dpproof.auditing.replay`.
+        ValueError: as for `dpproof.answers.audit.replay`.
     """
     recorded = str(witness.get("verdict"))
     try:

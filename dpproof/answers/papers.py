@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpproof import answers, auditing
 from dpproof.accountant.claims.result import accountant_for
+from dpproof.answers import account as answers
+from dpproof.answers import audit as auditing
+from dpproof.answers.recorded import departures
+from dpproof.answers.verify import ids_named, verify
 from dpproof.proofs_check.papers.paper import Deployment, Paper
-from dpproof.report.recorded import departures
 from dpproof.reproduction import first_lines
 from dpproof.reproduction.experiments import EXPERIMENTS
 
@@ -130,10 +132,8 @@ def check_paper(
 
     ``departures`` says what did not come out as recorded: a verdict, or a case of the corpus.
     """
-    from dpproof.cli.verify import ids_named
-
     stage(f"{paper.name}: checking certificates")
-    verified = answers.verify(ids_named(paper.name))
+    verified = verify(ids_named(paper.name))
     statements = verified["statements"]
     account = None
     if paper.deployment is not None:

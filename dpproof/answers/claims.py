@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dpproof import answers, auditing, events
 from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.claims.trust import TrustModel, implies
@@ -17,14 +16,18 @@ from dpproof.accountant.guarantees.implications import gaussian_to_zcdp
 from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP, Guarantee, ends_of
 from dpproof.accountant.numbers.arithmetic import listed, recorded
 from dpproof.accountant.numbers.enclosures import exact
-from dpproof.audit_words import worth
+from dpproof.answers import account as answers
+from dpproof.answers import audit as auditing
+from dpproof.answers import events
 from dpproof.audits.engine.sampling.watching import watched
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
 from dpproof.claim_file import Budget
+from dpproof.outcome import Level, Outcome
+from dpproof.proofs_check.verdict import Verdict
+from dpproof.wording import worth
 
 __all__ = [
-    "FLOATING_POINT",
     "ClaimLedger",
     "check_claim",
     "check_claims",
@@ -35,9 +38,6 @@ __all__ = [
 
 Answer = Mapping[str, Any]
 Stage = Callable[[str], None]
-OUT_OF_TIME = "out of time"
-FLOATING_POINT = "broken (floating point only)"
-VIOLATIONS = tuple(verdict.value for verdict in Finding if verdict.violated)
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,7 @@ class ClaimLedger:
     """Everything known about one claim of a claim file."""
 
     claim: Claim
-    verdict: str
-    """kept: the guarantee proves it; broken: a pair or an audit refutes it; broken (floating point
-    only): the bits of floating-point numbers alone do; consistent or inconclusive: only
-    an audit speaks for it; out of time: only an audit could have; refused: what it names fails; not
-    certified: what is proved of a mechanism of this project does not imply it."""
+    verdict: Outcome
     account: Answer | None
     audit: Answer | None
     remarks: Sequence[str] = field(default=())
@@ -61,7 +57,7 @@ class ClaimLedger:
             "mechanism": self.claim.mechanism,
             "adjacency": self.claim.adjacency.value,
             "promise": dict(self.claim.promise),
-            "verdict": self.verdict,
+            "verdict": self.verdict.value,
             "account": self.account,
             "audit": self.audit,
             "remarks": list(self.remarks),
@@ -86,12 +82,12 @@ def _contained(claim: Claim, stage: Stage, **options: Any) -> ClaimLedger:
     try:
         return check_claim(claim, stage, **options)
     except ValueError as error:
-        return ClaimLedger(claim, "refused", None, None, [str(error)])
+        return ClaimLedger(claim, Outcome.REFUSED, None, None, [str(error)])
     except Exception as error:  # a fault of this project: said here, and the claim is not certified
         if os.environ.get("DPPROOF_TRACEBACK"):
             raise
         said = f"not certified: internal error: {type(error).__name__}: {error}"
-        return ClaimLedger(claim, "not certified", None, None, [said])
+        return ClaimLedger(claim, Outcome.NOT_CERTIFIED, None, None, [said])
 
 
 def check_claim(
@@ -127,25 +123,32 @@ def check_claim(
     if refuted and account is not None:
         remarks.append(f"a pair of neighbours exceeds it: {account['mechanism']['attained_by']}")
     heard = heard_in(audit)
-    if refuted or heard in VIOLATIONS:
-        only_bits = not refuted and heard == Finding.FLOATING_POINT.value
-        verdict = FLOATING_POINT if only_bits else "broken"
-    elif ended == "refused":
-        verdict = "refused"
+    if refuted or heard in (Outcome.BROKEN, Outcome.FLOATING_POINT):
+        verdict = Outcome.BROKEN if refuted or heard is None else heard
+    elif ended is Outcome.REFUSED:
+        verdict = ended
     elif proved:
-        verdict = "kept"
+        verdict = Outcome.KEPT
     elif ended is not None and claim.outside and not events.kind_of(claim):
         verdict = ended
     else:  # what we have an account of can be certified; of somebody's code only an audit can speak
-        verdict = heard if account is None and heard is not None else "not certified"
+        verdict = heard if account is None and heard is not None else Outcome.NOT_CERTIFIED
     return ClaimLedger(claim, verdict, account, audit, [*remarks, *_advice(claim, verdict, account, audit)])
 
 
-def heard_in(audit: Answer | None) -> str | None:
+_HEARD = {
+    Finding.VIOLATION: Outcome.BROKEN,
+    Finding.FLOATING_POINT: Outcome.FLOATING_POINT,
+    Finding.CONSISTENT: Outcome.CONSISTENT,
+    Finding.INCONCLUSIVE: Outcome.INCONCLUSIVE,
+}
+
+
+def heard_in(audit: Answer | None) -> Outcome | None:
     """What an audit says of the promise: without bits, where the promise is about real arithmetic."""
     if audit is None:
         return None
-    return str(audit["without_bits"] if tolerated(audit) else audit["verdict"])
+    return _HEARD[Finding(audit["without_bits"] if tolerated(audit) else audit["verdict"])]
 
 
 def rests_on(account: Answer) -> str:
@@ -162,23 +165,23 @@ def tolerated(audit: Answer | None) -> bool:
     return audit is not None and audit.get("arithmetic") == "real" and "without_bits" in audit
 
 
-def _advice(claim: Claim, verdict: str, account: Answer | None, audit: Answer | None) -> list[str]:
+def _advice(claim: Claim, verdict: Outcome, account: Answer | None, audit: Answer | None) -> list[str]:
     """What to do next, where the verdict alone does not say it."""
-    if verdict in ("broken", FLOATING_POINT) and audit is not None and audit["verdict"] in VIOLATIONS:
+    if verdict.level is Level.FAILURE and audit is not None and Finding(audit["verdict"]).violated:
         after = f"after {audit['samples']} samples"
         return [f"{audit['verdict']} {after}: dpproof audit FILE --witnesses DIR keeps it"]
     if tolerated(audit):
         return ["floating-point bits refute it; the claim is about real arithmetic, where nothing was found"]
-    if verdict == "not certified" and account is not None and not _covers(account, claim):
+    if verdict is Outcome.NOT_CERTIFIED and account is not None and not _covers(account, claim):
         return [f"the account is in the {account['trust']} model: no proof in the {claim.trust.value} one"]
-    if verdict == "not certified" and account is not None and _undecided(account):
+    if verdict is Outcome.NOT_CERTIFIED and account is not None and _undecided(account):
         name = account["statement"]
         return [f"the guarantee rests on {name}, which is {account['verdict']}: see dpproof verify {name}"]
-    if verdict == "not certified" and account is not None and account["epsilon"]["upper"] == "inf":
+    if verdict is Outcome.NOT_CERTIFIED and account is not None and account["epsilon"]["upper"] == "inf":
         return ["no epsilon is proved at this delta" + ("; give delta" if claim.delta == 0 else "")]
-    if audit is not None and audit["verdict"] == "inconclusive":
+    if audit is not None and audit["verdict"] == Finding.INCONCLUSIVE.value:
         return [worth(audit)]
-    if audit is not None and verdict == "consistent":
+    if audit is not None and verdict is Outcome.CONSISTENT:
         return [worth(audit)]
     return []
 
@@ -190,7 +193,7 @@ def _covers(account: Answer, claim: Claim) -> bool:
 
 def _undecided(account: Answer) -> bool:
     """Whether the statement of a guarantee has lost its proof: a step or a certificate is missing."""
-    return account.get("verdict") in ("OPEN", "REFUTED")
+    return "verdict" in account and Verdict(account["verdict"]) in (Verdict.OPEN, Verdict.REFUTED)
 
 
 def _accounted(claim: Claim) -> tuple[Answer | None, bool, bool]:
@@ -223,7 +226,7 @@ def _mechanism(claim: Claim) -> tuple[Answer, tuple[bool, bool]]:
 
 def _audited(
     claim: Claim, until: float | None, options: Mapping[str, Any]
-) -> tuple[Answer | None, str | None, list[str]]:
+) -> tuple[Answer | None, Outcome | None, list[str]]:
     """What an audit found; if nothing, whether that makes a verdict, and remarks."""
     drawn = [0]
 
@@ -234,13 +237,13 @@ def _audited(
         with ending_at(until), watched(count):
             check_time()
             found = auditing.audit_claim(claim, **options)
-            return found.as_json(), OUT_OF_TIME if found.unconfirmed else None, []
+            return found.as_json(), Outcome.OUT_OF_TIME if found.unconfirmed else None, []
     except OutOfTimeError as error:
-        return None, OUT_OF_TIME, [f"not audited: {error}, after {drawn[0]} samples"]
+        return None, Outcome.OUT_OF_TIME, [f"not audited: {error}, after {drawn[0]} samples"]
     except (auditing.NoAuditError, ArithmeticError) as error:
         return None, None, [f"not audited: {error}"]
     except ValueError as error:
-        return None, "refused", [f"not audited: {error}"]
+        return None, Outcome.REFUSED, [f"not audited: {error}"]
 
 
 def _settled(claim: Claim, guarantee: Guarantee, attained: Guarantee | None) -> tuple[bool, bool]:

@@ -21,10 +21,10 @@ from dpproof.accountant.claims.decimals import doubles
 from dpproof.accountant.claims.result import accountant_for, check_run
 from dpproof.accountant.claims.trust import TrustModel, implies
 from dpproof.accountant.numbers.enclosures import Written
+from dpproof.answers.events import guarantee_of_event, kind_of
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.time_budget import OutOfTimeError
 from dpproof.claim_file import claim_from, entry_of
-from dpproof.events import guarantee_of_event, kind_of
 
 if TYPE_CHECKING:
     from dpproof.audits.corpus.case import CorpusCase

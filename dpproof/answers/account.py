@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dpproof.accountant.claims.adjacency import Adjacency
@@ -18,7 +18,7 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, exact
 from dpproof.version import __version__
 
-__all__ = ["account", "calibrate", "envelope", "number", "released_bits", "resting", "verdicts_of", "verify"]
+__all__ = ["account", "calibrate", "envelope", "number", "released_bits", "resting", "verdicts_of"]
 
 Json = dict[str, Any]
 Ask = Callable[[Guarantee], Bound]
@@ -284,15 +284,3 @@ def _missed(guarantee: Guarantee, target: str, delta: str) -> float:
     if guarantee.delta(limit).lower > exact(delta):
         return limit
     raise ArithmeticError(f"a little less noise was not certified to miss epsilon {target}: {lower}")
-
-
-def verify(ids: Iterable[str]) -> Json:
-    """The verdicts on statements, their certificates checked again."""
-    from dpproof.proofs_check.registry import as_json
-    from dpproof.proofs_check.registry import verify as verify_statements
-
-    results = verify_statements(list(ids))
-    readings = {text for result in results for text in result.readings}
-    laws = {name for result in results for name in result.laws}
-    found = [as_json(result) for result in results]
-    return envelope({"statements": found, "readings_all": len(readings), "laws_all": sorted(laws)})

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dpproof import answers
 from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import Guarantee
 from dpproof.accountant.numbers.arithmetic import listed, recorded
+from dpproof.answers import account as answers
 
 __all__ = ["PREFIXES", "account_event", "guarantee_of_event", "kind_of"]
 
