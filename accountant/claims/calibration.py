@@ -51,7 +51,7 @@ def calibrate_noise(
     tells them apart. The search begins at the value that ``parameters`` holds.
 
     >>> from fractions import Fraction
-    >>> from dpproof.accountant.claims.claim.parameters import Reals, parameter
+    >>> from dpproof.accountant.claims.parameters import Reals, parameter
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> @dataclass(frozen=True)
     ... class Sigma(Parameters):

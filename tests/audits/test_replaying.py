@@ -16,8 +16,8 @@ from dpproof.audits.recording.replaying import ReplayError, replay
 
 MODULE = """
 import numpy as np
-from dpproof.accountant.claims.claim.adjacency import Adjacency
-from dpproof.accountant.claims.claim.episodes import Episodes
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
 from dpproof.audits.data.neighbours import Distance, vector_pairs
 
 def bits():

@@ -222,7 +222,7 @@ def test_without_the_fixture_nothing_is_imported(session):
 )
 def test_what_would_show_nothing_fails(session, body, said):
     test = f"""
-from dpproof.accountant.claims.claim.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.data.pairs import Neighbours
 
 @pytest.mark.privacy(epsilon=1.0, adjacency="add-remove")

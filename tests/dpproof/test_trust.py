@@ -12,6 +12,7 @@ from dpproof.accountant.claims.trust import TrustModel
 from dpproof.answers import recorded
 from dpproof.answers.audit import NoAuditError, audit_claim
 from dpproof.answers.claims import check_claim
+from dpproof.answers.verify import verify
 from dpproof.claim_file import claim_from, entry_of
 
 ONE_ACTION = {"states": 2, "actions": 1, "horizon": 5, "episodes": 10_000}
@@ -130,7 +131,7 @@ def claims_with_a_violation(claim_file, user_module):
 
 
 def test_an_open_statement_is_not_a_success(run, monkeypatch):
-    real = __import__("dpproof.answers.account", fromlist=["verify"]).verify
+    real = verify
 
     def opened(ids):
         answer = real(ids)
@@ -138,7 +139,7 @@ def test_an_open_statement_is_not_a_success(run, monkeypatch):
             entry["verdict"] = "OPEN"
         return answer
 
-    monkeypatch.setattr("dpproof.cli.verify.answers.verify", opened)
+    monkeypatch.setattr("dpproof.cli.verify.verified", opened)
     assert run("verify", "rlsvi.tight").code == 3
 
 
