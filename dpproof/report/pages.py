@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import dpproof
 from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.answers import coverage
 from dpproof.claim_file.schema import schema_text
@@ -178,6 +180,17 @@ def parameters() -> str:
     return "\n".join(lines)
 
 
+def public_names() -> str:
+    """What can be imported from ``dpproof`` itself, as Markdown: the name and the first line of what it says."""
+    lines = ["# Public names", "", "`from dpproof import NAME` loads what stands here. Generated.", ""]
+    lines += ["| name | what it is | defined in |", "|---|---|---|"]
+    for name in sorted(set(dpproof.__all__) - {"__version__"}):
+        found = getattr(dpproof, name)
+        said = (inspect.getdoc(found) or "").partition("\n")[0].replace("``", "`")
+        lines.append(f"| `{name}` | {_cell(said)} | `{found.__module__}` |")
+    return "\n".join([*lines, ""])
+
+
 def _cell(text: str) -> str:
     """Text in a cell of a table, where a bar would begin the next one."""
     return text.replace("|", "\\|")
@@ -192,6 +205,7 @@ def pages() -> dict[str, str]:
     made = {
         "ledger.md": ledger(found),
         "parameters.md": parameters(),
+        "reference/names.md": public_names(),
         "claim-file.schema.json": schema_text(),
     }
     for name, experiment in EXPERIMENTS.items():
