@@ -47,8 +47,8 @@ def ours_distinct(delta: str) -> Ends:
 
 
 def ours_account(name: str, delta: str, **parameters: Any) -> Ends:
+    from dpproof.accountant.catalogue import accountant_for
     from dpproof.accountant.claims.adjacency import Adjacency
-    from dpproof.accountant.claims.result import accountant_for
 
     found = accountant_for(name)
     chosen = found.parameters.read(parameters)
@@ -56,8 +56,8 @@ def ours_account(name: str, delta: str, **parameters: Any) -> Ends:
 
 
 def ours_calibrate() -> Ends:
+    from dpproof.accountant.catalogue import accountant_for
     from dpproof.accountant.claims.adjacency import Adjacency
-    from dpproof.accountant.claims.result import accountant_for
 
     found = accountant_for("dp-sgd")
     chosen = found.parameters.read({"sampling_rate": 0.01, "noise_multiplier": 1.0, "steps": 1000})

@@ -1,4 +1,5 @@
 # The public names. Each loads when it is first used.
+from dpproof.accountant.catalogue import accountant_for as accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency as Adjacency
 from dpproof.accountant.claims.adjacency import UnprovedAdjacencyError as UnprovedAdjacencyError
 from dpproof.accountant.claims.calibration import calibrate_noise as calibrate_noise
@@ -6,7 +7,6 @@ from dpproof.accountant.claims.claim import Claim as Claim
 from dpproof.accountant.claims.episodes import Episodes as Episodes
 from dpproof.accountant.claims.parameters import Parameters as Parameters
 from dpproof.accountant.claims.result import PrivacyResult as PrivacyResult
-from dpproof.accountant.claims.result import accountant_for as accountant_for
 from dpproof.accountant.claims.sensitivity import Query as Query
 from dpproof.accountant.claims.sensitivity import Sensitivity as Sensitivity
 from dpproof.accountant.claims.trust import TrustModel as TrustModel

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import pytest
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.parameters import Reals
-from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.numbers.arithmetic import in_words
 from dpproof.audits.data.pairs import Neighbours, check_pair
 from dpproof.audits.engine.runner import BUDGET, audit

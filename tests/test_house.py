@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
+import inspect
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.accountant.published import published, published_ids
 from dpproof.accountant.published.sources import Source
 from dpproof.answers.recorded import kept, recorded
+from dpproof.mechanisms.primitives import sampler_for
 from dpproof.proofs_check.registry import as_json, papers, statement_ids, statements, verify
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -250,3 +253,19 @@ def test_bad_modules_would_be_found():
     body = "\n".join(f"    x = {line}" for line in range(LONGEST_FUNCTION))
     assert long_functions(f"def f():\n{body}") == ["f"]
     assert long_functions(f"def f():\n{body[: body.rindex(chr(10))]}") == []
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_a_mechanism_has_a_sampler_in_its_leaf_or_says_why_not(name):
+    leaf = f"dpproof.mechanisms.{CATALOGUE[name]}"
+    accountant = accountant_for(name)
+    assert accountant.name == name
+    if accountant.unsampled is None:
+        sampler = sampler_for(name)
+        assert list(inspect.signature(sampler).parameters)[0::2] == ["parameters", "n"]
+        assert sampler.__module__ == leaf
+    else:
+        known = importlib.util.find_spec(leaf)
+        assert known is None or not hasattr(importlib.import_module(leaf), "sample")
+        with pytest.raises(ValueError, match=f"'{name}'.*must be one of: gaussian, laplace"):
+            sampler_for(name)

@@ -6,8 +6,8 @@ import doctest
 import re
 from pathlib import Path
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import accountant_for
 from dpproof.cli.show import at_least, at_most
 
 README = Path(__file__).resolve().parent.parent / "README.md"

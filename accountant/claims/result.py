@@ -1,11 +1,7 @@
-"""PrivacyResult: what an accountant answers about one mechanism, and the type of an accountant.
-
-The catalogue lists every accountant under its command-line name; a module is imported when asked for.
-"""
+"""PrivacyResult: what an accountant answers about one mechanism, and the type of an accountant."""
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +12,6 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.decimals import as_typed, at_decimals, beyond_decimals, sides
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.sensitivity import Sensitivity
-from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import Guarantee
 from dpproof.accountant.numbers.arithmetic import Assumption, assume, current, recorded, scoped
@@ -24,14 +19,12 @@ from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import Number, exact
 
 __all__ = [
-    "CATALOGUE",
     "IN_REAL_ARITHMETIC",
     "RUNS",
     "Accountant",
     "Attained",
     "PrivacyResult",
     "PublishedGuarantee",
-    "accountant_for",
     "at_positive_delta",
     "check_run",
 ]
@@ -134,6 +127,7 @@ class PrivacyResult:
     def epsilon(self, delta: Number) -> Bound:
         """The guarantee's epsilon; its ``assumptions`` are all that it rests on.
 
+        >>> from dpproof.accountant.catalogue import accountant_for
         >>> found = accountant_for("laplace").account(accountant_for("laplace").parameters(5.0))
         >>> sorted(one.value for one in found.epsilon("0.5").assumptions), found.epsilon(0).assumptions
         (['elementary-4ulp'], frozenset())
@@ -179,6 +173,8 @@ class Accountant:
     None where there is nothing to show."""
     safer: int = 1
     """1 where more of ``noise`` is more private, -1 where less is."""
+    unsampled: str | None = None
+    """Why the leaf in ``dpproof.mechanisms`` has no ``sample``; None where it has one."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "account", scoped(at_decimals(self.account)))
@@ -186,6 +182,7 @@ class Accountant:
     def relation(self, given: str | None) -> Adjacency:
         """The neighbouring relation of that name, or without one the relation that is meant.
 
+        >>> from dpproof.accountant.catalogue import accountant_for
         >>> accountant_for("gaussian").relation(None).value
         'by-sensitivity'
 
@@ -236,53 +233,3 @@ def check_run(parameters: Parameters) -> None:
     for name in RUNS:
         if getattr(parameters, name, 1) == 0:
             raise ValueError(f"{name} (0): nothing was run on any record; {name} must be above 0")
-
-
-CATALOGUE: Mapping[str, str] = {
-    "rlsvi": "dpproof.accountant.rl.rlsvi.rlsvi",
-    "gaussian": "dpproof.accountant.noise.gaussian",
-    "laplace": "dpproof.accountant.noise.laplace",
-    "dp-sgd": "dpproof.accountant.noise.dp_sgd",
-    "geometric": "dpproof.accountant.noise.geometric",
-    "discrete-gaussian": "dpproof.accountant.noise.discrete_gaussian",
-    "binomial": "dpproof.accountant.noise.binomial",
-    "randomised-response": "dpproof.accountant.noise.randomised_response",
-    "exponential": "dpproof.accountant.noise.exponential",
-    "permute-and-flip": "dpproof.accountant.noise.permute_and_flip",
-    "tree": "dpproof.accountant.counting.gaussian_tree",
-    "laplace-tree": "dpproof.accountant.counting.laplace_tree",
-    "matrix-counting": "dpproof.accountant.counting.matrix_counting",
-    "sparse-vector": "dpproof.accountant.sparse_vector",
-    "smooth-gaussian": "dpproof.accountant.smooth_sensitivity.gaussian",
-    "smooth-laplace": "dpproof.accountant.smooth_sensitivity.laplace",
-    "smooth-cauchy": "dpproof.accountant.smooth_sensitivity.cauchy",
-    "smooth-student": "dpproof.accountant.smooth_sensitivity.student",
-    "smooth-log-normal": "dpproof.accountant.smooth_sensitivity.log_normal",
-    "shuffled-count": "dpproof.accountant.rl.sdp_pe.shuffled_count",
-    "shuffled-batch": "dpproof.accountant.rl.sdp_pe.shuffled_batch",
-    "central-counts": "dpproof.accountant.rl.private_ucb.central_counts",
-    "local-counts": "dpproof.accountant.rl.private_ucb.local_counts",
-    "batched-counts": "dpproof.accountant.rl.private_ucb.batched_counts",
-    "policy-evaluation": "dpproof.accountant.rl.policy_evaluation.policy_evaluation",
-    "thompson": "dpproof.accountant.rl.thompson.thompson",
-    "selective-dpsgd": "dpproof.accountant.rl.expert.selective_dpsgd",
-    "expert-release": "dpproof.accountant.rl.expert.release",
-}
-"""Command-line name -> module whose ``ACCOUNTANT`` serves it."""
-
-
-def accountant_for(name: str) -> Accountant:
-    """The accountant of that command-line name.
-
-    >>> accountant_for("rlsvi").parameters.__name__
-    'RLSVIParameters'
-
-    Raises:
-        ValueError: for an unknown name, listing the known ones.
-    """
-    if name not in CATALOGUE:
-        raise ValueError(
-            f"mechanism ({name!r}) must be one of: {', '.join(CATALOGUE)}{nearest(name, CATALOGUE)}"
-        )
-    found: Accountant = importlib.import_module(CATALOGUE[name]).ACCOUNTANT
-    return found

@@ -47,7 +47,7 @@ def account(
     count = parameters.compositions * moved.coordinates
     found = composed(count, DiscreteGaussian(exact(parameters.sigma) ** 2, shift))
     pair = f"two inputs whose answers differ by {moved}, always in the same direction"
-    sampler = "dpproof.mechanisms.noise.samplers.discrete_gaussian"
+    sampler = "dpproof.mechanisms.noise.discrete_gaussian.sample"
     return by_sensitivity(
         found, adjacency, "classic.discrete_gaussian", pair, exact_sampler=sampler, sensitivity=moved
     )

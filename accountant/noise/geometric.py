@@ -48,7 +48,7 @@ def account(
     scale, count = exact(parameters.scale), parameters.compositions * moved.coordinates
     found = BoundedLoss(Fraction(count * shift) / scale, composed(count, Geometric(scale, shift)))
     pair = f"two inputs whose answers differ by {moved}, always in the same direction"
-    sampler = "dpproof.mechanisms.noise.samplers.geometric"
+    sampler = "dpproof.mechanisms.noise.geometric.sample"
     return by_sensitivity(
         found, adjacency, "classic.geometric", pair, exact_sampler=sampler, sensitivity=moved
     )

@@ -68,7 +68,7 @@ def account(
         pair,
         released=released,
         trust=TrustModel.LOCAL,
-        exact_sampler="dpproof.mechanisms.noise.samplers.randomised_response",
+        exact_sampler="dpproof.mechanisms.noise.randomised_response.sample",
     )
 
 

@@ -25,8 +25,8 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores import Identity, LogLikelihoodRatio, Projection
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.rl.shuffled_batches import batch_ratio, batch_users
-from dpproof.mechanisms.rl.sdp_pe.privatizer_release import shuffled_batch
-from dpproof.mechanisms.rl.sdp_pe.shuffled_count import shuffled_count
+from dpproof.mechanisms.rl.sdp_pe.shuffled_batch import sample as shuffled_batch
+from dpproof.mechanisms.rl.sdp_pe.shuffled_count import sample as shuffled_count
 
 __all__ = ["CASES"]
 

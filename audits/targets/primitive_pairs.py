@@ -21,7 +21,7 @@ from dpproof.accountant.guarantees.targets import neighbours_of
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 from dpproof.audits.data.neighbours.vectors import Distance, VectorRelation
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.mechanisms.counting.running_counts import tree_nodes
+from dpproof.mechanisms.counting.tree import tree_nodes
 
 __all__ = [
     "answers",

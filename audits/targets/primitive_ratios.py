@@ -16,7 +16,8 @@ from scipy.special import gammaln, logsumexp, xlog1py, xlogy
 
 from dpproof.accountant.counting.matrix_counting import strategy_of
 from dpproof.mechanisms.counting.factorised import column_coefficients
-from dpproof.mechanisms.counting.running_counts import convolved, tree_nodes
+from dpproof.mechanisms.counting.matrix_counting import convolved
+from dpproof.mechanisms.counting.tree import tree_nodes
 
 __all__ = [
     "binomial",

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import PrivacyResult, accountant_for
+from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.guarantees.notions import ApproxDP
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve

@@ -15,10 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC, Claim
 from dpproof.accountant.claims.decimals import doubles
-from dpproof.accountant.claims.result import accountant_for, check_run
+from dpproof.accountant.claims.result import check_run
 from dpproof.accountant.claims.trust import TrustModel, implies
 from dpproof.accountant.numbers.enclosures import Written
 from dpproof.answers.events import guarantee_of_event, kind_of

@@ -82,7 +82,7 @@ def code(
 ) -> dict[str, str]:
     """What to paste: the guarantee in Python, and the promise as an entry of a claim file.
 
-    >>> from dpproof.accountant.claims.result import accountant_for
+    >>> from dpproof.accountant.catalogue import accountant_for
     >>> gaussian = accountant_for("gaussian")
     >>> made = code(gaussian, gaussian.parameters(sigma=4.0), Adjacency.BY_SENSITIVITY, "1.5", "1e-6")
     >>> namespace = {}

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.claim import Claim
-from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.claims.trust import TrustModel, implies
 from dpproof.accountant.guarantees.implications import gaussian_to_zcdp
 from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP, Guarantee, ends_of

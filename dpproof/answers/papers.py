@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpproof.accountant.claims.result import accountant_for
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.answers import account as answers
 from dpproof.answers import audit as auditing
 from dpproof.answers.recorded import departures

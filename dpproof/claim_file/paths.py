@@ -21,8 +21,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.claim import Claim
-from dpproof.accountant.claims.result import accountant_for
 
 __all__ = ["check_inside", "import_from", "paths_of"]
 

@@ -10,8 +10,9 @@ import typer
 import typer.core
 import typer.main
 
+from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import CATALOGUE, Accountant, accountant_for
+from dpproof.accountant.claims.result import Accountant
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.answers import account as answers
 from dpproof.answers.calibration import code

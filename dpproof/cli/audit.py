@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC, Claim
-from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.numbers.arithmetic import listed, recorded
 from dpproof.answers import account as answers

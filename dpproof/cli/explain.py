@@ -18,8 +18,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import CATALOGUE, Accountant, accountant_for
+from dpproof.accountant.claims.result import Accountant
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.answers import coverage

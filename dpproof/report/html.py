@@ -11,8 +11,8 @@ import jinja2
 from latex2mathml.converter import convert as to_mathml
 from markupsafe import Markup
 
+from dpproof.accountant.catalogue import CATALOGUE
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import CATALOGUE
 from dpproof.accountant.numbers.arithmetic import in_words, listed
 from dpproof.accountant.numbers.arithmetic import recorded as assumptions_of
 from dpproof.answers import coverage

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import dpproof
-from dpproof.accountant.claims.result import CATALOGUE, accountant_for
+from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.answers import coverage
 from dpproof.claim_file.schema import schema_text
 from dpproof.proofs_check.laws import LAWS

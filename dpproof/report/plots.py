@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import PrivacyResult, accountant_for
+from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.guarantees.notions import Guarantee
 from dpproof.accountant.numbers.arithmetic import assume, in_words, listed, recorded
 

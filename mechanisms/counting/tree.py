@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["add_up_nodes", "tree_noise"]
+__all__ = ["add_up_nodes", "noisy_counts", "streams_of", "tree_nodes", "tree_noise"]
 
 Floats = NDArray[np.float64]
 
@@ -53,3 +53,36 @@ def add_up_nodes(rows: NDArray[np.floating[Any]]) -> None:
         ends = rows[step :: 2 * step]
         ends += rows[:: 2 * step][: len(ends)]
         step >>= 1
+
+
+def noisy_counts(
+    streams: ArrayLike, runs: int, leaves: int, n: int, draw: Callable[[tuple[int, ...]], Floats]
+) -> Floats:
+    """The running counts of streams ``(runs, leaves)``, with noise on every node: ``(n, runs, leaves)``."""
+    true = streams_of(streams, runs, leaves)
+    return true.cumsum(axis=1) + tree_noise(leaves, (n, runs), draw)
+
+
+def streams_of(streams: ArrayLike, runs: int, leaves: int) -> Floats:
+    """Streams ``(runs, leaves)`` of finite numbers.
+
+    Raises:
+        ValueError: for others.
+    """
+    true = np.asarray(streams, dtype=np.float64)
+    if true.shape != (runs, leaves) or not np.isfinite(true).all():
+        raise ValueError(f"streams (shape {true.shape}) must be finite, of the shape ({runs}, {leaves})")
+    return true
+
+
+def tree_nodes(counts: Floats) -> Floats:
+    """The noisy node that each release used anew, from running counts ``(..., leaves)``.
+
+    The release at time t is the one at t without its lowest binary digit plus one node.
+
+    >>> tree_nodes(np.array([1.0, 2.0, 4.0, 8.0]))
+    array([1., 2., 2., 8.])
+    """
+    padded = np.concatenate([np.zeros((*counts.shape[:-1], 1)), counts], axis=-1)
+    times = np.arange(1, padded.shape[-1])
+    return np.asarray(counts - padded[..., times - (times & -times)])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import accountant_for
 from dpproof.mechanisms.randomness import Randomness, guaranteed
 from dpproof.mechanisms.release.grid import how_released
 

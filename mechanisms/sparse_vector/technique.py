@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
-    from dpproof.accountant.sparse_vector import SparseVectorParameters
+    from dpproof.accountant.sparse_vector.technique import SparseVectorParameters
 
-__all__ = ["ABOVE", "BELOW", "HALTED", "compare_noisily", "sparse_vector"]
+__all__ = ["ABOVE", "BELOW", "HALTED", "compare_noisily", "sample"]
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ HALTED, BELOW, ABOVE = -1.0, 0.0, 1.0
 """The answers to a query."""
 
 
-def sparse_vector(
+def sample(
     parameters: SparseVectorParameters, queries: ArrayLike, n: int, rng: np.random.Generator
 ) -> Floats:
     """Answer queries ``(m,)``, the threshold subtracted from them: ``(n, m)`` codes.
@@ -29,8 +29,8 @@ def sparse_vector(
     With ``answer_scale`` the noisy values of the queries that are above come along: ``(n, m, 2)``, 0 for
     the others.
 
-    >>> from dpproof.accountant.sparse_vector import SparseVectorParameters
-    >>> sparse_vector(SparseVectorParameters(query_scale=0.01), [-9, 9, 9], 1, np.random.default_rng(0))
+    >>> from dpproof.accountant.sparse_vector.technique import SparseVectorParameters
+    >>> sample(SparseVectorParameters(query_scale=0.01), [-9, 9, 9], 1, np.random.default_rng(0))
     array([[ 0.,  1., -1.]])
     """
     given = np.asarray(queries, dtype=np.float64)

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import dpproof.accountant.privacy_loss.loss_sums as loss_sums
+from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.arithmetic import (
     Assumption,

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.calibration import calibrate_noise
 from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
-from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.guarantees.targets import NoNoiseNeededError, UnreachableTargetError, neighbours_of

@@ -15,10 +15,10 @@ import pytest
 import sympy
 from typer.testing import CliRunner
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.decimals import sides
 from dpproof.accountant.claims.parameters import Domain
-from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.guarantees.targets import neighbours_of
 from dpproof.accountant.numbers.enclosures import Written, exact, typed

@@ -101,8 +101,8 @@ def test_next_to_no_privacy_loss_is_not_zero():
 
 
 def test_no_sampling_costs_nothing():
+    from dpproof.accountant.catalogue import accountant_for
     from dpproof.accountant.claims.adjacency import Adjacency
-    from dpproof.accountant.claims.result import accountant_for
 
     dp_sgd = accountant_for("dp-sgd")
     idle = dp_sgd.parameters(sampling_rate=0.0, noise_multiplier=1.0, steps=1000)

@@ -9,8 +9,8 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 from dpproof.accountant.noise.dp_sgd import account as dp_sgd
 from dpproof.accountant.noise.gaussian import GaussianParameters, mu

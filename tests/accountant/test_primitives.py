@@ -7,8 +7,8 @@ from fractions import Fraction
 import mpmath
 import pytest
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.guarantees.bounded_loss import BoundedLoss, Enclosed
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.accountant.numbers.bounds import exactly

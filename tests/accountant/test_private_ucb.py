@@ -10,9 +10,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.calibration import TargetError
-from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.noise.laplace import LaplaceParameters
 from dpproof.accountant.noise.laplace import account as composed_laplace
 from dpproof.accountant.numbers.bounds import Bound

@@ -10,8 +10,8 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.rl.private_ucb.central_counts import account as central
 from dpproof.accountant.rl.private_ucb.levels import central_levels
 from dpproof.accountant.rl.private_ucb.local_counts import account as local

@@ -6,8 +6,8 @@ import flint
 import mpmath
 import pytest
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.rl.rlsvi.rlsvi import (

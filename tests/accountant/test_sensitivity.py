@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import pytest
 
+from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.accountant.claims.sensitivity import L1, L2, LARGEST, Query, sensitivity_of
 from dpproof.accountant.guarantees.notions import GaussianDP
 

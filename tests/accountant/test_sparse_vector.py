@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.calibration import calibrate_noise
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-from dpproof.accountant.sparse_vector import ACCOUNTANT, SparseVectorParameters, account, pure_epsilon
 from dpproof.accountant.sparse_vector.loss import CoinsUntilHeads, loss_of_runs
+from dpproof.accountant.sparse_vector.technique import (
+    ACCOUNTANT,
+    SparseVectorParameters,
+    account,
+    pure_epsilon,
+)
 
 SCALES = st.floats(0.2, 50)
 RUNS = st.builds(

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.accountant.counting.matrix_counting import strategy_of
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
@@ -19,9 +19,11 @@ from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.primitives import SETTINGS, audit_primitive, audit_primitive_again
 from dpproof.mechanisms.counting.factorised import column_coefficients, row_coefficients
-from dpproof.mechanisms.counting.running_counts import tree_nodes
-from dpproof.mechanisms.noise.discrete import discrete_gaussian_noise, exponential_coins, geometric_noise
-from dpproof.mechanisms.primitives import SAMPLERS, Primitive
+from dpproof.mechanisms.counting.tree import tree_nodes
+from dpproof.mechanisms.noise.coins import exponential_coins
+from dpproof.mechanisms.noise.discrete_gaussian import discrete_gaussian_noise
+from dpproof.mechanisms.noise.geometric import geometric_noise
+from dpproof.mechanisms.primitives import Primitive, sampled
 
 LEVEL, SAMPLES = 1e-6, 40_000
 """Of every goodness-of-fit test below; seeds are fixed."""
@@ -78,7 +80,7 @@ ALL = [
 
 
 def test_every_mechanism_of_the_catalogue_that_has_a_sampler_has_an_audit():
-    assert PARAMETERS.keys() == SETTINGS.keys() == SAMPLERS.keys()
+    assert PARAMETERS.keys() == SETTINGS.keys() == set(sampled())
     assert SETTINGS.keys() <= CATALOGUE.keys()
 
 

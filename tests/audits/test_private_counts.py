@@ -29,9 +29,9 @@ from dpproof.audits.targets.rl.private_counts import (
     node_ends,
 )
 from dpproof.mechanisms.counting.factorised import column_coefficients
-from dpproof.mechanisms.counting.running_counts import tree_nodes
+from dpproof.mechanisms.counting.tree import tree_nodes
+from dpproof.mechanisms.rl.private_ucb.batched_counts import over_batches, users_apart
 from dpproof.mechanisms.rl.private_ucb.batched_privatizer import BatchedCounts
-from dpproof.mechanisms.rl.private_ucb.batched_users import over_batches, users_apart
 from dpproof.mechanisms.rl.private_ucb.counted_users import differ_in_one_user, released, worst_users
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 

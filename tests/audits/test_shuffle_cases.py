@@ -14,7 +14,8 @@ from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.primitives import audit_primitive, audit_primitive_again
 from dpproof.audits.targets.rl.shuffled_batches import batch_users
-from dpproof.mechanisms.rl.sdp_pe.privatizer_release import shuffled_batch, true_counts
+from dpproof.mechanisms.rl.sdp_pe.shuffled_batch import sample as shuffled_batch
+from dpproof.mechanisms.rl.sdp_pe.shuffled_batch import true_counts
 from dpproof.mechanisms.rl.trajectories import Trajectories
 
 FAST = [case for case in CASES if case.expected is Finding.VIOLATION]

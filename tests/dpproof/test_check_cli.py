@@ -14,9 +14,9 @@ import pytest
 
 import dpproof.answers.claims as claims_module
 import dpproof.cli.check as check_module
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import Claim
-from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP
 from dpproof.accountant.rl.rlsvi.rlsvi import attained_mu, rho
 from dpproof.answers import papers as ledger

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.claims.result import CATALOGUE, accountant_for
+from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.answers.audit import check_ready
 from dpproof.claim_file import claim_from
 from dpproof.claim_file.schema import schema

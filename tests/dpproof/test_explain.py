@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpproof.accountant.claims.result import CATALOGUE, accountant_for
+from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.answers.audit import check_auditable
 from dpproof.claim_file import read_claims
 from dpproof.cli.explain import ERRORS

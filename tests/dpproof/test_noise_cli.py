@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
+from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 
 ENDS = {"lower", "upper", "of", "attained_by"}
 TRAINING = ("dp-sgd", "--sampling-rate", ".01", "--adjacency", "add-remove")

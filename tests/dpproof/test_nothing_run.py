@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import CATALOGUE, accountant_for
 from dpproof.answers import account as answers
 from dpproof.answers.events import _training
 from dpproof.claim_file import import_from

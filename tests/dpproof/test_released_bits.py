@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC, accountant_for
+from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC
 from dpproof.mechanisms.randomness import Entropy
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +38,7 @@ INTEGERS = {
         ("gaussian", ("--sigma", 5), None),
         ("laplace", ("--scale", 5), None),
         ("binomial", ("--trials", 1000), None),
-        ("geometric", ("--scale", 5), "dpproof.mechanisms.noise.samplers.geometric"),
+        ("geometric", ("--scale", 5), "dpproof.mechanisms.noise.geometric.sample"),
         ("dp-sgd", (*DPSGD, "--noise-multiplier", 1), None),
         ("rlsvi", (*SIZES, "--adjacency", "rewards-only"), "dpproof.RLSVI.publish"),
         ("thompson", BANDIT, "dpproof.Thompson.publish"),
@@ -105,8 +106,8 @@ def test_check_says_so_of_every_claim_in_text_json_and_pages(run, tmp_path, monk
 def test_every_sampler_that_is_named_exists():
     """Reads the names in the accountants' files; each belongs to a package that users import."""
     texts = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "accountant").rglob("*.py"))]
-    named = {name for text in texts for name in re.findall(r'"(mechanisms(?:\.\w+)+)"', text)}
-    assert {"dpproof.RLSVI.publish", "dpproof.mechanisms.noise.samplers.geometric"} <= named
+    named = {name for text in texts for name in re.findall(r'"(dpproof\.(?!accountant)\w+(?:\.\w+)*)"', text)}
+    assert {"dpproof.RLSVI.publish", "dpproof.mechanisms.noise.geometric.sample"} <= named
     for name in named:
         assert callable(pkgutil.resolve_name(name))
 
@@ -122,18 +123,18 @@ class IntegersOnly(Entropy):
 
 @pytest.mark.parametrize("name", [*INTEGERS, "gaussian", "laplace", "binomial"])
 def test_a_primitive_is_covered_only_if_its_sampler_draws_integers_alone(name):
-    from dpproof.mechanisms.primitives import SAMPLERS
+    from dpproof.mechanisms.primitives import sampler_for
 
     if name in INTEGERS:
         given, answers = INTEGERS[name]
         parameters = accountant_for(name).parameters.read(given)
-        assert SAMPLERS[name](parameters, answers, 5, IntegersOnly()).dtype == np.int64
+        assert sampler_for(name)(parameters, answers, 5, IntegersOnly()).dtype == np.int64
         assert accountant_for(name).account(parameters, Adjacency.BY_SENSITIVITY).covers_released_bits
     else:
         given = {"gaussian": {"sigma": 5.0}, "laplace": {"scale": 5.0}, "binomial": {"trials": 100}}[name]
         parameters = accountant_for(name).parameters.read(given)
         with pytest.raises(AssertionError, match="drew"):
-            SAMPLERS[name](parameters, [3], 5, IntegersOnly())
+            sampler_for(name)(parameters, [3], 5, IntegersOnly())
         assert not accountant_for(name).account(parameters, Adjacency.BY_SENSITIVITY).covers_released_bits
 
 

@@ -4,8 +4,8 @@ import tomllib
 
 import pytest
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import accountant_for
 from dpproof.answers import audit as auditing
 from dpproof.answers import calibration as what_if
 from dpproof.answers.claims import check_claim

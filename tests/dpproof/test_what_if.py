@@ -6,8 +6,8 @@ import tomllib
 
 import pytest
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import accountant_for
 from dpproof.answers.calibration import what_if
 from dpproof.claim_file import read_claims
 

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.rl.private_ucb.batched_counts import squared_counts
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
 from dpproof.mechanisms.environments.bandit import bandit
 from dpproof.mechanisms.environments.river_swim import river_swim
-from dpproof.mechanisms.noise.discrete import geometric_noise
-from dpproof.mechanisms.primitives import SAMPLERS
+from dpproof.mechanisms.noise.geometric import geometric_noise
+from dpproof.mechanisms.primitives import sampler_for
 from dpproof.mechanisms.randomness import Entropy, Randomness, SimulationError, guaranteed
 from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI
 from dpproof.mechanisms.rl.private_ucb.dp_ucbvi import DPUCBVI
@@ -189,7 +189,7 @@ def test_a_whole_answer_is_not_rounded_because_another_is_a_double(name, other):
     scale = {"geometric": "scale", "discrete-gaussian": "sigma"}[name]
     parameters = accountant_for(name).parameters.read({scale: 1e-6, "compositions": 2})
     for answer in (2**60 + 129, 2**62, -(2**62), np.int64(2**62 - 1)):
-        found = SAMPLERS[name](parameters, [answer, other], 3, Entropy())
+        found = sampler_for(name)(parameters, [answer, other], 3, Entropy())
         assert found.tolist() == [[answer, 0]] * 3
 
 
@@ -202,14 +202,14 @@ def test_an_answer_that_64_bits_may_not_hold_with_its_noise_is_refused_before_an
              "randomised-response": {"randomness": 0.5}}[name]  # fmt: skip
     parameters = accountant_for(name).parameters.read(given)
     with pytest.raises(ValueError, match=r"must be whole numbers in \[-2\^62, 2\^62\]"):
-        SAMPLERS[name](parameters, [answer], 1, None)  # no generator: nothing can be drawn
+        sampler_for(name)(parameters, [answer], 1, None)  # no generator: nothing can be drawn
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1e-19, 1e-30, 1e-150, 5e-324])
 def test_noise_of_the_smallest_scales_is_drawn(scale):
     for name, of in (("geometric", "scale"), ("discrete-gaussian", "sigma")):
         parameters = accountant_for(name).parameters.read({of: scale})
-        assert (SAMPLERS[name](parameters, [3], 20, Entropy()) == 3).all()
+        assert (sampler_for(name)(parameters, [3], 20, Entropy()) == 3).all()
 
 
 class _Unmarked:

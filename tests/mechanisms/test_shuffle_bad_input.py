@@ -12,8 +12,8 @@ from dpproof.mechanisms.rl.sdp_pe.coverage import EmptyActiveSetError, cover
 from dpproof.mechanisms.rl.sdp_pe.policies import PolicySpace, UnreachableStateError
 from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts
 from dpproof.mechanisms.rl.sdp_pe.privatizer_noise import ShufflePrivatizer
-from dpproof.mechanisms.rl.sdp_pe.shuffled_count import shuffled_count
-from dpproof.mechanisms.shuffling.messages import BitEncoder, SumEncoder
+from dpproof.mechanisms.rl.sdp_pe.shuffled_count import BitEncoder, SumEncoder
+from dpproof.mechanisms.rl.sdp_pe.shuffled_count import sample as shuffled_count
 
 SHAPE = ReleaseShape(1, 2, 2)
 SIZES = {"states": 2, "actions": 2, "horizon": 1}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chisquare
 
-from dpproof.mechanisms.rl.sdp_pe.shuffled_count import shuffled_count
-from dpproof.mechanisms.shuffling.messages import BitEncoder, SumEncoder, histograms, shuffled
+from dpproof.mechanisms.rl.sdp_pe.shuffled_count import BitEncoder, SumEncoder, histograms, shuffled
+from dpproof.mechanisms.rl.sdp_pe.shuffled_count import sample as shuffled_count
 
 REGIMES = [(60, 20.0), (60, 60.0), (20, 70.0), (1, 5.0)]
 

@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.claims.result import accountant_for
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters, account, mu_of_run
 from dpproof.answers import account as answers
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.targets.primitives import audit_primitive
 from dpproof.audits.targets.rl.thompson import first_user
-from dpproof.mechanisms.rl.thompson.thompson import Thompson, log_likelihood_ratio, release
+from dpproof.mechanisms.rl.thompson.thompson import Thompson, log_likelihood_ratio, sample
 
 SMALL = ThompsonParameters(arms=2, rounds=6, pulls=1, variance=0.5)
 SIZES = st.builds(
@@ -47,7 +47,7 @@ def test_the_ratio_is_that_of_the_densities(parameters, seed):
     first = rng.random(shape)
     second = first.copy()
     second[0] = rng.random(parameters.arms)
-    draws = release(parameters, first, 2, rng)
+    draws = sample(parameters, first, 2, rng)
     found = log_likelihood_ratio(draws, parameters, first, second)
     for run, ratio in zip(draws, found, strict=True):
         expected = 0.0
@@ -61,7 +61,7 @@ def test_the_ratio_is_that_of_the_densities(parameters, seed):
 def test_the_draws_of_the_first_round_have_their_law():
     # 20 000 runs, a Kolmogorov-Smirnov test of each of two arms at level 0.001; a wrong variance is refused.
     rewards = np.full((8, 2), 0.75)
-    draws = release(SMALL, rewards, 20_000, np.random.default_rng(1))[:, 0]
+    draws = sample(SMALL, rewards, 20_000, np.random.default_rng(1))[:, 0]
     for arm in range(2):
         assert stats.kstest(draws[:, arm], stats.norm(0.375, 0.5).cdf).pvalue > 0.001
     assert stats.kstest(draws[:, 0], stats.norm(0.375, 0.6).cdf).pvalue < 1e-6
@@ -74,7 +74,7 @@ def test_no_path_costs_more_than_the_guarantee(parameters):
     learner, rng = Thompson(parameters), np.random.default_rng(0)
     rewards = rng.random((learner.users, parameters.arms))
     before = learner.users - parameters.rounds
-    for run in release(parameters, rewards, 3, rng):
+    for run in sample(parameters, rewards, 3, rng):
         counts = [c for c, _ in replayed(parameters, rewards, run)]
         pulled = [user % parameters.arms for user in range(before)] + [int(row.argmax()) for row in run]
         for user, arm in enumerate(pulled):
@@ -121,7 +121,7 @@ def test_it_learns_and_pulls_before_cost_what_they_cost():
 
 def test_equal_seeds_give_equal_draws():
     rewards = np.ones((8, 2))
-    one, two = (release(SMALL, rewards, 5, np.random.default_rng(3)) for _ in range(2))
+    one, two = (sample(SMALL, rewards, 5, np.random.default_rng(3)) for _ in range(2))
     assert np.array_equal(one, two)
 
 
@@ -135,7 +135,7 @@ def test_equal_seeds_give_equal_draws():
 )
 def test_bad_users_are_refused(rewards, says):
     with pytest.raises(ValueError, match="rewards") as caught:
-        release(SMALL, rewards, 1, np.random.default_rng(0))
+        sample(SMALL, rewards, 1, np.random.default_rng(0))
     assert says in str(caught.value)
 
 

@@ -359,4 +359,5 @@ ACCOUNTANT = Accountant(
     "scale",
     _calibrate,
     compare=_compare,
+    unsampled="it is run on experts' data: dpproof.DataRelease",
 )

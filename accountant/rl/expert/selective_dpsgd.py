@@ -210,4 +210,5 @@ ACCOUNTANT = Accountant(
     account,
     "noise_multiplier",
     compare=_compare,
+    unsampled="a training run releases it: dpproof.mechanisms.rl.expert.training",
 )

@@ -280,4 +280,5 @@ ACCOUNTANT = Accountant(
     _calibrate,
     compare=_compare,
     beside=_beside,
+    unsampled="estimators run it on episodes: dpproof.DPLSW and dpproof.DPLSL",
 )

@@ -307,5 +307,11 @@ def _calibrate(
 
 
 ACCOUNTANT = Accountant(
-    "rlsvi", "Randomised least-squares value iteration", RLSVIParameters, account, "beta_scale", _calibrate
+    "rlsvi",
+    "Randomised least-squares value iteration",
+    RLSVIParameters,
+    account,
+    "beta_scale",
+    _calibrate,
+    unsampled="an agent runs it, and publishes what it releases: dpproof.RLSVI",
 )

@@ -15,7 +15,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.mechanisms.rl.private_ucb.batched_users import (
+from dpproof.mechanisms.rl.private_ucb.batched_counts import (
     BatchedUser,
     differ_in_one_batched_user,
     over_batches,

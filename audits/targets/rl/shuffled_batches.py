@@ -16,9 +16,9 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.unaudited import NoAuditError
-from dpproof.mechanisms.rl.sdp_pe.privatizer_release import true_counts
+from dpproof.mechanisms.rl.sdp_pe.shuffled_batch import true_counts
+from dpproof.mechanisms.rl.sdp_pe.shuffled_count import BitEncoder
 from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
-from dpproof.mechanisms.shuffling.messages import BitEncoder
 
 __all__ = ["batch_ratio", "batch_users"]
 

@@ -22,9 +22,7 @@ from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_traje
 
 __all__ = [
     "CountedUsers",
-    "central_counts",
     "differ_in_one_user",
-    "local_counts",
     "released",
     "worst_users",
 ]
@@ -103,17 +101,3 @@ def released(
 ) -> Floats:
     """``n`` runs of a privatizer: the counts that it releases after each user, or that each user sends."""
     return privatizer.release(data.leaves(privatizer.parameters), n, rng, data.columns)
-
-
-def central_counts(
-    parameters: CentralCountsParameters, data: CountedUsers, n: int, rng: np.random.Generator
-) -> Floats:
-    """``n`` runs of the CENTRAL-PRIVATIZER: the counts after each of the users, (n, users, columns)."""
-    return released(CentralPrivatizer(parameters), data, n, rng)
-
-
-def local_counts(
-    parameters: LocalCountsParameters, data: CountedUsers, n: int, rng: np.random.Generator
-) -> Floats:
-    """``n`` runs of the LOCAL-PRIVATIZER: what the users send, (n, users, columns)."""
-    return released(LocalPrivatizer(parameters), data, n, rng)

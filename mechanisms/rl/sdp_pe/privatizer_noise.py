@@ -1,6 +1,6 @@
 """The shuffle privatizer: every counter with the noise bits of a batch's users, then the linear programme.
 
-Messages are single bits: what is released and its law are those of ``mechanisms.shuffling.messages``, here drawn as
+Messages are single bits: what is released and its law are those of ``mechanisms.rl.sdp_pe.shuffled_count``, drawn as
 one binomial a counter. ``ShufflePrivatizer.printed`` has the paper's noise, ``.calibrated`` the least for
 the same guarantee.
 """
@@ -20,7 +20,7 @@ from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold, precision_l
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, ReleasedCounts
 from dpproof.mechanisms.rl.sdp_pe.privatizer_program import made_consistent
-from dpproof.mechanisms.shuffling.messages import BitEncoder
+from dpproof.mechanisms.rl.sdp_pe.shuffled_count import BitEncoder
 
 __all__ = ["ShufflePrivatizer"]
 

@@ -1,29 +1,51 @@
-"""The shuffled count of SDP-PE: the messages of one counter, in any order.
+"""The shuffle model's three parties for private counts: encoder, shuffler, analyser.
 
-Shuffled messages say no more than how often each value came: with ``bits`` the number of ones, with
-``sum`` how many users sent each printed sum. Coins are numpy's binomials, in floating point.
+    messages = encoder.encode(bits, rng)        each user, alone
+    shown = shuffled(messages, rng)             trusted: all messages of a counter, in random order
+    counts = encoder.analyse(shown, users)      untrusted: sees nothing else
+
+``BitEncoder`` sends the data bit and each noise bit as a message of its own, ``SumEncoder`` their sum as one
+number, as the paper prints it. What the analyser sees of a counter is a multiset: ``histograms``. For whole
+experiments the same counts are drawn at once (``BitEncoder.counts``, one binomial a counter).
+
+Source: Section V of the paper; the law and the exact privacy are ``dpproof.accountant.rl.sdp_pe.shuffled_count``.
+
+``sample`` draws what is seen of one counter. Coins are numpy's, in floating point.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-if TYPE_CHECKING:
-    from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters
+from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters
+from dpproof.mechanisms import _checks
 
-__all__ = ["MOST_VALUES", "shuffled_count"]
+__all__ = [
+    "MOST_MESSAGES",
+    "MOST_VALUES",
+    "BitEncoder",
+    "CountEncoder",
+    "SumEncoder",
+    "histograms",
+    "sample",
+    "shuffled",
+]
 
 Ints = NDArray[np.int64]
-
+Floats = NDArray[np.float64]
 MOST_VALUES = 4096
 """Printed sums of more values are not sampled."""
+MOST_MESSAGES = 10**8
+"""Messages of one batch that are written out; ``BitEncoder.counts`` draws any number."""
 
 
-def shuffled_count(parameters: ShuffledCountParameters, ones: int, n: int, rng: np.random.Generator) -> Ints:
+def sample(parameters: ShuffledCountParameters, ones: int, n: int, rng: np.random.Generator) -> Ints:
     """What is seen of ``users`` of whom ``ones`` hold the bit 1: the ones ``(n,)`` or a histogram of sums.
 
     Raises:
@@ -50,3 +72,165 @@ def _sums(parameters: ShuffledCountParameters, ones: int, n: int, rng: np.random
     chances /= chances.sum()
     zeros, others = (rng.multinomial(count, chances, n) for count in (parameters.users - ones, ones))
     return np.pad(zeros, ((0, 0), (0, 1))) + np.pad(others, ((0, 0), (1, 0)))
+
+
+class CountEncoder(Protocol):
+    """A user's side of the protocol, and the analyser's that belongs to it."""
+
+    @property
+    def messages(self) -> int:
+        """How many messages a user sends for each counter."""
+        ...
+
+    def encode(self, bits: ArrayLike, rng: np.random.Generator) -> Ints:
+        """The messages ``(users, messages, ...)`` of users who hold ``bits`` ``(users, ...)``."""
+        ...
+
+    def analyse(self, shown: Ints, users: int) -> Floats:
+        """Estimates of the true counts ``(...)`` from messages in any order ``(all, ...)``."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Encoder:
+    """Noise bits of n users at threshold tau: fair ones, ceil(tau / n) each, or one of chance tau/(2 n)."""
+
+    users: int
+    threshold: float
+    encoding: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        _ = self.parameters
+
+    @cached_property
+    def parameters(self) -> ShuffledCountParameters:
+        """What the accountant knows of it."""
+        return ShuffledCountParameters(self.users, self.threshold, self.encoding)
+
+    @property
+    def noise_bits(self) -> int:
+        """Each user's, for each counter."""
+        return max(self.parameters.noise_bits, 1)
+
+    @property
+    def mean(self) -> float:
+        """Of the noise in a counter: what the analyser subtracts."""
+        return float(self.users * self.noise_bits * self.parameters.noise_chance)
+
+    def analyse(self, shown: Ints, users: int) -> Floats:
+        """See ``CountEncoder.analyse``.
+
+        Raises:
+            ValueError: for other than this protocol's number of users.
+        """
+        if users != self.users:
+            raise ValueError(f"users ({users!r}) must be {self.users}, for whom the noise is set")
+        sums: Floats = shown.sum(axis=0).astype(np.float64)
+        return sums - self.mean
+
+    def _checked(self, bits: ArrayLike, each: int) -> Ints:
+        """The users' bits, one row a user.
+
+        Raises:
+            ValueError: for bits outside {0, 1}, other than one row a user, or too many messages.
+        """
+        held = _checks.indices("bits", np.asarray(bits), 2)
+        if held.ndim == 0 or len(held) != self.users:
+            raise ValueError(f"the shape of bits {held.shape} must be ({self.users}, ...): one row a user")
+        if held.size * each > MOST_MESSAGES:
+            rule = f"such that at most {MOST_MESSAGES:.0e} messages are written out"
+            raise ValueError(f"threshold ({self.threshold!r}) must be {rule}")
+        return held
+
+
+@dataclass(frozen=True)
+class BitEncoder(_Encoder):
+    """Every bit is a message: shuffled, the data bit is one among all users' bits.
+
+    >>> encoder, rng = BitEncoder(1000, 300.0), np.random.default_rng(0)
+    >>> shown = shuffled(encoder.encode(np.ones((1000, 3), int), rng), rng)
+    >>> shown.shape, bool((abs(encoder.analyse(shown, 1000) - 1000) < 80).all())
+    ((2000, 3), True)
+
+    Raises:
+        ValueError: see ``ShuffledCountParameters``.
+    """
+
+    encoding: ClassVar[str] = "bits"
+
+    @property
+    def messages(self) -> int:
+        """See ``CountEncoder.messages``: the data bit and the noise bits."""
+        return 1 + self.noise_bits
+
+    def encode(self, bits: ArrayLike, rng: np.random.Generator) -> Ints:
+        """See ``CountEncoder.encode``."""
+        held = self._checked(bits, self.messages)
+        chance = float(self.parameters.noise_chance)
+        noise = rng.random((self.users, self.noise_bits, *held.shape[1:])) < chance
+        return np.concatenate((held[:, None], noise.astype(np.int64)), axis=1)
+
+    def counts(self, true: ArrayLike, rng: np.random.Generator) -> Floats:
+        """The analyser's estimates where ``true`` users hold a 1, drawn at once; any shape of counters.
+
+        Raises:
+            ValueError: for counts that are no integers in [0, users].
+        """
+        held = _checks.indices("counts", np.asarray(true), self.users + 1)
+        trials, chance = self.users * self.noise_bits, float(self.parameters.noise_chance)
+        return (held + rng.binomial(trials, chance, held.shape) - self.mean).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class SumEncoder(_Encoder):
+    """As printed: z = d + the noise bits, one number a user. It hides next to nothing.
+
+    >>> encoder, rng = SumEncoder(4, 2.0), np.random.default_rng(0)
+    >>> encoder.encode([0, 1, 1, 1], rng).shape
+    (4, 1)
+    """
+
+    encoding: ClassVar[str] = "sum"
+
+    @property
+    def messages(self) -> int:
+        """See ``CountEncoder.messages``: one."""
+        return 1
+
+    def encode(self, bits: ArrayLike, rng: np.random.Generator) -> Ints:
+        """See ``CountEncoder.encode``."""
+        held = self._checked(bits, 1)
+        return (held + rng.binomial(self.noise_bits, float(self.parameters.noise_chance), held.shape))[
+            :, None
+        ]
+
+
+def shuffled(messages: Ints, rng: np.random.Generator) -> Ints:
+    """All messages of every counter in an order of its own, uniformly at random: ``(all, ...)``.
+
+    >>> shuffled(np.array([[1, 1], [1, 1]]), np.random.default_rng(0)).tolist()
+    [1, 1, 1, 1]
+
+    Raises:
+        ValueError: for messages that have not both an axis of users and one of messages.
+    """
+    if messages.ndim < 2:
+        raise ValueError(f"the shape of messages {messages.shape} must be (users, messages, ...)")
+    flat = messages.reshape(-1, *messages.shape[2:])
+    return rng.permuted(flat, axis=0)
+
+
+def histograms(shown: Ints, most: int) -> Ints:
+    """The shuffler's view as data: how often each of 0, ..., ``most`` came, ``(..., most + 1)``.
+
+    >>> histograms(np.array([[0, 2], [1, 2]]), 2).tolist()
+    [[1, 1, 0], [0, 0, 2]]
+
+    Raises:
+        ValueError: for a message outside 0, ..., ``most``.
+    """
+    seen = _checks.indices("messages", shown, most + 1)
+    counters = seen.reshape(len(seen), -1)
+    places = counters + (most + 1) * np.arange(counters.shape[1])
+    found: Ints = np.bincount(places.ravel(), minlength=(most + 1) * counters.shape[1])
+    return found.reshape(*seen.shape[1:], most + 1)

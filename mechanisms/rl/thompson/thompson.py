@@ -26,7 +26,7 @@ from dpproof.mechanisms.rl.thompson.release import ThompsonRelease, ThompsonSimu
 if TYPE_CHECKING:
     from dpproof.accountant.claims.result import PrivacyResult
 
-__all__ = ["Thompson", "ThompsonRun", "log_likelihood_ratio", "release"]
+__all__ = ["Thompson", "ThompsonRun", "log_likelihood_ratio", "sample"]
 
 Floats = NDArray[np.float64]
 Pay = Callable[[int, NDArray[np.int64]], Floats]
@@ -193,7 +193,7 @@ class Posterior:
         self.sums[rows, arms] += rewards
 
 
-def release(parameters: ThompsonParameters, rewards: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
+def sample(parameters: ThompsonParameters, rewards: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
     """The draws of n runs, (n, T, N); see `Thompson.sample`."""
     return Thompson(parameters).sample(rewards, n, rng)
 

@@ -19,10 +19,10 @@ from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_traje
 
 __all__ = [
     "BatchedUser",
-    "batched_counts",
     "capped_counts",
     "differ_in_one_batched_user",
     "over_batches",
+    "sample",
     "users_apart",
 ]
 
@@ -127,7 +127,7 @@ def differ_in_one_batched_user(one: BatchedUser, other: BatchedUser) -> None:
         raise ValueError("more than one user differs")
 
 
-def batched_counts(
+def sample(
     parameters: BatchedCountsParameters, data: BatchedUser, n: int, rng: np.random.Generator
 ) -> Floats:
     """``n`` runs of counts in batches: the running counts after each batch, (n, batches, columns)."""

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
-from dpproof.mechanisms.shuffling.messages import BitEncoder
+from dpproof.mechanisms.rl.sdp_pe.shuffled_count import BitEncoder
 
 if TYPE_CHECKING:
     from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
     from dpproof.mechanisms.rl.trajectories import Trajectories
 
-__all__ = ["shuffled_batch", "true_counts"]
+__all__ = ["sample", "true_counts"]
 
 
 def true_counts(parameters: ShuffledBatchParameters, data: Trajectories) -> NDArray[np.int64]:
@@ -43,16 +43,16 @@ def true_counts(parameters: ShuffledBatchParameters, data: Trajectories) -> NDAr
     return found
 
 
-def shuffled_batch(
+def sample(
     parameters: ShuffledBatchParameters, data: Trajectories, n: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """``n`` releases of one batch, ``(n, counters)``.
 
-    >>> from dpproof.accountant.rl.sdp_pe.shuffled_count.shuffled_batch import ShuffledBatchParameters
+    >>> from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
     >>> from dpproof.mechanisms.rl.trajectories import Trajectories
     >>> users = Trajectories(np.zeros((9, 2), int), np.zeros((9, 1), int), np.ones((9, 1)))
     >>> chosen = ShuffledBatchParameters(9, 4.0, states=2, actions=1, horizon=1)
-    >>> shuffled_batch(chosen, users, 5, np.random.default_rng(0)).shape
+    >>> sample(chosen, users, 5, np.random.default_rng(0)).shape
     (5, 8)
 
     Raises:

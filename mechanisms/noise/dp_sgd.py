@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 
-__all__ = ["noisy_sums"]
+__all__ = ["sample"]
 
 
-def noisy_sums(
+def sample(
     parameters: DPSGDParameters, vector: float, n: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """The sums of all steps in units of the clipping norm: ``(n, steps)``.

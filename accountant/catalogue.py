@@ -1,0 +1,78 @@
+"""The catalogue: every mechanism's command-line name, and the leaf under which each layer keeps it.
+
+A leaf such as ``noise.laplace`` names one module in each layer: ``dpproof.accountant.noise.laplace`` holds its
+``ACCOUNTANT``, ``dpproof.mechanisms.noise.laplace`` its ``sample``, and ``dpproof.audits.targets.noise.laplace``
+its audit. A module is imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from dpproof.accountant.claims.result import Accountant
+from dpproof.accountant.claims.spelling import nearest
+
+__all__ = ["CATALOGUE", "accountant_for", "leaf_of"]
+
+CATALOGUE: Mapping[str, str] = {
+    "rlsvi": "rl.rlsvi.rlsvi",
+    "gaussian": "noise.gaussian",
+    "laplace": "noise.laplace",
+    "dp-sgd": "noise.dp_sgd",
+    "geometric": "noise.geometric",
+    "discrete-gaussian": "noise.discrete_gaussian",
+    "binomial": "noise.binomial",
+    "randomised-response": "noise.randomised_response",
+    "exponential": "noise.exponential",
+    "permute-and-flip": "noise.permute_and_flip",
+    "tree": "counting.gaussian_tree",
+    "laplace-tree": "counting.laplace_tree",
+    "matrix-counting": "counting.matrix_counting",
+    "sparse-vector": "sparse_vector.technique",
+    "smooth-gaussian": "smooth_sensitivity.gaussian",
+    "smooth-laplace": "smooth_sensitivity.laplace",
+    "smooth-cauchy": "smooth_sensitivity.cauchy",
+    "smooth-student": "smooth_sensitivity.student",
+    "smooth-log-normal": "smooth_sensitivity.log_normal",
+    "shuffled-count": "rl.sdp_pe.shuffled_count",
+    "shuffled-batch": "rl.sdp_pe.shuffled_batch",
+    "central-counts": "rl.private_ucb.central_counts",
+    "local-counts": "rl.private_ucb.local_counts",
+    "batched-counts": "rl.private_ucb.batched_counts",
+    "policy-evaluation": "rl.policy_evaluation.policy_evaluation",
+    "thompson": "rl.thompson.thompson",
+    "selective-dpsgd": "rl.expert.selective_dpsgd",
+    "expert-release": "rl.expert.release",
+}
+"""Command-line name -> leaf."""
+
+
+def leaf_of(layer: str, name: str) -> Any:
+    """The module that holds a mechanism in that layer, which is given by its dotted name.
+
+    >>> leaf_of("dpproof.accountant", "laplace").__name__
+    'dpproof.accountant.noise.laplace'
+
+    Raises:
+        ValueError: for an unknown name, listing the known ones.
+    """
+    if name not in CATALOGUE:
+        raise ValueError(
+            f"mechanism ({name!r}) must be one of: {', '.join(CATALOGUE)}{nearest(name, CATALOGUE)}"
+        )
+    return importlib.import_module(f"{layer}.{CATALOGUE[name]}")
+
+
+def accountant_for(name: str) -> Accountant:
+    """The accountant of that command-line name.
+
+    >>> accountant_for("rlsvi").parameters.__name__
+    'RLSVIParameters'
+
+    Raises:
+        ValueError: for an unknown name, listing the known ones.
+    """
+    found: Accountant = leaf_of("dpproof.accountant", name).ACCOUNTANT
+    return found

@@ -1,0 +1,23 @@
+"""Running counts under continual release, with numpy's Laplace noise on every node of the tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpproof.mechanisms.counting.tree import Floats, noisy_counts
+
+if TYPE_CHECKING:
+    from dpproof.accountant.counting.laplace_tree import LaplaceTreeParameters
+
+__all__ = ["sample"]
+
+
+def sample(parameters: LaplaceTreeParameters, streams: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
+    """All running counts of streams ``(restarts + 1, leaves)``: ``(n, restarts + 1, leaves)``."""
+    runs = parameters.restarts + 1
+    return noisy_counts(
+        streams, runs, parameters.leaves, n, lambda shape: rng.laplace(0, parameters.scale, shape)
+    )

@@ -1,0 +1,37 @@
+"""Running counts under continual release by a factorised matrix, with numpy's Gaussian noise.
+
+The counts are A x + B z, z noise on every entry of C x, where A = B C.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.signal import fftconvolve
+
+from dpproof.accountant.counting.matrix_counting import strategy_of
+from dpproof.mechanisms.counting.factorised import row_coefficients
+from dpproof.mechanisms.counting.tree import Floats, streams_of
+
+if TYPE_CHECKING:
+    from dpproof.accountant.counting.matrix_counting import MatrixCountingParameters
+
+__all__ = ["convolved", "sample"]
+
+
+def sample(
+    parameters: MatrixCountingParameters, streams: ArrayLike, n: int, rng: np.random.Generator
+) -> Floats:
+    """All running counts of streams ``(restarts + 1, leaves)``: ``(n, restarts + 1, leaves)``."""
+    true = streams_of(streams, parameters.restarts + 1, parameters.leaves)
+    row = row_coefficients(strategy_of(parameters))
+    noise = rng.normal(0, parameters.sigma, (n, *true.shape))
+    return true.cumsum(axis=1) + convolved(noise, row)
+
+
+def convolved(values: Floats, coefficients: Floats) -> Floats:
+    """The lower triangular Toeplitz matrix of these coefficients applied along the last axis."""
+    shaped = coefficients.reshape((1,) * (values.ndim - 1) + (-1,))
+    return np.asarray(fftconvolve(values, shaped, axes=-1)[..., : values.shape[-1]])

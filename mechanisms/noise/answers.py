@@ -1,0 +1,71 @@
+"""The true answers to which noise is added, checked.
+
+A leaf of this folder is sampled as ``sample(parameters, answers, n, rng)``, with the parameters of its
+accountant, and returns ``n`` independent releases, one a row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Floats", "Ints", "real_answers", "whole_answers"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_LARGEST = 1 << 62
+"""Exact noise has scale at most 2^53 and exceeds 2^62 with probability below exp(-500)."""
+
+
+def real_answers(answers: ArrayLike, parameters: Any) -> Floats:
+    """The true answers as an array ``(compositions,)``; of histograms the cells, ``(compositions * cells,)``.
+
+    Raises:
+        ValueError: another number of them, or not all finite.
+    """
+    given = _shaped(np.asarray(answers), parameters)
+    true = given.astype(np.float64)
+    if not np.isfinite(true).all():
+        raise ValueError(f"answers ({given.tolist()}) must be finite numbers")
+    return true
+
+
+def whole_answers(answers: ArrayLike, parameters: Any) -> Ints:
+    """The same for answers that are whole numbers.
+
+    Raises:
+        ValueError: another number of them, or not all whole.
+    """
+    given = _shaped(_each_by_itself(answers), parameters)
+    if not all(_is_whole(value) for value in given.tolist()):
+        rule = "must be whole numbers in [-2^62, 2^62], so that 64 bits hold them with their noise"
+        raise ValueError(f"answers ({given.tolist()}) {rule}")
+    return given.astype(np.int64)
+
+
+def _shaped(given: NDArray[Any], parameters: Any) -> NDArray[Any]:
+    """The answers, as many as the parameters say."""
+    count = parameters.compositions
+    cells = len(given) // count if _histograms(parameters) and given.ndim == 1 and count else 1
+    if given.shape != (count * cells,):
+        raise ValueError(f"answers (shape {given.shape}) must have the shape ({count * cells},)")
+    return given
+
+
+def _each_by_itself(answers: ArrayLike) -> NDArray[Any]:
+    """Return an array unchanged, and a list as an array of objects, so that no entry is rounded."""
+    return answers if isinstance(answers, np.ndarray) else np.array(answers, dtype=object)
+
+
+def _is_whole(value: Any) -> bool:
+    """Return whether this is a whole number of size at most 2^62."""
+    whole = isinstance(value, (int, np.integer, np.bool_)) or (
+        isinstance(value, (float, np.floating)) and value % 1 == 0
+    )
+    return bool(whole and abs(int(value)) <= _LARGEST)
+
+
+def _histograms(parameters: Any) -> bool:
+    return getattr(parameters, "query", None) == "histogram"

@@ -1,0 +1,21 @@
+"""Counts plus the heads of coins, numpy's binomials, in floating point: the released numbers are not covered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpproof.mechanisms.noise.answers import Ints, whole_answers
+
+if TYPE_CHECKING:
+    from dpproof.accountant.noise.binomial import BinomialParameters
+
+__all__ = ["sample"]
+
+
+def sample(parameters: BinomialParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
+    """Counts ``(compositions,)`` plus the heads of coins: ``(n, compositions)``."""
+    true = whole_answers(answers, parameters)
+    return true + rng.binomial(parameters.trials, parameters.probability, (n, true.size))

@@ -1,0 +1,62 @@
+"""Whole answers plus discrete Gaussian noise, drawn exactly.
+
+Candidates are two-sided geometric and are kept by exact coins (Canonne, Kamath and Steinke, arXiv:2004.00010,
+Algorithm 3).
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpproof.accountant.numbers.enclosures import exact
+from dpproof.mechanisms.noise.answers import whole_answers
+from dpproof.mechanisms.noise.coins import Ints, exponential_coins
+from dpproof.mechanisms.noise.geometric import geometric_noise
+
+if TYPE_CHECKING:
+    from dpproof.accountant.noise.discrete_gaussian import DiscreteGaussianParameters
+
+__all__ = ["discrete_gaussian_noise", "sample"]
+
+
+def sample(
+    parameters: DiscreteGaussianParameters, answers: ArrayLike, n: int, rng: np.random.Generator
+) -> Ints:
+    """Whole answers ``(compositions,)`` plus discrete Gaussian noise, exactly: ``(n, compositions)``."""
+    true = whole_answers(answers, parameters)
+    variance = exact(parameters.sigma) ** 2
+    return true + discrete_gaussian_noise(variance, n * true.size, rng).reshape(n, -1)
+
+
+def discrete_gaussian_noise(variance: Fraction, n: int, rng: np.random.Generator) -> Ints:
+    """Draw ``n`` whole numbers of mass proportional to exp(-x^2 / (2 variance)).
+
+    Candidates are two-sided geometric of scale t = floor(sigma) + 1; x is kept with chance
+    exp(-(|x| - variance/t)^2 / (2 variance)).
+
+    Args:
+        variance: the law's parameter sigma^2, above 0, at most 2^100.
+        n: how many.
+        rng: all randomness comes from it.
+
+    Raises:
+        ValueError: the variance is outside that range.
+    """
+    if not 0 < variance <= 1 << 100:
+        raise ValueError(f"variance ({float(variance)!r}) must be above 0 and at most 2^100")
+    t = math.isqrt(math.floor(variance)) + 1
+    found = np.empty(n, np.int64)
+    missing = np.arange(n)
+    while missing.size:
+        tried = geometric_noise(Fraction(t), missing.size, rng)
+        sizes, which = np.unique(np.abs(tried), return_inverse=True)
+        costs = [(abs(int(x)) - variance / t) ** 2 / (2 * variance) for x in sizes]
+        kept = exponential_coins(costs, which, rng)
+        found[missing[kept]] = tried[kept]
+        missing = missing[~kept]
+    return found

@@ -1,0 +1,39 @@
+"""The exponential mechanism, in floating point.
+
+Utilities are ``(compositions, candidates)``; the places of the chosen candidates, ``(n, compositions)``, are
+returned.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from dpproof.accountant.noise.exponential import SelectionParameters
+
+__all__ = ["sample", "utilities_of"]
+
+Ints = NDArray[np.int64]
+
+
+def sample(parameters: SelectionParameters, utilities: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
+    """Choose r with chance proportional to exp(utility(r)/scale): the largest after Gumbel noise is added."""
+    scores = utilities_of(utilities, parameters.compositions) / parameters.scale
+    return np.asarray((scores + rng.gumbel(size=(n, *scores.shape))).argmax(axis=2))
+
+
+def utilities_of(utilities: ArrayLike, count: int) -> NDArray[np.float64]:
+    """The utilities ``(count, candidates)``.
+
+    Raises:
+        ValueError: for another shape, or one that is not finite.
+    """
+    true = np.asarray(utilities, dtype=np.float64)
+    if true.ndim != 2 or len(true) != count or not true.shape[1]:
+        raise ValueError(f"utilities (shape {true.shape}) must have the shape ({count}, candidates)")
+    if not np.isfinite(true).all():
+        raise ValueError(f"utilities ({true.tolist()}) must be finite numbers")
+    return true

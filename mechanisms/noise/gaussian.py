@@ -1,0 +1,21 @@
+"""Answers plus Gaussian noise, numpy's, in floating point: the released doubles are not covered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpproof.mechanisms.noise.answers import Floats, real_answers
+
+if TYPE_CHECKING:
+    from dpproof.accountant.noise.gaussian import GaussianParameters
+
+__all__ = ["sample"]
+
+
+def sample(parameters: GaussianParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
+    """Answers ``(compositions,)`` plus Gaussian noise: ``(n, compositions)``."""
+    true = real_answers(answers, parameters)
+    return true + rng.normal(0, parameters.sigma, (n, true.size))

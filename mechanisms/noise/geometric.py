@@ -1,0 +1,79 @@
+"""Whole answers plus two-sided geometric noise, drawn exactly.
+
+A geometric variable's binary digits are independent coins, which makes the law cheap at every scale.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpproof.accountant.numbers.enclosures import exact
+from dpproof.mechanisms.noise.answers import whole_answers
+from dpproof.mechanisms.noise.coins import Bools, Ints, exponential_coins
+
+if TYPE_CHECKING:
+    from dpproof.accountant.noise.geometric import GeometricParameters
+
+__all__ = ["geometric_noise", "sample"]
+
+LARGEST = 1 << 53
+"""Scales beyond it are refused: sums would leave the 64-bit integers."""
+
+
+def sample(parameters: GeometricParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
+    """Whole answers ``(compositions,)`` plus two-sided geometric noise, exactly: ``(n, compositions)``."""
+    true = whole_answers(answers, parameters)
+    return true + geometric_noise(exact(parameters.scale), n * true.size, rng).reshape(n, -1)
+
+
+def geometric_noise(scale: Fraction, n: int, rng: np.random.Generator) -> Ints:
+    """Draw ``n`` whole numbers of mass proportional to exp(-|x|/scale).
+
+    It is the difference of two geometric variables.
+
+    Args:
+        scale: above 0, at most 2^53.
+        n: how many.
+        rng: all randomness comes from it.
+
+    Raises:
+        ValueError: the scale is outside that range.
+
+    >>> geometric_noise(Fraction(3), 4, np.random.default_rng(0)).dtype.name
+    'int64'
+    """
+    if not 0 < scale <= LARGEST:
+        raise ValueError(f"scale ({float(scale)!r}) must be above 0 and at most 2^53 to be drawn exactly")
+    drawn = _geometric(1 / scale, 2 * n, rng)
+    return drawn[:n] - drawn[n:]
+
+
+def _geometric(rate: Fraction, n: int, rng: np.random.Generator) -> Ints:
+    """Draw ``n`` counts of mass proportional to exp(-rate x): low digits as coins, the rest one by one."""
+    digits = max(0, math.ceil(1 / rate) - 1).bit_length()
+    drawn = np.zeros(n, np.int64)
+    for digit in range(digits):
+        drawn += _digits(rate * 2**digit, n, rng).astype(np.int64) << digit
+    counted, step = np.arange(n), rate * 2**digits
+    while counted.size:
+        up = exponential_coins([step], np.zeros(counted.size, np.int64), rng)
+        counted = counted[up]
+        drawn[counted] += 1 << digits
+    return drawn
+
+
+def _digits(cost: Fraction, n: int, rng: np.random.Generator) -> Bools:
+    """Coins of chance exp(-cost) / (1 + exp(-cost)): a fair coin's head must pass a coin of exp(-cost)."""
+    found = np.zeros(n, bool)
+    tossed = np.arange(n)
+    while tossed.size:
+        heads = tossed[rng.integers(0, 2, tossed.size) == 1]
+        passed = exponential_coins([cost], np.zeros(heads.size, np.int64), rng)
+        found[heads[passed]] = True
+        tossed = heads[~passed]
+    return found

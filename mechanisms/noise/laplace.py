@@ -1,0 +1,21 @@
+"""Answers plus Laplace noise, numpy's, in floating point: the released doubles are not covered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpproof.mechanisms.noise.answers import Floats, real_answers
+
+if TYPE_CHECKING:
+    from dpproof.accountant.noise.laplace import LaplaceParameters
+
+__all__ = ["sample"]
+
+
+def sample(parameters: LaplaceParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
+    """Answers ``(compositions,)`` plus Laplace noise: ``(n, compositions)``."""
+    true = real_answers(answers, parameters)
+    return true + rng.laplace(0, parameters.scale, (n, true.size))

@@ -1,0 +1,18 @@
+"""The CENTRAL-PRIVATIZER's counts, released to an audit of its first users."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
+from dpproof.mechanisms.rl.private_ucb.counted_users import CountedUsers, Floats, released
+from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer
+
+__all__ = ["sample"]
+
+
+def sample(
+    parameters: CentralCountsParameters, data: CountedUsers, n: int, rng: np.random.Generator
+) -> Floats:
+    """``n`` runs of the CENTRAL-PRIVATIZER: the counts after each of the users, (n, users, columns)."""
+    return released(CentralPrivatizer(parameters), data, n, rng)

@@ -1,0 +1,20 @@
+"""An answer plus Laplace noise of a scale that is smooth in the data, in floating point."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpproof.mechanisms.smooth_sensitivity.scaled import Data, Floats, scaled
+
+if TYPE_CHECKING:
+    from dpproof.accountant.smooth_sensitivity.laplace import SmoothLaplaceParameters
+
+__all__ = ["sample"]
+
+
+def sample(parameters: SmoothLaplaceParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
+    """Z of density exp(-|z|)/2: ``(n,)``."""
+    answer, scale = scaled(parameters.noise, data)
+    return answer + scale * rng.laplace(size=n)

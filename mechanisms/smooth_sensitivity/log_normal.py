@@ -1,0 +1,20 @@
+"""An answer plus Laplace log-normal noise of a scale that is smooth in the data, in floating point."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpproof.mechanisms.smooth_sensitivity.scaled import Data, Floats, scaled
+
+if TYPE_CHECKING:
+    from dpproof.accountant.smooth_sensitivity.log_normal import SmoothLogNormalParameters
+
+__all__ = ["sample"]
+
+
+def sample(parameters: SmoothLogNormalParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
+    """Z = X exp(spread Y), X Laplace and Y normal: ``(n,)``."""
+    answer, scale = scaled(parameters.noise, data)
+    return answer + scale * rng.laplace(size=n) * np.exp(parameters.spread * rng.standard_normal(n))

@@ -1,0 +1,20 @@
+"""An answer plus Student's noise of a scale that is smooth in the data, in floating point."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpproof.mechanisms.smooth_sensitivity.scaled import Data, Floats, scaled
+
+if TYPE_CHECKING:
+    from dpproof.accountant.smooth_sensitivity.student import SmoothStudentParameters
+
+__all__ = ["sample"]
+
+
+def sample(parameters: SmoothStudentParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
+    """Z of Student's t law: ``(n,)``."""
+    answer, scale = scaled(parameters.noise, data)
+    return answer + scale * rng.standard_t(parameters.degrees, n)
