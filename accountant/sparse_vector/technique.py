@@ -44,8 +44,8 @@ from dpproof.accountant.guarantees.notions import Guarantee, PureDP, ends_of
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down
 from dpproof.accountant.sparse_vector.loss import Least, loss_of_runs
-from dpproof.accountant.theorems.composition import compose_approx_optimal
 from dpproof.accountant.theorems.composition.advanced import advanced_epsilon
+from dpproof.accountant.theorems.composition.optimal import compose_approx_optimal
 
 __all__ = ["ACCOUNTANT", "AlternatingPair", "Moves", "SparseVectorParameters", "account", "pure_epsilon"]
 

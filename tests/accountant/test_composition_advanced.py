@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.published.composition import PUBLISHED
-from dpproof.accountant.theorems.composition import (
+from dpproof.accountant.theorems.composition.advanced import (
     advanced_corollary_holds,
+    advanced_epsilon,
     advanced_part_epsilon,
     compose_approx,
     compose_approx_advanced,
     compose_approx_kov,
-    compose_approx_optimal,
     compose_parallel,
 )
-from dpproof.accountant.theorems.composition.advanced import advanced_epsilon
+from dpproof.accountant.theorems.composition.optimal import compose_approx_optimal
 
 EPSILONS = st.fractions(Fraction(1, 1000), 2, max_denominator=1000)
 DELTAS = st.sampled_from([Fraction(0), Fraction(1, 10**7), Fraction(1, 100)])

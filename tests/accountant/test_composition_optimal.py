@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, precision
-from dpproof.accountant.theorems.composition import compose_approx, compose_approx_optimal, optimal
+from dpproof.accountant.theorems.composition import optimal
+from dpproof.accountant.theorems.composition.advanced import compose_approx
 from dpproof.accountant.theorems.composition.coins import Coins, upper_tail
-from dpproof.accountant.theorems.composition.optimal import _composed
+from dpproof.accountant.theorems.composition.optimal import _composed, compose_approx_optimal
 
 EPSILONS = st.fractions(Fraction(1, 1000), 3, max_denominator=1000)
 DELTAS = st.floats(-69, -0.1).map(math.exp)

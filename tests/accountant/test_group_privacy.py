@@ -15,7 +15,7 @@ from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.renyi.closed_forms import laplace_renyi, pure_renyi
 from dpproof.accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
-from dpproof.accountant.theorems.composition import compose_approx_optimal
+from dpproof.accountant.theorems.composition.optimal import compose_approx_optimal
 from dpproof.accountant.theorems.group_privacy import GroupProfile, group_privacy
 
 DIGITS = mpmath.MPContext()

@@ -21,7 +21,7 @@ from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, Gu
 from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of
-from dpproof.accountant.theorems.composition import (
+from dpproof.accountant.theorems.composition.advanced import (
     compose_approx,
     compose_gaussian,
     compose_renyi,

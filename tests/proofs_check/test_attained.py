@@ -7,7 +7,7 @@ import pytest
 
 from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, attained_mu, published_rho
-from dpproof.proofs_check.search import prove, refute
+from dpproof.proofs_check.search.provers import prove, refute
 from dpproof.proofs_check.statement import make_goal
 
 CELL = {"N": "[1, inf)", "k": "[2, inf)"}

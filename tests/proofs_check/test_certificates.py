@@ -11,8 +11,7 @@ from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel.expressions import evaluate
 from dpproof.proofs_check.kernel.goals import task
 from dpproof.proofs_check.registry import certificate_id, folder_of, statements
-from dpproof.proofs_check.search import prove, refute
-from dpproof.proofs_check.search.provers import certificate
+from dpproof.proofs_check.search.provers import certificate, prove, refute
 from dpproof.proofs_check.statement import make_goal
 
 PAIRS = [(entry, x) for entry in statements() for x in entry.obligations]

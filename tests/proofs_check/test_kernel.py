@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpproof.proofs_check.kernel import Rejected, check, goal_hash, load
-from dpproof.proofs_check.search import prove, refute
-from dpproof.proofs_check.search.provers import certificate
+from dpproof.proofs_check.search.provers import certificate, prove, refute
 from dpproof.proofs_check.statement import make_goal
 
 ROOT = Path(__file__).resolve().parents[2]
