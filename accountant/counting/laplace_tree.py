@@ -65,7 +65,7 @@ Profile = tuple[int, ...]
 
 
 class TooManyProfilesError(ValueError):
-    """More profiles than are listed."""
+    """Raised where a tree has too many profiles to list them."""
 
 
 def worst_profiles(leaves: int, participations: int) -> tuple[Profile, ...]:

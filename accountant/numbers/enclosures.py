@@ -65,7 +65,7 @@ class Written(float):
         return found
 
     def __reduce__(self) -> tuple[type[Written], tuple[str]]:
-        """Copies remember the rational, too."""
+        """Return what a copy is made from: the text, so that the copy is the same rational."""
         return Written, (self.text,)
 
 

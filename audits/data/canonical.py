@@ -24,7 +24,7 @@ __all__ = ["UnreadableOutputError", "canonical_text", "hashed", "plain", "tokens
 
 
 PLAIN = frozenset((bool, int, float, str, bytes, list, tuple, dict, type(None)))
-"""Types of Python's own, which stay as they are."""
+"""Built-in types whose values are kept unchanged."""
 
 
 class UnreadableOutputError(ValueError):

@@ -140,7 +140,7 @@ def audit(
 def _confirmed(
     made: Mechanism, pair: Neighbours, seed: int, layout: Layout, record: Record, largest: int
 ) -> str | None:
-    """What a violation takes on trust after the checks of independence; None if there was no time for them.
+    """Return what a violation takes on trust once independence was checked; None if time ran out before.
 
     Raises:
         MechanismError: as for `check_repeats` and `check_fresh_calls`.

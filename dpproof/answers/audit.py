@@ -142,7 +142,7 @@ def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Any) -> Evi
 
 
 def _in_doubles(claim: Claim) -> Claim:
-    """Return the claim about the doubles that an implementation runs with, and that a witness keeps."""
+    """Return the claim at the doubles that the implementation is run with; a witness stores it."""
 
     def plain(table: Mapping[str, Any]) -> dict[str, Any]:
         return {key: float(value) if isinstance(value, Written) else value for key, value in table.items()}

@@ -67,7 +67,7 @@ class ClaimLedger:
 def check_claims(
     claims: Sequence[Claim], budget: Budget, stage: Stage = lambda _text: None, **options: Any
 ) -> list[ClaimLedger]:
-    """Check one claim after the other; the budget's alpha is split evenly, its seconds go to who comes first.
+    """Check the claims in order. They share alpha evenly; the seconds are spent in the order of the file.
 
     The probability that any claim which holds is called broken is at most ``budget.alpha``, by the union
     bound: an audit errs with probability at most its own alpha.

@@ -40,7 +40,7 @@ def statements(answer: Answer, console: Console) -> None:
 
 
 def _verdict(entry: Answer) -> str:
-    """The verdict, and below it its severity, what it assumes and how many readings it rests on."""
+    """The cell of a statement's verdict: verdict, severity, assumptions, number of readings."""
     return "\n".join([coloured(entry["verdict"]), *beside(entry)])
 
 

@@ -100,7 +100,7 @@ class LogWealth:
         return np.concatenate(rows, axis=-1)
 
     def of_portfolios(self, counts: Ints) -> Floats:
-        """Of that, what the portfolios have: a lower bound, and much the larger part."""
+        """The part of that wealth that the portfolios hold; it is a lower bound on the whole, and most of it."""
         return log_sums(self._together(counts.astype(np.float64)))
 
     def _together(self, numbers: Floats) -> Floats:

@@ -149,7 +149,7 @@ class _Stream:
             self._waiting[cell] = np.append(left, start + np.flatnonzero(cells == cell))
 
     def seen(self, view: View, places: Ints) -> NDArray[Any]:
-        """What a score looks at of the outputs at some places."""
+        """The cells of the outputs at the given places that a score reads."""
         if not len(places):
             return view(self.chunks[0].rows[:0])
         low, high = int(places.min()) // self._fresh.size, int(places.max()) // self._fresh.size
@@ -158,7 +158,7 @@ class _Stream:
 
 
 class _Known:
-    """A score of outputs that are named by their places in a stream: what it looks at is computed once."""
+    """A score of the outputs at given places of a stream; it is computed once for each output."""
 
     def __init__(self, score: Score, stream: _Stream) -> None:
         self.name, self.oriented, self.training = score.name, score.oriented, score.training
