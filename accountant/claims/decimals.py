@@ -10,23 +10,15 @@ directions: docs/notes/typed_decimals.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpproof.accountant.claims.parameters import EXACT
-from dpproof.accountant.guarantees.bounded_loss import Enclosed
-from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP, Guarantee, ends_of
 from dpproof.accountant.guarantees.targets import neighbours_of
-from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Written
 
-if TYPE_CHECKING:
-    from dpproof.accountant.claims.result import Attained, PrivacyResult, PublishedGuarantee
-
-__all__ = ["as_typed", "at_decimals", "beyond_decimals", "doubles", "sides"]
+__all__ = ["as_typed", "at_nearest_doubles", "beyond_decimals", "doubles", "sides"]
 
 
 def sides(parameters: Any) -> tuple[Any, Any, tuple[str, ...]]:
@@ -62,8 +54,8 @@ def _rounded(name: str, value: Written) -> str:
     return f"{name} is taken to be the double nearest to {value.text}: {Fraction(float(value))}"
 
 
-def _nearest(parameters: Any) -> tuple[Any, tuple[str, ...]]:
-    """The parameters at the doubles nearest to their decimals, and a note on each."""
+def at_nearest_doubles(parameters: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return the parameters at the doubles nearest to their decimals, and a note on each."""
     named = ((field.name, getattr(parameters, field.name)) for field in parameters.fields())
     typed = {name: value for name, value in named if isinstance(value, Written)}
     doubles = {name: float(value) for name, value in typed.items()}
@@ -106,75 +98,3 @@ def beyond_decimals(parameters: Any, noise: str, side: int) -> Any:
     if not isinstance(value, float) or Fraction(repr(value)) == Fraction(value):
         return parameters
     return replace(parameters, **{noise: math.nextafter(value, side * math.inf)})
-
-
-def at_decimals(guarantee: Callable[..., PrivacyResult]) -> Callable[..., PrivacyResult]:
-    """Wrap an accountant's function: typed decimals are enclosed by the doubles around them."""
-
-    @wraps(guarantee)
-    def asked(parameters: Any, *relation: Any, **named: Any) -> PrivacyResult:
-        more, less, notes = sides(parameters)
-        try:
-            found = guarantee(less, *relation, **named)
-        except ValueError:  # at an end of what is answered, or beyond: an error names the number typed
-            less, notes = _nearest(parameters)
-            more, found = less, guarantee(less, *relation, **named)
-        if less is parameters:
-            return found
-        typed = replace(found, notes=(*found.notes, *notes), sensitivity=_sensitivity(found, parameters))
-        return typed if more == less else _between(guarantee(more, *relation, **named), typed)
-
-    return asked
-
-
-def _sensitivity(found: PrivacyResult, parameters: Any) -> Any:
-    """Return the sensitivity with the value that was typed."""
-    given = getattr(parameters, "sensitivity", None)
-    if found.sensitivity is None or not isinstance(given, Written):
-        return found.sensitivity
-    return replace(found.sensitivity, moved=given.rational)
-
-
-def _between(more: PrivacyResult, less: PrivacyResult) -> PrivacyResult:
-    return replace(
-        less,
-        guarantee=_enclosed(more.guarantee, less.guarantee),
-        attained=_attained(more.attained, less.attained),
-        published=_published(more.published, less.published),
-        assumptions=more.assumptions | less.assumptions,
-    )
-
-
-def _enclosed(more: Guarantee, less: Guarantee) -> Guarantee:
-    """Return the guarantee that two others enclose, in their notion if they share one."""
-    if more == less:
-        return less
-    if isinstance(more, GaussianDP) and isinstance(less, GaussianDP):
-        return GaussianDP(_hull(more.mu, less.mu, "mu"))
-    if isinstance(more, ZCDP) and isinstance(less, ZCDP) and more.conversion == less.conversion:
-        return ZCDP(_hull(more.rho, less.rho, "rho"), less.conversion)
-    return Enclosed(more, less)
-
-
-def _hull(low: Any, high: Any, name: str) -> Bound:
-    least, most = ends_of(low, name)[0], ends_of(high, name)[1]
-    below, above = neighbours_of(most)
-    return Bound(neighbours_of(least)[0], below if Fraction(below) == most else above)
-
-
-def _attained(more: Attained | None, less: Attained | None) -> Attained | None:
-    if more is None or less is None:
-        return None
-    return replace(less, guarantee=_enclosed(more.guarantee, less.guarantee))
-
-
-def _published(more: PublishedGuarantee | None, less: PublishedGuarantee | None) -> PublishedGuarantee | None:
-    """The paper's own answer, which is shown beside ours: the hull of both."""
-    if more is None or less is None:
-        return None
-
-    def epsilon(delta: Any) -> Bound:
-        found = more.epsilon(delta), less.epsilon(delta)
-        return Bound(min(each.lower for each in found), max(each.upper for each in found))
-
-    return replace(less, epsilon=epsilon, exact=_enclosed(more.exact, less.exact))

@@ -6,17 +6,21 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import wraps
 from typing import Any
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.decimals import as_typed, at_decimals, beyond_decimals, sides
+from dpproof.accountant.claims.calibration import calibrate_noise
+from dpproof.accountant.claims.decimals import as_typed, at_nearest_doubles, beyond_decimals, sides
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.sensitivity import Sensitivity
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.guarantees.bounded_loss import Enclosed
+from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP, Guarantee, ends_of
+from dpproof.accountant.guarantees.targets import neighbours_of
 from dpproof.accountant.numbers.arithmetic import Assumption, assume, current, recorded, scoped
 from dpproof.accountant.numbers.bounds import Bound, exactly
-from dpproof.accountant.numbers.enclosures import Number, exact
+from dpproof.accountant.numbers.enclosures import Number, Written, exact
 
 __all__ = [
     "IN_REAL_ARITHMETIC",
@@ -177,7 +181,7 @@ class Accountant:
     """Why the leaf in ``dpproof.mechanisms`` has no ``sample``; None where it has one."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "account", scoped(at_decimals(self.account)))
+        object.__setattr__(self, "account", scoped(_at_decimals(self.account)))
 
     def relation(self, given: str | None) -> Adjacency:
         """The neighbouring relation of that name, or without one the relation that is meant.
@@ -216,12 +220,83 @@ class Accountant:
         """The same for parameters that are doubles."""
         if self.calibrate is not None:
             return self.calibrate(parameters, adjacency, epsilon, delta)
-        from dpproof.accountant.claims.calibration import calibrate_noise
 
         def guarantee_of(chosen: Any) -> Guarantee:
             return self.account(chosen, adjacency).guarantee
 
         return calibrate_noise(parameters, self.noise, guarantee_of, epsilon, delta, safer=self.safer)
+
+
+def _at_decimals(guarantee: Callable[..., PrivacyResult]) -> Callable[..., PrivacyResult]:
+    """Wrap an accountant's function: typed decimals are enclosed by the doubles around them."""
+
+    @wraps(guarantee)
+    def asked(parameters: Any, *relation: Any, **named: Any) -> PrivacyResult:
+        more, less, notes = sides(parameters)
+        try:
+            found = guarantee(less, *relation, **named)
+        except ValueError:  # at an end of what is answered, or beyond: an error names the number typed
+            less, notes = at_nearest_doubles(parameters)
+            more, found = less, guarantee(less, *relation, **named)
+        if less is parameters:
+            return found
+        typed = replace(found, notes=(*found.notes, *notes), sensitivity=_sensitivity(found, parameters))
+        return typed if more == less else _between(guarantee(more, *relation, **named), typed)
+
+    return asked
+
+
+def _sensitivity(found: PrivacyResult, parameters: Any) -> Any:
+    """Return the sensitivity with the value that was typed."""
+    given = getattr(parameters, "sensitivity", None)
+    if found.sensitivity is None or not isinstance(given, Written):
+        return found.sensitivity
+    return replace(found.sensitivity, moved=given.rational)
+
+
+def _between(more: PrivacyResult, less: PrivacyResult) -> PrivacyResult:
+    return replace(
+        less,
+        guarantee=_enclosed(more.guarantee, less.guarantee),
+        attained=_attained(more.attained, less.attained),
+        published=_published(more.published, less.published),
+        assumptions=more.assumptions | less.assumptions,
+    )
+
+
+def _enclosed(more: Guarantee, less: Guarantee) -> Guarantee:
+    """Return the guarantee that two others enclose, in their notion if they share one."""
+    if more == less:
+        return less
+    if isinstance(more, GaussianDP) and isinstance(less, GaussianDP):
+        return GaussianDP(_hull(more.mu, less.mu, "mu"))
+    if isinstance(more, ZCDP) and isinstance(less, ZCDP) and more.conversion == less.conversion:
+        return ZCDP(_hull(more.rho, less.rho, "rho"), less.conversion)
+    return Enclosed(more, less)
+
+
+def _hull(low: Any, high: Any, name: str) -> Bound:
+    least, most = ends_of(low, name)[0], ends_of(high, name)[1]
+    below, above = neighbours_of(most)
+    return Bound(neighbours_of(least)[0], below if Fraction(below) == most else above)
+
+
+def _attained(more: Attained | None, less: Attained | None) -> Attained | None:
+    if more is None or less is None:
+        return None
+    return replace(less, guarantee=_enclosed(more.guarantee, less.guarantee))
+
+
+def _published(more: PublishedGuarantee | None, less: PublishedGuarantee | None) -> PublishedGuarantee | None:
+    """The paper's own answer, which is shown beside ours: the hull of both."""
+    if more is None or less is None:
+        return None
+
+    def epsilon(delta: Any) -> Bound:
+        found = more.epsilon(delta), less.epsilon(delta)
+        return Bound(min(each.lower for each in found), max(each.upper for each in found))
+
+    return replace(less, epsilon=epsilon, exact=_enclosed(more.exact, less.exact))
 
 
 def check_run(parameters: Parameters) -> None:

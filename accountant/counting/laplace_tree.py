@@ -45,6 +45,8 @@ from dpproof.accountant.guarantees.bounded_loss import BoundedLoss, Enclosed
 from dpproof.accountant.guarantees.notions import Guarantee, PureDP
 from dpproof.accountant.guarantees.targets import neighbours_of
 from dpproof.accountant.numbers.enclosures import exact
+from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 __all__ = [
     "ACCOUNTANT",
@@ -288,8 +290,6 @@ def _loss(ratio: Fraction, alternatives: list[Profile]) -> Guarantee:
 
 
 def _composed(alternatives: list[Profile], scales: dict[int, float]) -> Guarantee:
-    from dpproof.accountant.pairs.laplace import Laplace
-    from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
     return PrivacyLoss(
         [[(Laplace(scales[c]), n) for c, n in enumerate(profile, 1) if n] for profile in alternatives]

@@ -13,7 +13,6 @@ classic.binomial.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import EXACT, Integers, Reals, parameter
@@ -24,9 +23,10 @@ from dpproof.accountant.guarantees.notions import Guarantee
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.enclosures import exact
-
-if TYPE_CHECKING:
-    from dpproof.accountant.pairs.base import DominatingPair
+from dpproof.accountant.pairs.atoms import dominating_pair
+from dpproof.accountant.pairs.base import DominatingPair
+from dpproof.accountant.pairs.binomial import ShiftedBinomial
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 __all__ = ["ACCOUNTANT", "BinomialParameters", "account"]
 
@@ -78,7 +78,6 @@ def _one_direction(parameters: BinomialParameters, adjacency: Adjacency) -> bool
 
 
 def _pairs(parameters: BinomialParameters) -> tuple[DominatingPair, DominatingPair]:
-    from dpproof.accountant.pairs.binomial import ShiftedBinomial
 
     rises = ShiftedBinomial(parameters.trials, parameters.probability)
     return rises, rises.reversed()
@@ -107,13 +106,11 @@ def _in_any(parameters: BinomialParameters) -> Guarantee:
 
 @lru_cache(maxsize=16)
 def _above_both(trials: int, probability: float) -> DominatingPair:
-    from dpproof.accountant.pairs.atoms import dominating_pair
 
     return dominating_pair(composed(1, *_pairs(BinomialParameters(trials, probability))))
 
 
 def _loss(alternatives: list[list[tuple[DominatingPair, int]]]) -> Guarantee:
-    from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
     return PrivacyLoss(alternatives)
 

@@ -14,6 +14,7 @@ from dpproof.accountant.claims.result import Accountant, PrivacyResult
 from dpproof.accountant.claims.sensitivity import L2, Measured, queried, whole_sensitivity
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact
+from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
 
 __all__ = ["ACCOUNTANT", "DiscreteGaussianParameters", "account"]
 
@@ -41,8 +42,6 @@ def account(
     >>> account(DiscreteGaussianParameters(sigma=5.0)).guarantee.epsilon("1e-6").upper
     0.834976
     """
-    from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
-
     moved, shift = whole_sensitivity(parameters, adjacency, L2)
     count = parameters.compositions * moved.coordinates
     found = composed(count, DiscreteGaussian(exact(parameters.sigma) ** 2, shift))

@@ -19,6 +19,9 @@ from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import GaussianDP, Guarantee
 from dpproof.accountant.noise.gaussian import GaussianParameters, mu
 from dpproof.accountant.noise.primitive import composed
+from dpproof.accountant.pairs.fixed_size import ReplacedGaussian
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
 
 __all__ = ["ACCOUNTANT", "DPSGDParameters", "account"]
 
@@ -94,9 +97,6 @@ def _guarantee(parameters: DPSGDParameters, distance: int) -> Guarantee:
         return GaussianDP(0)
     if rate == 1:
         return GaussianDP(mu(GaussianParameters(noise, steps, float(distance))))
-    from dpproof.accountant.pairs.fixed_size import ReplacedGaussian
-    from dpproof.accountant.pairs.gaussian import SubsampledGaussian
-    from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
 
     if parameters.records > 1:
         group = BinomialGaussianMixture(rate, noise, parameters.records)

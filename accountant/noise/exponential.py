@@ -24,6 +24,7 @@ from dpproof.accountant.guarantees.bounded_loss import BoundedLoss
 from dpproof.accountant.guarantees.notions import Guarantee, PureDP
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact
+from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
 
 __all__ = ["ACCOUNTANT", "SelectionParameters", "account", "loss_range"]
 
@@ -73,7 +74,6 @@ def account(
 
 
 def _guarantee(parameters: SelectionParameters, length: Fraction) -> Guarantee:
-    from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
 
     if length == 0 or parameters.compositions == 0:
         return PureDP(0)

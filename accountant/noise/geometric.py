@@ -16,6 +16,7 @@ from dpproof.accountant.claims.sensitivity import Measured, queried, whole_sensi
 from dpproof.accountant.guarantees.bounded_loss import BoundedLoss
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact
+from dpproof.accountant.pairs.geometric import Geometric
 
 __all__ = ["ACCOUNTANT", "GeometricParameters", "account"]
 
@@ -42,8 +43,6 @@ def account(
     >>> account(GeometricParameters(scale=10.0, compositions=100)).guarantee.epsilon(0).upper
     10.0
     """
-    from dpproof.accountant.pairs.geometric import Geometric
-
     moved, shift = whole_sensitivity(parameters, adjacency)
     scale, count = exact(parameters.scale), parameters.compositions * moved.coordinates
     found = BoundedLoss(Fraction(count * shift) / scale, composed(count, Geometric(scale, shift)))

@@ -23,6 +23,7 @@ from dpproof.accountant.guarantees.targets import neighbours_of
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
+from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.published import published
 
 __all__ = ["ACCOUNTANT", "LaplaceParameters", "account", "pure_epsilon"]
@@ -84,7 +85,6 @@ def _guarantee(parameters: LaplaceParameters, moved: Sensitivity) -> Guarantee:
 
 
 def _loss(scale: float, compositions: int) -> Guarantee:
-    from dpproof.accountant.pairs.laplace import Laplace
 
     return composed(compositions, Laplace(scale))
 

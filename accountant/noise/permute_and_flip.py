@@ -18,6 +18,7 @@ from dpproof.accountant.guarantees.bounded_loss import BoundedLoss
 from dpproof.accountant.guarantees.notions import Guarantee, PureDP
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact
+from dpproof.accountant.pairs.exponential_mechanism import permute_and_flip
 
 __all__ = ["ACCOUNTANT", "PermuteAndFlipParameters", "account"]
 
@@ -52,7 +53,6 @@ def account(
 
 
 def _guarantee(parameters: PermuteAndFlipParameters, moved: Sensitivity) -> Guarantee:
-    from dpproof.accountant.pairs.exponential_mechanism import permute_and_flip
 
     epsilon = 2 * moved.moved / exact(parameters.scale)
     if epsilon == 0 or parameters.compositions == 0:

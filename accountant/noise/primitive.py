@@ -8,16 +8,13 @@ it, or follows from a stated query; see `dpproof.accountant.claims.sensitivity`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import Attained, PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.sensitivity import Sensitivity
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import Guarantee, PureDP
-
-if TYPE_CHECKING:
-    from dpproof.accountant.pairs.base import DominatingPair
+from dpproof.accountant.pairs.base import DominatingPair
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 __all__ = ["by_sensitivity", "composed"]
 
@@ -30,7 +27,6 @@ def composed(count: int, *pairs: DominatingPair) -> Guarantee:
     """
     if count == 0:
         return PureDP(0)
-    from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
     return PrivacyLoss(tuple(((pair, count),) for pair in pairs))
 

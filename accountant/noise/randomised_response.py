@@ -15,6 +15,7 @@ from dpproof.accountant.claims.result import Accountant, PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact
+from dpproof.accountant.pairs.randomised_response import truthful_response
 
 __all__ = ["ACCOUNTANT", "RandomisedResponseParameters", "account", "truth"]
 
@@ -51,8 +52,6 @@ def account(
     >>> account(RandomisedResponseParameters(randomness=0.5)).guarantee.epsilon(0).upper
     1.098612
     """
-    from dpproof.accountant.pairs.randomised_response import truthful_response
-
     if adjacency not in _COVERED:
         known = ", ".join(relation.value for relation in _COVERED)
         why = f"whether a person answers at all is seen by everybody; proved relations: {known}"

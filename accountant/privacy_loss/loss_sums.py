@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from numpy.typing import NDArray
-from scipy.fft import irfft, rfft
-from scipy.signal import lfilter
 
 from dpproof.accountant.numbers.arithmetic import Assumption, assume, cached_property, math, np
 from dpproof.accountant.pairs.base import Floats
@@ -56,6 +54,8 @@ def circular_power(parts: Sequence[tuple[Floats, int]]) -> tuple[Floats, Noise]:
     Source: Higham, Accuracy and Stability of Numerical Algorithms (2nd ed.), Theorem 24.2; this project,
     docs/notes/loss_grid.md, section 5.
     """
+    from scipy.fft import irfft  # slow to load, and most answers do without
+
     assume(Assumption.FFT)
     n = len(parts[0][0])
     product = np.ones(n // 2 + 1, dtype=np.complex128)
@@ -86,6 +86,8 @@ def _spectrum_less_one(x: Floats) -> tuple[Complexes, float]:
 
     That number times sqrt(n) bounds the Euclidean norm of the error, so the number times n bounds each entry.
     """
+    from scipy.fft import rfft
+
     rest = x.copy()
     rest[0] = 0.0
     result = rfft(rest)
@@ -263,6 +265,8 @@ def sum_of_losses(
 
     Source: this project, docs/notes/loss_grid.md, section 5.
     """
+    from scipy.signal import lfilter
+
     tilted = [_tilted(law, tilt, sign) for law, _ in laws]
     counts = [count for _, count in laws]
     folded = [_folded(x, law.first, window.size, sign) for (x, _), (law, _) in zip(tilted, laws, strict=True)]

@@ -12,19 +12,18 @@ The search for epsilon is a guide; its two ends are certified each by one evalua
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import ModuleType
 
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
 from dpproof.accountant.numbers.inversion import neighbours
 from dpproof.accountant.pairs.base import DominatingPair
+from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
 from dpproof.accountant.privacy_loss.crossing import check_least
 from dpproof.accountant.privacy_loss.saddle import (
     Contour,
@@ -197,7 +196,7 @@ def _delta(parts: Composition, epsilon: Fraction) -> Ends:
         return delta_of_pair(only, epsilon)
     return _first_route(
         lambda: delta_by_inversion(_characteristics(parts), epsilon),
-        lambda: _grid().delta_by_grid(parts, epsilon),
+        lambda: delta_by_grid(parts, epsilon),
         lambda: coarse_delta(parts, _characteristics(parts), epsilon),
     )
 
@@ -225,7 +224,7 @@ def _epsilon_by_routes(parts: Composition, delta: Fraction) -> Ends:
         return epsilon_of_pair(only, delta)
     return _first_route(
         lambda: epsilon_by_inversion(_characteristics(parts), delta),
-        lambda: _grid().epsilon_by_grid(parts, delta),
+        lambda: epsilon_by_grid(parts, delta),
         lambda: coarse_epsilon(parts, _characteristics(parts), delta),
     )
 
@@ -244,11 +243,6 @@ def _only(parts: Composition) -> DominatingPair | None:
     """The pair, where there is one and it is used once."""
     (pair, count), *others = parts
     return pair if count == 1 and not others else None
-
-
-def _grid() -> ModuleType:
-    """The grid's route; loaded when asked, because its transforms are slow to load."""
-    return importlib.import_module("dpproof.accountant.privacy_loss.by_grid")
 
 
 def _first_route(inversion: Callable[[], Ends], grid: Callable[[], Ends], coarse: Callable[[], Ends]) -> Ends:

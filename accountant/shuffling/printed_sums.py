@@ -21,6 +21,7 @@ from dpproof.accountant.numbers.binomial import UNIT, log_masses, lower_tail
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, exact, precision, round_up
 from dpproof.accountant.privacy_loss.crossing import check_least, crossing
+from dpproof.accountant.privacy_loss.loss_sums import circular_power
 from dpproof.accountant.shuffling.view import BinomialView
 
 __all__ = ["AlikeSums", "PrintedSums"]
@@ -159,8 +160,6 @@ def _lattice(users: int, bits: int) -> _Lattice | None:
 
     Convex functions of the sum then have a larger mean.
     """
-    from dpproof.accountant.privacy_loss.loss_sums import circular_power
-
     away = math.ceil(math.sqrt(bits / 2 * math.log(users / _REST)))
     first, last = max(0, bits // 2 - away), min(bits, bits // 2 + away + 1)
     if last - first > _MOST:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import flint
 import numpy as np
@@ -22,12 +22,11 @@ from dpproof.accountant.noise.primitive import composed
 from dpproof.accountant.numbers.arithmetic import math
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.pairs.base import Characteristic, DominatingPair, Floats, Tilted
+from dpproof.accountant.pairs.fixed_size import FixedSize, ReplacedGaussian
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.subsampled import VisibleChoice, visible_coin
 from dpproof.accountant.published import published
 from dpproof.accountant.sparse_vector.loss import Least
-
-if TYPE_CHECKING:
-    from dpproof.accountant.pairs.base import DominatingPair
 
 __all__ = ["COINS", "STEPS", "CoinedStep", "coined_step", "composed_steps", "printed_rate"]
 
@@ -162,27 +161,21 @@ def _both(pair: DominatingPair) -> tuple[DominatingPair, ...]:
 
 
 def _poisson(rate: float, noise: float) -> tuple[DominatingPair, ...]:
-    from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 
     return _both(SubsampledGaussian(rate, noise))
 
 
 def _poisson_replaced(rate: float, noise: float) -> tuple[DominatingPair, ...]:
-    from dpproof.accountant.pairs.fixed_size import ReplacedGaussian
 
     return (ReplacedGaussian(rate, noise),)
 
 
 def _exact(rate: float, noise: float) -> tuple[DominatingPair, ...]:
     """The expert takes another's place: the sum moves by 2, which is half the noise."""
-    from dpproof.accountant.pairs.gaussian import SubsampledGaussian
-
     return _both(SubsampledGaussian(rate, noise / 2))
 
 
 def _exact_replaced(rate: float, noise: float) -> tuple[DominatingPair, ...]:
-    from dpproof.accountant.pairs.fixed_size import FixedSize
-    from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 
     return (FixedSize(SubsampledGaussian(1.0, noise / 2), rate),)
 

@@ -44,6 +44,9 @@ from dpproof.accountant.numbers.enclosures import (
     round_up,
 )
 from dpproof.accountant.pairs.base import DominatingPair
+from dpproof.accountant.pairs.geometric import Geometric
+from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.published import published
 from dpproof.accountant.rl.private_ucb.changes import Change, Changes, Moves
 from dpproof.accountant.rl.private_ucb.parameters import CountsParameters
@@ -109,7 +112,6 @@ _ENDS = {"laplace": _relative, "discrete-laplace": _whole}
 
 
 def _loss(law: str, scales: Sequence[float], steps: Sequence[Step]) -> Guarantee:
-    from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
     counts: Counter[DominatingPair] = Counter()
     for scale, step in zip(scales, steps, strict=True):
@@ -118,8 +120,6 @@ def _loss(law: str, scales: Sequence[float], steps: Sequence[Step]) -> Guarantee
 
 
 def _pair(law: str, scale: float, size: int) -> DominatingPair:
-    from dpproof.accountant.pairs.geometric import Geometric
-    from dpproof.accountant.pairs.laplace import Laplace
 
     return Laplace(scale) if law == "laplace" else Geometric(scale, size)
 

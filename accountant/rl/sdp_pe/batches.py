@@ -24,17 +24,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
+from dpproof.accountant.pairs.binomial import ShiftedBinomial, ShuffledBinary
 from dpproof.accountant.privacy_loss.crossing import check_least, crossing
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.published import published
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
 from dpproof.accountant.shuffling.counters import certain_mass, fair_counters, rare_counters
-
-if TYPE_CHECKING:
-    from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 __all__ = ["BatchLoss", "ReleaseShape", "batch_loss", "printed_budget", "printed_threshold"]
 
@@ -65,9 +63,6 @@ class BatchLoss:
     @property
     def composed(self) -> PrivacyLoss:
         """The same as dominating pairs, one of each direction, for the engine."""
-        from dpproof.accountant.pairs.binomial import ShiftedBinomial, ShuffledBinary
-        from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-
         # Fair bits have two equal directions. As two kinds of pair they stay apart, and the engine uses one
         # grid for both: split by rare jumps they would take ten times as long for the same few digits.
         falls = ShiftedBinomial(self.trials, self.probability)
