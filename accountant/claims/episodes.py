@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpproof.accountant.numbers.written import replacing
+
 __all__ = ["Episodes", "differ_only_in_rewards", "replaces_one_user"]
 
 Integers = npt.NDArray[np.int64]
@@ -108,13 +110,8 @@ class Episodes:
 
     def save(self, path: Path) -> None:
         """Write the batch as NPZ, whole or not at all."""
-        partial = path.with_name(path.name + ".partial")
-        try:
-            with partial.open("wb") as stream:
-                np.savez_compressed(stream, format=_FORMAT, **vars(self))
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with replacing(path) as stream:
+            np.savez_compressed(stream, format=_FORMAT, **vars(self))
 
     @classmethod
     def load(cls, path: Path) -> Episodes:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from dpproof.accountant.numbers.arithmetic import Assumption, current
+from dpproof.accountant.numbers.written import finite
 
 __all__ = ["Bound", "Truth", "UndecidedError", "exactly"]
 
@@ -102,7 +103,7 @@ class Bound:
 
     def as_json(self) -> dict[str, float | str | None]:
         """The ends under the command line's keys; infinity is the string ``"inf"``."""
-        ends: dict[str, float | str | None] = {end: _finite(getattr(self, end)) for end in ("lower", "upper")}
+        ends: dict[str, float | str | None] = {end: finite(getattr(self, end)) for end in ("lower", "upper")}
         return ends | {"of": self.of, "attained_by": self.attained_by}
 
 
@@ -120,7 +121,3 @@ def _ends(limit: float | Bound) -> tuple[float, float]:
     if math.isnan(low) or math.isnan(high):
         raise ValueError("limit is NaN; a comparison needs a number")
     return low, high
-
-
-def _finite(value: float) -> float | str:
-    return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from dpproof.accountant.numbers.written import finite
+
 __all__ = ["Evidence", "Finding"]
 
 INDEPENDENCE = "the outputs are independent, but for the kinds of dependence that an audit looks for"
@@ -170,12 +172,12 @@ class Evidence:
         return {
             "claim": self.claim,
             "verdict": self.verdict.value,
-            "claimed_epsilon": _finite(self.claimed_epsilon),
-            "epsilon_lower": _finite(self.epsilon_lower),
+            "claimed_epsilon": finite(self.claimed_epsilon),
+            "epsilon_lower": finite(self.epsilon_lower),
             "delta": self.delta,
             "confidence": self.confidence,
             "samples": self.samples,
-            "would_have_seen": _finite(self.would_have_seen),
+            "would_have_seen": None if self.would_have_seen is None else finite(self.would_have_seen),
             "pairs": [dict(pair) for pair in self.pairs],
             "taken_on_trust": self.taken_on_trust,
             "power": {name: dict(found) for name, found in self.power.items()},
@@ -199,11 +201,7 @@ class Evidence:
             "score": self.score,
             "event": None if self.event is None else dict(self.event),
             "counts": None if self.counts is None else dict(self.counts),
-            "e_value": _finite(self.e_value),
+            "e_value": finite(self.e_value),
             "replay": dict(self.replay),
             **({"unconfirmed": True} if self.unconfirmed else {}),
         }
-
-
-def _finite(value: float | None) -> float | str | None:
-    return value if value is None or math.isfinite(value) else "inf"

@@ -16,9 +16,10 @@ from dpproof.accountant.guarantees.targets import neighbours_of
 from dpproof.accountant.numbers.arithmetic import Assumption, listed, recorded
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, exact
+from dpproof.accountant.numbers.written import finite, plain
 from dpproof.version import __version__
 
-__all__ = ["account", "calibrate", "envelope", "number", "released_bits", "resting", "verdicts_of"]
+__all__ = ["account", "calibrate", "envelope", "released_bits", "resting", "verdicts_of"]
 
 Json = dict[str, Any]
 Ask = Callable[[Guarantee], Bound]
@@ -27,20 +28,6 @@ Ask = Callable[[Guarantee], Bound]
 def envelope(body: Mapping[str, Any]) -> Json:
     """``body`` under the schema number and version that every answer carries."""
     return {"schema": 1, "version": __version__, **body}
-
-
-def number(value: float) -> float | str:
-    """A JSON number, or the string "inf"."""
-    return value if math.isfinite(value) else "inf"
-
-
-def _finite(value: Any) -> Any:
-    """The same data with "inf" where a number is infinite."""
-    if isinstance(value, Mapping):
-        return {name: _finite(held) for name, held in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(held) for held in value]
-    return number(value) if isinstance(value, float) else value
 
 
 def _asked(value: Number, name: str) -> float:
@@ -119,7 +106,7 @@ def account(
             beside = accountant.beside(
                 doubles(parameters), *((other, at) if asked == "delta" else (at, other))
             )
-            body |= {} if beside is None else {"printed": _finite(beside)}
+            body |= {} if beside is None else {"printed": plain(beside)}
     return envelope({**body, "arithmetic_assumptions": listed(used)})
 
 
@@ -216,7 +203,7 @@ def _published(
 
 
 def _ends(bound: Bound) -> Json:
-    return {"lower": number(bound.lower), "upper": number(bound.upper)}
+    return {"lower": finite(bound.lower), "upper": finite(bound.upper)}
 
 
 def calibrate(
@@ -233,7 +220,7 @@ def calibrate(
     with recorded() as used:
         body = _calibrated(accountant, (meets, misses), adjacency, target, delta)
         if accountant.compare is not None:
-            body["printed"] = _finite(accountant.compare(doubles(meets), target, delta))
+            body["printed"] = plain(accountant.compare(doubles(meets), target, delta))
     return envelope({**body, **shown, "arithmetic_assumptions": listed(used)})
 
 
@@ -254,7 +241,7 @@ def _calibrated(
         **released_bits(found),
         "minimal": {
             "value_below": getattr(misses, accountant.noise),
-            "epsilon_lower": number(_missed(below.guarantee, target, delta)),
+            "epsilon_lower": finite(_missed(below.guarantee, target, delta)),
         },
         "published": _published(found, "epsilon", delta, ask, _results(*_statements(found))),
         "notes": list(found.notes),

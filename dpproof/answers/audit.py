@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib
-import json
 import pickle
 import re
 import shutil
@@ -22,6 +21,7 @@ from dpproof.accountant.claims.decimals import doubles
 from dpproof.accountant.claims.result import check_run
 from dpproof.accountant.claims.trust import TrustModel, implies
 from dpproof.accountant.numbers.enclosures import Written
+from dpproof.accountant.numbers.written import json_text, write_whole
 from dpproof.answers.events import guarantee_of_event, kind_of
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.time_budget import OutOfTimeError
@@ -351,7 +351,5 @@ def write_witness(evidence: Evidence, folder: Path) -> Path:
     """Write the witness of a finding as JSON, whole or not at all, and say where."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{_file_name(evidence.claim)}.json"
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(evidence.witness(), indent=2, allow_nan=False), encoding="utf-8")
-    partial.replace(path)
+    write_whole(path, json_text(evidence.witness()))
     return path

@@ -17,6 +17,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.numbers.arithmetic import in_words
+from dpproof.accountant.numbers.written import finite
 from dpproof.answers import account as answers
 from dpproof.answers.audit import check_ready
 from dpproof.answers.claims import ClaimLedger, check_claims, heard_in
@@ -187,7 +188,7 @@ def _print_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], c
         rows.add_row(
             escape(ledger.claim.name),
             show.coloured(ledger.verdict.value),
-            figure(answers.number(ledger.claim.epsilon)),
+            figure(finite(ledger.claim.epsilon)),
             at_most(ledger.account["epsilon"]["upper"]) if ledger.account else "-",
             show.coloured(ledger.audit["verdict"]) if ledger.audit else "-",
         )

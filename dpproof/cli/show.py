@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from dpproof.accountant.numbers.arithmetic import in_words
+from dpproof.accountant.numbers.written import json_text
 from dpproof.audits.recording.evidence import Finding
 from dpproof.cli.layout import put, table
 from dpproof.outcome import Outcome
@@ -43,7 +43,7 @@ AUDITS = "Audits: epsilon claimed, found, and what would have been seen with pow
 def either(answer: Answer, as_json: bool, render: Callable[[Answer, Console], None]) -> None:
     """Print ``answer`` as JSON, or through ``render``."""
     if as_json:
-        typer.echo(json_module.dumps(answer, indent=2, allow_nan=False))
+        typer.echo(json_text(answer))
     else:
         render(answer, Console())
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from dpproof.accountant.numbers.written import write_whole
 from dpproof.formats.findings import Reported, findings_of_claims, findings_of_papers
 from dpproof.formats.junit import junit
 from dpproof.formats.markdown import markdown
@@ -22,6 +23,4 @@ def write_findings(findings: Sequence[Reported], files: Mapping[str, Path | None
     """Write the findings in every format that has a file, each whole or not at all."""
     for name, path in files.items():
         if path is not None:
-            partial = path.with_name(f"{path.name}.partial")
-            partial.write_text(FORMATS[name][1](findings), encoding="utf-8")
-            partial.replace(path)
+            write_whole(path, FORMATS[name][1](findings))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
+from dpproof.accountant.numbers.written import json_text
 from dpproof.formats.findings import Reported
 from dpproof.outcome import Outcome
 from dpproof.version import __version__
@@ -34,7 +34,7 @@ def sarif(findings: Sequence[Reported]) -> str:
     }
     results = [_result(finding, rules.index(finding.rule)) for finding in findings]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, allow_nan=False)
+    return json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _identity(rule: Outcome) -> str:

@@ -15,6 +15,7 @@ from dpproof.accountant.catalogue import CATALOGUE
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.numbers.arithmetic import in_words, listed
 from dpproof.accountant.numbers.arithmetic import recorded as assumptions_of
+from dpproof.accountant.numbers.written import write_whole
 from dpproof.answers import coverage
 from dpproof.answers.claims import ClaimLedger
 from dpproof.answers.papers import PaperLedger
@@ -87,10 +88,8 @@ def write_report(folder: Path, **ledgers: Any) -> Path:
     """Write ``folder/index.html``, whole or not at all, and return its path."""
     text = render(**ledgers)
     folder.mkdir(parents=True, exist_ok=True)
-    page, partial = folder / "index.html", folder / "index.html.partial"
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(page)
-    return page
+    write_whole(folder / "index.html", text)
+    return folder / "index.html"
 
 
 def _paper(ledger: PaperLedger) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dpproof.accountant.numbers.written import finite
 from dpproof.audits.engine.betting.curves import CurvePoint, PrivacyCurve
 from dpproof.audits.engine.power import simulated as power
 from dpproof.audits.engine.power.event_classes import CLASSES, FLOOR, EventClass, planted_in
@@ -79,7 +80,7 @@ class ClassPower:
             "runs": self.runs,
             "mass_floor": FLOOR,
             "law": self.law,
-            "multiple": self.multiple if math.isfinite(self.multiple) else "inf",
+            "multiple": finite(self.multiple),
             "outputs": self.outputs,
             "uses_of_an_output": 1,
         }

@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from scipy import stats
 
+from dpproof.accountant.numbers.written import write_whole
 from dpproof.audits.engine.sampling.watching import watcher
 from dpproof.mechanisms.environments.batched import roll_out
 from dpproof.mechanisms.rl.expert.data import ExpertData, demonstrations
@@ -110,9 +111,7 @@ def _task(task: tuple[str, Size, int, Path]) -> tuple[list[Row], list[Row], list
         found = run_problem(name, size, seed)
     finally:
         torch.set_num_threads(before)
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(found), encoding="utf-8")
-    partial.replace(path)
+    write_whole(path, json.dumps(found))
     return found
 
 

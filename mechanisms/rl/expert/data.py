@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.episodes import Episodes
+from dpproof.accountant.numbers.written import replacing
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.environments.batched import Steps, roll_out
 from dpproof.mechanisms.rl.expert.population import Population
@@ -134,15 +135,10 @@ class ExpertData:
 
     def save(self, path: Path) -> None:
         """Write it as NPZ, whole or not at all."""
-        partial = path.with_name(path.name + ".partial")
         held = {name: getattr(self.episodes, name) for name in _STEPS}
-        try:
-            with partial.open("wb") as stream:
-                own = {name: getattr(self, name) for name in _OWN}
-                np.savez_compressed(stream, format=_FORMAT, **held, **own)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        own = {name: getattr(self, name) for name in _OWN}
+        with replacing(path) as stream:
+            np.savez_compressed(stream, format=_FORMAT, **held, **own)
 
     @classmethod
     def load(cls, path: Path) -> ExpertData:

@@ -13,7 +13,6 @@ that `publish` writes. It holds the network's parameters and what was accounted 
 from __future__ import annotations
 
 import json
-import os
 import platform
 import zipfile
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from dpproof.accountant.numbers.written import replacing, write_whole
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.randomness import how_drawn
 from dpproof.mechanisms.rl.expert.offline.training import Training
@@ -94,7 +94,7 @@ def train(training: Training, folder: Path, every: int = 1000, progress: Progres
     _restore(folder, training)
     while training.step < steps:
         end = min(training.step + every, steps)
-        _write(folder / _RECORD, {"steps": max(end, steps_begun(folder))})
+        write_whole(folder / _RECORD, json.dumps({"steps": max(end, steps_begun(folder))}), private=True)
         training.advance(end - training.step)
         _save(folder, training)
         if progress is not None:
@@ -117,11 +117,8 @@ def publish(training: Training, path: Path) -> None:
         "simulated": training.simulated,
         "sizes": list(training.settings.layers.sizes),
     }
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as stream:
+    with replacing(path) as stream:
         np.savez(stream, theta=training.theta.numpy(), about=np.array(json.dumps(told)))
-        _settle(stream)
-    partial.replace(path)
 
 
 def _go_on(folder: Path, training: Training) -> None:
@@ -151,8 +148,9 @@ def _claim(folder: Path, wanted: dict[str, Any]) -> None:
     if not path.exists():
         if (record.exists() and steps_begun(folder)) or state.exists():
             raise ValueError(f"{folder.name}: {_CONFIGURATION} must stand beside what is there")
-        _write(record, {"steps": 0})  # first: a configuration without it is of a run that has lost it
-        _write(path, wanted)
+        # The record goes first: a configuration without it is of a run that has lost it.
+        write_whole(record, json.dumps({"steps": 0}), private=True)
+        write_whole(path, json.dumps(wanted), private=True)
     found = _read(path)
     for name in sorted({**wanted, **found}, key="key".__eq__):  # the key last: it differs with all else
         if found.get(name) != wanted.get(name):
@@ -180,25 +178,6 @@ def _restore(folder: Path, training: Training) -> None:
 
 
 def _save(folder: Path, training: Training) -> None:
-    partial = folder / f"{_STATE}.partial"
     arrays = {name: getattr(training, name).numpy() for name in _ARRAYS}
-    partial.touch(mode=0o600)
-    with partial.open("wb") as stream:
+    with replacing(folder / _STATE, private=True) as stream:
         np.savez(stream, step=training.step, **arrays)
-        _settle(stream)
-    partial.replace(folder / _STATE)
-
-
-def _write(path: Path, data: dict[str, Any]) -> None:
-    """Replace a file as a whole, and be sure that it is on the disk."""
-    partial = path.with_name(path.name + ".partial")
-    partial.touch(mode=0o600)
-    with partial.open("w", encoding="utf-8") as stream:
-        json.dump(data, stream)
-        _settle(stream)
-    partial.replace(path)
-
-
-def _settle(stream: Any) -> None:
-    stream.flush()
-    os.fsync(stream.fileno())

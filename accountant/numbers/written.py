@@ -1,0 +1,72 @@
+"""Files and JSON: a file that is replaced as a whole, and numbers that JSON has no sign for."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO
+
+__all__ = ["finite", "json_text", "plain", "replacing", "write_whole"]
+
+
+@contextlib.contextmanager
+def replacing(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
+    """A binary file that takes the place of ``path`` when it is complete and on the disk.
+
+    Nothing is left of it after an error, and ``path`` is then as it was before.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder, "a")) as stream:
+    ...         _ = stream.write(b"whole")
+    ...     [(path.name, path.read_text()) for path in Path(folder).iterdir()]
+    [('a', 'whole')]
+
+    Args:
+        path: the file that is written or replaced.
+        private: whether only its owner may read it.
+    """
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        if private:
+            partial.touch(mode=0o600)
+        with partial.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str, *, private: bool = False) -> None:
+    """Write a text file in UTF-8, whole or not at all."""
+    with replacing(path, private=private) as stream:
+        stream.write(text.encode())
+
+
+def finite(value: float) -> float | str:
+    """A number as JSON shows it; an infinite one is the text "inf" or "-inf".
+
+    >>> finite(0.5), finite(math.inf), finite(-math.inf)
+    (0.5, 'inf', '-inf')
+    """
+    return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+
+
+def plain(value: object) -> object:
+    """The same data as JSON holds it: tables and lists of texts and of `finite` numbers."""
+    if isinstance(value, Mapping):
+        return {name: plain(held) for name, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(held) for held in value]
+    return finite(value) if isinstance(value, float) else value
+
+
+def json_text(data: object) -> str:
+    """Data as JSON for people and programs: indented, and without what is no JSON."""
+    return json.dumps(data, indent=2, allow_nan=False)
