@@ -19,6 +19,7 @@ from dpproof.accountant.published.sources import Source
 from dpproof.answers.recorded import kept, recorded
 from dpproof.mechanisms.primitives import sampler_for
 from dpproof.proofs_check.registry import as_json, papers, statement_ids, statements, verify
+from tests.rows import rows
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("accountant", "mechanisms", "proofs_check", "audits", "dpproof")
@@ -89,12 +90,12 @@ def tracked():
     return [path for path in found if path.is_file()]
 
 
-@pytest.mark.parametrize("name", RLSVI)
+@rows("name", RLSVI)
 def test_every_item_of_the_paper_is_registered(name):
     assert f"rlsvi.{name}" in statement_ids()
 
 
-@pytest.mark.parametrize("identity", published_ids())
+@rows("identity", published_ids())
 def test_a_published_formula_names_a_statement(identity):
     source = published(identity).source
     assert source.statement is None or source.statement in statement_ids()
@@ -105,7 +106,7 @@ def test_every_mechanism_of_the_catalogue_is_examined_here():
     assert PARAMETERS.keys() == CATALOGUE.keys()
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@rows("name", CATALOGUE)
 def test_an_accountant_names_the_statements_it_rests_on(name):
     accountant, proved = accountant_for(name), 0
     parameters = accountant.parameters.read(PARAMETERS[name])
@@ -135,7 +136,7 @@ def test_every_source_in_the_accountant_names_a_statement():
     assert {source.statement for source in found} - {None} <= set(statement_ids())
 
 
-@pytest.mark.parametrize("path", MODULE_PATHS, ids=ident)
+@rows("path", MODULE_PATHS, ids=ident)
 def test_ids_and_notes_that_a_module_mentions_exist(path):
     text = path.read_text(encoding="utf-8")
     known = {*statement_ids(), *published_ids()}
@@ -161,7 +162,7 @@ def test_the_record_is_what_the_certificates_say_today():
     assert recorded() == {result.id: kept(as_json(result)) for result in verify()}
 
 
-@pytest.mark.parametrize("path", [p for p in tracked() if p.suffix == ".md"], ids=ident)
+@rows("path", [p for p in tracked() if p.suffix == ".md"], ids=ident)
 def test_links_between_documents_lead_somewhere(path):
     for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text(encoding="utf-8")):
         if not re.match(r"[a-z]+:|#", target):
@@ -192,7 +193,7 @@ def test_no_file_speaks_of_a_machine():
     assert not offending
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     ["see /home/me", "'/tmp/x'", "open(/work/a)", "/root/.cache", "--index-url x", "https://pypi.org/simple"],
 )
@@ -200,7 +201,7 @@ def test_a_text_that_speaks_of_a_machine_would_be_found(text):
     assert machine_traits(text)
 
 
-@pytest.mark.parametrize("text", ["https://x.org/work/1", "docs/tmp/x", "a/home/b", "{x}/tmp/y", "/dev/null"])
+@rows("text", ["https://x.org/work/1", "docs/tmp/x", "a/home/b", "{x}/tmp/y", "/dev/null"])
 def test_other_texts_would_not(text):
     assert not machine_traits(text)
 
@@ -236,7 +237,7 @@ def _lines(node):
     return node.end_lineno - node.lineno + 1 - (said.end_lineno - said.lineno + 1 if said else 0)
 
 
-@pytest.mark.parametrize("path", MODULE_PATHS, ids=ident)
+@rows("path", MODULE_PATHS, ids=ident)
 def test_a_module_is_documented_and_short(path):
     text = path.read_text(encoding="utf-8")
     assert not undocumented(text)

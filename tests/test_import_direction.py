@@ -6,7 +6,7 @@ import ast
 import sys
 from pathlib import Path
 
-import pytest
+from tests.rows import rows
 
 ROOT = Path(__file__).resolve().parent.parent
 BELOW = ("accountant", "mechanisms", "proofs_check", "audits")
@@ -76,17 +76,17 @@ def ident(path):
     return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("path", [x for name in sorted(OURS) for x in modules(name)], ids=ident)
+@rows("path", [x for name in sorted(OURS) for x in modules(name)], ids=ident)
 def test_a_module_imports_downwards_only(path):
     assert not offences(path.relative_to(ROOT).parts[0], path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", modules("proofs_check/kernel"), ids=ident)
+@rows("path", modules("proofs_check/kernel"), ids=ident)
 def test_the_kernel_imports_the_standard_library_only(path):
     assert not kernel_offences(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("package", "text", "found"),
     [
         ("accountant", "import dpproof.audits", {"audits"}),
@@ -116,7 +116,7 @@ def test_a_module_that_breaks_the_direction_would_be_found(package, text, found)
     assert offences(package, text) == found
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "found"),
     [
         ("import sympy", {"sympy"}),

@@ -11,14 +11,15 @@ import pytest
 
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.answers.audit import check_auditable
+from dpproof.answers.recorded import recorded
 from dpproof.claim_file import read_claims
 from dpproof.cli.explain import ERRORS
 from dpproof.outcome import Outcome
-from dpproof.proofs_check.registry import lookup, statement_ids
+from dpproof.proofs_check.registry import lookup, papers, statement_ids
+from tests.rows import rows
 
 
-@pytest.mark.parametrize("identity", statement_ids())
-def test_every_statement_can_be_explained(run, identity):
+def explained(run, identity):
     ran = run("explain", identity)
     assert (ran.code, ran.err) == (0, "")
     said = " ".join(ran.out.split())
@@ -28,7 +29,22 @@ def test_every_statement_can_be_explained(run, identity):
     assert " ".join(lookup(identity).says.split()) in said
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+FIRST = {recorded()[name]["verdict"]: name for name in reversed(statement_ids())}
+"""Verdict -> the first statement that has it."""
+
+
+@rows("identity", sorted({*FIRST.values(), *(statement_ids(f"{x.prefix}.")[0] for x in papers().values())}))
+def test_a_statement_of_each_verdict_and_paper_can_be_explained(run, identity):
+    explained(run, identity)
+
+
+@pytest.mark.slow
+@rows("identity", statement_ids())
+def test_every_statement_can_be_explained(run, identity):
+    explained(run, identity)
+
+
+@rows("name", CATALOGUE)
 def test_every_mechanism_can_be_explained(run, name):
     ran = run("explain", name)
     assert (ran.code, ran.err) == (0, "")
@@ -81,7 +97,7 @@ def test_a_missing_folder_is_refused(refused, tmp_path):
     )
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@rows("name", CATALOGUE)
 def test_the_audit_of_a_mechanism_is_named_and_its_flags_are_real(run, name):
     shown = run("explain", name).out.splitlines()
     (line,) = (line for line in shown if line.startswith("audit: "))
@@ -107,7 +123,7 @@ def _errors():
                     yield node.name
 
 
-@pytest.mark.parametrize("name", sorted({*_errors(), *(outcome.value for outcome in Outcome)}))
+@rows("name", sorted({*_errors(), *(outcome.value for outcome in Outcome)}))
 def test_every_error_and_every_verdict_of_check_can_be_explained(run, name):
     ran = run("explain", name)
     assert (ran.code, ran.err) == (0, "")

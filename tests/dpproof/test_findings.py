@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from dpproof.answers.recorded import recorded
 from dpproof.proofs_check.registry import lookup, papers
+from tests.rows import rows
 
 FINDINGS = (Path(__file__).resolve().parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
 PREFIXES = "|".join(paper.prefix for paper in papers().values())
@@ -26,7 +25,7 @@ def speaks_of(name, named):
     return any(".".join(steps[:count]) in named for count in range(2, len(steps) + 1))
 
 
-@pytest.mark.parametrize("name", WANTED)
+@rows("name", WANTED)
 def test_what_is_refuted_or_restricted_has_its_paragraph(name):
     assert speaks_of(name, NAMED)
 
@@ -37,6 +36,6 @@ def test_a_missing_paragraph_would_be_noticed():
     assert len(WANTED) > 60
 
 
-@pytest.mark.parametrize("name", sorted(NAMED))
+@rows("name", sorted(NAMED))
 def test_what_is_named_is_registered(name):
     assert lookup(name).id == name

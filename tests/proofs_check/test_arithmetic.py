@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dpproof.proofs_check.kernel import Rejected
 from dpproof.proofs_check.kernel import arithmetic as ia
+from tests.rows import rows
 
 MAGNITUDES = st.builds(
     lambda n, d, e: Fraction(n, d) * Fraction(10) ** e,
@@ -115,10 +116,8 @@ def test_erfc_contains_the_true_value(x, left, prec, scale):
         assert contains(ia.erfc(around(x, left, left), prec), arb(x).erfc())
 
 
-@pytest.mark.parametrize(
-    "x", ["-130", "-101", "-99", "-3", "0", "1/1000", "2", "9", "21/2", "20", "50", "99"]
-)
-@pytest.mark.parametrize("prec", [40, 80, 300])
+@rows("x", ["-130", "-101", "-99", "-3", "0", "1/1000", "2", "9", "21/2", "20", "50", "99"])
+@rows("prec", [40, 80, 300])
 def test_erfc_is_as_sharp_as_it_says(x, prec):
     low, high, nonzero = ia.erfc(ia.point(Fraction(x)), prec)
     with flint.ctx.workprec(30000):

@@ -1,10 +1,14 @@
-"""Every certificate: it re-checks, and neither a moved claim nor a damaged file passes."""
+"""Every certificate: it re-checks, and neither a moved claim nor a damaged file passes.
+
+The points at which wrong claims fail are stored; ``python -m benchmarks.counterexamples`` found them.
+"""
 
 import json
 from fractions import Fraction
 
 import pytest
 
+from benchmarks.counterexamples import POINTS, proves, widened
 from dpproof.proofs_check import certificates
 from dpproof.proofs_check.kernel import Rejected, check, load
 from dpproof.proofs_check.kernel import arithmetic as ia
@@ -13,10 +17,12 @@ from dpproof.proofs_check.kernel.goals import task
 from dpproof.proofs_check.registry import certificate_id, folder_of, statements
 from dpproof.proofs_check.search.provers import certificate, prove, refute
 from dpproof.proofs_check.statement import make_goal
+from tests.rows import rows
 
 PAIRS = [(entry, x) for entry in statements() for x in entry.obligations]
 IDS = [f"{entry.id}.{x.name}" for entry, x in PAIRS]
-each = pytest.mark.parametrize(("entry", "obligation"), PAIRS, ids=IDS)
+each = rows(("entry", "obligation"), PAIRS, ids=IDS)
+STORED = json.loads(POINTS.read_text(encoding="utf-8"))
 
 
 def stored(entry, obligation):
@@ -36,11 +42,6 @@ def test_certificate_is_accepted_for_the_registrys_claim(entry, obligation):
     data = stored(entry, obligation)
     assert check(data, obligation.goal).verdict == data["verdict"]
     assert data["id"] == f"{entry.id}.{obligation.name}"
-
-
-def proves(claim, node, verdict="PROVED"):
-    """Would the kernel accept this proof (or point) for the claim?"""
-    return not rejected(certificate("moved", claim, verdict, node), claim)
 
 
 def sides(claim, point):
@@ -90,7 +91,7 @@ def test_every_obligation_says_whether_it_is_tight(entry, obligation):
         assert stored(entry, obligation)["verdict"] == "REFUTED" or obligation.goal["goal"][0] != "=="
 
 
-@pytest.mark.parametrize(("entry", "obligation"), TIGHT, ids=names(TIGHT))
+@rows(("entry", "obligation"), TIGHT, ids=names(TIGHT))
 def test_tight_claim_moved_past_the_truth_is_rejected(entry, obligation):
     claim, data = obligation.goal, stored(entry, obligation)
     assert data["verdict"] == "PROVED"
@@ -102,23 +103,33 @@ def test_tight_claim_moved_past_the_truth_is_rejected(entry, obligation):
         assert rejected(certificate(data["id"], false, "PROVED", data["proof"]), claim)
 
 
-@pytest.mark.parametrize(("entry", "obligation"), TIGHT, ids=names(TIGHT))
+@rows(("entry", "obligation"), TIGHT, ids=names(TIGHT))
 def test_a_claim_loose_by_a_thousand_would_be_noticed(entry, obligation):
     for factor in ("1000", "1/1000"):
         assert not agree(with_factor(obligation.goal, 1, factor), obligation.witness)
 
 
-@pytest.mark.parametrize(("entry", "obligation"), OTHERS, ids=names(OTHERS))
+@rows(("entry", "obligation"), OTHERS, ids=names(OTHERS))
 def test_mutation_past_the_truth_is_rejected(entry, obligation):
     data, mutation = stored(entry, obligation), obligation.mutation
     assert mutation["vars"] == obligation.goal["vars"]
     assert mutation != obligation.goal
     assert rejected(data, mutation)
     assert not proves(mutation, data["proof"], data["verdict"])
-    if data["verdict"] == "REFUTED":
-        assert refute(mutation) is None
-    elif "random" not in mutation:  # a law is no point: that it is rejected must do
-        assert refute(mutation) is not None
+    if (
+        data["verdict"] == "PROVED" and "random" not in mutation
+    ):  # a law is no point: that it is rejected must do
+        assert proves(mutation, STORED[certificate_id(entry, obligation)]["mutation"], "REFUTED")
+
+
+@pytest.mark.slow
+@rows(("entry", "obligation"), OTHERS, ids=names(OTHERS))
+def test_a_search_refutes_the_mutations_of_what_is_proved_only(entry, obligation):
+    verdict = stored(entry, obligation)["verdict"]
+    if verdict == "REFUTED":
+        assert refute(obligation.mutation) is None
+    elif "random" not in obligation.mutation:
+        assert refute(obligation.mutation) is not None
 
 
 def negated(pair):
@@ -178,8 +189,27 @@ def damaged(node):
         yield from ({"split": [*halves[:i], part, *halves[i + 1 :]]} for part in damaged(halves[i]))
 
 
-@each
-def test_damaged_certificate_is_rejected(entry, obligation):
+def kinds(node):
+    """Which rules a proof is made of: the keys of its nodes, and the names of its leaves."""
+    if isinstance(node, dict):
+        return {*node, *filter(lambda x: isinstance(x, str), [node.get("leaf")])}.union(
+            *map(kinds, node.values())
+        )
+    return set().union(*map(kinds, node)) if isinstance(node, list) else set()
+
+
+def representatives():
+    """Short certificates that together have every kind of node that any certificate has."""
+    found, seen = [], set()
+    for entry, x in sorted(PAIRS, key=lambda pair: len(json.dumps(stored(*pair)["proof"]))):
+        data = stored(entry, x)
+        if not {data["verdict"], *kinds(data["proof"])} <= seen:
+            seen |= {data["verdict"], *kinds(data["proof"])}
+            found.append((entry, x))
+    return found
+
+
+def refuse_damage(entry, obligation):
     data = stored(entry, obligation)
     for proof in damaged(data["proof"]):
         assert rejected(data | {"proof": proof}, obligation.goal), proof
@@ -189,6 +219,17 @@ def test_damaged_certificate_is_rejected(entry, obligation):
     assert rejected(data | {"verdict": flipped}, obligation.goal)
     for key in data:
         assert rejected({k: v for k, v in data.items() if k != key}, obligation.goal)
+
+
+@rows(("entry", "obligation"), representatives())
+def test_every_kind_of_proof_is_rejected_when_damaged(entry, obligation):
+    refuse_damage(entry, obligation)
+
+
+@pytest.mark.slow
+@each
+def test_damaged_certificate_is_rejected(entry, obligation):
+    refuse_damage(entry, obligation)
 
 
 def test_proof_that_splits_is_damaged_leaf_by_leaf():
@@ -230,22 +271,21 @@ def test_a_paper_is_written_without_touching_other_certificates(tmp_path, monkey
         certificates.stored("c")
 
 
-def widened(claim):
-    """The same claim with one end of one interval moved away, or dropped."""
-    for v, text in claim["vars"].items():
-        low, high = text[1:-1].split(", ")
-        if low != "-inf":
-            yield {**claim, "vars": {**claim["vars"], v: f"[{Fraction(low) - 3}, {high}{text[-1]}"}}
-            yield {**claim, "vars": {**claim["vars"], v: f"(-inf, {high}{text[-1]}"}}
-        if high != "inf":
-            yield {**claim, "vars": {**claim["vars"], v: f"{text[0]}{low}, {Fraction(high) + 3}]"}}
-            yield {**claim, "vars": {**claim["vars"], v: f"{text[0]}{low}, inf)"}}
-
-
 @each
 def test_no_proof_holds_on_a_wider_domain_where_the_claim_fails(entry, obligation):
     data = stored(entry, obligation)
-    for wide in widened(obligation.goal) if data["verdict"] == "PROVED" else ():
+    number, point = STORED.get(certificate_id(entry, obligation), {}).get("wide", (None, None))
+    for index, wide in enumerate(widened(obligation.goal) if data["verdict"] == "PROVED" else ()):
         assert rejected(data, wide)
+        if index == number:
+            assert proves(wide, point, "REFUTED")
+            assert not proves(wide, data["proof"])
+
+
+@pytest.mark.slow
+@each
+def test_no_search_finds_a_wider_domain_that_a_proof_should_not_hold_on(entry, obligation):
+    data = stored(entry, obligation)
+    for wide in widened(obligation.goal) if data["verdict"] == "PROVED" else ():
         if proves(wide, data["proof"]):
             assert refute(wide, tries=30) is None

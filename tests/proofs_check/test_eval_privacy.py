@@ -9,6 +9,7 @@ import pytest
 from dpproof.accountant.published import published
 from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian
 from dpproof.proofs_check.registry import verify
+from tests.rows import rows
 
 COUNTS = range(5)
 EPSILONS = ("0.01", "0.5", "1", "5", "15")
@@ -23,16 +24,16 @@ def profile(alpha, beta, dimension, epsilon, delta):
     return SmoothGaussian(noise=str(noise), smoothing=str(smoothing), dimension=dimension).delta(epsilon)
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 7, 40])
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("delta", DELTAS)
+@rows("dimension", [1, 2, 7, 40])
+@rows("epsilon", EPSILONS)
+@rows("delta", DELTAS)
 def test_the_corrected_lemma_1_by_exact_profiles(dimension, epsilon, delta):
     assert profile("eval.lemma1.alpha", "eval.lemma1.beta", dimension, epsilon, delta).upper <= float(delta)
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 7, 40])
-@pytest.mark.parametrize("epsilon", EPSILONS[:-1])
-@pytest.mark.parametrize("delta", DELTAS)
+@rows("dimension", [1, 2, 7, 40])
+@rows("epsilon", EPSILONS[:-1])
+@rows("delta", DELTAS)
 def test_lemma_14_by_exact_profiles(dimension, epsilon, delta):
     assert profile("eval.lemma14.alpha", "eval.lemma14.beta", dimension, epsilon, delta).upper <= float(delta)
 
@@ -70,8 +71,8 @@ WEIGHTS, CAPACITY = (0.7, 0.2), 4
 VECTORS = list(itertools.product(COUNTS, repeat=2))
 
 
-@pytest.mark.parametrize("v", VECTORS)
-@pytest.mark.parametrize("k", range(6))
+@rows("v", VECTORS)
+@rows("k", range(6))
 def test_envelopes_by_enumeration(v, k):
     low = lsw(WEIGHTS, CAPACITY)
     assert envelope(low, v, k) == pytest.approx(
@@ -136,7 +137,7 @@ def norm(matrix):
     return np.linalg.norm(matrix, 2)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@rows("seed", range(200))
 def test_sensitivities_on_random_batches(seed):
     rng = np.random.default_rng(seed)
     first, second = neighbours(rng)
@@ -150,7 +151,7 @@ def test_sensitivities_on_random_batches(seed):
     assert exact <= weights @ (1 / np.maximum(visits, 1) ** 2) + 1e-12  # Corollary 3
 
 
-@pytest.mark.parametrize("seed", range(200))
+@rows("seed", range(200))
 def test_ridge_sensitivities_on_random_batches(seed):
     rng = np.random.default_rng(seed)
     first, second = neighbours(rng)

@@ -11,6 +11,7 @@ from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel.expressions import evaluate
 from dpproof.proofs_check.kernel.goals import task
 from dpproof.proofs_check.registry import lookup, verify
+from tests.rows import rows
 
 REFUTED = {
     "eq47", "lemma23", "eq52", "lemma25", "theorem26", "theorem11", "noise", "lemma30", "eq58", "theorem32",
@@ -35,8 +36,8 @@ def binomial(m, p):
     return [math.comb(m, n) * p**n * (1 - p) ** (m - n) for n in range(m + 1)]
 
 
-@pytest.mark.parametrize("p", CHANCES)
-@pytest.mark.parametrize("m", range(9))
+@rows("p", CHANCES)
+@rows("m", range(9))
 def test_inverse_moments(m, p):
     law, q = binomial(m, p), 1 - p
     assert sum(x / (n + 1) for n, x in enumerate(law)) == (1 - q ** (m + 1)) / (p * (m + 1))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpproof.proofs_check.registry import verify
+from tests.rows import rows
 
 GRID = np.linspace(-60, 60, 120_001)
 EPS, BETA, PMIN, LENGTH = 1.5, 1e-3, 0.25, 2
@@ -110,8 +111,8 @@ def each(target, delta, count):
     return target / math.sqrt(8 * count * math.log(2 / delta))
 
 
-@pytest.mark.parametrize("count", [1, 5, 20, 62, 100])
-@pytest.mark.parametrize("target", [0.1, 1.0, 5.0, 7.5, 10.0, 26.0, 60.0, 70.0])
+@rows("count", [1, 5, 20, 62, 100])
+@rows("target", [0.1, 1.0, 5.0, 7.5, 10.0, 26.0, 60.0, 70.0])
 def test_randomised_responses_keep_the_composed_guarantee(count, target):
     delta = 3e-4
     left = math.log(2 / delta)

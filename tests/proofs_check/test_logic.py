@@ -23,6 +23,7 @@ from dpproof.proofs_check.hints import (
 from dpproof.proofs_check.kernel import Rejected, check
 from dpproof.proofs_check.search.provers import certificate
 from dpproof.proofs_check.statement import make_goal
+from tests.rows import rows
 
 REAL, UNIT = "(-inf, inf)", "[0, 1]"
 
@@ -238,7 +239,7 @@ FALSE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FALSE)
+@rows("name", FALSE)
 def test_an_unsound_step_is_refused(name):
     assert not accepts(*FALSE[name])
 

@@ -10,6 +10,7 @@ import pytest
 
 from dpproof.accountant.counting.noise import laplace_sum_tail
 from dpproof.proofs_check.registry import statement_ids, verify
+from tests.rows import rows
 
 EXPECTED = {
     "ucb.assumption1": "ASSUMED",
@@ -94,7 +95,7 @@ def test_local_privacy_at_two_steps_is_three_halves():
     assert loss / Fraction(6) == Fraction(3, 2)
 
 
-@pytest.mark.parametrize("episodes", range(2, 70))
+@rows("episodes", range(2, 70))
 def test_nodes_above_a_leaf_and_terms_of_a_release(episodes):
     last = episodes - 1
     nodes = [

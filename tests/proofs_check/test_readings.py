@@ -11,6 +11,7 @@ from dpproof.proofs_check.kernel import Outcome
 from dpproof.proofs_check.laws import LAWS
 from dpproof.proofs_check.registry import as_json, lookup, statements, verify
 from dpproof.proofs_check.verdict import Verdict, derive
+from tests.rows import rows
 
 RESULTS = {x.id: x for x in verify()}
 STANDING = (Verdict.PROVED, Verdict.STEPS, Verdict.GIVEN, Verdict.SUBDOMAIN)
@@ -39,7 +40,7 @@ def closure(name):
     return {name}.union(*(closure(x) for x in (*entry.parts, *entry.rests_on)))
 
 
-@pytest.mark.parametrize("name", sorted(RESULTS))
+@rows("name", sorted(RESULTS))
 def test_readings_and_laws_are_those_of_everything_below(name):
     below = [lookup(x) for x in closure(name)]
     written = {text for entry in below for text in entry.reading}
@@ -97,7 +98,7 @@ def test_notes_name_what_is_claimed_and_leave_every_step_to_the_readings():
     assert not taken
 
 
-@pytest.mark.parametrize(
+@rows(
     "note",
     [
         "one coordinate; the other direction alike",
@@ -129,7 +130,7 @@ def test_every_law_of_the_table_is_taken_somewhere():
 
 
 def test_an_unknown_law_is_refused():
-    with pytest.raises(ValueError, match=r"laws \['uniform'\] are not in proofs_check\.laws"):
+    with pytest.raises(ValueError, match=r"laws \['uniform'\] are not in dpproof\.proofs_check\.laws"):
         replace(lookup("rlsvi.eq2"), laws=("uniform",))
 
 

@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
 from dpproof.proofs_check.registry import verify
+from tests.rows import rows
 
 HALF = Fraction(1, 2)
 
@@ -143,9 +144,9 @@ def test_one_cell_changes_only_rewards():
     assert max(len(a ^ b) for a in marked for b in marked) == 3
 
 
-@pytest.mark.parametrize("epsilon", [0.05, 0.2, 1 / 3])
-@pytest.mark.parametrize("beta", [0.9, 1e-2, 1e-6])
-@pytest.mark.parametrize("scale", [0.25, 1.0, 1.01, 20.0])
+@rows("epsilon", [0.05, 0.2, 1 / 3])
+@rows("beta", [0.9, 1e-2, 1e-6])
+@rows("scale", [0.25, 1.0, 1.01, 20.0])
 def test_a_counter_at_the_printed_threshold_keeps_half_its_epsilon(epsilon, beta, scale):
     tau = 96 * math.log(2 / beta) / epsilon**2
     exact = view(ShuffledCountParameters(math.ceil(scale * tau), tau, "bits"))
