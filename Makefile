@@ -1,27 +1,35 @@
-# One target per thing a person does here. Everything runs in .venv, which `make setup` builds.
+# One target per thing a person does here. Everything runs in .venv. `make check` and `make test` install what the product
+# needs and the test runner. The other targets install every extra, the linters and the site generator as well.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+CORE := $(VENV)/.installed-core
 STAMP := $(VENV)/.installed
 
-.PHONY: setup check test test-slow lint bench campaign coq docs docs-check clean
+.PHONY: setup check test test-all lint bench campaign coq docs docs-check clean
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml tools/setup.sh
-	PYTHON="$(PYTHON)" VENV="$(VENV)" sh tools/setup.sh
-	touch $(STAMP)
+$(CORE): pyproject.toml tools/setup.sh
+	PYTHON="$(PYTHON)" VENV="$(VENV)" sh tools/setup.sh core
+	touch $(CORE)
 
-check: setup
+$(STAMP): pyproject.toml tools/setup.sh
+	PYTHON="$(PYTHON)" VENV="$(VENV)" sh tools/setup.sh all
+	touch $(CORE) $(STAMP)
+
+check: $(CORE)
 	mkdir -p build/report
 	$(BIN)/dpproof check papers --html build/report
 
-test: setup
+# The fast tier: every kind of promise once. A line says what is skipped because an extra is missing.
+test: $(CORE)
 	$(BIN)/pytest -m "not slow" -n 2 $(ARGS)
 
-# Exit code 5 of pytest: there was no slow test to run.
-test-slow: setup
-	$(BIN)/pytest -m slow -n 2 || [ $$? = 5 ]
+# Everything: all extras, statistical and exhaustive runs, damaged certificates, the blocks of the documentation, Coq.
+test-all: setup
+	$(BIN)/pytest -n 2 $(ARGS)
+	$(MAKE) coq
 
 lint: setup
 	$(BIN)/ruff check .
@@ -31,7 +39,9 @@ lint: setup
 bench: setup
 	$(BIN)/python -m benchmarks
 
+# Searches with new seeds. What they find becomes a stored point in the tests.
 campaign: setup
+	$(BIN)/python -m benchmarks.counterexamples $(POINT_ARGS)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.soundness $(ARGS)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.audits $(AUDIT_ARGS)
 

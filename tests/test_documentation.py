@@ -66,14 +66,10 @@ PAGES = sorted(
     )
     if any(block.runs and (block.title or block.language in ("console", "python")) for block in blocks(page))
 )
-SLOW = {"tutorial.md", "ci.md", "your-mechanism.md"}
 
 
-def marked(page: Path) -> object:
-    return pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in SLOW else [])
-
-
-@pytest.mark.parametrize("page", [marked(page) for page in PAGES])
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_block_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -113,6 +109,7 @@ def test_the_runner_sees_a_block_that_fails():
         console(failing)
 
 
+@pytest.mark.slow
 def test_the_site_is_built_with_warnings_as_errors(tmp_path):
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path]
     ran = subprocess.run(

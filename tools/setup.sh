@@ -1,6 +1,10 @@
 #!/bin/sh
-# Builds the virtual environment $VENV with $PYTHON and installs the project into it, editable,
-# with the extras the tests use. Where the venv module is missing it installs Debian's package
+# Builds the virtual environment $VENV with $PYTHON and installs the project into it, editable.
+#
+#   sh tools/setup.sh core   # the product and the test runner
+#   sh tools/setup.sh all    # every extra, the linters, the site generator and the packages that the report is tested with
+#
+# Where the venv module is missing it installs Debian's package
 # (as root) or prints the one line that does.
 set -eu
 PYTHON="${PYTHON:-python3}"
@@ -20,5 +24,9 @@ if ! "$PYTHON" -c 'import venv, ensurepip' 2>/dev/null; then
 fi
 [ -x "$VENV/bin/python" ] || "$PYTHON" -m venv "$VENV"
 "$VENV/bin/python" -m pip install --quiet --upgrade "pip>=25.1"
+if [ "${1:-all}" = core ]; then
+    "$VENV/bin/python" -m pip install --quiet --editable . --group test
+    exit
+fi
 "$VENV/bin/python" -m pip install --quiet --editable ".[cluster,environments,offline-rl,parquet,release]" --group dev --group peers
 sh "$(dirname "$0")/peers_of_the_report.sh" build/npm

@@ -30,6 +30,7 @@ from dpproof.accountant.numbers.arithmetic import (
 from dpproof.accountant.numbers.arithmetic import np as recording
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.answers import account as answers
+from tests.rows import rows
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "accountant"
@@ -244,9 +245,7 @@ def imported(tree):
     return found
 
 
-@pytest.mark.parametrize(
-    "path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.relative_to(FOLDER).as_posix()
-)
+@rows("path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.relative_to(FOLDER).as_posix())
 def test_no_module_goes_round_the_record(path):
     name = path.relative_to(FOLDER).as_posix()
     tree = ast.parse(path.read_text(encoding="utf-8"))

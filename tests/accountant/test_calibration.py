@@ -16,6 +16,7 @@ from dpproof.accountant.guarantees.gaussian import gaussian_mu
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.guarantees.targets import NoNoiseNeededError, UnreachableTargetError, neighbours_of
 from dpproof.accountant.numbers.bounds import Bound
+from tests.rows import rows
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,9 @@ class Blurred:
         return Bound(bound.lower * (1 - self.blur), min(bound.upper * (1 + self.blur), 1.0))
 
 
-@pytest.mark.parametrize("blur", [0.0, 1e-12, 1e-9, 1e-6, 1e-2])
-@pytest.mark.parametrize("start", [1e-3, 1.0, 1e4])
-@pytest.mark.parametrize(
-    ("epsilon", "delta"), [("1", "1e-6"), ("0.1", "1e-30"), ("50", "1e-5"), ("0", "1e-3")]
-)
+@rows("blur", [0.0, 1e-12, 1e-9, 1e-6, 1e-2])
+@rows("start", [1e-3, 1.0, 1e4])
+@rows(("epsilon", "delta"), [("1", "1e-6"), ("0.1", "1e-30"), ("50", "1e-5"), ("0", "1e-3")])
 def test_the_least_noise_is_certified_from_both_sides(blur, start, epsilon, delta):
     asked = []
     meets, misses = calibrate_noise(

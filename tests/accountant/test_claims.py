@@ -7,6 +7,7 @@ import pytest
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
+from tests.rows import rows
 
 
 def claim(promise, **changes):
@@ -29,8 +30,8 @@ def test_other_promises_are_refused(promise):
         claim(promise)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -1, "1", None, True, 10**400])
-@pytest.mark.parametrize("notion", ["epsilon", "rho", "mu"])
+@rows("value", [math.nan, math.inf, -1, "1", None, True, 10**400])
+@rows("notion", ["epsilon", "rho", "mu"])
 def test_a_promise_is_a_finite_number_of_at_least_0(notion, value):
     with pytest.raises(ValueError, match=rf"^{notion} \(.*\) must be"):
         claim({notion: value})

@@ -17,6 +17,7 @@ from dpproof.accountant.guarantees.joint_range import optimal_delta
 from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP, RenyiDP
 from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down, round_up
+from tests.rows import rows
 
 ALL = (OPTIMAL, CANONNE_KAMATH_STEINKE, MIRONOV)
 DIGITS = mpmath.MPContext()
@@ -108,7 +109,7 @@ def case(seed):
     return order, renyi, draw.choice([0.0, renyi * draw.uniform(0, 1.5)])
 
 
-@pytest.mark.parametrize("seed", range(40))
+@rows("seed", range(40))
 def test_no_pair_of_coins_beats_the_optimum_and_some_pair_comes_close(seed):
     order, renyi, epsilon = case(seed)
     p, q = (Fraction(float(coin)) for coin in brute_force(order, renyi, epsilon))
@@ -135,18 +136,18 @@ def test_the_three_theorems_are_ordered(seed):
     assert optimal.lower <= canonne_value.upper
 
 
-@pytest.mark.parametrize("conversion", ALL, ids=lambda conversion: conversion.name)
-@pytest.mark.parametrize("mu", ["1e-3", "0.3", "2", "12"])
-@pytest.mark.parametrize("deviations", ["0", "1", "4", "9"])
+@rows("conversion", ALL, ids=lambda conversion: conversion.name)
+@rows("mu", ["1e-3", "0.3", "2", "12"])
+@rows("deviations", ["0", "1", "4", "9"])
 def test_never_below_a_gaussian_pair(conversion, mu, deviations):
     epsilon = Fraction(mu) ** 2 / 2 + Fraction(deviations) * Fraction(mu)
     true = GaussianDP(mu).delta(epsilon)
     assert true.lower <= ZCDP(Fraction(mu) ** 2 / 2, conversion).delta(epsilon).upper
 
 
-@pytest.mark.parametrize("conversion", ALL, ids=lambda conversion: conversion.name)
-@pytest.mark.parametrize("own", [0.01, 0.5, 3.0])
-@pytest.mark.parametrize("share", ["0", "0.3", "0.9", "0.999999"])
+@rows("conversion", ALL, ids=lambda conversion: conversion.name)
+@rows("own", [0.01, 0.5, 3.0])
+@rows("share", ["0", "0.3", "0.9", "0.999999"])
 def test_never_below_randomised_response(conversion, own, share):
     p = 1 / (1 + DIGITS.exp(-DIGITS.mpf(own)))
 

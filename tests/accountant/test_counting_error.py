@@ -22,6 +22,7 @@ from dpproof.accountant.counting.error import (
 from dpproof.accountant.counting.noise import GaussianNoise, LaplaceNoise, gamma_weights, laplace_sum_tail
 from dpproof.accountant.numbers.bounds import Truth
 from dpproof.accountant.numbers.enclosures import arb_of, precision
+from tests.rows import rows
 
 DIGITS = mpmath.MPContext()
 DIGITS.dps = 40
@@ -53,8 +54,8 @@ def test_the_tail_against_the_characteristic_function(terms, point):
     assert float(theirs.rad()) < 1e-30
 
 
-@pytest.mark.parametrize("terms", [1, 2, 5, 15, 40])
-@pytest.mark.parametrize("point", [0.5, 40, 300, 690])
+@rows("terms", [1, 2, 5, 15, 40])
+@rows("point", [0.5, 40, 300, 690])
 def test_the_tail_against_the_bessel_density(terms, point):
     """The density of the sum is |x|^(m-1/2) K_{m-1/2}(|x|) / (sqrt(pi) 2^(m-1/2) (m-1)!)."""
     half = DIGITS.mpf(terms) - DIGITS.mpf(1) / 2
@@ -129,8 +130,8 @@ def test_the_union_bound_is_the_least(noise, beta):
     assert found.relative_width < 1e-13
 
 
-@pytest.mark.parametrize("terms", [1, 2, 5, 15, 60])
-@pytest.mark.parametrize("beta", ["0.9", "0.1", "1e-6", "1e-20"])
+@rows("terms", [1, 2, 5, 15, 60])
+@rows("beta", ["0.9", "0.1", "1e-6", "1e-20"])
 def test_the_printed_tail_holds_under_its_hypothesis(terms, beta):
     found = published_error(terms, 3, beta)
     assert bool(found.applies) == (terms >= math.log(2 / float(beta)))

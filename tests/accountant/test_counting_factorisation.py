@@ -21,6 +21,7 @@ from dpproof.accountant.counting.toeplitz import (
     square_root_coefficient,
 )
 from dpproof.accountant.numbers.enclosures import arb_of, precision
+from tests.rows import rows
 
 
 def matrix(coefficients, leaves):
@@ -46,8 +47,8 @@ def encloses(value, rational):
         return value.contains(arb_of(rational)) or value.overlaps(arb_of(rational))
 
 
-@pytest.mark.parametrize("leaves", [1, 2, 5, 9])
-@pytest.mark.parametrize(("most", "separation"), [(1, 1), (2, 1), (3, 2), (2, 4), (4, 3)])
+@rows("leaves", [1, 2, 5, 9])
+@rows(("most", "separation"), [(1, 1), (2, 1), (3, 2), (2, 4), (4, 3)])
 def test_the_worst_pattern_of_the_square_root(leaves, most, separation):
     roots = [square_root_coefficient(k) for k in range(leaves)]
     for bands in {1, min(2, leaves), min(3, leaves), leaves}:

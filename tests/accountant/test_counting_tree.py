@@ -18,6 +18,7 @@ from dpproof.accountant.counting.sensitivity import (
     squared_sensitivity,
 )
 from dpproof.accountant.counting.tree import Nodes, largest_release, levels, nodes_with, releases_by_size
+from tests.rows import rows
 
 
 def all_nodes(leaves, nodes):
@@ -34,8 +35,8 @@ def subsets(leaves, most):
     return [frozenset(s) for size in sizes for s in itertools.combinations(range(1, leaves + 1), size)]
 
 
-@pytest.mark.parametrize("nodes", Nodes)
-@pytest.mark.parametrize("leaves", range(1, 34))
+@rows("nodes", Nodes)
+@rows("leaves", range(1, 34))
 def test_nodes_around_each_leaf(leaves, nodes):
     every = all_nodes(leaves, nodes)
     counts = [sum(leaf in node for node in every) for leaf in range(1, leaves + 1)]
@@ -43,7 +44,7 @@ def test_nodes_around_each_leaf(leaves, nodes):
     assert max(counts) == counts[0] == levels(leaves)
 
 
-@pytest.mark.parametrize("leaves", range(1, 66))
+@rows("leaves", range(1, 66))
 def test_releases_by_size_is_the_distribution_of_binary_digits(leaves):
     seen = collections.Counter(time.bit_count() for time in range(1, leaves + 1))
     assert releases_by_size(leaves) == tuple(seen[m] for m in range(max(seen) + 1))
@@ -56,8 +57,8 @@ def test_a_stream_too_long_to_enumerate():
     assert len(counts) == largest_release(10**18) + 1
 
 
-@pytest.mark.parametrize("nodes", Nodes)
-@pytest.mark.parametrize("leaves", range(1, 13))
+@rows("nodes", Nodes)
+@rows("leaves", range(1, 13))
 def test_worst_patterns_by_enumeration(leaves, nodes):
     every = all_nodes(leaves, nodes)
     for most in (1, 2, 3, 4):
@@ -86,8 +87,8 @@ def signed_changes(leaves, most, separation=1):
     return {tuple(b - a for a, b in zip(u, v, strict=True)) for u in values for v in values}
 
 
-@pytest.mark.parametrize("separation", [1, 2, 3])
-@pytest.mark.parametrize(("leaves", "most"), [(1, 1), (2, 1), (3, 2), (4, 1), (5, 2), (6, 1), (6, 2)])
+@rows("separation", [1, 2, 3])
+@rows(("leaves", "most"), [(1, 1), (2, 1), (3, 2), (4, 1), (5, 2), (6, 1), (6, 2)])
 def test_signed_replacement_by_enumeration(leaves, most, separation):
     every = all_nodes(leaves, Nodes.COMPLETE)
     moved = [
@@ -111,9 +112,9 @@ def test_what_is_assumed_of_contributions_is_said():
         replace(p, contributions="any")
 
 
-@pytest.mark.parametrize("nodes", Nodes)
-@pytest.mark.parametrize("separation", [1, 2, 3, 4, 5, 7])
-@pytest.mark.parametrize("leaves", [1, 2, 5, 8, 11, 13, 16])
+@rows("nodes", Nodes)
+@rows("separation", [1, 2, 3, 4, 5, 7])
+@rows("leaves", [1, 2, 5, 8, 11, 13, 16])
 def test_worst_separated_patterns_by_enumeration(leaves, separation, nodes):
     every = all_nodes(leaves, nodes)
     for most in (1, 2, 3):

@@ -23,6 +23,7 @@ from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.guarantees.targets import neighbours_of
 from dpproof.accountant.numbers.enclosures import Written, exact, typed
 from dpproof.cli import app
+from tests.rows import rows
 
 mpmath.mp.dps = 60
 PARAMETERS = {
@@ -140,7 +141,7 @@ def texts(parameters):
     return replace(parameters, **typed_ones)
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
+@rows("name", PARAMETERS)
 def test_every_accountant_answers_between_the_doubles_around_and_names_what_it_rounds(name):
     accountant = accountant_for(name)
     parameters = texts(accountant.parameters.read(PARAMETERS[name]))
@@ -189,7 +190,7 @@ DIRECTED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "field", "safer"), DIRECTED)
+@rows(("name", "field", "safer"), DIRECTED)
 def test_a_parameter_moves_privacy_in_the_direction_that_is_stated(name, field, safer):
     """The other direction is contradicted, too: where both answers were wide, nothing would be seen."""
     accountant = accountant_for(name)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.published.expressions import Formula, parse, variables_of
+from tests.rows import rows
 
 TEXTS = (
     "x + y - 3*x/y",
@@ -53,7 +54,7 @@ def test_python_reads_the_same_polynomial(text):
     assert Formula(text).float(x=3.0, y=0.25) == eval(text, {}, {"x": 3.0, "y": 0.25})
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "", "2*", "x**0.5", "x**2.7", "x**True", "x**y", "x**10**9", "1j", "0x10", "f(x)", "x.y", "'a'", "+x",

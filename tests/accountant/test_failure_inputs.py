@@ -19,6 +19,7 @@ from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.renyi.subsampled_gaussian import SubsampledGaussianCurve
 from dpproof.accountant.shuffling.clones import general_randomiser
+from tests.rows import rows
 
 
 def training(rate, sigma, steps):
@@ -58,7 +59,7 @@ GAUSSIANS = [
 ]
 
 
-@pytest.mark.parametrize(("sigma", "count", "delta", "expected"), GAUSSIANS)
+@rows(("sigma", "count", "delta", "expected"), GAUSSIANS)
 def test_gaussians_enclose_the_truth(sigma, count, delta, expected):
     truth = gaussians(sigma, count).epsilon(delta)
     ours = PrivacyLoss([[(SubsampledGaussian(1.0, sigma), count)]]).epsilon(delta)

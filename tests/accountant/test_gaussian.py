@@ -17,6 +17,7 @@ from dpproof.accountant.guarantees.gaussian import gaussian_delta, gaussian_mu
 from dpproof.accountant.guarantees.implications import approx_to_gaussian
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.enclosures import arb_of, precision
+from tests.rows import rows
 
 REFERENCE = mpmath.MPContext()
 REFERENCE.dps = 400
@@ -37,8 +38,8 @@ def profile(mu, epsilon):
     return (first - REFERENCE.exp(epsilon) * REFERENCE.erfc((epsilon / mu + mu / 2) / root)) / 2
 
 
-@pytest.mark.parametrize("mu", MUS)
-@pytest.mark.parametrize("delta", DELTAS)
+@rows("mu", MUS)
+@rows("delta", DELTAS)
 def test_epsilon_encloses_the_crossing_of_the_profile(mu, delta):
     found = GaussianDP(mu).epsilon(delta)
     assert profile(mu, found.upper) <= number(delta)
@@ -47,8 +48,8 @@ def test_epsilon_encloses_the_crossing_of_the_profile(mu, delta):
         assert found.relative_width < 1e-12
 
 
-@pytest.mark.parametrize("mu", MUS)
-@pytest.mark.parametrize("multiple", ["0", "1e-9", "0.5", "3", "20", "36"])
+@rows("mu", MUS)
+@rows("multiple", ["0", "1e-9", "0.5", "3", "20", "36"])
 def test_delta_encloses_the_profile(mu, multiple):
     epsilon = Fraction(mu) ** 2 / 2 + Fraction(multiple) * Fraction(mu)
     found, true = GaussianDP(mu).delta(epsilon), profile(mu, epsilon)
@@ -87,8 +88,8 @@ def test_exact_values(square, delta, epsilon, last_digit):
     assert found.relative_width < 1e-12
 
 
-@pytest.mark.parametrize("epsilon", ["0", "1e-9", "0.1", "1", "50", "1e6"])
-@pytest.mark.parametrize("delta", ["1e-300", "1e-30", "1e-6", "0.3", "0.999"])
+@rows("epsilon", ["0", "1e-9", "0.1", "1", "50", "1e6"])
+@rows("delta", ["1e-300", "1e-30", "1e-6", "0.3", "0.999"])
 def test_mu_encloses_the_noise_that_just_meets_a_target(epsilon, delta):
     low, high = gaussian_mu(Fraction(epsilon), Fraction(delta))
     assert profile(low, epsilon) <= number(delta) < profile(high, epsilon)

@@ -17,6 +17,7 @@ from dpproof.accountant.renyi.closed_forms import laplace_renyi, pure_renyi
 from dpproof.accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
 from dpproof.accountant.theorems.composition.optimal import compose_approx_optimal
 from dpproof.accountant.theorems.group_privacy import GroupProfile, group_privacy
+from tests.rows import rows
 
 DIGITS = mpmath.MPContext()
 DIGITS.dps = 50
@@ -34,9 +35,9 @@ def responses(own, records, epsilon):
     return total
 
 
-@pytest.mark.parametrize("records", [1, 2, 3, 5])
-@pytest.mark.parametrize("share", ["0", "0.3", "0.9", "1", "1.2"])
-@pytest.mark.parametrize("own", ["0.1", "1", "3"])
+@rows("records", [1, 2, 3, 5])
+@rows("share", ["0", "0.3", "0.9", "1", "1.2"])
+@rows("own", ["0.1", "1", "3"])
 def test_never_below_answers_that_all_change(own, share, records):
     """Each answer is own-DP for its record; a user with ``records`` of them changes all."""
     epsilon = Fraction(own) * records * Fraction(share)

@@ -39,6 +39,7 @@ from dpproof.accountant.pairs.randomised_response import RandomisedResponse, tru
 from dpproof.accountant.pairs.subsampled import Nothing, VisibleChoice, visible_coin
 from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from tests.rows import rows
 
 
 @pytest.fixture(autouse=True)
@@ -584,7 +585,7 @@ def test_cells_are_laws_whose_losses_lie_in_their_cells(pair: DominatingPair, pl
         assert cells.slack < 1e-9
 
 
-@pytest.mark.parametrize(
+@rows(
     ("make", "words"),
     [
         (lambda: UnequalGaussians(0, 1, 1), "mean"),

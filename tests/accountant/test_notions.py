@@ -27,6 +27,7 @@ from dpproof.accountant.theorems.composition.advanced import (
     compose_renyi,
     compose_zcdp,
 )
+from tests.rows import rows
 
 DIGITS = mpmath.MPContext()
 DIGITS.dps = 60
@@ -241,10 +242,8 @@ def test_a_wrong_delta_is_refused(notion, wrong):
             guarantee.epsilon(wrong)
 
 
-@pytest.mark.parametrize("make", [PureDP, lambda p: ApproxDP(1, p), GaussianDP, ZCDP])
-@pytest.mark.parametrize(
-    "wrong", [math.nan, math.inf, -1, "x", None, True, Bound(-1.0, 1.0), Bound(0.0, math.inf)]
-)
+@rows("make", [PureDP, lambda p: ApproxDP(1, p), GaussianDP, ZCDP])
+@rows("wrong", [math.nan, math.inf, -1, "x", None, True, Bound(-1.0, 1.0), Bound(0.0, math.inf)])
 def test_a_wrong_parameter_is_refused(make, wrong):
     with pytest.raises(ValueError, match=r"^(epsilon|delta|mu|rho) \(.*\) must be"):
         make(wrong)

@@ -29,6 +29,7 @@ from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
 from dpproof.accountant.pairs.subsampled import Nothing, Subsampled, VisibleChoice, visible_coin
 from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from tests.rows import rows
 
 Case = tuple[DominatingPair, arb | float, arb | float]
 """A pair, the infimum and the supremum of its finite losses."""
@@ -242,7 +243,7 @@ def _edges(pair: DominatingPair, rng: Rng) -> np.ndarray:
     return np.unique(np.concatenate([near, wide, wide[:2] + 1e-13, [-1e5, 1e5]]))
 
 
-@pytest.mark.parametrize("number", range(len(MAKERS) + len(OTHERS)))
+@rows("number", range(len(MAKERS) + len(OTHERS)))
 def test_cells_are_numbers_that_add_up(number: int) -> None:
     rng = np.random.default_rng(number)
     makers = [*(lambda rng, make=make: make(rng)[0] for make in MAKERS), *OTHERS]
@@ -403,7 +404,7 @@ def test_a_list_of_branches_is_as_good_as_a_tuple() -> None:
     assert hash(pair) == hash(VisibleChoice((("1/2", Laplace(1.0)), ("1/2", Nothing()))))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("make", "words"),
     [
         (lambda: ReplacedGaussian("0.1", 1.0), "rate"),

@@ -6,12 +6,13 @@ import pytest
 
 from dpproof.accountant.claims.parameters import Domain, Integers, Reals, check_probability
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
+from tests.rows import rows
 
 SIZES = {"states": 6, "actions": 2, "horizon": 20, "episodes": 1000}
 
 
-@pytest.mark.parametrize("name", SIZES)
-@pytest.mark.parametrize("value", [0, -1, 1.0, math.nan, True, "6", None])
+@rows("name", SIZES)
+@rows("value", [0, -1, 1.0, math.nan, True, "6", None])
 def test_a_size_is_a_whole_number_from_1_on(name, value):
     with pytest.raises(ValueError, match=rf"^{name} \(.*\) must be an integer at least 1$") as caught:
         RLSVIParameters(**{**SIZES, name: value})

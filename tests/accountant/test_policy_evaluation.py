@@ -29,6 +29,7 @@ from dpproof.accountant.rl.policy_evaluation.policy_evaluation import (
 from dpproof.accountant.rl.policy_evaluation.visits import read_visits
 from dpproof.accountant.smooth_sensitivity.coordinates import laplace_log_normal, least_coordinates, student
 from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian
+from tests.rows import rows
 
 TARGETS = [(1, "1e-6", 1), (1, "1e-6", 40), ("0.1", "0.1", 40), (5, "1e-6", 1000)]
 SEED = 20160
@@ -69,7 +70,7 @@ def ridged_plainly(bound, beta):
     )
 
 
-@pytest.mark.parametrize("case", range(60))
+@rows("case", range(60))
 def test_psi_is_the_maximum_over_all_k(case):
     rng = np.random.default_rng([SEED, case])
     states, most = int(rng.integers(1, 12)), int(rng.integers(1, 400))

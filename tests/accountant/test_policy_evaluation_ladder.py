@@ -14,6 +14,7 @@ import pytest
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.rl.policy_evaluation.alternatives import STEPS, Ladder
 from dpproof.accountant.rl.policy_evaluation.bounds import MOST_BETA, RidgeBound, WeightedBound
+from tests.rows import rows
 
 BETAS = (1e-9, 0.003, 0.1, 0.7, 3.0, 500.0)
 WEIGHTS = (0.3, 1.0)
@@ -90,8 +91,8 @@ def test_the_same_test_sees_a_rounding_that_is_not_smooth(kind):
         assert all(float(phi(v).mid()) == pytest.approx(float(local[v][1])) for v in ALL)
 
 
-@pytest.mark.parametrize("beta", BETAS)
-@pytest.mark.parametrize("far", [0.0, 1e-9, 0.3, 40.0, 600.0])
+@rows("beta", BETAS)
+@rows("far", [0.0, 1e-9, 0.3, 40.0, 600.0])
 def test_sixty_four_rungs_are_at_most_e_to_the_beta_and_more_than_psi_can_move(beta, far):
     room, place = 1e-12, int(far * STEPS / min(beta, MOST_BETA))
     ladder = Ladder(Fraction(3, 7), beta, room)

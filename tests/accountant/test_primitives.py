@@ -12,6 +12,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.bounded_loss import BoundedLoss, Enclosed
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.accountant.numbers.bounds import exactly
+from tests.rows import rows
 
 PRIMITIVES = {
     "laplace": {"scale": 2.0},
@@ -69,8 +70,8 @@ def range_profile(length, epsilon):
     return (mpmath.exp(length / 2) - mpmath.exp(epsilon / 2)) ** 2 / (mpmath.exp(length) - 1)
 
 
-@pytest.mark.parametrize("epsilon", [0.05, 0.25, 0.45])
-@pytest.mark.parametrize(
+@rows("epsilon", [0.05, 0.25, 0.45])
+@rows(
     ("name", "values", "pairs", "count"),
     [
         ("geometric", {"scale": 2.0}, geometric(2, 1), 1),
@@ -142,8 +143,8 @@ def test_a_pair_is_named_only_where_one_attains_the_guarantee(name):
     assert found.adjacency is Adjacency.BY_SENSITIVITY
 
 
-@pytest.mark.parametrize("name", PRIMITIVES)
-@pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, 0, True, "1", None])
+@rows("name", PRIMITIVES)
+@rows("value", [math.nan, math.inf, -1.0, 0, True, "1", None])
 def test_noise_out_of_its_domain_is_refused_by_name(name, value):
     accountant = accountant_for(name)
     with pytest.raises(ValueError, match=rf"^{accountant.noise} \(.*\) must be"):

@@ -10,6 +10,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ACCOUNTANT, ShuffledCountParameters
 from dpproof.accountant.shuffling.printed_sums import AlikeSums, PrintedSums
 from dpproof.accountant.shuffling.view import BinomialView
+from tests.rows import rows
 
 
 def multisets(held, m):
@@ -31,8 +32,8 @@ def worst(others, m, epsilon):
     return max(float(sum(max(p[x] - scale * q[x], 0) for x in p)) for p, q in ((zero, one), (one, zero)))
 
 
-@pytest.mark.parametrize(("n", "m"), [(1, 3), (2, 1), (2, 2), (2, 5), (3, 2), (3, 4), (4, 2), (5, 1)])
-@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5, 1.5])
+@rows(("n", "m"), [(1, 3), (2, 1), (2, 2), (2, 5), (3, 2), (3, 4), (4, 2), (5, 1)])
+@rows("epsilon", [0.0, 0.1, 0.5, 1.5])
 def test_users_who_are_alike_and_all_data(n, m, epsilon):
     alike, every = (kind(n, m).delta(epsilon) for kind in (AlikeSums, PrintedSums))
     values = [worst([1] * k + [0] * (n - 1 - k), m, epsilon) for k in range(n)]

@@ -22,6 +22,7 @@ from dpproof.accountant.rl.private_ucb.changes import FAMILIES, Sizes, added, re
 from dpproof.accountant.rl.private_ucb.local_counts import account as local
 from dpproof.accountant.rl.private_ucb.noise import CappedLoss, pure_epsilon
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
+from tests.rows import rows
 
 REPLACE, ADD = Adjacency.REPLACE, Adjacency.ADD_REMOVE
 SIZES = {"states": 6, "actions": 2, "horizon": 20, "episodes": 20000}
@@ -104,8 +105,8 @@ def packs(difference, boxes):
     return all(a <= b for a, b in zip(sums, [*room, 0, 0], strict=False))
 
 
-@pytest.mark.parametrize("relation", CLAIMED)
-@pytest.mark.parametrize("sizes", SMALL, ids=str)
+@rows("relation", CLAIMED)
+@rows("sizes", SMALL, ids=str)
 def test_the_changes_are_the_largest_of_all_pairs(sizes, relation):
     claimed, found = CLAIMED[relation](sizes), pairs(sizes, relation)
     sums = {name: abs(d).sum(axis=1) for name, d in found.items()}

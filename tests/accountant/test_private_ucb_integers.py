@@ -16,6 +16,7 @@ from dpproof.accountant.rl.private_ucb.central_counts import account as central
 from dpproof.accountant.rl.private_ucb.levels import central_levels
 from dpproof.accountant.rl.private_ucb.local_counts import account as local
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
+from tests.rows import rows
 
 REPLACE = Adjacency.REPLACE
 SMALL = CentralCountsParameters(2, 1, 1, 2)
@@ -118,8 +119,8 @@ def convolved(one, other):
     return found
 
 
-@pytest.mark.parametrize("s", [Fraction(1, 20), Fraction(1, 2), Fraction(9, 10), Fraction(99, 100)])
-@pytest.mark.parametrize(("u", "v"), [(1, 1), (1, 2), (2, 2), (3, 4), (1, 9), (6, 6)])
+@rows("s", [Fraction(1, 20), Fraction(1, 2), Fraction(9, 10), Fraction(99, 100)])
+@rows(("u", "v"), [(1, 1), (1, 2), (2, 2), (3, 4), (1, 9), (6, 6)])
 def test_a_whole_shift_dominates_its_parts(s, u, v):
     """In rational numbers, at every kink of H_a; the parts do not dominate the whole."""
     whole = [c / (1 + s) for c in base(s, u + v)]

@@ -8,6 +8,7 @@ from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.published import PublishedFormula, published, published_ids
 from dpproof.accountant.published.expressions import Formula, variables_of
 from dpproof.accountant.published.sources import Source
+from tests.rows import rows
 
 POINT = {
     "S": 6, "A": 2, "H": 20, "K": 1000, "k": 17, "N": 3, "alpha": "2.5", "delta": "1e-6",
@@ -17,7 +18,7 @@ POINT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", published_ids())
+@rows("name", published_ids())
 def test_three_routes_agree(name):
     formula = published(name).formula
     used = {variable: POINT[variable] for variable in variables_of(formula.expression)}
@@ -36,7 +37,7 @@ def test_the_printed_value_at_the_papers_sizes():
     assert value == pytest.approx(11.080765, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", published_ids())
+@rows("name", published_ids())
 def test_every_variable_has_a_domain_and_every_formula_a_source(name):
     entry = published(name)
     assert variables_of(entry.formula.expression) <= set(entry.domain)

@@ -27,6 +27,7 @@ from dpproof.accountant.renyi.closed_forms import (
     unequal_gaussians_renyi,
 )
 from dpproof.accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
+from tests.rows import rows
 
 DIGITS = mpmath.MPContext()
 DIGITS.dps = 50
@@ -130,9 +131,9 @@ CURVES = {
 }
 
 
-@pytest.mark.parametrize("delta", ["1e-30", "1e-6", "0.01"])
-@pytest.mark.parametrize("conversion", ALL, ids=lambda conversion: conversion.name)
-@pytest.mark.parametrize("name", CURVES)
+@rows("delta", ["1e-30", "1e-6", "0.01"])
+@rows("conversion", ALL, ids=lambda conversion: conversion.name)
+@rows("name", CURVES)
 def test_the_search_meets_its_delta_and_no_order_nearby_beats_it(name, conversion, delta):
     one, target = CURVES[name], Fraction(delta)
     low, high = least_epsilon(conversion, one.curve, one.orders, target)
@@ -213,9 +214,9 @@ def test_wrong_parameters_are_refused(wrong):
             make(wrong)
 
 
-@pytest.mark.parametrize("step", ["1e-9", "0.003", "2"])
-@pytest.mark.parametrize("order", ["1", "1.000001", "2.5", "40"])
-@pytest.mark.parametrize("moved", [1, 2, 37])
+@rows("step", ["1e-9", "0.003", "2"])
+@rows("order", ["1", "1.000001", "2.5", "40"])
+@rows("moved", [1, 2, 37])
 def test_the_geometric_sum_in_closed_form_is_the_sum(step, order, moved):
     with precision(700):
         s, a = arb_of(Fraction(step)), arb_of(Fraction(order))

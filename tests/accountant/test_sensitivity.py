@@ -15,6 +15,7 @@ from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.sensitivity import L1, L2, LARGEST, Query, sensitivity_of
 from dpproof.accountant.guarantees.notions import GaussianDP
+from tests.rows import rows
 
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 SUMS = {
@@ -116,8 +117,8 @@ def test_the_value_that_is_shown_is_at_least_the_sensitivity(query, relation, no
     assert Fraction(math.nextafter(math.nextafter(found.value, 0), 0)) ** 2 < square
 
 
-@pytest.mark.parametrize("relation", [a for a in Adjacency if a is not Adjacency.BY_SENSITIVITY])
-@pytest.mark.parametrize("name", REQUIRED)
+@rows("relation", [a for a in Adjacency if a is not Adjacency.BY_SENSITIVITY])
+@rows("name", REQUIRED)
 def test_no_sensitivity_is_guessed_where_users_are_named(name, relation):
     accountant = accountant_for(name)
     with pytest.raises(ValueError, match=r"sensitivity is missing|no guarantee of .* is proved"):
@@ -133,10 +134,8 @@ def test_every_mechanism_with_a_sensitivity_is_here():
     assert {name for name, known in fields.items() if "query" in known} == set(QUERIED)
 
 
-@pytest.mark.parametrize("name", QUERIED)
-@pytest.mark.parametrize(
-    "relation", [a for a in Adjacency if a not in (Adjacency.ADD_REMOVE, Adjacency.REPLACE)]
-)
+@rows("name", QUERIED)
+@rows("relation", [a for a in Adjacency if a not in (Adjacency.ADD_REMOVE, Adjacency.REPLACE)])
 def test_a_query_fixes_no_sensitivity_under_other_relations(name, relation):
     with pytest.raises(ValueError, match=f"add-remove and replace only, not under {relation.value}"):
         accountant_for(name).account(parameters(name, query="count"), relation)
@@ -181,8 +180,8 @@ def test_a_sum_moves_a_binomial_count_by_one_at_most():
 PLAIN = ("gaussian", "laplace", "geometric", "discrete-gaussian")
 
 
-@pytest.mark.parametrize("name", PLAIN)
-@pytest.mark.parametrize(
+@rows("name", PLAIN)
+@rows(
     ("query", "relation", "count", "each"),
     [
         ("count", REPLACE, 1, 1),

@@ -16,6 +16,7 @@ from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.shuffling.clones import CloneView, general_randomiser
 from dpproof.accountant.shuffling.peaks import _last_peak, peak
 from dpproof.accountant.shuffling.view import BinomialView, fair_coins
+from tests.rows import rows
 
 CHANCES = st.fractions(min_value=0, max_value=1, max_denominator=12)
 EPSILONS = st.fractions(min_value=0, max_value=4, max_denominator=8)
@@ -141,8 +142,8 @@ def test_clones_enclose_the_mean_over_their_number(n, local, part):
     assert found.upper == 0 or found.relative_width < 1e-8
 
 
-@pytest.mark.parametrize("c", [0, 1, 2, 7, 40])
-@pytest.mark.parametrize("epsilon", ["0", "1/10", "1", "19/10"])
+@rows("c", [0, 1, 2, 7, 40])
+@rows("epsilon", ["0", "1/10", "1", "19/10"])
 def test_fair_coins_against_enumeration(c, epsilon):
     local, point = Fraction(2), Fraction(epsilon)
     with precision(200):

@@ -22,6 +22,7 @@ from dpproof.accountant.guarantees.trade_off import (
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.renyi.best_of import BestOf
 from dpproof.accountant.sparse_vector.loss import Least
+from tests.rows import rows
 
 DIGITS = mpmath.MPContext()
 DIGITS.dps = 60
@@ -52,16 +53,16 @@ def _start(a):
     return DIGITS.sqrt(-2 * DIGITS.log(a)) if a < 0.1 else DIGITS.mpf(0) if a < 0.8 else DIGITS.mpf(-2)
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("mu", ["1e-3", "1", "6", "20"])
+@rows("alpha", ALPHAS)
+@rows("mu", ["1e-3", "1", "6", "20"])
 def test_gaussian_privacy_has_its_closed_form(mu, alpha):
     found, true = trade_off(GaussianDP(mu), alpha), gaussian(mu, alpha)
     assert found.lower <= true <= found.upper
     assert found.relative_width < 1e-15
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("mu", ["1e-3", "1", "6", "20"])
+@rows("alpha", ALPHAS)
+@rows("mu", ["1e-3", "1", "6", "20"])
 def test_the_profile_alone_gives_ends_around_it(mu, alpha):
     found, true = trade_off(Hidden(GaussianDP(mu)), alpha), gaussian(mu, alpha)
     assert found.lower <= true <= found.upper
@@ -69,8 +70,8 @@ def test_the_profile_alone_gives_ends_around_it(mu, alpha):
         assert found.width < 1e-9
 
 
-@pytest.mark.parametrize("alpha", ["0", *ALPHAS, "1"])
-@pytest.mark.parametrize(("epsilon", "delta"), [("1", "0"), ("0", "0.1"), ("2", "1e-5"), ("0.3", "0.5")])
+@rows("alpha", ["0", *ALPHAS, "1"])
+@rows(("epsilon", "delta"), [("1", "0"), ("0", "0.1"), ("2", "1e-5"), ("0.3", "0.5")])
 def test_approximate_privacy_has_its_closed_form(epsilon, delta, alpha):
     e, d, a = (DIGITS.mpf(x) for x in (epsilon, delta, alpha))
     true = max(0, 1 - d - DIGITS.exp(e) * a, DIGITS.exp(-e) * (1 - d - a))

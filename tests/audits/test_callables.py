@@ -22,6 +22,7 @@ from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.sampling.callables import Mechanism, as_mechanism, each, mechanism
 from dpproof.audits.engine.sampling.calls import MechanismError
 from dpproof.audits.recording.evidence import Finding
+from tests.rows import rows
 
 BITS = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
 CLAIM = PureDP(1.0)
@@ -225,7 +226,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@rows("name", BAD)
 def test_what_cannot_be_audited_is_an_error_whatever_the_seed(name):
     make, why = BAD[name]
     for seed in range(5):

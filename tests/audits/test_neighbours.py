@@ -31,6 +31,7 @@ from dpproof.audits.data.neighbours import (
 )
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours, check_pair
 from dpproof.mechanisms.rl.rlsvi.users import Users
+from tests.rows import rows
 
 BATCH = Episodes(
     np.array([0, 1, 2, 0, 1]),
@@ -41,9 +42,9 @@ BATCH = Episodes(
 )
 
 
-@pytest.mark.parametrize("distance", Distance)
-@pytest.mark.parametrize("size", [1.0, 0.1, 3.0])
-@pytest.mark.parametrize("base", [1.0, 0.0, 0.3, 1e6])
+@rows("distance", Distance)
+@rows("size", [1.0, 0.1, 3.0])
+@rows("base", [1.0, 0.0, 0.3, 1e6])
 def test_vectors_are_as_far_apart_as_allowed(distance, size, base):
     measure = {
         Distance.ONE: lambda gap: np.abs(gap).max(),

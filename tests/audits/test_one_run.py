@@ -25,6 +25,7 @@ from dpproof.audits.training.one_run_audit import (
     one_run_tail,
     refuted_scale,
 )
+from tests.rows import rows
 
 
 def largest_tail(m, r, v, points):
@@ -48,9 +49,9 @@ def largest_tail(m, r, v, points):
     return -linprog(aim, np.array(rows), bounds, all_laws, [1.0]).fun
 
 
-@pytest.mark.parametrize("m", [12, 40])
-@pytest.mark.parametrize("v", [7, 9, 11])
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 0.0), (0.3, 1e-3), (1.0, 1e-2), (0.0, 1e-3)])
+@rows("m", [12, 40])
+@rows("v", [7, 9, 11])
+@rows(("epsilon", "delta"), [(0.3, 0.0), (0.3, 1e-3), (1.0, 1e-2), (0.0, 1e-3)])
 def test_the_tail_is_the_optimum_of_its_linear_programme(m, v, epsilon, delta):
     bound = one_run_tail(Guesses(m, 12, v), epsilon, delta)
     assert bound == pytest.approx(largest_tail(m, 12, v, [(epsilon, delta)]), rel=1e-6)

@@ -21,6 +21,7 @@ from dpproof.audits.engine.power.planting import Planted, Planting, _Stream
 from dpproof.audits.engine.sampling.callables import as_mechanism
 from dpproof.audits.engine.scores import Identity, whole
 from dpproof.audits.engine.scores.layout import Layout
+from tests.rows import rows
 
 MASSES = [0.01, 0.0371, 0.25, 0.5]
 GRID = 2**53
@@ -56,8 +57,8 @@ def above_exp(epsilon):
     return total
 
 
-@pytest.mark.parametrize("mass", MASSES)
-@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 4.0, 10.0])
+@rows("mass", MASSES)
+@rows("epsilon", [0.01, 0.5, 1.0, 4.0, 10.0])
 def test_an_event_planted_against_a_pure_claim_has_exactly_twice_its_epsilon(mass, epsilon):
     twice = doubled(PureDP(epsilon), (CurvePoint(epsilon, 0.0),))
     smaller, larger = map(of_coins, twice.event(mass))

@@ -24,6 +24,7 @@ from dpproof.mechanisms.noise.coins import exponential_coins
 from dpproof.mechanisms.noise.discrete_gaussian import discrete_gaussian_noise
 from dpproof.mechanisms.noise.geometric import geometric_noise
 from dpproof.mechanisms.primitives import Primitive, sampled
+from tests.rows import rows
 
 LEVEL, SAMPLES = 1e-6, 40_000
 """Of every goodness-of-fit test below; seeds are fixed."""
@@ -145,7 +146,7 @@ ELSEWHERE = ("randomised-response", "central-counts", "local-counts", "batched-c
 """Any two answers are neighbours; counts: test_private_counts.py, a batch: test_shuffle_cases.py."""
 
 
-@pytest.mark.parametrize(("name", "relation"), [one for one in ALL if one[0] not in ELSEWHERE])
+@rows(("name", "relation"), [one for one in ALL if one[0] not in ELSEWHERE])
 def test_a_pair_further_apart_is_refused(name, relation):
     pair = SETTINGS[name].pair(parameters_of(name), relation)
     if isinstance(pair.second, tuple):

@@ -13,6 +13,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.neighbours import check_one_record_more
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
+from tests.rows import rows
 
 REPLACE, MORE = "replace", "add-remove"
 BASE = np.random.default_rng(0).normal(size=200)
@@ -117,8 +118,8 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("first", "second", "relation", "why"), NEIGHBOURS)
-@pytest.mark.parametrize("validator", [None, lambda _first, _second: None], ids=["none", "lax"])
+@rows(("first", "second", "relation", "why"), NEIGHBOURS)
+@rows("validator", [None, lambda _first, _second: None], ids=["none", "lax"])
 def test_neighbours_are_checked(first, second, relation, why, validator):
     for pair in (
         Neighbours(first, second, relation, "x", validator),
@@ -129,8 +130,8 @@ def test_neighbours_are_checked(first, second, relation, why, validator):
         assert pair.as_json()["status"] == "checked"
 
 
-@pytest.mark.parametrize(("first", "second", "relation", "why"), STRANGERS)
-@pytest.mark.parametrize("validator", [None, lambda _first, _second: None], ids=["none", "lax"])
+@rows(("first", "second", "relation", "why"), STRANGERS)
+@rows("validator", [None, lambda _first, _second: None], ids=["none", "lax"])
 def test_what_breaks_the_relation_is_an_error(first, second, relation, why, validator):
     with pytest.raises(InvalidNeighboursError, match=why):
         Neighbours(first, second, relation, "x", validator)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.rows import rows
+
 SIZES = {"states": 6, "actions": 2, "horizon": 20, "episodes": 1000}
 ENDS = {"lower", "upper", "of", "attained_by"}
 
@@ -87,7 +89,7 @@ def test_people_see_the_same_numbers(run):
     assert {"1.633809", "1.633810", "11.08076", "rlsvi.tight"} <= set(ran.out.split())
 
 
-@pytest.mark.parametrize(
+@rows(
     ("changes", "says"),
     [
         ({"episodes": 0}, "episodes (0) must be an integer at least 1"),
@@ -111,13 +113,13 @@ def test_people_see_the_same_numbers(run):
         ({"adjacency": None}, "Missing option '--adjacency'"),
     ],
 )
-@pytest.mark.parametrize("verb", ["account", "calibrate"])
+@rows("verb", ["account", "calibrate"])
 def test_bad_parameters_are_refused(refused, verb, changes, says):
     target = ["--target-epsilon", "1"] if verb == "calibrate" else []
     assert says in refused(verb, *flags(**changes), "--delta", "1e-6", *target, "--json")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("delta", "rule"),
     [
         ("nan", "must be a finite number"),
@@ -132,7 +134,7 @@ def test_bad_parameters_are_refused(refused, verb, changes, says):
         ("1e999", "must be a number in the range of double precision"),
     ],
 )
-@pytest.mark.parametrize("verb", ["account", "calibrate"])
+@rows("verb", ["account", "calibrate"])
 def test_bad_deltas_are_refused(refused, verb, delta, rule):
     target = ["--target-epsilon", "1"] if verb == "calibrate" else []
     line = refused(verb, *flags(), "--delta", delta, *target)

@@ -12,6 +12,7 @@ from dpproof.answers import audit as auditing
 from dpproof.answers import corpus
 from dpproof.audits.time_budget import OutOfTimeError
 from dpproof.claim_file import claim_from, entry_of, read_claims
+from tests.rows import rows
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -343,7 +344,7 @@ def test_a_module_that_fails_to_load_is_refused(refused, tmp_path, monkeypatch):
 SIZED = ["audit", "rlsvi", "--adjacency", "rewards-only"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("arguments", "says"),
     [
         (["audit"], "target: give a claim file"),

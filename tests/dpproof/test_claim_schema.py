@@ -16,6 +16,7 @@ from dpproof.answers.audit import check_ready
 from dpproof.claim_file import claim_from
 from dpproof.claim_file.schema import schema
 from dpproof.cli.explain import STARTER
+from tests.rows import rows
 
 ROOT = Path(__file__).resolve().parents[2]
 VALIDATOR = jsonschema.Draft202012Validator(schema())
@@ -81,7 +82,7 @@ def test_a_missing_key_is_seen(missing):
     assert not admitted({"claim": [{key: value for key, value in WARD.items() if key != missing}]})
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@rows("name", CATALOGUE)
 def test_some_value_of_every_parameter_passes(name):
     fields = accountant_for(name).parameters.fields()
     some = {field.name: field.metadata["domain"].some() for field in fields}
@@ -137,7 +138,7 @@ def read(entry):
     return True
 
 
-@pytest.mark.parametrize("changes", TOGETHER, ids=lambda changes: repr(changes)[:60])
+@rows("changes", TOGETHER, ids=lambda changes: repr(changes)[:60])
 def test_what_the_schema_can_say_it_says_as_the_reader_does(changes):
     assert admitted({"claim": [NOISE]})
     assert read(NOISE)

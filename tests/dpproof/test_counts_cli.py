@@ -6,6 +6,8 @@ import math
 
 import pytest
 
+from tests.rows import rows
+
 SIZES = ["--states", 6, "--actions", 2, "--horizon", 20, "--episodes", 20_000]
 REPLACED = ["--adjacency", "replace", "--json"]
 CAPPED = ["--cap", 7, "--every", 100, "--until", 10_000, "--cost-factor", 2]
@@ -61,8 +63,8 @@ def test_each_is_explained(run, name):
     assert "neighbours: must be given" in ran.out
 
 
-@pytest.mark.parametrize("verb", [["account"], ["calibrate", "--target-epsilon", 1]], ids=str)
-@pytest.mark.parametrize(
+@rows("verb", [["account"], ["calibrate", "--target-epsilon", 1]], ids=str)
+@rows(
     ("name", "words", "says"),
     [
         ("central-counts", ["--episodes", 1], "episodes (1) must be an integer in [2, 1e+12]: log K = 0"),

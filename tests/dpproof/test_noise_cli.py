@@ -8,6 +8,7 @@ import pytest
 
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from tests.rows import rows
 
 ENDS = {"lower", "upper", "of", "attained_by"}
 TRAINING = ("dp-sgd", "--sampling-rate", ".01", "--adjacency", "add-remove")
@@ -115,7 +116,7 @@ def test_account_needs_its_noise(refused):
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("arguments", "says"),
     [
         (["--sigma", "nan"], "sigma (nan) must be a number above 0"),
@@ -132,7 +133,7 @@ def test_account_needs_its_noise(refused):
         (["--sigma", "5", "--steps", "3"], "No such option: --steps"),
     ],
 )
-@pytest.mark.parametrize("verb", ["account", "calibrate"])
+@rows("verb", ["account", "calibrate"])
 def test_bad_primitives_are_refused(refused, verb, arguments, says):
     target = ["--target-epsilon", "1"] if verb == "calibrate" else []
     assert says in refused(verb, "gaussian", *arguments, "--delta", "1e-6", *target)
@@ -240,7 +241,7 @@ def as_flags(name, chosen, relation):
     return [name, *(word for pair in given for word in pair), "--adjacency", relation]
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@rows("name", CATALOGUE)
 def test_every_mechanism_keeps_the_contract(run, name):
     ran = run("account", *as_flags(name, *some_parameters(name)), "--delta", "1e-3", "--json")
     answer = ran.json
@@ -252,7 +253,7 @@ def test_every_mechanism_keeps_the_contract(run, name):
     assert published is None or published.keys() >= {"epsilon", "epsilon_exact", "statement", "verdict"}
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@rows("name", CATALOGUE)
 def test_every_number_of_every_mechanism_is_checked_by_name(refused, name):
     chosen, relation = some_parameters(name)
     for field in accountant_for(name).parameters.fields():
@@ -267,7 +268,7 @@ def test_every_number_of_every_mechanism_is_checked_by_name(refused, name):
             assert f"must be {domain}" in line
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@rows("name", CATALOGUE)
 def test_only_what_has_users_needs_a_relation(run, name):
     flags = as_flags(name, *some_parameters(name))[:-2]
     ran = run("account", *flags, "--delta", ".1", "--json")

@@ -15,6 +15,7 @@ from dpproof.answers import account as answers
 from dpproof.answers.events import _training
 from dpproof.claim_file import import_from
 from dpproof.cli import show
+from tests.rows import rows
 
 ROOT = Path(__file__).resolve().parents[2]
 CLAIM = """
@@ -83,7 +84,7 @@ def test_a_claim_about_nothing_is_refused(run, tmp_path, monkeypatch, about, cod
     assert "kept" not in ran.out
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@rows("name", CATALOGUE)
 def test_every_count_of_runs_is_refused_at_zero(name):
     accountant = accountant_for(name)
     counted = [field.name for field in accountant.parameters.fields() if field.name in COUNTS]

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.rows import rows
+
 torch = pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
 
 from dpproof.accountant.claims.adjacency import Adjacency  # noqa: E402 (after the skip)
@@ -68,9 +70,9 @@ def _each_gradient(layers, theta, loss, x, actions, targets):
     return torch.func.vmap(torch.func.grad(one), (None, 0, 0, 0))(theta, x, actions, targets)
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])
-@pytest.mark.parametrize("sizes", [(3, 2), (4, 16, 3), (8, 64, 64, 4), (6, 5, 7, 9, 2)])
-@pytest.mark.parametrize("clip", [0.05, 1.0, 1e6])
+@rows(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])
+@rows("sizes", [(3, 2), (4, 16, 3), (8, 64, 64, 4), (6, 5, 7, 9, 2)])
+@rows("clip", [0.05, 1.0, 1e6])
 def test_the_clipped_sum_is_that_of_clipped_gradients(sizes, dtype, tolerance, clip):
     layers, loss = Layers(sizes), CQL(0.9, 0.7)
     theta = layers.initial(np.random.default_rng(1), dtype)

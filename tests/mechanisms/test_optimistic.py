@@ -28,6 +28,7 @@ from dpproof.mechanisms.rl.private_ucb.constants import (
 from dpproof.mechanisms.rl.private_ucb.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED, VarianceConstants
 from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
 from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels
+from tests.rows import rows
 
 
 class Drawn:
@@ -133,10 +134,10 @@ def plain(environment, drawn, constants, rng, policy):
 SMALL = Constants(width=0.05, error=0.02, shift=0.5, learning_rate=5.0)
 
 
-@pytest.mark.parametrize("constants", [THEORY, SMALL, TUNED], ids=["theory", "small", "tuned"])
-@pytest.mark.parametrize("pooled", [False, True])
-@pytest.mark.parametrize("sizes", [(4, 3, 5), (3, 1, 1)], ids=["S4-A3-H5", "S3-A1-H1"])
-@pytest.mark.parametrize("learner", [PrivateUCBVI, PrivateUCBPO])
+@rows("constants", [THEORY, SMALL, TUNED], ids=["theory", "small", "tuned"])
+@rows("pooled", [False, True])
+@rows("sizes", [(4, 3, 5), (3, 1, 1)], ids=["S4-A3-H5", "S3-A1-H1"])
+@rows("learner", [PrivateUCBVI, PrivateUCBPO])
 def test_a_run_is_the_algorithm_fed_with_the_same_noise_and_draws(learner, sizes, pooled, constants):
     """Sizes that all differ: an index made with the wrong one of them is another index."""
     environment, drawn = random_mdp(3, *sizes), Drawn(*sizes, 60, pooled)

@@ -30,6 +30,7 @@ from dpproof.mechanisms.rl.policy_evaluation.features import (
 )
 from dpproof.mechanisms.rl.policy_evaluation.files import read_episodes, write_episodes
 from dpproof.mechanisms.rl.policy_evaluation.policy_evaluation import RidgeSquares, WeightedSquares
+from tests.rows import rows
 
 SEED, STATES, GAMMA = 314, 6, 0.8
 TARGET = {"epsilon": 1.0, "delta": 1e-6}
@@ -299,7 +300,7 @@ SINGLE = Episodes.rectangular([[0, 1]], [[0, 0]], [[0.0, 1.0]])
 TWICE = Episodes(BATCH.states, BATCH.actions, BATCH.rewards, BATCH.lengths, np.zeros(2, np.int64))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("batch", "given", "rule"),
     [
         (BATCH, {"reward_bound": 0.5}, r"rewards \(1.0\) must be in \[0, 0.5\]"),

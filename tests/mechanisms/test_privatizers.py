@@ -27,6 +27,7 @@ from dpproof.mechanisms.rl.private_ucb.private_counts import (
     user_counts,
 )
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
+from tests.rows import rows
 
 SIZES = {"states": 3, "actions": 2, "horizon": 4, "episodes": 70}
 KINDS = [
@@ -291,9 +292,9 @@ class Asked(Silent):
         return np.zeros
 
 
-@pytest.mark.parametrize("scale", [0.1, 1 / 3, 176.82482476438568, 1e6 / 7])
-@pytest.mark.parametrize("factor", [1.0, 1.3, 0.7])
-@pytest.mark.parametrize("grains", [1, 7, 1000])
+@rows("scale", [0.1, 1 / 3, 176.82482476438568, 1e6 / 7])
+@rows("factor", [1.0, 1.3, 0.7])
+@rows("grains", [1, 7, 1000])
 def test_what_is_drawn_has_no_less_noise_than_what_is_accounted(scale, factor, grains):
     asked = Asked()
     words = {"scale": scale, "noise": "discrete-laplace", "grains": grains, "cost_factor": factor}

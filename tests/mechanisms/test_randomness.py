@@ -29,6 +29,7 @@ from dpproof.mechanisms.rl.sdp_pe.agent import SDPPE
 from dpproof.mechanisms.rl.sdp_pe.bandit import PrivateBanditUCB
 from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import NoPrivacy
 from dpproof.mechanisms.rl.thompson.thompson import Thompson
+from tests.rows import rows
 
 ALPHA = 1e-9
 
@@ -193,10 +194,8 @@ def test_a_whole_answer_is_not_rounded_because_another_is_a_double(name, other):
         assert found.tolist() == [[answer, 0]] * 3
 
 
-@pytest.mark.parametrize(
-    "answer", [2**62 + 1, 2**63 - 1, -(2**63), 2**63, 2**70, 0.5, np.nan, np.inf, "3", None, 1j]
-)
-@pytest.mark.parametrize("name", ["geometric", "discrete-gaussian", "randomised-response"])
+@rows("answer", [2**62 + 1, 2**63 - 1, -(2**63), 2**63, 2**70, 0.5, np.nan, np.inf, "3", None, 1j])
+@rows("name", ["geometric", "discrete-gaussian", "randomised-response"])
 def test_an_answer_that_64_bits_may_not_hold_with_its_noise_is_refused_before_any_draw(name, answer):
     given = {"geometric": {"scale": 1.0}, "discrete-gaussian": {"sigma": 1.0},
              "randomised-response": {"randomness": 0.5}}[name]  # fmt: skip

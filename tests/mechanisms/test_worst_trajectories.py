@@ -17,6 +17,7 @@ from dpproof.mechanisms.rl.private_ucb.worst_trajectories import (
     worst_pair,
 )
 from dpproof.mechanisms.rl.trajectories import differ_in_one_trajectory
+from tests.rows import rows
 
 SIZES = [(1, 1, 3), (1, 2, 2), (2, 1, 1), (2, 1, 4), (3, 2, 3)]
 WORDS = [
@@ -25,8 +26,8 @@ WORDS = [
 ]
 
 
-@pytest.mark.parametrize("words", WORDS, ids=str)
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@rows("words", WORDS, ids=str)
+@rows("sizes", SIZES, ids=str)
 def test_the_largest_ratio_is_the_pure_epsilon(sizes, words):
     """At outputs far beyond both means, in the direction of their difference, every entry pays in full."""
     local, central = LocalCountsParameters(*sizes, 5, **words), CentralCountsParameters(*sizes, 6, **words)
