@@ -57,6 +57,10 @@ def _table(single: bool, values: list[Any], ids: Any) -> Iterable[tuple[str, Seq
     for index, value in enumerate(values):
         given = ids[index] if isinstance(ids, Sequence) else None
         row = (value,) if single else tuple(value)
+        if hasattr(value, "marks"):  # a pytest.param
+            if value.marks:
+                raise ValueError(f"row {value.id} has marks: give those rows a test of their own")
+            row, given = value.values, value.id
         name = given or "-".join(str(ids(x)) if callable(ids) else _short(x) for x in row)
         seen[name] = seen.get(name, 0) + 1
         yield (name if seen[name] == 1 else f"{name}#{seen[name]}"), row

@@ -190,7 +190,7 @@ DIRECTED = [
 ]
 
 
-@rows(("name", "field", "safer"), DIRECTED)
+@pytest.mark.parametrize(("name", "field", "safer"), DIRECTED)
 def test_a_parameter_moves_privacy_in_the_direction_that_is_stated(name, field, safer):
     """The other direction is contradicted, too: where both answers were wide, nothing would be seen."""
     accountant = accountant_for(name)
