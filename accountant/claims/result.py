@@ -177,6 +177,8 @@ class Accountant:
     None where there is nothing to show."""
     safer: int = 1
     """1 where more of ``noise`` is more private, -1 where less is."""
+    example: Parameters = field(kw_only=True, repr=False)
+    """Parameters under which every relation that the mechanism has is proved; for tests and pages."""
     unsampled: str | None = None
     """Why the leaf in ``dpproof.mechanisms`` has no ``sample``; None where it has one."""
 

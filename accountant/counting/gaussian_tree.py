@@ -194,4 +194,5 @@ ACCOUNTANT = Accountant(
     "sigma",
     _calibrate,
     Adjacency.BY_SENSITIVITY,
+    example=TreeParameters(leaves=16, sigma=10.0, sensitivity=1.0),
 )

@@ -303,4 +303,5 @@ ACCOUNTANT = Accountant(
     account,
     "scale",
     adjacency=Adjacency.BY_SENSITIVITY,
+    example=LaplaceTreeParameters(leaves=16, scale=10.0, sensitivity=1.0),
 )

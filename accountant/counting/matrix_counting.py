@@ -149,4 +149,5 @@ ACCOUNTANT = Accountant(
     "sigma",
     _calibrate,
     Adjacency.BY_SENSITIVITY,
+    example=MatrixCountingParameters(leaves=16, sigma=10.0, sensitivity=1.0),
 )

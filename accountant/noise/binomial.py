@@ -122,4 +122,5 @@ ACCOUNTANT = Accountant(
     account,
     "trials",
     adjacency=Adjacency.BY_SENSITIVITY,
+    example=BinomialParameters(trials=1000, sensitivity=1),
 )

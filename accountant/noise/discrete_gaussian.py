@@ -59,4 +59,5 @@ ACCOUNTANT = Accountant(
     account,
     "sigma",
     adjacency=Adjacency.BY_SENSITIVITY,
+    example=DiscreteGaussianParameters(sigma=5.0, sensitivity=1),
 )

@@ -108,5 +108,10 @@ def _guarantee(parameters: DPSGDParameters, distance: int) -> Guarantee:
 
 
 ACCOUNTANT = Accountant(
-    "dp-sgd", "DP-SGD: Poisson-sampled Gaussian steps", DPSGDParameters, account, "noise_multiplier"
+    "dp-sgd",
+    "DP-SGD: Poisson-sampled Gaussian steps",
+    DPSGDParameters,
+    account,
+    "noise_multiplier",
+    example=DPSGDParameters(sampling_rate=0.1, noise_multiplier=1.0, steps=10),
 )

@@ -89,4 +89,5 @@ ACCOUNTANT = Accountant(
     account,
     "scale",
     adjacency=Adjacency.BY_SENSITIVITY,
+    example=SelectionParameters(scale=5.0, sensitivity=1.0),
 )

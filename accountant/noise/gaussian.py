@@ -141,4 +141,5 @@ ACCOUNTANT = Accountant(
     "sigma",
     _calibrate,
     Adjacency.BY_SENSITIVITY,
+    example=GaussianParameters(sigma=5.0, sensitivity=1.0),
 )

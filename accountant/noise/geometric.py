@@ -60,4 +60,5 @@ ACCOUNTANT = Accountant(
     account,
     "scale",
     adjacency=Adjacency.BY_SENSITIVITY,
+    example=GeometricParameters(scale=5.0, sensitivity=1),
 )

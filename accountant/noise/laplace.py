@@ -112,4 +112,5 @@ ACCOUNTANT = Accountant(
     account,
     "scale",
     adjacency=Adjacency.BY_SENSITIVITY,
+    example=LaplaceParameters(scale=5.0, sensitivity=1.0),
 )

@@ -69,4 +69,5 @@ ACCOUNTANT = Accountant(
     account,
     "scale",
     adjacency=Adjacency.BY_SENSITIVITY,
+    example=PermuteAndFlipParameters(scale=5.0, sensitivity=1.0),
 )

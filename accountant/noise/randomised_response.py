@@ -81,4 +81,5 @@ ACCOUNTANT = Accountant(
     account,
     "randomness",
     adjacency=Adjacency.BY_SENSITIVITY,
+    example=RandomisedResponseParameters(randomness=0.5),
 )

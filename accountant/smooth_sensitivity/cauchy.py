@@ -63,4 +63,5 @@ ACCOUNTANT = Accountant(
     account,
     "noise",
     adjacency=Adjacency.BY_SENSITIVITY,
+    example=SmoothCauchyParameters(noise=10.0, smoothing=0.01),
 )

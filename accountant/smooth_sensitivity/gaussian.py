@@ -150,4 +150,5 @@ ACCOUNTANT = Accountant(
     account,
     "noise",
     adjacency=Adjacency.BY_SENSITIVITY,
+    example=SmoothGaussianParameters(noise=10.0, smoothing=0.01),
 )

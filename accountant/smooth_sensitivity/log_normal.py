@@ -121,4 +121,5 @@ ACCOUNTANT = Accountant(
     account,
     "noise",
     adjacency=Adjacency.BY_SENSITIVITY,
+    example=SmoothLogNormalParameters(noise=10.0, smoothing=0.01, spread=1.0),
 )

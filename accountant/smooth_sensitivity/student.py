@@ -48,4 +48,5 @@ ACCOUNTANT = Accountant(
     account,
     "noise",
     adjacency=Adjacency.BY_SENSITIVITY,
+    example=SmoothStudentParameters(noise=10.0, smoothing=0.01),
 )

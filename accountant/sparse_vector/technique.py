@@ -288,4 +288,5 @@ ACCOUNTANT = Accountant(
     account,
     "query_scale",
     adjacency=Adjacency.BY_SENSITIVITY,
+    example=SparseVectorParameters(query_scale=40.0, sensitivity=1.0),
 )

@@ -26,17 +26,13 @@ SUMS = {
 }
 UNIVERSES = {"count": (0, 1), "histogram": (0, 1, 2, 3), **SUMS}
 REQUIRED = {
-    "gaussian": {"sigma": 5.0},
-    "laplace": {"scale": 5.0},
-    "geometric": {"scale": 5.0},
-    "discrete-gaussian": {"sigma": 5.0},
-    "binomial": {"trials": 100},
-    "exponential": {"scale": 5.0},
-    "permute-and-flip": {"scale": 5.0},
-    "sparse-vector": {"query_scale": 5.0},
-    "tree": {"leaves": 8, "sigma": 5.0},
-    "laplace-tree": {"leaves": 8, "scale": 5.0},
-    "matrix-counting": {"leaves": 8, "sigma": 5.0},
+    name: {
+        key: value
+        for key, value in accountant_for(name).example.as_json().items()
+        if key not in ("sensitivity", "query")
+    }
+    for name in CATALOGUE
+    if hasattr(accountant_for(name).example, "sensitivity")
 }
 QUERIED = [name for name in REQUIRED if "tree" not in name and "matrix" not in name]
 

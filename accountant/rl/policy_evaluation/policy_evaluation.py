@@ -281,4 +281,5 @@ ACCOUNTANT = Accountant(
     compare=_compare,
     beside=_beside,
     unsampled="estimators run it on episodes: dpproof.DPLSW and dpproof.DPLSL",
+    example=PolicyEvaluationParameters(dimension=40),
 )

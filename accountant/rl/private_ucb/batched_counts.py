@@ -149,4 +149,5 @@ ACCOUNTANT = Accountant(
     account,
     "sigma",
     _calibrate,
+    example=BatchedCountsParameters(states=2, actions=2, horizon=2, episodes=4, sigma=5.0),
 )

@@ -208,4 +208,5 @@ ACCOUNTANT = Accountant(
     account,
     "scale",
     _calibrate,
+    example=CentralCountsParameters(states=2, actions=2, horizon=2, episodes=4),
 )

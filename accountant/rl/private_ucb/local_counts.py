@@ -147,4 +147,5 @@ ACCOUNTANT = Accountant(
     account,
     "scale",
     _calibrate,
+    example=LocalCountsParameters(states=2, actions=2, horizon=2, episodes=4),
 )

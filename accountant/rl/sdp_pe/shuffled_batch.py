@@ -174,4 +174,5 @@ ACCOUNTANT = Accountant(
     "threshold",
     _calibrate,
     compare=_compare,
+    example=ShuffledBatchParameters(users=1000, threshold=20.0, states=2, actions=2, horizon=2),
 )

@@ -275,5 +275,11 @@ def _least_bits(enough: Callable[[int], bool], most: int) -> int:
 
 
 ACCOUNTANT = Accountant(
-    "shuffled-count", "Shuffled count of SDP-PE", ShuffledCountParameters, account, "threshold", _calibrate
+    "shuffled-count",
+    "Shuffled count of SDP-PE",
+    ShuffledCountParameters,
+    account,
+    "threshold",
+    _calibrate,
+    example=ShuffledCountParameters(users=1000, threshold=20, encoding="bits"),
 )

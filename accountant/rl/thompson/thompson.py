@@ -124,4 +124,5 @@ ACCOUNTANT = Accountant(
     account,
     "variance",
     _calibrate,
+    example=ThompsonParameters(arms=2, rounds=10),
 )
