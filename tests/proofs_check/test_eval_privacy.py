@@ -8,8 +8,8 @@ import pytest
 
 from dpproof.accountant.published import published
 from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian
-from dpproof.proofs_check.registry import verify
 from tests.rows import rows
+from tests.verified import verified
 
 COUNTS = range(5)
 EPSILONS = ("0.01", "0.5", "1", "5", "15")
@@ -40,7 +40,7 @@ def test_lemma_14_by_exact_profiles(dimension, epsilon, delta):
 
 def test_lemma_1_fails_at_a_large_epsilon():
     assert profile("eval.lemma1.alpha", "eval.lemma1.beta", 1, "50", "0.25").lower > 0.25
-    assert verify(["eval.lemma1"])[0].verdict.value == "REFUTED"
+    assert verified(["eval.lemma1"])[0].verdict.value == "REFUTED"
 
 
 def lsw(weights, capacity):
@@ -89,7 +89,7 @@ def test_envelopes_by_enumeration(v, k):
 def test_the_maximum_printed_in_lemma_9_is_not_constant():
     phi = lsl((1.0,), 1, cap=max)
     assert envelope(phi, (0,), 2) > phi((1,)) == envelope(phi, (0,), 1)
-    assert verify(["eval.lemma9", "eval.lemma9.corrected"])[0].verdict.value == "REFUTED"
+    assert verified(["eval.lemma9", "eval.lemma9.corrected"])[0].verdict.value == "REFUTED"
 
 
 @pytest.mark.parametrize("beta", [0.05, 0.4, 2.0])
@@ -182,5 +182,5 @@ def test_the_algorithms_fail_at_a_large_epsilon(identity, shrink):
     alpha = published("eval.lemma1.alpha").formula.float(epsilon=epsilon, delta=delta)
     shift = shrink * 0.999 / alpha
     assert upper_tail(t) > math.exp(epsilon) * upper_tail(t + shift) + delta
-    assert verify([identity])[0].verdict.value == "REFUTED"
-    assert verify([f"{identity}.corrected"])[0].verdict.value == "STEPS PROVED"
+    assert verified([identity])[0].verdict.value == "REFUTED"
+    assert verified([f"{identity}.corrected"])[0].verdict.value == "STEPS PROVED"

@@ -10,8 +10,9 @@ import pytest
 from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel.expressions import evaluate
 from dpproof.proofs_check.kernel.goals import task
-from dpproof.proofs_check.registry import lookup, verify
+from dpproof.proofs_check.registry import lookup
 from tests.rows import rows
+from tests.verified import verified
 
 REFUTED = {
     "eq47", "lemma23", "eq52", "lemma25", "theorem26", "theorem11", "noise", "lemma30", "eq58", "theorem32",
@@ -26,7 +27,7 @@ TOLERANCE = 1 + 1e-12
 
 def test_recorded_verdicts():
     expected = dict.fromkeys(REFUTED, "REFUTED") | dict.fromkeys(PROVED, "STEPS PROVED")
-    found = verify([f"eval.{name}" for name in expected])
+    found = verified([f"eval.{name}" for name in expected])
     assert {x.id.removeprefix("eval."): x.verdict.value for x in found} == expected
     assert not any(x.assumptions for x in found)
     assert all(x.corrected_by == f"{x.id}.corrected" for x in found if x.verdict.value == "REFUTED")
@@ -196,7 +197,7 @@ def sides(name, point):
 
 @pytest.mark.parametrize("name", ["theorem26", "theorem11"])
 def test_refuting_instance_of_the_first_algorithm(name):
-    point = verify([f"eval.{name}"])[0].point
+    point = verified([f"eval.{name}"])[0].point
     epsilon, delta, m = (float(Q(point[v])) for v in ("epsilon", "delta", "m"))
     beta, alpha = epsilon / (4 * (1 + math.log(2 / delta))), 5 * math.sqrt(2 * math.log(2 / delta)) / epsilon
     square = (alpha / 0.5) ** 2
@@ -252,7 +253,7 @@ def weighted(p):
 
 
 def test_refuting_instance_of_the_second_algorithm():
-    point = verify(["eval.theorem32"])[0].point
+    point = verified(["eval.theorem32"])[0].point
     epsilon, delta, ridge = (float(Q(point[v])) for v in ("epsilon", "delta", "ridge"))
     beta = epsilon / (4 * (1 + math.log(2 / delta)))
     setting = (2, beta, ridge, *weighted(Q(point["p"])))

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpproof.proofs_check.registry import verify
 from tests.rows import rows
+from tests.verified import verified
 
 GRID = np.linspace(-60, 60, 120_001)
 EPS, BETA, PMIN, LENGTH = 1.5, 1e-3, 0.25, 2
@@ -248,7 +248,7 @@ def test_a_product_over_experts_is_a_coefficient():
 def test_verdicts():
     found = {
         x.id: x.verdict.value
-        for x in verify(
+        for x in verified(
             [
                 "expert.theorem5_3",
                 "expert.theorem5_5",

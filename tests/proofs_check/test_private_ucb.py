@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.counting.noise import laplace_sum_tail
-from dpproof.proofs_check.registry import statement_ids, verify
+from dpproof.proofs_check.registry import statement_ids
 from tests.rows import rows
+from tests.verified import verified
 
 EXPECTED = {
     "ucb.assumption1": "ASSUMED",
@@ -47,11 +48,11 @@ EXPECTED = {
 
 
 def test_recorded_verdicts_come_out_again():
-    assert {x.id: x.verdict.value for x in verify(EXPECTED)} == EXPECTED
+    assert {x.id: x.verdict.value for x in verified(EXPECTED)} == EXPECTED
 
 
 def test_nothing_here_rests_on_an_unchecked_theorem():
-    results = verify(x for x in statement_ids("ucb.") if x != "ucb.assumption1")
+    results = verified(x for x in statement_ids("ucb.") if x != "ucb.assumption1")
     assert [x.id for x in results if x.assumptions] == []
 
 

@@ -8,15 +8,15 @@ import pytest
 from flint import arb, ctx
 
 from dpproof.proofs_check.papers.classic.probability import STATEMENTS
-from dpproof.proofs_check.registry import verify
 from dpproof.proofs_check.verdict import Verdict
+from tests.verified import verified
 
 IDS = [entry.id for entry in STATEMENTS]
 HALF = Fraction(1, 2)
 
 
 def test_all_are_proved_step_by_step_without_an_assumption():
-    for result in verify(IDS):
+    for result in verified(IDS):
         assert result.verdict is Verdict.STEPS, result.id
         assert not result.assumptions
 

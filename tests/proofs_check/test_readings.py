@@ -9,11 +9,11 @@ import pytest
 
 from dpproof.proofs_check.kernel import Outcome
 from dpproof.proofs_check.laws import LAWS
-from dpproof.proofs_check.registry import as_json, lookup, statements, verify
+from dpproof.proofs_check.registry import as_json, lookup, statement_ids, statements
 from dpproof.proofs_check.verdict import Verdict, derive
 from tests.rows import rows
+from tests.verified import results
 
-RESULTS = {x.id: x for x in verify()}
 STANDING = (Verdict.PROVED, Verdict.STEPS, Verdict.GIVEN, Verdict.SUBDOMAIN)
 FAMILIES = {
     "laplace": r"Laplace variable|Laplace noise [A-Z]|Lap\(|exp\(-\|[a-z]\|\)/2",
@@ -40,7 +40,7 @@ def closure(name):
     return {name}.union(*(closure(x) for x in (*entry.parts, *entry.rests_on)))
 
 
-@rows("name", sorted(RESULTS))
+@rows("name", sorted(statement_ids()))
 def test_readings_and_laws_are_those_of_everything_below(name):
     below = [lookup(x) for x in closure(name)]
     written = {text for entry in below for text in entry.reading}
@@ -49,7 +49,7 @@ def test_readings_and_laws_are_those_of_everything_below(name):
         for entry in below
         if not entry.reading and (len(entry.obligations) > 1 or entry.parts or entry.rests_on)
     }
-    found = RESULTS[name]
+    found = results()[name]
     assert len(found.readings) == len(written) + len(joined)
     assert written <= found.readings.keys()
     assert set(found.laws) == {law for entry in below for law in entry.laws}
@@ -58,12 +58,12 @@ def test_readings_and_laws_are_those_of_everything_below(name):
 
 def test_proved_is_one_goal_and_nothing_else():
     """A single obligation, no reading, no part, nothing that it rests on."""
-    for name, found in RESULTS.items():
+    for name, found in results().items():
         entry = lookup(name)
         single = len(entry.obligations) == 1 and not (entry.reading or entry.parts or entry.rests_on)
         if found.verdict in (Verdict.PROVED, Verdict.STEPS):
             assert (found.verdict is Verdict.PROVED) == single == (not found.readings)
-    assert RESULTS["sdp.lemma16.rare_pair"].verdict is Verdict.PROVED
+    assert results()["sdp.lemma16.rare_pair"].verdict is Verdict.PROVED
 
 
 def test_the_theorems_of_the_papers_are_steps():
@@ -73,8 +73,8 @@ def test_the_theorems_of_the_papers_are_steps():
         "sdp.theorem6.regret.repaired",
         "expert.theorem5_3",
     ):
-        assert RESULTS[name].verdict is Verdict.STEPS
-    assert len(RESULTS["sdp.theorem6.regret.repaired"].readings) >= 63
+        assert results()[name].verdict is Verdict.STEPS
+    assert len(results()["sdp.theorem6.regret.repaired"].readings) >= 63
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_the_theorems_of_the_papers_are_steps():
 )
 def test_anything_beside_the_goal_lowers_it(change):
     entry = replace(lookup("sdp.lemma16.rare_pair"), **change)
-    below = {name: RESULTS[name] for name in entry.rests_on}
+    below = {name: results()[name] for name in entry.rests_on}
     found = derive(entry, [("file", Outcome("PROVED", frozenset({"positive"}), None))], below)
     assert found.verdict is (Verdict.GIVEN if "rules" in change else Verdict.STEPS)
 
@@ -122,11 +122,11 @@ def test_a_law_is_named_where_one_is_used(family):
             *(str(x.goal) for x in entry.obligations),
         ]
         used = any(re.search(FAMILIES[family], text) for text in texts)
-        assert not used or family in {x.partition(".")[0] for x in RESULTS[entry.id].laws}, entry.id
+        assert not used or family in {x.partition(".")[0] for x in results()[entry.id].laws}, entry.id
 
 
 def test_every_law_of_the_table_is_taken_somewhere():
-    assert {law for found in RESULTS.values() for law in found.laws} == LAWS.keys()
+    assert {law for found in results().values() for law in found.laws} == LAWS.keys()
 
 
 def test_an_unknown_law_is_refused():
@@ -146,6 +146,6 @@ def test_what_an_argument_cites_is_rested_on():
     """Otherwise its readings, assumptions and domain are not counted. What is refuted supports nothing."""
     for entry in statements():
         texts = (*entry.reading, *entry.rules, *(x.note for x in entry.obligations))
-        cited = {name for text in texts for name in CITED.findall(text) if name in RESULTS}
-        support = {name for name in cited if RESULTS[name].verdict is not Verdict.REFUTED}
+        cited = {name for text in texts for name in CITED.findall(text) if name in results()}
+        support = {name for name in cited if results()[name].verdict is not Verdict.REFUTED}
         assert support <= closure(entry.id), (entry.id, support - closure(entry.id))

@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from dpproof.proofs_check.registry import lookup, statement_ids, verify
+from dpproof.proofs_check.registry import lookup, statement_ids
+from tests.verified import verified
 
 ITEMS = {
     "sdp.theorem6.regret": "REFUTED",
@@ -32,12 +33,12 @@ ITEMS = {
 
 
 def test_verdicts_of_the_learning_half():
-    assert {x.id: x.verdict.value for x in verify(ITEMS)} == ITEMS
+    assert {x.id: x.verdict.value for x in verified(ITEMS)} == ITEMS
 
 
 def test_nothing_is_assumed():
     mine = [x for x in statement_ids("sdp.") if x.split(".")[1] in {y.split(".")[1] for y in ITEMS}]
-    assert not [x.id for x in verify(mine) if x.assumptions]
+    assert not [x.id for x in verified(mine) if x.assumptions]
     assert all(lookup(x).not_covered for x in mine)
 
 

@@ -10,8 +10,8 @@ import pytest
 from scipy.optimize import linprog
 
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
-from dpproof.proofs_check.registry import verify
 from tests.rows import rows
+from tests.verified import verified
 
 HALF = Fraction(1, 2)
 
@@ -267,4 +267,4 @@ VERDICTS = {
 
 
 def test_verdicts():
-    assert {found.id: found.verdict.value for found in verify(VERDICTS)} == VERDICTS
+    assert {found.id: found.verdict.value for found in verified(VERDICTS)} == VERDICTS
