@@ -94,3 +94,16 @@ def _report(outcomes: dict[str, BaseException | None]) -> None:
     if skipped:
         reasons = "; ".join(f"{name}: {x}" for name, x in skipped.items())
         pytest.skip(f"{len(skipped)} of {len(outcomes)} rows (the others passed): {reasons}")
+
+
+def tiered(values: Iterable[Any], *, fast: int = 1) -> list[Any]:
+    """Values for ``pytest.mark.parametrize``: a few in the fast tier, evenly spread, and the others marked slow."""
+    found = list(values)
+    kept = {round(index * (len(found) - 1) / max(fast - 1, 1)) for index in range(fast)}
+    return [value if index in kept else _slow(value) for index, value in enumerate(found)]
+
+
+def _slow(value: Any) -> Any:
+    if hasattr(value, "marks"):  # a pytest.param
+        return pytest.param(*value.values, id=value.id, marks=[*value.marks, pytest.mark.slow])
+    return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.slow)

@@ -31,7 +31,7 @@ from dpproof.accountant.numbers.arithmetic import (
 from dpproof.accountant.numbers.arithmetic import np as recording
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.answers import account as answers
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "accountant"
@@ -127,7 +127,9 @@ def relation_of(name):
 CASES = [(name, place) for name in CATALOGUE for place in range(len(points(name)))]
 
 
-@pytest.mark.parametrize("question", [{"delta": "1e-3"}, {"epsilon": "0.25"}, {"delta": 0}], ids=str)
+@pytest.mark.parametrize(
+    "question", tiered([{"delta": "1e-3"}, {"epsilon": "0.25"}, {"delta": 0}], fast=1), ids=str
+)
 @pytest.mark.parametrize(("name", "place"), CASES)
 def test_an_answer_names_every_function_that_was_called(name, place, question, spies):
     accountant = accountant_for(name)

@@ -54,6 +54,7 @@ def test_level_on_a_pure_claim_that_is_exact(bits, laplace):
     assert (found >= HURDLE).sum() <= ALARMS
 
 
+@pytest.mark.slow
 def test_level_on_a_gaussian_claim_that_is_exact():
     curve = account(ON_CLAIM, Adjacency.REWARDS_ONLY).notion
     points = curve_points(curve, 1e-5, curve.epsilon(1e-5).upper)
@@ -63,6 +64,7 @@ def test_level_on_a_gaussian_claim_that_is_exact():
     assert (found >= HURDLE).sum() <= binom.ppf(0.999, 150, ALPHA)
 
 
+@pytest.mark.slow
 def test_level_with_learned_scores_on_a_gaussian_claim_that_is_exact():
     curve = account(ON_CLAIM, Adjacency.REWARDS_ONLY).notion
     points = curve_points(curve, 1e-5, curve.epsilon(1e-5).upper)
@@ -72,6 +74,7 @@ def test_level_with_learned_scores_on_a_gaussian_claim_that_is_exact():
     assert (found >= HURDLE).sum() <= binom.ppf(0.999, 50, ALPHA)
 
 
+@pytest.mark.slow
 def test_level_on_randomised_response_where_every_tail_is_an_atom(bits):
     def respond(value, n, rng):
         return np.where(rng.random(n) < 1 / (1 + math.exp(-1.0)), value, 1 - value)

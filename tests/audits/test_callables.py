@@ -22,7 +22,7 @@ from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.sampling.callables import Mechanism, as_mechanism, each, mechanism
 from dpproof.audits.engine.sampling.calls import MechanismError
 from dpproof.audits.recording.evidence import Finding
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 BITS = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
 CLAIM = PureDP(1.0)
@@ -67,7 +67,7 @@ def test_an_output_of_any_kind_is_audited(form):
     assert audited(formed(careless, form)).verdict is Finding.VIOLATION
 
 
-@pytest.mark.parametrize("form", ["text", "ragged", "abort"])
+@pytest.mark.parametrize("form", tiered(["text", "ragged", "abort"], fast=1))
 def test_level_on_randomised_responses_that_are_exact_in_any_form(form):
     """150 runs of 400 samples at level 0.05: at most 18 alarms, the 99.9% quantile."""
     alarms, runs, alpha = 0, 150, 0.05
@@ -341,6 +341,7 @@ class Odd:
         return drawn
 
 
+@pytest.mark.slow
 @settings(max_examples=120)
 @given(
     law=st.sampled_from(["normal", "coin", "constant", "fixed seed"]),

@@ -61,6 +61,7 @@ def _deadly(folder, own):
     return sampler
 
 
+@pytest.mark.slow
 def test_a_killed_worker_loses_nothing_and_nothing_counts_twice(executor, tmp_path):
     pair, sampler = _numbers(), _deadly(str(tmp_path), os.getpid())
     here = audit("noise", PureDP(1.0), sampler, pair, seed=0, budget=BUDGET)

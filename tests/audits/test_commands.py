@@ -135,11 +135,13 @@ def test_a_program_that_adds_too_little_noise_is_caught(program):
     assert found.verdict is Finding.VIOLATION
 
 
+@pytest.mark.slow
 def test_a_program_that_keeps_its_claim_is_not_refuted(program):
     sound = command([*program(LAPLACE), "1.0"])
     assert audit("program", PureDP(1.0), sound, BITS, seed=0, budget=100).verdict is not Finding.VIOLATION
 
 
+@pytest.mark.slow
 def test_a_program_may_answer_in_words(program):
     found = audit("words", PureDP(1.0), command(program(WORDS)), BITS, seed=0, budget=1000)
     assert found.verdict is Finding.VIOLATION

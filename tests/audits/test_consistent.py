@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 from benchmarks.audits import seen
 from dpproof.audits.recording.evidence import Finding
+from tests.rows import tiered
 
 RUNS, LEAST = 100, 80
 
@@ -22,7 +23,7 @@ def test_the_least_number_is_a_quantile():
     assert binom.ppf(0.001, RUNS, 0.9) == LEAST
 
 
-@pytest.mark.parametrize("name", ["Laplace, claim 1", "randomised response, claim 1"])
+@pytest.mark.parametrize("name", tiered(["Laplace, claim 1", "randomised response, claim 1"], fast=1))
 def test_twice_the_claim_is_refuted_within_the_budget(name):
     case, (budget, would_have_seen) = seen.CASES[name], seen.budget_of(name)
     assert would_have_seen <= 2

@@ -21,6 +21,7 @@ from dpproof.audits.training.cases import CASES
 from dpproof.audits.training.dp_sgd import Fault, Loop, Settings, one_thread, step_claim
 from dpproof.audits.training.steps import audit_steps, labelled_steps
 from dpproof.audits.training.views import View, audit_dp_sgd, audit_dp_sgd_again
+from tests.rows import tiered
 
 
 @pytest.fixture
@@ -135,7 +136,7 @@ def test_the_loop_learns(torch):
 FAULTS = [Fault.HALF_NOISE, Fault.NO_CLIPPING, Fault.UNSCALED_NOISE, Fault.BATCH_CLIPPING]
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.value)
+@pytest.mark.parametrize("fault", tiered(FAULTS, fast=1), ids=lambda fault: fault.value)
 def test_a_fault_is_seen_by_its_steps_under_sampling(torch, fault):
     evidence = audit_dp_sgd(Settings(sampling_rate=0.5, fault=fault), View.STEP, seed=0, budget=1500)
     assert evidence.verdict is Finding.VIOLATION
@@ -144,6 +145,7 @@ def test_a_fault_is_seen_by_its_steps_under_sampling(torch, fault):
 EPOCHS = {"sampling_rate": 0.25, "noise_multiplier": 0.2}
 
 
+@pytest.mark.slow
 def test_shuffled_batches_are_seen_by_epochs_and_replay(torch):
     settings = Settings(fault=Fault.SHUFFLED_BATCHES, **EPOCHS)
     evidence = audit_dp_sgd(settings, View.EPOCH, seed=0, delta=0.3, budget=400)
@@ -160,6 +162,7 @@ def test_every_record_is_in_one_batch_of_a_shuffled_epoch(torch):
     assert sorted(np.concatenate(batches)) == list(range(11))
 
 
+@pytest.mark.slow
 def test_the_sound_loop_exactly_on_its_claim_keeps_the_level(torch):
     """Level 0.05, 20 seeds of 100 steps: more than 5 alarms have a chance below 0.1 %."""
     settings = Settings(records=12)
@@ -188,7 +191,7 @@ def test_whole_runs_show_half_the_noise_and_nothing_where_it_is_right(torch, vie
     )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", tiered(CASES, fast=2), ids=lambda case: case.name)
 def test_the_corpus_cases_come_out_as_expected(case):
     if case.requires:
         pytest.importorskip(case.requires, reason=f"{case.requires}, an extra, is not installed")

@@ -6,12 +6,13 @@ from dpproof.audits.corpus.evaluation_cases import CASES, FAULTS
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW
+from tests.rows import tiered
 
 NAMED = {"ids": lambda case: case.name}
 FAULTY = [case for case in CASES if case.expected is Finding.VIOLATION]
 
 
-@pytest.mark.parametrize("case", CASES, **NAMED)
+@pytest.mark.parametrize("case", tiered(CASES, fast=3), **NAMED)
 def test_the_truth_is_on_the_side_of_the_verdict(case):
     claimed, truth = case.claim.epsilon(case.delta), case.truth()
     if case.expected is Finding.VIOLATION:
@@ -20,7 +21,7 @@ def test_the_truth_is_on_the_side_of_the_verdict(case):
         assert truth.upper <= claimed.upper
 
 
-@pytest.mark.parametrize("case", CASES, **NAMED)
+@pytest.mark.parametrize("case", tiered(CASES, fast=3), **NAMED)
 def test_the_audit_comes_to_the_verdict(case):
     """20,000 samples at most; a sound case says which violation it would have seen."""
     found = case.audit(seed=3)

@@ -9,11 +9,12 @@ from dpproof.audits.corpus.expert_cases import CASES, DESIGN, LEAST, PREFIXES, c
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.rl.expert_rounds import PrefixRound, TrainingStep, one_expert_more
+from tests.rows import tiered
 
 FAULTY = [case for case in CASES if case.expected is Finding.VIOLATION]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", tiered(CASES, fast=4), ids=lambda case: case.name)
 def test_the_audit_comes_to_the_verdict(case):
     found = case.audit(seed=11)
     assert found.verdict is case.expected

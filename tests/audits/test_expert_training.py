@@ -24,6 +24,7 @@ from dpproof.audits.training.expert_settings import ExpertSettings, TrainingFaul
 from dpproof.audits.training.experts import audit_expert_training
 from dpproof.audits.training.views import View
 from dpproof.cli import app
+from tests.rows import tiered
 
 PLAIN = SelectiveDPSGDParameters(0.5, 0.5, 1.0, 6)
 ALONE = np.array([True])
@@ -41,7 +42,9 @@ def loops():
 
 
 @pytest.mark.parametrize(
-    "case", [case for case in CASES if "canaries" not in case.name], ids=lambda case: case.name
+    "case",
+    tiered([case for case in CASES if "canaries" not in case.name], fast=3),
+    ids=lambda case: case.name,
 )
 def test_the_corpus_cases_come_out_as_expected(loops, case):
     """Each fault is found; with all 1000 coins the sound ones are consistent."""
@@ -57,6 +60,7 @@ def test_the_corpus_cases_come_out_as_expected_on_their_whole_budget(loops, case
     assert case.audit(seed=4).verdict is case.expected
 
 
+@pytest.mark.slow
 def test_a_few_runs_of_canaries_tell_a_quarter_of_the_noise_from_all_of_it(loops):
     settings = ExpertSettings(SelectiveDPSGDParameters(0.5, 0.5, 4.0, 64), canaries=500)
     assert audit_expert_canaries(settings, seed=1, runs=4).verdict is not Finding.VIOLATION
@@ -66,7 +70,9 @@ def test_a_few_runs_of_canaries_tell_a_quarter_of_the_noise_from_all_of_it(loops
     assert replay(json.loads(json.dumps(found.witness()))) == found
 
 
-@pytest.mark.parametrize("view", [View.STEP, View.TRACE, View.FINAL], ids=lambda view: view.value)
+@pytest.mark.parametrize(
+    "view", tiered([View.STEP, View.TRACE, View.FINAL], fast=1), ids=lambda view: view.value
+)
 def test_a_finding_replays(loops, view):
     everybody = replace(PLAIN, sampling_rate=1.0, branch_probability=1.0)
     settings = ExpertSettings(everybody, fault=TrainingFault.UNSCALED_NOISE)
@@ -76,13 +82,16 @@ def test_a_finding_replays(loops, view):
 
 @pytest.mark.parametrize(
     "changes",
-    [
-        {"coin": "hidden"},
-        {"coin": "independent"},
-        {"coin": "fixed"},
-        {"batch": "exact"},
-        {"sampling_rate": 1.0, "branch_probability": 1.0},
-    ],
+    tiered(
+        [
+            {"coin": "hidden"},
+            {"coin": "independent"},
+            {"coin": "fixed"},
+            {"batch": "exact"},
+            {"sampling_rate": 1.0, "branch_probability": 1.0},
+        ],
+        fast=2,
+    ),
     ids=str,
 )
 def test_every_kind_of_training_is_watched_and_not_called_broken(loops, changes):
@@ -93,6 +102,7 @@ def test_every_kind_of_training_is_watched_and_not_called_broken(loops, changes)
     assert not any(one.verdict is Finding.VIOLATION for one in found)
 
 
+@pytest.mark.slow
 def test_the_sound_training_exactly_on_its_claim_keeps_the_level(loops):
     """Level 0.05, 20 seeds of 60 steps: more than 5 alarms have a chance below 0.1 %. A quarter: most."""
     tight = SelectiveDPSGDParameters(1.0, 1.0, 1.0, 60)

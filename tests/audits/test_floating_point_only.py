@@ -11,6 +11,7 @@ from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.scores import Identity, float_bits, only_bits
 from dpproof.audits.engine.worst_pair import audit_each, audit_worst
 from dpproof.audits.recording.evidence import Finding
+from tests.rows import tiered
 
 BITS = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1", lambda a, b: None)
 
@@ -47,7 +48,7 @@ def test_noise_in_objects_is_seen_in_its_bits_too():
     assert found.verdict is Finding.FLOATING_POINT
 
 
-@pytest.mark.parametrize("scores", [None, [float_bits()], [float_bits(), Identity()]])
+@pytest.mark.parametrize("scores", tiered([None, [float_bits()], [float_bits(), Identity()]], fast=1))
 def test_what_exists_without_bits_is_never_called_floating_point_only(scores):
     """Bits refute first, but whoever looks only at them is given scores that see more."""
     for seed in range(20):
@@ -73,6 +74,7 @@ def test_several_pairs_are_compared_by_what_is_found_without_bits():
         assert (found.verdict, found.pair) == (Finding.VIOLATION, "0 and 1.0")
 
 
+@pytest.mark.slow
 def test_alarms_without_bits_keep_their_level():
     """alpha .05, 200 seeds, a claim that real numbers keep exactly and bits do not."""
     found = [audit("exact", PureDP(1.0), laplace, BITS, seed=s, alpha=0.05, budget=4000) for s in range(200)]

@@ -25,7 +25,7 @@ from dpproof.audits.training.one_run_audit import (
     one_run_tail,
     refuted_scale,
 )
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 
 def largest_tail(m, r, v, points):
@@ -133,11 +133,14 @@ def one_bit(first, second):
 
 @pytest.mark.parametrize(
     ("claim", "mechanism"),
-    [
-        (PureDP(0.5), randomised_response(0.5, 0.0)),
-        (ApproxDP(0.5, 2e-3), randomised_response(0.5, 2e-3)),
-        (GaussianDP(0.5), gaussian(2.0)),
-    ],
+    tiered(
+        [
+            (PureDP(0.5), randomised_response(0.5, 0.0)),
+            (ApproxDP(0.5, 2e-3), randomised_response(0.5, 2e-3)),
+            (GaussianDP(0.5), gaussian(2.0)),
+        ],
+        fast=1,
+    ),
     ids=["pure", "approximate", "Gaussian"],
 )
 def test_sound_mechanisms_exactly_on_their_claim_keep_the_level(claim, mechanism):

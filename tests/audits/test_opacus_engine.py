@@ -14,11 +14,12 @@ from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import ReplayError, replay
 from dpproof.audits.training.dp_sgd import Fault, Settings
 from dpproof.audits.training.opacus_cases import CASES, EngineRun, audit_opacus
+from tests.rows import tiered
 
 pytest.importorskip("opacus")
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", tiered(CASES, fast=1), ids=lambda case: case.name)
 def test_the_engine_keeps_its_claim_and_half_the_noise_is_caught(case):
     assert case.audit(seed=0).verdict is case.expected
 
@@ -29,13 +30,14 @@ def test_the_canary_moves_its_weight_by_one_clipping_norm():
     assert [seen for _, seen in shown] == pytest.approx([float(present) for present, _ in shown], abs=2e-3)
 
 
+@pytest.mark.slow
 def test_the_sampler_leaves_the_canary_out_as_often_as_it_says():
     run = EngineRun(Settings(noise_multiplier=1e-4, sampling_rate=0.3), np.random.default_rng(0))
     drawn = sum(run.step(True) > 0.5 for _ in range(600))
     assert stats.binomtest(drawn, 600, 0.3).pvalue > 1e-4
 
 
-@pytest.mark.parametrize(("fault", "fits"), [(Fault.NONE, True), (Fault.HALF_NOISE, False)])
+@pytest.mark.parametrize(("fault", "fits"), tiered([(Fault.NONE, True), (Fault.HALF_NOISE, False)], fast=1))
 def test_the_noise_of_a_step_is_normal_with_the_multiplier(fault, fits):
     run = EngineRun(Settings(noise_multiplier=2.0, fault=fault), np.random.default_rng(1))
     seen = [run.step(False) for _ in range(600)]

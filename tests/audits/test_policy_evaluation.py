@@ -19,6 +19,7 @@ from dpproof.audits.targets.rl.policy_evaluation import (
     evaluation_pairs,
     pair_epsilon,
 )
+from tests.rows import tiered
 
 ALLOWED = (Adjacency.REPLACE, Adjacency.REWARDS_ONLY)
 FEW = {"seed": 1, "budget": 20_000}
@@ -28,7 +29,7 @@ def chosen(noise, dimension=4, **more):
     return PolicyEvaluationParameters(dimension, noise=noise.alpha, beta=noise.beta, **more)
 
 
-@pytest.mark.parametrize("adjacency", [Adjacency.REPLACE, Adjacency.REWARDS_ONLY])
+@pytest.mark.parametrize("adjacency", tiered([Adjacency.REPLACE, Adjacency.REWARDS_ONLY], fast=2))
 @pytest.mark.parametrize("calibrate", [with_room, printed])
 def test_both_calibrations_are_consistent_and_a_violation_would_have_been_seen(calibrate, adjacency):
     found = audit_policy_evaluation(chosen(calibrate(2, "1e-3", 4)), adjacency, delta=1e-3, **FEW)

@@ -23,9 +23,10 @@ from dpproof.audits.targets.rl.rlsvi import audit_rlsvi, first_path, last_cell, 
 from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 from dpproof.mechanisms.rl.rlsvi.users import differ_only_in_rewards_of_one_user
+from tests.rows import tiered
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", tiered(CASES, fast=3), ids=lambda case: case.name)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_corpus(case, seed):
     found = case.audit(seed=seed, budget=10_000)
@@ -36,7 +37,9 @@ def test_corpus(case, seed):
 
 
 @pytest.mark.parametrize(
-    "rule", [rule for rule in NoiseRule if rule is not NoiseRule.CORRECT], ids=lambda rule: rule.name
+    "rule",
+    tiered([rule for rule in NoiseRule if rule is not NoiseRule.CORRECT], fast=1),
+    ids=lambda rule: rule.name,
 )
 def test_every_fault_is_caught_with_one_cell(rule):
     parameters = RLSVIParameters(states=1, actions=1, horizon=1, episodes=4)
@@ -70,6 +73,7 @@ def test_power_against_twice_the_epsilon_is_at_least_nine_tenths():
     assert np.mean([evidence.samples for evidence in found]) <= 2000
 
 
+@pytest.mark.slow
 def test_a_replay_reproduces_and_workers_do_not_matter():
     context = multiprocessing.get_context("spawn")
     rule = NoiseRule.VARIANCE_QUARTER
@@ -111,6 +115,7 @@ def test_first_path_reads_the_cells_of_the_greedy_actions():
     assert last_cell(tables, users).tolist() == [[7, 15], [122, 30]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [NoiseRule.FIRST_VISIT_UNPROTECTED, NoiseRule.REUSED_NOISE])
 def test_a_big_problem_gives_its_faults_away_at_its_real_size(rule):
     parameters = RLSVIParameters(states=6, actions=2, horizon=10, episodes=100)

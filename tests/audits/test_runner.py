@@ -63,6 +63,7 @@ def test_too_few_samples_are_inconclusive(bits, laplace):
     assert audit("none", PureDP(1.0), laplace(1.0), bits, seed=3, budget=1).event is None
 
 
+@pytest.mark.slow
 def test_the_stated_power_is_the_measured_one(bits, laplace):
     runs, samples = 200, 1500
     known = {"seed": 5, "budget": samples, "known_ratio": True}

@@ -21,10 +21,12 @@ from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.time_budget import OutOfTimeError, ending_at
 from dpproof.audits.training.steps import labelled_steps
 from dpproof.executors import executor_for
+from tests.rows import tiered
 
 wealth = st.floats(-1e6, 1e6)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 10**7), st.integers(1, 1000), st.integers(1, 10**6), st.lists(wealth, max_size=60))
 def test_blocks_spend_the_budget_exactly_and_what_is_foretold_comes(budget, smallest, largest, told):
     blocks, seen, settled = Blocks(budget, Pace(), largest, smallest), 0, None
@@ -138,7 +140,7 @@ def test_a_long_block_of_training_steps_ends_with_the_time():
     assert time.monotonic() < begun + 2
 
 
-@pytest.mark.parametrize("true", [1.0, 1.5])
+@pytest.mark.parametrize("true", tiered([1.0, 1.5], fast=1))
 def test_workers_draw_hardly_more_than_is_used(bits, true):
     """What was drawn ahead in vain is at most one block and, at the end of a sound audit, nothing."""
     drawn = []

@@ -127,6 +127,7 @@ def test_expectations_are_not_exported():
         export.proved(claim)
 
 
+@pytest.mark.slow
 @needs_coq
 def test_coq_tells_true_claims_from_false_ones():
     cases = {
@@ -143,6 +144,7 @@ def test_coq_tells_true_claims_from_false_ones():
     assert found == {k for k, (_, true) in cases.items() if true}
 
 
+@pytest.mark.slow
 @needs_coq
 @pytest.mark.parametrize("name", ["rlsvi.lemma11", "rlsvi.eq2", "classic.advanced_corollary"])
 def test_a_falsified_claim_does_not_compile_with_the_same_tactics(name):
@@ -165,6 +167,7 @@ def moved(obligation):
     return {**obligation.goal, "goal": [rel, ["*", "99/100", large], small]}
 
 
+@pytest.mark.slow
 @needs_coq
 @pytest.mark.parametrize(
     ("text", "stranger"),
@@ -186,6 +189,7 @@ def test_unknown_axioms_are_strangers():
     ]
 
 
+@pytest.mark.slow
 @needs_coq
 def test_a_lemma_that_does_not_compile_fails_the_target(monkeypatch, capsys):
     monkeypatch.setattr(command, "_recorded_lemmas", lambda: {"0": Lemma("wrong", "1 = 2", "lra.")})
