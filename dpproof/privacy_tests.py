@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from inspect import signature
@@ -16,6 +17,9 @@ from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.parameters import Reals
 from dpproof.accountant.numbers.arithmetic import in_words
+from dpproof.answers.account import Account
+from dpproof.answers.audit import write_witness
+from dpproof.answers.claims import check_claim, rests_on
 from dpproof.audits.data.pairs import Neighbours, check_pair
 from dpproof.audits.engine.runner import BUDGET, audit
 from dpproof.audits.recording.evidence import Evidence, Finding
@@ -135,8 +139,6 @@ class Privacy:
 
         An unknown mechanism or parameter, or a relation that nothing is proved under, fails it in one line.
         """
-        from dpproof.answers.claims import check_claim
-
         self.checks += 1
         claim = replace(self.claim, mechanism=name, parameters=parameters)
         with slips():
@@ -145,9 +147,9 @@ class Privacy:
         told = () if ledger.account is None else _rests(ledger.account)
         self._note("; ".join([f"{ledger.verdict.value} ({name})", *told]))
         if ledger.verdict is not Outcome.KEPT:
-            bound = {} if ledger.account is None else ledger.account["epsilon"]
+            upper = math.inf if ledger.account is None else ledger.account.bound.upper
             lines = [f"promise not certified: {name}", f"  promised   {self._promised()}"]
-            lines += [f"  certified  epsilon at most {bound.get('upper', 'inf')} at delta {claim.delta}"]
+            lines += [f"  certified  epsilon at most {upper} at delta {claim.delta}"]
             pytest.fail(
                 "\n".join([*lines, *(f"  {text}" for text in (*told, *ledger.remarks))]), pytrace=False
             )
@@ -171,7 +173,7 @@ class Privacy:
 
     def _judge(self, found: Evidence) -> None:
         said = f"{found.verdict.value}, epsilon at least {found.epsilon_lower:.4g}, {found.samples} samples"
-        self._note("; ".join(filter(None, [said, worth(found.as_json())])))
+        self._note("; ".join(filter(None, [said, worth(found)])))
         weak = Finding.INCONCLUSIVE in (found.verdict, found.without_bits)
         if found.fails or (self.strict and weak):
             pytest.fail(self._text(found), pytrace=False)
@@ -199,15 +201,10 @@ class Privacy:
         if found.weakness:
             lines.append(f"  power      {found.weakness}")
         if self.witnesses is not None and found.verdict.violated:
-            from dpproof.answers.audit import write_witness
-
             lines.append(f"  witness    {write_witness(found, self.witnesses)}")
         return "\n".join(lines)
 
 
-def _rests(account: Mapping[str, Any]) -> tuple[str, ...]:
+def _rests(account: Account) -> tuple[str, ...]:
     """Words beside a certified epsilon: whether released bits are covered, and what is taken on trust."""
-    from dpproof.answers.claims import rests_on
-
-    released = f"released bits: {account['released_bits']}"
-    return rests_on(account), released, in_words(account["arithmetic_assumptions"])
+    return rests_on(account), f"released bits: {account.released_bits}", in_words(account.arithmetic)

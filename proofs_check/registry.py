@@ -25,6 +25,7 @@ __all__ = [
     "FORMER",
     "as_json",
     "certificate_id",
+    "coq_status",
     "folder_of",
     "lookup",
     "papers",
@@ -162,11 +163,7 @@ def verify(ids: Iterable[str] | None = None) -> list[Result]:
     return [_verified(name, known) for name in chosen]
 
 
-def _severity(result: Result) -> str | None:
-    return result.judgement.severity.value if result.judgement else None
-
-
-def _coq(result: Result) -> str:
+def coq_status(result: Result) -> str:
     """What Coq checked of a result: nothing of a statement that is open or assumes something.
 
     An open statement may be one that lost the claims Coq does not have.
@@ -177,7 +174,7 @@ def _coq(result: Result) -> str:
 
 def as_json(result: Result) -> dict[str, Any]:
     """One result with the keys of ``dpproof verify --json``."""
-    coq, judgement = _coq(result), result.judgement
+    coq, judgement = coq_status(result), result.judgement
     return {
         "id": result.id,
         "kind": result.kind,
@@ -199,12 +196,12 @@ def as_json(result: Result) -> dict[str, Any]:
                 "id": x.id,
                 "title": x.title,
                 "verdict": x.verdict.value,
-                "severity": _severity(x),
+                "severity": x.severity.value if x.severity else None,
                 "assumptions": list(x.assumptions),
             }
             for x in result.conjuncts
         ],
-        "severity": _severity(result),
+        "severity": result.severity.value if result.severity else None,
         "severity_why": judgement.why if judgement else None,
         "read_as": list(result.own_readings),
         "readings_own": len(result.own_readings),

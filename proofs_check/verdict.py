@@ -136,6 +136,11 @@ class Result:
     """How the statement differs from the manifest, which makes it open."""
 
     @property
+    def severity(self) -> Severity | None:
+        """How much the refutation changes; None for what is not refuted."""
+        return self.judgement.severity if self.judgement else None
+
+    @property
     def own_readings(self) -> tuple[str, ...]:
         """The readings of the statement itself."""
         return tuple(text for text, identity in self.readings.items() if identity == self.id)

@@ -20,7 +20,7 @@ from dpproof.answers.recorded import kept, recorded
 from dpproof.mechanisms.primitives import sampler_for
 from dpproof.proofs_check.registry import papers, statement_ids, statements
 from tests.rows import rows
-from tests.verified import answers
+from tests.verified import results
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("accountant", "mechanisms", "proofs_check", "audits", "dpproof")
@@ -113,7 +113,7 @@ def test_notes_that_statements_mention_exist():
 
 
 def test_the_record_is_what_the_certificates_say_today():
-    assert recorded() == {name: kept(answer) for name, answer in answers().items()}
+    assert recorded() == {name: kept(result) for name, result in results().items()}
 
 
 @rows("path", [p for p in tracked() if p.suffix == ".md"], ids=ident)

@@ -13,7 +13,7 @@ import contextlib
 import enum
 import functools
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -115,16 +115,16 @@ def listed(assumptions: Iterable[Assumption]) -> list[dict[str, str]]:
     return [assumption.as_json() for assumption in Assumption if assumption in given]
 
 
-def in_words(found: Sequence[Mapping[str, str]]) -> str:
-    """What numbers take on trust of the machine's arithmetic, in one line, from what `listed` gives.
+def in_words(assumptions: Iterable[Assumption]) -> str:
+    """What numbers take on trust of the machine's arithmetic, in one line.
 
     >>> in_words([])
     'arithmetic: ball arithmetic; nothing is assumed of the functions of the machine'
     """
-    if not found:
+    assumed = "; ".join(entry["assumes"] for entry in listed(assumptions))
+    if not assumed:
         return "arithmetic: ball arithmetic; nothing is assumed of the functions of the machine"
-    assumed = "; ".join(entry["assumes"] for entry in found)
-    return f"arithmetic, assumed and not proved: {assumed}; see {found[0]['explained']}"
+    return f"arithmetic, assumed and not proved: {assumed}; see {_EXPLAINED}"
 
 
 _ELEMENTARY = frozenset(

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.claim import Claim
-from dpproof.accountant.claims.trust import TrustModel, implies
+from dpproof.accountant.claims.trust import implies
 from dpproof.accountant.guarantees.implications import gaussian_to_zcdp
 from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP, Guarantee, ends_of
-from dpproof.accountant.numbers.arithmetic import listed, recorded
+from dpproof.accountant.numbers.arithmetic import recorded
 from dpproof.accountant.numbers.enclosures import exact
-from dpproof.answers import account as answers
+from dpproof.answers import account as accounts
 from dpproof.answers import audit as auditing
 from dpproof.answers import events
+from dpproof.answers.account import Account
 from dpproof.audits.engine.sampling.watching import watched
-from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
 from dpproof.claim_file import Budget
 from dpproof.outcome import Level, Outcome
@@ -36,7 +38,6 @@ __all__ = [
     "tolerated",
 ]
 
-Answer = Mapping[str, Any]
 Stage = Callable[[str], None]
 
 
@@ -46,22 +47,9 @@ class ClaimLedger:
 
     claim: Claim
     verdict: Outcome
-    account: Answer | None
-    audit: Answer | None
+    account: Account | None
+    audit: Evidence | None
     remarks: Sequence[str] = field(default=())
-
-    def as_json(self) -> dict[str, Any]:
-        """The ledger as data."""
-        return {
-            "claim": self.claim.name,
-            "mechanism": self.claim.mechanism,
-            "adjacency": self.claim.adjacency.value,
-            "promise": dict(self.claim.promise),
-            "verdict": self.verdict.value,
-            "account": self.account,
-            "audit": self.audit,
-            "remarks": list(self.remarks),
-        }
 
 
 def check_claims(
@@ -121,7 +109,9 @@ def check_claim(
     audit, ended, said = _audited(claim, until, options) if audited else (None, None, [])
     remarks += said
     if refuted and account is not None:
-        remarks.append(f"a pair of neighbours exceeds it: {account['mechanism']['attained_by']}")
+        remarks.append(
+            f"a pair of neighbours exceeds it: {account.released and account.released.attained_by}"
+        )
     heard = heard_in(audit)
     if refuted or heard in (Outcome.BROKEN, Outcome.FLOATING_POINT):
         verdict = Outcome.BROKEN if refuted or heard is None else heard
@@ -144,89 +134,95 @@ _HEARD = {
 }
 
 
-def heard_in(audit: Answer | None) -> Outcome | None:
+def heard_in(audit: Evidence | None) -> Outcome | None:
     """What an audit says of the promise: without bits, where the promise is about real arithmetic."""
     if audit is None:
         return None
-    return _HEARD[Finding(audit["without_bits"] if tolerated(audit) else audit["verdict"])]
+    return _HEARD[audit.without_bits if audit.without_bits and tolerated(audit) else audit.verdict]
 
 
-def rests_on(account: Answer) -> str:
+def rests_on(account: Account) -> str:
     """The statement of a guarantee, its verdict, and how much all of that takes on trust."""
-    if "statement" not in account:
-        return f"rests on: {account['rests_on']}"
-    counts = {"assumptions": len(account["assumptions"]), "readings": account["readings_all"]}
-    taken = ", ".join(f"{name}: {n}" for name, n in {**counts, "laws": len(account["laws_all"])}.items())
-    return f"rests on: {account['statement']}, {account['verdict']}; {taken}"
+    rests = account.rests
+    if rests is None:
+        return f"rests on: {account.rests_on}"
+    counts = {"assumptions": rests.assumptions, "readings": rests.readings, "laws": rests.laws}
+    taken = ", ".join(f"{name}: {len(held)}" for name, held in counts.items())
+    return f"rests on: {rests.id}, {rests.verdict.value}; {taken}"
 
 
-def tolerated(audit: Answer | None) -> bool:
+def tolerated(audit: Evidence | None) -> bool:
     """Whether floating-point bits alone refute a promise that is about real arithmetic."""
-    return audit is not None and audit.get("arithmetic") == "real" and "without_bits" in audit
+    return audit is not None and audit.arithmetic == "real" and audit.without_bits is not None
 
 
-def _advice(claim: Claim, verdict: Outcome, account: Answer | None, audit: Answer | None) -> list[str]:
+def _advice(claim: Claim, verdict: Outcome, account: Account | None, audit: Evidence | None) -> list[str]:
     """What to do next, where the verdict alone does not say it."""
-    if verdict.level is Level.FAILURE and audit is not None and Finding(audit["verdict"]).violated:
-        after = f"after {audit['samples']} samples"
-        return [f"{audit['verdict']} {after}: dpproof audit FILE --witnesses DIR keeps it"]
+    if verdict.level is Level.FAILURE and audit is not None and audit.verdict.violated:
+        after = f"after {audit.samples} samples"
+        return [f"{audit.verdict.value} {after}: dpproof audit FILE --witnesses DIR keeps it"]
     if tolerated(audit):
         return ["floating-point bits refute it; the claim is about real arithmetic, where nothing was found"]
-    if verdict is Outcome.NOT_CERTIFIED and account is not None and not _covers(account, claim):
-        return [f"the account is in the {account['trust']} model: no proof in the {claim.trust.value} one"]
-    if verdict is Outcome.NOT_CERTIFIED and account is not None and _undecided(account):
-        name = account["statement"]
-        return [f"the guarantee rests on {name}, which is {account['verdict']}: see dpproof verify {name}"]
-    if verdict is Outcome.NOT_CERTIFIED and account is not None and account["epsilon"]["upper"] == "inf":
-        return ["no epsilon is proved at this delta" + ("; give delta" if claim.delta == 0 else "")]
-    if audit is not None and audit["verdict"] == Finding.INCONCLUSIVE.value:
-        return [worth(audit)]
-    if audit is not None and verdict is Outcome.CONSISTENT:
+    if verdict is Outcome.NOT_CERTIFIED and account is not None and (why := _unproved(claim, account)):
+        return [why]
+    if audit is not None and (audit.verdict is Finding.INCONCLUSIVE or verdict is Outcome.CONSISTENT):
         return [worth(audit)]
     return []
 
 
-def _covers(account: Answer, claim: Claim) -> bool:
+def _unproved(claim: Claim, account: Account) -> str | None:
+    """Why an account does not prove a claim, where it is not the number."""
+    if not _covers(account, claim):
+        return f"the account is in the {account.trust.value} model: no proof in the {claim.trust.value} one"
+    if account.rests is not None and _undecided(account):
+        name = account.rests.id
+        return f"the guarantee rests on {name}, which is {account.rests.verdict.value}: see dpproof verify {name}"
+    if account.bound.upper == math.inf:
+        return "no epsilon is proved at this delta" + ("; give delta" if claim.delta == 0 else "")
+    return None
+
+
+def _covers(account: Account, claim: Claim) -> bool:
     """Whether what is proved in the account's trust model is proved in the claim's."""
-    return implies(TrustModel.of(account["trust"]), claim.trust)
+    return implies(account.trust, claim.trust)
 
 
-def _undecided(account: Answer) -> bool:
+def _undecided(account: Account) -> bool:
     """Whether the statement of a guarantee has lost its proof: a step or a certificate is missing."""
-    return "verdict" in account and Verdict(account["verdict"]) in (Verdict.OPEN, Verdict.REFUTED)
+    return account.rests is not None and account.rests.verdict in (Verdict.OPEN, Verdict.REFUTED)
 
 
-def _accounted(claim: Claim) -> tuple[Answer | None, bool, bool]:
+def _accounted(claim: Claim) -> tuple[Account | None, bool, bool]:
     """The account, whether it proves the promise, and whether an attained pair breaks it."""
     if claim.outside and not events.kind_of(claim):
         return None, False, False
     with recorded() as used:
         account, (proved, broken) = _event(claim) if events.kind_of(claim) else _mechanism(claim)
-    account = {**account, "arithmetic_assumptions": listed(used)}
-    exposed = implies(claim.trust, TrustModel.of(account["trust"]))
+    account = replace(account, arithmetic=frozenset(used))
+    exposed = implies(claim.trust, account.trust)
     return account, proved and _covers(account, claim) and not _undecided(account), broken and exposed
 
 
-def _event(claim: Claim) -> tuple[Answer, tuple[bool, bool]]:
+def _event(claim: Claim) -> tuple[Account, tuple[bool, bool]]:
     guarantee = events.guarantee_of_event(claim)
     return events.account_event(claim, guarantee), _settled(claim, guarantee, None)
 
 
-def _mechanism(claim: Claim) -> tuple[Answer, tuple[bool, bool]]:
+def _mechanism(claim: Claim) -> tuple[Account, tuple[bool, bool]]:
     accountant = accountant_for(claim.mechanism)
     parameters = accountant.parameters.read(claim.parameters)
-    account = answers.account(accountant, parameters, claim.adjacency, delta=claim.delta)
+    account = accounts.account(accountant, parameters, claim.adjacency, delta=claim.delta)
     promised = claim.promise.get("epsilon")
-    if promised is not None and float(account["epsilon"]["upper"]) <= exact(promised):
+    if promised is not None and account.bound.upper <= exact(promised):
         return account, (True, False)
-    found = accountant.account(parameters, claim.adjacency)
-    attained = found.attained.guarantee if found.attained else None
-    return account, _settled(claim, found.guarantee, attained)
+    assert account.result is not None  # as of every mechanism of the catalogue
+    attained = account.result.attained.guarantee if account.result.attained else None
+    return account, _settled(claim, account.result.guarantee, attained)
 
 
 def _audited(
     claim: Claim, until: float | None, options: Mapping[str, Any]
-) -> tuple[Answer | None, Outcome | None, list[str]]:
+) -> tuple[Evidence | None, Outcome | None, list[str]]:
     """What an audit found; if nothing, whether that makes a verdict, and remarks."""
     drawn = [0]
 
@@ -237,7 +233,7 @@ def _audited(
         with ending_at(until), watched(count):
             check_time()
             found = auditing.audit_claim(claim, **options)
-            return found.as_json(), Outcome.OUT_OF_TIME if found.unconfirmed else None, []
+            return found, Outcome.OUT_OF_TIME if found.unconfirmed else None, []
     except OutOfTimeError as error:
         return None, Outcome.OUT_OF_TIME, [f"not audited: {error}, after {drawn[0]} samples"]
     except (auditing.NoAuditError, ArithmeticError) as error:

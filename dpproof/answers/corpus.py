@@ -45,33 +45,6 @@ class CaseResult:
         """Whether the case ran and did not come out as it must."""
         return self.found not in (self.expected, SKIPPED)
 
-    def as_json(self) -> dict[str, Any]:
-        """The keys of an audit, without a verdict where there is none, and what was expected.
-
-        No times: equal seeds give equal data.
-        """
-        known = dict.fromkeys(_KEYS) if self.evidence is None else self.evidence.as_json()
-        asked = {"claim": self.name, "expected": self.expected, "found": self.found, "reason": self.reason}
-        return {**known, **asked, "error": self.error}
-
-
-_KEYS = (
-    "claim",
-    "verdict",
-    "claimed_epsilon",
-    "epsilon_lower",
-    "delta",
-    "confidence",
-    "samples",
-    "would_have_seen",
-    "pairs",
-    "taken_on_trust",
-    "power",
-    "not_covered",
-    "weakness",
-    "witness",
-)
-
 
 def cases_with(text: str | None = None) -> tuple[CorpusCase, ...]:
     """The cases whose names contain a text, upper or lower case; all of them without one.

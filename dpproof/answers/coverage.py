@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any
 
+from dpproof.proofs_check.registry import FORMER
 from dpproof.proofs_check.statement import Severity
-from dpproof.proofs_check.verdict import Verdict
+from dpproof.proofs_check.verdict import Result, Verdict
 
-__all__ = ["DECIDED", "Item", "Share", "counts", "coverage", "identity_of", "items", "line"]
+__all__ = ["Item", "Share", "counts", "coverage", "identity_of", "items", "line"]
 
-Answer = Mapping[str, Any]
 IDS = files("dpproof.proofs_check") / "papers" / "ids.txt"
-DECIDED = frozenset(verdict.value for verdict in Verdict if verdict.decided)
 
 
 @dataclass(frozen=True)
@@ -70,15 +68,13 @@ def identity_of(name: str) -> str:
     >>> identity_of("sdp.lemma19")
     'sdp.lemma7'
     """
-    from dpproof.proofs_check.registry import FORMER
-
     others = {f"{item.prefix}.{alias}": item.id for item in items() for alias in item.aliases}
     return {**others, **FORMER}.get(name, name)
 
 
-def coverage(found: Iterable[Answer], prefix: str = "") -> Share:
-    """The shares of the papers whose ids begin with ``prefix``, given ``dpproof verify``'s statements."""
-    known = {entry["id"]: entry for entry in found}
+def coverage(found: Iterable[Result], prefix: str = "") -> Share:
+    """The shares of the papers whose ids begin with ``prefix``, given the verdicts on statements."""
+    known = {result.id: result for result in found}
     rows = [item for item in items() if item.id.startswith(prefix)]
     statements = [item.id for item in rows if item.kind == "statement"]
     quoted = [item.id for item in rows if item.kind == "quoted"]
@@ -91,42 +87,41 @@ def coverage(found: Iterable[Answer], prefix: str = "") -> Share:
         undecided,
         len(quoted),
         tuple(name for name in quoted if _holds(name, known, _decided)),
-        _heard((known[name] for name in statements if name in known), undecided),
+        _counted((known[name] for name in statements if name in known), undecided),
     )
 
 
-def _parts(name: str, known: Mapping[str, Answer]) -> list[Answer]:
+def _parts(name: str, known: Mapping[str, Result]) -> list[Result]:
     """The id's own entry and its parts: what the paper says, corrections of this project aside."""
     rows = {item.id for item in items()}
     below = (x for key, x in known.items() if key.startswith(f"{name}.") and key not in rows)
     own = [known[name]] if name in known else []
-    return [*own, *(x for x in below if x["kind"] in ("statement", "quoted"))]
+    return [*own, *(x for x in below if x.kind in ("statement", "quoted"))]
 
 
-def _holds(name: str, known: Mapping[str, Answer], test: Any) -> bool:
+def _holds(name: str, known: Mapping[str, Result], test: Callable[[Result], bool]) -> bool:
     parts = _parts(name, known)
     return bool(parts) and all(test(x) for x in parts)
 
 
-def _decided(entry: Answer) -> bool:
+def _decided(result: Result) -> bool:
     """Decided, with all its conjuncts: one that is open leaves its statement open, refuted or not."""
-    conjuncts = entry.get("conjuncts", ())
-    return entry["verdict"] in DECIDED and all(part["verdict"] != "OPEN" for part in conjuncts)
+    return result.verdict.decided and all(part.verdict is not Verdict.OPEN for part in result.conjuncts)
 
 
-def _heard(entries: Iterable[Answer], undecided: Iterable[str]) -> dict[str, int]:
+def _counted(found: Iterable[Result], undecided: Iterable[str]) -> dict[str, int]:
     """How often each verdict occurs, refutations by severity; what is not decided counts as open."""
     undecided = set(undecided)
-    words = [
-        "OPEN" if entry["id"] in undecided else f"{entry['verdict']} {entry.get('severity') or ''}".strip()
-        for entry in entries
-    ]
-    return dict(Counter(words))
+    return dict(Counter("OPEN" if result.id in undecided else _word(result) for result in found))
 
 
-def _outright(entry: Answer) -> bool:
+def _word(result: Result) -> str:
+    return f"{result.verdict.value} {result.severity.value}" if result.severity else result.verdict.value
+
+
+def _outright(result: Result) -> bool:
     """Neither a domain nor a refutation hides an assumption."""
-    return _decided(entry) and not entry["assumptions"]
+    return _decided(result) and not result.assumptions
 
 
 def line(share: Share) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import Guarantee
-from dpproof.accountant.numbers.arithmetic import listed, recorded
-from dpproof.answers import account as answers
+from dpproof.accountant.numbers.arithmetic import recorded
+from dpproof.answers.account import Account
 
 __all__ = ["PREFIXES", "account_event", "guarantee_of_event", "kind_of"]
 
@@ -85,24 +85,21 @@ def guarantee_of_event(claim: Claim) -> Guarantee:
     return privacy_loss_of(event, claim.adjacency)
 
 
-def account_event(claim: Claim, guarantee: Guarantee) -> dict[str, Any]:
+def account_event(claim: Claim, guarantee: Guarantee) -> Account:
     """The answer of ``dpproof account``, as far as there is one for an event."""
     with recorded() as used:
         bound = guarantee.epsilon(claim.delta)
-    return answers.envelope(
-        {
-            "name": kind_of(claim),
-            "parameters": {kind_of(claim): claim.mechanism.partition(":")[2]},
-            "adjacency": claim.adjacency.value,
-            "trust": TrustModel.CENTRAL.value,
-            "delta": claim.delta,
-            "epsilon": bound.as_json(),
-            **answers.released_bits(None),
-            "mechanism": None,
-            "published": None,
-            "rests_on": _RESTS_ON,
-            "arithmetic_assumptions": listed(used),
-        }
+    kind, _, target = claim.mechanism.partition(":")
+    return Account(
+        name=kind,
+        parameters={kind: target},
+        adjacency=claim.adjacency,
+        trust=TrustModel.CENTRAL,
+        quantity="epsilon",
+        at=claim.delta,
+        bound=bound,
+        arithmetic=frozenset(used),
+        rests_on=_RESTS_ON,
     )
 
 

@@ -1,4 +1,4 @@
-"""The ledger of the papers: bounds, verdicts and evidence joined by id; that of claims is `report.claims`.
+"""The ledger of the papers: bounds, verdicts and evidence joined by id; that of claims is `answers.claims`.
 
 What the report shows of a paper's experiment: the figures and the findings that `docs/experiments` keeps.
 
@@ -9,17 +9,18 @@ project's documents are not at hand, as in an installed package, there is nothin
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dpproof.accountant.catalogue import accountant_for
-from dpproof.answers import account as answers
+from dpproof.answers import account as accounts
 from dpproof.answers import audit as auditing
+from dpproof.answers.account import Account
 from dpproof.answers.recorded import departures
-from dpproof.answers.verify import ids_named, verify
+from dpproof.answers.verify import Verified, ids_named, verify
+from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.proofs_check.papers.paper import Deployment, Paper
 from dpproof.reproduction import first_lines
 from dpproof.reproduction.experiments import EXPERIMENTS
@@ -90,8 +91,16 @@ def _findings(page: str) -> tuple[str, ...]:
     return (*first_lines.read(page), *(line.removeprefix("- ") for line in lines if line.startswith("- ")))
 
 
-Answer = Mapping[str, Any]
 Stage = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ExpectedAudit:
+    """An audit of a case of the corpus, and what had to come out."""
+
+    evidence: Evidence
+    expected: Finding
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -99,30 +108,13 @@ class PaperLedger:
     """Everything known about one paper."""
 
     paper: Paper
-    statements: Sequence[Answer]
-    account: Answer | None
+    verified: Verified
+    account: Account | None
     """None if the paper's mechanism has no accountant here."""
-    audits: Sequence[Answer]
+    audits: Sequence[ExpectedAudit]
     departures: Sequence[str]
     experiment: Shown | None = None
     """None if the paper has no experiment here."""
-    readings_all: int = 0
-    """How many readings all statements together rest on."""
-    laws_all: Sequence[str] = ()
-    """The laws that they take from the table."""
-
-    def as_json(self) -> dict[str, Any]:
-        """The ledger as data."""
-        return {
-            "paper": self.paper.name,
-            "statements": list(self.statements),
-            "readings_all": self.readings_all,
-            "laws_all": list(self.laws_all),
-            "account": None if self.account is None else dict(self.account),
-            "audits": list(self.audits),
-            "departures": list(self.departures),
-            "experiment": None if self.experiment is None else self.experiment.as_json(),
-        }
 
 
 def check_paper(
@@ -134,7 +126,6 @@ def check_paper(
     """
     stage(f"{paper.name}: checking certificates")
     verified = verify(ids_named(paper.name))
-    statements = verified["statements"]
     account = None
     if paper.deployment is not None:
         stage(f"{paper.name}: accounting")
@@ -144,17 +135,14 @@ def check_paper(
         stage(f"{paper.name}: auditing {case.name}")
         assert not isinstance(case.expected, type)  # no case of a paper ends in an error
         evidence = case.audit(seed=seed, executor=executor)
-        expected = {"expected": case.expected.value, "reason": case.reason}
-        audits.append({**evidence.as_json(), **expected})
+        audits.append(ExpectedAudit(evidence, case.expected, case.reason))
         if evidence.verdict is not case.expected:
             missed.append(f"{case.name}: expected {case.expected.value}, found {evidence.verdict.value}")
-    departed = [*departures(statements, f"{paper.prefix}."), *missed]
-    shown = experiment_of(paper.name)
-    taken = verified["readings_all"], verified["laws_all"]
-    return PaperLedger(paper, statements, account, audits, departed, shown, *taken)
+    departed = [*departures(verified.statements, f"{paper.prefix}."), *missed]
+    return PaperLedger(paper, verified, account, audits, departed, experiment_of(paper.name))
 
 
-def _account(deployment: Deployment) -> Answer:
+def _account(deployment: Deployment) -> Account:
     accountant = accountant_for(deployment.mechanism)
     parameters = accountant.parameters.read(deployment.parameters)
-    return answers.account(accountant, parameters, deployment.adjacency, delta=deployment.delta)
+    return accounts.account(accountant, parameters, deployment.adjacency, delta=deployment.delta)

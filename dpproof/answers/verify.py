@@ -3,12 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from dpproof.accountant.claims.spelling import nearest
-from dpproof.answers.account import Json, envelope
 from dpproof.answers.coverage import identity_of
+from dpproof.proofs_check import registry
+from dpproof.proofs_check.verdict import Result
 
-__all__ = ["ids_named", "verify"]
+__all__ = ["Verified", "ids_named", "results", "verify"]
+
+
+@dataclass(frozen=True)
+class Verified:
+    """The verdicts on some statements, their certificates checked again."""
+
+    statements: tuple[Result, ...]
+
+    @property
+    def readings(self) -> frozenset[str]:
+        """All readings that the statements together rest on."""
+        return frozenset(text for result in self.statements for text in result.readings)
+
+    @property
+    def laws(self) -> tuple[str, ...]:
+        """The laws that they take from the table."""
+        return tuple(sorted({name for result in self.statements for name in result.laws}))
+
+
+def results(*ids: str) -> dict[str, Result]:
+    """The results of statements by id, what they share checked once."""
+    return {result.id: result for result in registry.verify(ids)}
+
+
+def verify(ids: Iterable[str]) -> Verified:
+    """The verdicts on statements, their certificates checked again."""
+    return Verified(tuple(registry.verify(list(ids))))
 
 
 def ids_named(name: str) -> tuple[str, ...]:
@@ -20,26 +49,12 @@ def ids_named(name: str) -> tuple[str, ...]:
     Raises:
         ValueError: for an unknown name.
     """
-    from dpproof.proofs_check.registry import papers, statement_ids
-
-    everything = statement_ids()
+    everything, papers = registry.statement_ids(), registry.papers()
     if name == "papers":
         return everything
-    if name in papers():
-        return statement_ids(f"{papers()[name].prefix}.")
+    if name in papers:
+        return registry.statement_ids(f"{papers[name].prefix}.")
     if (identity := identity_of(name)) in everything:
         return (identity,)
-    rule = f"must be papers, a paper ({', '.join(papers())}) or a statement id"
-    raise ValueError(f"name ({name!r}) {rule}{nearest(name, ('papers', *papers(), *everything))}")
-
-
-def verify(ids: Iterable[str]) -> Json:
-    """The verdicts on statements, their certificates checked again."""
-    from dpproof.proofs_check.registry import as_json
-    from dpproof.proofs_check.registry import verify as verify_statements
-
-    results = verify_statements(list(ids))
-    readings = {text for result in results for text in result.readings}
-    laws = {name for result in results for name in result.laws}
-    found = [as_json(result) for result in results]
-    return envelope({"statements": found, "readings_all": len(readings), "laws_all": sorted(laws)})
+    rule = f"must be papers, a paper ({', '.join(papers)}) or a statement id"
+    raise ValueError(f"name ({name!r}) {rule}{nearest(name, ('papers', *papers, *everything))}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,14 +13,16 @@ import typer.main
 
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.result import Accountant
 from dpproof.accountant.claims.spelling import nearest
-from dpproof.answers import account as answers
-from dpproof.answers.calibration import code
-from dpproof.answers.calibration import what_if as noise_for_other_goals
+from dpproof.accountant.numbers.arithmetic import recorded
+from dpproof.answers import as_json
+from dpproof.answers.account import account as certified
+from dpproof.answers.calibration import calibrate as calibrated
+from dpproof.answers.calibration import noise_for_other_targets
 from dpproof.cli import show
 from dpproof.cli.options import ADJACENCY, JSON, AllMissing, check_file, command_for
-from dpproof.proofs_check.verdict import Verdict
 
 __all__ = ["account", "calibrate"]
 
@@ -34,7 +37,7 @@ PLOT = Annotated[
 
 def _account(
     accountant: Accountant,
-    parameters: Any,
+    parameters: Parameters,
     adjacency: ADJACENCY = None,
     delta: Annotated[str | None, typer.Option("--delta", help="Answer with epsilon at this delta.")] = None,
     epsilon: Annotated[
@@ -45,15 +48,15 @@ def _account(
 ) -> None:
     check_file("plot", plot, DRAWN)
     relation = accountant.relation(adjacency)
-    answer = answers.account(accountant, parameters, relation, delta=delta, epsilon=epsilon)
-    _draw(plot, accountant, parameters, relation, answer)
-    show.either(answer, json, show.account)
-    raise typer.Exit(0 if Verdict(answer["verdict"]).stands else 3)
+    found = certified(accountant, parameters, relation, delta=delta, epsilon=epsilon)
+    _draw(plot, accountant, parameters, relation)
+    show.answer(as_json.account(found), json, lambda console: show.account(found, console))
+    raise typer.Exit(0 if found.rests is not None and found.rests.verdict.stands else 3)
 
 
 def _calibrate(
     accountant: Accountant,
-    parameters: Any,
+    parameters: Parameters,
     target_epsilon: Annotated[str, typer.Option("--target-epsilon", help="The epsilon to meet.")],
     delta: Annotated[str, typer.Option("--delta", help="The delta to meet it at.")],
     adjacency: ADJACENCY = None,
@@ -65,33 +68,31 @@ def _calibrate(
 ) -> None:
     check_file("plot", plot, DRAWN)
     relation = accountant.relation(adjacency)
-    answer = answers.calibrate(accountant, parameters, relation, target_epsilon, delta)
-    found = accountant.parameters.read(answer["parameters"])
+    found = calibrated(accountant, parameters, relation, target_epsilon, delta)
     if what_if:
-        with answers.resting(answer):
-            answer["what_if"] = noise_for_other_goals(accountant, found, relation, target_epsilon, delta)
-    _draw(plot, accountant, found, relation, answer)
-    answer["code"] = code(accountant, found, relation, target_epsilon, delta)
-    show.either(answer, json, show.calibrate)
+        with recorded() as used:
+            others = noise_for_other_targets(accountant, found.chosen, relation, target_epsilon, delta)
+        found = replace(found, alternatives=others, arithmetic=found.arithmetic | used)
+    _draw(plot, accountant, found.chosen, relation)
+    show.answer(as_json.calibration(found), json, lambda console: show.calibrate(found, console))
 
 
-def _draw(
-    plot: Path | None, accountant: Accountant, parameters: Any, relation: Adjacency, answer: dict[str, Any]
-) -> None:
+def _draw(plot: Path | None, accountant: Accountant, parameters: Parameters, relation: Adjacency) -> None:
     if plot is not None:
         from dpproof.report.plots import write_plot
 
-        write_plot(plot, accountant.account(parameters, relation), show.sizes(answer))
+        title = show.sizes(accountant.name, parameters.as_json(), relation)
+        write_plot(plot, accountant.account(parameters, relation), title)
 
 
 class _Mechanisms(typer.core.TyperGroup):
     """One sub-command for each mechanism, made when it is asked for: accountants are imported then."""
 
-    def list_commands(self, _context: Any) -> list[str]:
+    def list_commands(self, _context: object) -> list[str]:
         """The names of the catalogue."""
         return list(CATALOGUE)
 
-    def get_command(self, _context: Any, name: str) -> Any:
+    def get_command(self, _context: object, name: str) -> Any:
         """The sub-command of that name, or None."""
         return self.make(accountant_for(name)) if name in CATALOGUE else None
 

@@ -18,8 +18,8 @@ from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC, Claim
 from dpproof.accountant.claims.spelling import nearest
-from dpproof.accountant.numbers.arithmetic import listed, recorded
-from dpproof.answers import account as answers
+from dpproof.accountant.numbers.arithmetic import recorded
+from dpproof.answers import as_json
 from dpproof.answers import audit as auditing
 from dpproof.audits.engine.scores.names import SCORE_NAMES, check_scores
 from dpproof.claim_file import import_from, read_all
@@ -128,9 +128,8 @@ def _finish(found: Iterable[Evidence | str], json: bool) -> None:
         every = list(found)
     late = [one for one in every if isinstance(one, str)]
     audits = [one for one in every if not isinstance(one, str)]
-    shown = {"audits": [one.as_json() for one in audits], "arithmetic_assumptions": listed(used)}
-    body = {**shown, **({"out_of_time": late} if late else {})}
-    show.either(answers.envelope(body), json, show.audits)
+    body = as_json.audits(audits, used, late)
+    show.answer(body, json, lambda console: show.audits(audits, used, console))
     violated = any(evidence.fails for evidence in audits)
     unfinished = late or any(evidence.unconfirmed for evidence in audits)
     raise typer.Exit(1 if violated else 3 if unfinished else 0)

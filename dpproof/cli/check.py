@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
@@ -17,23 +17,25 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.numbers.arithmetic import in_words
-from dpproof.accountant.numbers.written import finite
-from dpproof.answers import account as answers
+from dpproof.answers import as_json
 from dpproof.answers.audit import check_ready
 from dpproof.answers.claims import ClaimLedger, check_claims, heard_in
 from dpproof.answers.papers import PaperLedger, check_paper
 from dpproof.claim_file import Reading, Refusal, import_from, read_all
 from dpproof.cli import show
-from dpproof.cli.layout import put, table
+from dpproof.cli.layout import print_table, table
 from dpproof.cli.options import CLUSTER, JOURNAL, JSON, check_file, check_folder
 from dpproof.cli.statements import statements
 from dpproof.executors import executor_for
 from dpproof.formats import FORMATS, findings_of_claims, findings_of_papers, write_findings
 from dpproof.journal import journal_at
 from dpproof.outcome import Outcome
+from dpproof.proofs_check.papers.paper import Paper
 from dpproof.wording import at_most, figure
 
 __all__ = ["check"]
+
+T = TypeVar("T")
 
 
 def check(
@@ -108,12 +110,12 @@ def _check_papers(asked: _Asked, workers: Workers) -> None:
     asked.write_page(papers=ledgers)
     write_findings(findings_of_papers(ledgers), asked.files)
     page = _page(asked.html)
-    body = {"papers": [ledger.as_json() for ledger in ledgers], "report": page}
-    show.either(answers.envelope(body), asked.json, lambda _answer, out: _print_papers(ledgers, page, out))
+    body = as_json.envelope({"papers": [as_json.paper(ledger) for ledger in ledgers], "report": page})
+    show.answer(body, asked.json, lambda console: _print_papers(ledgers, page, console))
     raise typer.Exit(1 if any(ledger.departures for ledger in ledgers) else 0)
 
 
-def _paper(paper: Any, stage: Callable[[str], None], seed: int, executor: Executor | None) -> PaperLedger:
+def _paper(paper: Paper, stage: Callable[[str], None], seed: int, executor: Executor | None) -> PaperLedger:
     return check_paper(paper, stage, seed=seed, executor=executor)
 
 
@@ -133,14 +135,15 @@ def _check_file(path: Path, reading: Reading, asked: _Asked, workers: Workers) -
     asked.write_page(claims=ledgers, refusals=reading.refusals)
     found = findings_of_claims(ledgers, reading.lines, reading.refusals, str(path), strict=asked.strict)
     write_findings(found, asked.files)
-    body = answers.envelope(_body(ledgers, reading, asked.html))
-    show.either(body, asked.json, lambda _answer, console: _print_claims(ledgers, reading.refusals, console))
+    body = as_json.envelope(_body(ledgers, reading, asked.html))
+    show.answer(body, asked.json, lambda console: _print_claims(ledgers, reading.refusals, console))
     raise typer.Exit(2 if reading.refusals else _exit_code(ledgers, asked.strict))
 
 
-def _body(ledgers: Sequence[ClaimLedger], reading: Reading, html: Path | None) -> dict[str, Any]:
-    refused = [{"place": x.place, "line": x.line, "message": x.message} for x in reading.refusals]
-    return {"claims": [ledger.as_json() for ledger in ledgers], "refused": refused, "report": _page(html)}
+def _body(ledgers: Sequence[ClaimLedger], reading: Reading, html: Path | None) -> as_json.Json:
+    claims = [as_json.claim(ledger) for ledger in ledgers]
+    refused = [as_json.refusal(refusal) for refusal in reading.refusals]
+    return {"claims": claims, "refused": refused, "report": _page(html)}
 
 
 def _exit_code(ledgers: Sequence[ClaimLedger], strict: bool) -> int:
@@ -152,7 +155,7 @@ def _exit_code(ledgers: Sequence[ClaimLedger], strict: bool) -> int:
     return next(code for code in (2, 1, 3, 0) if code in codes)
 
 
-def _staged(work: Callable[[Callable[[str], None]], list[Any]]) -> list[Any]:
+def _staged(work: Callable[[Callable[[str], None]], list[T]]) -> list[T]:
     """Run ``work`` while the terminal shows its present stage."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     console = Console(stderr=True)
@@ -170,11 +173,11 @@ def _print_papers(ledgers: Sequence[PaperLedger], page: str | None, console: Con
         console.rule()
         console.print(f"[bold]{escape(ledger.paper.title)}[/]")
         console.print(ledger.paper.citation, style="dim")
-        statements(ledger.as_json(), console)
+        statements(ledger.verified, console)
         if ledger.account is not None:
             show.account(ledger.account, console)
         if ledger.audits:
-            show.audits({"audits": ledger.audits}, console)
+            show.audits([audit.evidence for audit in ledger.audits], (), console)
         for line in ledger.departures:
             console.print(f"[red]not as recorded:[/] {escape(line)}")
         console.print("" if ledger.departures else "all as recorded")
@@ -187,14 +190,14 @@ def _print_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], c
     for ledger in ledgers:
         rows.add_row(
             escape(ledger.claim.name),
-            show.coloured(ledger.verdict.value),
-            figure(finite(ledger.claim.epsilon)),
-            at_most(ledger.account["epsilon"]["upper"]) if ledger.account else "-",
-            show.coloured(ledger.audit["verdict"]) if ledger.audit else "-",
+            show.coloured(ledger.verdict),
+            figure(ledger.claim.epsilon),
+            at_most(ledger.account.bound.upper) if ledger.account else "-",
+            show.coloured(ledger.audit.verdict) if ledger.audit else "-",
         )
     for refusal in refusals:
-        rows.add_row(refusal.called, show.coloured(Outcome.REFUSED.value), "-", "-", "-")
-    put(rows, console)
+        rows.add_row(refusal.called, show.coloured(Outcome.REFUSED), "-", "-", "-")
+    print_table(rows, console)
     for ledger in ledgers:
         for remark in ledger.remarks:
             console.print(f"{ledger.claim.name}: {remark}", markup=False, highlight=False, soft_wrap=True)
@@ -202,12 +205,12 @@ def _print_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], c
         console.print(f"{refusal.called}: {refusal.message}", markup=False, highlight=False, soft_wrap=True)
     for ledger in ledgers:
         if ledger.account:
-            line = f"{ledger.claim.name}: {show.released_bits(ledger.account)}"
+            line = f"{ledger.claim.name}: released bits: {ledger.account.released_bits}"
             console.print(line, markup=False, highlight=False, soft_wrap=True)
     accounts = (ledger.account for ledger in ledgers if ledger.account)
     for line in dict.fromkeys(map(show.trusted, accounts)):
         console.print(line, style="dim", highlight=False, soft_wrap=True)
     for ledger in ledgers:
-        if ledger.account and ledger.account["arithmetic_assumptions"]:
-            line = f"{ledger.claim.name}: {in_words(ledger.account['arithmetic_assumptions'])}"
+        if ledger.account and ledger.account.arithmetic:
+            line = f"{ledger.claim.name}: {in_words(ledger.account.arithmetic)}"
             console.print(line, markup=False, style="dim", highlight=False, soft_wrap=True)

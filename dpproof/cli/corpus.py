@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from dpproof.accountant.claims.parameters import Domain, Integers, Reals
-from dpproof.answers import account as answers
+from dpproof.accountant.numbers.written import json_text
+from dpproof.answers import as_json
 from dpproof.answers import audit as auditing
 from dpproof.cli import show
 from dpproof.executors import executor_for
@@ -87,7 +88,7 @@ def audit_corpus(
         said = f", found {outcome.found}" + (f" ({outcome.error})" if outcome.error else "")
         typer.echo(f"dpproof: {outcome.name}: expected {outcome.expected}{said}", err=True)
     if json:
-        show.either(answers.envelope({"audits": [one.as_json() for one in done]}), True, show.audits)
+        typer.echo(json_text(as_json.envelope({"audits": [as_json.case(one) for one in done]})))
     else:
         rows.summary(done)
     raise typer.Exit(1 if missed else 3 if len(done) < len(cases) else 0)

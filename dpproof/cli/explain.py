@@ -12,7 +12,7 @@ import inspect
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -27,12 +27,12 @@ from dpproof.answers import coverage
 from dpproof.audits.recording.evidence import Finding
 from dpproof.claim_file.schema import SCHEMA_NAME, schema_text
 from dpproof.cli import show
-from dpproof.cli.layout import put, table
+from dpproof.cli.layout import print_table, table
 from dpproof.cli.options import check_file
 from dpproof.outcome import Outcome
 from dpproof.proofs_check.statement import Severity
 from dpproof.proofs_check.verdict import Verdict
-from dpproof.wording import remarks, verdict_words
+from dpproof.wording import remarks, result_words
 
 if TYPE_CHECKING:
     from dpproof.proofs_check.verdict import Result
@@ -211,7 +211,7 @@ def _mechanism(accountant: Accountant, console: Console) -> None:
         default = "required" if field.default is dataclasses.MISSING else repr(field.default)
         about = field.metadata
         rows.add_row(*map(escape, (field.name, about["help"], str(about["domain"]), default)))
-    put(rows, console)
+    print_table(rows, console)
     meant = accountant.adjacency
     console.print(f"neighbours: {'must be given' if meant is None else meant.value + ' unless given'}")
     console.print(f"calibrate searches: {accountant.noise}")
@@ -234,28 +234,27 @@ def _audit_line(accountant: Accountant) -> str:
 
 
 def _statement(identity: str, console: Console) -> None:
-    from dpproof.proofs_check.registry import as_json, lookup, verify
+    from dpproof.proofs_check.registry import coq_status, lookup, verify
 
     entry, found = lookup(identity), verify([identity])[0]
-    result = as_json(found)
     console.print(f"[bold]{identity}[/]: {escape(entry.title)}")
     console.print(escape(str(entry.source)), style="dim")
     console.print(escape(entry.says))
-    console.print(f"verdict: {show.coloured(result['verdict'])}{_beside(result)}")
-    for line in remarks(result):
+    console.print(f"verdict: {show.coloured(found.verdict)}{_beside(found)}")
+    for line in remarks(found):
         console.print(f"  {escape(line)}")
     for obligation in entry.obligations:
         console.print(f"  obligation {obligation.name}: {escape(obligation.note)}")
     if entry.rests_on:
         console.print(f"rests on: {', '.join(entry.rests_on)}")
-    console.print(f"Coq: {result['coq']}")
+    console.print(f"Coq: {coq_status(found)}")
     console.print(f"not covered: {escape(entry.not_covered)}")
     _readings(found, console)
 
 
-def _beside(result: Mapping[str, Any]) -> str:
+def _beside(result: Result) -> str:
     """What stands beside a verdict: its severity, and how many readings it rests on."""
-    return escape(verdict_words(result).removeprefix(result["verdict"]))
+    return escape(result_words(result).removeprefix(result.verdict.value))
 
 
 def _readings(found: Result, console: Console) -> None:

@@ -13,21 +13,21 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["fitted", "put", "table"]
+__all__ = ["fitted", "print_table", "table"]
 
 FRAME = 3
 """What a column takes besides its cells: a rule, and a blank on both sides."""
 
 
 def table(*columns: str, title: str | None = None) -> Table:
-    """An empty table with these headings; `put` prints it."""
+    """An empty table with these headings; `print_table` prints it."""
     made = Table(title=title, title_justify="left", header_style="bold", show_lines=False)
     for column in columns:
         made.add_column(column, overflow="fold")
     return made
 
 
-def put(rows: Table, console: Console) -> None:
+def print_table(rows: Table, console: Console) -> None:
     """Print a table within the console's width, no word of it cut."""
     needed = [_measured(column.cells, column.header, console) for column in rows.columns]
     widths = fitted(

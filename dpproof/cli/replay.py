@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from dpproof.accountant.numbers.arithmetic import listed, recorded
-from dpproof.answers import account as answers
+from dpproof.answers import as_json
 from dpproof.answers import audit as auditing
 from dpproof.cli import show
 
@@ -34,14 +34,13 @@ def replay(path: Path, witnesses: Path | None, json: bool) -> None:
     if violated and witnesses is not None:
         auditing.write_witness(evidence, witnesses)
 
-    def render(answer: Mapping[str, Any], console: Console) -> None:
-        show.audits(answer, console)
+    def render(console: Console) -> None:
+        show.audits([evidence], used, console)
         if news is not None:
             console.print(f"{path}: {news}", markup=False, soft_wrap=True)
 
-    show.either(
-        answers.envelope({"audits": [found.as_json()], "arithmetic_assumptions": listed(used)}), json, render
-    )
+    body = {"audits": [found.as_json()], "arithmetic_assumptions": listed(used)}
+    show.answer(as_json.envelope(body), json, render)
     raise typer.Exit(1 if violated else 0)
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from dpproof.accountant.numbers.arithmetic import in_words
-from dpproof.answers import account as answers
+from dpproof.accountant.numbers.arithmetic import Assumption, in_words
+from dpproof.answers.as_json import envelope
 from dpproof.cli import show
 from dpproof.cli.corpus import progress_of
-from dpproof.cli.layout import put, table
+from dpproof.cli.layout import print_table, table
 from dpproof.cli.options import JOURNAL, JSON, check_folder
 from dpproof.journal import journal_at
 from dpproof.wording import at_most, figure
@@ -43,11 +43,7 @@ def reproduce(
     out.mkdir(parents=True, exist_ok=True)
     with journal_at(journal), _shown(paper):
         found = experiment.run(out, quick=quick, seed=seed)
-    show.either(
-        answers.envelope(found),
-        json,
-        lambda answer, console: _print(experiment, answer, console),
-    )
+    show.answer(envelope(found), json, lambda console: _print(experiment, found, console))
 
 
 @contextmanager
@@ -67,11 +63,15 @@ def _print(experiment: Experiment, answer: Any, console: Console) -> None:
     rows = table(*experiment.columns, title=experiment.title)
     for row in answer[experiment.table]:
         rows.add_row(*(_cell(name, row[name]) for name in experiment.columns))
-    put(rows, console)
+    print_table(rows, console)
     for name in ("never_learning", "error", "runs"):
         if name in answer:
             console.print(f"{name.replace('_', ' ')}: {figure(answer[name])}")
-    console.print(in_words(answer["arithmetic_assumptions"]), style="dim", highlight=False)
+    console.print(
+        in_words(Assumption(one["id"]) for one in answer["arithmetic_assumptions"]),
+        style="dim",
+        highlight=False,
+    )
     console.print(f"{answer['seconds']:.1f} s, written to {answer['folder']}", markup=False, soft_wrap=True)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -10,213 +10,179 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dpproof.accountant.numbers.arithmetic import in_words
-from dpproof.accountant.numbers.written import json_text
-from dpproof.audits.recording.evidence import Finding
-from dpproof.cli.layout import put, table
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.numbers.arithmetic import Assumption, in_words
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.written import finite, json_text
+from dpproof.answers.account import Account, Published
+from dpproof.answers.as_json import Json
+from dpproof.answers.calibration import Alternative, Calibration
+from dpproof.audits.recording.evidence import Evidence, Finding
+from dpproof.cli.layout import print_table, table
 from dpproof.outcome import Outcome
-from dpproof.proofs_check.verdict import Verdict
-from dpproof.wording import at_least, at_most, figure, many, verdict_words, worth, would_see
+from dpproof.proofs_check.verdict import Result, Verdict
+from dpproof.wording import at_least, at_most, figure, many, result_words, verdict_words, worth, would_see
 
-__all__ = [
-    "COLOURS",
-    "CorpusRows",
-    "account",
-    "audits",
-    "calibrate",
-    "coloured",
-    "either",
-    "released_bits",
-    "sizes",
-    "trusted",
-]
+__all__ = ["CorpusRows", "account", "answer", "audits", "calibrate", "coloured", "sizes", "trusted"]
 
 if TYPE_CHECKING:
     from dpproof.answers.corpus import CaseResult
 
-Answer = Mapping[str, Any]
-COLOURS = {word.value: word.colour for kind in (Verdict, Finding, Outcome) for word in kind}
-
 AUDITS = "Audits: epsilon claimed, found, and what would have been seen with power 90 %"
 
 
-def either(answer: Answer, as_json: bool, render: Callable[[Answer, Console], None]) -> None:
-    """Print ``answer`` as JSON, or through ``render``."""
+def answer(body: Json, as_json: bool, render: Callable[[Console], None]) -> None:
+    """Print an answer as JSON, or through ``render``."""
     if as_json:
-        typer.echo(json_text(answer))
+        typer.echo(json_text(body))
     else:
-        render(answer, Console())
+        render(Console())
 
 
-def coloured(word: str) -> str:
+def coloured(word: Verdict | Finding | Outcome) -> str:
     """A verdict in its colour."""
-    return f"[{COLOURS.get(word, 'white')}]{escape(word)}[/]"
+    return f"[{word.colour}]{escape(word.value)}[/]"
 
 
-def sizes(answer: Answer) -> str:
+def sizes(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -> str:
     """What was asked about: mechanism, parameters and neighbouring relation."""
-    given = ", ".join(f"{name} {value}" for name, value in answer["parameters"].items())
-    return f"{answer['name']} ({given}), neighbours: {answer['adjacency']}"
+    given = ", ".join(f"{field} {value}" for field, value in parameters.items())
+    return f"{name} ({given}), neighbours: {adjacency.value}"
 
 
-def account(answer: Answer, console: Console) -> None:
+def account(found: Account, console: Console) -> None:
     """The answer of ``dpproof account``."""
-    asked, found = ("epsilon", "delta") if isinstance(answer["delta"], dict) else ("delta", "epsilon")
-    rows = table(found, "at least", "at most", "rests on", "verdict")
-    published = answer["published"] or {}
-    if "epsilon" in published:
-        _row(rows, "published, as the paper converts", published["epsilon"], published)
-    if f"{found}_exact" in published and _ends(published[f"{found}_exact"]) != _ends(answer[found]):
-        rests = {"statement": published["exact_statement"]} | {
-            key: published[f"exact_{key}"] for key in ("verdict", "readings_all")
-        }
-        _row(rows, "published cost, converted as ours", published[f"{found}_exact"], rests)
-    _row(rows, "dpproof", answer[found], answer)
-    if answer["mechanism"] and answer["mechanism"] != answer[found]:
+    assert found.result is not None  # an event is shown by its claim
+    rows = table(found.quantity, "at least", "at most", "rests on", "verdict")
+    if found.published is not None:
+        _published(rows, found.published, found.bound)
+    if found.rests is not None:
+        _row(rows, "dpproof", found.bound, found.rests, result_words(found.rests))
+    if found.released is not None and found.released != found.bound:
         rows.add_row(
-            "what is released, itself",
-            at_least(answer["mechanism"]["lower"]),
-            at_most(answer["mechanism"]["upper"]),
+            "what is released, itself", at_least(found.released.lower), at_most(found.released.upper)
         )
-    console.print(escape(sizes(answer)))
-    console.print(f"{found} at {asked} {figure(answer[asked])}, of {answer['released']}")
-    if answer["joint_by"]:
-        console.print(f"the users' actions are jointly private with the same, by {answer['joint_by']}")
-    put(rows, console)
-    console.print(escape(released_bits(answer)), highlight=False)
-    if answer["mechanism"]:
-        console.print(f"attained by: {answer['mechanism']['attained_by']}", style="dim")
-    if "printed" in answer:
-        _printed(answer["printed"], console)
-    console.print(trusted(answer), style="dim", highlight=False, soft_wrap=True)
-    _arithmetic(answer, console)
-    _notes(answer, console)
+    console.print(escape(sizes(found.name, found.parameters, found.adjacency)))
+    console.print(f"{found.quantity} at {found.asked} {figure(found.at)}, of {found.result.released}")
+    if found.result.joint_statement:
+        joint = found.result.joint_statement
+        console.print(f"the users' actions are jointly private with the same, by {joint}")
+    print_table(rows, console)
+    console.print(escape(f"released bits: {found.released_bits}"), highlight=False)
+    if found.released is not None:
+        console.print(f"attained by: {found.released.attained_by}", style="dim")
+    if found.printed is not None:
+        _printed(found.printed, console)
+    console.print(trusted(found), style="dim", highlight=False, soft_wrap=True)
+    _remarks(found.arithmetic, found.result.notes, console)
 
 
-def trusted(answer: Answer) -> str:
+def _published(rows: Table, found: Published, own: Bound) -> None:
+    """The published bound as the paper converts it, and its cost converted as ours where the two differ."""
+    if found.printed is not None:
+        words = verdict_words(found.rests.verdict, len(found.rests.readings))
+        _row(rows, "published, as the paper converts", found.printed, found.rests, words)
+    if (found.exact.lower, found.exact.upper) != (own.lower, own.upper):
+        words = verdict_words(found.exact_rests.verdict, len(found.exact_rests.readings))
+        _row(rows, "published cost, converted as ours", found.exact, found.exact_rests, words)
+
+
+def trusted(found: Account) -> str:
     """What an account takes on trust, and the command that lists it."""
-    if "rests_on" in answer:
-        return f"taken on trust: {answer['rests_on']}"
-    assumed, read, laws = len(answer["assumptions"]), answer["readings_all"], len(answer["laws_all"])
-    taken = [many(n, noun) for n, noun in ((assumed, "assumption"), (read, "reading"), (laws, "law")) if n]
+    rests = found.rests
+    if rests is None:
+        return f"taken on trust: {found.rests_on}"
+    counts = (rests.assumptions, "assumption"), (rests.readings, "reading"), (rests.laws, "law")
+    taken = [many(len(held), noun) for held, noun in counts if held]
     if not taken:
-        return f"taken on trust: nothing; the kernel derives {answer['statement']}"
-    return f"taken on trust: {', '.join(taken)}; see dpproof explain {answer['statement']}"
+        return f"taken on trust: nothing; the kernel derives {rests.id}"
+    return f"taken on trust: {', '.join(taken)}; see dpproof explain {rests.id}"
 
 
-def released_bits(answer: Answer) -> str:
-    """Whether the certified numbers speak of what the library releases, to the last bit."""
-    return f"released bits: {answer['released_bits']}"
-
-
-def _arithmetic(answer: Answer, console: Console) -> None:
-    console.print(escape(in_words(answer["arithmetic_assumptions"])), style="dim", highlight=False)
-
-
-def _notes(answer: Answer, console: Console) -> None:
-    for note in answer["notes"]:
+def _remarks(arithmetic: Iterable[Assumption], notes: Iterable[str], console: Console) -> None:
+    console.print(escape(in_words(arithmetic)), style="dim", highlight=False)
+    for note in notes:
         console.print(f"note: {note}", style="dim")
 
 
-def _ends(bound: Answer) -> tuple[Any, Any]:
-    return bound["lower"], bound["upper"]
+def _row(rows: Table, label: str, bound: Bound, rests: Result, words: str) -> None:
+    verdict = f"{coloured(rests.verdict)}{escape(words.removeprefix(rests.verdict.value))}"
+    rows.add_row(label, at_least(bound.lower), at_most(bound.upper), rests.id, verdict)
 
 
-def _row(rows: Table, label: str, ends: Answer, rests: Answer) -> None:
-    rows.add_row(
-        label,
-        at_least(ends["lower"]),
-        at_most(ends["upper"]),
-        rests["statement"],
-        f"{coloured(rests['verdict'])}{escape(verdict_words(rests).removeprefix(rests['verdict']))}",
-    )
-
-
-def calibrate(answer: Answer, console: Console) -> None:
+def calibrate(found: Calibration, console: Console) -> None:
     """The answer of ``dpproof calibrate``."""
-    noise, least = answer["noise"], answer["minimal"]
-    console.print(escape(sizes(answer)))
-    console.print(f"[bold]{noise['name']} = {noise['value']!r}[/] meets epsilon {answer['target_epsilon']:g}")
-    console.print(f"  certified epsilon at most {answer['epsilon']['upper']!r} at delta {answer['delta']:g}")
-    console.print(f"  {released_bits(answer)}", markup=False, highlight=False)
-    console.print(f"  {least['value_below']!r} would not: epsilon at least {least['epsilon_lower']!r}")
-    if "printed" in answer:
-        _printed(answer["printed"], console)
-    if "what_if" in answer:
-        _what_if(answer["what_if"], noise["name"], console)
-    _arithmetic(answer, console)
-    _notes(answer, console)
+    noise = found.accountant.noise
+    console.print(escape(sizes(found.accountant.name, found.chosen.as_json(), found.adjacency)))
+    console.print(f"[bold]{noise} = {found.noise!r}[/] meets epsilon {found.target:g}")
+    console.print(f"  certified epsilon at most {finite(found.bound.upper)!r} at delta {found.delta:g}")
+    console.print(f"  released bits: {found.result.released_bits}", markup=False, highlight=False)
+    console.print(f"  {found.noise_below!r} would not: epsilon at least {finite(found.epsilon_below)!r}")
+    if found.printed is not None:
+        _printed(found.printed, console)
+    if found.alternatives is not None:
+        _alternatives(found.alternatives, noise, console)
+    _remarks(found.arithmetic, found.result.notes, console)
     console.print("\nin Python, and in a claim file:\n", style="dim")
-    for text in answer["code"].values():
+    for text in found.code.values():
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _what_if(rows: Sequence[Answer], noise: str, console: Console) -> None:
-    """The noise for other goals and sizes, one change at a time."""
+def _alternatives(rows: Sequence[Alternative], noise: str, console: Console) -> None:
+    """The noise for other targets and sizes, one change at a time."""
     made = table("if instead", noise, "times")
     for row in rows:
-        why = row.get("why", "")
-        made.add_row(
-            f"{row['change']} {figure(row['to'])}",
-            figure(row["noise"]),
-            figure(row["ratio"]) if not why else escape(why),
-        )
-    put(made, console)
+        ratio = escape(row.why) if row.why else figure(row.ratio)
+        made.add_row(f"{row.change} {figure(row.to)}", figure(row.noise), ratio)
+    print_table(made, console)
 
 
-def _printed(printed: Answer, console: Console) -> None:
+def _printed(printed: Mapping[str, Any], console: Console) -> None:
     """What the paper prints for the same target, beside what was found."""
     rows = table("for the same target", "printed", "exact", "ratio")
     for name, pair in printed.items():
         if isinstance(pair, Mapping):
             rows.add_row(name, *(figure(pair[side]) for side in ("printed", "exact", "ratio")))
-    put(rows, console)
+    print_table(rows, console)
     remark = f" ({printed['remark']})" if "remark" in printed else ""
     console.print(f"printed by {printed['statement']}{remark}", style="dim")
     if "alternatives" in printed:
         others = table("noise, for the same target", "beta", "deviation")
         for one in printed["alternatives"]:
             others.add_row(escape(one["noise"]), figure(one["beta"]), figure(one["deviation"]))
-        put(others, console)
+        print_table(others, console)
 
 
-def audits(answer: Answer, console: Console) -> None:
+def audits(found: Sequence[Evidence], arithmetic: Collection[Assumption], console: Console) -> None:
     """The findings of ``dpproof audit``."""
-    for entry in answer["audits"]:
-        if worth(entry):
-            console.print(
-                f"{escape(entry['claim'])}: {entry['verdict']}. {escape(worth(entry))}", soft_wrap=True
-            )
-    for sentence in _on_trust(answer["audits"]):
+    for one in found:
+        if worth(one):
+            console.print(f"{escape(one.claim)}: {one.verdict.value}. {escape(worth(one))}", soft_wrap=True)
+    for sentence in dict.fromkeys(text for one in found for text in one.taken_on_trust):
         console.print(f"taken on trust: {sentence}", markup=False, highlight=False, soft_wrap=True)
-    if answer.get("arithmetic_assumptions"):
-        line = f"claimed epsilon: {in_words(answer['arithmetic_assumptions'])}"
+    if arithmetic:
+        line = f"claimed epsilon: {in_words(arithmetic)}"
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
     headings = ("claim", "verdict", "claimed", "at least", "delta", "samples", "would see")
     rows = table(*headings, title=AUDITS)
-    for entry in answer["audits"]:
+    for one in found:
         rows.add_row(
-            escape(entry["claim"]),
-            coloured(entry["verdict"]),
-            at_most(entry["claimed_epsilon"]),
-            _found(entry),
-            figure(entry["delta"]),
-            str(entry["samples"]),
-            would_see(entry["would_have_seen"]),
+            escape(one.claim),
+            coloured(one.verdict),
+            at_most(one.claimed_epsilon),
+            _found(one),
+            figure(one.delta),
+            str(one.samples),
+            would_see(one.would_have_seen),
         )
-    put(rows, console)
+    print_table(rows, console)
 
 
-def _on_trust(entries: Sequence[Answer]) -> Sequence[str]:
-    """What audits take on trust, each sentence once."""
-    return list(dict.fromkeys(text for entry in entries for text in entry.get("taken_on_trust", ())))
-
-
-def _found(entry: Answer) -> str:
+def _found(one: Evidence) -> str:
     """The epsilon that was found; where all that is known is that the claimed one is exceeded, that."""
-    if Finding(entry["verdict"]).violated and entry["epsilon_lower"] == entry["claimed_epsilon"]:
-        return f"> {figure(entry['claimed_epsilon'])}"
-    return at_least(entry["epsilon_lower"])
+    if one.verdict.violated and one.epsilon_lower == one.claimed_epsilon:
+        return f"> {figure(one.claimed_epsilon)}"
+    return at_least(one.epsilon_lower)
 
 
 class CorpusRows:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpproof.accountant.numbers.arithmetic import in_words
+from dpproof.accountant.numbers.written import finite
 from dpproof.answers.claims import heard_in, rests_on, tolerated
 from dpproof.outcome import Outcome
 
@@ -67,16 +68,17 @@ def _message(ledger: ClaimLedger) -> str:
     promised = ", ".join(f"{name} = {value}" for name, value in claim.promise.items())
     lines = [f"promised: {promised} ({claim.adjacency.value})", f"verdict: {ledger.verdict.value}"]
     if ledger.account is not None:
-        epsilon = ledger.account["epsilon"]
-        lines.append(f"certified: epsilon at most {epsilon['upper']} at delta {claim.delta}")
+        lines.append(
+            f"certified: epsilon at most {finite(ledger.account.bound.upper)} at delta {claim.delta}"
+        )
         lines.append(rests_on(ledger.account))
-        lines.append(f"released bits: {ledger.account['released_bits']}")
-        lines.append(in_words(ledger.account["arithmetic_assumptions"]))
+        lines.append(f"released bits: {ledger.account.released_bits}")
+        lines.append(in_words(ledger.account.arithmetic))
     if ledger.audit is not None:
         seen = ledger.audit
         lines.append(
-            f"audit: {seen['verdict']}; epsilon at least {seen['epsilon_lower']} at delta {seen['delta']}, "
-            f"confidence {seen['confidence']}, {seen['samples']} samples, seed {seen['witness']['seed']}"
+            f"audit: {seen.verdict.value}; epsilon at least {finite(seen.epsilon_lower)} at delta {seen.delta}, "
+            f"confidence {seen.confidence}, {seen.samples} samples, seed {seen.seed}"
         )
     return "\n".join([*lines, *ledger.remarks])
 
@@ -96,5 +98,6 @@ def _of_paper(ledger: PaperLedger) -> Iterator[Reported]:
 
 def _verdicts(ledger: PaperLedger) -> str:
     """How many of a paper's statements have which verdict."""
-    found = Counter(str(entry["verdict"]) for entry in ledger.statements)
-    return f"{len(ledger.statements)} statements: " + ", ".join(f"{n} {word}" for word, n in found.items())
+    statements = ledger.verified.statements
+    found = Counter(result.verdict.value for result in statements)
+    return f"{len(statements)} statements: " + ", ".join(f"{n} {word}" for word, n in found.items())

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
+from dpproof.proofs_check.registry import lookup, statement_ids
 from dpproof.proofs_check.verdict import Verdict
 
 __all__ = ["Edges", "edges", "layers", "names", "svg"]
@@ -21,8 +22,6 @@ SWEEPS = 6
 
 def edges(prefix: str) -> dict[str, list[str]]:
     """The graph of a paper: its statements with their parts drawn in, and what they rest on directly."""
-    from dpproof.proofs_check.registry import lookup, statement_ids
-
     own = statement_ids(f"{prefix}.")
     inside = _drawn_in(own)
     graph: dict[str, list[str]] = {}
@@ -35,8 +34,6 @@ def edges(prefix: str) -> dict[str, list[str]]:
 
 def _drawn_in(own: Sequence[str]) -> dict[str, str]:
     """Part -> whole, for the parts on which nothing rests but other parts that are drawn in."""
-    from dpproof.proofs_check.registry import lookup
-
     needed = [(x, name) for name in own for x in lookup(name).rests_on]
     inside = {part: name for name in own for part in lookup(name).parts if part.startswith(f"{name}.")}
     while beside := {x for x, name in needed if x in inside and inside.get(name) != inside[x]}:
@@ -94,7 +91,7 @@ def _untangled(columns: list[list[str]], graph: Edges) -> list[list[str]]:
     return columns
 
 
-def svg(graph: Edges, verdicts: Mapping[str, str], prefix: str, linked: Iterable[str] = ()) -> str:
+def svg(graph: Edges, verdicts: Mapping[str, Verdict], prefix: str, linked: Iterable[str] = ()) -> str:
     """The drawing; boxes in ``linked`` lead to the anchor of their id."""
     columns, anchors = layers(graph), frozenset(linked)
     tall = max(map(len, columns), default=0)
@@ -130,14 +127,14 @@ def _line(start: tuple[int, int], end: tuple[int, int]) -> str:
     return f'<path d="{curve}" fill="none" stroke="#7a838e" stroke-width="1"/>'
 
 
-def _boxed(name: str, at: tuple[int, int], verdict: str, prefix: str, linked: bool) -> str:
+def _boxed(name: str, at: tuple[int, int], verdict: Verdict, prefix: str, linked: bool) -> str:
     (x, y), own = at, name.startswith(f"{prefix}.")
     label = name.removeprefix(f"{prefix}.") if own else name
     edge = "" if own else ' stroke-dasharray="3 2"'
     inner = (
-        f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="4" fill="{Verdict(verdict).fill}" '
+        f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="4" fill="{verdict.fill}" '
         f'stroke="#5b6470"{edge}/><text x="{x + WIDTH // 2}" y="{y + 16}" text-anchor="middle" '
-        f'fill="#1c1f23">{escape(_short(label))}<title>{escape(name)}: {escape(verdict)}</title></text>'
+        f'fill="#1c1f23">{escape(_short(label))}<title>{escape(name)}: {escape(verdict.value)}</title></text>'
     )
     return f'<a href="#{escape(name)}">{inner}</a>' if linked else f"<g>{inner}</g>"
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from dpproof.accountant.catalogue import CATALOGUE
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.numbers.arithmetic import in_words, listed
+from dpproof.accountant.numbers.arithmetic import in_words
 from dpproof.accountant.numbers.arithmetic import recorded as assumptions_of
 from dpproof.accountant.numbers.written import write_whole
 from dpproof.answers import coverage
@@ -22,11 +22,13 @@ from dpproof.answers.papers import PaperLedger
 from dpproof.answers.recorded import recorded
 from dpproof.claim_file import Refusal
 from dpproof.proofs_check.papers.paper import Deployment
+from dpproof.proofs_check.registry import coq_status, lookup
+from dpproof.proofs_check.verdict import Verdict
 from dpproof.report import graph, plots
 from dpproof.report.formal import goal_text
 from dpproof.report.notes import notes_of
 from dpproof.version import __version__
-from dpproof.wording import at_least, at_most, figure, own_remarks, verdict_words, would_see
+from dpproof.wording import at_least, at_most, figure, own_remarks, result_words, verdict_words, would_see
 
 __all__ = ["render", "write_report"]
 
@@ -55,10 +57,12 @@ _ENVIRONMENT.filters.update(
     figure=figure,
     would_see=would_see,
     remarks=own_remarks,
-    verdict=verdict_words,
+    verdict=result_words,
+    read=lambda result: verdict_words(result.verdict, len(result.readings)),
+    coq=coq_status,
     formula=_formula,
     claim=goal_text,
-    arithmetic=lambda account: in_words(account["arithmetic_assumptions"]),
+    arithmetic=lambda account: in_words(account.arithmetic),
     notes=notes_of,
 )
 
@@ -72,8 +76,8 @@ def render(
     """The page as text; refused claims stand among the others, in the words of their refusal."""
     template = _ENVIRONMENT.get_template("report.html.j2")
     shown = [_paper(ledger) for ledger in papers]
-    places = {entry["id"] for ledger in papers for entry in ledger.statements}
-    total = coverage.coverage(entry for ledger in papers for entry in ledger.statements)
+    places = {result.id for ledger in papers for result in ledger.verified.statements}
+    total = coverage.coverage(result for ledger in papers for result in ledger.verified.statements)
     return template.render(
         version=__version__,
         papers=shown,
@@ -94,10 +98,8 @@ def write_report(folder: Path, **ledgers: Any) -> Path:
 
 def _paper(ledger: PaperLedger) -> dict[str, Any]:
     """What the template needs of one paper: the ledger, the statements' texts, the pictures."""
-    from dpproof.proofs_check.registry import lookup
-
     paper, prefix = ledger.paper, ledger.paper.prefix
-    share = coverage.coverage(ledger.statements, f"{prefix}.")
+    share = coverage.coverage(ledger.verified.statements, f"{prefix}.")
     return {
         "ledger": ledger,
         "paper": paper,
@@ -106,8 +108,8 @@ def _paper(ledger: PaperLedger) -> dict[str, Any]:
         "undecided": share.undecided,
         "decided": f"{len(share.decided)} of {share.statements}" if share.statements else "-",
         "refuted": _refuted(share) if share.statements else "-",
-        "as_expected": sum(audit["verdict"] == audit["expected"] for audit in ledger.audits),
-        "statements": [(entry, lookup(entry["id"])) for entry in ledger.statements],
+        "as_expected": sum(audit.evidence.verdict is audit.expected for audit in ledger.audits),
+        "statements": [(result, lookup(result.id)) for result in ledger.verified.statements],
         "corrects": _corrects(ledger),
         "graph": _graph(ledger, prefix),
         "plots": _plots(paper.deployment),
@@ -156,25 +158,25 @@ def _drawn(
         ]
         if along is not None:
             drawn.insert(0, (plots.growth(*where, delta, along), f"Epsilon against the number of {along}."))
-    rests = in_words(listed(used))
+    rests = in_words(used)
     return [(_svg(svg), f"{caption} {rests[0].upper()}{rests[1:]}.") for svg, caption in drawn]
 
 
 def _graph(ledger: PaperLedger, prefix: str) -> Markup:
     """What rests on what; the verdicts of other papers' statements as recorded."""
-    own = {entry["id"]: entry["verdict"] for entry in ledger.statements}
-    known = {name: x["verdict"] for name, x in recorded().items()}
+    own = {result.id: result.verdict for result in ledger.verified.statements}
+    known = {name: Verdict(str(held["verdict"])) for name, held in recorded().items()}
     drawn = graph.edges(prefix)
-    verdicts = {name: own.get(name, known.get(name, "OPEN")) for name in graph.names(drawn)}
+    verdicts = {name: own.get(name, known.get(name, Verdict.OPEN)) for name in graph.names(drawn)}
     return _svg(graph.svg(drawn, verdicts, prefix, own))
 
 
 def _corrects(ledger: PaperLedger) -> dict[str, list[str]]:
     """Statement -> what it corrects."""
     found: dict[str, list[str]] = {}
-    for entry in ledger.statements:
-        if entry["corrected_by"]:
-            found.setdefault(entry["corrected_by"], []).append(entry["id"])
+    for result in ledger.verified.statements:
+        if result.corrected_by:
+            found.setdefault(result.corrected_by, []).append(result.id)
     return found
 
 

@@ -10,37 +10,34 @@ import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import dpproof
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.answers import coverage
 from dpproof.claim_file.schema import schema_text
+from dpproof.proofs_check.certificates import stored
 from dpproof.proofs_check.laws import LAWS
-from dpproof.proofs_check.verdict import Verdict
+from dpproof.proofs_check.registry import certificate_id, coq_status, lookup, papers, verify
+from dpproof.proofs_check.statement import Statement
+from dpproof.proofs_check.verdict import Result, Verdict
 from dpproof.report import graph
 from dpproof.report.formal import goal_text
 from dpproof.report.notes import notes_of
 from dpproof.reproduction.experiments import EXPERIMENTS
-from dpproof.wording import own_remarks, verdict_words
+from dpproof.wording import own_remarks, result_words
 
 __all__ = ["ledger", "main", "pages", "parameters"]
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
-Entry = Mapping[str, Any]
 
 
-def _verified() -> dict[str, Entry]:
+def _verified() -> dict[str, Result]:
     """Everything verified, by id."""
-    from dpproof.proofs_check.registry import as_json, verify
-
-    return {result.id: as_json(result) for result in verify()}
+    return {result.id: result for result in verify()}
 
 
-def ledger(found: Mapping[str, Entry]) -> str:
+def ledger(found: Mapping[str, Result]) -> str:
     """The overview: how to read the ledger, and what is known of each paper."""
-    from dpproof.proofs_check.registry import papers
-
     lines = [*_HOW_TO_READ, *_HEADING]
     for paper in papers().values():
         share = coverage.coverage(found.values(), f"{paper.prefix}.")
@@ -82,7 +79,7 @@ def _shares(share: coverage.Share) -> str:
     )
 
 
-def _page(name: str, title: str, citation: str, prefix: str, found: Mapping[str, Entry]) -> str:
+def _page(name: str, title: str, citation: str, prefix: str, found: Mapping[str, Result]) -> str:
     """One paper: counts, table, graph, and a block for each statement."""
     own = [entry for key, entry in found.items() if key.startswith(f"{prefix}.")]
     share = coverage.coverage(found.values(), f"{prefix}.")
@@ -96,63 +93,58 @@ def _page(name: str, title: str, citation: str, prefix: str, found: Mapping[str,
     return "\n".join([*lines, *(line for entry in own for line in _block(entry, prefix, found))])
 
 
-def _row(entry: Entry, prefix: str) -> str:
-    corrected = _link(entry["corrected_by"], prefix) if entry["corrected_by"] else ""
-    plain = (entry["kind"], verdict_words(entry), entry["method"] or "", entry["coq"])
-    cells = (_link(entry["id"], prefix), *plain, corrected)
+def _row(entry: Result, prefix: str) -> str:
+    corrected = _link(entry.corrected_by, prefix) if entry.corrected_by else ""
+    plain = (entry.kind, result_words(entry), entry.method.value if entry.method else "", coq_status(entry))
+    cells = (_link(entry.id, prefix), *plain, corrected)
     return f"| {' | '.join(cells)} |"
 
 
 def _link(identity: str, prefix: str) -> str:
     """A link to a statement, on this page or another."""
-    from dpproof.proofs_check.registry import papers
-
     theirs = identity.split(".")[0]
     page = next(name for name, book in papers().items() if book.prefix == theirs)
     return f"[{identity}]({'' if theirs == prefix else f'{page}.md'}#{identity})"
 
 
-def _block(entry: Entry, prefix: str, found: Mapping[str, Entry]) -> Iterator[str]:
+def _block(entry: Result, prefix: str, found: Mapping[str, Result]) -> Iterator[str]:
     """Everything about one statement."""
-    from dpproof.proofs_check.registry import lookup
-
-    statement = lookup(entry["id"])
-    yield from (f'<a id="{entry["id"]}"></a>', "", f"## {entry['id']}: {verdict_words(entry)}", "")
-    yield from (f"**{entry['title']}** ({entry['kind']}; {statement.source})", "")
+    statement = lookup(entry.id)
+    yield from (f'<a id="{entry.id}"></a>', "", f"## {entry.id}: {result_words(entry)}", "")
+    yield from (f"**{entry.title}** ({entry.kind}; {statement.source})", "")
     yield from ([f"$$ {statement.latex} $$", ""] if statement.latex else [])
     yield from (statement.says, "")
     yield from (f"- {line}" for line in own_remarks(entry))
-    yield from (f"- corrects: {_link(name, prefix)}" for name in _corrected(entry["id"], found))
-    yield from (f"- read as: {text}" for text in entry["read_as"])
-    yield from (f"- given: {text}" for text in entry["assumptions"])
-    yield from (f"- law: {LAWS[name]} (`{name}`)" for name in entry["laws_all"])
-    yield f"- not covered: {entry['not_covered']}"
+    yield from (f"- corrects: {_link(name, prefix)}" for name in _corrected(entry.id, found))
+    yield from (f"- read as: {text}" for text in entry.own_readings)
+    yield from (f"- given: {text}" for text in entry.assumptions)
+    yield from (f"- law: {LAWS[name]} (`{name}`)" for name in entry.laws)
+    yield f"- not covered: {entry.not_covered}"
     for word, names in (("rests on", statement.rests_on), ("parts", statement.parts)):
         if names:
             yield f"- {word}: {', '.join(_link(name, prefix) for name in names)}"
     if found_notes := notes_of(statement):
         yield f"- proof: {', '.join(f'[{name}](../notes/{name})' for name in found_notes)}"
-    if entry["method"]:
-        yield f"- {entry['method']}; Coq: {entry['coq']}"
+    if entry.method:
+        yield f"- {entry.method.value}; Coq: {coq_status(entry)}"
     if steps := _refuted_steps(entry, found):
         yield f"- refuted beside it: {', '.join(_link(name, prefix) for name in steps)}"
     yield from _obligations(statement)
     yield ""
 
 
-def _refuted_steps(entry: Entry, found: Mapping[str, Entry]) -> list[str]:
+def _refuted_steps(entry: Result, found: Mapping[str, Result]) -> list[str]:
     """Steps and readings of a statement, filed under its id, that are refuted though it is not."""
-    below = (name for name in found if name.startswith(f"{entry['id']}.") and name not in entry["parts"])
-    return [] if entry["verdict"] == "REFUTED" else [x for x in below if found[x]["verdict"] == "REFUTED"]
+    below = (name for name in found if name.startswith(f"{entry.id}.") and name not in entry.parts)
+    refuted = (name for name in below if found[name].verdict is Verdict.REFUTED)
+    return [] if entry.verdict is Verdict.REFUTED else list(refuted)
 
 
-def _corrected(identity: str, found: Mapping[str, Entry]) -> list[str]:
-    return [name for name, entry in found.items() if entry["corrected_by"] == identity]
+def _corrected(identity: str, found: Mapping[str, Result]) -> list[str]:
+    return [name for name, entry in found.items() if entry.corrected_by == identity]
 
 
-def _obligations(statement: Any) -> Iterator[str]:
-    from dpproof.proofs_check.certificates import stored
-    from dpproof.proofs_check.registry import certificate_id
+def _obligations(statement: Statement) -> Iterator[str]:
 
     for x in statement.obligations:
         file, _, line = stored(certificate_id(statement, x)).place.rpartition(":")
@@ -198,10 +190,8 @@ def _cell(text: str) -> str:
 
 def pages() -> dict[str, str]:
     """Path below ``docs`` -> what the page says."""
-    from dpproof.proofs_check.registry import papers
-
     found = _verified()
-    verdicts = {name: entry["verdict"] for name, entry in found.items()}
+    verdicts = {name: entry.verdict for name, entry in found.items()}
     made = {
         "ledger.md": ledger(found),
         "parameters.md": parameters(),

@@ -15,7 +15,7 @@ from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.guarantees.notions import Guarantee
-from dpproof.accountant.numbers.arithmetic import assume, in_words, listed, recorded
+from dpproof.accountant.numbers.arithmetic import assume, in_words, recorded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -132,7 +132,7 @@ def write_plot(file: Path, found: PrivacyResult, title: str) -> None:
         right.plot(places, [_least_missed(points, x) for x in places], color=_COLOURS["tight"])
         right.plot([0, 1], [1, 0], color="#777777", linewidth=0.8, linestyle="--")
         right.set(xlabel="false alarms", ylabel="misses, at least", title="trade-off function")
-        told = f"released bits: {found.released_bits}\n{in_words(listed(used))}"
+        told = f"released bits: {found.released_bits}\n{in_words(used)}"
         figure.suptitle(f"{title}\n{told}", fontsize=9, wrap=True)
         content = _rendered(figure, file.suffix, title)
     file.write_bytes(content)

@@ -91,7 +91,7 @@ def test_a_refutation_without_its_checks_is_kept_as_a_suspicion(clock, bits):
         assert found.e_value > 1 / found.alpha
         assert found.event is not None
         assert found.as_json()["unconfirmed"] is True
-        assert "nothing was found" not in worth(found.as_json())
+        assert "nothing was found" not in worth(found)
 
 
 @pytest.mark.parametrize("rows", [16, 100])

@@ -196,7 +196,7 @@ def test_an_internal_error_is_not_called_bad_input(run, monkeypatch):
     def broken(*_arguments, **_options):
         raise KeyError("lost")
 
-    monkeypatch.setattr("dpproof.answers.account.account", broken)
+    monkeypatch.setattr("dpproof.cli.account.certified", broken)
     ran = run("account", *flags(), "--delta", "1e-6", "--json")
     assert (ran.code, ran.out) == (3, "")
     assert "not certified: KeyError" in ran.err

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dpproof.answers import coverage
 from dpproof.answers.coverage import Share, items, line
 from dpproof.proofs_check.registry import papers
-from tests.verified import answers
+from dpproof.proofs_check.verdict import Verdict
+from tests.verified import results
 
 
 @pytest.fixture(scope="module")
 def found():
-    return list(answers().values())
+    return list(results().values())
 
 
 def entry(name, verdict, kind="statement", assumptions=()):
-    return {"id": name, "verdict": verdict, "kind": kind, "assumptions": list(assumptions)}
+    return replace(results()["rlsvi.eq2"], id=name, verdict=Verdict(verdict), kind=kind, assumptions=tuple(assumptions))
 
 
 def test_the_list_has_the_papers_rows():
@@ -27,7 +30,7 @@ def test_the_list_has_the_papers_rows():
 
 
 def test_every_row_is_registered(found):
-    known = {x["id"] for x in found}
+    known = {x.id for x in found}
     missing = [
         item.id
         for item in items()

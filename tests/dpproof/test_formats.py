@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt
 
 from dpproof.formats import FORMATS, Reported, findings_of_papers, write_findings
 from dpproof.outcome import Level, Outcome
+from dpproof.proofs_check.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "build" / "npm" / "@microsoft" / "jest-sarif" / "lib" / "schemas" / "sarif-2.1.0-rtm.5.json"
@@ -126,8 +127,11 @@ def test_an_audit_that_found_nothing_has_no_tick(rule):
 
 def test_a_paper_that_came_out_as_recorded_is_not_called_proved():
     """Six papers with ninety refuted statements were "6 of 6 proved", each with a tick."""
-    entries = [{"verdict": "REFUTED"}, {"verdict": "STEPS PROVED"}, {"verdict": "REFUTED"}]
-    paper = SimpleNamespace(paper=SimpleNamespace(name="ucb"), departures=[], statements=entries, audits=[])
+    found = [
+        SimpleNamespace(verdict=verdict) for verdict in (Verdict.REFUTED, Verdict.STEPS, Verdict.REFUTED)
+    ]
+    verified = SimpleNamespace(statements=found)
+    paper = SimpleNamespace(paper=SimpleNamespace(name="ucb"), departures=[], verified=verified, audits=[])
     (finding,) = findings_of_papers([paper])
     assert finding.message == "3 statements: 2 REFUTED, 1 STEPS PROVED; 0 audits as recorded"
     text = text_of("markdown", [finding])

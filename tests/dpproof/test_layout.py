@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.console import Console
 
-from dpproof.cli.layout import fitted, put, table
+from dpproof.cli.layout import fitted, print_table, table
 
 SIZES = ["--states", 6, "--actions", 2, "--horizon", 20, "--episodes", 1000, "--adjacency", "rewards-only"]
 THOMPSON = ["--arms", 5, "--rounds", 1000, "--pulls", 20, "--adjacency", "rewards-only"]
@@ -51,7 +51,7 @@ def shown(width):
     rows.add_row("rlsvi.printed_gaussian_costs", "PROVED ON A SUBDOMAIN")
     console = Console(width=width)
     with console.capture() as captured:
-        put(rows, console)
+        print_table(rows, console)
     return captured.get()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -12,9 +13,11 @@ from jinja2 import UndefinedError
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import Claim
+from dpproof.answers import as_json
 from dpproof.answers import papers as ledger
 from dpproof.answers.claims import ClaimLedger
 from dpproof.answers.papers import check_paper
+from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.claim_file import Refusal
 from dpproof.outcome import Outcome
 from dpproof.proofs_check.registry import papers, statement_ids
@@ -22,6 +25,23 @@ from dpproof.report import html
 from dpproof.report.html import render, write_report
 
 PAPERS = tuple(papers().values())
+INCONCLUSIVE = Evidence(
+    claim="a claim",
+    verdict=Finding.INCONCLUSIVE,
+    claimed_epsilon=1.0,
+    epsilon_lower=0.0,
+    delta=0.0,
+    confidence=0.99,
+    samples=10,
+    would_have_seen=math.inf,
+    e_value=1.0,
+    alpha=0.01,
+    seed=0,
+    pair="0 or 1",
+    event=None,
+    counts=None,
+    score=None,
+)
 
 
 @pytest.mark.parametrize("attack", ["<script>alert(1)</script>", "plain"])
@@ -89,7 +109,7 @@ def page(papers):
 
 def _claims(text):
     claim = Claim(text, f"{text}:{text}", {}, Adjacency.REPLACE, {"epsilon": 1.0}, text, text)
-    audit = {"verdict": "inconclusive", "claim": text}
+    audit = replace(INCONCLUSIVE, claim=text, pair=text)
     return [ClaimLedger(claim, Outcome.NOT_CERTIFIED, None, audit, [text, f"not audited: {text}"])]
 
 
@@ -157,9 +177,10 @@ def test_what_a_claim_file_says_is_text(attack):
 @pytest.mark.parametrize("attack", ATTACKS[:2])
 def test_what_a_paper_ledger_says_is_text(papers, attack):
     (paper,) = papers
-    audit = {**paper.audits[0], "claim": attack, "reason": attack}
-    changed = ledger.PaperLedger(paper.paper, paper.statements, paper.account, [audit], [attack])
-    harmless = ledger.PaperLedger(paper.paper, paper.statements, paper.account, paper.audits, ["plain"])
+    (known,) = paper.audits
+    audit = replace(known, evidence=replace(known.evidence, claim=attack), reason=attack)
+    changed = replace(paper, audits=[audit], departures=[attack])
+    harmless = replace(paper, departures=["plain"])
     found, expected = Outline(render(papers=[changed])), Outline(render(papers=[harmless]))
     assert found.tags == expected.tags
     assert "".join(found.text).count(attack) == 3
@@ -176,9 +197,9 @@ def test_the_page_says_nothing_of_the_machine_or_the_day(page):
 
 def test_a_departure_is_shown_first(papers):
     (paper,) = papers
-    changed = ledger.PaperLedger(paper.paper, paper.statements, paper.account, paper.audits, ["x: other"])
+    changed = replace(paper, departures=["x: other"])
     assert "Not as recorded: x: other" in render(papers=[changed])
-    kept = ledger.PaperLedger(paper.paper, paper.statements, paper.account, paper.audits, [])
+    kept = replace(paper, departures=[])
     assert "Not as recorded" not in render(papers=[kept])
 
 
@@ -186,7 +207,7 @@ def test_a_paper_without_an_accountant_shows_its_statements():
     (paper,) = (x for x in PAPERS if x.name == "classic")
     found = check_paper(paper)
     assert (found.account, found.audits) == (None, [])
-    assert found.as_json()["account"] is None
+    assert as_json.paper(found)["account"] is None
     page = Outline(render(papers=[found]))
     places = {value for name, value in page.attributes if name == "id"}
     assert set(statement_ids("classic.")) <= places
@@ -215,8 +236,10 @@ def test_definitions_unfolded_formal_claims_and_notes_are_shown(page):
 
 def test_an_audit_after_a_violation_is_shown(papers):
     (paper,) = papers
-    audit = {**paper.audits[0], "verdict": "violation", "would_have_seen": None, "epsilon_lower": "inf"}
-    changed = ledger.PaperLedger(paper.paper, paper.statements, paper.account, [audit], [])
+    (known,) = paper.audits
+    after = {"verdict": Finding.VIOLATION, "would_have_seen": None, "epsilon_lower": math.inf}
+    audit = replace(known, evidence=replace(known.evidence, **after))
+    changed = replace(paper, audits=[audit], departures=[])
     assert "expected consistent" in render(papers=[changed])
 
 

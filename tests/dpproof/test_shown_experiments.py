@@ -6,7 +6,9 @@ import base64
 
 import pytest
 
+from dpproof.answers import as_json
 from dpproof.answers.papers import FOLDER, PaperLedger, experiment_of
+from dpproof.answers.verify import Verified
 from dpproof.proofs_check.registry import papers
 from dpproof.reproduction.experiments import EXPERIMENTS
 
@@ -38,6 +40,6 @@ def test_without_the_documents_only_the_command_is_left(tmp_path):
 
 def test_the_ledger_carries_the_experiment_as_data():
     paper = next(paper for paper in PAPERS if paper.name == "private-ucb")
-    found = PaperLedger(paper, [], None, [], [], experiment_of("private-ucb")).as_json()
+    found = as_json.paper(PaperLedger(paper, Verified(()), None, [], [], experiment_of("private-ucb")))
     assert found["experiment"]["page"] == "private_ucb.md"
-    assert PaperLedger(PAPERS[0], [], None, [], []).as_json()["experiment"] is None
+    assert as_json.paper(PaperLedger(PAPERS[0], Verified(()), None, [], []))["experiment"] is None

@@ -83,7 +83,7 @@ def test_a_claim_states_its_query(tmp_path, relation, extra, epsilon, verdict):
     (claim,) = read_claims(path, auditing.check_ready)
     found = check_claim(claim, audited=False)
     assert found.verdict.value == verdict
-    assert found.account["sensitivity"]["rule"]
+    assert found.account.result.sensitivity.rule
 
 
 @pytest.mark.parametrize("relation", ["replace", "add-remove", "rewards-only"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -12,8 +13,9 @@ from dpproof.accountant.claims.trust import TrustModel
 from dpproof.answers import recorded
 from dpproof.answers.audit import NoAuditError, audit_claim
 from dpproof.answers.claims import check_claim
-from dpproof.answers.verify import verify
+from dpproof.answers.verify import Verified, verify
 from dpproof.claim_file import claim_from, entry_of
+from dpproof.proofs_check.verdict import Verdict
 
 ONE_ACTION = {"states": 2, "actions": 1, "horizon": 5, "episodes": 10_000}
 
@@ -131,13 +133,8 @@ def claims_with_a_violation(claim_file, user_module):
 
 
 def test_an_open_statement_is_not_a_success(run, monkeypatch):
-    real = verify
-
     def opened(ids):
-        answer = real(ids)
-        for entry in answer["statements"]:
-            entry["verdict"] = "OPEN"
-        return answer
+        return Verified(tuple(replace(result, verdict=Verdict.OPEN) for result in verify(ids).statements))
 
     monkeypatch.setattr("dpproof.cli.verify.verified", opened)
     assert run("verify", "rlsvi.tight").code == 3

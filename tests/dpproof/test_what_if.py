@@ -8,7 +8,7 @@ import pytest
 
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.answers.calibration import what_if
+from dpproof.answers.calibration import noise_for_other_targets
 from dpproof.claim_file import read_claims
 
 ASKED = ("calibrate", "gaussian", "--compositions", "4", "--target-epsilon", "1.5", "--delta", "1e-6")
@@ -37,8 +37,8 @@ def test_a_goal_that_cannot_be_met_says_why():
     meets, _ = gaussian.least_noise(
         gaussian.parameters(sigma=1.0), Adjacency.BY_SENSITIVITY, "1e-300", "1e-300"
     )
-    rows = what_if(gaussian, meets, Adjacency.BY_SENSITIVITY, "1e-300", "1e-300")
-    assert all((row["noise"] is None) == ("why" in row) for row in rows)
+    rows = noise_for_other_targets(gaussian, meets, Adjacency.BY_SENSITIVITY, "1e-300", "1e-300")
+    assert all((row.noise is None) == bool(row.why) for row in rows)
 
 
 def test_without_being_asked_nothing_more_is_calibrated(run):

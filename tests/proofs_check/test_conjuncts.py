@@ -10,7 +10,7 @@ import pytest
 from dpproof.answers.coverage import coverage, items
 from dpproof.proofs_check.registry import FORMER, lookup, statement_ids, statements, verify
 from dpproof.proofs_check.statement import Severity
-from tests.verified import answers
+from tests.verified import answers, results
 
 NUMBERED = [item.id for item in items() if item.kind == "statement"]
 SLIPS = {
@@ -84,7 +84,7 @@ def test_the_findings_begin_with_every_substantive_refutation():
 
 
 def test_an_open_part_leaves_its_statement_open():
-    share = coverage(answers().values())
+    share = coverage(results().values())
     assert share.undecided == ("ucb.corollary5_2", "sdp.corollary11")
     assert (len(share.decided), share.statements, share.verdicts["OPEN"]) == (70, 72, 2)
     assert sum(share.verdicts.values()) == 72

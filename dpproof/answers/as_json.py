@@ -1,0 +1,231 @@
+"""Answers as JSON: the keys that the command line prints and that other programs read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+
+from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC, PrivacyResult
+from dpproof.accountant.numbers.arithmetic import Assumption, listed
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.written import finite, plain
+from dpproof.answers.account import Account, Published
+from dpproof.answers.calibration import Alternative, Calibration
+from dpproof.answers.claims import ClaimLedger
+from dpproof.answers.corpus import CaseResult
+from dpproof.answers.papers import ExpectedAudit, PaperLedger
+from dpproof.answers.verify import Verified
+from dpproof.audits.recording.evidence import Evidence
+from dpproof.claim_file import Refusal
+from dpproof.proofs_check.registry import as_json as result_as_json
+from dpproof.version import __version__
+
+__all__ = ["account", "audits", "calibration", "case", "claim", "envelope", "paper", "refusal", "verified"]
+
+Json = dict[str, object]
+
+
+def envelope(body: Mapping[str, object]) -> Json:
+    """``body`` under the schema number and version that every answer carries."""
+    return {"schema": 1, "version": __version__, **body}
+
+
+def account(found: Account) -> Json:
+    """The answer of ``dpproof account``."""
+    if found.result is None or found.rests is None:
+        return _account_of_another_library(found)
+    return envelope(
+        {
+            "name": found.name,
+            "parameters": found.parameters,
+            "adjacency": found.adjacency.value,
+            found.asked: found.at,
+            "trust": found.trust.value,
+            "released": found.result.released,
+            **_bits(found.result),
+            "joint_by": found.result.joint_statement,
+            found.quantity: found.bound.as_json(),
+            "mechanism": None if found.released is None else found.released.as_json(),
+            "published": _published(found.published, found.quantity),
+            "statement": found.result.statement,
+            "verdict": found.rests.verdict.value,
+            "assumptions": list(found.rests.assumptions),
+            "readings_all": len(found.rests.readings),
+            "laws_all": list(found.rests.laws),
+            "notes": list(found.result.notes),
+            "sensitivity": _sensitivity(found.result),
+            **_printed(found.printed),
+            "arithmetic_assumptions": listed(found.arithmetic),
+        }
+    )
+
+
+def _account_of_another_library(found: Account) -> Json:
+    return envelope(
+        {
+            "name": found.name,
+            "parameters": found.parameters,
+            "adjacency": found.adjacency.value,
+            "trust": found.trust.value,
+            found.asked: found.at,
+            found.quantity: found.bound.as_json(),
+            **_bits(None),
+            "mechanism": None,
+            "published": None,
+            "rests_on": found.rests_on,
+            "arithmetic_assumptions": listed(found.arithmetic),
+        }
+    )
+
+
+def _bits(found: PrivacyResult | None) -> Json:
+    """Whether epsilon speaks of every released bit, in words, too; None stands for code of others."""
+    if found is None:
+        return {"covers_released_bits": False, "released_bits": IN_REAL_ARITHMETIC}
+    return {"covers_released_bits": found.covers_released_bits, "released_bits": found.released_bits}
+
+
+def _published(found: Published | None, quantity: str) -> Json | None:
+    if found is None:
+        return None
+    return {
+        **({} if found.printed is None else {"epsilon": _ends(found.printed)}),
+        "statement": found.rests.id,
+        "verdict": found.rests.verdict.value,
+        "readings_all": len(found.rests.readings),
+        f"{quantity}_exact": found.exact.as_json(),
+        "exact_statement": found.exact_rests.id,
+        "exact_verdict": found.exact_rests.verdict.value,
+        "exact_readings_all": len(found.exact_rests.readings),
+    }
+
+
+def _ends(bound: Bound) -> Json:
+    return {"lower": finite(bound.lower), "upper": finite(bound.upper)}
+
+
+def _sensitivity(found: PrivacyResult) -> Json | None:
+    """How far neighbours move an answer, and by which rule; None where no noise is scaled to it."""
+    return None if found.sensitivity is None else dict(found.sensitivity.as_json())
+
+
+def _printed(found: Mapping[str, object] | None) -> Json:
+    return {} if found is None else {"printed": plain(found)}
+
+
+def calibration(found: Calibration) -> Json:
+    """The answer of ``dpproof calibrate``."""
+    others = found.alternatives
+    return envelope(
+        {
+            "name": found.accountant.name,
+            "parameters": found.chosen.as_json(),
+            "adjacency": found.adjacency.value,
+            "noise": {"name": found.accountant.noise, "value": found.noise},
+            "epsilon": found.bound.as_json(),
+            **_bits(found.result),
+            "minimal": {"value_below": found.noise_below, "epsilon_lower": finite(found.epsilon_below)},
+            "published": _published(found.published, "epsilon"),
+            "notes": list(found.result.notes),
+            "sensitivity": _sensitivity(found.result),
+            **_printed(found.printed),
+            "target_epsilon": found.target,
+            "delta": found.delta,
+            "arithmetic_assumptions": listed(found.arithmetic),
+            **({} if others is None else {"what_if": [_alternative(other) for other in others]}),
+            "code": dict(found.code),
+        }
+    )
+
+
+def _alternative(found: Alternative) -> Json:
+    shown = asdict(found)
+    return shown if found.why else {name: value for name, value in shown.items() if name != "why"}
+
+
+def verified(found: Verified) -> Json:
+    """The answer of ``dpproof verify``."""
+    return envelope(
+        {
+            "statements": [result_as_json(result) for result in found.statements],
+            "readings_all": len(found.readings),
+            "laws_all": list(found.laws),
+        }
+    )
+
+
+def audits(found: Iterable[Evidence], used: Iterable[Assumption], late: Iterable[str] = ()) -> Json:
+    """The answer of ``dpproof audit``: what was found, and the names of what there was no time for."""
+    names = list(late)
+    return envelope(
+        {
+            "audits": [evidence.as_json() for evidence in found],
+            "arithmetic_assumptions": listed(used),
+            **({"out_of_time": names} if names else {}),
+        }
+    )
+
+
+def case(found: CaseResult) -> Json:
+    """One case of the corpus: the keys of an audit, without a verdict where there is none, and what was expected.
+
+    No times: equal seeds give equal data.
+    """
+    known = dict.fromkeys(_KEYS) if found.evidence is None else found.evidence.as_json()
+    asked = {"claim": found.name, "expected": found.expected, "found": found.found, "reason": found.reason}
+    return {**known, **asked, "error": found.error}
+
+
+_KEYS = (
+    "claim",
+    "verdict",
+    "claimed_epsilon",
+    "epsilon_lower",
+    "delta",
+    "confidence",
+    "samples",
+    "would_have_seen",
+    "pairs",
+    "taken_on_trust",
+    "power",
+    "not_covered",
+    "weakness",
+    "witness",
+)
+
+
+def claim(ledger: ClaimLedger) -> Json:
+    """One claim of a claim file."""
+    return {
+        "claim": ledger.claim.name,
+        "mechanism": ledger.claim.mechanism,
+        "adjacency": ledger.claim.adjacency.value,
+        "promise": dict(ledger.claim.promise),
+        "verdict": ledger.verdict.value,
+        "account": None if ledger.account is None else account(ledger.account),
+        "audit": None if ledger.audit is None else ledger.audit.as_json(),
+        "remarks": list(ledger.remarks),
+    }
+
+
+def refusal(found: Refusal) -> Json:
+    """One claim that is refused."""
+    return {"place": found.place, "line": found.line, "message": found.message}
+
+
+def paper(ledger: PaperLedger) -> Json:
+    """One paper."""
+    return {
+        "paper": ledger.paper.name,
+        "statements": [result_as_json(result) for result in ledger.verified.statements],
+        "readings_all": len(ledger.verified.readings),
+        "laws_all": list(ledger.verified.laws),
+        "account": None if ledger.account is None else account(ledger.account),
+        "audits": [_expected(audit) for audit in ledger.audits],
+        "departures": list(ledger.departures),
+        "experiment": None if ledger.experiment is None else ledger.experiment.as_json(),
+    }
+
+
+def _expected(found: ExpectedAudit) -> Json:
+    return {**found.evidence.as_json(), "expected": found.expected.value, "reason": found.reason}
