@@ -9,6 +9,7 @@ import pytest
 
 from dpproof.proofs_check.registry import papers, statement_ids, statements
 from dpproof.proofs_check.statement import expression, make_goal
+from dpproof.proofs_check.verdict import Verdict
 from dpproof.report import graph, pages
 from dpproof.report.formal import goal_text, infix
 
@@ -104,7 +105,9 @@ def test_nothing_to_draw_is_an_empty_drawing():
 
 
 def test_names_are_escaped_and_cut():
-    text = graph.svg({"x.<b>" + 40 * "a": ["x.c"]}, {"x.<b>" + 40 * "a": "PROVED", "x.c": "OPEN"}, "x")
+    text = graph.svg(
+        {"x.<b>" + 40 * "a": ["x.c"]}, {"x.<b>" + 40 * "a": Verdict.PROVED, "x.c": Verdict.OPEN}, "x"
+    )
     assert "<b>" not in text
     assert "…" in text
 

@@ -63,8 +63,8 @@ def test_calibration_keeps_the_query(run):
 def test_what_if_changes_no_sensitivity():
     accountant = accountant_for("geometric")
     chosen = accountant.parameters(20.0, query="histogram")
-    rows = what_if.what_if(accountant, chosen, Adjacency.REPLACE, "1", "1e-6")
-    assert not {"sensitivity", "query"} & {row["change"] for row in rows}
+    rows = what_if.noise_for_other_targets(accountant, chosen, Adjacency.REPLACE, "1", "1e-6")
+    assert not {"sensitivity", "query"} & {row.change for row in rows}
 
 
 @pytest.mark.parametrize(
