@@ -19,7 +19,9 @@ def found():
 
 
 def entry(name, verdict, kind="statement", assumptions=()):
-    return replace(results()["rlsvi.eq2"], id=name, verdict=Verdict(verdict), kind=kind, assumptions=tuple(assumptions))
+    return replace(
+        results()["rlsvi.eq2"], id=name, verdict=Verdict(verdict), kind=kind, assumptions=tuple(assumptions)
+    )
 
 
 def test_the_list_has_the_papers_rows():

@@ -20,6 +20,7 @@ from dpproof.answers.papers import check_paper
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.claim_file import Refusal
 from dpproof.outcome import Outcome
+from dpproof.proofs_check import registry
 from dpproof.proofs_check.registry import papers, statement_ids
 from dpproof.report import html
 from dpproof.report.html import render, write_report
@@ -222,7 +223,7 @@ def test_refutations_at_a_glance_are_those_of_numbered_statements(papers):
 
 
 def test_every_book_has_its_row():
-    assert [paper.name for paper in PAPERS] == list(papers())
+    assert [paper.name for paper in PAPERS] == list(registry.papers())
 
 
 def test_definitions_unfolded_formal_claims_and_notes_are_shown(page):
