@@ -20,11 +20,11 @@ from dpproof.audits.engine.betting.schedule import Pace
 from dpproof.audits.engine.betting.trial import run_trial
 from dpproof.audits.engine.sampling.calls import generator
 from dpproof.audits.recording.evidence import Finding
-from dpproof.audits.training.dp_sgd import Fault, Loop, Settings, step_claim
+from dpproof.audits.targets.call import audit
+from dpproof.audits.training.dp_sgd import Fault, Loop, LoopAudit, Settings, View, step_claim, view_scores
 from dpproof.audits.training.guesses import Guesses, guess, guess_counts
 from dpproof.audits.training.one_run_audit import one_run_epsilon_lower, one_run_refutes, refuted_scale
 from dpproof.audits.training.steps import Training, labelled_steps
-from dpproof.audits.training.views import View, audit_dp_sgd, view_scores
 
 DELTA, ALPHA = 1e-5, 0.01
 CLAIMED = 3.730632
@@ -104,7 +104,7 @@ def fault_rows(seeds: int) -> Iterator[str]:
     yield "| fault | view | rate, noise | seen | coins, mean / largest |"
     yield "|---|---|---|---|---|"
     for settings, view, delta, budget in CAUGHT:
-        found = [audit_dp_sgd(settings, view, seed=s, delta=delta, budget=budget) for s in range(seeds)]
+        found = [audit(LoopAudit(settings, view), seed=s, delta=delta, budget=budget) for s in range(seeds)]
         coins = [e.samples for e in found if e.verdict is Finding.VIOLATION]
         shown = f"{np.mean(coins):.0f} / {max(coins)}" if coins else "-"
         noise = f"{settings.sampling_rate:g}, {settings.noise_multiplier:g}"

@@ -16,8 +16,8 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC, Claim
 from dpproof.accountant.claims.parameters import Choice, Flag, Integers, Reals, Values
 from dpproof.accountant.claims.spelling import nearest
-from dpproof.audits.engine.runner import BUDGET
 from dpproof.audits.engine.sampling.callables import Mechanism, as_mechanism, mechanism
+from dpproof.audits.plan import BUDGET
 
 __all__ = ["INI", "as_mechanism_with", "check_key", "ini", "promise_of", "slips"]
 

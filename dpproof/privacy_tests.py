@@ -21,8 +21,9 @@ from dpproof.answers.account import Account
 from dpproof.answers.audit import write_witness
 from dpproof.answers.claims import check_claim, rests_on
 from dpproof.audits.data.pairs import Neighbours, check_pair
-from dpproof.audits.engine.runner import BUDGET, audit
+from dpproof.audits.plan import BUDGET
 from dpproof.audits.recording.evidence import Evidence, Finding
+from dpproof.audits.targets.call import audit
 from dpproof.outcome import Outcome
 from dpproof.privacy_markers import INI, as_mechanism_with, check_key, ini, promise_of, slips
 from dpproof.wording import worth

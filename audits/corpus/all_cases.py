@@ -1,43 +1,45 @@
-"""The whole corpus, by kind of mechanism."""
+"""The whole corpus, by kind of mechanism: every module of this folder that has ``CASES``.
+
+``PLACE`` says when the cases of a module come. ``PAPER`` names the paper on whose own mechanisms they are, and
+``QUICK`` those that take seconds, where not all do.
+"""
 
 from __future__ import annotations
 
-from dpproof.audits.corpus import (
-    evaluation_cases,
-    expert_cases,
-    floating_cases,
-    gaussian_cases,
-    laplace_cases,
-    reinforcement_cases,
-    response_cases,
-    rlsvi,
-    robustness_cases,
-    shuffle_cases,
-    threshold_cases,
-)
+import pkgutil
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+
+from dpproof.audits import corpus
 from dpproof.audits.corpus.case import CorpusCase
-from dpproof.audits.training import cases
-from dpproof.audits.training.expert_cases import CASES as TRAININGS
-from dpproof.audits.training.opacus_cases import CASES as ENGINES
 
-__all__ = ["ALL_CASES", "case_named"]
+__all__ = ["all_cases", "case_named", "cases_of_paper"]
 
-ALL_CASES: tuple[CorpusCase, ...] = (
-    *laplace_cases.CASES,
-    *gaussian_cases.CASES,
-    *response_cases.CASES,
-    *threshold_cases.CASES,
-    *floating_cases.CASES,
-    *robustness_cases.CASES,
-    *reinforcement_cases.CASES,
-    *rlsvi.CASES,
-    *shuffle_cases.CASES,
-    *evaluation_cases.CASES,
-    *expert_cases.CASES,
-    *cases.CASES,
-    *TRAININGS,
-    *ENGINES,
-)
+
+@cache
+def all_cases() -> tuple[CorpusCase, ...]:
+    """Every case, in order."""
+    return tuple(case for module in _modules() for case in module.CASES)
+
+
+def cases_of_paper(paper: str) -> tuple[CorpusCase, ...]:
+    """The cases on a paper's own mechanisms that take seconds."""
+    found = [module for module in _modules() if getattr(module, "PAPER", None) == paper]
+    return tuple(
+        case
+        for module in found
+        for case in module.CASES
+        if case.name in getattr(module, "QUICK", (case.name,))
+    )
+
+
+def _modules() -> list[ModuleType]:
+    names = [one.name for one in pkgutil.iter_modules(corpus.__path__, f"{corpus.__name__}.")]
+    modules = [import_module(name) for name in names if name != __name__]
+    return sorted(
+        (one for one in modules if hasattr(one, "CASES")), key=lambda one: getattr(one, "PLACE", 99)
+    )
 
 
 def case_named(name: str) -> CorpusCase:
@@ -46,7 +48,7 @@ def case_named(name: str) -> CorpusCase:
     Raises:
         ValueError: there is none.
     """
-    for case in ALL_CASES:
+    for case in all_cases():
         if case.name == name:
             return case
-    raise ValueError(f"case ({name!r}) must be one of the corpus: {', '.join(c.name for c in ALL_CASES)}")
+    raise ValueError(f"case ({name!r}) must be one of the corpus: {', '.join(c.name for c in all_cases())}")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol, Unpack
 
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
-from dpproof.audits.engine.runner import BUDGET, audit
+from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.sampling.callables import Auditable
 from dpproof.audits.engine.scores import Atoms, BestCoordinate, LinearDiscriminant, LogLikelihoodRatio, Score
+from dpproof.audits.plan import BUDGET, Asked, AuditPlan
 from dpproof.audits.recording.evidence import Evidence, Finding
 
 __all__ = ["VALUES", "Case", "CorpusCase"]
@@ -50,10 +50,8 @@ class CorpusCase(Protocol):
         """A package without which the case is skipped, visibly."""
         ...
 
-    def audit(
-        self, *, seed: int, alpha: float = 0.01, budget: int | None = None, executor: Executor | None = None
-    ) -> Evidence:
-        """Audit the case."""
+    def audit(self, **asked: Unpack[Asked]) -> Evidence:
+        """Audit the case, with the seed, level, budget and executor that are asked."""
         ...
 
 
@@ -90,22 +88,13 @@ class Case:
     requires: str | None = None
     known_ratio: bool = False
 
-    def audit(
-        self, *, seed: int, alpha: float = 0.01, budget: int | None = None, executor: Executor | None = None
-    ) -> Evidence:
+    def audit(self, **asked: Unpack[Asked]) -> Evidence:
         """Audit the case; see `dpproof.audit`. The likelihood ratios of the corpus are those of its laws."""
-        scores = self.scores or ()
-        return audit(
-            self.name,
-            self.claim,
-            self.mechanism,
-            self.pair,
-            self.scores,
-            seed=seed,
-            delta=self.delta,
-            alpha=alpha,
-            budget=self.budget if budget is None else budget,
-            executor=executor,
+        known = self.known_ratio or any(isinstance(one, LogLikelihoodRatio) for one in self.scores or ())
+        plan = replace(
+            AuditPlan(**asked).filled(self.name, self.delta, self.budget),
+            scores=self.scores,
+            known_ratio=known,
             replay={"audit": "corpus", "case": self.name},
-            known_ratio=self.known_ratio or any(isinstance(one, LogLikelihoodRatio) for one in scores),
         )
+        return audit_pair(self.claim, self.mechanism, self.pair, plan)

@@ -21,13 +21,26 @@ from dpproof.audits.corpus.case import Case
 from dpproof.audits.data.neighbours.episodes import episodes_pair
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.recording.evidence import Finding
-from dpproof.audits.targets.rl.policy_evaluation import Model, batch_of, evaluation_scores, pair_epsilon
+from dpproof.audits.targets.rl.policy_evaluation.policy_evaluation import (
+    Model,
+    batch_of,
+    evaluation_scores,
+    pair_epsilon,
+)
 from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW
 from dpproof.mechanisms.rl.policy_evaluation.features import pseudo_inverse_norm
 from dpproof.mechanisms.rl.policy_evaluation.policy_evaluation import Squares, WeightedSquares
 
 __all__ = ["CASES", "FAULTS", "LocalBound", "NoFirstTerm", "RangeFromData", "RootWeights"]
+
+PLACE = 10
+PAPER = "policy-evaluation"
+QUICK = (
+    "policy evaluation, ridge",
+    "policy evaluation, local sensitivity",
+)
+"""The cases that take seconds, which `dpproof check papers` audits."""
 
 
 class LocalBound(DPLSW):

@@ -22,10 +22,13 @@ from dpproof.audits.corpus.case import Case
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores import Projection, tokens
 from dpproof.audits.recording.evidence import Finding
-from dpproof.audits.targets.rl.expert_rounds import Batch, PrefixRound, TrainingStep, one_expert_more
+from dpproof.audits.targets.rl.expert.rounds import Batch, PrefixRound, TrainingStep, one_expert_more
 from dpproof.mechanisms.rl.expert.release import stable_lengths
 
 __all__ = ["CASES", "COUNTED", "PREFIXES", "claimed_of"]
+
+PLACE = 11
+PAPER = "expert"
 
 PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION
 LEAST, STEPS = 0.002, 6

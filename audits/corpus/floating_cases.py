@@ -19,6 +19,8 @@ from dpproof.audits.recording.evidence import Finding
 
 __all__ = ["CASES"]
 
+PLACE = 5
+
 PASS, FAIL = Finding.CONSISTENT, Finding.FLOATING_POINT
 BITS = (Identity(), float_bits())
 

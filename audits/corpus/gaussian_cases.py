@@ -17,6 +17,8 @@ from dpproof.audits.recording.evidence import Finding
 
 __all__ = ["CASES"]
 
+PLACE = 2
+
 BITS, FAIL, SILENT = Finding.FLOATING_POINT, Finding.VIOLATION, Finding.INCONCLUSIVE
 """Numpy's noise keeps a claim on real numbers; its low bits refute it."""
 SIGMA, DELTA = 3.730632, 1e-5

@@ -19,6 +19,8 @@ from dpproof.audits.recording.evidence import Finding
 
 __all__ = ["CASES", "counts_pair", "stated"]
 
+PLACE = 1
+
 PASS, FAIL, BITS = Finding.CONSISTENT, Finding.VIOLATION, Finding.FLOATING_POINT
 CLAIM = "0.1"
 SCALE = 10.0

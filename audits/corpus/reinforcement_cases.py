@@ -28,8 +28,7 @@ from dpproof.audits.corpus.laplace_cases import stated
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores import Projection
 from dpproof.audits.recording.evidence import Finding
-from dpproof.audits.targets.primitives import SETTINGS
-from dpproof.audits.targets.rl.private_counts import central_users, local_users
+from dpproof.audits.targets.rl.private_ucb import central_counts, local_counts
 from dpproof.mechanisms.rl.private_ucb.counted_users import CountedUsers, differ_in_one_user, released
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import (
     RELEASE_DRAWS,
@@ -39,6 +38,9 @@ from dpproof.mechanisms.rl.private_ucb.privatizers_paper import (
 from dpproof.mechanisms.rl.trajectories import Trajectories
 
 __all__ = ["CASES", "FreshNoise", "OneNoiseForTwoFamilies", "SharedNoise", "short_levels"]
+
+PLACE = 7
+PAPER = "private-ucb"
 
 Floats = NDArray[np.float64]
 
@@ -117,15 +119,15 @@ class _Released:
 
 
 def _central(name: str, privatizer: CentralPrivatizer, expected: Finding, reason: str, **more: Any) -> Case:
-    pair = central_users(privatizer.parameters, REPLACE)
-    options = {"scores": SETTINGS["central-counts"].scores(privatizer.parameters, pair, 2), **more}
+    pair = central_counts.TARGET.pair(privatizer.parameters, REPLACE)
+    options = {"scores": central_counts.TARGET.scores(privatizer.parameters, pair, 2), **more}
     truth = partial(_truth, privatizer, more.get("delta", 0.0))
     return _case(name, privatizer, pair, expected, truth, reason, **options)
 
 
 def _local(name: str, privatizer: LocalPrivatizer, expected: Finding, reason: str, **more: Any) -> Case:
-    pair = local_users(privatizer.parameters, REPLACE)
-    options = {"scores": SETTINGS["local-counts"].scores(privatizer.parameters, pair, 2), **more}
+    pair = local_counts.TARGET.pair(privatizer.parameters, REPLACE)
+    options = {"scores": local_counts.TARGET.scores(privatizer.parameters, pair, 2), **more}
     return _case(name, privatizer, pair, expected, partial(_truth, privatizer), reason, **options)
 
 
@@ -190,7 +192,7 @@ CASES: tuple[Case, ...] = (
     _case(
         "fresh noise every episode",
         FRESH,
-        central_users(LONG, REPLACE),
+        central_counts.TARGET.pair(LONG, REPLACE),
         FAIL,
         partial(stated, f"{LONG.leaves}/3"),
         "the same running count released 64 times",
@@ -204,7 +206,7 @@ CASES: tuple[Case, ...] = (
     _case(
         "local, shared noise",
         SharedNoise(SENT.with_scale(6.0)),
-        local_users(SENT, REPLACE),
+        local_counts.TARGET.pair(SENT, REPLACE),
         FAIL,
         None,
         "differences of counters are exact: no finite epsilon",

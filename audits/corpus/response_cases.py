@@ -22,6 +22,8 @@ from dpproof.audits.recording.evidence import Finding
 
 __all__ = ["CASES", "randomised_response", "rappor"]
 
+PLACE = 3
+
 PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION
 BITS, PERMANENT, IF_CLEAR, IF_SET = 20, "0.75", "0.45", "0.55"
 """Of the filter; the chance that a bit is replaced by a coin, and the chances to report 1."""

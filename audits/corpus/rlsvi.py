@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Unpack
 
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
+from dpproof.audits.plan import Asked, AuditPlan
 from dpproof.audits.recording.evidence import Evidence, Finding
-from dpproof.audits.targets.rl.rlsvi import audit_rlsvi
+from dpproof.audits.targets.rl.rlsvi.rlsvi import RLSVIAudit
 from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 
 __all__ = ["CASES", "ON_CLAIM", "SMALL", "Case"]
+
+PLACE = 8
+PAPER = "rlsvi"
 
 ON_CLAIM = RLSVIParameters(states=1, actions=1, horizon=1, episodes=2)
 """One cell, two tables: the pair is exactly as far apart as the claim allows."""
@@ -38,25 +42,10 @@ class Case:
     reason: str
     requires: None = None
 
-    def audit(
-        self,
-        *,
-        seed: int,
-        alpha: float = 0.01,
-        budget: int | None = None,
-        executor: Executor | None = None,
-    ) -> Evidence:
-        """Audit the case; see `dpproof.audits.targets.rl.rlsvi.audit_rlsvi`."""
-        return audit_rlsvi(
-            self.parameters,
-            seed=seed,
-            noise_rule=self.noise_rule,
-            alpha=alpha,
-            budget=budget,
-            sharpen=True,  # so that epsilon_lower passes the claim, not only the verdict
-            executor=executor,
-            claim=self.name,
-        )
+    def audit(self, **asked: Unpack[Asked]) -> Evidence:
+        """Audit the case, also after a violation, so that epsilon_lower passes the claim, not only the verdict."""
+        plan = replace(AuditPlan(**asked), delta=1e-5, sharpen=True, claim=self.name)
+        return RLSVIAudit(self.parameters, self.noise_rule).audit(plan)
 
 
 CASES = (

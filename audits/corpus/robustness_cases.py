@@ -14,6 +14,8 @@ from dpproof.audits.recording.evidence import Finding
 
 __all__ = ["CASES"]
 
+PLACE = 6
+
 
 def _constant(value: float, n: int, rng: np.random.Generator) -> Any:
     return np.zeros(n)

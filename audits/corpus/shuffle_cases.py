@@ -24,11 +24,21 @@ from dpproof.audits.corpus.case import Case
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores import Identity, LogLikelihoodRatio, Projection
 from dpproof.audits.recording.evidence import Finding
-from dpproof.audits.targets.rl.shuffled_batches import batch_ratio, batch_users
+from dpproof.audits.targets.rl.sdp_pe.shuffled_batch import batch_ratio, batch_users
 from dpproof.mechanisms.rl.sdp_pe.shuffled_batch import sample as shuffled_batch
 from dpproof.mechanisms.rl.sdp_pe.shuffled_count import sample as shuffled_count
 
 __all__ = ["CASES"]
+
+PLACE = 9
+PAPER = "sdp-pe"
+QUICK = (
+    "shuffled count, as printed",
+    "shuffled count, as printed, even at delta 1/4",
+    "shuffled count, bits, the smallest threshold",
+    "shuffled count, bits, a hundredth of the smallest threshold",
+)
+"""The cases that take seconds, which `dpproof check papers` audits."""
 
 Floats = NDArray[np.float64]
 PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION

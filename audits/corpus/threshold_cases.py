@@ -16,6 +16,8 @@ from dpproof.audits.recording.evidence import Finding
 
 __all__ = ["CASES"]
 
+PLACE = 4
+
 WEAK, FAIL = Finding.INCONCLUSIVE, Finding.VIOLATION
 """The variants that are private: at a claim of 0.1 some millions of samples would be needed to say more."""
 EPSILON = float(CLAIM)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
 
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import CurvePoint, PrivacyCurve, curve_points
@@ -29,90 +28,36 @@ from dpproof.audits.engine.sampling.blocks import Record, check_repeats, draw_bl
 from dpproof.audits.engine.sampling.callables import Auditable, Mechanism, as_mechanism
 from dpproof.audits.engine.scores import Score
 from dpproof.audits.engine.scores.layout import Layout
+from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.recording.written import call_of
 from dpproof.audits.time_budget import OutOfTimeError, last_sample
 
-__all__ = ["BUDGET", "audit"]
-
-BUDGET = 100_000
-"""Default number of samples, of both inputs together."""
+__all__ = ["audit_pair"]
 
 
-def audit(
-    claim: str,
-    curve: PrivacyCurve,
-    sampler: Auditable,
-    pair: Neighbours,
-    scores: Sequence[Score | str] | None = None,
-    *,
-    seed: int,
-    delta: float = 0.0,
-    alpha: float = 0.01,
-    budget: int = BUDGET,
-    sharpen: bool = False,
-    executor: Executor | None = None,
-    replay: Mapping[str, Any] | None = None,
-    known_ratio: bool = False,
-    power: bool = True,
-) -> Evidence:
-    """Audit a claimed guarantee on one pair of neighbouring inputs.
-
-    Samples are drawn until the claim is refuted or the budget is spent. The result depends on the seed, not
-    on the number of workers. A false alarm has probability at most ``alpha``, whatever the scores
-    (docs/notes/audit_betting.md). Some 700 to 2,000 further outputs, not counted, check the generator.
-
-    Args:
-        claim: a name.
-        curve: the claimed guarantee; the upper ends of its ``delta(epsilon)`` are bet against.
-        sampler: ``f(data, n, rng)`` returns ``n`` independent outputs, one per row; or ``f(data, rng)``
-            returns one; or an object with a method ``sample(data, n, rng)``; or a `Mechanism`, which has
-            options, such as `command` makes. Outputs are anything that `dpproof.audits.data.canonical` can write down.
-        pair: the two inputs.
-        scores: tails of these are the events; the bets are shared out equally. Names of `audits.engine.scores.names`
-            stand for scores that suit the outputs. By default an output of one number is its own score, for
-            longer ones scores are learned, and low bits and whole outputs have a small share.
-        seed: a nonnegative integer.
-        delta: where ``epsilon_lower`` and ``would_have_seen`` are stated; 0 only for a pure claim.
-        alpha: the level, in (0, 1).
-        budget: the most samples to draw, of both inputs together.
-        sharpen: spend the whole budget also after a violation, for a larger ``epsilon_lower``.
-        executor: draws blocks of samples; with processes, sampler and pair must pickle.
-        replay: JSON data that `dpproof.replay` rebuilds this audit from.
-        known_ratio: the law of the outputs is known, and the first score rises or falls with its likelihood
-            ratio. Then the power is simulated. Otherwise it is measured: violations of twice the claim are
-            planted in fresh outputs on the first input, some ten to forty times as many as the samples.
-        power: measure the power. Without it an audit that refutes nothing is inconclusive.
-
-    Raises:
-        MechanismError: the mechanism fails, returns NaN or the wrong shape, keeps a state between calls,
-            or its outputs are not independent samples.
-        ValueError: an argument is outside its range, or a score is not a number.
-
-    >>> from dpproof.accountant.guarantees.notions import PureDP
-    >>> bits = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1")
-    >>> def laplace(value, n, rng):
-    ...     return value + rng.laplace(0, 1 / 2, n)
-    >>> audit("too little noise", PureDP(1.0), laplace, bits, seed=0).verdict.value
-    'violation'
-    """
-    check_request(alpha, budget, delta, scores, seed)
+def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: AuditPlan) -> Evidence:
+    """Evidence for or against a claimed guarantee on one pair of neighbouring inputs; see `dpproof.audit`."""
+    seed, delta, alpha, budget, executor = plan.seed, plan.stated, plan.alpha, plan.drawn, plan.executor
+    given, power, known_ratio = plan.scores, plan.power, plan.known_ratio
+    check_request(alpha, budget, delta, given, seed)
     claimed = curve.epsilon(delta).upper
     points = curve_points(curve, delta, claimed)
     made, record = as_mechanism(sampler), Record()
     layout = check_randomness(made, pair, seed, budget)
-    given, scores = scores, layout.chosen(scores)
+    scores = layout.chosen(given)
     layout = layout.under(scores)
     pace = Pace()
     blocks = draw_blocks(made, pair, seed, budget, executor, layout, record, pace)
     rows = RowRecord()
     watched = rows.watching(blocks)
-    trial = run_trial(points, watched, scores, alpha, sharpen=sharpen, pace=pace, last=last_sample())
+    trial = run_trial(points, watched, scores, alpha, sharpen=plan.sharpen, pace=pace, last=last_sample())
     rows.check()
-    called: dict[str, Any] = {"curve": curve, "sampler": sampler, "pair": pair, "scores": given}
+    called: dict[str, object] = {"curve": curve, "sampler": sampler, "pair": pair, "scores": given}
     called |= {} if power and not known_ratio else {"power": power, "known_ratio": known_ratio}
-    replay = {**({} if "audit" in (replay or {}) else call_of("audit", **called)), **(replay or {})}
-    how = {"budget": budget, "sharpen": sharpen, **_own_randomness(made), **replay, **trial.ended}
+    told = dict(plan.replay or {})
+    replay = told if "audit" in told else {**call_of("audit", **called), **told}
+    how = {"budget": budget, "sharpen": plan.sharpen, **_own_randomness(made), **replay, **trial.ended}
 
     def measure(ended: Trial) -> Power:
         if not power:
@@ -129,7 +74,7 @@ def audit(
     confirmed = cache(partial(_confirmed, made, pair, seed, layout, record, rows.largest))
     if trial.refuted:  # before the power is measured, which may take all of the time left
         confirmed()
-    found = conclude(trial, claim, curve, claimed, delta, alpha, seed, pair.description, how, asked)
+    found = conclude(trial, plan.name, curve, claimed, delta, alpha, seed, pair.description, how, asked)
     found = replace(found, pairs=(pair.as_json(),))
     if not found.verdict.violated:
         return found

@@ -15,7 +15,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,16 +23,17 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import CurvePoint, PrivacyCurve, curve_points
 from dpproof.audits.engine.betting.trial import run_trial
 from dpproof.audits.engine.checks.probing import look
-from dpproof.audits.engine.runner import BUDGET, audit
+from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.sampling.callables import Auditable, Mechanism, MechanismError, as_mechanism
 from dpproof.audits.engine.sampling.calls import PAIRS, SEARCH
 from dpproof.audits.engine.scores import Score, only_bits
 from dpproof.audits.engine.scores.tails import LEVELS
+from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.written import call_of
 
-__all__ = ["Hunt", "audit_each", "audit_worst", "child_seed"]
+__all__ = ["EachOf", "Hunt", "WorstOf", "audit_each", "audit_worst", "child_seed"]
 
 FEWEST = 64
 """A round draws at least so many samples on each pair left, besides those that scores learn from."""
@@ -127,94 +127,70 @@ SHARE = 0.2
 """The share of the budget that a search spends."""
 
 
-def audit_worst(
-    claim: str,
-    curve: PrivacyCurve,
-    sampler: Auditable,
-    pairs: Sequence[Neighbours],
-    scores: Sequence[Score | str] | None = None,
-    *,
-    seed: int,
-    delta: float = 0.0,
-    alpha: float = 0.01,
-    budget: int = BUDGET,
-    share: float = SHARE,
-    sharpen: bool = False,
-    executor: Executor | None = None,
-    replay: Mapping[str, Any] | None = None,
-) -> Evidence:
-    """Find the pair that gives most away, then audit it with fresh samples at the full level.
+@dataclass(frozen=True)
+class WorstOf:
+    """Candidate pairs, of which an audit searches for the one that gives most away.
 
     Each round of the search spends an equal part of ``share * budget`` on the pairs left, and the half with
-    the larger estimated evidence stays. "Consistent" speaks of the chosen pair, not of the others.
+    the larger estimated evidence stays. The chosen pair is audited with fresh samples at the full level.
+    "Consistent" speaks of the chosen pair, not of the others.
 
-    Args:
-        claim, curve, sampler, scores, seed, delta, alpha, sharpen, executor, replay: as for `audit`.
+    Attributes:
         pairs: the candidates, at least one.
-        budget: the most samples, those of the search included.
         share: of the budget for the search, in (0, 1).
 
-    Returns:
-        Evidence whose ``samples`` include those of the search; ``replay["search"]`` says what it did.
-
     Raises:
-        MechanismError, ValueError: as for `audit`; no pairs, or a budget too small for so many.
-
-    >>> from dpproof.accountant.guarantees.notions import PureDP
-    >>> from dpproof.audits.data.neighbours import Distance, vector_pairs
-    >>> def careless(values, n, rng):
-    ...     return values.sum() + rng.laplace(0, 2.0, n)
-    >>> pairs = vector_pairs(5, Distance.ALL)
-    >>> audit_worst("sum", PureDP(0.5), careless, pairs, seed=0).pair in ("all above", "all below")
-    True
+        ValueError: no pairs, or another share.
     """
-    _check(pairs, share)
-    called = {"curve": curve, "sampler": sampler, "pairs": list(pairs), "scores": scores}
-    hunt = Hunt(as_mechanism(sampler), tuple(scores) if scores is not None else None, seed, executor)
-    points = curve_points(curve, delta, curve.epsilon(delta).upper)
-    winner, spent = hunt.best(pairs, points, int(share * budget))
-    found = audit(
-        claim,
-        curve,
-        hunt.made,
-        pairs[winner],
-        scores,
-        seed=seed,
-        delta=delta,
-        alpha=alpha,
-        budget=budget - spent,
-        sharpen=sharpen,
-        executor=executor,
-        replay={
-            **_call("audit_worst", replay, {**called, "share": share}),
-            "budget": budget,
-            "search": {"pairs": len(pairs), "winner": winner, "samples": spent, "share": share},
-        },
-    )
-    return replace(found, samples=found.samples + spent)
+
+    pairs: Sequence[Neighbours]
+    share: float = SHARE
+
+    def __post_init__(self) -> None:
+        """Check that there is something to search, and to search with."""
+        _check(self.pairs, self.share)
 
 
-def audit_each(
-    claim: str,
-    curve: PrivacyCurve,
-    sampler: Auditable,
-    pairs: Sequence[Neighbours],
-    scores: Sequence[Score | str] | None = None,
-    *,
-    seed: int,
-    delta: float = 0.0,
-    alpha: float = 0.01,
-    budget: int = BUDGET,
-    sharpen: bool = False,
-    executor: Executor | None = None,
-    replay: Mapping[str, Any] | None = None,
-) -> Evidence:
-    """Audit every pair, each at an equal share of alpha and of the budget, until one is refuted.
+@dataclass(frozen=True)
+class EachOf:
+    """Pairs that are audited one after the other, each at an equal share of alpha and of the budget.
 
     The claim is violated if it is on one pair, and consistent only if it is on all of them.
 
-    Args:
-        pairs, budget: as for `audit_worst`, as are all others: those of `audit`.
+    Raises:
+        ValueError: no pairs.
+    """
+
+    pairs: Sequence[Neighbours]
+
+    def __post_init__(self) -> None:
+        """Check that there is a pair."""
+        _check(self.pairs, SHARE)
+
+
+def audit_worst(curve: PrivacyCurve, sampler: Auditable, several: WorstOf, plan: AuditPlan) -> Evidence:
+    """Evidence on the pair that gives most away; ``replay["search"]`` says what the search did.
+
+    Raises:
+        MechanismError, ValueError: as for `dpproof.audit`; a budget too small for so many pairs.
+    """
+    pairs, share, budget, scores = several.pairs, several.share, plan.drawn, plan.scores
+    called = {"curve": curve, "sampler": sampler, "pairs": list(pairs), "scores": scores, "share": share}
+    made = as_mechanism(sampler)
+    hunt = Hunt(made, tuple(scores) if scores is not None else None, plan.seed, plan.executor)
+    points = curve_points(curve, plan.stated, curve.epsilon(plan.stated).upper)
+    winner, spent = hunt.best(pairs, points, int(share * budget))
+    how = {
+        **_call("audit_worst", plan.replay, called),
+        "budget": budget,
+        "search": {"pairs": len(pairs), "winner": winner, "samples": spent, "share": share},
+    }
+    found = audit_pair(curve, made, pairs[winner], replace(plan, budget=budget - spent, replay=how))
+    return replace(found, samples=found.samples + spent)
+
+
+def audit_each(curve: PrivacyCurve, sampler: Auditable, several: EachOf, plan: AuditPlan) -> Evidence:
+    """Audit every pair until one is refuted.
 
     Returns:
         The evidence on the pair that speaks loudest, with ``epsilon_lower`` the largest of all,
@@ -222,31 +198,19 @@ def audit_each(
         the e-value of all together.
 
     Raises:
-        MechanismError, ValueError: as for `audit_worst`; the budget must hold a sample for each pair.
+        MechanismError, ValueError: as for `dpproof.audit`; the budget must hold a sample for each pair.
     """
-    _check(pairs, SHARE)
-    called = {"curve": curve, "sampler": sampler, "pairs": list(pairs), "scores": scores}
+    pairs = several.pairs
+    called = {"curve": curve, "sampler": sampler, "pairs": list(pairs), "scores": plan.scores}
+    how = {**_call("audit_each", plan.replay, called), "budget": plan.drawn, "each": len(pairs)}
+    shared = replace(plan, alpha=plan.alpha / len(pairs), budget=plan.drawn // len(pairs), replay=how)
     found: list[Evidence] = []
     for place, pair in enumerate(pairs):
-        found.append(
-            audit(
-                claim,
-                curve,
-                sampler,
-                pair,
-                scores,
-                seed=child_seed(seed, PAIRS, place),
-                delta=delta,
-                alpha=alpha / len(pairs),
-                budget=budget // len(pairs),
-                sharpen=sharpen,
-                executor=executor,
-                replay={**_call("audit_each", replay, called), "budget": budget, "each": len(pairs)},
-            )
-        )
-        if found[-1].unconfirmed or (found[-1].verdict is Finding.VIOLATION and not sharpen):
+        here = replace(shared, seed=child_seed(plan.seed, PAIRS, place))
+        found.append(audit_pair(curve, sampler, pair, here))
+        if found[-1].unconfirmed or (found[-1].verdict is Finding.VIOLATION and not plan.sharpen):
             break
-    return _united(found, len(pairs), alpha, seed)
+    return _united(found, len(pairs), plan.alpha, plan.seed)
 
 
 def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> Evidence:
@@ -281,7 +245,7 @@ def _rank(verdict: Finding) -> int:
     return 2 * (verdict is Finding.VIOLATION) + (verdict is Finding.FLOATING_POINT)
 
 
-def _call(name: str, replay: Mapping[str, Any] | None, called: Mapping[str, Any]) -> dict[str, Any]:
+def _call(name: str, replay: Mapping[str, object] | None, called: Mapping[str, object]) -> dict[str, object]:
     """What the caller says a replay needs; if that is nothing, the call itself."""
     given = dict(replay or {})
     return given if "audit" in given else {**(call_of(name, **called) or {"audit": None}), **given}

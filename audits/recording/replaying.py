@@ -4,84 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
+from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.recording.written import read
+from dpproof.audits.targets.target import target
 from dpproof.audits.time_budget import ending_where
 
-__all__ = ["AUDITS", "ReplayError", "audit_called_again", "replay"]
+__all__ = ["ReplayError", "replay"]
 
-RUN = {"budget": int, "sharpen": bool}
-AUDITS: Mapping[str, tuple[str, str, Mapping[str, type]]] = {
-    "rlsvi": (
-        "dpproof.audits.targets.rl.rlsvi",
-        "audit_rlsvi_again",
-        {"parameters": dict, "noise_rule": str, **RUN},
-    ),
-    "policy-evaluation": (
-        "dpproof.audits.targets.rl.policy_evaluation",
-        "audit_policy_evaluation_again",
-        {"parameters": dict, "adjacency": str, **RUN},
-    ),
-    "expert-release": (
-        "dpproof.audits.targets.rl.expert",
-        "audit_release_again",
-        {"parameters": dict, **RUN},
-    ),
-    "selective-dpsgd": (
-        "dpproof.audits.targets.rl.expert",
-        "audit_training_again",
-        {"parameters": dict, **RUN},
-    ),
-    "corpus": ("dpproof.audits.named", "audit_case_again", {"case": str, "budget": int}),
-    "named": (
-        "dpproof.audits.named",
-        "audit_named_again",
-        {"promise": dict, "adjacency": str, "neighbours": str, "options": dict, "budget": int},
-    ),
-    "reward canaries": (
-        "dpproof.audits.training.cases",
-        "audit_reward_canaries_again",
-        {"parameters": dict, "noise_rule": str, "runs": int},
-    ),
-    "primitive": (
-        "dpproof.audits.targets.primitives",
-        "audit_primitive_again",
-        {"name": str, "parameters": dict, "adjacency": str, **RUN},
-    ),
-    "dp-sgd": (
-        "dpproof.audits.training.views",
-        "audit_dp_sgd_again",
-        {"settings": dict, "view": str, "steps": int, **RUN},
-    ),
-    "opacus": ("dpproof.audits.training.opacus_cases", "audit_opacus_again", {"settings": dict, **RUN}),
-    "expert training": (
-        "dpproof.audits.training.experts",
-        "audit_expert_training_again",
-        {"settings": dict, "view": str, **RUN},
-    ),
-    "expert canaries": (
-        "dpproof.audits.training.expert_runs",
-        "audit_expert_canaries_again",
-        {"settings": dict, "runs": int},
-    ),
-    "call": (
-        "dpproof.audits.recording.replaying",
-        "audit_called_again",
-        {"function": str, "arguments": dict},
-    ),
-}
-"""What was audited -> the module and the function that does it again, and the fields it reads, by type."""
-CALLED = {
-    "audit": "dpproof.audits.engine.runner",
-    "audit_each": "dpproof.audits.engine.worst_pair",
-    "audit_one_run": "dpproof.audits.training.one_run_audit",
-    "audit_steps": "dpproof.audits.training.steps",
-    "audit_worst": "dpproof.audits.engine.worst_pair",
-}
-"""The audits of anything that Python can name -> their modules."""
 STATED = ("claim", "verdict", "seed", "alpha", "delta")
 """What comes out the same although the mechanism has randomness of its own."""
 
@@ -118,7 +49,7 @@ def replay(
     Raises:
         ReplayError: nothing says how, or the new witness differs.
     """
-    again, last = _find(witness) if run is None else run, witness.get("replay", {}).get("last")
+    again, last = _again if run is None else run, witness.get("replay", {}).get("last")
     if type(last) not in (int, type(None)):
         raise ReplayError(f"witness: last ({last!r}) must be a number of samples")
     with ending_where(last):
@@ -139,28 +70,14 @@ def replay(
     return evidence
 
 
-def _find(witness: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Evidence]:
-    name = witness.get("replay", {}).get("audit")
-    if name not in AUDITS:
-        raise ReplayError(f"witness: audit ({name!r}) must be one of {sorted(AUDITS)}, or `run` be given")
-    module, function, _ = AUDITS[name]
-    found: Callable[[Mapping[str, Any]], Evidence] = getattr(import_module(module), function)
-    return found
-
-
-def audit_called_again(witness: Mapping[str, Any]) -> Evidence:
-    """Call the audit of a witness with the arguments that it holds; see `dpproof.audits.recording.written`."""
-    how = witness["replay"]
-    if how["function"] not in CALLED:
-        raise ReplayError(f"witness: function ({how['function']!r}) must be one of {sorted(CALLED)}")
-    called = getattr(import_module(CALLED[how["function"]]), how["function"])
-    given = {name: read(value) for name, value in how["arguments"].items()}
-    run = {name: how[name] for name in ("budget", "sharpen", "runs", "shares") if name in how}
-    if run.get("shares") is not None:
-        run["shares"] = tuple(run["shares"])
-    stated = {name: witness[name] for name in ("seed", "alpha", "delta", "claim")}
-    found: Evidence = called(**given, **run, **stated)
-    return found
+def _again(witness: Mapping[str, object]) -> Evidence:
+    """Follow the plan that a witness holds, on the target that it names."""
+    how = cast(Mapping[str, object], witness.get("replay", {}))
+    try:
+        found = target(how.get("audit"))
+    except ValueError as error:
+        raise ReplayError(f"witness: {error}, or `run` be given") from error
+    return found.read(how).audit(AuditPlan.of_witness(witness))
 
 
 def _plain(witness: Mapping[str, Any]) -> dict[str, Any]:

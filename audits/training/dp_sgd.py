@@ -1,27 +1,60 @@
-"""A small real DP-SGD loop in torch, and its classic faults: what the audits of training are tried on.
+"""A small real DP-SGD loop in torch, its classic faults, and what an auditor of it sees.
 
 Per-example gradients of a network with one hidden layer are clipped, summed over a Poisson sample, and given
 Gaussian noise. A canary is a record whose gradient is whatever the auditor says: far longer than the clipping
 norm, in a direction orthogonal to all other gradients at the start, so that nothing else is in the way. torch
 is an extra and is imported when a loop is built.
+
+Seen are single steps, epochs, the trace of a whole run, or the final model only. Steps and epochs come from one
+training run, a coin each; traces and final models from many short runs, a coin each. The claim is the accountant's
+for as many steps as a coin stands for. A trace shows at least as much as the final model, which is a function of
+it; the claim on both is the same, so the final model shows less.
 """
 
 from __future__ import annotations
 
 import contextlib
 import enum
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters, account
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.runner import audit_pair
+from dpproof.audits.engine.scores import Identity, LogLikelihoodRatio, Score
+from dpproof.audits.plan import AuditPlan
+from dpproof.audits.recording.evidence import Evidence
+from dpproof.audits.targets.target import RUN
+from dpproof.audits.training.steps import STEPS, WITHOUT, Steps, Training, audit_steps
 
-__all__ = ["Fault", "Loop", "Settings", "one_thread", "step_claim"]
+__all__ = [
+    "DELTA",
+    "KIND",
+    "TARGET",
+    "Fault",
+    "Loop",
+    "LoopAudit",
+    "Released",
+    "Settings",
+    "View",
+    "canary_pair",
+    "one_canary_more",
+    "one_thread",
+    "step_claim",
+    "view_scores",
+]
+
+KIND = "dp-sgd"
+DELTA = 1e-5
+"""Where epsilon is stated unless the plan says where."""
 
 FEATURES, HIDDEN = 20, 16
 
@@ -79,6 +112,15 @@ class Settings:
             value = getattr(self, name)
             if not 0 < value < float("inf"):
                 raise ValueError(f"{name} ({value!r}) must be a finite number above 0")
+
+    def as_json(self) -> dict[str, object]:
+        """Plain data that `read` takes."""
+        return {**asdict(self), "fault": self.fault.value}
+
+    @classmethod
+    def read(cls, plain: Mapping[str, Any]) -> Settings:
+        """From what `as_json` gave."""
+        return cls(**{**plain, "fault": Fault(plain["fault"])})
 
     @property
     def epoch(self) -> int:
@@ -212,3 +254,127 @@ def _clipped(rows: Any, norm: float) -> Any:
     """Rows no longer than ``norm``."""
     lengths = rows.norm(dim=1, keepdim=True).clamp(min=1e-12)
     return rows * (norm / lengths).clamp(max=1.0)
+
+
+class View(enum.Enum):
+    """What is seen, and how often a coin is thrown."""
+
+    STEP = "step"
+    """The noisy sum of each step of one run; a coin for every step."""
+    EPOCH = "epoch"
+    """The noisy sums of an epoch; a coin for every epoch of one run."""
+    TRACE = "trace"
+    """The noisy sums of a whole run; a coin for every run."""
+    FINAL = "final"
+    """The weights after the run, and those before it; a coin for every run."""
+
+
+@dataclass(frozen=True)
+class Released:
+    """DP-SGD as a mechanism: on False or True (the canary is among the records), so many whole runs.
+
+    Attributes:
+        settings: what the loop does.
+        steps: the length of a run.
+        view: ``TRACE`` or ``FINAL``.
+    """
+
+    settings: Settings
+    steps: int
+    view: View
+
+    def sample(self, data: bool, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """What `n` runs show in the canary's direction: ``(n, steps)``, or ``(n,)`` of final models."""
+        runs = [Loop(self.settings, rng).run(self.steps, data) for _ in range(n)]
+        return np.array([moved if self.view is View.FINAL else trace for trace, moved in runs])
+
+
+@dataclass(frozen=True)
+class LoopAudit:
+    """The small loop of this module, with its fault, against the claim it has without; needs torch.
+
+    Attributes:
+        settings: the loop and its fault.
+        view: what is seen.
+        steps: the length of a run, for views of whole runs.
+    """
+
+    fields: ClassVar[Mapping[str, type]] = {"settings": dict, "view": str, "steps": int, **RUN}
+
+    settings: Settings
+    view: View
+    steps: int = 8
+
+    def audit(self, plan: AuditPlan) -> Evidence:
+        """The evidence; the budget is in coins: steps, epochs or runs. Epsilon is stated at 1e-5 by default.
+
+        Raises:
+            ModuleNotFoundError: torch is not installed.
+            ValueError: an argument is outside its range.
+        """
+        settings, view = self.settings, self.view
+        length = {View.STEP: 1, View.EPOCH: settings.epoch}.get(view, self.steps)
+        curve = step_claim(settings, length).guarantee
+        how = {"audit": KIND, "settings": settings.as_json(), "view": view.value, "steps": self.steps}
+        asked = replace(
+            plan.filled(f"DP-SGD, {view.value}", DELTA, STEPS), scores=view_scores(settings, view)
+        )
+        asked = replace(asked, replay=how)
+        with one_thread():
+            if view in (View.STEP, View.EPOCH):
+                asked = replace(asked, known_ratio=length == 1)
+                return audit_steps(curve, partial(_start, settings, length), Steps(canary_pair()), asked)
+            return audit_pair(curve, Released(settings, length, view).sample, canary_pair(), asked)
+
+    @classmethod
+    def read(cls, how: Mapping[str, Any]) -> LoopAudit:
+        """The audit of a witness."""
+        return cls(Settings.read(how["settings"]), View(how["view"]), how["steps"])
+
+
+TARGET = LoopAudit
+
+
+def _start(settings: Settings, length: int, rng: np.random.Generator) -> Training:
+    loop = Loop(settings, rng)
+    return lambda canary: loop.run(length, canary)[0]
+
+
+def canary_pair() -> Neighbours:
+    """Whether a canary is among the records: what the loop adds to them is one record."""
+    return Neighbours(False, True, Adjacency.ADD_REMOVE, WITHOUT, one_canary_more)
+
+
+def one_canary_more(first: bool, second: bool) -> None:
+    """Raise ValueError unless the canary is in exactly one of the two inputs."""
+    if first == second:
+        raise ValueError("the canary is in both or in neither; neighbours differ in it")
+
+
+@dataclass(frozen=True)
+class _Ratio:
+    """The log-likelihood ratio of a trace under the claim, and of one appearance at an unknown step."""
+
+    settings: Settings
+    once: bool
+
+    def __call__(self, traces: NDArray[np.float64]) -> NDArray[np.float64]:
+        losses = (traces.reshape(len(traces), -1) - 0.5) / self.settings.noise_multiplier**2
+        if self.once:
+            return np.asarray(logsumexp(losses, axis=1))
+        rate = self.settings.sampling_rate
+        absent = np.log1p(-rate) if rate < 1 else -np.inf
+        return np.asarray(np.logaddexp(absent, np.log(rate) + losses).sum(axis=1))
+
+
+def view_scores(settings: Settings, view: View) -> tuple[Score, ...]:
+    """The ratios of the claimed law; for epochs also of shuffled batches. One number is its own score."""
+    if view in (View.STEP, View.FINAL):
+        return (Identity(oriented=True, view=_only_column),)
+    claimed = LogLikelihoodRatio(_Ratio(settings, once=False))
+    shuffled = LogLikelihoodRatio(_Ratio(settings, once=True), name="appeared once")
+    return (claimed, shuffled) if view is View.EPOCH else (claimed,)
+
+
+def _only_column(outputs: NDArray[Any]) -> NDArray[Any]:
+    return outputs.reshape(-1)

@@ -29,10 +29,10 @@ P[right >= v] is alpha or more.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 import flint
 import numpy as np
@@ -42,6 +42,7 @@ from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, roun
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.power.measured import simulated
 from dpproof.audits.engine.sampling.callables import Auditable
+from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.written import call_of
 from dpproof.audits.training.canaries import Canaries, played
@@ -50,6 +51,7 @@ from dpproof.audits.training.one_run_power import needed_right, one_run_would_ha
 
 __all__ = [
     "METHOD",
+    "OneRun",
     "audit_one_run",
     "curve_lines",
     "exceeds_one",
@@ -265,37 +267,29 @@ METHOD = "one run"
 """How the evidence names what found it; its bounds are weaker than those of many runs."""
 
 
-def audit_one_run(
-    claim: str,
-    curve: PrivacyCurve,
-    mechanism: Auditable,
-    canaries: Canaries,
-    *,
-    seed: int,
-    delta: float = 0.0,
-    alpha: float = 0.01,
-    runs: int = 1,
-    shares: tuple[float, ...] | None = None,
-    replay: Mapping[str, Any] | None = None,
-) -> Evidence:
-    """Audit a claim by guessing, from one output, which canaries took part.
+@dataclass(frozen=True)
+class OneRun:
+    """Canaries of one run, or of a few: inputs of an audit that guesses which of them took part.
 
-    Weaker than `dpproof.audit`: canaries disturb each other, and the bound holds for every mechanism. A false
+    Weaker than other audits: canaries disturb each other, and the bound holds for every mechanism. A false
     alarm, or a bound above the truth, has probability at most ``alpha`` (docs/notes/audit_one_run.md). The
-    verdict concerns the whole curve, ``epsilon_lower`` the point ``delta``.
+    verdict concerns the whole curve, ``epsilon_lower`` the point ``delta``. The level is split evenly over
+    the numbers of guesses; budget and scores of the plan say nothing.
 
-    Args:
-        claim: a name.
-        curve: the claimed guarantee.
-        mechanism: as for `dpproof.audit`.
+    Attributes:
         canaries: the canaries, and how to score them.
-        seed: a nonnegative integer; equal seeds give equal evidence.
-        delta: where ``epsilon_lower`` and ``would_have_seen`` are stated.
-        alpha: the level, split evenly over the numbers of guesses.
         runs: independent runs, whose canaries are guessed about together.
         shares: the shares of the canaries to guess about, fixed before looking; by default two numbers that
             suit how many canaries there are.
-        replay: JSON data that the witness carries.
+    """
+
+    canaries: Canaries
+    runs: int = 1
+    shares: tuple[float, ...] | None = None
+
+
+def audit_one_run(curve: PrivacyCurve, mechanism: Auditable, one_run: OneRun, plan: AuditPlan) -> Evidence:
+    """Evidence on a claim from guessing, from one output, which canaries took part; see `OneRun`.
 
     Raises:
         InvalidNeighboursError: turning one coin over does not give a neighbour.
@@ -305,13 +299,17 @@ def audit_one_run(
     >>> from dpproof.accountant.guarantees.notions import PureDP
     >>> import numpy as np
     >>> from dpproof.audits.training.canaries import Canaries
-    >>> same = Canaries(200, lambda coins: coins, lambda x: x, "one bit", "200 bits")
-    >>> audit_one_run("leaks all", PureDP(1.0), lambda bits, n, rng: bits[None] * 1.0, same, seed=0).verdict
+    >>> same = OneRun(Canaries(200, lambda coins: coins, lambda x: x, "one bit", "200 bits"))
+    >>> plan = AuditPlan(seed=0)
+    >>> audit_one_run(PureDP(1.0), lambda bits, n, rng: bits[None] * 1.0, same, plan).verdict
     <Finding.VIOLATION: 'violation'>
     """
+    canaries, runs, shares = one_run.canaries, one_run.runs, one_run.shares
+    seed, delta, alpha = plan.seed, plan.stated, plan.alpha
     claimed = _checked(curve, seed, delta, alpha, runs, shares)
-    called = {"curve": curve, "mechanism": mechanism, "canaries": canaries}
-    replay = {**({} if "audit" in (replay or {}) else call_of("audit_one_run", **called)), **(replay or {})}
+    called: dict[str, object] = {"curve": curve, "mechanism": mechanism, "canaries": canaries}
+    told = dict(plan.replay or {})
+    replay = told if "audit" in told else {**call_of("audit_one_run", **called), **told}
     drawn = [played(canaries, mechanism, seed, run) for run in range(runs)]
     coins, scores = (np.concatenate([one[part] for one in drawn]) for part in (0, 1))
     numbers = guess_counts(len(coins), shares)
@@ -329,7 +327,7 @@ def audit_one_run(
         seen = one_run_would_have_seen(len(coins), needed, claimed, delta, seed)
     found_power = {} if seen is None else simulated(seen, claimed, UNDISTURBED).as_evidence()
     return Evidence(
-        claim=claim,
+        claim=plan.name,
         verdict=_verdict(seen, claimed),
         claimed_epsilon=claimed,
         epsilon_lower=max(least),
@@ -345,7 +343,7 @@ def audit_one_run(
         counts={"right": found[best].right, "wrong": found[best].wrong, "abstained": found[best].abstained},
         score="canaries",
         pairs=(drawn[0][2].as_json(),),
-        replay={"runs": runs, "shares": None if shares is None else list(shares), **(replay or {})},
+        replay={"runs": runs, "shares": None if shares is None else list(shares), **replay},
         **found_power,
     )
 

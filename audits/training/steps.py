@@ -9,9 +9,9 @@ Source: Nasr et al., arXiv:2302.07956 (canary gradients, white box), there with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,12 @@ from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.engine.sampling.calls import BLOCKS, generator
 from dpproof.audits.engine.sampling.watching import watcher
 from dpproof.audits.engine.scores import Identity, Score
+from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.recording.written import call_of
 from dpproof.audits.time_budget import check_time, last_sample
 
-__all__ = ["STEPS", "Training", "audit_steps", "labelled_steps"]
+__all__ = ["STEPS", "Steps", "Training", "audit_steps", "labelled_steps"]
 
 STEPS = 2_000
 """Default number of coins."""
@@ -40,44 +41,33 @@ COINS, TRAINING = 0, 1
 WITHOUT = "the records, without or with a canary"
 
 
+@dataclass(frozen=True)
+class Steps:
+    """The steps of one training run, a coin each: inputs of an audit whose "sampler" begins the training.
+
+    A false alarm has probability at most ``alpha``, however a step depends on the earlier ones. The sampler
+    takes a generator and returns a function. That is called once per coin with False or True (the canary is
+    among the records), trains on, and returns one number or a row of them: what is seen. The claim is the
+    guarantee of one such call, given everything before it. The caller answers for the two inputs being
+    neighbours. By default what is seen is one number, large ones speaking for the canary.
+
+    Only where the likelihood ratio is known (``known_ratio``) an audit that finds nothing is "consistent": a
+    violation can be planted in fresh outputs, not in the steps of a training, which depend on each other.
+
+    Attributes:
+        pair: the two inputs of a step, whose relation is checked; without one it is taken on trust.
+    """
+
+    pair: Neighbours | None = None
+
+
 def audit_steps(
-    claim: str,
     curve: PrivacyCurve,
     start: Callable[[np.random.Generator], Training],
-    *,
-    seed: int,
-    delta: float = 0.0,
-    alpha: float = 0.01,
-    budget: int = STEPS,
-    scores: Sequence[Score] = (Identity(oriented=True),),
-    sharpen: bool = False,
-    pair: Neighbours | None = None,
-    replay: Mapping[str, Any] | None = None,
-    known_ratio: bool = False,
+    steps: Steps,
+    plan: AuditPlan,
 ) -> Evidence:
-    """Audit the claim on a single step of a training run, on as many steps of one run as it takes.
-
-    A false alarm has probability at most ``alpha``, however a step depends on the earlier ones.
-
-    Args:
-        claim: a name.
-        curve: the guarantee of one call of the training, given everything before it: one step, or as many as
-            a call takes.
-        start: begins a training run, whose randomness is the generator's. What it returns is called once per
-            coin with False or True (the canary is among the records), trains on, and returns one number or a
-            row of them: what is seen. The caller answers for the two inputs being neighbours.
-        seed: a nonnegative integer.
-        delta: where ``epsilon_lower`` and ``would_have_seen`` are stated.
-        alpha: the level.
-        budget: the most coins.
-        scores: as for `dpproof.audit`; by default what is seen is one number, large ones speaking for the
-            canary.
-        sharpen: go on after a violation.
-        pair: the two inputs of a step, whose relation is checked; without one it is taken on trust.
-        replay: JSON data that the witness carries.
-        known_ratio: what is seen is one number whose likelihood ratio is known and rises with the score. Only
-            then is an audit that finds nothing "consistent": a violation can be planted in fresh outputs, not
-            in the steps of a training, which depend on each other.
+    """Evidence on the claim about a single step, from as many steps of one run as it takes; see `Steps`.
 
     Raises:
         MechanismError: what is seen is NaN.
@@ -86,24 +76,29 @@ def audit_steps(
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> def noisy(rng):
     ...     return lambda canary: canary + rng.normal(0, 0.4)
-    >>> audit_steps("half the noise", GaussianDP(1.0), noisy, seed=0, delta=1e-5, budget=500).verdict.value
+    >>> plan = AuditPlan(seed=0, delta=1e-5, budget=500)
+    >>> audit_steps(GaussianDP(1.0), noisy, Steps(), plan).verdict.value
     'violation'
     """
+    seed, delta, alpha, pair = plan.seed, plan.stated, plan.alpha, steps.pair
+    budget = STEPS if plan.budget is None else plan.budget
+    scores, known_ratio = _scores(plan), plan.known_ratio
     check_request(alpha, budget, delta, scores, seed)
     claimed = curve.epsilon(delta).upper
     points = curve_points(curve, delta, claimed)
     pace = Pace()
     blocks = labelled_steps(start, seed, budget, pace)
-    trial = run_trial(points, blocks, scores, alpha, sharpen=sharpen, pace=pace, last=last_sample())
-    called = {"curve": curve, "start": start, "scores": scores, "pair": pair}
+    trial = run_trial(points, blocks, scores, alpha, sharpen=plan.sharpen, pace=pace, last=last_sample())
+    called: dict[str, object] = {"curve": curve, "start": start, "scores": scores, "pair": pair}
     called |= {"known_ratio": True} if known_ratio else {}
-    replay = {**({} if "audit" in (replay or {}) else call_of("audit_steps", **called)), **(replay or {})}
-    how = {"method": "steps", "budget": budget, "sharpen": sharpen, **replay, **trial.ended}
+    told = dict(plan.replay or {})
+    replay = told if "audit" in told else {**call_of("audit_steps", **called), **told}
+    how = {"method": "steps", "budget": budget, "sharpen": plan.sharpen, **replay, **trial.ended}
     pair, measure = (
         pair or Neighbours(False, True, "the claim's", WITHOUT),
         None if known_ratio else _unmeasured,
     )
-    found = conclude(trial, claim, curve, claimed, delta, alpha, seed, pair.description, how, measure)
+    found = conclude(trial, plan.name, curve, claimed, delta, alpha, seed, pair.description, how, measure)
     return replace(found, pairs=(pair.as_json(),))
 
 
@@ -130,6 +125,20 @@ def labelled_steps(
         if tell is not None:
             tell(taken, budget)
         yield seen, labels
+
+
+def _scores(plan: AuditPlan) -> tuple[Score, ...]:
+    """The scores of the plan, or that of one number.
+
+    Raises:
+        ValueError: a name, which stands for scores of outputs that were looked at before.
+    """
+    if plan.scores is None:
+        return (Identity(oriented=True),)
+    for one in plan.scores:
+        if isinstance(one, str):
+            raise ValueError(f"scores ({one!r}) must be scores, not names, for the steps of a training")
+    return cast(tuple[Score, ...], tuple(plan.scores))
 
 
 def _unmeasured(_trial: Trial) -> Power:

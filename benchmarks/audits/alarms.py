@@ -10,7 +10,7 @@ from scipy import stats
 
 from benchmarks.audits.rows import Row
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.corpus.all_cases import ALL_CASES
+from dpproof.audits.corpus.all_cases import all_cases
 from dpproof.audits.corpus.case import Case, CorpusCase
 from dpproof.audits.corpus.laplace_cases import counts_pair, stated
 from dpproof.audits.corpus.vectors import laplace
@@ -48,7 +48,7 @@ UNIT = Case(
 
 def cases() -> dict[str, CorpusCase]:
     """The sound mechanisms whose truth is their claim, by name."""
-    chosen = [UNIT, *(case for case in ALL_CASES if case.name in NO_TRUTH or _on_claim(case))]
+    chosen = [UNIT, *(case for case in all_cases() if case.name in NO_TRUTH or _on_claim(case))]
     return {case.name: case for case in chosen}
 
 

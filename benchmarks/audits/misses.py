@@ -25,7 +25,7 @@ from scipy.special import ndtri
 
 from benchmarks.audit_power import BITS
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.engine.runner import audit
+from dpproof.audits.targets.call import audit
 
 __all__ = ["BUDGETS", "FAULTS", "Fault", "found", "misses"]
 

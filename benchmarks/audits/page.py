@@ -221,7 +221,7 @@ UNSEEN = """## What no audit of this kind can see
   m = 1e-5 that is 460,000, and whoever leaks with chance 1e-9 passes every black-box audit that can be
   paid for.
 - One pair of inputs is compared. A mechanism that misbehaves on other inputs passes;
-  `dpproof.audit_worst` searches among pairs that are given.
+  `dpproof.WorstOf` searches among pairs that are given.
 - A mechanism that waits, and breaks its promise after so many calls or on a certain date, passes
   before.
 - "Consistent" therefore always comes with the violation that would have been seen with 90 % power on a

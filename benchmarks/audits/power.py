@@ -13,8 +13,8 @@ from benchmarks.audits.limits import gaussian_limit, laplace_limit, response_lim
 from benchmarks.audits.rows import Row
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.engine.betting.curves import PrivacyCurve
-from dpproof.audits.engine.runner import audit
 from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.targets.call import audit
 
 __all__ = ["ALPHA", "TRIALS", "Measure", "measured", "overhead", "tasks"]
 

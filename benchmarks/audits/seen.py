@@ -15,8 +15,8 @@ from benchmarks.audits.rows import Row
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.betting.reference import gaussian_mu
-from dpproof.audits.engine.runner import audit
 from dpproof.audits.recording.evidence import Evidence, Finding
+from dpproof.audits.targets.call import audit
 
 __all__ = ["CASES", "RUNS", "Doubled", "budget_of", "measured", "tasks"]
 

@@ -17,8 +17,8 @@ from benchmarks.audits.rows import Row
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
-from dpproof.audits.engine.runner import audit
 from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.targets.call import audit
 
 __all__ = ["COSTS", "Cost", "measured", "tasks"]
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib
 import pickle
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
@@ -28,21 +26,24 @@ from dpproof.audits.time_budget import OutOfTimeError
 from dpproof.claim_file import claim_from, entry_of
 
 if TYPE_CHECKING:
-    from dpproof.audits.corpus.case import CorpusCase
+    from dpproof.accountant.claims.parameters import Parameters
+    from dpproof.audits.engine.betting.curves import PrivacyCurve
+    from dpproof.audits.plan import Asked
     from dpproof.audits.recording.evidence import Evidence
+    from dpproof.audits.targets.target import Audited
 
 __all__ = [
-    "AUDITS",
     "NoAuditError",
     "audit_claim",
     "audit_mechanism",
     "check_auditable",
     "check_ready",
-    "corpus_cases",
     "replay",
     "write_witness",
 ]
 
+PLANNED = ("seed", "alpha", "budget", "sharpen", "executor")
+"""What of the options of an audit is the plan's; the others say how a callable or a command is run."""
 DELTA = 1e-6
 """Where epsilon is stated unless somebody asks elsewhere, or the guarantee is pure."""
 VIEWED = "selective-dpsgd"
@@ -51,7 +52,13 @@ EVENT = ": it describes what is run but gives no code to run, so that it cannot 
 
 
 def audit_mechanism(
-    name: str, parameters: Mapping[str, Any], adjacency: Adjacency, **options: Any
+    name: str,
+    parameters: Mapping[str, Any],
+    adjacency: Adjacency,
+    *,
+    curve: PrivacyCurve | None = None,
+    view: str | None = None,
+    **asked: Unpack[Asked],
 ) -> Evidence:
     """Audit one of our mechanisms against its own tight guarantee (or ``curve``, if given).
 
@@ -61,62 +68,22 @@ def audit_mechanism(
     accountant = accountant_for(name)
     chosen = doubles(accountant.parameters.read(parameters))
     accountant.account(chosen, adjacency)
-    return _audit_of(name, chosen, adjacency)(**{"claim": name, **options})
+    asked.setdefault("claim", name)
+    from dpproof.audits.plan import AuditPlan
+
+    return _target(name, chosen, adjacency, curve, view).audit(AuditPlan(**asked))
 
 
-def _rlsvi(parameters: Any, **options: Any) -> Evidence:
-    from dpproof.audits.targets.rl.rlsvi import audit_rlsvi
+def _target(
+    name: str,
+    parameters: Parameters,
+    adjacency: Adjacency,
+    curve: PrivacyCurve | None = None,
+    view: str | None = None,
+) -> Audited:
+    from dpproof.audits.targets.target import Subject, mechanism_target
 
-    return audit_rlsvi(parameters, **{"delta": DELTA, **options})
-
-
-def _policy_evaluation(adjacency: Adjacency, parameters: Any, **options: Any) -> Evidence:
-    from dpproof.audits.targets.rl.policy_evaluation import audit_policy_evaluation
-
-    return audit_policy_evaluation(parameters, adjacency, **{"delta": DELTA, **options})
-
-
-def _expert_release(parameters: Any, **options: Any) -> Evidence:
-    from dpproof.audits.targets.rl.expert import audit_release
-
-    return audit_release(parameters, **{"delta": DELTA, **options})
-
-
-def _selective_dpsgd(parameters: Any, view: str | None = None, **options: Any) -> Evidence:
-    """The pair that attains the guarantee, or, where a view is named, the training as it is run."""
-    if view is not None:
-        from dpproof.audits.training.expert_runs import audit_view
-
-        return audit_view(parameters, view, **{"delta": DELTA, **options})
-    from dpproof.audits.targets.rl.expert import audit_training
-
-    return audit_training(parameters, **{"delta": DELTA, **options})
-
-
-AUDITS: Mapping[tuple[str, Adjacency], Callable[..., Evidence]] = {
-    ("expert-release", Adjacency.EXPERT): _expert_release,
-    ("selective-dpsgd", Adjacency.EXPERT): _selective_dpsgd,
-    ("rlsvi", Adjacency.REWARDS_ONLY): _rlsvi,
-    ("policy-evaluation", Adjacency.REPLACE): partial(_policy_evaluation, Adjacency.REPLACE),
-    ("policy-evaluation", Adjacency.REWARDS_ONLY): partial(_policy_evaluation, Adjacency.REWARDS_ONLY),
-}
-"""The audits of algorithms; those of noise primitives are in the table of `dpproof.audits.targets.primitives`."""
-
-
-def _audit_of(name: str, parameters: Any, adjacency: Adjacency) -> Callable[..., Evidence]:
-    """The audit of a mechanism with these parameters.
-
-    Raises:
-        NoAuditError: there is none.
-    """
-    from dpproof.audits.targets.primitives import audit_primitive, setting_of
-
-    if (name, adjacency) in AUDITS:
-        return partial(AUDITS[name, adjacency], parameters)
-    if any(name == known for known, _ in AUDITS):
-        raise NoAuditError(f"adjacency ({adjacency.value!r}): no audit of {name} makes such neighbours")
-    setting_of(name, parameters)
-    return partial(audit_primitive, name, parameters, adjacency)
+    return mechanism_target(Subject(name, parameters, adjacency, curve, view))
 
 
 def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Any) -> Evidence:
@@ -136,7 +103,12 @@ def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Any) -> Evi
         executor = chosen.pop("executor", None)
         about = {} if claim.arithmetic == ARITHMETIC[0] else {"arithmetic": claim.arithmetic}
         return _audit_outside(claim, executor=executor if elsewhere else None, **about, **chosen)
-    promised = {"curve": claim.guarantee, "delta": claim.delta, "claim": claim.name, "replay": _again(claim)}
+    promised: dict[str, Any] = {
+        "curve": claim.guarantee,
+        "delta": claim.delta,
+        "claim": claim.name,
+        "replay": _again(claim),
+    }
     found = audit_mechanism(claim.mechanism, claim.parameters, claim.adjacency, **promised, **chosen)
     return replace(found, arithmetic=claim.arithmetic)
 
@@ -152,14 +124,17 @@ def _in_doubles(claim: Claim) -> Claim:
 
 def _audit_outside(claim: Claim, **options: Any) -> Evidence:
     """Audit somebody's callable or command on the pairs that the claim's ``neighbours`` callable gives."""
-    from dpproof.audits.named import audit_named
+    from dpproof.audits.plan import AuditPlan
+    from dpproof.audits.targets.named import Named
 
     assert claim.neighbours is not None  # checked before
     target = claim.mechanism if claim.command is None else claim.command
     if options["executor"] is not None:
         _check_shared(claim)
+    asked = {name: options.pop(name) for name in PLANNED if name in options}
     with _contained(claim.name):
-        return audit_named(claim.name, claim.promise, claim.adjacency, target, claim.neighbours, **options)
+        named = Named(claim.promise, claim.adjacency, target, claim.neighbours, options)
+        return named.audit(AuditPlan(claim=claim.name, **asked))
 
 
 @contextlib.contextmanager
@@ -182,7 +157,7 @@ def _check_shared(claim: Claim) -> None:
     Raises:
         ValueError: naming the callable.
     """
-    from dpproof.audits.named import load, pairs_of
+    from dpproof.audits.targets.named import load, pairs_of
 
     assert claim.neighbours is not None
     try:
@@ -263,7 +238,7 @@ def _refuse_audit_keys(claim: Claim, keys: Iterable[str], where: str) -> None:
 
 
 def _check_callable(target: str) -> None:
-    from dpproof.audits.named import load
+    from dpproof.audits.targets.named import load
 
     with _contained(target):
         found = load(target)
@@ -308,37 +283,7 @@ def check_auditable(claim: Claim) -> None:
         raise NoAuditError(f"{kind_of(claim)}{EVENT}")
     if not claim.outside:
         parameters = doubles(accountant_for(claim.mechanism).parameters.read(claim.parameters))
-        _audit_of(claim.mechanism, parameters, claim.adjacency)
-
-
-_CASES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "rlsvi": ("rlsvi", ()),
-    "private-ucb": ("reinforcement_cases", ()),
-    "sdp-pe": (
-        "shuffle_cases",
-        (
-            "shuffled count, as printed",
-            "shuffled count, as printed, even at delta 1/4",
-            "shuffled count, bits, the smallest threshold",
-            "shuffled count, bits, a hundredth of the smallest threshold",
-        ),
-    ),
-    "policy-evaluation": (
-        "evaluation_cases",
-        ("policy evaluation, ridge", "policy evaluation, local sensitivity"),
-    ),
-    "expert": ("expert_cases", ()),
-}
-"""Paper -> module of the corpus, and the names of the cases that take seconds (none: all do)."""
-
-
-def corpus_cases(paper: str) -> tuple[CorpusCase, ...]:
-    """The cases on a paper's own mechanisms that ``dpproof check papers`` audits; the corpus has more."""
-    if paper not in _CASES:
-        return ()
-    module, names = _CASES[paper]
-    cases: tuple[CorpusCase, ...] = importlib.import_module(f"dpproof.audits.corpus.{module}").CASES
-    return tuple(case for case in cases if case.name in names or not names)
+        _target(claim.mechanism, parameters, claim.adjacency)
 
 
 def _file_name(claim: str) -> str:

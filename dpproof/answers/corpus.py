@@ -52,11 +52,11 @@ def cases_with(text: str | None = None) -> tuple[CorpusCase, ...]:
     Raises:
         ValueError: no name contains it.
     """
-    from dpproof.audits.corpus.all_cases import ALL_CASES
+    from dpproof.audits.corpus.all_cases import all_cases
 
-    chosen = tuple(case for case in ALL_CASES if text is None or text.lower() in case.name.lower())
+    chosen = tuple(case for case in all_cases() if text is None or text.lower() in case.name.lower())
     if not chosen:
-        known = f"such as {ALL_CASES[0].name!r}; without it all {len(ALL_CASES)} run"
+        known = f"such as {all_cases()[0].name!r}; without it all {len(all_cases())} run"
         raise ValueError(f"only ({text!r}) must be part of the name of a case, {known}")
     return chosen
 

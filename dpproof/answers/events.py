@@ -73,7 +73,7 @@ def guarantee_of_event(claim: Claim) -> Guarantee:
         ValueError: it cannot be loaded, fails, is none of these, or has no accounting under the adjacency.
     """
     from dpproof.accountant.interop.dp_events import privacy_loss_of
-    from dpproof.audits.named import load
+    from dpproof.audits.targets.named import load
 
     kind, _, target = claim.mechanism.partition(":")
     try:

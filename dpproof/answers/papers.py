@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.answers import account as accounts
-from dpproof.answers import audit as auditing
 from dpproof.answers.account import Account
 from dpproof.answers.recorded import departures
 from dpproof.answers.verify import Verified, ids_named, verify
@@ -25,7 +25,10 @@ from dpproof.proofs_check.papers.paper import Deployment, Paper
 from dpproof.reproduction import first_lines
 from dpproof.reproduction.experiments import EXPERIMENTS
 
-__all__ = ["FOLDER", "PaperLedger", "Shown", "check_paper", "experiment_of"]
+if TYPE_CHECKING:
+    from dpproof.audits.corpus.case import CorpusCase
+
+__all__ = ["FOLDER", "PaperLedger", "Shown", "check_paper", "corpus_cases", "experiment_of"]
 
 FOLDER = Path(__file__).resolve().parent.parent.parent / "docs" / "experiments"
 _FINDINGS = "## What it shows\n"
@@ -117,6 +120,13 @@ class PaperLedger:
     """None if the paper has no experiment here."""
 
 
+def corpus_cases(paper: str) -> tuple[CorpusCase, ...]:
+    """The cases on a paper's own mechanisms that ``dpproof check papers`` audits; the corpus has more."""
+    from dpproof.audits.corpus.all_cases import cases_of_paper
+
+    return cases_of_paper(paper)
+
+
 def check_paper(
     paper: Paper, stage: Stage = lambda _text: None, *, seed: int = 0, executor: Executor | None = None
 ) -> PaperLedger:
@@ -131,7 +141,7 @@ def check_paper(
         stage(f"{paper.name}: accounting")
         account = _account(paper.deployment)
     audits, missed = [], []
-    for case in auditing.corpus_cases(paper.name):
+    for case in corpus_cases(paper.name):
         stage(f"{paper.name}: auditing {case.name}")
         assert not isinstance(case.expected, type)  # no case of a paper ends in an error
         evidence = case.audit(seed=seed, executor=executor)

@@ -220,12 +220,13 @@ def _mechanism(accountant: Accountant, console: Console) -> None:
 
 def _audit_line(accountant: Accountant) -> str:
     """The command that audits a mechanism, what must be given in capitals; or that none does."""
-    from dpproof.answers.audit import AUDITS
-    from dpproof.audits.targets.primitives import SETTINGS
+    from dpproof.audits.engine.unaudited import NoAuditError
+    from dpproof.audits.targets.target import leaf_target
 
     name = accountant.name
-    relations = [relation.value for known, relation in AUDITS if known == name]
-    if name not in SETTINGS and not relations:
+    try:
+        relations = [relation.value for relation in leaf_target(name).relations]
+    except NoAuditError:
         return "audit: none by name; dpproof audit module:callable audits an implementation"
     required = (field for field in accountant.parameters.fields() if field.default is dataclasses.MISSING)
     flags = [f"--{field.name.replace('_', '-')} {field.name.upper()}" for field in required]

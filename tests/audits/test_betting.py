@@ -25,7 +25,7 @@ from dpproof.audits.engine.betting.trial import VERDICT, run_trial
 from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.scores import Identity
 from dpproof.audits.engine.scores.tails import LEVELS, tally
-from dpproof.audits.targets.rl.rlsvi import rlsvi_scores
+from dpproof.audits.targets.rl.rlsvi.rlsvi import rlsvi_scores
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 
 ALPHA, REPETITIONS, ALARMS = 0.01, 1000, 21

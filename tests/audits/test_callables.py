@@ -17,11 +17,11 @@ from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.betting.trial import VERDICT, run_trial
 from dpproof.audits.engine.checks.probing import check_randomness
 from dpproof.audits.engine.power.measured import unmeasured
-from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.sampling.callables import Mechanism, as_mechanism, each, mechanism
 from dpproof.audits.engine.sampling.calls import MechanismError
 from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.targets.call import audit
 from tests.rows import rows, tiered
 
 BITS = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)

@@ -9,7 +9,7 @@ import pytest
 
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.runner import audit
+from dpproof.audits.targets.call import audit
 
 distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
 

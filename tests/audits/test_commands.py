@@ -12,10 +12,10 @@ import pytest
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.engine.sampling.commands import Command, CommandError, command
 from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.targets.call import audit
 from dpproof.mechanisms.rl.rlsvi.users import Users
 
 BITS = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)

@@ -25,9 +25,9 @@ from dpproof.audits.engine.checks.repeated_rows import (
     row_ids,
     value_in_runs,
 )
-from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.targets.call import audit
 
 ALPHA = 1e-3
 BITS = Neighbours(0.0, 1.0, "at most 1 apart", "0 or 1")

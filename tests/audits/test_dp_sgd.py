@@ -10,6 +10,7 @@ import pytest
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.audits.corpus.trainings import CASES
 from dpproof.audits.engine.betting.curves import curve_points
 from dpproof.audits.engine.betting.schedule import Pace
 from dpproof.audits.engine.betting.trial import run_trial
@@ -17,10 +18,17 @@ from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.engine.scores import Identity, Projection
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import ReplayError, replay
-from dpproof.audits.training.cases import CASES
-from dpproof.audits.training.dp_sgd import Fault, Loop, Settings, one_thread, step_claim
-from dpproof.audits.training.steps import audit_steps, labelled_steps
-from dpproof.audits.training.views import View, audit_dp_sgd, audit_dp_sgd_again
+from dpproof.audits.targets.call import audit
+from dpproof.audits.training.dp_sgd import (
+    Fault,
+    Loop,
+    LoopAudit,
+    Settings,
+    View,
+    one_thread,
+    step_claim,
+)
+from dpproof.audits.training.steps import Steps, labelled_steps
 from tests.rows import tiered
 
 
@@ -60,7 +68,7 @@ def alarms(start, curve, seeds, budget, alpha=0.05):
 
 
 def test_half_the_noise_is_seen_in_one_run():
-    evidence = audit_steps("half", GaussianDP(1.0), noisy(0.5), seed=1, delta=1e-5, budget=1000)
+    evidence = audit("half", GaussianDP(1.0), noisy(0.5), Steps(), seed=1, delta=1e-5, budget=1000)
     assert evidence.verdict is Finding.VIOLATION
     assert evidence.samples < 500
 
@@ -76,7 +84,7 @@ def test_rows_may_be_seen_and_equal_seeds_give_equal_evidence():
         return lambda canary: canary * np.array([1.0, 1.0]) + rng.normal(0, 0.5, 2)
 
     one, other = (
-        audit_steps("rows", GaussianDP(1.0), start, seed=4, delta=1e-5, scores=(Projection((1.0, 1.0)),))
+        audit("rows", GaussianDP(1.0), start, Steps(), seed=4, delta=1e-5, scores=(Projection((1.0, 1.0)),))
         for _ in range(2)
     )
     assert one.verdict is Finding.VIOLATION
@@ -85,7 +93,7 @@ def test_rows_may_be_seen_and_equal_seeds_give_equal_evidence():
 
 def test_a_step_that_is_not_a_number_is_an_error():
     with pytest.raises(MechanismError, match="NaN"):
-        audit_steps("nan", GaussianDP(1.0), noisy(math.nan), seed=0, delta=1e-5)
+        audit("nan", GaussianDP(1.0), noisy(math.nan), Steps(), seed=0, delta=1e-5)
 
 
 def test_the_claim_of_a_step_is_the_accountants():
@@ -138,7 +146,7 @@ FAULTS = [Fault.HALF_NOISE, Fault.NO_CLIPPING, Fault.UNSCALED_NOISE, Fault.BATCH
 
 @pytest.mark.parametrize("fault", tiered(FAULTS, fast=1), ids=lambda fault: fault.value)
 def test_a_fault_is_seen_by_its_steps_under_sampling(torch, fault):
-    evidence = audit_dp_sgd(Settings(sampling_rate=0.5, fault=fault), View.STEP, seed=0, budget=1500)
+    evidence = audit(LoopAudit(Settings(sampling_rate=0.5, fault=fault), View.STEP), seed=0, budget=1500)
     assert evidence.verdict is Finding.VIOLATION
 
 
@@ -148,11 +156,11 @@ EPOCHS = {"sampling_rate": 0.25, "noise_multiplier": 0.2}
 @pytest.mark.slow
 def test_shuffled_batches_are_seen_by_epochs_and_replay(torch):
     settings = Settings(fault=Fault.SHUFFLED_BATCHES, **EPOCHS)
-    evidence = audit_dp_sgd(settings, View.EPOCH, seed=0, delta=0.3, budget=400)
+    evidence = audit(LoopAudit(settings, View.EPOCH), seed=0, delta=0.3, budget=400)
     assert evidence.verdict is Finding.VIOLATION
-    assert replay(evidence.witness(), audit_dp_sgd_again) == evidence
+    assert replay(evidence.witness()) == evidence
     with pytest.raises(ReplayError, match="samples"):
-        replay({**evidence.witness(), "samples": 1}, audit_dp_sgd_again)
+        replay({**evidence.witness(), "samples": 1})
 
 
 def test_every_record_is_in_one_batch_of_a_shuffled_epoch(torch):
@@ -176,7 +184,7 @@ def test_the_sound_loop_exactly_on_its_claim_keeps_the_level(torch):
 
 
 def test_the_sound_loop_is_not_called_broken_by_its_epochs(torch):
-    evidence = audit_dp_sgd(Settings(**EPOCHS), View.EPOCH, seed=0, delta=0.3, budget=200)
+    evidence = audit(LoopAudit(Settings(**EPOCHS), View.EPOCH), seed=0, delta=0.3, budget=200)
     assert evidence.verdict is not Finding.VIOLATION
 
 
@@ -185,9 +193,10 @@ def test_the_sound_loop_is_not_called_broken_by_its_epochs(torch):
 def test_whole_runs_show_half_the_noise_and_nothing_where_it_is_right(torch, view):
     settings = {"noise_multiplier": 3.0, "records": 12}
     broken = Settings(fault=Fault.HALF_NOISE, **settings)
-    assert audit_dp_sgd(broken, view, seed=0, steps=4, budget=600).verdict is Finding.VIOLATION
+    assert audit(LoopAudit(broken, view, steps=4), seed=0, budget=600).verdict is Finding.VIOLATION
     assert (
-        audit_dp_sgd(Settings(**settings), view, seed=0, steps=4, budget=300).verdict is not Finding.VIOLATION
+        audit(LoopAudit(Settings(**settings), view, steps=4), seed=0, budget=300).verdict
+        is not Finding.VIOLATION
     )
 
 

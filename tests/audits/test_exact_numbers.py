@@ -14,10 +14,10 @@ from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.exact import Wide, above, below, doubles, exactly, low_bytes, united
 from dpproof.audits.data.outputs import as_block
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.scores import Identity, Projection, float_bits, logistic, tokens, trees
 from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.targets.call import audit
 from tests.rows import tiered
 
 DATA = Neighbours(np.array([0]), np.array([1]), "replace", "one number", lambda a, b: None)

@@ -13,16 +13,17 @@ from typer.testing import CliRunner
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
+from dpproof.audits.corpus.expert_trainings import CASES
 from dpproof.audits.engine.betting.tabulated import Tabulated, tabulated
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
-from dpproof.audits.training import experts
-from dpproof.audits.training.expert_cases import CASES
-from dpproof.audits.training.expert_runs import audit_expert_canaries, audit_view
+from dpproof.audits.targets.call import audit
+from dpproof.audits.training import expert_training as experts
+from dpproof.audits.training.dp_sgd import View
+from dpproof.audits.training.expert_canaries import ExpertCanaries, Viewed
 from dpproof.audits.training.expert_settings import ExpertSettings, TrainingFault, claim_for
-from dpproof.audits.training.experts import audit_expert_training
-from dpproof.audits.training.views import View
+from dpproof.audits.training.expert_training import ExpertTraining
 from dpproof.cli import app
 from tests.rows import tiered
 
@@ -63,9 +64,9 @@ def test_the_corpus_cases_come_out_as_expected_on_their_whole_budget(loops, case
 @pytest.mark.slow
 def test_a_few_runs_of_canaries_tell_a_quarter_of_the_noise_from_all_of_it(loops):
     settings = ExpertSettings(SelectiveDPSGDParameters(0.5, 0.5, 4.0, 64), canaries=500)
-    assert audit_expert_canaries(settings, seed=1, runs=4).verdict is not Finding.VIOLATION
+    assert audit(ExpertCanaries(settings, runs=4), seed=1).verdict is not Finding.VIOLATION
     broken = replace(settings, fault=TrainingFault.UNSCALED_NOISE)
-    found = audit_expert_canaries(broken, seed=1, runs=4)
+    found = audit(ExpertCanaries(broken, runs=4), seed=1)
     assert found.verdict is Finding.VIOLATION
     assert replay(json.loads(json.dumps(found.witness()))) == found
 
@@ -76,7 +77,7 @@ def test_a_few_runs_of_canaries_tell_a_quarter_of_the_noise_from_all_of_it(loops
 def test_a_finding_replays(loops, view):
     everybody = replace(PLAIN, sampling_rate=1.0, branch_probability=1.0)
     settings = ExpertSettings(everybody, fault=TrainingFault.UNSCALED_NOISE)
-    found = audit_expert_training(settings, view, seed=0, budget=15)
+    found = audit(ExpertTraining(settings, view), seed=0, budget=15)
     assert replay(json.loads(json.dumps(found.witness()))) == found
 
 
@@ -98,7 +99,7 @@ def test_every_kind_of_training_is_watched_and_not_called_broken(loops, changes)
     """Level 0.01 each: two alarms or more among the ten have a chance below 0.5 %."""
     settings = ExpertSettings(replace(PLAIN, **changes))
     views = {View.STEP: 100, View.TRACE: 30}
-    found = [audit_expert_training(settings, view, seed=0, budget=coins) for view, coins in views.items()]
+    found = [audit(ExpertTraining(settings, view), seed=0, budget=coins) for view, coins in views.items()]
     assert not any(one.verdict is Finding.VIOLATION for one in found)
 
 
@@ -110,7 +111,7 @@ def test_the_sound_training_exactly_on_its_claim_keeps_the_level(loops):
     for fault in (TrainingFault.NONE, TrainingFault.UNSCALED_NOISE):
         settings = ExpertSettings(tight, fault=fault)
         found = [
-            audit_expert_training(settings, View.STEP, seed=seed, alpha=0.05, budget=60) for seed in range(20)
+            audit(ExpertTraining(settings, View.STEP), seed=seed, alpha=0.05, budget=60) for seed in range(20)
         ]
         alarms[fault] = sum(one.verdict is Finding.VIOLATION for one in found)
     assert alarms[TrainingFault.NONE] <= 5
@@ -203,23 +204,23 @@ def test_what_is_not_audited_is_named(changes, message):
 def test_exact_batches_of_a_small_share_have_experts_enough(loops):
     settings = ExpertSettings(replace(PLAIN, sampling_rate=0.01, batch="exact"))
     assert (settings.others, settings.batch) == (100, 1)
-    found = audit_expert_training(settings, View.STEP, seed=0, budget=10)
+    found = audit(ExpertTraining(settings, View.STEP), seed=0, budget=10)
     assert found.verdict is not Finding.VIOLATION
 
 
 def test_runs_too_long_and_other_numbers_of_canaries_are_refused(loops):
     with pytest.raises(NoAuditError, match=r"steps \(2001\)"):
-        audit_expert_training(ExpertSettings(replace(PLAIN, steps=2001)), View.TRACE, seed=0)
+        audit(ExpertTraining(ExpertSettings(replace(PLAIN, steps=2001)), View.TRACE), seed=0)
     with pytest.raises(NoAuditError, match=r"steps \(20001\)"):
-        audit_expert_canaries(ExpertSettings(replace(PLAIN, steps=20_001), canaries=9), seed=0)
+        audit(ExpertCanaries(ExpertSettings(replace(PLAIN, steps=20_001), canaries=9)), seed=0)
     with pytest.raises(ValueError, match=r"canaries \(2\)"):
-        audit_expert_training(ExpertSettings(PLAIN, canaries=2), View.STEP, seed=0)
+        audit(ExpertTraining(ExpertSettings(PLAIN, canaries=2), View.STEP), seed=0)
 
 
 def test_without_torch_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setattr(experts, "find_spec", lambda name: None)
     with pytest.raises(NoAuditError, match=r"pip install 'dpproof\[offline-rl\]'"):
-        audit_expert_training(ExpertSettings(PLAIN), View.STEP, seed=0)
+        audit(ExpertTraining(ExpertSettings(PLAIN), View.STEP), seed=0)
     assert {case.requires for case in CASES} == {"torch"}
 
 
@@ -262,15 +263,15 @@ def test_a_table_is_never_below_its_chord(ends):
 
 def test_views_by_their_words(loops):
     gaussian = replace(PLAIN, sampling_rate=1.0, branch_probability=1.0)
-    found = audit_view(gaussian, "step", seed=0, budget=10, claim="a step")
+    found = audit(Viewed(gaussian, "step"), seed=0, delta=1e-5, budget=10, claim="a step")
     assert (found.claim, found.samples) == ("a step", 10)
     assert (
         found.claimed_epsilon == claim_for(ExpertSettings(gaussian), View.STEP).guarantee.epsilon(1e-5).upper
     )
     with pytest.raises(ValueError, match=r"view \('epoch'\) must be one of: step, trace, final, canaries"):
-        audit_view(PLAIN, "epoch", seed=0)
+        audit(Viewed(PLAIN, "epoch"), seed=0)
     with pytest.raises(ValueError, match="sharpen must be left out"):
-        audit_view(PLAIN, "canaries", seed=0, sharpen=True)
+        audit(Viewed(PLAIN, "canaries"), seed=0, sharpen=True)
 
 
 def test_the_command_line_audits_the_training_in_a_view(loops):

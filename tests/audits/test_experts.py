@@ -13,7 +13,9 @@ from dpproof.answers.audit import audit_mechanism
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
-from dpproof.audits.targets.rl.expert import audit_release, audit_training
+from dpproof.audits.targets.call import audit
+from dpproof.audits.targets.rl.expert.release import ReleaseAudit
+from dpproof.audits.targets.rl.expert.selective_dpsgd import SelectiveAudit
 
 TRAINING = SelectiveDPSGDParameters(0.1, 0.5, 1.0, 100)
 RELEASE = ExpertReleaseParameters(5, 20, 0.05, 100, 5, scale=3.0, draws="fresh")
@@ -26,21 +28,21 @@ FEW = {"seed": 1, "budget": 20_000}
     ids=str,
 )
 def test_training_keeps_its_guarantee(changes):
-    found = audit_training(replace(TRAINING, **changes), **FEW)
+    found = audit(SelectiveAudit(replace(TRAINING, **changes)), **FEW)
     assert found.verdict is Finding.CONSISTENT
     assert found.epsilon_lower > 0.5
 
 
 def test_the_printed_rate_is_refuted():
     printed = account(replace(TRAINING, coin="independent"), Adjacency.EXPERT).guarantee
-    assert audit_training(TRAINING, curve=printed, replay={}, **FEW).verdict is Finding.VIOLATION
+    assert audit(SelectiveAudit(TRAINING, printed), replay={}, **FEW).verdict is Finding.VIOLATION
 
 
 def test_the_release_keeps_its_guarantee_and_not_much_less():
-    found = audit_release(RELEASE, **FEW)
+    found = audit(ReleaseAudit(RELEASE), **FEW)
     assert found.verdict is Finding.CONSISTENT
     less = Rounds(5, Fraction(1, 20), Fraction(1, 20), Fraction(0))
-    assert audit_release(RELEASE, curve=less, replay={}, **FEW).verdict is Finding.VIOLATION
+    assert audit(ReleaseAudit(RELEASE, less), replay={}, **FEW).verdict is Finding.VIOLATION
 
 
 @pytest.mark.parametrize(("name", "parameters"), [("selective-dpsgd", TRAINING), ("expert-release", RELEASE)])
@@ -51,8 +53,8 @@ def test_the_catalogue_leads_there_and_the_witness_replays(name, parameters):
 
 def test_what_is_not_audited_is_named():
     with pytest.raises(NoAuditError, match="draws"):
-        audit_release(replace(RELEASE, draws="walk"), **FEW)
+        audit(ReleaseAudit(replace(RELEASE, draws="walk")), **FEW)
     with pytest.raises(NoAuditError, match="experts"):
-        audit_release(replace(RELEASE, experts=10**6), **FEW)
+        audit(ReleaseAudit(replace(RELEASE, experts=10**6)), **FEW)
     with pytest.raises(NoAuditError, match="steps"):
-        audit_training(replace(TRAINING, steps=0), **FEW)
+        audit(SelectiveAudit(replace(TRAINING, steps=0)), **FEW)

@@ -9,10 +9,10 @@ import pytest
 
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.scores import Identity, float_bits, only_bits
-from dpproof.audits.engine.worst_pair import audit_each, audit_worst
+from dpproof.audits.engine.worst_pair import EachOf, WorstOf
 from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.targets.call import audit
 from tests.rows import tiered
 
 BITS = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1", lambda a, b: None)
@@ -71,8 +71,8 @@ def test_several_pairs_are_compared_by_what_is_found_without_bits():
     pairs = [
         Neighbours(0.0, high, "at most 1 apart", f"0 and {high}", lambda a, b: None) for high in (0.25, 1.0)
     ]
-    for several in (audit_each, audit_worst):
-        found = several("half the noise", PureDP(1.0), halved, pairs, seed=0, budget=20_000)
+    for several in (EachOf, WorstOf):
+        found = audit("half the noise", PureDP(1.0), halved, several(pairs), seed=0, budget=20_000)
         assert (found.verdict, found.pair) == (Finding.VIOLATION, "0 and 1.0")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, PureDP
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.runner import audit
+from dpproof.audits.targets.call import audit
 
 dp = pytest.importorskip("opendp.prelude", reason="the extra release is not installed")
 

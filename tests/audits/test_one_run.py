@@ -12,12 +12,14 @@ from scipy.optimize import linprog
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.data.pairs import InvalidNeighboursError
 from dpproof.audits.engine.sampling.callables import MechanismError
+from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
+from dpproof.audits.targets.call import audit
 from dpproof.audits.training.canaries import Canaries, record_canaries
 from dpproof.audits.training.guesses import Guesses, guess, guess_counts
 from dpproof.audits.training.one_run_audit import (
-    audit_one_run,
+    OneRun,
     curve_lines,
     exceeds_one,
     one_run_epsilon_lower,
@@ -165,21 +167,21 @@ def test_sound_mechanisms_exactly_on_their_claim_keep_the_level(claim, mechanism
     ids=["pure", "approximate", "Gaussian"],
 )
 def test_broken_mechanisms_are_caught_in_one_run(claim, mechanism, delta):
-    evidence = audit_one_run("broken", claim, mechanism, bits(2000), seed=0, delta=delta)
+    evidence = audit("broken", claim, mechanism, bits(2000), seed=0, delta=delta)
     assert evidence.verdict is Finding.VIOLATION
     assert evidence.samples == 1
     assert evidence.event["method"] == "one run"
 
 
 def test_a_sound_mechanism_is_not_called_broken_and_power_is_stated():
-    evidence = audit_one_run("sound", GaussianDP(0.25), gaussian(4.0), bits(2000), seed=0, delta=1e-5)
+    evidence = audit("sound", GaussianDP(0.25), gaussian(4.0), bits(2000), seed=0, delta=1e-5)
     assert evidence.verdict is not Finding.VIOLATION
     assert evidence.epsilon_lower <= evidence.claimed_epsilon < evidence.would_have_seen < math.inf
 
 
 def test_runs_are_pooled_and_equal_seeds_give_equal_evidence():
     one, other = (
-        audit_one_run("pooled", PureDP(0.5), randomised_response(1.5, 0.0), bits(40), seed=3, runs=50)
+        audit("pooled", PureDP(0.5), randomised_response(1.5, 0.0), OneRun(bits(40), runs=50), seed=3)
         for _ in range(2)
     )
     assert one.verdict is Finding.VIOLATION
@@ -195,24 +197,24 @@ def test_records_are_added_or_left_out():
         return np.sum(records, axis=0) + rng.normal(0, 0.5, (n, 400))
 
     canaries = record_canaries(list(directions), list(rng.normal(size=(50, 400)) / 50), directions.__matmul__)
-    evidence = audit_one_run("sum", GaussianDP(0.5), noisy_mean, canaries, seed=0, delta=1e-5)
+    evidence = audit("sum", GaussianDP(0.5), noisy_mean, canaries, seed=0, delta=1e-5)
     assert evidence.verdict is Finding.VIOLATION
-    sound = audit_one_run("sum", GaussianDP(2.0), noisy_mean, canaries, seed=0, delta=1e-5)
+    sound = audit("sum", GaussianDP(2.0), noisy_mean, canaries, seed=0, delta=1e-5)
     assert sound.verdict is not Finding.VIOLATION
 
 
 def test_coins_that_change_more_than_their_canary_are_refused():
     two = Canaries(10, lambda coins: np.repeat(coins, 2), lambda x: x[::2], "one bit", "10 bits", one_bit)
     with pytest.raises(InvalidNeighboursError, match="2 bits differ"):
-        audit_one_run("pair", PureDP(1.0), gaussian(1.0), two, seed=0)
+        audit("pair", PureDP(1.0), gaussian(1.0), two, seed=0)
 
 
 def test_bad_scores_and_failing_mechanisms_are_errors():
     short = Canaries(10, lambda coins: coins, lambda x: x[1:], "one bit", "10 bits", one_bit)
     with pytest.raises(ValueError, match="score: shape"):
-        audit_one_run("scores", PureDP(1.0), gaussian(1.0), short, seed=0)
+        audit("scores", PureDP(1.0), gaussian(1.0), short, seed=0)
     with pytest.raises(MechanismError, match="NaN"):
-        audit_one_run("nan", PureDP(1.0), lambda d, n, rng: np.full((n, 10), np.nan), bits(10), seed=0)
+        audit("nan", PureDP(1.0), lambda d, n, rng: np.full((n, 10), np.nan), bits(10), seed=0)
     with pytest.raises(ValueError, match="count \\(1\\)"):
         bits(1)
 
@@ -222,7 +224,13 @@ def test_bad_scores_and_failing_mechanisms_are_errors():
 )
 def test_arguments_outside_their_range_are_refused(name, value):
     with pytest.raises(ValueError, match=name):
-        audit_one_run("bad", PureDP(1.0), gaussian(1.0), bits(10), **{"seed": 0, name: value})
+        audit(
+            "bad",
+            PureDP(1.0),
+            gaussian(1.0),
+            OneRun(bits(10), **({name: value} if name in ("runs", "shares") else {})),
+            **{"seed": 0, **({} if name in ("runs", "shares") else {name: value})},
+        )
 
 
 def test_a_family_of_curves_is_refuted_up_to_a_member_below_the_truth():
@@ -238,18 +246,17 @@ class TestRewards:
     @pytest.fixture
     def audit(self):
         from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
-        from dpproof.audits.training.cases import audit_reward_canaries
+        from dpproof.audits.training.reward_canaries import RewardCanaries
 
         parameters = RLSVIParameters(states=61, actions=1, horizon=2, episodes=120)
-        return lambda rule, **options: audit_reward_canaries(parameters, noise_rule=rule, **options)
+        return lambda rule, seed: RewardCanaries(parameters, rule).audit(AuditPlan(seed=seed))
 
     def test_a_cell_without_noise_is_caught_in_one_run_and_replays(self, audit):
-        from dpproof.audits.training.cases import audit_reward_canaries_again
         from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 
         evidence = audit(NoiseRule.FIRST_VISIT_UNPROTECTED, seed=0)
         assert evidence.verdict is Finding.VIOLATION
-        assert replay(evidence.witness(), audit_reward_canaries_again) == evidence
+        assert replay(evidence.witness()) == evidence
 
     def test_the_correct_noise_is_not(self, audit):
         """Level 0.01 a seed: three alarms or more in 6 seeds have a chance of about 0.002 %."""
@@ -260,7 +267,7 @@ class TestRewards:
 
     def test_too_few_states_are_refused(self):
         from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
-        from dpproof.audits.training.cases import reward_canaries
+        from dpproof.audits.training.reward_canaries import reward_canaries
 
         with pytest.raises(ValueError, match="states \\(2\\)"):
             reward_canaries(RLSVIParameters(states=2, actions=1, horizon=2, episodes=9))

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpproof.audits.corpus.engines import CASES
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import ReplayError, replay
+from dpproof.audits.targets.call import audit
 from dpproof.audits.training.dp_sgd import Fault, Settings
-from dpproof.audits.training.opacus_cases import CASES, EngineRun, audit_opacus
+from dpproof.audits.training.opacus import EngineRun, OpacusAudit
 from tests.rows import tiered
 
 pytest.importorskip("opacus")
@@ -45,7 +47,7 @@ def test_the_noise_of_a_step_is_normal_with_the_multiplier(fault, fits):
 
 
 def test_a_finding_replays():
-    found = audit_opacus(Settings(fault=Fault.HALF_NOISE), seed=3, budget=300)
+    found = audit(OpacusAudit(Settings(fault=Fault.HALF_NOISE)), seed=3, budget=300)
     assert found.verdict is Finding.VIOLATION
     assert replay(found.witness()) == found
     with pytest.raises(ReplayError, match="samples"):
@@ -54,4 +56,4 @@ def test_a_finding_replays():
 
 def test_a_fault_that_opacus_is_not_given_is_refused():
     with pytest.raises(ValueError, match=r"fault \('no clipping'\) must be one of: none, half noise"):
-        audit_opacus(Settings(fault=Fault.NO_CLIPPING), seed=0)
+        audit(OpacusAudit(Settings(fault=Fault.NO_CLIPPING)), seed=0)

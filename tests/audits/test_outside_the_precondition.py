@@ -18,12 +18,12 @@ from dpproof.audits.engine.betting.eprocess import LogWealth
 from dpproof.audits.engine.betting.trial import run_trial
 from dpproof.audits.engine.checks.probing import looks_dependent
 from dpproof.audits.engine.power.measured import unmeasured
-from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.sampling.calls import MechanismError
 from dpproof.audits.engine.scores import LogLikelihoodRatio
 from dpproof.audits.engine.scores.tails import LEVELS, TailCounts
 from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.targets.call import audit
 
 BITS = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
 

@@ -11,9 +11,9 @@ import pytest
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.power.measured import LEVEL, enough_seen, measured
-from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.scores import Identity, Projection
 from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.targets.call import audit
 from dpproof.audits.time_budget import check_time, ending_at
 
 

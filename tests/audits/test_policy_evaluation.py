@@ -13,8 +13,9 @@ from dpproof.answers.audit import audit_mechanism
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
-from dpproof.audits.targets.rl.policy_evaluation import (
-    audit_policy_evaluation,
+from dpproof.audits.targets.call import audit
+from dpproof.audits.targets.rl.policy_evaluation.policy_evaluation import (
+    PolicyEvaluationAudit,
     estimator,
     evaluation_pairs,
     pair_epsilon,
@@ -32,7 +33,7 @@ def chosen(noise, dimension=4, **more):
 @pytest.mark.parametrize("adjacency", tiered([Adjacency.REPLACE, Adjacency.REWARDS_ONLY], fast=2))
 @pytest.mark.parametrize("calibrate", [with_room, printed])
 def test_both_calibrations_are_consistent_and_a_violation_would_have_been_seen(calibrate, adjacency):
-    found = audit_policy_evaluation(chosen(calibrate(2, "1e-3", 4)), adjacency, delta=1e-3, **FEW)
+    found = audit(PolicyEvaluationAudit(chosen(calibrate(2, "1e-3", 4)), adjacency), delta=1e-3, **FEW)
     assert found.verdict is Finding.CONSISTENT
     assert found.claimed_epsilon < found.would_have_seen < 2 * found.claimed_epsilon
 
@@ -46,7 +47,7 @@ def test_a_promise_that_the_pair_breaks_is_refuted_and_one_that_holds_is_not(alg
     true = max(pair_epsilon(model, pair, Fraction(1, 1000)).upper for pair in pairs)
     few = {"delta": 1e-3, "replay": {}, **FEW}
     broken, kept = (
-        audit_policy_evaluation(parameters, Adjacency.REPLACE, curve=ApproxDP(share * true, 1e-3), **few)
+        audit(PolicyEvaluationAudit(parameters, Adjacency.REPLACE, ApproxDP(share * true, 1e-3)), **few)
         for share in (0.4, 1.5)
     )
     assert broken.verdict is Finding.VIOLATION
@@ -67,4 +68,4 @@ def test_pairs_stay_one_user_apart_and_under_rewards_only_in_rewards():
 
 def test_many_features_are_refused_by_name():
     with pytest.raises(NoAuditError, match=r"dimension \(201\) must be at most 200"):
-        audit_policy_evaluation(chosen(with_room(1, "1e-6", 4), 201), Adjacency.REPLACE, **FEW)
+        audit(PolicyEvaluationAudit(chosen(with_room(1, "1e-6", 4), 201), Adjacency.REPLACE), **FEW)

@@ -17,7 +17,8 @@ from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.recording.replaying import replay
-from dpproof.audits.targets.primitives import SETTINGS, audit_primitive, audit_primitive_again
+from dpproof.audits.targets.call import audit
+from dpproof.audits.targets.target import Subject, leaf_target, mechanism_target, target, targets
 from dpproof.mechanisms.counting.factorised import column_coefficients, row_coefficients
 from dpproof.mechanisms.counting.tree import tree_nodes
 from dpproof.mechanisms.noise.coins import exponential_coins
@@ -57,6 +58,10 @@ PARAMETERS = {
 }
 
 
+def audit_primitive(name, parameters, relation, curve=None, **asked):
+    return audit(mechanism_target(Subject(name, parameters, relation, curve)), **asked)
+
+
 def parameters_of(name, **changes):
     return accountant_for(name).parameters.read({**PARAMETERS[name], **changes})
 
@@ -73,7 +78,7 @@ def proved(name):
 
 ALL = [
     (name, relation)
-    for name in SETTINGS
+    for name in PARAMETERS
     for place, relation in enumerate(proved(name))
     if place == 0 or name == "dp-sgd" or "leaves" in PARAMETERS[name]
 ]
@@ -81,8 +86,13 @@ ALL = [
 
 
 def test_every_mechanism_of_the_catalogue_that_has_a_sampler_has_an_audit():
-    assert PARAMETERS.keys() == SETTINGS.keys() == set(sampled())
-    assert SETTINGS.keys() <= CATALOGUE.keys()
+    assert PARAMETERS.keys() == set(sampled())
+    assert all(leaf_target(name) for name in CATALOGUE)
+
+
+def test_what_a_witness_may_name_is_found_by_that_name():
+    assert len(targets()) == len(set(targets())) > 10
+    assert all(target(name).fields for name in targets())
 
 
 @pytest.mark.parametrize(("name", "relation"), ALL)
@@ -91,7 +101,7 @@ def test_a_primitive_is_not_refuted_and_its_witness_replays(name, relation):
     found = audit_primitive(name, parameters, relation, seed=3, delta=1e-5, budget=600)
     assert found.verdict.value != "violation"
     assert found.claim == name
-    assert replay(found.witness(), audit_primitive_again) == found
+    assert replay(found.witness()) == found
 
 
 NOISE = {
@@ -138,8 +148,8 @@ def test_what_reveals_nothing_is_not_audited(name, changes, says):
 
 
 def test_a_name_without_an_audit_is_refused():
-    with pytest.raises(NoAuditError, match="'rlsvi'"):
-        audit_primitive("rlsvi", None, Adjacency.REPLACE, seed=0)
+    with pytest.raises(NoAuditError, match="'rlsvi2'"):
+        audit_primitive("rlsvi2", None, Adjacency.REPLACE, seed=0)
 
 
 ELSEWHERE = ("randomised-response", "central-counts", "local-counts", "batched-counts", "shuffled-batch")
@@ -148,7 +158,7 @@ ELSEWHERE = ("randomised-response", "central-counts", "local-counts", "batched-c
 
 @rows(("name", "relation"), [one for one in ALL if one[0] not in ELSEWHERE])
 def test_a_pair_further_apart_is_refused(name, relation):
-    pair = SETTINGS[name].pair(parameters_of(name), relation)
+    pair = leaf_target(name).pair(parameters_of(name), relation)
     if isinstance(pair.second, tuple):
         further = (pair.second[0] + 1, pair.second[1])
     else:
@@ -164,7 +174,7 @@ def test_the_pair_of_a_tree_has_the_norm_that_the_accountant_proves():
         parameters = accountant_for("tree").parameters.read(
             {"leaves": leaves, "sigma": 1.0, "sensitivity": 1.0}
         )
-        pair = SETTINGS["tree"].pair(parameters, relation)
+        pair = leaf_target("tree").pair(parameters, relation)
         moved = tree_nodes((pair.second - pair.first).cumsum(axis=1))
         assert (moved**2).sum() == squared_norm(parameters, relation)[0]
 

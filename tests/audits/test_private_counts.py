@@ -20,14 +20,10 @@ from dpproof.audits.corpus.reinforcement_cases import (
     short_levels,
 )
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
-from dpproof.audits.targets.primitives import SETTINGS, audit_primitive
-from dpproof.audits.targets.rl.private_counts import (
-    EARLY,
-    batched_users,
-    central_users,
-    local_users,
-    node_ends,
-)
+from dpproof.audits.targets.call import audit
+from dpproof.audits.targets.rl.private_ucb import batched_counts, central_counts, local_counts
+from dpproof.audits.targets.rl.private_ucb.central_counts import EARLY, node_ends
+from dpproof.audits.targets.target import Subject, mechanism_target
 from dpproof.mechanisms.counting.factorised import column_coefficients
 from dpproof.mechanisms.counting.tree import tree_nodes
 from dpproof.mechanisms.rl.private_ucb.batched_counts import over_batches, users_apart
@@ -50,10 +46,10 @@ SIZES = [
 
 @pytest.mark.parametrize(("name", "printed", "privatizer"), PRIVATIZERS)
 def test_the_printed_noise_breaks_its_epsilon_and_the_calibrated_keeps_it(name, printed, privatizer):
-    broken = audit_primitive(name, printed, REPLACE, seed=0, curve=PureDP(1), budget=20_000)
+    broken = audit(mechanism_target(Subject(name, printed, REPLACE, PureDP(1))), seed=0, budget=20_000)
     assert (broken.verdict.value, broken.claimed_epsilon) == ("violation", 1.0)
     honest = privatizer.meeting(printed, REPLACE, 1, 0).parameters
-    kept = audit_primitive(name, honest, REPLACE, seed=0, curve=PureDP(1), budget=20_000)
+    kept = audit(mechanism_target(Subject(name, honest, REPLACE, PureDP(1))), seed=0, budget=20_000)
     assert kept.verdict.value == "consistent"
 
 
@@ -62,11 +58,11 @@ def test_the_printed_noise_breaks_its_epsilon_and_the_calibrated_keeps_it(name, 
 def test_the_pair_pays_the_certified_epsilon(parameters, relation):
     """Far out in the direction of the change every counter looked at pays in full: nothing is lost."""
     central = isinstance(parameters, CentralCountsParameters)
-    name, users = ("central-counts", central_users) if central else ("local-counts", local_users)
-    pair = users(parameters, relation)
+    setting = (central_counts if central else local_counts).TARGET
+    pair = setting.pair(parameters, relation)
     change = 1e3 * np.sign(pair.second.leaves(parameters) - pair.first.leaves(parameters))[0]
     adds = np.array([t.bit_count() for t in range(1, parameters.leaves + 1)]) if central else np.ones(1)
-    found = SETTINGS[name].ratio((adds[:, None] * change)[None], parameters, pair.first, pair.second)
+    found = setting.ratio((adds[:, None] * change)[None], parameters, pair.first, pair.second)
     privatizer = (CentralPrivatizer if central else LocalPrivatizer)(parameters)
     assert found[0] == pytest.approx(privatizer.account(relation).guarantee.epsilon(0).upper, rel=1e-9)
 
@@ -86,7 +82,7 @@ def test_a_part_of_the_counters_has_the_law_of_that_part():
 
 def test_of_a_long_stream_the_first_users_are_looked_at():
     parameters = CentralCountsParameters(6, 2, 20, 20_000)
-    pair = central_users(parameters, REPLACE)
+    pair = central_counts.TARGET.pair(parameters, REPLACE)
     assert pair.first.users.count == EARLY
     assert pair.first.columns.size == 6 * 20 - 3
     assert f"the first {EARLY} users" in pair.description
@@ -174,7 +170,7 @@ def test_the_audited_noise_of_batches_is_the_privatizer_s():
 
 def test_streams_of_batches_that_look_elsewhere_are_no_neighbours():
     parameters = BatchedCountsParameters(2, 1, 2, 9, 1.0)
-    pair = batched_users(parameters, REPLACE)
+    pair = batched_counts.TARGET.pair(parameters, REPLACE)
     with pytest.raises(InvalidNeighboursError):
         Neighbours(
             pair.first, replace(pair.second, columns=pair.second.columns[1:]), REPLACE, "", pair.validator

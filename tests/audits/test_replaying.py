@@ -10,9 +10,10 @@ import pytest
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.corpus.all_cases import case_named
 from dpproof.audits.data.pairs import InvalidNeighboursError
-from dpproof.audits.named import audit_named, load, pairs_of
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import ReplayError, replay
+from dpproof.audits.targets.call import audit
+from dpproof.audits.targets.named import Named, load, pairs_of
 
 MODULE = """
 import numpy as np
@@ -74,6 +75,12 @@ def module(tmp_path, monkeypatch):
     sys.modules.pop("clinic", None)
 
 
+def audit_named(target, neighbours, *, promise=EPSILON, seed=0, budget=None, **options):
+    return audit(
+        Named(promise, RELATION, target, neighbours, options), claim="ward", seed=seed, budget=budget
+    )
+
+
 def again(found):
     witness = json.loads(json.dumps(found.as_json(), allow_nan=False))["witness"]
     return replay(witness), witness
@@ -91,7 +98,7 @@ def again(found):
     ],
 )
 def test_a_callable_by_name_is_found_again(target, neighbours, options):
-    found = audit_named("ward", EPSILON, RELATION, target, neighbours, seed=3, budget=20_000, **options)
+    found = audit_named(target, neighbours, seed=3, budget=20_000, **options)
     assert found.verdict is Finding.VIOLATION
     assert again(found)[0] == found
 
@@ -99,7 +106,7 @@ def test_a_callable_by_name_is_found_again(target, neighbours, options):
 def test_a_command_is_found_again(tmp_path):
     (tmp_path / "run.py").write_text(PROGRAM)
     argv = [sys.executable, "-I", "-S", str(tmp_path / "run.py")]
-    found = audit_named("ward", EPSILON, RELATION, argv, "clinic:bits", seed=0, budget=300, timeout=30.0)
+    found = audit_named(argv, "clinic:bits", seed=0, budget=300, timeout=30.0)
     assert found.verdict is Finding.VIOLATION
     assert again(found)[0] == found
 
@@ -107,7 +114,7 @@ def test_a_command_is_found_again(tmp_path):
 def test_of_a_command_with_its_own_randomness_the_verdict_is_found_again(tmp_path):
     (tmp_path / "run.py").write_text(PROGRAM)
     argv = [sys.executable, "-I", "-S", str(tmp_path / "run.py")]
-    found = audit_named("ward", EPSILON, RELATION, argv, "clinic:bits", seed=0, budget=300, seeded=False)
+    found = audit_named(argv, "clinic:bits", seed=0, budget=300, seeded=False)
     evidence, witness = again(found)
     assert evidence.verdict is found.verdict is Finding.VIOLATION
     with pytest.raises(ReplayError, match="verdict came out differently"):
@@ -121,7 +128,7 @@ def test_a_case_of_the_corpus_is_found_again(name):
 
 
 def test_a_changed_mechanism_does_not_replay(tmp_path):
-    found = audit_named("ward", EPSILON, RELATION, "clinic:quiet", "clinic:bits", seed=3, budget=1000)
+    found = audit_named("clinic:quiet", "clinic:bits", seed=3, budget=1000)
     (tmp_path / "clinic.py").write_text(MODULE.replace("0.2, n", "0.21, n"))
     sys.modules.pop("clinic")
     with pytest.raises(ReplayError, match="came out differently"):
@@ -173,9 +180,9 @@ def test_a_pair_without_a_validator_says_so():
 )
 def test_what_names_no_mechanism_is_refused(target, options, why):
     with pytest.raises(ValueError, match=why):
-        audit_named("ward", EPSILON, RELATION, target, "clinic:bits", seed=0, **options)
+        audit_named(target, "clinic:bits", seed=0, **options)
     with pytest.raises(ValueError, match="promise"):
-        audit_named("ward", {}, RELATION, "clinic:quiet", "clinic:bits", seed=0)
+        audit_named("clinic:quiet", "clinic:bits", promise={})
 
 
 def test_load_finds_what_a_module_holds():

@@ -16,10 +16,10 @@ from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, account
 from dpproof.audits.corpus.rlsvi import CASES, ON_CLAIM, SMALL
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours, rlsvi_pair
 from dpproof.audits.engine.power.simulated import gaussian_mu
-from dpproof.audits.engine.runner import audit
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.replaying import replay
-from dpproof.audits.targets.rl.rlsvi import audit_rlsvi, first_path, last_cell, rlsvi_scores
+from dpproof.audits.targets.call import audit
+from dpproof.audits.targets.rl.rlsvi.rlsvi import RLSVIAudit, first_path, last_cell, rlsvi_scores
 from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 from dpproof.mechanisms.rl.rlsvi.users import differ_only_in_rewards_of_one_user
@@ -43,7 +43,7 @@ def test_corpus(case, seed):
 )
 def test_every_fault_is_caught_with_one_cell(rule):
     parameters = RLSVIParameters(states=1, actions=1, horizon=1, episodes=4)
-    found = audit_rlsvi(parameters, seed=1, noise_rule=rule, budget=20_000)
+    found = audit(RLSVIAudit(parameters, rule), seed=1, delta=1e-5, budget=20_000)
     assert found.verdict is Finding.VIOLATION
 
 
@@ -77,9 +77,11 @@ def test_power_against_twice_the_epsilon_is_at_least_nine_tenths():
 def test_a_replay_reproduces_and_workers_do_not_matter():
     context = multiprocessing.get_context("spawn")
     rule = NoiseRule.VARIANCE_QUARTER
-    found = audit_rlsvi(SMALL, seed=5, noise_rule=rule, budget=3000, sharpen=True)
+    found = audit(RLSVIAudit(SMALL, rule), seed=5, delta=1e-5, budget=3000, sharpen=True)
     with ProcessPoolExecutor(2, context) as executor:
-        shared = audit_rlsvi(SMALL, seed=5, noise_rule=rule, budget=3000, sharpen=True, executor=executor)
+        shared = audit(
+            RLSVIAudit(SMALL, rule), seed=5, delta=1e-5, budget=3000, sharpen=True, executor=executor
+        )
     assert json.dumps(found.as_json()) == json.dumps(shared.as_json())
     witness = json.loads(json.dumps(found.as_json(), allow_nan=False))["witness"]
     again: Evidence = replay(witness)
@@ -96,7 +98,7 @@ def test_a_wrong_pair_is_refused_with_the_difference():
 
 
 def test_no_noise_at_all_is_a_violation():
-    found = audit_rlsvi(ON_CLAIM, seed=0, noise_rule=NoiseRule.FIRST_VISIT_UNPROTECTED)
+    found = audit(RLSVIAudit(ON_CLAIM, NoiseRule.FIRST_VISIT_UNPROTECTED), seed=0, delta=1e-5)
     assert found.verdict is Finding.VIOLATION
 
 
@@ -119,17 +121,17 @@ def test_first_path_reads_the_cells_of_the_greedy_actions():
 @pytest.mark.parametrize("rule", [NoiseRule.FIRST_VISIT_UNPROTECTED, NoiseRule.REUSED_NOISE])
 def test_a_big_problem_gives_its_faults_away_at_its_real_size(rule):
     parameters = RLSVIParameters(states=6, actions=2, horizon=10, episodes=100)
-    found = audit_rlsvi(parameters, seed=1, noise_rule=rule, budget=1000)
+    found = audit(RLSVIAudit(parameters, rule), seed=1, delta=1e-5, budget=1000)
     assert found.verdict is Finding.VIOLATION
 
 
 def test_a_bigger_problem_runs_as_it_is():
     parameters = RLSVIParameters(states=3, actions=2, horizon=5, episodes=30)
-    found = audit_rlsvi(parameters, seed=0, budget=1500)
+    found = audit(RLSVIAudit(parameters), seed=0, delta=1e-5, budget=1500)
     assert found.verdict is not Finding.VIOLATION
     assert found.samples == 1500
 
 
 def test_a_curve_of_ones_own_can_be_audited():
-    found = audit_rlsvi(ON_CLAIM, seed=0, curve=GaussianDP(0.5), budget=5000)
+    found = audit(RLSVIAudit(ON_CLAIM, curve=GaussianDP(0.5)), seed=0, delta=1e-5, budget=5000)
     assert found.verdict is Finding.VIOLATION

@@ -14,12 +14,12 @@ from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.betting.schedule import Pace
 from dpproof.audits.engine.betting.trial import VERDICT, run_trial
-from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.engine.scores import Identity
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.replaying import ReplayError, replay
+from dpproof.audits.targets.call import audit
 
 CONTRACT = {
     "claim",

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.engine.betting.schedule import AHEAD, FIRST, SHARES, SINGLY, Blocks, Pace
-from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.sampling.callables import each
 from dpproof.audits.engine.scores import Identity
 from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.targets.call import audit
 from dpproof.audits.time_budget import OutOfTimeError, ending_at
 from dpproof.audits.training.steps import labelled_steps
 from dpproof.executors import executor_for

@@ -9,9 +9,9 @@ from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.outputs import of_objects
 from dpproof.audits.engine.power.event_classes import CLASSES
 from dpproof.audits.engine.power.fresh_outputs import FARTHEST, Outputs
-from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.scores.layout import WIDEST, Layout
 from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.targets.call import audit
 
 
 def overflowing(value, n, rng):

@@ -12,8 +12,9 @@ from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
-from dpproof.audits.targets.primitives import audit_primitive, audit_primitive_again
-from dpproof.audits.targets.rl.shuffled_batches import batch_users
+from dpproof.audits.targets.call import audit
+from dpproof.audits.targets.rl.sdp_pe.shuffled_batch import batch_users
+from dpproof.audits.targets.target import Subject, mechanism_target
 from dpproof.mechanisms.rl.sdp_pe.shuffled_batch import sample as shuffled_batch
 from dpproof.mechanisms.rl.sdp_pe.shuffled_batch import true_counts
 from dpproof.mechanisms.rl.trajectories import Trajectories
@@ -83,17 +84,16 @@ def test_refusals_of_a_batch():
 def test_the_printed_encoding_is_audited_against_the_printed_claim_and_violates_it():
     """By default: the guarantee of the sums has no finite epsilon at 1e-6, the paper prints 0.1."""
     parameters = ShuffledCountParameters(USERS, PRINTED, "sum")
-    found = audit_primitive("shuffled-count", parameters, Adjacency.REPLACE, seed=0)
+    found = audit(mechanism_target(Subject("shuffled-count", parameters, Adjacency.REPLACE)), seed=0)
     assert found.verdict is Finding.VIOLATION
     assert found.samples < 1000
-    assert replay(found.witness(), audit_primitive_again) == found
+    assert replay(found.witness()) == found
 
 
 def test_bits_are_consistent_with_the_same_claim():
     """At the printed threshold, and at the smallest one that keeps the claim. Budget 5 000 000."""
     for tau in (PRINTED, LEAST):
         parameters = ShuffledCountParameters(USERS, tau, "bits")
-        found = audit_primitive(
-            "shuffled-count", parameters, Adjacency.REPLACE, seed=0, delta=1e-6, curve=ApproxDP(0.1, 1e-6)
-        )
+        subject = Subject("shuffled-count", parameters, Adjacency.REPLACE, ApproxDP(0.1, 1e-6))
+        found = audit(mechanism_target(subject), seed=0, delta=1e-6)
         assert found.verdict is Finding.CONSISTENT

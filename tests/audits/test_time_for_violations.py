@@ -10,11 +10,11 @@ import pytest
 
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits import time_budget
-from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.sampling.callables import MechanismError
-from dpproof.audits.engine.worst_pair import audit_each
+from dpproof.audits.engine.worst_pair import EachOf
 from dpproof.audits.recording.evidence import UNCONFIRMED, Finding
 from dpproof.audits.recording.replaying import replay
+from dpproof.audits.targets.call import audit
 from dpproof.audits.time_budget import OutOfTimeError, ending_at
 from dpproof.wording import worth
 
@@ -127,7 +127,7 @@ def test_bits_that_refute_are_told_though_the_rest_of_the_budget_takes_too_long(
 def test_a_suspicion_on_one_pair_stands_for_all(clock, bits):
     until = next(u for u, found in times(clock, bits) if found.unconfirmed)
     with ending_at(clock.now + until):
-        found = audit_each("slow", PureDP(1.0), slow_laplace(clock, 3e-4), [bits, bits], seed=0)
+        found = audit("slow", PureDP(1.0), slow_laplace(clock, 3e-4), EachOf([bits, bits]), seed=0)
     assert found.unconfirmed or found.verdict is Finding.VIOLATION
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.engine.runner import audit
 from dpproof.audits.engine.sampling.watching import watched, watcher
+from dpproof.audits.targets.call import audit
 
 
 def test_progress_is_told_up_to_the_end_and_changes_nothing(bits, laplace):

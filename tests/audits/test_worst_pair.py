@@ -14,8 +14,9 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.power.measured import unmeasured
 from dpproof.audits.engine.sampling.callables import MechanismError, each
 from dpproof.audits.engine.scores import Identity
-from dpproof.audits.engine.worst_pair import audit_each, audit_worst
+from dpproof.audits.engine.worst_pair import EachOf, WorstOf
 from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.targets.call import audit
 
 ALL = vector_pairs(5, Distance.ALL)
 ONE = vector_pairs(5, Distance.ONE)
@@ -33,46 +34,48 @@ def weighed(values, n, rng):
 
 def test_the_pair_that_gives_most_away_is_found():
     for seed in range(5):
-        found = audit_worst("sum", PureDP(1.0), summed, ALL, seed=seed, budget=20_000)
+        found = audit("sum", PureDP(1.0), summed, WorstOf(ALL), seed=seed, budget=20_000)
         assert found.verdict is Finding.VIOLATION
         assert found.pair in ("all above", "all below")
         assert found.replay["search"]["samples"] < found.samples < 20_000
-    weak = [audit_worst("weighed", PureDP(1.0), weighed, ONE, seed=s, budget=20_000) for s in range(5)]
+    weak = [audit("weighed", PureDP(1.0), weighed, WorstOf(ONE), seed=s, budget=20_000) for s in range(5)]
     assert {found.pair for found in weak} == {"last one above"}
     assert {found.verdict for found in weak} == {Finding.VIOLATION}
 
 
-@pytest.mark.parametrize("audited", [audit_worst, audit_each])
-def test_a_claim_that_is_exact_on_every_pair_is_refuted_no_more_often_than_alpha(audited, monkeypatch):
+@pytest.mark.parametrize("several", [WorstOf, EachOf])
+def test_a_claim_that_is_exact_on_every_pair_is_refuted_no_more_often_than_alpha(several, monkeypatch):
     monkeypatch.setattr("dpproof.audits.engine.runner.measured", lambda *_given: unmeasured("not asked here"))
     runs, alpha = 100, 0.1
-    found = [audited("sum", PureDP(1.0), summed, ONE, seed=s, budget=3000, alpha=alpha) for s in range(runs)]
+    found = [
+        audit("sum", PureDP(1.0), summed, several(ONE), seed=s, budget=3000, alpha=alpha) for s in range(runs)
+    ]
     assert sum(one.verdict is Finding.VIOLATION for one in found) <= binom.ppf(0.999, runs, alpha)
     assert sum(one.epsilon_lower > 1 for one in found) <= binom.ppf(0.999, runs, alpha)
 
 
 def test_each_pair_is_audited_until_one_is_refuted():
-    found = audit_each("weighed", PureDP(1.0), weighed, ONE, seed=0, budget=30_000)
+    found = audit("weighed", PureDP(1.0), weighed, EachOf(ONE), seed=0, budget=30_000)
     assert found.verdict is Finding.VIOLATION
     assert found.pair == "last one above"
     assert found.seed == 0
     assert found.alpha == 0.01
     assert found.samples > 20_000
     assert found.e_value > 1 / 0.01
-    first = audit_each("sum", PureDP(1.0), summed, ALL[:3], seed=0, budget=30_000)
+    first = audit("sum", PureDP(1.0), summed, EachOf(ALL[:3]), seed=0, budget=30_000)
     assert first.pair == ALL[0].description or first.samples > 10_000
 
 
 def test_all_pairs_must_be_consistent():
-    wide = audit_each("sum", PureDP(1.0), summed, ONE, [Identity()], seed=0, budget=400_000)
+    wide = audit("sum", PureDP(1.0), summed, EachOf(ONE), [Identity()], seed=0, budget=400_000)
     assert wide.verdict is Finding.CONSISTENT
     assert 1 < wide.would_have_seen <= 2
-    short = audit_each("sum", PureDP(1.0), summed, ONE, seed=0, budget=300)
+    short = audit("sum", PureDP(1.0), summed, EachOf(ONE), seed=0, budget=300)
     assert short.verdict is Finding.INCONCLUSIVE
 
 
 def test_the_same_seed_finds_the_same():
-    run = functools.partial(audit_worst, "sum", PureDP(2.0), summed, ALL, seed=4, budget=20_000)
+    run = functools.partial(audit, "sum", PureDP(2.0), summed, WorstOf(ALL), seed=4, budget=20_000)
     assert run() == run()
 
 
@@ -83,12 +86,12 @@ def test_outputs_may_differ_in_kind_between_pairs():
     def mixed(value, rng):
         return value if isinstance(value, str) else value + rng.laplace()
 
-    found = audit_worst("mixed", PureDP(1.0), mixed, [numbers, words], seed=0, budget=10_000)
+    found = audit("mixed", PureDP(1.0), mixed, WorstOf([numbers, words]), seed=0, budget=10_000)
     assert (found.pair, found.verdict) == ("words", Finding.VIOLATION)
 
 
 def test_a_single_pair_needs_no_search():
-    found = audit_worst("sum", PureDP(1.0), summed, ONE[:1], seed=0, budget=500)
+    found = audit("sum", PureDP(1.0), summed, WorstOf(ONE[:1]), seed=0, budget=500)
     assert found.samples == 500
     assert found.replay["search"]["samples"] == 0
 
@@ -103,7 +106,7 @@ def test_a_single_pair_needs_no_search():
 )
 def test_a_search_that_cannot_be_is_refused(pairs, given, why):
     with pytest.raises(ValueError, match=why):
-        audit_worst("sum", PureDP(1.0), summed, pairs, seed=0, **given)
+        audit("sum", PureDP(1.0), summed, WorstOf(pairs, given.pop("share", 0.2)), seed=0, **given)
 
 
 def test_a_pair_on_which_the_mechanism_fails_is_named():
@@ -113,7 +116,7 @@ def test_a_pair_on_which_the_mechanism_fails_is_named():
     with pytest.raises(
         MechanismError, match=r"raised ZeroDivisionError.*second input \(pair: last one above\)"
     ):
-        audit_worst("fails", PureDP(1.0), each(lambda v, rng: failing(v.tolist(), rng)), ONE, seed=0)
+        audit("fails", PureDP(1.0), each(lambda v, rng: failing(v.tolist(), rng)), WorstOf(ONE), seed=0)
 
 
 def test_the_samples_of_the_search_are_not_those_of_the_audit():
@@ -124,6 +127,6 @@ def test_the_samples_of_the_search_are_not_those_of_the_audit():
         seen.extend(drawn[:1])
         return values.sum() + drawn
 
-    audit_worst("sum", PureDP(10.0), noted, ONE, seed=0, budget=2000 * len(ONE))
+    audit("sum", PureDP(10.0), noted, WorstOf(ONE), seed=0, budget=2000 * len(ONE))
     fresh = np.array(seen)
     assert len(np.unique(fresh)) > 0.9 * len(fresh)  # only the probe asks twice with one generator

@@ -231,7 +231,7 @@ def test_the_papers_come_out_as_recorded(run, tmp_path):
         one.name: one.deployment is None for one in papers().values()
     }
     assert all(audit["verdict"] == audit["expected"] for one in found for audit in one["audits"])
-    assert len(counts["audits"]) == len(ledger.auditing.corpus_cases("private-ucb")) > 10
+    assert len(counts["audits"]) == len(ledger.corpus_cases("private-ucb")) > 10
     assert counts["account"]["epsilon"]["upper"] == pytest.approx(2.953505)
     assert counts["experiment"]["figures"] == [f"private_ucb/{x}.svg" for x in ("printed", "honest", "best")]
     assert f"{paper['account']['epsilon']['upper']:.6f}" == "1.633810"
@@ -243,7 +243,7 @@ def test_the_papers_come_out_as_recorded(run, tmp_path):
 
 @pytest.mark.usefixtures("another_record")
 def test_papers_that_depart_from_the_record_are_an_error(run, monkeypatch):
-    monkeypatch.setattr(ledger.auditing, "corpus_cases", lambda _paper: ())
+    monkeypatch.setattr(ledger, "corpus_cases", lambda _paper: ())
     ran = run("check", "papers", "--json")
     assert ran.code == 1
     assert ran.json["papers"][0]["departures"] == ["rlsvi.eq2: recorded REFUTED, found STEPS PROVED"]
@@ -257,7 +257,7 @@ def test_a_case_of_the_corpus_that_is_missed_is_an_error(run, monkeypatch):
         def audit(self, **options):
             return CASES[0].audit(**options, budget=10)
 
-    monkeypatch.setattr(ledger.auditing, "corpus_cases", lambda paper: (Wrong(),) * (paper == "rlsvi"))
+    monkeypatch.setattr(ledger, "corpus_cases", lambda paper: (Wrong(),) * (paper == "rlsvi"))
     ran = run("check", "papers", "--json")
     assert ran.code == 1
     assert ran.json["papers"][0]["departures"] == ["sound: expected violation, found inconclusive"]

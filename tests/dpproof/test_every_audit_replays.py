@@ -7,6 +7,7 @@ import json
 import sys
 import types
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,13 +15,22 @@ import pytest
 import dpproof
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
+from dpproof.accountant.noise.laplace import LaplaceParameters
+from dpproof.accountant.rl.expert.release import ExpertReleaseParameters
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
 from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.recording.replaying import AUDITS
+from dpproof.audits.engine.scores import Identity
+from dpproof.audits.engine.worst_pair import EachOf, WorstOf
+from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.written import UnwritableError, call_of, read, written
-from dpproof.audits.training.cases import reward_canaries
+from dpproof.audits.targets.call import audit
+from dpproof.audits.targets.target import Subject, mechanism_target, target, targets
+from dpproof.audits.time_budget import OutOfTimeError
+from dpproof.audits.training.dp_sgd import Settings, View
+from dpproof.audits.training.reward_canaries import reward_canaries
+from dpproof.audits.training.steps import Steps
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 
 MODULE = """
@@ -40,33 +50,37 @@ SMALL = RLSVIParameters(states=3, actions=1, horizon=2, episodes=4)
 
 
 def case_of(name, module):
-    """A call of the audit of that name; a new audit needs one here."""
+    """An audit of the target of that name; a new target needs one here."""
     pair = Neighbours(*module.pair(), Adjacency.REPLACE, "one of three")
     other = Neighbours(np.zeros(3), np.array([0.0, -1.0, 0.0]), Adjacency.REPLACE, "another")
-    common = ("total", PureDP(1.0), module.total)
-    from dpproof.audits.training.dp_sgd import Settings
-    from dpproof.audits.training.views import View
-
+    call = partial(audit, "total", PureDP(1.0), module.total)
+    made = target(name.partition(":")[0])
+    policy = PolicyEvaluationParameters(3, noise=5.0, beta=0.01)
+    release = ExpertReleaseParameters(5, 20, 0.05, 100, 5, scale=3.0, draws="fresh")
     cases = {
-        "audit": lambda f: f(*common, pair, **FEW),
-        "audit_each": lambda f: f(*common, [pair, other], **FEW),
-        "audit_worst": lambda f: f(*common, [pair, other], share=0.5, **{**FEW, "budget": 2000}),
-        "audit_steps": lambda f: f("steps", GaussianDP(1.0), module.noisy, delta=1e-5, **FEW),
-        "audit_one_run": lambda f: f(
+        "call": lambda: call(pair, **FEW),
+        "call:each": lambda: call(EachOf([pair, other]), **FEW),
+        "call:worst": lambda: call(WorstOf([pair, other], share=0.5), **{**FEW, "budget": 2000}),
+        "call:steps": lambda: audit("steps", GaussianDP(1.0), module.noisy, Steps(), delta=1e-5, **FEW),
+        "call:one run": lambda: audit(
             "one run", GaussianDP(1.0), RLSVI(SMALL).sample, reward_canaries(SMALL), seed=1, delta=1e-5
         ),
-        "audit_reward_canaries": lambda f: f(SMALL, seed=1),
-        "audit_named": lambda f: f(
-            "n", {"epsilon": 1.0}, Adjacency.REPLACE, "replayed:total", "replayed:pair", **FEW
+        "corpus": lambda: audit(made("constant"), **FEW),
+        "reward canaries": lambda: audit(made(SMALL), seed=1),
+        "named": lambda: audit(
+            made({"epsilon": 1.0}, Adjacency.REPLACE, "replayed:total", "replayed:pair"), claim="n", **FEW
         ),
-        "audit_rlsvi": lambda f: f(SMALL, **FEW),
-        "audit_policy_evaluation": lambda f: f(
-            PolicyEvaluationParameters(3, noise=5.0, beta=0.01), Adjacency.REPLACE, delta=1e-5, **FEW
+        "primitive": lambda: audit(
+            mechanism_target(Subject("laplace", LaplaceParameters(2.0), Adjacency.BY_SENSITIVITY)), **FEW
         ),
-        "audit_dp_sgd": lambda f: f(Settings(), View.STEP, seed=1, budget=40),
-        "audit_opacus": lambda f: f(Settings(), seed=1, budget=20),
-        "audit_expert_training": lambda f: f(_experts(1), View.STEP, seed=1, budget=20),
-        "audit_expert_canaries": lambda f: f(_experts(8), seed=1),
+        "rlsvi": lambda: audit(made(SMALL), **FEW),
+        "policy-evaluation": lambda: audit(made(policy, Adjacency.REPLACE), delta=1e-5, **FEW),
+        "expert-release": lambda: audit(made(release), **FEW),
+        "selective-dpsgd": lambda: audit(made(SelectiveDPSGDParameters(0.5, 0.5, 1.0, 4)), **FEW),
+        "dp-sgd": lambda: audit(made(Settings(), View.STEP), seed=1, budget=40),
+        "opacus": lambda: audit(made(Settings()), seed=1, budget=20),
+        "expert training": lambda: audit(made(_experts(1), View.STEP), seed=1, budget=20),
+        "expert canaries": lambda: audit(made(_experts(8)), seed=1),
     }
     return cases[name]
 
@@ -87,26 +101,36 @@ def module(tmp_path, monkeypatch):
     sys.modules.pop("replayed", None)
 
 
-@pytest.mark.parametrize("name", sorted(name for name in dpproof.__all__ if name.split("_")[0] == "audit"))
-def test_a_public_audit_replays_from_a_file(run, module, tmp_path, name):
-    needed = {"audit_dp_sgd": "torch", "audit_opacus": "opacus"}
-    needed |= dict.fromkeys(("audit_expert_training", "audit_expert_canaries"), "torch")
-    if name in needed:
-        pytest.importorskip(needed[name], reason=f"the package {needed[name]} is not installed")
-    found = case_of(name, module)(getattr(dpproof, name))
+NEEDED = {"dp-sgd": "torch", "opacus": "opacus", "expert training": "torch", "expert canaries": "torch"}
+
+
+@pytest.mark.parametrize("name", [*targets(), "call:each", "call:worst", "call:steps", "call:one run"])
+def test_every_target_replays_from_a_file(run, module, tmp_path, name):
+    if name in NEEDED:
+        pytest.importorskip(NEEDED[name], reason=f"the package {NEEDED[name]} is not installed")
+    found = case_of(name, module)()
     path = tmp_path / "witness.json"
     path.write_text(json.dumps(found.witness()), encoding="utf-8")
     ran = run("audit", "--replay", path, "--json")
     assert ran.code == int(found.verdict.violated), ran.err
     (again,) = ran.json["audits"]
     assert again["witness"] == json.loads(path.read_text(encoding="utf-8"))
+    assert found.witness()["replay"]["audit"] == name.partition(":")[0]
 
 
-@pytest.mark.parametrize("name", AUDITS)
-def test_every_entry_of_the_table_is_there(name):
-    module, function, _ = AUDITS[name]
-    if importlib.util.find_spec("torch") or ".training." not in module:
-        assert callable(getattr(importlib.import_module(module), function))
+def test_a_plan_is_json_both_ways():
+    plan = AuditPlan(seed=3, delta=1e-5, scores=(Identity(oriented=True), "tokens"), budget=7, sharpen=True)
+    data = json.loads(json.dumps(plan.as_json()))
+    assert AuditPlan.read(data).as_json() == data
+    assert AuditPlan.read(data).scores == [*plan.scores] or AuditPlan.read(data).scores == plan.scores
+    with pytest.raises(ValueError, match="frobs"):
+        AuditPlan.read({"seed": 1, "frobs": 2})
+
+
+def test_an_audit_takes_no_longer_than_its_plan_says(module):
+    pair = Neighbours(*module.pair(), Adjacency.REPLACE, "one of three")
+    with pytest.raises(OutOfTimeError):
+        audit("total", PureDP(1.0), module.total, pair, seed=0, seconds=1e-9)
 
 
 VALUES = [

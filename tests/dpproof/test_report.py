@@ -98,8 +98,8 @@ class Outline(HTMLParser):
 @pytest.fixture(scope="module")
 def papers():
     with pytest.MonkeyPatch.context() as patch:
-        cases = ledger.auditing.corpus_cases("rlsvi")[:1]
-        patch.setattr(ledger.auditing, "corpus_cases", lambda _paper: cases)
+        cases = ledger.corpus_cases("rlsvi")[:1]
+        patch.setattr(ledger, "corpus_cases", lambda _paper: cases)
         return [check_paper(PAPERS[0])]
 
 

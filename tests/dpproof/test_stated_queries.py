@@ -101,14 +101,18 @@ def test_an_audit_runs_the_cells_that_move(name):
     accountant = accountant_for(name)
     noise = {"trials": 200} if name == "binomial" else {accountant.noise: 2.0}
     chosen = accountant.parameters(**noise, query="histogram")
-    from dpproof.audits.targets.primitives import audit_primitive, setting_of
+    from dpproof.audits.targets.call import audit
+    from dpproof.audits.targets.target import Subject, leaf_target, mechanism_target
 
-    pair = setting_of(name, chosen).pair(chosen, Adjacency.REPLACE)
+    def audit_primitive(parameters, curve=None, **asked):
+        return audit(mechanism_target(Subject(name, parameters, Adjacency.REPLACE, curve)), **asked)
+
+    pair = leaf_target(name).pair(chosen, Adjacency.REPLACE)
     assert len(pair.first) == len(pair.second) == 2
-    honest = audit_primitive(name, chosen, Adjacency.REPLACE, seed=0, delta=1e-3, budget=4000)
+    honest = audit_primitive(chosen, seed=0, delta=1e-3, budget=4000)
     assert honest.verdict.value != "violation"
     curve = accountant.account(accountant.parameters(**noise), Adjacency.BY_SENSITIVITY).guarantee
-    half = audit_primitive(name, chosen, Adjacency.REPLACE, seed=0, delta=1e-3, budget=400_000, curve=curve)
+    half = audit_primitive(chosen, seed=0, delta=1e-3, budget=400_000, curve=curve)
     assert half.verdict.value == "violation"
     with pytest.raises(ValueError, match="sensitivity is missing"):
-        audit_primitive(name, accountant.parameters(**noise), Adjacency.REPLACE, seed=0)
+        audit_primitive(accountant.parameters(**noise), seed=0)

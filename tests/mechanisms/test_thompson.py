@@ -16,8 +16,9 @@ from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters, account, mu_of_run
 from dpproof.answers import account as answers
 from dpproof.audits.engine.unaudited import NoAuditError
-from dpproof.audits.targets.primitives import audit_primitive
-from dpproof.audits.targets.rl.thompson import first_user
+from dpproof.audits.targets.call import audit
+from dpproof.audits.targets.rl.thompson.thompson import first_user
+from dpproof.audits.targets.target import Subject, mechanism_target
 from dpproof.mechanisms.rl.thompson.thompson import Thompson, log_likelihood_ratio, sample
 
 SMALL = ThompsonParameters(arms=2, rounds=6, pulls=1, variance=0.5)
@@ -142,13 +143,13 @@ def test_bad_users_are_refused(rewards, says):
 def test_the_audit_keeps_quiet_on_the_guarantee_and_sees_half_the_noise():
     # alpha 0.01, at most 20 000 samples each.
     sound = ThompsonParameters(arms=2, rounds=4, pulls=1, variance=2.0)
-    found = audit_primitive("thompson", sound, Adjacency.REWARDS_ONLY, seed=0, budget=20_000)
+    audited = mechanism_target(Subject("thompson", sound, Adjacency.REWARDS_ONLY))
+    found = audit(audited, seed=0, budget=20_000)
     assert found.verdict.value != "violation"
     claim = account(sound, Adjacency.REWARDS_ONLY).guarantee
     faulty = ThompsonParameters(arms=2, rounds=4, pulls=1, variance=0.5)
-    caught = audit_primitive(
-        "thompson", faulty, Adjacency.REWARDS_ONLY, seed=0, budget=20_000, curve=claim, claim="half the noise"
-    )
+    audited = mechanism_target(Subject("thompson", faulty, Adjacency.REWARDS_ONLY, claim))
+    caught = audit(audited, seed=0, budget=20_000, claim="half the noise")
     assert caught.verdict.value == "violation"
 
 

@@ -1,0 +1,172 @@
+"""The audit of anything that runs: a claim, what is sampled, and the inputs; also as a call that was written down.
+
+The public entry is `audit`. What kind of inputs it gets decides how it goes about: one pair of neighbours,
+several pairs, the steps of a training, or canaries of one run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any, ClassVar, Unpack, overload
+
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.runner import audit_pair
+from dpproof.audits.engine.sampling.callables import Auditable
+from dpproof.audits.engine.scores import Score
+from dpproof.audits.engine.worst_pair import EachOf, WorstOf, audit_each, audit_worst
+from dpproof.audits.plan import Asked, AuditPlan
+from dpproof.audits.recording.evidence import Evidence
+from dpproof.audits.recording.written import read
+from dpproof.audits.targets.target import Audited
+from dpproof.audits.training.canaries import Canaries
+from dpproof.audits.training.one_run_audit import OneRun, audit_one_run
+from dpproof.audits.training.steps import Steps, audit_steps
+
+__all__ = ["KIND", "TARGET", "Call", "Inputs", "audit"]
+
+KIND = "call"
+Inputs = Neighbours | WorstOf | EachOf | Steps | Canaries | OneRun
+
+
+@overload
+def audit(target: Audited, /, **asked: Unpack[Asked]) -> Evidence: ...
+
+
+@overload
+def audit(
+    claim: str,
+    curve: PrivacyCurve,
+    sampler: Auditable,
+    inputs: Inputs,
+    scores: Sequence[Score | str] | None = None,
+    /,
+    **asked: Unpack[Asked],
+) -> Evidence: ...
+
+
+def audit(what: Any, /, *call: Any, **asked: Any) -> Evidence:
+    """Audit a claimed guarantee on neighbouring inputs, or a target that knows its own.
+
+    Samples are drawn until the claim is refuted or the budget is spent. The result depends on the seed, not
+    on the number of workers. A false alarm has probability at most ``alpha``, whatever the scores
+    (docs/notes/audit_betting.md). Some 700 to 2,000 further outputs, not counted, check the generator.
+
+    Args:
+        what: the name of the claim; or a target, such as `dpproof.mechanism_target` gives, and nothing else.
+        call: the claimed guarantee, of which the upper ends of its ``delta(epsilon)`` are bet against; what is
+            sampled; the inputs; and perhaps the scores. What is sampled is ``f(data, n, rng)``, which returns
+            ``n`` independent outputs, one per row; or ``f(data, rng)``, which returns one; or an object with
+            a method ``sample(data, n, rng)``; or a `Mechanism`, which has options, such as `command` makes.
+            Outputs are anything that `dpproof.audits.data.canonical` can write down. The inputs are a pair of
+            `Neighbours`, `WorstOf` or `EachOf` several pairs, `Steps` of a training, or `Canaries`.
+        asked: the seed and whatever else an `AuditPlan` says, by its name.
+
+    Raises:
+        MechanismError: the mechanism fails, returns NaN or the wrong shape, keeps a state between calls,
+            or its outputs are not independent samples.
+        NoAuditError: a target leaves nothing to audit, or needs a package that is not installed.
+        ValueError: an argument is outside its range, or a score is not a number.
+
+    >>> from dpproof.accountant.guarantees.notions import PureDP
+    >>> bits = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1")
+    >>> def laplace(value, n, rng):
+    ...     return value + rng.laplace(0, 1 / 2, n)
+    >>> audit("too little noise", PureDP(1.0), laplace, bits, seed=0).verdict.value
+    'violation'
+    """
+    if call:
+        curve, sampler, inputs, *scores = call
+        asked |= {"claim": what} | ({"scores": scores[0]} if scores else {})
+        what = Call(curve, sampler, inputs)
+    plan = AuditPlan(**asked)
+    with plan.timed():
+        found: Evidence = what.audit(plan)
+    return found
+
+
+@dataclass(frozen=True)
+class Call:
+    """What one call of `audit` is about.
+
+    Attributes:
+        curve: the claimed guarantee.
+        sampler: what is sampled, or begins a training.
+        inputs: the neighbouring inputs, of whatever kind.
+    """
+
+    fields: ClassVar[Mapping[str, type]] = {"function": str, "arguments": dict}
+
+    curve: PrivacyCurve
+    sampler: Any
+    inputs: Inputs
+
+    def audit(self, plan: AuditPlan) -> Evidence:
+        """The evidence; the claim has the plan's name."""
+        return _run(self.inputs, self.curve, self.sampler, plan)
+
+    @classmethod
+    def read(cls, how: Mapping[str, Any]) -> Call:
+        """The call that a witness says.
+
+        Raises:
+            ValueError: it says none of `FUNCTIONS`.
+        """
+        if how["function"] not in FUNCTIONS:
+            raise ValueError(f"function ({how['function']!r}) must be one of {sorted(FUNCTIONS)}")
+        given = {name: read(value) for name, value in how["arguments"].items()}
+        sampled, inputs = FUNCTIONS[how["function"]]
+        return cls(given["curve"], given[sampled], inputs(given, how))
+
+
+TARGET = Call
+FUNCTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Inputs]]] = {
+    "audit": ("sampler", lambda given, _how: given["pair"]),
+    "audit_each": ("sampler", lambda given, _how: EachOf(given["pairs"])),
+    "audit_one_run": ("mechanism", lambda given, how: OneRun(given["canaries"], how["runs"], _shares(how))),
+    "audit_steps": ("start", lambda given, _how: Steps(given.get("pair"))),
+    "audit_worst": ("sampler", lambda given, _how: WorstOf(given["pairs"], given["share"])),
+}
+"""How a witness names the kind of inputs -> its argument for what is sampled, and the inputs."""
+
+
+def _shares(how: Mapping[str, Any]) -> tuple[float, ...] | None:
+    shares = how.get("shares")
+    return None if shares is None else tuple(shares)
+
+
+@singledispatch
+def _run(inputs: object, curve: PrivacyCurve, sampler: Any, plan: AuditPlan) -> Evidence:
+    raise TypeError(f"inputs ({inputs!r:.80}) must be Neighbours, WorstOf, EachOf, Steps, Canaries or OneRun")
+
+
+@_run.register
+def _pair(inputs: Neighbours, curve: PrivacyCurve, sampler: Any, plan: AuditPlan) -> Evidence:
+    return audit_pair(curve, sampler, inputs, plan)
+
+
+@_run.register
+def _worst(inputs: WorstOf, curve: PrivacyCurve, sampler: Any, plan: AuditPlan) -> Evidence:
+    return audit_worst(curve, sampler, inputs, plan)
+
+
+@_run.register
+def _each(inputs: EachOf, curve: PrivacyCurve, sampler: Any, plan: AuditPlan) -> Evidence:
+    return audit_each(curve, sampler, inputs, plan)
+
+
+@_run.register
+def _steps(inputs: Steps, curve: PrivacyCurve, sampler: Any, plan: AuditPlan) -> Evidence:
+    return audit_steps(curve, sampler, inputs, plan)
+
+
+@_run.register
+def _canaries(inputs: Canaries, curve: PrivacyCurve, sampler: Any, plan: AuditPlan) -> Evidence:
+    return audit_one_run(curve, sampler, OneRun(inputs), plan)
+
+
+@_run.register
+def _one_run(inputs: OneRun, curve: PrivacyCurve, sampler: Any, plan: AuditPlan) -> Evidence:
+    return audit_one_run(curve, sampler, inputs, plan)

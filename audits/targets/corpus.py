@@ -1,0 +1,36 @@
+"""A case of the corpus as a target: what the witness of its audit says is its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from dpproof.audits.corpus.all_cases import case_named
+from dpproof.audits.plan import AuditPlan
+from dpproof.audits.recording.evidence import Evidence
+
+__all__ = ["KIND", "TARGET", "Cased"]
+
+KIND = "corpus"
+
+
+@dataclass(frozen=True)
+class Cased:
+    """The case of this name."""
+
+    fields: ClassVar[Mapping[str, type]] = {"case": str, "budget": int}
+
+    case: str
+
+    def audit(self, plan: AuditPlan) -> Evidence:
+        """The evidence; the case says what is claimed, and where epsilon is stated."""
+        return case_named(self.case).audit(seed=plan.seed, alpha=plan.alpha, budget=plan.budget)
+
+    @classmethod
+    def read(cls, how: Mapping[str, Any]) -> Cased:
+        """The case of a witness."""
+        return cls(how["case"])
+
+
+TARGET = Cased

@@ -1,0 +1,127 @@
+"""How running counts on a tree with Gaussian noise are audited: on one user in a stream of nobody else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.counting.sensitivity import SIGNED
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.targets.answers import Floats, Gaussian, gaussian, size
+from dpproof.audits.targets.primitive import Setting
+from dpproof.mechanisms.counting.tree import tree_nodes
+
+__all__ = ["TARGET", "nodes", "streams", "tree_streams"]
+
+
+class Streamed(Protocol):
+    """Parameters of running counts."""
+
+    @property
+    def leaves(self) -> int:
+        """The length of the stream."""
+        ...
+
+    @property
+    def restarts(self) -> int:
+        """How often it begins anew."""
+        ...
+
+    @property
+    def participations(self) -> int:
+        """The most leaves of one run that a user is in."""
+        ...
+
+    @property
+    def contributions(self) -> str:
+        """Of which sign they are."""
+        ...
+
+
+@dataclass(frozen=True)
+class OneUser:
+    """The validator of streams in which one user moves leaves ``(runs, leaves)`` within a change of ``size``.
+
+    Attributes:
+        size: the most that one leaf changes by.
+        leaves: the most leaves of one run that change.
+        separation: the least distance between two of them.
+    """
+
+    size: float
+    leaves: int
+    separation: int
+
+    def __call__(self, first: NDArray[np.float64], second: NDArray[np.float64]) -> None:
+        """Raise ValueError, showing the difference, unless the two are neighbours."""
+        if np.abs(second - first).max() > self.size:
+            raise ValueError(
+                f"a leaf changes by {np.abs(second - first).max():.17g}; the most is {self.size!r}"
+            )
+        for run, changed in enumerate(np.flatnonzero(row) for row in first != second):
+            if changed.size > self.leaves:
+                raise ValueError(f"run {run}: {changed.size} leaves change; the most is {self.leaves}")
+            if changed.size > 1 and np.diff(changed).min() < self.separation:
+                raise ValueError(
+                    f"run {run}: leaves {np.diff(changed).min()} apart; least: {self.separation}"
+                )
+
+
+def streams(parameters: Streamed, adjacency: Adjacency) -> Neighbours:
+    """One user at the leaves 1, 1 + separation, ... of every run, against nobody there.
+
+    Under ``replace`` with contributions of either sign the user turns from -1 to +1 times the sensitivity.
+    """
+    gap, moves = getattr(parameters, "separation", 1), size(parameters, adjacency)
+    used = np.arange(min(parameters.participations, -(-parameters.leaves // gap))) * gap
+    turned = adjacency is Adjacency.REPLACE and parameters.contributions == SIGNED
+    first, second = np.zeros((2, parameters.restarts + 1, parameters.leaves))
+    first[:, used], second[:, used] = (-moves if turned else 0.0), moves
+    described = (
+        f"a user adds {'-' if turned else ''}{moves if turned else 0:g} or {moves:g} to {used.size} leaves"
+    )
+    check = OneUser((1 + turned) * moves, used.size, gap)
+    return Neighbours(first, second, adjacency, f"{described}, the first among them", check)
+
+
+def tree_streams(parameters: Streamed, adjacency: Adjacency) -> Neighbours:
+    """The same; a replaced user of nonnegative contributions leaves the first leaf for one far from it."""
+    if adjacency is not Adjacency.REPLACE or parameters.contributions == SIGNED:
+        return streams(parameters, adjacency)
+    first, second = np.zeros((2, parameters.restarts + 1, parameters.leaves))
+    moves = size(parameters, adjacency)
+    first[:, 0] = moves
+    best = max(
+        (1 << level for level in range(parameters.leaves.bit_length())), key=partial(_moved, parameters)
+    )
+    second[:, min(best, parameters.leaves - 1)] = moves
+    check = OneUser(moves, 2, 1)
+    described = f"a user at leaf 1, or at leaf {min(best, parameters.leaves - 1) + 1}"
+    return Neighbours(first, second, adjacency, described, check)
+
+
+def _moved(parameters: Streamed, place: int) -> float:
+    """How many nodes change when a user moves from the first leaf to the one at ``place``."""
+    gap = np.zeros(parameters.leaves)
+    gap[0] -= 1
+    gap[min(place, parameters.leaves - 1)] += 1
+    return float(np.abs(tree_nodes(gap.cumsum())).sum())
+
+
+def nodes(outputs: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
+    """The nodes of the tree, of released counts and of both streams."""
+    return tree_nodes(outputs), tree_nodes(first.cumsum(axis=-1)), tree_nodes(second.cumsum(axis=-1))
+
+
+def _ratio(outputs: Floats, parameters: Gaussian, first: Floats, second: Floats) -> Floats:
+    """Of running counts with Gaussian noise on the nodes of a tree."""
+    seen, one, other = nodes(outputs, first, second)
+    return gaussian(seen, parameters, one, other)
+
+
+TARGET = Setting(tree_streams, _ratio)

@@ -1,0 +1,24 @@
+"""How running counts by a factorised matrix are audited."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpproof.accountant.counting.matrix_counting import MatrixCountingParameters, strategy_of
+from dpproof.audits.targets.answers import Floats, gaussian
+from dpproof.audits.targets.counting.gaussian_tree import streams
+from dpproof.audits.targets.primitive import Setting
+from dpproof.mechanisms.counting.factorised import column_coefficients
+from dpproof.mechanisms.counting.matrix_counting import convolved
+
+__all__ = ["TARGET"]
+
+
+def _ratio(outputs: Floats, parameters: MatrixCountingParameters, first: Floats, second: Floats) -> Floats:
+    """Of running counts by a factorised matrix: C times the differences of the counts has plain noise."""
+    column = column_coefficients(strategy_of(parameters))
+    noisy = convolved(np.diff(outputs, axis=-1, prepend=0.0), column)
+    return gaussian(noisy, parameters, convolved(first, column), convolved(second, column))
+
+
+TARGET = Setting(streams, _ratio)

@@ -1,0 +1,155 @@
+"""Audits of what has a name: a callable of an importable module, or a command; their witnesses replay.
+
+A replay imports, and runs, what the witness names: replay only witnesses whose code you would run anyway.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.claim import Claim
+from dpproof.audits.data.pairs import Neighbours, check_pair
+from dpproof.audits.engine.runner import audit_pair
+from dpproof.audits.engine.sampling.callables import Mechanism, as_mechanism, mechanism
+from dpproof.audits.engine.sampling.commands import TIMEOUT, command
+from dpproof.audits.engine.unaudited import LoadError
+from dpproof.audits.engine.worst_pair import WorstOf, audit_worst
+from dpproof.audits.plan import AuditPlan
+from dpproof.audits.recording.evidence import Evidence
+
+__all__ = ["KIND", "TARGET", "Named", "load", "pairs_of"]
+
+KIND = "named"
+
+OPTIONS = ("failures", "nan", "seeded", "timeout")
+"""What a mechanism may be told, besides its name."""
+AUDITED = ("scores", "arithmetic")
+"""What its audit may be told."""
+
+
+def load(target: str) -> Any:
+    """What ``package.module:name`` names.
+
+    Raises:
+        LoadError: it cannot be imported, or is not there.
+        ValueError: it is not written so.
+
+    >>> load("math:tau")
+    6.28...
+    """
+    module, colon, name = target.partition(":")
+    if not (module and colon and name):
+        raise ValueError(f"name ({target!r}) must be written package.module:name")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (Exception, SystemExit) as error:  # whatever a user's module does when it is imported
+        raise LoadError(f"name ({target!r}) cannot be loaded: {error}") from error
+
+
+@dataclass(frozen=True)
+class Named:
+    """A promise about a callable or a command; the witness says all that a replay needs.
+
+    Attributes:
+        promise: ``{"epsilon"}``, ``{"epsilon", "delta"}``, ``{"rho"}`` or ``{"mu"}`` with their values.
+        adjacency: the relation that the promise speaks of.
+        target: ``package.module:callable``, vectorised or scalar, or a command as a list of texts.
+        neighbours: ``package.module:name`` of a callable that takes nothing and gives two inputs, a `Neighbours`,
+            or several pairs, of which the worst is searched for; see `pairs_of`.
+        options: ``failures``, ``nan``, ``seeded``, and for a command ``timeout``; ``scores``, names of
+            `audits.engine.scores.names`; ``arithmetic``, of the claim: see `dpproof.accountant.claims.claim.Claim`.
+    """
+
+    fields: ClassVar[Mapping[str, type]] = {
+        "promise": dict,
+        "adjacency": str,
+        "neighbours": str,
+        "options": dict,
+        "budget": int,
+    }
+
+    promise: Mapping[str, float]
+    adjacency: Adjacency
+    target: str | Sequence[str]
+    neighbours: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def audit(self, plan: AuditPlan) -> Evidence:
+        """The evidence, stated where the promise has its delta.
+
+        Raises:
+            MechanismError, InvalidNeighboursError, ValueError: as for `dpproof.audit` and `pairs_of`; an
+                unknown option.
+        """
+        written = self.target if isinstance(self.target, str) else " ".join(self.target)
+        stated = Claim(plan.name, written, {}, self.adjacency, self.promise, self.neighbours)
+        told = {name: value for name, value in self.options.items() if name not in AUDITED}
+        made, pairs = _made(self.target, told), pairs_of(self.neighbours, self.adjacency)
+        scores = self.options.get("scores")
+        asked = replace(plan, delta=stated.delta, scores=scores, replay=self._again())
+        if len(pairs) == 1:
+            found = audit_pair(stated.guarantee, made, pairs[0], asked)
+        else:
+            found = audit_worst(stated.guarantee, made, WorstOf(pairs), asked)
+        return replace(found, arithmetic=self.options.get("arithmetic", found.arithmetic))
+
+    def _again(self) -> dict[str, object]:
+        return {
+            "audit": KIND,
+            "target": self.target if isinstance(self.target, str) else list(self.target),
+            "promise": dict(self.promise),
+            "adjacency": self.adjacency.value,
+            "neighbours": self.neighbours,
+            "options": dict(self.options),
+        }
+
+    @classmethod
+    def read(cls, how: Mapping[str, Any]) -> Named:
+        """The target of a witness."""
+        relation = Adjacency.of(how["adjacency"])
+        return cls(how["promise"], relation, how["target"], how["neighbours"], how["options"])
+
+
+TARGET = Named
+
+
+def _made(target: str | Sequence[str], options: Mapping[str, Any]) -> Mechanism:
+    unknown = sorted(options.keys() - set(OPTIONS))
+    if unknown:
+        raise ValueError(f"option ({unknown[0]!r}) must be one of: {', '.join((*OPTIONS, *AUDITED))}")
+    if not isinstance(target, str):
+        return command(target, **{"timeout": TIMEOUT, **options})
+    if "timeout" in options:
+        raise ValueError("timeout must be left out for a callable")
+    found = load(target)
+    return mechanism(getattr(found, "sample", found), **options) if options else as_mechanism(found)
+
+
+def pairs_of(neighbours: str, adjacency: Adjacency) -> tuple[Neighbours, ...]:
+    """The pairs that a callable gives: two inputs, a `Neighbours`, or a list of pairs.
+
+    That they are neighbours is checked as far as it can be; the evidence says what is taken on trust.
+
+    Raises:
+        InvalidNeighboursError: they are not neighbours, or neighbours under another relation, or plainly the same.
+        ValueError: the callable fails, or gives something else.
+    """
+    try:
+        found = load(neighbours)()
+        inputs = (found,) if isinstance(found, Neighbours) else tuple(found)
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"neighbours ({neighbours!r}) must return two inputs, or pairs: {error}") from error
+    given = [isinstance(one, Neighbours) for one in inputs]
+    if len(inputs) == 2 and not any(given):
+        inputs = (Neighbours(*inputs, adjacency, neighbours),)
+    elif not inputs or not all(given):
+        raise ValueError(
+            f"neighbours ({neighbours!r}) must return two inputs, or pairs; it gave {len(inputs)}"
+        )
+    for pair in inputs:
+        check_pair(pair, adjacency)
+    return inputs

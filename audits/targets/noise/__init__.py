@@ -1,0 +1,1 @@
+"""Audits of noise primitives: sums, choices and records."""

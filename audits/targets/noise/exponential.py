@@ -1,0 +1,55 @@
+"""How choices by utilities are audited: on two candidates, one of which gains what the other loses."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.audits.data.neighbours.vectors import Distance, VectorRelation
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.targets.answers import Floats, Laplace, Repeated, flat, size
+from dpproof.audits.targets.primitive import Setting
+
+__all__ = ["TARGET", "choice", "choices"]
+
+RARE = 0.1
+"""Odds, on the likelier side, of the choice that tells the inputs of a selection apart."""
+
+
+class Selection(Laplace, Repeated, Protocol):
+    """Parameters of a choice by utilities."""
+
+
+def choices(parameters: Selection, adjacency: Adjacency, *, tied: bool = False) -> Neighbours:
+    """Two candidates, one of which gains the sensitivity while the other loses it (or stays, if monotone).
+
+    Args:
+        parameters: of the accountant.
+        adjacency: what the claim calls the relation.
+        tied: the candidates begin level; otherwise the gaining one is chosen rarely even afterwards, so
+            that the ratio of its chances comes near its limit.
+    """
+    gain = size(parameters, adjacency)
+    loss = 0.0 if getattr(parameters, "monotone", False) else gain
+    behind = 0.0 if tied else gain + loss - parameters.scale * math.log(RARE)
+    first = np.tile([-behind, 0.0], (parameters.compositions, 1))
+    second = np.tile([gain - behind, -loss], (parameters.compositions, 1))
+    second = np.where(np.abs(second - first) > gain, np.nextafter(second, first), second)
+    described = f"utilities {first[0].tolist()} or {second[0].tolist()}"
+    return Neighbours(first, second, adjacency, described, VectorRelation(Distance.ALL, gain))
+
+
+def choice(outputs: NDArray[np.int64], parameters: Laplace, first: Floats, second: Floats) -> Floats:
+    """Of choices by the exponential mechanism; increasing in that of any other choice between two."""
+    logs = [
+        u / parameters.scale - logsumexp(u / parameters.scale, axis=1, keepdims=True) for u in (first, second)
+    ]
+    return flat(np.take_along_axis((logs[1] - logs[0])[None], outputs[..., None], axis=2)[..., 0])
+
+
+TARGET = Setting(choices, choice)

@@ -1,0 +1,10 @@
+"""How Gaussian noise is audited: on answers as far apart as the sensitivity."""
+
+from __future__ import annotations
+
+from dpproof.audits.targets.answers import answers, gaussian
+from dpproof.audits.targets.primitive import Setting
+
+__all__ = ["TARGET"]
+
+TARGET = Setting(answers, gaussian)

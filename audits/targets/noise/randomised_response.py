@@ -1,0 +1,33 @@
+"""How randomised response is audited: on any two true answers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.noise.randomised_response import RandomisedResponseParameters
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.targets.answers import Floats, Numbers, flat
+from dpproof.audits.targets.primitive import Setting
+
+__all__ = ["TARGET"]
+
+
+def _responses(parameters: RandomisedResponseParameters, adjacency: Adjacency) -> Neighbours:
+    """One person's true answers: all 0, or all 1. Any two persons are neighbours."""
+    none = np.zeros(parameters.compositions, np.int64)
+    return Neighbours(none, none + 1, adjacency, "true answers all 0, or all 1", _any_two)
+
+
+def _any_two(_first: object, _second: object) -> None:
+    """Local privacy: any two inputs are neighbours."""
+
+
+def _ratio(
+    outputs: Numbers, parameters: RandomisedResponseParameters, first: Numbers, second: Numbers
+) -> Floats:
+    """One for an answer that is the second truth, minus one for the first."""
+    return flat((outputs == second).astype(np.float64) - (outputs == first))
+
+
+TARGET = Setting(_responses, _ratio)

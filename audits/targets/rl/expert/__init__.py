@@ -1,0 +1,1 @@
+"""Audits of expert-level offline learning."""

@@ -1,0 +1,127 @@
+"""How the release of prefixes is audited: one run on a hard pair of expert sets.
+
+What it releases is reduced to its log-likelihood ratio under the two sets, which is post-processing: a
+violation is one of what was released.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.expert.release import ExpertReleaseParameters, account
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.runner import audit_pair
+from dpproof.audits.engine.scores import Identity
+from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.plan import BUDGET, AuditPlan
+from dpproof.audits.recording.evidence import Evidence
+from dpproof.audits.targets.rl.expert.rounds import PrefixRound, one_expert_more
+from dpproof.audits.targets.target import RUN, Subject
+
+__all__ = ["KIND", "TARGET", "ReleaseAudit"]
+
+KIND = "expert-release"
+Floats = NDArray[np.float64]
+DELTA = 1e-6
+NUMBERS = 20_000_000
+"""The default budget draws at most about so many numbers."""
+FEWEST = 2_000
+_STEPS = 3
+_MOST_EXPERTS = 20_000
+
+
+@dataclass(frozen=True)
+class _Release:
+    """The log-likelihood ratio of all rounds' releases, drawn afresh; ``(n, 1)``."""
+
+    rounds: PrefixRound
+    count: int
+    ratios: Floats
+
+    def __call__(self, table: Floats, n: int, rng: np.random.Generator) -> Floats:
+        released = self.rounds(table, n * self.count, rng).astype(np.int64)
+        return np.asarray(self.ratios[released[:, 0]].reshape(n, self.count).sum(axis=1)[:, None])
+
+
+@dataclass(frozen=True)
+class ReleaseAudit:
+    """The release where as many experts play alike as make the counts pass or not, with one less.
+
+    Trajectories have up to three steps and two actions; rounds draw afresh.
+
+    Attributes:
+        parameters: of the accountant.
+        curve: the claim, if not the accountant's guarantee; such an audit does not replay by itself.
+    """
+
+    fields: ClassVar[Mapping[str, type]] = {"parameters": dict, **RUN}
+    relations: ClassVar[tuple[Adjacency, ...]] = (Adjacency.EXPERT,)
+
+    parameters: ExpertReleaseParameters
+    curve: PrivacyCurve | None = None
+
+    @classmethod
+    def of(cls, subject: Subject) -> ReleaseAudit:
+        """The mechanism of the catalogue."""
+        return cls(cast(ExpertReleaseParameters, subject.parameters), subject.curve)
+
+    def audit(self, plan: AuditPlan) -> Evidence:
+        """The evidence; epsilon is stated at 1e-6 unless the plan says where.
+
+        Raises:
+            NoAuditError: for a walk, more actions, or more experts than can be enumerated.
+        """
+        parameters, pair = self.parameters, _pair(self.parameters)
+        rounds = PrefixRound(parameters.design)
+        mechanism = _Release(rounds, parameters.trajectories, _ratios(rounds, pair.first))
+        promised = account(parameters, Adjacency.EXPERT).guarantee if self.curve is None else self.curve
+        again = {"audit": KIND, "parameters": parameters.as_json()}
+        most = max(FEWEST, min(BUDGET, NUMBERS // (20 * parameters.trajectories)))
+        asked = replace(
+            plan.filled(KIND, DELTA, most),
+            scores=(Identity(),),
+            known_ratio=True,
+            replay=again if self.curve is None else plan.replay,
+        )
+        return audit_pair(promised, mechanism, pair, asked)
+
+    @classmethod
+    def read(cls, how: Mapping[str, Any]) -> ReleaseAudit:
+        """The audit of a witness."""
+        return cls(ExpertReleaseParameters.read(how["parameters"]))
+
+
+TARGET = ReleaseAudit
+
+
+def _pair(parameters: ExpertReleaseParameters) -> Neighbours:
+    if parameters.draws != "fresh":
+        raise NoAuditError(
+            f"draws ({parameters.draws!r}) must be 'fresh': no audit walks through logged data"
+        )
+    least, steps = parameters.least_probability, min(parameters.length, _STEPS)
+    alike = math.ceil(parameters.design.cutoff / (1 - least) ** ((steps + 1) / 2))
+    experts = max(alike, parameters.experts + 1)
+    if experts > _MOST_EXPERTS:
+        raise NoAuditError(f"experts ({experts}) must be at most {_MOST_EXPERTS} for an audit")
+    table = np.tile(np.array([1 - least, least]), (experts, steps, 1))
+    table[: experts - alike] = table[: experts - alike, :, ::-1].copy()
+    described = f"{experts} experts, {alike} of them alike, and one of these less"
+    return Neighbours(table, table[:-1], Adjacency.EXPERT, described, one_expert_more)
+
+
+def _ratios(rounds: PrefixRound, table: Floats) -> Floats:
+    """Logarithms of the chances with the expert over those without, by output; it only guides the score."""
+    more, fewer = rounds.law(table), rounds.law(table[:-1])
+    found = np.zeros(max(more) + 1)
+    for code, chance in more.items():
+        found[code] = math.log(max(chance, 1e-300) / max(fewer[code], 1e-300))
+    return np.clip(found, -50.0, 50.0)

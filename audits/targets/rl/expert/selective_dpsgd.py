@@ -1,0 +1,125 @@
+"""How selective DP-SGD is audited: one run on a hard pair of expert sets, or the training as it is run.
+
+What a run releases is reduced to its log-likelihood ratio under the two sets, which is post-processing: a
+violation is one of what was released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.runner import audit_pair
+from dpproof.audits.engine.scores import Identity
+from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.plan import BUDGET, AuditPlan
+from dpproof.audits.recording.evidence import Evidence
+from dpproof.audits.targets.rl.expert.rounds import one_expert_more
+from dpproof.audits.targets.target import RUN, Audited, Subject
+
+__all__ = ["KIND", "TARGET", "SelectiveAudit"]
+
+KIND = "selective-dpsgd"
+Floats = NDArray[np.float64]
+DELTA = 1e-6
+NUMBERS = 20_000_000
+"""The default budget draws at most about so many numbers."""
+FEWEST = 2_000
+_CHUNK = 2_000_000
+
+
+@dataclass(frozen=True)
+class _Training:
+    """The log-likelihood ratio of all steps, the expert's gradients all of the clipping norm; ``(n, 1)``."""
+
+    parameters: SelectiveDPSGDParameters
+
+    def __call__(self, gradients: Floats, n: int, rng: np.random.Generator) -> Floats:
+        """``gradients`` are those that are not 0: the expert's, or none."""
+        found = np.zeros(n)
+        runs = max(_CHUNK // max(self.parameters.steps, 1), 1)
+        for first in range(0, n, runs):
+            found[first : first + runs] = self._run(gradients, min(runs, n - first), rng)
+        return found[:, None]
+
+    def _run(self, gradients: Floats, n: int, rng: np.random.Generator) -> Floats:
+        p = self.parameters
+        rate, chance, steps = _KINDS[p.coin](p)
+        noise = p.noise_multiplier / (2 if p.batch == "exact" else 1)
+        noisy = rng.random((n, steps)) < chance
+        moved = (rng.random((n, steps)) < rate) * gradients.sum() + rng.normal(0.0, noise, (n, steps))
+        ratio = np.log1p(rate * np.expm1((moved - 0.5) / noise**2))
+        return np.asarray(np.where(noisy, ratio, 0.0).sum(axis=1))
+
+
+_KINDS: Mapping[str, Callable[[SelectiveDPSGDParameters], tuple[float, float, int]]] = {
+    "visible": lambda p: (p.sampling_rate, p.branch_probability, p.steps),
+    "hidden": lambda p: (p.sampling_rate, p.branch_probability, p.steps),
+    "independent": lambda p: (p.sampling_rate * p.branch_probability, 1.0, p.steps),
+    "fixed": lambda p: (p.sampling_rate, 1.0, p.noisy_steps),
+}
+"""Rate, chance of a noisy step and number of steps; a hidden coin is seen where plain steps move far away."""
+
+
+@dataclass(frozen=True)
+class SelectiveAudit:
+    """Selective DP-SGD, one expert more or less, on the pair that attains its guarantee.
+
+    Attributes:
+        parameters: of the accountant.
+        curve: the claim, if not the accountant's guarantee; such an audit does not replay by itself.
+    """
+
+    fields: ClassVar[Mapping[str, type]] = {"parameters": dict, **RUN}
+    relations: ClassVar[tuple[Adjacency, ...]] = (Adjacency.EXPERT,)
+
+    parameters: SelectiveDPSGDParameters
+    curve: PrivacyCurve | None = None
+
+    @classmethod
+    def of(cls, subject: Subject) -> Audited:
+        """The mechanism of the catalogue; or, where a view is named, the training as it is run."""
+        parameters = cast(SelectiveDPSGDParameters, subject.parameters)
+        if subject.view is None:
+            return cls(parameters, subject.curve)
+        from dpproof.audits.training.expert_canaries import Viewed
+
+        return Viewed(parameters, subject.view)
+
+    def audit(self, plan: AuditPlan) -> Evidence:
+        """The evidence; epsilon is stated at 1e-6 unless the plan says where.
+
+        Raises:
+            NoAuditError: if no step reads experts' data.
+        """
+        parameters = self.parameters
+        if 0 in (parameters.steps, parameters.sampling_rate, parameters.branch_probability):
+            raise NoAuditError("steps, sampling_rate and branch_probability must be above 0 for an audit")
+        one = np.ones(1)
+        described = "an expert of one gradient in all steps, or none"
+        pair = Neighbours(one, one[:0], Adjacency.EXPERT, described, one_expert_more)
+        promised = account(parameters, Adjacency.EXPERT).guarantee if self.curve is None else self.curve
+        again = {"audit": KIND, "parameters": parameters.as_json()}
+        asked = replace(
+            plan.filled(KIND, DELTA, max(FEWEST, min(BUDGET, NUMBERS // parameters.steps))),
+            scores=(Identity(),),
+            known_ratio=True,
+            replay=again if self.curve is None else plan.replay,
+        )
+        return audit_pair(promised, _Training(parameters), pair, asked)
+
+    @classmethod
+    def read(cls, how: Mapping[str, Any]) -> SelectiveAudit:
+        """The audit of a witness."""
+        return cls(SelectiveDPSGDParameters.read(how["parameters"]))
+
+
+TARGET = SelectiveAudit

@@ -1,0 +1,208 @@
+"""The audit of private policy evaluation: the estimator itself, on the hardest of many neighbouring batches.
+
+The outputs' laws are known, so that the pair that gives most away is found by computing, and the score is
+the likelihood ratio. Features are the coordinates times the norm stated; the guarantee depends on none of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.inversion import bracket, refined
+from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters, account
+from dpproof.accountant.smooth_sensitivity.notion import largest
+from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
+from dpproof.audits.data.neighbours.episodes import episodes_pair
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.runner import audit_pair
+from dpproof.audits.engine.sampling.callables import Mechanism
+from dpproof.audits.engine.scores import LinearDiscriminant, LogLikelihoodRatio, Score
+from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.plan import BUDGET, AuditPlan
+from dpproof.audits.recording.evidence import Evidence
+from dpproof.audits.targets.target import RUN, Subject
+from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW
+
+__all__ = [
+    "KIND",
+    "TARGET",
+    "PolicyEvaluationAudit",
+    "batch_of",
+    "estimator",
+    "evaluation_pairs",
+    "evaluation_scores",
+    "pair_epsilon",
+]
+
+Floats = NDArray[np.float64]
+Model = DPLSW | DPLSL
+Laws = tuple[tuple[Floats, float], tuple[Floats, float]]
+KIND = "policy-evaluation"
+DELTA = 1e-6
+RETURN_BOUND, DISCOUNT = 1.0, 0.5
+STEPS = 200_000
+"""A batch has so many steps at most."""
+WIDEST, FARTHEST = 200, 30.0
+"""More features are not audited; above this epsilon the pairs are not compared."""
+
+
+@dataclass(frozen=True)
+class PolicyEvaluationAudit:
+    """DP-LSW or DP-LSL with these two constants against their exact guarantee, or against ``curve``.
+
+    Attributes:
+        parameters: visits in a file are not looked at; the batches are this module's own.
+        adjacency: ``replace`` or ``rewards-only``.
+        curve: the claim, if not the accountant's guarantee; such an audit does not replay by itself.
+    """
+
+    fields: ClassVar[Mapping[str, type]] = {"parameters": dict, "adjacency": str, **RUN}
+    relations: ClassVar[tuple[Adjacency, ...]] = (Adjacency.REPLACE, Adjacency.REWARDS_ONLY)
+
+    parameters: PolicyEvaluationParameters
+    adjacency: Adjacency
+    curve: PrivacyCurve | None = None
+
+    @classmethod
+    def of(cls, subject: Subject) -> PolicyEvaluationAudit:
+        """The mechanism of the catalogue."""
+        return cls(cast(PolicyEvaluationParameters, subject.parameters), subject.adjacency, subject.curve)
+
+    def audit(self, plan: AuditPlan) -> Evidence:
+        """The evidence; epsilon is stated at 1e-6 unless the plan says where.
+
+        Raises:
+            NoAuditError: for more than 200 features.
+            ValueError: an argument is outside its range, or nothing is proved under this relation.
+        """
+        parameters, adjacency, asked = self.parameters, self.adjacency, plan.filled(KIND, DELTA, BUDGET)
+        claimed = account(parameters, adjacency).guarantee if self.curve is None else self.curve
+        if parameters.dimension > WIDEST:
+            why = f"({parameters.dimension}) must be at most {WIDEST} for an audit"
+            raise NoAuditError(f"dimension {why}: batches that everybody crosses grow with the square")
+        model = estimator(parameters)
+        pair = _hardest(model, evaluation_pairs(parameters.dimension, adjacency), claimed, asked.stated)
+        again = {"audit": KIND, "parameters": parameters.as_json(), "adjacency": adjacency.value}
+        asked = replace(
+            asked,
+            scores=evaluation_scores(model, pair),
+            replay=again if self.curve is None else plan.replay,
+            known_ratio=True,
+        )
+        return audit_pair(claimed, Mechanism(model.sample), pair, asked)
+
+    @classmethod
+    def read(cls, how: Mapping[str, Any]) -> PolicyEvaluationAudit:
+        """The audit of a witness."""
+        return cls(PolicyEvaluationParameters.read(how["parameters"]), Adjacency.of(how["adjacency"]))
+
+
+TARGET = PolicyEvaluationAudit
+
+
+def estimator(parameters: PolicyEvaluationParameters) -> Model:
+    """The estimator of the algorithm and the two constants, with features of the norm stated."""
+    size = parameters.dimension
+    features = parameters.feature_norm * np.eye(size + 1, size)
+    known: dict[str, Any] = {"features": features, "discount": DISCOUNT, "return_bound": RETURN_BOUND}
+    if parameters.algorithm == "lsw":
+        weights = np.append(np.full(size, 1 / size), 0.0)
+        return DPLSW(weights=weights, noise=parameters.constants, **known)
+    ridge = 2 * parameters.feature_norm**2 if parameters.ridge is None else parameters.ridge
+    weights = np.append(np.ones(size), 0.0)
+    return DPLSL(weights=weights, ridge=ridge, noise=parameters.constants, **known)
+
+
+def evaluation_pairs(states: int, adjacency: Adjacency) -> Iterator[Neighbours]:
+    """Batches of 2, 4, 8, ... users: returns of 0 or 1; rare states; states that nobody visits.
+
+    Who stays away is in one more state, without weight.
+    """
+    around, away = tuple(range(states)), (states,) * states
+    others = 1
+    while (others + 1) * states <= max(STEPS, 2 * states):
+        found = [(around, (around, 0.0), (around, 1.0), "all go everywhere, a user's returns are 0 or 1")]
+        if adjacency is Adjacency.REPLACE:
+            found += [
+                (around, (around, 0.0), (away, 0.0), "all go everywhere, or a user stays away"),
+                (around, (around, 1.0), (away, 0.0), "the same, and the user's returns are 1"),
+                (away, (away, 0.0), (around, 1.0), "all stay away, or a user goes everywhere"),
+            ]
+        for rest, one, other, described in found:
+            first, second = (batch_of(others, rest, *last) for last in (one, other))
+            yield episodes_pair(first, second, adjacency, f"{others + 1} users: {described}")
+        others = 2 * others + 1
+
+
+def batch_of(others: int, home: Any, walk: Any, reward: float) -> Episodes:
+    """`others` users who walk through `home` and earn nothing, and a last one's walk of the same length.
+
+    Args:
+        others: how many.
+        home, walk: states in their order.
+        reward: what the last one earns at every step.
+    """
+    states = np.append(np.tile(np.array(home), others), np.array(walk))
+    rewards = np.repeat([0.0, reward], [others * len(home), len(walk)])
+    lengths = np.full(others + 1, len(walk))
+    return Episodes(states, np.zeros_like(states), rewards, lengths, np.arange(others + 1))
+
+
+def _hardest(model: Model, pairs: Iterator[Neighbours], claimed: PrivacyCurve, delta: float) -> Neighbours:
+    """The pair of the largest hockey stick where the claim has its epsilon."""
+    point = Fraction(min(claimed.epsilon(delta).upper, FARTHEST))
+    return max(pairs, key=lambda pair: float(refined(partial(_profile, _laws(model, pair), point))))
+
+
+def pair_epsilon(model: Model, pair: Neighbours, delta: Fraction) -> Bound:
+    """The smallest epsilon at `delta` on this pair, in both directions."""
+    return Bound(*bracket(partial(_profile, _laws(model, pair)), delta), "mechanism", pair.description)
+
+
+def _laws(model: Model, pair: Neighbours) -> Laws:
+    return model.law(pair.first), model.law(pair.second)
+
+
+def _profile(laws: Laws, epsilon: Fraction) -> Any:
+    (one, wide), (other, narrow) = laws
+    shift = Fraction(float(np.linalg.norm(one - other)) / min(wide, narrow))
+    ratio = Fraction(math.log(wide / narrow))
+    return largest([spherical_delta(shift, r, len(one), epsilon) for r in (ratio, -ratio)])
+
+
+def evaluation_scores(model: Model, pair: Neighbours) -> tuple[Score, ...]:
+    """The likelihood ratio, and one that learns what the outputs themselves give away."""
+    return LogLikelihoodRatio(LawRatio(model, pair)), LinearDiscriminant(ridge=None)
+
+
+@dataclass(frozen=True, eq=False)
+class LawRatio:
+    """The log-likelihood ratio of the two laws of a pair; nothing is computed before the first call."""
+
+    model: Model
+    pair: Neighbours
+
+    @cached_property
+    def laws(self) -> Laws:
+        """Mean and standard deviation on both inputs."""
+        return _laws(self.model, self.pair)
+
+    def __call__(self, outputs: Floats) -> Floats:
+        """In single precision: its rounding errors would be a view of the lowest bits of the outputs."""
+        first, second = (
+            -np.square((outputs - mean) / deviation).sum(axis=1) / 2 - len(mean) * math.log(deviation)
+            for mean, deviation in self.laws
+        )
+        return np.asarray(second - first, np.float32).astype(np.float64)

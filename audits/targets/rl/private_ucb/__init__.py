@@ -1,0 +1,1 @@
+"""Audits of the counts of PRIVATE-UCB."""

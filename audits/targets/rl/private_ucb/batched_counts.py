@@ -1,0 +1,45 @@
+"""How the counts of PRIVATE-UCB in batches are audited: on a user of the first batch."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.targets.primitive import Setting
+from dpproof.mechanisms.rl.private_ucb.batched_counts import (
+    BatchedUser,
+    differ_in_one_batched_user,
+    over_batches,
+    users_apart,
+)
+from dpproof.mechanisms.rl.private_ucb.worst_trajectories import central_log_ratio_of_leaves
+
+__all__ = ["TARGET"]
+
+Floats = NDArray[np.float64]
+
+
+def _users(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Neighbours:
+    """Two users of the first batch in other cells each, or one who is left out."""
+    replaced = adjacency is Adjacency.REPLACE
+    first, second = users_apart(parameters, replaced=replaced)
+    change = "does so from the last cell on" if replaced else "is left out"
+    described = (
+        f"a user of the first batch meets cell after cell, at most {parameters.cap} visits counted, or"
+        f" {change}; {first.columns.size} counters, {len(first.leaves(parameters))} batches"
+    )
+    return Neighbours(first, second, adjacency, described, differ_in_one_batched_user)
+
+
+def _ratio(
+    outputs: Floats, parameters: BatchedCountsParameters, first: BatchedUser, second: BatchedUser
+) -> Floats:
+    """The log of p1/p0 of the running counts after each batch."""
+    leaves = first.leaves(parameters), second.leaves(parameters)
+    return -central_log_ratio_of_leaves(outputs, over_batches(parameters), *leaves, first.columns)
+
+
+TARGET = Setting(_users, _ratio)

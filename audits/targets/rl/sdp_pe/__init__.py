@@ -1,0 +1,1 @@
+"""Audits of the shuffled releases of SDP-PE."""

@@ -1,0 +1,72 @@
+"""How a whole release of SDP-PE is audited: full trajectories, one user of whom is elsewhere at every step.
+
+The pair attains the guarantee. All counters of the batch are looked at, by the exact likelihood ratio of
+those that the user moves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.targets.primitive import Setting
+from dpproof.mechanisms.rl.sdp_pe.shuffled_batch import true_counts
+from dpproof.mechanisms.rl.sdp_pe.shuffled_count import BitEncoder
+from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
+
+__all__ = ["TARGET", "batch_ratio", "batch_users"]
+
+Floats = NDArray[np.float64]
+MOST = 10**7
+"""Steps of all users together that are written out."""
+IMPOSSIBLE = 1e3
+"""In place of infinity, for a counter that only one input can have."""
+
+
+def batch_users(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Neighbours:
+    """Users who stay in state 0 and earn nothing, but for the first, who earns 1 a step: here, or elsewhere.
+
+    Raises:
+        NoAuditError: for one state and one action, where there is no elsewhere, or too many users.
+    """
+    users, steps = parameters.users, parameters.shape.steps
+    if parameters.states * parameters.actions == 1:
+        raise NoAuditError("states (1) and actions (1) must leave another cell for the user who is replaced")
+    if users * steps > MOST:
+        raise NoAuditError(f"users ({users}) must be at most {MOST // steps}: trajectories are written out")
+    rewards = np.zeros((users, steps))
+    rewards[0] = 1.0
+    states, actions = np.zeros((users, steps + 1), np.int64), np.zeros((users, steps), np.int64)
+    here = Trajectories(states.copy(), actions.copy(), rewards)
+    states[0], actions[0] = min(parameters.states - 1, 1), min(parameters.actions - 1, 1)
+    there = Trajectories(states, actions, rewards)
+    described = "one user elsewhere at every step, with reward 1; the others stay and earn nothing"
+    return Neighbours(here, there, adjacency, described, _alike_but_one)
+
+
+def _alike_but_one(first: Trajectories, second: Trajectories) -> None:
+    if not differ_in_one_trajectory(first, second):
+        raise ValueError("more than one user's trajectory differs")
+
+
+def batch_ratio(
+    outputs: Floats, parameters: ShuffledBatchParameters, first: Trajectories, second: Trajectories
+) -> Floats:
+    """The log of p1/p0 of a release, by the counters that differ."""
+    encoder = BitEncoder(parameters.users, parameters.threshold)
+    trials, chance = encoder.users * encoder.noise_bits, float(encoder.parameters.noise_chance)
+    true = [true_counts(parameters, data) for data in (first, second)]
+    moved = np.flatnonzero(true[0] != true[1])
+    logs = [
+        binom.logpmf(np.rint(outputs[:, moved] + encoder.mean - held[moved]), trials, chance) for held in true
+    ]
+    both = np.clip(np.nan_to_num(logs[1] - logs[0]), -IMPOSSIBLE, IMPOSSIBLE)
+    return np.asarray(both.sum(axis=1))
+
+
+TARGET = Setting(batch_users, batch_ratio)

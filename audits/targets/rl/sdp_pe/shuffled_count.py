@@ -1,0 +1,36 @@
+"""How shuffled counts are audited: on one user's bit, where it is hardest to hide."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.targets.answers import Floats, Numbers, flat, heads
+from dpproof.audits.targets.primitive import Setting
+
+__all__ = ["TARGET"]
+
+
+def _bits(parameters: ShuffledCountParameters, adjacency: Adjacency) -> Neighbours:
+    """One user's bit, 0 or 1: among users who hold 0, or where sums are printed, among users who hold 1."""
+    others = 0 if parameters.encoding == "bits" else parameters.users - 1
+    described = f"one user's bit, 0 or 1, where {others} others hold 1"
+    return Neighbours(others, others + 1, adjacency, described, _one_more)
+
+
+def _one_more(first: int, second: int) -> None:
+    if abs(second - first) != 1:
+        raise ValueError(f"{first!r} and {second!r} ones differ by {abs(second - first)}, not by one bit")
+
+
+def _ratio(outputs: Numbers, parameters: ShuffledCountParameters, first: int, second: int) -> Floats:
+    """Printed sums are told apart by the message that one input alone can have, bits by their number."""
+    if parameters.encoding != "bits":
+        return -outputs[:, 0].astype(np.float64)
+    coins = parameters.users * max(parameters.noise_bits, 1), float(parameters.noise_chance)
+    return flat(heads(outputs - second, *coins) - heads(outputs - first, *coins))
+
+
+TARGET = Setting(_bits, _ratio, samples=5_000_000)

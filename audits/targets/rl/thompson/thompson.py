@@ -1,0 +1,52 @@
+"""How Gaussian Thompson sampling is audited: on the first user, whose reward is hardest to hide."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.targets.primitive import Setting
+from dpproof.mechanisms.rl.thompson.thompson import Thompson, log_likelihood_ratio
+
+__all__ = ["TARGET", "first_user"]
+
+
+def first_user(parameters: ThompsonParameters, adjacency: Adjacency) -> Neighbours:
+    """The first user pays 0, or 1; everybody else pays 1, but nothing for arm 0 if that is pulled first.
+
+    With pulls before, the first user's is of arm 0, which nobody else pays for: it is hardly pulled again,
+    and the reward stays as visible as it is. Without, any arm may come first, and all pay 1.
+
+    >>> first_user(ThompsonParameters(arms=2, rounds=1, pulls=1), Adjacency.REWARDS_ONLY).first.tolist()
+    [[0.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+
+    Raises:
+        NoAuditError: for one round without pulls before: its draws see nobody's reward.
+    """
+    if parameters.square == 0:
+        raise NoAuditError("rounds (1) must be above 1 for an audit of thompson: no reward is seen")
+    quiet = np.ones((Thompson(parameters).users, parameters.arms))
+    if parameters.pulls:
+        quiet[:, 0] = 0.0
+    quiet[0] = 0.0
+    loud = quiet.copy()
+    loud[0] = 1.0
+    return Neighbours(
+        quiet, loud, adjacency, "the first user pays 0 for every arm, or 1", _differ_in_one_user
+    )
+
+
+def _differ_in_one_user(first: NDArray[np.float64], second: NDArray[np.float64]) -> None:
+    for rewards in (first, second):
+        if not ((rewards >= 0) & (rewards <= 1)).all():
+            raise ValueError("rewards must be in [0, 1]")
+    users = np.flatnonzero((first != second).any(axis=1))
+    if users.size > 1:
+        raise ValueError(f"users {users[:5].tolist()} differ; at most one may")
+
+
+TARGET = Setting(first_user, log_likelihood_ratio)

@@ -1,0 +1,1 @@
+"""Audits of noise scaled by a smooth bound."""

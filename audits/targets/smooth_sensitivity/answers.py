@@ -1,0 +1,83 @@
+"""How noise scaled by a smooth bound is audited: on answers and bounds as far apart as they may be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.targets.answers import Floats
+from dpproof.audits.targets.primitive import Setting
+
+__all__ = ["smooth"]
+
+Answer = tuple[float, float]
+"""An answer and its smooth bound."""
+
+
+class Smooth(Protocol):
+    """Parameters of noise scaled by a smooth bound."""
+
+    @property
+    def noise(self) -> float:
+        """The noise's scale over the bound."""
+        ...
+
+    @property
+    def smoothing(self) -> float:
+        """The bound changes by a factor of at most exp of this."""
+        ...
+
+
+S = TypeVar("S", bound=Smooth)
+
+
+def smooth(log_density: Callable[[Floats, S], Floats]) -> Setting:
+    """The setting of noise of this log density, in any unit: ``log_density(z, parameters)``."""
+    return Setting(smooth_answers, partial(_ratio, log_density=log_density))
+
+
+def smooth_answers(parameters: Smooth, adjacency: Adjacency) -> Neighbours:
+    """Answers apart by the smaller smooth bound, the bounds apart by the full factor exp(smoothing)."""
+    larger = math.exp(min(parameters.smoothing, 700.0))
+    for _ in range(4):
+        larger = max(1.0, math.nextafter(larger, 0.0))
+    check = partial(_smooth, smoothing=parameters.smoothing)
+    return Neighbours(
+        (0.0, 1.0), (1.0, larger), adjacency, f"answers 0 and 1, bounds 1 and {larger:g}", check
+    )
+
+
+def _smooth(first: Answer, second: Answer, *, smoothing: float) -> None:
+    """Exactly: answers within both bounds, and bounds within the factor of each other."""
+    gap = abs(exact(second[0]) - exact(first[0]))
+    if gap > min(exact(first[1]), exact(second[1])):
+        raise ValueError(f"the answers differ by {float(gap):g}, more than a smooth bound")
+    low, high = sorted((exact(first[1]), exact(second[1])))
+    with precision(128):
+        if not arb_of(high) <= arb_of(low) * arb_of(exact(smoothing)).exp() and high != low:
+            raise ValueError(f"the bounds differ by more than the factor exp({smoothing!r})")
+
+
+def _ratio(
+    outputs: Floats,
+    parameters: S,
+    first: Answer,
+    second: Answer,
+    *,
+    log_density: Callable[[Floats, S], Floats],
+) -> Floats:
+    """Of noise scaled by a smooth bound."""
+    logs = []
+    for answer, bound in (first, second):
+        z = outputs.reshape(len(outputs), -1).astype(np.float64)
+        z[:, 0] -= answer
+        z /= parameters.noise * bound
+        logs.append(log_density(z, parameters) - z.shape[1] * np.log(bound))
+    return np.asarray(logs[1] - logs[0])

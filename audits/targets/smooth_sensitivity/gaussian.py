@@ -1,0 +1,19 @@
+"""How smooth sensitivity with Gaussian noise is audited."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussianParameters
+from dpproof.audits.targets.answers import Floats
+from dpproof.audits.targets.smooth_sensitivity.answers import smooth
+
+__all__ = ["TARGET"]
+
+
+def _log_density(z: Floats, parameters: SmoothGaussianParameters) -> Floats:
+    """Standard normal, in any dimension."""
+    return np.asarray(-(z**2).sum(axis=1) / 2)
+
+
+TARGET = smooth(_log_density)

@@ -1,0 +1,19 @@
+"""How smooth sensitivity with Laplace noise is audited."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpproof.accountant.smooth_sensitivity.laplace import SmoothLaplaceParameters
+from dpproof.audits.targets.answers import Floats
+from dpproof.audits.targets.smooth_sensitivity.answers import smooth
+
+__all__ = ["TARGET"]
+
+
+def _log_density(z: Floats, parameters: SmoothLaplaceParameters) -> Floats:
+    """Density exp(-|z|)/2."""
+    return -np.abs(z[:, 0])
+
+
+TARGET = smooth(_log_density)

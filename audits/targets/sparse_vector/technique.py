@@ -1,0 +1,36 @@
+"""How the sparse vector technique is audited: its law is in no closed form, so that scores are learned."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.sparse_vector.technique import SparseVectorParameters
+from dpproof.audits.data.neighbours.vectors import Distance, VectorRelation
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.scores import logistic, tokens, trees
+from dpproof.audits.targets.answers import size
+from dpproof.audits.targets.primitive import Setting
+
+__all__ = ["TARGET"]
+
+QUERIES = 4
+"""Queries at the threshold before the positive answers of a sparse vector."""
+
+
+def _queries(parameters: SparseVectorParameters, adjacency: Adjacency) -> Neighbours:
+    """Queries at the threshold: the early ones move up, as many as are answered "above" move down.
+
+    Monotone queries all move up.
+    """
+    moves = size(parameters, adjacency)
+    late = parameters.positives
+    first = np.zeros(QUERIES + late)
+    moved = np.repeat([1.0, 1.0 if parameters.monotone else -1.0], (QUERIES, late))
+    described = f"{QUERIES} queries at the threshold that move by {moves:g}, then {late} " + (
+        "that move alike" if parameters.monotone else "that move against them"
+    )
+    return Neighbours(first, moves * moved, adjacency, described, VectorRelation(Distance.ALL, moves))
+
+
+TARGET = Setting(_queries, None, (tokens(), trees(), logistic()))

@@ -1,0 +1,135 @@
+"""Audits of selective DP-SGD as it is run: one training with many canary experts; views by their words.
+
+Source: Steinke, Nasr and Jagielski, arXiv:2305.08846 (one run).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
+from dpproof.audits.engine.betting.tabulated import tabulated
+from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.plan import BUDGET, AuditPlan
+from dpproof.audits.recording.evidence import Evidence
+from dpproof.audits.training.canaries import Canaries
+from dpproof.audits.training.dp_sgd import DELTA, View, one_thread
+from dpproof.audits.training.expert_settings import ExpertSettings, claim_for
+from dpproof.audits.training.expert_training import STARTS, ExpertTraining, check_torch
+from dpproof.audits.training.one_run_audit import OneRun, audit_one_run
+
+if TYPE_CHECKING:
+    from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
+
+__all__ = ["KIND", "TARGET", "ExpertCanaries", "Viewed"]
+
+KIND = "expert canaries"
+SHOWN = 1e-6
+"""Where the audit of a view states epsilon unless the plan says where."""
+
+LONGEST_RUN = 20_000
+"""The most steps of a run."""
+CANARIES, MANY = "canaries", 1_000
+"""The word for this view, and how many there are."""
+
+
+@dataclass(frozen=True)
+class ExpertCanaries:
+    """The trace of one whole training, of whose canary experts each took part by a coin of its own.
+
+    Attributes:
+        settings: the training, with at least 2 canaries.
+        runs: independent runs, whose canaries are guessed about together.
+    """
+
+    fields: ClassVar[Mapping[str, type]] = {"settings": dict, "runs": int}
+
+    settings: ExpertSettings
+    runs: int = 1
+
+    def audit(self, plan: AuditPlan) -> Evidence:
+        """The evidence.
+
+        Raises:
+            NoAuditError: torch is not installed, or a run has more than 20000 steps.
+            ValueError: an argument is outside its range.
+        """
+        check_torch()
+        settings, steps = self.settings, self.settings.parameters.steps
+        if steps > LONGEST_RUN:
+            raise NoAuditError(f"steps ({steps}) must be at most {LONGEST_RUN} for an audit")
+        asked = plan.filled("selective-dpsgd", DELTA, BUDGET)
+        with one_thread():
+            return audit_one_run(
+                tabulated(claim_for(settings, View.TRACE).guarantee, asked.stated),
+                partial(_trace, settings),
+                OneRun(_canaries(settings), self.runs),
+                replace(asked, replay={"audit": KIND, "settings": settings.as_json()}),
+            )
+
+    @classmethod
+    def read(cls, how: Mapping[str, Any]) -> ExpertCanaries:
+        """The audit of a witness."""
+        return cls(ExpertSettings.read(how["settings"]), how["runs"])
+
+
+TARGET = ExpertCanaries
+
+
+@dataclass(frozen=True)
+class Viewed:
+    """The training of a budget in a view that is given by its word.
+
+    Attributes:
+        parameters: the budget.
+        view: "step", "trace", "final", or "canaries": some 1000 of them in one run.
+    """
+
+    parameters: SelectiveDPSGDParameters
+    view: str
+
+    def audit(self, plan: AuditPlan) -> Evidence:
+        """The evidence; the budget is in coins, or of canaries how many runs.
+
+        Raises:
+            NoAuditError: torch is not installed, or the training is too long for the view.
+            ValueError: another view, or an argument outside its range.
+        """
+        asked = replace(plan, delta=SHOWN if plan.delta is None else plan.delta)
+        if self.view == CANARIES:
+            if plan.sharpen:
+                raise ValueError(f"sharpen must be left out where view is {CANARIES}: all runs are made")
+            settings = ExpertSettings(self.parameters, canaries=MANY)
+            return ExpertCanaries(settings, plan.budget or 1).audit(asked)
+        words = [one.value for one in STARTS]
+        if self.view not in words:
+            raise ValueError(f"view ({self.view!r}) must be one of: {', '.join((*words, CANARIES))}")
+        return ExpertTraining(ExpertSettings(self.parameters), View(self.view)).audit(asked)
+
+
+def _trace(
+    settings: ExpertSettings, data: Transitions, n: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    from dpproof.audits.training.expert_loops import Watched
+
+    return np.array([Watched(settings, data, rng).trace() for _ in range(n)])
+
+
+def _canaries(settings: ExpertSettings) -> Canaries:
+    from dpproof.audits.training.expert_data import differ_by_one_expert, private_data
+
+    return Canaries(
+        settings.canaries,
+        partial(private_data, settings),
+        lambda losses: losses,
+        Adjacency.EXPERT,
+        f"{settings.canaries} experts, each there or not, besides {settings.others} others",
+        differ_by_one_expert,
+    )

@@ -1,0 +1,145 @@
+"""Audits of selective DP-SGD as it is run, by canary experts: steps, whole traces, final models, one run.
+
+Neighbouring sets of experts differ in one expert more or less. What is claimed is what the accountant says of
+the same parameters; `mechanisms.rl.expert.offline.training` is what is run, or one of its faults. torch is an extra,
+and imported when an audit begins.
+
+Source: Nasr et al., arXiv:2302.07956 (white box); Steinke, Nasr and Jagielski, arXiv:2305.08846 (one run).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.scores import Identity
+from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.plan import AuditPlan
+from dpproof.audits.recording.evidence import Evidence
+from dpproof.audits.targets.target import RUN
+from dpproof.audits.training.dp_sgd import DELTA, View, one_canary_more, one_thread
+from dpproof.audits.training.expert_settings import ExpertSettings, claim_for
+from dpproof.audits.training.steps import STEPS, Steps, Training, audit_steps
+
+if TYPE_CHECKING:
+    from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
+
+__all__ = [
+    "KIND",
+    "STARTS",
+    "TARGET",
+    "ExpertTraining",
+    "check_torch",
+]
+
+KIND = "expert training"
+
+TAKEN, FEWEST, LONGEST = 20_000, 200, 2_000
+"""Steps that whole runs take in all unless a budget is given, the fewest runs, and the longest."""
+PAIR = "the experts, without or with one whose gradients are all along one direction"
+
+
+def check_torch() -> None:
+    """Refuse to begin without torch.
+
+    Raises:
+        NoAuditError: saying what to install.
+    """
+    if find_spec("torch") is None:
+        raise NoAuditError("the audit of a training needs torch: pip install 'dpproof[offline-rl]'")
+
+
+@dataclass(frozen=True)
+class ExpertTraining:
+    """The training, with its fault, against the claim it has without.
+
+    Attributes:
+        settings: the training; of its canaries there is one.
+        view: ``STEP``, against the claim of one step; ``TRACE`` or ``FINAL``, against that of all steps.
+    """
+
+    fields: ClassVar[Mapping[str, type]] = {"settings": dict, "view": str, **RUN}
+
+    settings: ExpertSettings
+    view: View
+
+    def audit(self, plan: AuditPlan) -> Evidence:
+        """The evidence; the budget is in coins: steps of one run, or runs.
+
+        Raises:
+            NoAuditError: torch is not installed, or whole runs have more than 2000 steps.
+            ValueError: an argument is outside its range.
+        """
+        check_torch()
+        settings, view = self.settings, self.view
+        curve, steps = claim_for(settings, view).guarantee, settings.parameters.steps
+        if settings.canaries != 1:
+            raise ValueError(
+                f"canaries ({settings.canaries!r}) must be 1 where every coin has a step or a run"
+            )
+        if view is not View.STEP and steps > LONGEST:
+            raise NoAuditError(f"steps ({steps}) must be at most {LONGEST} for an audit of many whole runs")
+        coins = plan.budget or (STEPS if view is View.STEP else max(FEWEST, min(STEPS, TAKEN // steps)))
+        asked = replace(
+            plan.filled("selective-dpsgd", DELTA, coins),
+            budget=coins,
+            scores=(Identity(oriented=True),),
+            replay={"audit": KIND, "settings": settings.as_json(), "view": view.value},
+            known_ratio=True,
+        )
+        pair = Neighbours(False, True, Adjacency.EXPERT, PAIR, one_canary_more)
+        with one_thread():
+            return audit_steps(curve, partial(STARTS[view], settings, coins), Steps(pair), asked)
+
+    @classmethod
+    def read(cls, how: Mapping[str, Any]) -> ExpertTraining:
+        """The audit of a witness."""
+        return cls(ExpertSettings.read(how["settings"]), View(how["view"]))
+
+
+TARGET = ExpertTraining
+
+
+def _both(settings: ExpertSettings) -> tuple[Transitions, Transitions]:
+    """The data without and with the canary: neighbours, which is checked."""
+    from dpproof.audits.training.expert_data import differ_by_one_expert, private_data
+
+    without, whole = (private_data(settings, np.array([there])) for there in (False, True))
+    differ_by_one_expert(without, whole)
+    return without, whole
+
+
+def _steps(settings: ExpertSettings, coins: int, rng: np.random.Generator) -> Training:
+    from dpproof.audits.training.expert_loops import Watched
+
+    data = _both(settings)
+    run = Watched(settings, data[0], rng, steps=coins)
+    return lambda canary: float(run.losses(data[canary])[0])
+
+
+def _traces(settings: ExpertSettings, coins: int, rng: np.random.Generator) -> Training:
+    from dpproof.audits.training.expert_loops import Watched
+
+    data = _both(settings)
+    return lambda canary: float(Watched(settings, data[canary], rng).trace()[0])
+
+
+def _finals(settings: ExpertSettings, coins: int, rng: np.random.Generator) -> Training:
+    from dpproof.audits.training.expert_loops import Watched
+
+    data = _both(settings)
+    return lambda canary: float(Watched(settings, data[canary], rng).final()[0])
+
+
+STARTS: Mapping[View, Callable[[ExpertSettings, int, np.random.Generator], Training]] = {
+    View.STEP: _steps,
+    View.TRACE: _traces,
+    View.FINAL: _finals,
+}

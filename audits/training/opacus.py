@@ -1,0 +1,175 @@
+"""White-box audit of a real Opacus run: a `PrivacyEngine`'s own optimizer, sampler and noise, step by step.
+
+Logistic regression is made private by `PrivacyEngine.make_private`. The canary is a record that goes the
+whole way: Opacus's Poisson sampler draws it or not, Opacus's hooks take its gradient, the wrapped optimizer
+clips it, sums, adds noise and moves the weights. It alone has one feature, and its label is the one that the
+model of the moment gets wrong, so that its gradient is always longer than the clipping norm and points one
+way: the weight of that feature shows how far the step went. The rest of a step is the same for both inputs.
+
+Source: Nasr et al., arXiv:2302.07956 (canary gradients, white box), a coin a step as in `training.steps`.
+Opacus is an extra (``opacus``) and is imported when a run is begun.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpproof.audits.plan import AuditPlan
+from dpproof.audits.recording.evidence import Evidence
+from dpproof.audits.targets.target import RUN
+from dpproof.audits.training.dp_sgd import (
+    DELTA,
+    FEATURES,
+    Fault,
+    Settings,
+    canary_pair,
+    one_thread,
+    step_claim,
+)
+from dpproof.audits.training.steps import STEPS, Steps, Training, audit_steps
+
+__all__ = ["KIND", "TARGET", "EngineRun", "OpacusAudit"]
+
+KIND = "opacus"
+
+NOISE = {Fault.NONE: 1.0, Fault.HALF_NOISE: 0.5}
+"""The faults that a run may have -> the factor on the noise multiplier that the engine is given."""
+
+
+class EngineRun:
+    """One run of a private training by Opacus, in progress.
+
+    Args:
+        settings: rate, noise, clipping norm, number of records, learning rate, and as fault half the noise.
+        rng: all its randomness; the records are the same for all runs.
+
+    Raises:
+        ModuleNotFoundError: Opacus is not installed.
+        ValueError: another fault.
+    """
+
+    def __init__(self, settings: Settings, rng: np.random.Generator) -> None:
+        if settings.fault not in NOISE:
+            known = ", ".join(fault.value for fault in NOISE)
+            raise ValueError(f"fault ({settings.fault.value!r}) must be one of: {known}")
+        import torch
+
+        self._torch, self._settings = torch, settings
+        noise, self._draws = (torch.Generator().manual_seed(int(rng.integers(1 << 62))) for _ in range(2))
+        self._inputs, self._labels = self._records()
+        self._model, self._optimizer = self._private(noise)
+        self._batches = {canary: self._loop(canary) for canary in (False, True)}
+
+    def _records(self) -> tuple[Any, Any]:
+        """The records, without the canary's feature, and the canary as the last one."""
+        fixed, count = np.random.default_rng(20), self._settings.records
+        inputs = np.zeros((count + 1, FEATURES + 1))
+        inputs[:count, :FEATURES] = fixed.normal(size=(count, FEATURES))
+        inputs[count, FEATURES] = 2 * self._settings.canary_norm * self._settings.clip
+        labels = np.where(inputs @ fixed.normal(size=FEATURES + 1) > 0, 1.0, -1.0)
+        as_tensor = self._torch.as_tensor
+        single = self._torch.float32
+        return as_tensor(inputs, dtype=single), as_tensor(labels, dtype=single)
+
+    def _private(self, noise: Any) -> tuple[Any, Any]:
+        """Model and optimizer as the engine wraps them."""
+        from opacus import PrivacyEngine
+
+        torch, settings = self._torch, self._settings
+        model = torch.nn.Linear(FEATURES + 1, 1, bias=False)
+        torch.nn.init.zeros_(model.weight)
+        self._weight = model.weight
+        data = torch.utils.data.TensorDataset(self._inputs[:-1], self._labels[:-1])
+        with _quiet():
+            private, optimizer, _ = PrivacyEngine().make_private(
+                module=model,
+                optimizer=torch.optim.SGD(model.parameters(), lr=settings.learning_rate),
+                data_loader=torch.utils.data.DataLoader(data, batch_size=settings.records),
+                noise_multiplier=settings.noise_multiplier * NOISE[settings.fault],
+                max_grad_norm=settings.clip,
+                loss_reduction="sum",
+                noise_generator=noise,
+            )
+        return private, optimizer
+
+    def _loop(self, canary: bool) -> Iterator[Any]:
+        """Opacus's Poisson samples of the records, with or without the canary, without end."""
+        from opacus.data_loader import DPDataLoader
+
+        there = self._settings.records + canary
+        data = self._torch.utils.data.TensorDataset(self._inputs[:there], self._labels[:there])
+        while True:
+            with _quiet():
+                loader = DPDataLoader(data, sample_rate=self._settings.sampling_rate, generator=self._draws)
+                batch = next(iter(loader))
+            yield batch
+
+    def step(self, canary: bool) -> float:
+        """Take one step, with the canary among the records or not.
+
+        Returns:
+            How far the weight of the canary's feature moved its way, in clipping norms.
+        """
+        before = self._seen()
+        way = 1.0 if before > 0 else -1.0
+        self._labels[-1] = -way  # what the model gets wrong, or cannot tell
+        inputs, labels = next(self._batches[canary])
+        with _quiet():
+            self._optimizer.zero_grad()
+            answers = self._model(inputs.to(self._torch.float32)).squeeze(-1)
+            loss: Any = self._torch.nn.functional.softplus(-labels * answers).sum()
+            loss.backward()
+            self._optimizer.step()
+        return way * (before - self._seen()) / self._settings.learning_rate / self._settings.clip
+
+    def _seen(self) -> float:
+        return float(self._weight.detach()[0, -1])
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without Opacus's advice to use a secure generator, and torch's on hooks."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@dataclass(frozen=True)
+class OpacusAudit:
+    """The steps of an Opacus run against what its noise multiplier and sampling rate promise without its fault."""
+
+    fields: ClassVar[Mapping[str, type]] = {"settings": dict, **RUN}
+
+    settings: Settings
+
+    def audit(self, plan: AuditPlan) -> Evidence:
+        """The evidence; the budget is in steps, a coin each. Epsilon is stated at 1e-5 by default.
+
+        Raises:
+            ModuleNotFoundError: Opacus is not installed.
+            ValueError: an argument is outside its range, or a fault that is not tried here.
+        """
+        asked = replace(
+            plan.filled("Opacus PrivacyEngine, step", DELTA, STEPS),
+            replay={"audit": KIND, "settings": self.settings.as_json()},
+            known_ratio=True,
+        )
+        with one_thread():
+            return audit_steps(step_claim(self.settings).guarantee, self._start, Steps(canary_pair()), asked)
+
+    def _start(self, rng: np.random.Generator) -> Training:
+        return EngineRun(self.settings, rng).step
+
+    @classmethod
+    def read(cls, how: Mapping[str, Any]) -> OpacusAudit:
+        """The audit of a witness."""
+        return cls(Settings.read(how["settings"]))
+
+
+TARGET = OpacusAudit

@@ -1,0 +1,122 @@
+"""Many users' rewards as canaries of one run of RLSVI, under rewards-only adjacency.
+
+Every canary pays 0 everywhere or 1 everywhere, by a coin of its own. Each is sent to a state of its own after
+the first step, so its cell there is visited once and all later tables tell of it; only the first step's cell
+is shared. The score is the exact log-likelihood ratio of that user's rewards, all other canaries paying 1/2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, account
+from dpproof.audits.plan import BUDGET, AuditPlan
+from dpproof.audits.recording.evidence import Evidence
+from dpproof.audits.training.canaries import Canaries
+from dpproof.audits.training.one_run_audit import OneRun, audit_one_run
+from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
+from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
+
+__all__ = ["KIND", "TARGET", "RewardCanaries", "reward_canaries"]
+
+KIND = "reward canaries"
+DELTA = 1e-5
+"""Where epsilon is stated unless the plan says where."""
+
+
+@dataclass(frozen=True)
+class RewardCanaries:
+    """RLSVI with ``noise_rule`` against the guarantee of the correct noise, in one run or a few.
+
+    Source of the claim: arXiv:2606.01952v1, Lemma 11, as Gaussian differential privacy.
+
+    Attributes:
+        parameters: as for `reward_canaries`.
+        noise_rule: the correct one, or a planted fault.
+        runs: independent runs, whose canaries are guessed about together.
+    """
+
+    fields: ClassVar[Mapping[str, type]] = {"parameters": dict, "noise_rule": str, "runs": int}
+
+    parameters: RLSVIParameters
+    noise_rule: NoiseRule = NoiseRule.CORRECT
+    runs: int = 1
+
+    def audit(self, plan: AuditPlan) -> Evidence:
+        """The evidence.
+
+        Raises:
+            ValueError: an argument is outside its range.
+        """
+        told = {"parameters": self.parameters.as_json(), "noise_rule": self.noise_rule.name}
+        asked = plan.filled("rlsvi, rewards as canaries", DELTA, BUDGET)
+        return audit_one_run(
+            account(self.parameters, Adjacency.REWARDS_ONLY).notion,
+            RLSVI(self.parameters, self.noise_rule).sample,
+            OneRun(reward_canaries(self.parameters), self.runs),
+            replace(asked, replay={"audit": KIND, **told}),
+        )
+
+    @classmethod
+    def read(cls, how: Mapping[str, Any]) -> RewardCanaries:
+        """The audit of a witness."""
+        return cls(RLSVIParameters.read(how["parameters"]), NoiseRule[how["noise_rule"]], how["runs"])
+
+
+TARGET = RewardCanaries
+
+
+def reward_canaries(parameters: RLSVIParameters) -> Canaries:
+    """Canaries for RLSVI: one for each state but the start, the first users; the others pay nothing.
+
+    Args:
+        parameters: at least 3 states, 2 steps, and as many episodes as states.
+
+    Raises:
+        ValueError: fewer states, steps or episodes than that.
+
+    >>> reward_canaries(RLSVIParameters(states=5, actions=1, horizon=2, episodes=9)).count
+    4
+    """
+    S, H, K = parameters.states, parameters.horizon, parameters.episodes
+    for name, value, least in (("states", S, 3), ("horizon", H, 2), ("episodes", K, S)):
+        if value < least:
+            raise ValueError(
+                f"{name} ({value!r}) must be at least {least} for canaries in states of their own"
+            )
+    next_states = np.zeros((K, H, S, parameters.actions), np.int64)
+    next_states[: S - 1] = np.arange(1, S)[:, None, None, None]
+    quiet = Users(next_states, np.zeros(next_states.shape))
+    return Canaries(
+        S - 1,
+        partial(_paying, quiet),
+        partial(_ratios, parameters, _paying(quiet, np.full(S - 1, 0.5))),
+        Adjacency.REWARDS_ONLY,
+        f"{S - 1} users, each alone in a state after the first step, each paying 0 or 1 everywhere",
+        differ_only_in_rewards_of_one_user,
+    )
+
+
+def _paying(quiet: Users, coins: NDArray[np.bool_] | NDArray[np.float64]) -> Users:
+    """The users of whom the first ones pay what the coins say."""
+    rewards = quiet.rewards.copy()
+    rewards[: len(coins)] = np.asarray(coins, dtype=np.float64)[:, None, None, None]
+    return Users(quiet.next_states, rewards, quiet.start)
+
+
+def _ratios(parameters: RLSVIParameters, expected: Users, tables: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For every canary ln of the density of the tables if it pays 1 over that if it pays 0."""
+    users = [
+        (expected.with_rewards(i, 0.0), expected.with_rewards(i, 1.0)) for i in range(parameters.states - 1)
+    ]
+    given = np.asarray(tables, dtype=np.float64)[None]
+    return np.array([log_likelihood_ratio(parameters, given, *pair)[0] for pair in users])
