@@ -18,9 +18,9 @@ from dpproof.accountant.guarantees.implications import zcdp_to_renyi as zcdp_to_
 from dpproof.accountant.guarantees.notions import ZCDP as ZCDP
 from dpproof.accountant.guarantees.notions import ApproxDP as ApproxDP
 from dpproof.accountant.guarantees.notions import GaussianDP as GaussianDP
-from dpproof.accountant.guarantees.notions import Guarantee as Guarantee
 from dpproof.accountant.guarantees.notions import PureDP as PureDP
 from dpproof.accountant.guarantees.notions import RenyiDP as RenyiDP
+from dpproof.accountant.guarantees.profile import Profile as Profile
 from dpproof.accountant.guarantees.targets import NoNoiseNeededError as NoNoiseNeededError
 from dpproof.accountant.guarantees.targets import TargetError as TargetError
 from dpproof.accountant.guarantees.targets import UnreachableTargetError as UnreachableTargetError

@@ -13,23 +13,22 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from dpproof.accountant.claims.parameters import Parameters
-from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.guarantees.targets import (
     Judge,
     NoNoiseNeededError,
     Target,
     TargetError,
     UnreachableTargetError,
-    neighbours_of,
 )
-from dpproof.accountant.numbers.enclosures import Number, exact
+from dpproof.accountant.numbers.checks import at_least_zero, below_one
+from dpproof.accountant.numbers.enclosures import Number
 
 __all__ = [
     "NoNoiseNeededError",
     "TargetError",
     "UnreachableTargetError",
     "calibrate_noise",
-    "neighbours_of",
 ]
 
 Chosen = TypeVar("Chosen", bound=Parameters)
@@ -38,7 +37,7 @@ Chosen = TypeVar("Chosen", bound=Parameters)
 def calibrate_noise(
     parameters: Chosen,
     name: str,
-    guarantee_of: Callable[[Chosen], Guarantee],
+    guarantee_of: Callable[[Chosen], Profile],
     epsilon: Number,
     delta: Number,
     *,
@@ -76,7 +75,7 @@ def calibrate_noise(
         NoNoiseNeededError: if it is certified to be met with as little noise as the search tries.
         ArithmeticError: if the guarantee is not exact enough to decide.
     """
-    target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
+    target = Target(at_least_zero(epsilon, "epsilon"), below_one(delta, "delta"))
     domain = next(field for field in parameters.fields() if field.name == name).metadata["domain"]
     judge = Judge(lambda x: guarantee_of(replace(parameters, **{name: x})), target)
     scale = _Scale(domain.lower, domain.upper, domain.kind is int, safer)

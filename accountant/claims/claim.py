@@ -12,7 +12,8 @@ from typing import Any
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Domain
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, Guarantee
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.enclosures import Written
 
 __all__ = ["ARITHMETIC", "Claim"]
@@ -21,13 +22,13 @@ ARITHMETIC = ("floating-point", "real")
 """The kinds of arithmetic that a promise may be about."""
 
 
-def _epsilon_delta(values: Mapping[str, float]) -> Guarantee:
+def _epsilon_delta(values: Mapping[str, float]) -> Profile:
     if not 0 <= values.get("delta", 0.0) < 1:
         raise ValueError(f"delta ({values['delta']!r}) must be in [0, 1)")
     return ApproxDP(values["epsilon"], values.get("delta", 0.0))
 
 
-_PROMISES: dict[frozenset[str], Callable[[Mapping[str, float]], Guarantee]] = {
+_PROMISES: dict[frozenset[str], Callable[[Mapping[str, float]], Profile]] = {
     frozenset({"epsilon"}): _epsilon_delta,
     frozenset({"epsilon", "delta"}): _epsilon_delta,
     frozenset({"rho"}): lambda values: ZCDP(values["rho"]),
@@ -73,7 +74,7 @@ class Claim:
     command: tuple[str, ...] | None = None
     audit: Mapping[str, Any] = field(default_factory=dict)
     arithmetic: str = "floating-point"
-    guarantee: Guarantee = field(init=False, compare=False)
+    guarantee: Profile = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         for label in ("name", "mechanism"):

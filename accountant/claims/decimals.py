@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import Any
 
 from dpproof.accountant.claims.parameters import EXACT
-from dpproof.accountant.guarantees.targets import neighbours_of
 from dpproof.accountant.numbers.enclosures import Written
+from dpproof.accountant.numbers.inversion import neighbours_of
 
 __all__ = ["as_typed", "at_nearest_doubles", "beyond_decimals", "doubles", "sides"]
 

@@ -15,9 +15,7 @@ from dpproof.accountant.claims.decimals import as_typed, at_nearest_doubles, bey
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.sensitivity import Sensitivity
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.guarantees.bounded_loss import Enclosed
-from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP, Guarantee, ends_of
-from dpproof.accountant.guarantees.targets import neighbours_of
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import Assumption, assume, current, recorded, scoped
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import Number, Written, exact
@@ -49,7 +47,7 @@ class PublishedGuarantee:
     """Id of the statement that prints it."""
     epsilon: Callable[[Any], Bound]
     """delta -> the printed formula's value, enclosed; infinite at delta 0."""
-    exact: Guarantee
+    exact: Profile
     """The paper's costs composed as the mechanisms they are, converted without loss."""
     exact_statement: str
     """Id of the statement that ``exact`` rests on."""
@@ -84,7 +82,7 @@ class Attained:
     learn less.
     """
 
-    guarantee: Guarantee
+    guarantee: Profile
     pair: str
 
 
@@ -92,7 +90,7 @@ class Attained:
 class PrivacyResult:
     """A proved guarantee of one mechanism under one neighbouring relation."""
 
-    guarantee: Guarantee
+    guarantee: Profile
     adjacency: Adjacency
     trust: TrustModel
     """The model of the guarantee of everything in ``released``."""
@@ -149,7 +147,7 @@ class PrivacyResult:
             return replace(found, assumptions=current())
 
     @property
-    def notion(self) -> Guarantee:
+    def notion(self) -> Profile:
         """The guarantee, as the notion of privacy it is stated in."""
         return self.guarantee
 
@@ -223,7 +221,7 @@ class Accountant:
         if self.calibrate is not None:
             return self.calibrate(parameters, adjacency, epsilon, delta)
 
-        def guarantee_of(chosen: Any) -> Guarantee:
+        def guarantee_of(chosen: Any) -> Profile:
             return self.account(chosen, adjacency).guarantee
 
         return calibrate_noise(parameters, self.noise, guarantee_of, epsilon, delta, safer=self.safer)
@@ -259,34 +257,17 @@ def _sensitivity(found: PrivacyResult, parameters: Any) -> Any:
 def _between(more: PrivacyResult, less: PrivacyResult) -> PrivacyResult:
     return replace(
         less,
-        guarantee=_enclosed(more.guarantee, less.guarantee),
+        guarantee=more.guarantee.enclosing(less.guarantee),
         attained=_attained(more.attained, less.attained),
         published=_published(more.published, less.published),
         assumptions=more.assumptions | less.assumptions,
     )
 
 
-def _enclosed(more: Guarantee, less: Guarantee) -> Guarantee:
-    """Return the guarantee that two others enclose, in their notion if they share one."""
-    if more == less:
-        return less
-    if isinstance(more, GaussianDP) and isinstance(less, GaussianDP):
-        return GaussianDP(_hull(more.mu, less.mu, "mu"))
-    if isinstance(more, ZCDP) and isinstance(less, ZCDP) and more.conversion == less.conversion:
-        return ZCDP(_hull(more.rho, less.rho, "rho"), less.conversion)
-    return Enclosed(more, less)
-
-
-def _hull(low: Any, high: Any, name: str) -> Bound:
-    least, most = ends_of(low, name)[0], ends_of(high, name)[1]
-    below, above = neighbours_of(most)
-    return Bound(neighbours_of(least)[0], below if Fraction(below) == most else above)
-
-
 def _attained(more: Attained | None, less: Attained | None) -> Attained | None:
     if more is None or less is None:
         return None
-    return replace(less, guarantee=_enclosed(more.guarantee, less.guarantee))
+    return replace(less, guarantee=more.guarantee.enclosing(less.guarantee))
 
 
 def _published(more: PublishedGuarantee | None, less: PublishedGuarantee | None) -> PublishedGuarantee | None:
@@ -298,7 +279,7 @@ def _published(more: PublishedGuarantee | None, less: PublishedGuarantee | None)
         found = more.epsilon(delta), less.epsilon(delta)
         return Bound(min(each.lower for each in found), max(each.upper for each in found))
 
-    return replace(less, epsilon=epsilon, exact=_enclosed(more.exact, less.exact))
+    return replace(less, epsilon=epsilon, exact=more.exact.enclosing(less.exact))
 
 
 def check_run(parameters: Parameters) -> None:

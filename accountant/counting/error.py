@@ -26,7 +26,7 @@ from dpproof.accountant.counting.toeplitz import Strategy
 from dpproof.accountant.counting.tree import levels, releases_by_size
 from dpproof.accountant.numbers.bounds import Bound, Truth
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
-from dpproof.accountant.numbers.inversion import Profile, bracket
+from dpproof.accountant.numbers.inversion import Decreasing, bracket
 from dpproof.accountant.published.counting import PUBLISHED
 
 __all__ = [
@@ -248,7 +248,7 @@ def _edges(leaves: int) -> list[int]:
     return sorted(even | growing | {0, leaves})
 
 
-def _union_of(variances: list[flint.arb], edges: list[int], side: int) -> Profile:
+def _union_of(variances: list[flint.arb], edges: list[int], side: int) -> Decreasing:
     """The union with each block's terms replaced by its first (side 0) or its last (side 1)."""
 
     def union(point: Fraction) -> flint.arb:

@@ -25,7 +25,7 @@ from dpproof.accountant.counting.tree import levels
 from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact
-from dpproof.accountant.numbers.inversion import Profile, bracket
+from dpproof.accountant.numbers.inversion import Decreasing, bracket
 
 __all__ = ["from_below", "from_below_mean", "full", "honaker_union_bound", "node_variance"]
 
@@ -138,7 +138,7 @@ def honaker_union_bound(leaves: int, sigma: Number, beta: Number) -> Bound:
     return Bound(low[0], high[1])
 
 
-def _union(leaves: int, sigma: Fraction, up: bool) -> Profile:
+def _union(leaves: int, sigma: Fraction, up: bool) -> Decreasing:
     counts = _times_by_variance(leaves, up)
 
     def union(point: Fraction) -> flint.arb:

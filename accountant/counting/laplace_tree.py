@@ -41,10 +41,10 @@ from dpproof.accountant.counting.sensitivity import (
     sensitivity,
 )
 from dpproof.accountant.counting.tree import levels
-from dpproof.accountant.guarantees.bounded_loss import BoundedLoss, Enclosed
-from dpproof.accountant.guarantees.notions import Guarantee, PureDP
-from dpproof.accountant.guarantees.targets import neighbours_of
+from dpproof.accountant.guarantees.notions import BoundedLoss, PureDP
+from dpproof.accountant.guarantees.profile import Enclosed, Profile
 from dpproof.accountant.numbers.enclosures import exact
+from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
@@ -52,7 +52,6 @@ __all__ = [
     "ACCOUNTANT",
     "MOST_PROFILED",
     "LaplaceTreeParameters",
-    "Profile",
     "TooManyProfilesError",
     "account",
     "pure_epsilon",
@@ -63,14 +62,14 @@ MOST_PROFILED = 8
 """The most participations whose profiles are listed."""
 MOST_HELD = 256
 """The most profiles held at a time."""
-Profile = tuple[int, ...]
+Counts = tuple[int, ...]
 
 
 class TooManyProfilesError(ValueError):
     """Raised where a tree has too many profiles to list them."""
 
 
-def worst_profiles(leaves: int, participations: int) -> tuple[Profile, ...]:
+def worst_profiles(leaves: int, participations: int) -> tuple[Counts, ...]:
     """The profiles that no other profile of a set of at most k leaves dominates, over all complete nodes.
 
     >>> worst_profiles(16384, 1)
@@ -84,9 +83,9 @@ def worst_profiles(leaves: int, participations: int) -> tuple[Profile, ...]:
     """
     if isinstance(participations, bool) or participations not in range(1, MOST_PROFILED + 1):
         raise ValueError(f"participations ({participations!r}) must be an integer in [1, {MOST_PROFILED}]")
-    none: Profile = (0,) * participations
-    below: list[set[Profile]] = [{none}, *({none} if c == 1 else set() for c in range(1, participations + 1))]
-    forest: list[set[Profile]] = [{none}, *(set() for _ in none)]
+    none: Counts = (0,) * participations
+    below: list[set[Counts]] = [{none}, *({none} if c == 1 else set() for c in range(1, participations + 1))]
+    forest: list[set[Counts]] = [{none}, *(set() for _ in none)]
     for level in range(levels(leaves)):
         own = [{_plus(p, c) for p in profiles} for c, profiles in enumerate(below)]
         if leaves >> level & 1:
@@ -95,13 +94,13 @@ def worst_profiles(leaves: int, participations: int) -> tuple[Profile, ...]:
     return tuple(sorted(_undominated(set().union(*forest))))
 
 
-def _plus(profile: Profile, moved: int) -> Profile:
+def _plus(profile: Counts, moved: int) -> Counts:
     """One more node, which moves by ``moved``."""
     return tuple(n + (c == moved) for c, n in enumerate(profile, 1))
 
 
-def _joined(left: list[set[Profile]], right: list[set[Profile]]) -> list[set[Profile]]:
-    best: list[set[Profile]] = [set() for _ in left]
+def _joined(left: list[set[Counts]], right: list[set[Counts]]) -> list[set[Counts]]:
+    best: list[set[Counts]] = [set() for _ in left]
     for (a, some), (b, others) in itertools.product(enumerate(left), enumerate(right)):
         if a + b < len(best):
             best[a + b] |= {
@@ -110,11 +109,11 @@ def _joined(left: list[set[Profile]], right: list[set[Profile]]) -> list[set[Pro
     return [_undominated(profiles) for profiles in best]
 
 
-def _undominated(profiles: set[Profile]) -> set[Profile]:
+def _undominated(profiles: set[Counts]) -> set[Counts]:
     """Without those whose changes can be packed into another one's nodes."""
     if len(profiles) > MOST_HELD**2:
         raise TooManyProfilesError(f"profiles ({len(profiles)}) must be at most {MOST_HELD**2} at a time")
-    kept: list[Profile] = []
+    kept: list[Counts] = []
     for profile in sorted(profiles, key=_order, reverse=True):
         if not any(_packs(profile, boxes) for boxes in kept):
             kept.append(profile)
@@ -123,12 +122,12 @@ def _undominated(profiles: set[Profile]) -> set[Profile]:
     return set(kept)
 
 
-def _order(profile: Profile) -> tuple[int, int]:
+def _order(profile: Counts) -> tuple[int, int]:
     """One that holds another comes before it: it has the larger total, or the same in fewer nodes."""
     return sum(c * n for c, n in enumerate(profile, 1)), -sum(profile)
 
 
-def _packs(changes: Profile, boxes: Profile) -> bool:
+def _packs(changes: Counts, boxes: Counts) -> bool:
     """Whether putting the changes, the largest first, each into the tightest box, places all of them."""
     rooms, largest = [0, *boxes], len(boxes)
     for size in range(largest, 0, -1):
@@ -242,7 +241,7 @@ def _notes(parameters: LaplaceTreeParameters, composed: bool) -> tuple[str, ...]
     return (fixed,) if parameters.participations > 1 else ()
 
 
-def _alternatives(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> list[Profile]:
+def _alternatives(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> list[Counts]:
     """The profiles of all trees together, or none where there are too many."""
     trees = parameters.restarts + 1
     if adjacency is Adjacency.REPLACE:
@@ -262,7 +261,7 @@ def _alternatives(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> li
     return [tuple(sum(counts) for counts in zip(*some, strict=True)) for some in chosen]
 
 
-def _composable(ratio: Fraction, alternatives: list[Profile]) -> list[Profile]:
+def _composable(ratio: Fraction, alternatives: list[Counts]) -> list[Counts]:
     """The alternatives, or none where a ratio of scale and change is not one that losses are composed for."""
     shifts = {c for profile in alternatives for c, n in enumerate(profile, 1) if n}
     return alternatives if all(_LEAST_RATIO < ratio / c < _LARGEST_RATIO for c in shifts) else []
@@ -274,14 +273,14 @@ _LEAST_RATIO, _LARGEST_RATIO = (
 )  # of ``dpproof.accountant.pairs.laplace``, the ends left out
 
 
-def _replacement(parameters: LaplaceTreeParameters, trees: int) -> Profile:
+def _replacement(parameters: LaplaceTreeParameters, trees: int) -> Counts:
     """The worst profile of one replaced leaf: every node around the first moves from -1 to +1 if signed."""
     if parameters.contributions == SIGNED:
         return (0, trees * levels(parameters.leaves))
     return (trees * replacement_sensitivity(parameters.leaves),)
 
 
-def _loss(ratio: Fraction, alternatives: list[Profile]) -> Guarantee:
+def _loss(ratio: Fraction, alternatives: list[Counts]) -> Profile:
     """The composition with each ratio of scale and shift moved to a double on either side."""
     low, high = ({c: neighbours_of(ratio / c)[side] for c in range(1, MOST_PROFILED + 1)} for side in (0, 1))
     less = _composed(alternatives, low)
@@ -289,7 +288,7 @@ def _loss(ratio: Fraction, alternatives: list[Profile]) -> Guarantee:
     return less if exactly else Enclosed(_composed(alternatives, high), less)
 
 
-def _composed(alternatives: list[Profile], scales: dict[int, float]) -> Guarantee:
+def _composed(alternatives: list[Counts], scales: dict[int, float]) -> Profile:
 
     return PrivacyLoss(
         [[(Laplace(scales[c]), n) for c, n in enumerate(profile, 1) if n] for profile in alternatives]

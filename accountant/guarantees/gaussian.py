@@ -10,8 +10,10 @@ from fractions import Fraction
 
 import flint
 
+from dpproof.accountant.numbers.checks import at_least_zero, below_one
 from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import bracket, refined
+from dpproof.accountant.numbers.tails import normal_tail
 
 __all__ = ["gaussian_delta", "gaussian_mu"]
 
@@ -31,27 +33,10 @@ def gaussian_delta(mu: Fraction, epsilon: Fraction) -> flint.arb:
 
 def _profile(mu: flint.arb, epsilon: flint.arb) -> flint.arb:
     ratio, half = epsilon / mu, mu / 2
-    first, second = (_upper_tail(ratio + offset) for offset in (-half, half))
+    first, second = (normal_tail(ratio + offset) for offset in (-half, half))
     value = first - epsilon.exp() * second
     crude = first.union(flint.arb(0))
     return value if value.rad() <= crude.upper() else crude
-
-
-_FAR, _TERMS = 1000, 40
-
-
-def _upper_tail(x: flint.arb) -> flint.arb:
-    """P[Z > x]; far out by its asymptotic series, each partial sum of which errs by less than the next term.
-
-    Source: Laplace's series for the error function, phi(x) (1/x - 1/x^3 + 3/x^5 - ...), enveloping for x > 0
-    (DLMF 7.12.1); complementary error functions lose their relative accuracy there.
-    """
-    if not x > _FAR:
-        return (x / flint.arb(2).sqrt()).erfc() / 2
-    square, total, term = x * x, flint.arb(0), 1 / x
-    for k in range(1, _TERMS):
-        total, term = total + term, -term * (2 * k - 1) / square
-    return (-square / 2).exp() / (2 * flint.arb.pi()).sqrt() * (total + term.union(flint.arb(0)))
 
 
 def gaussian_mu(epsilon: Fraction, delta: Fraction) -> tuple[float, float]:
@@ -68,11 +53,8 @@ def gaussian_mu(epsilon: Fraction, delta: Fraction) -> tuple[float, float]:
         ValueError: if delta is 0: no mu above 0 gives pure differential privacy; if epsilon is
             negative or delta not below 1.
     """
-    if epsilon < 0:
-        raise ValueError(f"epsilon ({epsilon}) must be at least 0")
-    if not 0 <= delta < 1:
-        raise ValueError(f"delta ({delta}) must be in [0, 1)")
-    if delta == 0:
+    at_least_zero(epsilon, "epsilon")
+    if below_one(delta, "delta") == 0:
         raise ValueError("delta (0) must be above 0: no Gaussian noise gives pure differential privacy")
     # The profile increases in mu, so it decreases in 1/mu, which is what the bracket wants.
     low, high = bracket(lambda inverse: _at_inverse(inverse, epsilon), delta)

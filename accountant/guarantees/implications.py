@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
-from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP, ends_of
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP
+from dpproof.accountant.guarantees.profile import ends_of
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import (
     Number,

@@ -9,86 +9,43 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import Protocol, runtime_checkable
 
 import flint
 
 from dpproof.accountant.guarantees.conversion import OPTIMAL, Conversion, Curve, convert, least_epsilon
 from dpproof.accountant.guarantees.gaussian import gaussian_delta
 from dpproof.accountant.guarantees.orders import Orders
-from dpproof.accountant.numbers.arithmetic import assume
+from dpproof.accountant.guarantees.profile import Ends, Profile, ends_of, greatest
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from dpproof.accountant.numbers.inversion import below, bracket, refined
+from dpproof.accountant.numbers.inversion import below, bracket, neighbours_of, refined
+from dpproof.accountant.numbers.tails import normal_quantile, normal_tail
 
-__all__ = ["ZCDP", "ApproxDP", "GaussianDP", "Guarantee", "PureDP", "RenyiDP", "ends_of"]
-
-
-@runtime_checkable
-class Guarantee(Protocol):
-    """A proved privacy guarantee: its privacy profile, and the inverse of that."""
-
-    def delta(self, epsilon: Number) -> Bound:
-        """The smallest delta for which the guarantee implies (epsilon, delta)-DP; epsilon >= 0."""
-        ...
-
-    def epsilon(self, delta: Number) -> Bound:
-        """The smallest epsilon >= 0 for which the guarantee implies (epsilon, delta)-DP.
-
-        Delta 0 asks for pure differential privacy: infinite where the guarantee implies none.
-        """
-        ...
-
-
-def ends_of(value: Number | Bound, name: str) -> tuple[Fraction, Fraction]:
-    """The exact ends of a parameter, at least 0.
-
-    Raises:
-        ValueError: naming the parameter, for a negative, infinite or undefined value.
-    """
-    if isinstance(value, Bound):
-        assume(*value.assumptions)
-    low, high = (value.lower, value.upper) if isinstance(value, Bound) else (value, value)
-    ends = exact(low, name), exact(high, name)
-    if ends[0] < 0:
-        raise ValueError(f"{name} ({low!r}) must be at least 0")
-    return ends
-
-
-def _epsilon(value: Number) -> Fraction:
-    return ends_of(value, "epsilon")[0]
-
-
-def _delta(value: Number) -> Fraction:
-    delta = exact(value, "delta")
-    if not 0 <= delta < 1:
-        raise ValueError(f"delta ({value!r}) must be in [0, 1)")
-    return delta
+__all__ = ["ZCDP", "ApproxDP", "BoundedLoss", "GaussianDP", "PureDP", "RenyiDP"]
 
 
 _BITS, _FINE = 192, 1e-7
-_Profile = Callable[[Fraction, Fraction], flint.arb]
+_MOST_ROUTES = 16
+_Curve = Callable[[Fraction, Fraction], flint.arb]
 """(parameter, epsilon) -> delta, increasing in the parameter and decreasing in epsilon."""
 
 
-def _profile_bound(profile: _Profile, ends: tuple[Fraction, Fraction], epsilon: Number) -> Bound:
-    point = _epsilon(epsilon)
+def _profile_bound(profile: _Curve, ends: tuple[Fraction, Fraction], point: Fraction) -> Bound:
     low, high = (refined(partial(profile, end, point)) for end in ends)
     return Bound(max(round_down(low), 0.0), min(round_up(high), 1.0))
 
 
-def _inverse_bound(profile: _Profile, ends: tuple[Fraction, Fraction], delta: Number) -> Bound:
-    target = _delta(delta)
+def _inverse_bound(profile: _Curve, ends: tuple[Fraction, Fraction], target: Fraction) -> Bound:
     low = bracket(lambda epsilon: profile(ends[0], epsilon), target)
     high = low if ends[0] == ends[1] else bracket(lambda epsilon: profile(ends[1], epsilon), target)
     return Bound(low[0], high[1])
 
 
 @dataclass(frozen=True)
-class ApproxDP:
+class ApproxDP(Profile):
     """(epsilon, delta)-differential privacy, in both directions of the neighbouring relation.
 
     Below its own epsilon the profile is the optimal one (Kairouz, Oh and Viswanath, arXiv:1311.0776v4,
@@ -107,19 +64,28 @@ class ApproxDP:
             if end > 1:
                 raise ValueError(f"delta ({self.delta_parameter!r}) must be in [0, 1]")
 
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``."""
-        point = _epsilon(epsilon)
+    def _delta_at(self, point: Fraction) -> Bound:
         corners = zip(*self._corners(), strict=True)
         low, high = (refined(partial(self._profile, e, d, point)) for e, d in corners)
         return Bound(max(round_down(low), 0.0), min(round_up(high), 1.0))
 
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``."""
-        target = _delta(delta)
+    def _epsilon_at(self, target: Fraction) -> Bound:
         corners = list(zip(*self._corners(), strict=True))
         low, high = (self._inverse(e, d, target) for e, d in corners)
         return Bound(low.lower, high.upper)
+
+    def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
+        """max(0, 1 - delta - e^epsilon alpha, e^-epsilon (1 - delta - alpha)).
+
+        Source: Dong, Roth and Su, arXiv:1905.02383v3, Section 2.1.
+        """
+        high, low = (
+            flint.arb(0)
+            .max(1 - arb_of(d) - arb_of(e).exp() * arb_of(alpha))
+            .max((-arb_of(e)).exp() * arb_of(1 - d - alpha))
+            for e, d in zip(*self._corners(), strict=True)
+        )
+        return low, high
 
     def _corners(self) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
         return ends_of(self.epsilon_parameter, "epsilon"), ends_of(self.delta_parameter, "delta")
@@ -149,7 +115,37 @@ def PureDP(epsilon: Number | Bound) -> ApproxDP:  # noqa: N802 (a notion, read a
 
 
 @dataclass(frozen=True)
-class GaussianDP:
+class BoundedLoss(Profile):
+    """A composition whose largest possible loss is ``most``, which is attained: pure differential privacy.
+
+    The numerical ``loss`` answers wherever delta is above 0 and epsilon below ``most``.
+
+    >>> BoundedLoss(Fraction(10), PureDP(10)).epsilon(0), BoundedLoss(Fraction(10), PureDP(10)).delta(10)
+    (Bound(lower=10.0, upper=10.0, ...), Bound(lower=0.0, upper=0.0, ...))
+    >>> BoundedLoss(Bound(1.0, 1.5), PureDP(1)).epsilon(0)
+    Bound(lower=1.0, upper=1.5, ...)
+    """
+
+    most: Fraction | Bound
+    loss: Profile
+
+    def _delta_at(self, point: Fraction) -> Bound:
+        low, high = ends_of(self.most, "most")
+        if point >= high:
+            return exactly(0.0)
+        found = self.loss.delta(point)
+        return found if point < low else Bound(0.0, found.upper)
+
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        pure = PureDP(self.most).epsilon(0)
+        if target == 0:
+            return pure
+        found = self.loss.epsilon(target)
+        return Bound(min(found.lower, pure.lower), min(found.upper, pure.upper))
+
+
+@dataclass(frozen=True)
+class GaussianDP(Profile):
     """mu-Gaussian differential privacy (Dong, Roth and Su, arXiv:1905.02383v3, Definition 4).
 
     >>> GaussianDP(1.0).delta(1.0).upper
@@ -161,17 +157,30 @@ class GaussianDP:
     def __post_init__(self) -> None:
         ends_of(self.mu, "mu")
 
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``; relative accuracy down to delta = 1e-300 and beyond."""
-        return _profile_bound(gaussian_delta, ends_of(self.mu, "mu"), epsilon)
+    def _delta_at(self, point: Fraction) -> Bound:
+        """Relative accuracy down to delta = 1e-300 and beyond."""
+        return _profile_bound(gaussian_delta, ends_of(self.mu, "mu"), point)
 
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``."""
-        return _inverse_bound(gaussian_delta, ends_of(self.mu, "mu"), delta)
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        return _inverse_bound(gaussian_delta, ends_of(self.mu, "mu"), target)
+
+    def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
+        """G_mu(alpha) = Phi(Phi^-1(1 - alpha) - mu) (Dong, Roth and Su, arXiv:1905.02383v3, Section 2.2)."""
+        if alpha == 0:
+            return flint.arb(1), flint.arb(1)
+        low, high = (arb_of(end) for end in ends_of(self.mu, "mu"))
+        left, right = normal_quantile(alpha)
+        return normal_tail(high - left), normal_tail(low - right)
+
+    def enclosing(self, less: Profile) -> Profile:
+        """Another Gaussian's bounds on mu make one Gaussian with those of this one."""
+        if type(less) is not GaussianDP or self == less:
+            return super().enclosing(less)
+        return GaussianDP(_hull(self.mu, less.mu, "mu"))
 
 
 @dataclass(frozen=True)
-class RenyiDP:
+class RenyiDP(Profile):
     """Renyi differential privacy along a curve: D_order <= curve(order) at all ``orders``.
 
     ``curve`` takes and returns Arb numbers. On an interval of orders it must be nondecreasing with
@@ -190,25 +199,31 @@ class RenyiDP:
     orders: Orders = field(default_factory=Orders)
     conversion: Conversion = OPTIMAL
 
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``."""
-        if not self.conversion.convex and _epsilon(epsilon) >= self._pure().upper:
+    def _delta_at(self, point: Fraction) -> Bound:
+        if not self.conversion.convex and point >= self._pure().upper:
             return exactly(0.0)  # the optimal conversion knows the curve's end; closed forms need not
-        low, high = convert(self.conversion, self.curve, self.orders, _epsilon(epsilon))
+        low, high = convert(self.conversion, self.curve, self.orders, point)
         return Bound(max(round_down(low), 0.0), min(round_up(high), 1.0))
 
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``."""
-        target = _delta(delta)
+    def _epsilon_at(self, target: Fraction) -> Bound:
         pure = self._pure()
         if target == 0:
             return pure
-        if exact(self.delta(0).upper) <= target:
+        if exact(self._delta_at(Fraction(0)).upper) <= target:
             return exactly(0.0)
         found = Bound(*least_epsilon(self.conversion, self.curve, self.orders, target))
         found = found if found.relative_width <= _FINE else self._by_profile(target, found)
         most = math.inf if self.conversion.convex else pure.upper
         return Bound(min(found.lower, most), min(found.upper, most))
+
+    def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
+        """Listed orders are routes; only the optimal conversion's delta is convex in e^epsilon."""
+        listed = self.orders.listed or ()
+        if self.conversion is OPTIMAL and len(listed) <= 1:
+            return super().trade_off_ends(alpha)
+        if self.conversion is OPTIMAL and len(listed) <= _MOST_ROUTES:
+            return greatest([replace(self, orders=Orders(listed=(order,))) for order in listed], alpha)
+        return super().trade_off_ends(alpha)[0], arb_of(1 - alpha)
 
     def _by_profile(self, target: Fraction, found: Bound) -> Bound:
         """The same through the profile, where the search in the order left wide ends; slower."""
@@ -237,7 +252,7 @@ class RenyiDP:
 
 
 @dataclass(frozen=True)
-class ZCDP:
+class ZCDP(Profile):
     """rho-zero-concentrated differential privacy: D_order <= rho * order at every order above 1.
 
     Source: Bun and Steinke, arXiv:1605.02065v1, Definition 1.1.
@@ -252,17 +267,26 @@ class ZCDP:
     def __post_init__(self) -> None:
         ends_of(self.rho, "rho")
 
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``."""
-        return self._enclose(lambda renyi: renyi.delta(epsilon))
+    def _delta_at(self, point: Fraction) -> Bound:
+        return self._enclose(lambda renyi: renyi.delta(point))
 
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``."""
-        return self._enclose(lambda renyi: renyi.epsilon(delta))
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        return self._enclose(lambda renyi: renyi.epsilon(target))
 
     def renyi(self) -> RenyiDP:
         """The same guarantee as a Renyi curve, at the upper end of rho."""
         return self._renyi(ends_of(self.rho, "rho")[1])
+
+    def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
+        """Only the optimal conversion's delta is convex in e^epsilon."""
+        low, high = super().trade_off_ends(alpha)
+        return low, high if self.conversion is OPTIMAL else arb_of(1 - alpha)
+
+    def enclosing(self, less: Profile) -> Profile:
+        """Another concentrated guarantee's bounds on rho make one with those of this one."""
+        if type(less) is not ZCDP or self == less or self.conversion != less.conversion:
+            return super().enclosing(less)
+        return ZCDP(_hull(self.rho, less.rho, "rho"), less.conversion)
 
     def _enclose(self, ask: Callable[[RenyiDP], Bound]) -> Bound:
         ends = ends_of(self.rho, "rho")
@@ -274,3 +298,10 @@ class ZCDP:
 
     def _renyi(self, rho: Fraction) -> RenyiDP:
         return RenyiDP(lambda order: arb_of(rho) * order, conversion=self.conversion)
+
+
+def _hull(low: Number | Bound, high: Number | Bound, name: str) -> Bound:
+    """Doubles around both parameters."""
+    least, most = ends_of(low, name)[0], ends_of(high, name)[1]
+    below, above = neighbours_of(most)
+    return Bound(neighbours_of(least)[0], below if Fraction(below) == most else above)

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import at_least_zero, below_one
+from dpproof.accountant.numbers.inversion import neighbours_of
 
 __all__ = [
     "Judge",
@@ -17,7 +19,6 @@ __all__ = [
     "Target",
     "TargetError",
     "UnreachableTargetError",
-    "neighbours_of",
 ]
 
 
@@ -31,17 +32,6 @@ class UnreachableTargetError(TargetError):
 
 class NoNoiseNeededError(TargetError):
     """Raised when the target is met with next to no noise."""
-
-
-def neighbours_of(value: Fraction) -> tuple[float, float]:
-    """The largest double at most ``value``, and the smallest one above it.
-
-    >>> neighbours_of(Fraction(1, 10)) == (math.nextafter(0.1, 0), 0.1)
-    True
-    """
-    nearest = float(value)
-    low = nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
-    return low, math.nextafter(low, math.inf)
 
 
 @dataclass(frozen=True)
@@ -60,10 +50,8 @@ class Target:
     """The smallest double above epsilon: what is to be missed."""
 
     def __post_init__(self) -> None:
-        if self.epsilon < 0:
-            raise ValueError(f"epsilon ({float(self.epsilon)!r}) must be at least 0")
-        if not 0 <= self.delta < 1:
-            raise ValueError(f"delta ({float(self.delta)!r}) must be in [0, 1)")
+        at_least_zero(self.epsilon, "epsilon")
+        below_one(self.delta, "delta")
         for name, value in zip(("below", "above"), neighbours_of(self.epsilon), strict=True):
             object.__setattr__(self, name, value)
 
@@ -75,7 +63,7 @@ class Target:
 class Judge:
     """Certified yes, certified no, and a rough distance, of the guarantee with a given noise."""
 
-    guarantee: Callable[[Any], Guarantee]
+    guarantee: Callable[[Any], Profile]
     target: Target
     known: dict[Any, tuple[float, float]] = field(default_factory=dict)
 
@@ -103,7 +91,7 @@ class Judge:
                 self.known[noise] = (-1.0, 0.0)
         return self.known[noise]
 
-    def _gap(self, guarantee: Guarantee) -> tuple[float, float]:
+    def _gap(self, guarantee: Profile) -> tuple[float, float]:
         if self.target.delta == 0:
             return _spread(guarantee.epsilon(0), _log, float(self.target.epsilon))
         return _spread(guarantee.delta(self.target.below), _score, float(self.target.delta))

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, Guarantee, PureDP
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, PureDP
+from dpproof.accountant.guarantees.profile import Profile
 
 __all__ = ["guarantee_of_measurement"]
 
-_MEASURES: Mapping[str, Callable[[Any], Guarantee]] = {
+_MEASURES: Mapping[str, Callable[[Any], Profile]] = {
     "MaxDivergence": PureDP,
     "ZeroConcentratedDivergence": ZCDP,
     "Approximate(MaxDivergence)": lambda pair: ApproxDP(*pair),
@@ -21,7 +22,7 @@ _MEASURES: Mapping[str, Callable[[Any], Guarantee]] = {
 """Output measure -> the guarantee that a value of its map is."""
 
 
-def guarantee_of_measurement(measurement: Any, distance: Any) -> Guarantee:
+def guarantee_of_measurement(measurement: Any, distance: Any) -> Profile:
     """The guarantee of a measurement for inputs at most ``distance`` apart in its input metric.
 
     >>> import opendp.prelude as dp

@@ -18,8 +18,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import EXACT, Integers, Reals, parameter
 from dpproof.accountant.claims.result import Accountant, PrivacyResult
 from dpproof.accountant.claims.sensitivity import Measured, Query, queried, whole_sensitivity
-from dpproof.accountant.guarantees.bounded_loss import Enclosed
-from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.guarantees.profile import Enclosed, Profile
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.enclosures import exact
@@ -83,23 +82,23 @@ def _pairs(parameters: BinomialParameters) -> tuple[DominatingPair, DominatingPa
     return rises, rises.reversed()
 
 
-def _in_each(parameters: BinomialParameters) -> Guarantee:
+def _in_each(parameters: BinomialParameters) -> Profile:
     """The larger of two: all counts rise, or all fall."""
     return composed(parameters.compositions, *_pairs(parameters))
 
 
-def _in_both(parameters: BinomialParameters) -> Guarantee:
+def _in_both(parameters: BinomialParameters) -> Profile:
     """One cell rises and another falls, every time."""
     return _loss([[(pair, parameters.compositions) for pair in _pairs(parameters)]])
 
 
-def _in_some(parameters: BinomialParameters) -> Guarantee:
+def _in_some(parameters: BinomialParameters) -> Profile:
     """The largest of three: all counts rise, all fall, or half of them rise and the others fall."""
     (rises, falls), count = _pairs(parameters), parameters.compositions
     return _loss([[(rises, count)], [(falls, count)], [(rises, count // 2), (falls, count - count // 2)]])
 
 
-def _in_any(parameters: BinomialParameters) -> Guarantee:
+def _in_any(parameters: BinomialParameters) -> Profile:
     """Each count rises or falls, whichever reveals more given the earlier ones: by a pair above both."""
     return composed(parameters.compositions, _above_both(parameters.trials, parameters.probability))
 
@@ -110,7 +109,7 @@ def _above_both(trials: int, probability: float) -> DominatingPair:
     return dominating_pair(composed(1, *_pairs(BinomialParameters(trials, probability))))
 
 
-def _loss(alternatives: list[list[tuple[DominatingPair, int]]]) -> Guarantee:
+def _loss(alternatives: list[list[tuple[DominatingPair, int]]]) -> Profile:
 
     return PrivacyLoss(alternatives)
 

@@ -16,7 +16,8 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
 from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.guarantees.notions import GaussianDP, Guarantee
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.noise.gaussian import GaussianParameters, mu
 from dpproof.accountant.noise.primitive import composed
 from dpproof.accountant.pairs.fixed_size import ReplacedGaussian
@@ -91,7 +92,7 @@ _PROVED = {
 """Relation -> how far a sampled user moves a sum, in clipping norms; statement; the pair that attains it."""
 
 
-def _guarantee(parameters: DPSGDParameters, distance: int) -> Guarantee:
+def _guarantee(parameters: DPSGDParameters, distance: int) -> Profile:
     rate, noise, steps = parameters.sampling_rate, parameters.noise_multiplier, parameters.steps
     if rate == 0 or steps == 0:
         return GaussianDP(0)

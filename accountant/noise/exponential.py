@@ -20,8 +20,8 @@ from dpproof.accountant.claims.sensitivity import (
     queried,
     sensitivity_of,
 )
-from dpproof.accountant.guarantees.bounded_loss import BoundedLoss
-from dpproof.accountant.guarantees.notions import Guarantee, PureDP
+from dpproof.accountant.guarantees.notions import BoundedLoss, PureDP
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
@@ -73,7 +73,7 @@ def account(
     )
 
 
-def _guarantee(parameters: SelectionParameters, length: Fraction) -> Guarantee:
+def _guarantee(parameters: SelectionParameters, length: Fraction) -> Profile:
 
     if length == 0 or parameters.compositions == 0:
         return PureDP(0)

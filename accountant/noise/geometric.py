@@ -13,7 +13,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Integers, Reals, parameter
 from dpproof.accountant.claims.result import Accountant, PrivacyResult
 from dpproof.accountant.claims.sensitivity import Measured, queried, whole_sensitivity
-from dpproof.accountant.guarantees.bounded_loss import BoundedLoss
+from dpproof.accountant.guarantees.notions import BoundedLoss
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.pairs.geometric import Geometric

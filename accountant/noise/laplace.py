@@ -17,12 +17,12 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Integers, Reals, check_probability, parameter
 from dpproof.accountant.claims.result import Accountant, PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.sensitivity import L1, Measured, Sensitivity, queried, sensitivity_of
-from dpproof.accountant.guarantees.bounded_loss import BoundedLoss, Enclosed
-from dpproof.accountant.guarantees.notions import Guarantee, PureDP
-from dpproof.accountant.guarantees.targets import neighbours_of
+from dpproof.accountant.guarantees.notions import BoundedLoss, PureDP
+from dpproof.accountant.guarantees.profile import Enclosed, Profile
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
+from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.published import published
 
@@ -73,7 +73,7 @@ def account(parameters: LaplaceParameters, adjacency: Adjacency = Adjacency.BY_S
     return by_sensitivity(found, adjacency, "classic.laplace", pair, printed, sensitivity=moved)
 
 
-def _guarantee(parameters: LaplaceParameters, moved: Sensitivity) -> Guarantee:
+def _guarantee(parameters: LaplaceParameters, moved: Sensitivity) -> Profile:
     """Return the guarantee; each coordinate that changes counts as one answer."""
     most = _most(parameters, moved)
     if most == 0:
@@ -84,7 +84,7 @@ def _guarantee(parameters: LaplaceParameters, moved: Sensitivity) -> Guarantee:
     return BoundedLoss(most, less if low == ratio else Enclosed(_loss(high, count), less))
 
 
-def _loss(scale: float, compositions: int) -> Guarantee:
+def _loss(scale: float, compositions: int) -> Profile:
 
     return composed(compositions, Laplace(scale))
 

@@ -14,8 +14,8 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Integers, Reals, parameter
 from dpproof.accountant.claims.result import Accountant, PrivacyResult
 from dpproof.accountant.claims.sensitivity import LARGEST, Measured, Sensitivity, queried, sensitivity_of
-from dpproof.accountant.guarantees.bounded_loss import BoundedLoss
-from dpproof.accountant.guarantees.notions import Guarantee, PureDP
+from dpproof.accountant.guarantees.notions import BoundedLoss, PureDP
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.pairs.exponential_mechanism import permute_and_flip
@@ -52,7 +52,7 @@ def account(
     )
 
 
-def _guarantee(parameters: PermuteAndFlipParameters, moved: Sensitivity) -> Guarantee:
+def _guarantee(parameters: PermuteAndFlipParameters, moved: Sensitivity) -> Profile:
 
     epsilon = 2 * moved.moved / exact(parameters.scale)
     if epsilon == 0 or parameters.compositions == 0:

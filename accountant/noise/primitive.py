@@ -12,14 +12,15 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import Attained, PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.sensitivity import Sensitivity
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.guarantees.notions import Guarantee, PureDP
+from dpproof.accountant.guarantees.notions import PureDP
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 __all__ = ["by_sensitivity", "composed"]
 
 
-def composed(count: int, *pairs: DominatingPair) -> Guarantee:
+def composed(count: int, *pairs: DominatingPair) -> Profile:
     """The guarantee of ``count`` compositions; one pair for each direction in which the losses differ.
 
     >>> composed(0).epsilon(0).upper
@@ -32,7 +33,7 @@ def composed(count: int, *pairs: DominatingPair) -> Guarantee:
 
 
 def by_sensitivity(
-    guarantee: Guarantee,
+    guarantee: Profile,
     adjacency: Adjacency,
     statement: str,
     pair: str | None,

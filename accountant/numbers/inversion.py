@@ -14,10 +14,10 @@ import flint
 
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 
-__all__ = ["PRECISIONS", "Profile", "below", "bracket", "neighbours", "refined"]
+__all__ = ["PRECISIONS", "Decreasing", "below", "bracket", "neighbours", "neighbours_of", "refined"]
 
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096)
-Profile = Callable[[Fraction], flint.arb]
+Decreasing = Callable[[Fraction], flint.arb]
 """delta at an exact epsilon, enclosed at the precision in force."""
 
 
@@ -34,7 +34,7 @@ def refined(evaluate: Callable[[], flint.arb], bits: int = 64) -> flint.arb:
     return value
 
 
-def bracket(profile: Profile, target: Fraction, start: float = 1.0) -> tuple[float, float]:
+def bracket(profile: Decreasing, target: Fraction, start: float = 1.0) -> tuple[float, float]:
     """Floats ``lower <= upper`` with profile(lower) > target >= profile(upper), both certified.
 
     ``profile`` is decreasing on [0, inf). ``(0.0, 0.0)`` where already profile(0) <= target, and
@@ -54,7 +54,7 @@ def bracket(profile: Profile, target: Fraction, start: float = 1.0) -> tuple[flo
     return _step_out(profile, guess, target)
 
 
-def _gap(profile: Profile, epsilon: float, target: Fraction) -> float:
+def _gap(profile: Decreasing, epsilon: float, target: Fraction) -> float:
     """log(profile / target), roughly: its sign guides the search, nothing rests on it.
 
     At the first precision that tells the sign: near a target of nearly 1 few do.
@@ -69,7 +69,7 @@ def _gap(profile: Profile, epsilon: float, target: Fraction) -> float:
     return float(ratio.mid()) if ratio.is_finite() else -1e6
 
 
-def _at_most(profile: Profile, epsilon: float, target: Fraction) -> bool | None:
+def _at_most(profile: Decreasing, epsilon: float, target: Fraction) -> bool | None:
     """Whether profile(epsilon) <= target; None where no precision decides."""
     for working in PRECISIONS:
         with precision(working):
@@ -123,7 +123,7 @@ def _enclose(gap: Callable[[float], float], start: float) -> tuple[float, float]
     return low, high
 
 
-def _step_out(profile: Profile, guess: float, target: Fraction) -> tuple[float, float]:
+def _step_out(profile: Decreasing, guess: float, target: Fraction) -> tuple[float, float]:
     """Certified ends around ``guess``, moved outwards in doubling steps until both are decided."""
     high, step = guess, _ulp(guess)
     while not math.isinf(high) and _at_most(profile, high, target) is not True:
@@ -132,7 +132,7 @@ def _step_out(profile: Profile, guess: float, target: Fraction) -> tuple[float, 
     return below(profile, guess, target, _ulp(guess)), high
 
 
-def below(profile: Profile, guess: float, target: Fraction, step: float) -> float:
+def below(profile: Decreasing, guess: float, target: Fraction, step: float) -> float:
     """An epsilon below ``guess``, or 0, at which the profile is certified to be above ``target``."""
     low = guess
     while low > 0 and _at_most(profile, low, target) is not False:
@@ -152,6 +152,17 @@ def neighbours(value: Fraction) -> tuple[float, float]:
     if near == value:
         return near, near
     return (near, math.nextafter(near, math.inf)) if near < value else (math.nextafter(near, -math.inf), near)
+
+
+def neighbours_of(value: Fraction) -> tuple[float, float]:
+    """The largest double at most ``value``, and the smallest one above it.
+
+    >>> neighbours_of(Fraction(1, 10)) == (math.nextafter(0.1, 0), 0.1)
+    True
+    """
+    nearest = float(value)
+    low = nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
+    return low, math.nextafter(low, math.inf)
 
 
 def _ulp(value: float) -> float:

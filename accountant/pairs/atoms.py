@@ -17,7 +17,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import cached_property
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats
@@ -147,7 +147,7 @@ _FAR = 1e6
 _Point = tuple[Fraction, Fraction]
 
 
-def dominating_pair(guarantee: Guarantee, *, points: int = 512, smallest: float = 1e-40) -> Atoms:
+def dominating_pair(guarantee: Profile, *, points: int = 512, smallest: float = 1e-40) -> Atoms:
     """A pair on ``points`` losses each side of 0 whose profile is at least the guarantee's, at every epsilon.
 
     With x = e^epsilon the profile H(x) of a mechanism is convex, and H(x) = 1 - x + x H(1/x) for the other
@@ -182,7 +182,7 @@ def dominating_pair(guarantee: Guarantee, *, points: int = 512, smallest: float 
     return _atoms(_convex([(Fraction(0), Fraction(1)), *mirrored, *found]))
 
 
-def _at(guarantee: Guarantee, epsilon: Fraction) -> _Point:
+def _at(guarantee: Profile, epsilon: Fraction) -> _Point:
     """A point x at least e^epsilon, exact, with an upper end of the profile there."""
     with precision(128):
         top = arb_of(epsilon).exp().upper().fmpq() if epsilon else flint.fmpq(1)

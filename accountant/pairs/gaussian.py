@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
 from dpproof.accountant.numbers.enclosures import arb_of, exact
 from dpproof.accountant.numbers.normal import interval_masses
+from dpproof.accountant.numbers.tails import normal_tail
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, Tilted, double, sampling_rate, within
 from dpproof.accountant.pairs.lattice import mixed
 from dpproof.accountant.pairs.phases import EPS, layers, phases_minus_one
@@ -314,7 +315,7 @@ class SubsampledGaussian:
         if not share > 0:
             return flint.arb(0) if share <= 0 else flint.arb(0).union(flint.arb(1))
         x = sigma * share.log() + 1 / (2 * sigma)
-        without, moved = (_beyond(side * y) for y in (x, x - 1 / sigma))
+        without, moved = (normal_tail(side * y) for y in (x, x - 1 / sigma))
         mixed = (1 - rate) * without + rate * moved
         p, q = (mixed, without) if self.removes else (without, mixed)
         return (p - epsilon.exp() * q).max(flint.arb(0))
@@ -330,7 +331,3 @@ class SubsampledGaussian:
             self.rate, self.noise_multiplier, removes=self.removes
         )
         return found
-
-
-def _beyond(y: flint.arb) -> flint.arb:
-    return (y / flint.arb(2).sqrt()).erfc() / 2

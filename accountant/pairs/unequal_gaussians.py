@@ -10,6 +10,7 @@ import flint
 from dpproof.accountant.numbers.arithmetic import np
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.numbers.normal import interval_masses
+from dpproof.accountant.numbers.tails import normal_tail
 from dpproof.accountant.pairs.base import Cells, Floats
 from dpproof.accountant.pairs.lattice import charged
 
@@ -93,7 +94,7 @@ class UnequalGaussians:
         apart = b * b - 4 * a * (c - epsilon)
         if a == 0:
             x = (epsilon - c) / b
-            return (_beyond((x - mean) / p) - epsilon.exp() * _beyond(x / q)).max(flint.arb(0))
+            return (normal_tail((x - mean) / p) - epsilon.exp() * normal_tail(x / q)).max(flint.arb(0))
         if not apart > 0:
             nowhere = flint.arb(0) if a < 0 else flint.arb(1) - epsilon.exp()
             return nowhere.max(flint.arb(0)) if apart < 0 else flint.arb(0).union(flint.arb(1))
@@ -119,18 +120,14 @@ class UnequalGaussians:
         return a, b, c
 
 
-def _beyond(y: flint.arb) -> flint.arb:
-    return (y / flint.arb(2).sqrt()).erfc() / 2
-
-
 def _outside(low: flint.arb, high: flint.arb) -> flint.arb:
     """The mass of N(0, 1) below ``low`` and above ``high``."""
-    return _beyond(-low) + _beyond(high)
+    return normal_tail(-low) + normal_tail(high)
 
 
 def _inside(low: flint.arb, high: flint.arb) -> flint.arb:
     """The mass between, as a difference on the side where both tails are small."""
-    return _beyond(low) - _beyond(high) if low + high > 0 else _beyond(-high) - _beyond(-low)
+    return normal_tail(low) - normal_tail(high) if low + high > 0 else normal_tail(-high) - normal_tail(-low)
 
 
 def _roots(a: float, b: float, c: float, reach: float, edges: Floats) -> tuple[Floats, Floats, float]:

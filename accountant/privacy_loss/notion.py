@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.numbers.enclosures import arb_of, bound_of, precision
 from dpproof.accountant.numbers.inversion import neighbours
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
@@ -126,7 +127,7 @@ _BITS = 192
 
 
 @dataclass(frozen=True)
-class PrivacyLoss:
+class PrivacyLoss(Profile):
     """The privacy profile of composed dominating pairs: the largest over the ``alternatives``.
 
     One alternative for each direction of the neighbouring relation (a user removed, a user added). The
@@ -151,18 +152,10 @@ class PrivacyLoss:
             raise ValueError("alternatives ([]) must hold at least one composition")
         object.__setattr__(self, "_merged", tuple(_merge(parts) for parts in self.alternatives))
 
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``."""
-        point = exact(epsilon, "epsilon")
-        if point < 0:
-            raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
+    def _delta_at(self, point: Fraction) -> Bound:
         return self._largest(lambda parts: _delta(parts, point))
 
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``."""
-        target = exact(delta, "delta")
-        if not 0 <= target < 1:
-            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+    def _epsilon_at(self, target: Fraction) -> Bound:
         if target > 0:
             check_least(target)
         return self._largest(lambda parts: _epsilon(parts, target))

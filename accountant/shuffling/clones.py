@@ -24,6 +24,7 @@ from typing import Any
 import flint
 from numpy.typing import NDArray
 
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
 from dpproof.accountant.numbers.binomial import UNIT, log_masses, lower_tail, tail_ratios
 from dpproof.accountant.numbers.bounds import Bound
@@ -150,11 +151,11 @@ _CLONES_BITS = 192
 
 
 @dataclass(frozen=True)
-class CloneView:
+class CloneView(Profile):
     """A user who sends the rarer of two symbols with chance 1/(1 + e^e0), among clones of chance ``clone``.
 
     With chance 1 - ``seen`` the user's message says nothing, and the analyser knows it. A notion of privacy
-    (see ``Guarantee``); ``clone`` is a ``Bound`` or a number, and so is ``seen``.
+    (see ``Profile``); ``clone`` is a ``Bound`` or a number, and so is ``seen``.
 
     >>> CloneView(1000, 1, Bound(math.exp(-1), math.exp(-1))).delta("0.2").upper
     2.0598082e-07
@@ -174,18 +175,11 @@ class CloneView:
             if not 0 <= getattr(self, name).lower <= getattr(self, name).upper <= 1:
                 raise ValueError(f"{name} ({getattr(self, name)!r}) must be in [0, 1]")
 
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``."""
-        point = exact(epsilon, "epsilon")
-        if point < 0:
-            raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
+    def _delta_at(self, point: Fraction) -> Bound:
         return Bound(self._lower(point), self._upper(point))
 
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``; at delta 0 the local epsilon, which no shuffling improves."""
-        target = exact(delta, "delta")
-        if not 0 <= target < 1:
-            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        """At delta 0 the local epsilon, which no shuffling improves."""
         with precision(_CLONES_BITS):
             local = arb_of(exact(self.local_epsilon))
         if target == 0:

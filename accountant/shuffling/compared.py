@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.binomial import MOST_TRIALS
 from dpproof.accountant.numbers.bounds import Bound
@@ -42,10 +43,10 @@ _BITS = 192
 
 
 @dataclass(frozen=True)
-class ShuffledResponse:
+class ShuffledResponse(Profile):
     """The shuffled answers of ``users`` who use randomised response over ``categories`` values.
 
-    A notion of privacy (see ``Guarantee``) for replacing one user's value. The lower end is the value of a
+    A notion of privacy (see ``Profile``) for replacing one user's value. The lower end is the value of a
     pair of data sets, the upper one a guarantee for all of them.
 
     >>> found = ShuffledResponse(10_000, 3, 1).delta("0.05")
@@ -69,21 +70,18 @@ class ShuffledResponse:
         if exact(self.local_epsilon) > 500:
             raise ValueError(f"local_epsilon ({self.local_epsilon!r}) must be at most 500")
 
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``."""
-        point = exact(epsilon, "epsilon")
-        high = min(bound.delta(epsilon).upper for bound in self.upper_bounds())
+    def _delta_at(self, point: Fraction) -> Bound:
+        high = min(bound.delta(point).upper for bound in self.upper_bounds())
         if self.categories > 2:
             high = min(high, self._blanket(point))
         return self._between(min(self._attained(point), high), high, point)
 
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``.
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        """At delta 0 the local epsilon.
 
         From 3 categories on it takes time with the square root of ``users``: half a minute for 10^8.
         """
-        target = exact(delta, "delta")
-        high = min(bound.epsilon(delta).upper for bound in self.upper_bounds())
+        high = min(bound.epsilon(target).upper for bound in self.upper_bounds())
         if target == 0:
             return self._pure(high)
         if not self._attained(Fraction(0)) > target:

@@ -16,10 +16,11 @@ from fractions import Fraction
 import flint
 from numpy.typing import NDArray
 
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
 from dpproof.accountant.numbers.binomial import UNIT, log_masses, lower_tail
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.enclosures import Number, exact, precision, round_up
+from dpproof.accountant.numbers.enclosures import precision, round_up
 from dpproof.accountant.privacy_loss.crossing import check_least, crossing
 from dpproof.accountant.privacy_loss.loss_sums import circular_power
 from dpproof.accountant.shuffling.view import BinomialView
@@ -34,7 +35,7 @@ _REST = 1e-30
 
 
 @dataclass(frozen=True)
-class AlikeSums:
+class AlikeSums(Profile):
     """One user's bit among users who all hold 1 (or, mirrored, who all hold 0), both directions.
 
     >>> AlikeSums(100, 50).delta("0.2").upper < 0.01
@@ -48,9 +49,7 @@ class AlikeSums:
     users: int
     bits: int
 
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``."""
-        point = exact(epsilon, "epsilon")
+    def _delta_at(self, point: Fraction) -> Bound:
         alone = BinomialView(self.bits, _HALF).delta(point)
         if self.users == 1:
             return alone
@@ -59,13 +58,13 @@ class AlikeSums:
         low = max(together.lower, 2.0**-self.bits if self.bits < 1000 else 0.0, below)
         return Bound(low, max(low, min(alone.upper, above)))
 
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``; infinite below the chance of the message that one bit alone has."""
-        return _inverse(self, delta, self.bits)
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        """Infinite below the chance of the message that one bit alone has."""
+        return _inverse(self, target, self.bits)
 
 
 @dataclass(frozen=True)
-class PrintedSums:
+class PrintedSums(Profile):
     """The multiset of n users' printed sums, whatever the others hold.
 
     >>> PrintedSums(64, 50).delta("0.5").upper < BinomialView(50, "1/2").delta("0.5").lower
@@ -79,21 +78,16 @@ class PrintedSums:
     users: int
     bits: int
 
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``."""
-        low = AlikeSums(self.users, self.bits).delta(epsilon).lower
+    def _delta_at(self, point: Fraction) -> Bound:
+        low = AlikeSums(self.users, self.bits).delta(point).lower
         alike = AlikeSums((self.users + 2) // 2, self.bits)
-        return Bound(low, max(low, alike.delta(epsilon).upper))
+        return Bound(low, max(low, alike.delta(point).upper))
 
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``."""
-        return _inverse(self, delta, self.bits)
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        return _inverse(self, target, self.bits)
 
 
-def _inverse(sums: AlikeSums | PrintedSums, delta: Number, bits: int) -> Bound:
-    target = exact(delta, "delta")
-    if not 0 <= target < 1:
-        raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+def _inverse(sums: AlikeSums | PrintedSums, target: Fraction, bits: int) -> Bound:
     if target == 0 or target < Fraction(1, 2**bits):
         return Bound(math.inf, math.inf)
     check_least(target)

@@ -20,10 +20,11 @@ from functools import partial
 
 import flint
 
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.binomial import check_law, mass, tail_ratio
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, round_down, round_up
-from dpproof.accountant.numbers.inversion import Profile, bracket, refined
+from dpproof.accountant.numbers.inversion import Decreasing, bracket, refined
 
 __all__ = ["BinomialView", "certified_inverse", "fair_coins", "hockey_stick"]
 
@@ -31,7 +32,7 @@ _SHADE = Fraction(1, 2**40)
 
 
 def certified_inverse(
-    profile: Profile, target: Fraction, start: float, never: flint.arb
+    profile: Decreasing, target: Fraction, start: float, never: flint.arb
 ) -> tuple[float, float]:
     """Ends around the smallest epsilon with profile(epsilon) <= target; ``never`` is the profile's limit.
 
@@ -54,8 +55,8 @@ def certified_inverse(
 
 
 @dataclass(frozen=True)
-class BinomialView:
-    """Both directions of a view of a binomial sum; a notion of privacy (see ``Guarantee``).
+class BinomialView(Profile):
+    """Both directions of a view of a binomial sum; a notion of privacy (see ``Profile``).
 
     ``probability``, ``first`` and ``second`` may be given as text or fractions, exactly.
 
@@ -78,21 +79,15 @@ class BinomialView:
             if not 0 <= exact(getattr(self, name), name) <= 1:
                 raise ValueError(f"{name} ({getattr(self, name)!r}) must be in [0, 1]")
 
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``; the larger of the two directions, relatively accurate at any size."""
-        point = exact(epsilon, "epsilon")
-        if point < 0:
-            raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
+    def _delta_at(self, point: Fraction) -> Bound:
+        """The larger of the two directions, relatively accurate at any size."""
         point = min(point, _LARGEST)
         values = [refined(partial(hockey_stick, *direction, point)) for direction in set(self.directions())]
         lower, upper = (max(end(value) for value in values) for end in (round_down, round_up))
         return Bound(max(lower, 0.0), min(upper, 1.0))
 
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``; infinite below the chance of an outcome only one input can have."""
-        target = exact(delta, "delta")
-        if not 0 <= target < 1:
-            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        """Infinite below the chance of an outcome only one input can have."""
         ends = [_inverse(d, target) for d in set(self.directions())]
         return Bound(max(low for low, _ in ends), max(high for _, high in ends))
 

@@ -9,7 +9,7 @@ What accountants of smooth sensitivity say alike, and what they answer where no 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,7 +18,7 @@ import flint
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, exact, round_down, round_up
 from dpproof.accountant.numbers.inversion import bracket, refined
@@ -27,7 +27,7 @@ __all__ = ["SmoothNoise", "largest", "positive", "smooth_notes", "unattained"]
 
 
 @dataclass(frozen=True)
-class SmoothNoise(ABC):
+class SmoothNoise(Profile):
     """Noise of scale ``noise`` times a ``smoothing``-smooth bound on local sensitivity.
 
     Raises:
@@ -48,19 +48,12 @@ class SmoothNoise(ABC):
     def profile(self, epsilon: Fraction) -> flint.arb:
         """The largest hockey stick over all admissible pairs, enclosed at the precision in force."""
 
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``: exact over all admissible pairs, in both directions."""
-        point = exact(epsilon, "epsilon")
-        if point < 0:
-            raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
+    def _delta_at(self, point: Fraction) -> Bound:
+        """Exact over all admissible pairs, in both directions."""
         found = refined(lambda: self.profile(point))
         return Bound(max(round_down(found), 0.0), min(max(round_up(found), 0.0), 1.0))
 
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``."""
-        target = exact(delta, "delta")
-        if not 0 <= target < 1:
-            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+    def _epsilon_at(self, target: Fraction) -> Bound:
         return self.pure() if target == 0 else Bound(*bracket(self.profile, target))
 
     def pure(self) -> Bound:
@@ -117,7 +110,7 @@ def smooth_notes(adjacency: Adjacency) -> tuple[str, ...]:
 
 
 def unattained(
-    guarantee: Guarantee,
+    guarantee: Profile,
     adjacency: Adjacency,
     statement: str,
     published: PublishedGuarantee | None = None,

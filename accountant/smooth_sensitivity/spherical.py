@@ -23,6 +23,7 @@ import flint
 from dpproof.accountant.guarantees.gaussian import gaussian_delta
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.enclosures import arb_of
+from dpproof.accountant.numbers.tails import normal_tail
 
 __all__ = ["TooManyTermsError", "chi_square_tail", "spherical_delta"]
 
@@ -263,10 +264,9 @@ def _outside(ball: _Ball, scale: flint.arb) -> flint.arb:
     weight = (-(ball.near * ball.near) / 2).exp()  # no power: of a ball around 0 Arb's is no number
     if ball.dimension % 2:
         root, r = ball.u.sqrt(), (ball.rate / 2).exp()
-        wide = _tail(-ball.near) + _tail(root * (1 + ball.q))
-        return (
-            wide - scale * (_tail(ball.far) + _tail(root * (r * ball.q + 1 / r))) + weight * _head(ball, 0.5)
-        )
+        wide = normal_tail(-ball.near) + normal_tail(root * (1 + ball.q))
+        far = normal_tail(ball.far) + normal_tail(root * (r * ball.q + 1 / r))
+        return wide - scale * far + weight * _head(ball, 0.5)
     beyond = endless_sum(ball.z, 1 / ball.q, 0, Weights(ball.rate, ball.order + 1, 1))
     return weight * (beyond + _head(ball, 1))
 
@@ -281,8 +281,8 @@ def _inside(ball: _Ball, scale: flint.arb) -> flint.arb:
         if ball.dimension % 2 == 0:
             raise
     root, r = ball.u.sqrt(), (ball.rate / 2).exp()
-    narrow = _tail(-ball.far) - _tail(root * (r * ball.q + 1 / r))
-    wide = _tail(ball.near) - _tail(root * (1 + ball.q))
+    narrow = normal_tail(-ball.far) - normal_tail(root * (r * ball.q + 1 / r))
+    wide = normal_tail(ball.near) - normal_tail(root * (1 + ball.q))
     return narrow - scale * wide + weight * growth**first * _head(ball, 0.5)
 
 
@@ -293,8 +293,3 @@ def _head(ball: _Ball, lowest: float) -> flint.arb:
         return flint.arb(0)
     weights = Weights(ball.rate, ball.order + 1 - lowest, -1)
     return ball.q ** flint.arb(lowest) * finite_sum(ball.z, ball.q, lowest, count, weights)
-
-
-def _tail(x: flint.arb) -> flint.arb:
-    """P[N(0, 1) > x]."""
-    return (x / flint.arb(2).sqrt()).erfc() / 2

@@ -10,15 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpproof.accountant.guarantees.notions import Guarantee
 from dpproof.accountant.numbers.arithmetic import math, np
-from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.enclosures import Number, arb_of, precision, round_down, round_up
+from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down, round_up
 from dpproof.accountant.pairs.base import Cells, DominatingPair, Floats
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
-__all__ = ["CoinsUntilHeads", "Least", "loss_of_runs"]
+__all__ = ["CoinsUntilHeads", "loss_of_runs"]
 
 _U = 2.0**-53
 _NEGLIGIBLE = 1e-280
@@ -81,30 +79,6 @@ def _between(first: Floats, last: Floats, log: float) -> tuple[Floats, Floats]:
     empty, tiny = last <= first, masses < _NEGLIGIBLE
     masses = np.where(empty, 0.0, np.where(tiny, _NEGLIGIBLE, masses))
     return masses, np.where(tiny & ~empty, 1.0, np.minimum(errors, 1.0))
-
-
-@dataclass(frozen=True)
-class Least:
-    """Guarantees that all hold: at every point the smallest."""
-
-    all: tuple[Guarantee, ...]
-
-    @property
-    def routes(self) -> tuple[Guarantee, ...]:
-        """The same, under the name that the trade-off function asks for."""
-        return self.all
-
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``."""
-        return _least([one.delta(epsilon) for one in self.all])
-
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``."""
-        return _least([one.epsilon(delta) for one in self.all])
-
-
-def _least(found: list[Bound]) -> Bound:
-    return Bound(min(one.lower for one in found), min(one.upper for one in found))
 
 
 def loss_of_runs(

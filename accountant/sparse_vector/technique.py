@@ -40,10 +40,11 @@ from dpproof.accountant.claims.parameters import Flag, Integers, Reals, paramete
 from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.sensitivity import LARGEST, Measured, check_monotone, queried, sensitivity_of
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.guarantees.notions import Guarantee, PureDP, ends_of
+from dpproof.accountant.guarantees.notions import PureDP
+from dpproof.accountant.guarantees.profile import BestOf, Profile
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down
-from dpproof.accountant.sparse_vector.loss import Least, loss_of_runs
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down
+from dpproof.accountant.sparse_vector.loss import loss_of_runs
 from dpproof.accountant.theorems.composition.advanced import advanced_epsilon
 from dpproof.accountant.theorems.composition.optimal import compose_approx_optimal
 
@@ -71,7 +72,7 @@ class Moves:
 
 
 @dataclass(frozen=True)
-class AlternatingPair:
+class AlternatingPair(Profile):
     """What the pair reveals at least, as a notion: lower ends are the pair's, upper ends a pure guarantee's.
 
     ``rates`` are sensitivity over scale of threshold, query and numeric answer.
@@ -81,19 +82,18 @@ class AlternatingPair:
     rates: tuple[Fraction, Fraction, Fraction]
     positives: int
     runs: int
-    above: Guarantee
+    above: Profile
 
-    def delta(self, epsilon: Number) -> Bound:
+    def _delta_at(self, point: Fraction) -> Bound:
         """A lower bound on the chance of these answers beyond e^epsilon times the neighbour's."""
-        point = ends_of(epsilon, "epsilon")[0]
         with precision(_BITS):
             gaps = (p - arb_of(point).exp() * q for p, q in self._chances())
             low = max(max(round_down(gap) for gap in gaps), 0.0)
-        return Bound(low, self.above.delta(epsilon).upper)
+        return Bound(low, self.above.delta(point).upper)
 
-    def epsilon(self, delta: Number) -> Bound:
-        """A lower bound on the epsilon that these answers need at ``delta``."""
-        target, high = exact(delta, "delta"), self.above.epsilon(delta).upper
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        """A lower bound on the epsilon that these answers need at this delta."""
+        high = self.above.epsilon(target).upper
         with precision(_BITS):
             ratios = ((p - arb_of(target)) / q for p, q in self._chances())
             low = max((round_down(ratio.log()) for ratio in ratios if ratio > 0), default=0.0)
@@ -241,17 +241,17 @@ def account(
 _PAIR = "queries at the threshold, all answered below, then far lower ones answered above, moved against them"
 
 
-def _guarantee(parameters: SparseVectorParameters, rates: Rates) -> Guarantee:
+def _guarantee(parameters: SparseVectorParameters, rates: Rates) -> Profile:
     """The pure guarantees composed, and the profile of thresholds and coins: both hold."""
     pure = _pure(parameters, rates)
     try:
         loss = loss_of_runs(rates, parameters.monotone, parameters.runs, parameters.run_positives)
     except ValueError:  # noise so large or small that a pair of the profile does not represent it
         return pure
-    return Least((pure, loss))
+    return BestOf((pure, loss))
 
 
-def _pure(parameters: SparseVectorParameters, rates: Rates) -> Guarantee:
+def _pure(parameters: SparseVectorParameters, rates: Rates) -> Profile:
     once = PureDP(_worst(parameters, rates)[1])
     return compose_approx_optimal([(once, parameters.runs)]) if parameters.runs > 1 else once
 

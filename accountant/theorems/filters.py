@@ -16,8 +16,9 @@ from typing import Generic, Self, TypeVar
 
 import flint
 
-from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP, ends_of
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP
 from dpproof.accountant.guarantees.orders import Orders
+from dpproof.accountant.guarantees.profile import ends_of
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 
 __all__ = [

@@ -17,22 +17,13 @@ from itertools import accumulate, pairwise
 import flint
 from numpy.typing import NDArray
 
-from dpproof.accountant.guarantees.notions import (
-    ZCDP,
-    ApproxDP,
-    GaussianDP,
-    Guarantee,
-    PureDP,
-    RenyiDP,
-    ends_of,
-)
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from dpproof.accountant.guarantees.orders import Orders
-from dpproof.accountant.guarantees.trade_off import upper_near
+from dpproof.accountant.guarantees.profile import BestOf, Profile, ends_of
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import below
-from dpproof.accountant.renyi.best_of import BestOf
 
 __all__ = ["GroupProfile", "group_privacy"]
 
@@ -40,7 +31,7 @@ _BITS = 192
 Floats = NDArray[np.float64]
 
 
-def group_privacy(guarantee: Guarantee, records: int) -> Guarantee:
+def group_privacy(guarantee: Profile, records: int) -> Profile:
     """The guarantee for ``records`` records, from the ``guarantee`` for one.
 
     Approximate privacy becomes (k epsilon, delta (e^(k epsilon) - 1)/(e^epsilon - 1)) (Vadhan 2017, Lemma
@@ -63,12 +54,12 @@ def group_privacy(guarantee: Guarantee, records: int) -> Guarantee:
 
 
 @singledispatch
-def _group(guarantee: Guarantee, records: int) -> Guarantee:
+def _group(guarantee: Profile, records: int) -> Profile:
     return GroupProfile(guarantee, records)
 
 
 @_group.register
-def _(guarantee: ApproxDP, records: int) -> Guarantee:
+def _(guarantee: ApproxDP, records: int) -> Profile:
     epsilons = ends_of(guarantee.epsilon_parameter, "epsilon")
     deltas = ends_of(guarantee.delta_parameter, "delta")
     with precision(_BITS):
@@ -89,12 +80,12 @@ def _scaled(ends: tuple[Fraction, Fraction], factor: int) -> Bound:
 
 
 @_group.register
-def _(guarantee: GaussianDP, records: int) -> Guarantee:
+def _(guarantee: GaussianDP, records: int) -> Profile:
     return GaussianDP(_scaled(ends_of(guarantee.mu, "mu"), records))
 
 
 @_group.register
-def _(guarantee: ZCDP, records: int) -> Guarantee:
+def _(guarantee: ZCDP, records: int) -> Profile:
     return ZCDP(_scaled(ends_of(guarantee.rho, "rho"), records**2), guarantee.conversion)
 
 
@@ -102,7 +93,7 @@ _GRID = tuple(1 + Fraction(2 ** (k / 4)) for k in range(-32, 41))
 
 
 @_group.register
-def _(guarantee: RenyiDP, records: int) -> Guarantee:
+def _(guarantee: RenyiDP, records: int) -> Profile:
     """The curve of the group; of a pure guarantee ``records`` times its epsilon holds too."""
     pure = guarantee.epsilon(0)
     curve = _group_curve(guarantee, records)
@@ -136,7 +127,7 @@ def _orders(orders: Orders, records: int) -> tuple[Fraction, ...]:
 
 
 @dataclass(frozen=True)
-class GroupProfile:
+class GroupProfile(Profile):
     """The privacy profile of ``records`` steps along the chain, each with the profile of ``guarantee``.
 
     For any split epsilon = e_1 + ... + e_k the sum of e^(e_1 + ... + e_(i-1)) delta(e_i) bounds delta, with
@@ -149,28 +140,21 @@ class GroupProfile:
     0.126937
     """
 
-    guarantee: Guarantee
+    guarantee: Profile
     records: int
     _memo: dict[float, Bound] = field(default_factory=dict, repr=False, compare=False)
     _found: dict[Fraction, tuple[float, tuple[float, ...], float]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``."""
-        return self._delta(ends_of(exact(epsilon, "epsilon"), "epsilon")[0])
-
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``; to about seven digits."""
-        target = exact(delta, "delta")
-        if not 0 <= target < 1:
-            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        """To about seven digits."""
         if target == 0:
             return self._pure()
         high = self._first_below(target)
         if high == 0 or math.isinf(high):
             return Bound(0.0, high)
-        low = below(lambda point: flint.arb(self._delta(point).lower), high, target, high * 1e-6)
+        low = below(lambda point: flint.arb(self._delta_at(point).lower), high, target, high * 1e-6)
         return Bound(low, high)
 
     def _first_below(self, target: Fraction) -> float:
@@ -199,7 +183,7 @@ class GroupProfile:
                 high, at_high, at_low = middle, value, at_low / 2
         return high
 
-    def _delta(self, point: Fraction) -> Bound:
+    def _delta_at(self, point: Fraction) -> Bound:
         high, split, start = self._upper(point)
         low = self._attained(split, start, point)
         return Bound(min(max(low, 0.0), high), high)
@@ -271,7 +255,7 @@ class GroupProfile:
         chance = start
         with precision(_BITS):
             for part in reversed(split):
-                chance = round_down(1 - flint.arb(upper_near(self.guarantee, chance, part)))
+                chance = round_down(1 - flint.arb(self.guarantee.trade_off(chance, part).upper))
                 chance = max(chance, 0.0)
             return round_down(flint.arb(chance) - arb_of(point).exp() * flint.arb(start))
 

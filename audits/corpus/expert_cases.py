@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.guarantees.notions import ApproxDP, Guarantee, PureDP
+from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.published import published
 from dpproof.accountant.rl.expert.design import Design, Rounds, printed_design, round_losses
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
@@ -54,9 +55,7 @@ def claimed_of(design: Design, least: float, experts: int) -> Rounds:
     return Rounds(1, *(Fraction(bound.upper) for bound in round_losses(design, least, experts)))
 
 
-def _release(
-    name: str, design: Design, pair: Neighbours, claim: Guarantee, delta: float, reason: str
-) -> Case:
+def _release(name: str, design: Design, pair: Neighbours, claim: Profile, delta: float, reason: str) -> Case:
     return Case(
         name=f"expert release, {name}",
         mechanism=PrefixRound(design),
@@ -126,13 +125,13 @@ ONE, OPPOSITE = np.array([0.0, 1.0]), np.array([-1.0, 1.0])
 RATE, COIN, NOISE = 0.5, 0.5, 1.0
 
 
-def _training(coin: str = "visible", batch: str = "poisson", probability: float = COIN) -> Guarantee:
+def _training(coin: str = "visible", batch: str = "poisson", probability: float = COIN) -> Profile:
     parameters = SelectiveDPSGDParameters(RATE, probability, NOISE, 1, coin, batch)
     return account(parameters, Adjacency.EXPERT).guarantee
 
 
 def _step(
-    name: str, step: TrainingStep, claim: Guarantee, expected: Finding, reason: str, gradients: Any = ONE
+    name: str, step: TrainingStep, claim: Profile, expected: Finding, reason: str, gradients: Any = ONE
 ) -> Case:
     return Case(
         name=f"selective DP-SGD, {name}",

@@ -9,17 +9,17 @@ from fractions import Fraction
 from flint import arb
 
 from benchmarks.soundness.cases import NoReferenceError, Outcome
-from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.privacy_loss.single import delta_by_masses
 
-__all__ = ["DELTA", "Profile", "against", "composed", "masses_against", "point"]
+__all__ = ["DELTA", "Truth", "against", "composed", "masses_against", "point"]
 
 DELTA = (1e-30, 0.5)
-Profile = Callable[[arb], arb]
+Truth = Callable[[arb], arb]
 """The reference: delta at an epsilon, enclosed at the precision in force."""
 _PRECISIONS = (160, 400, 1600, 6400)
 _FAR = 1e5
@@ -35,9 +35,7 @@ def composed(pair: DominatingPair, count: int) -> PrivacyLoss:
     return PrivacyLoss([[(pair, count)]])
 
 
-def against(
-    guarantee: Guarantee, delta: float, profile: Profile, detail: str, region: str = "all"
-) -> Outcome:
+def against(guarantee: Profile, delta: float, profile: Truth, detail: str, region: str = "all") -> Outcome:
     """Ask for epsilon; the reference at both ends must lie on the right sides of delta."""
     try:
         found = guarantee.epsilon(delta)
@@ -53,14 +51,14 @@ def against(
     return _outcome(wrong, found, detail, region)
 
 
-def masses_against(pair: DominatingPair, epsilon: float, profile: Profile, detail: str) -> Outcome:
+def masses_against(pair: DominatingPair, epsilon: float, profile: Truth, detail: str) -> Outcome:
     """Ask for delta as the grid would see it, from the pair's masses."""
     low, high = delta_by_masses(pair, Fraction(epsilon))
     wrong = _sign(profile, epsilon, high) > 0 or (low > 0 and _sign(profile, epsilon, low) < 0)
     return _outcome(wrong, Bound(low, high) if low <= high else Bound(0, 1), f"{detail} masses", "masses")
 
 
-def _sign(profile: Profile, epsilon: float, delta: float) -> int:
+def _sign(profile: Truth, epsilon: float, delta: float) -> int:
     """The certified sign of profile(epsilon) - delta; 0 where the two agree to thousands of bits."""
     for bits in _PRECISIONS:
         with precision(bits):

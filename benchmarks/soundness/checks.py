@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb
 
 from benchmarks.soundness import references as reference
-from benchmarks.soundness.asking import DELTA, Profile, against, composed, masses_against, point
+from benchmarks.soundness.asking import DELTA, Truth, against, composed, masses_against, point
 from benchmarks.soundness.cases import Box, Case, Outcome, judge
 from benchmarks.soundness.notion_checks import NOTION_CASES
 from benchmarks.soundness.pair_checks import PAIR_CASES
@@ -101,7 +101,7 @@ def masses(rng: np.random.Generator) -> Outcome:
     at: dict[str, Any] = (SAMPLED if rng.integers(2) else UNEQUAL).draw(rng)
     removes = bool(rng.integers(2))
     pair: DominatingPair
-    profile: Profile
+    profile: Truth
     if "rate" in at:
         pair = SubsampledGaussian(at["rate"], at["sigma"], removes)
         rate, sigma = point(at["rate"]), point(at["sigma"])

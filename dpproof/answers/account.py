@@ -12,7 +12,7 @@ from dpproof.accountant.claims.decimals import doubles
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC, Accountant, PrivacyResult, check_run
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import Assumption, recorded
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, exact
@@ -31,7 +31,7 @@ __all__ = [
     "quoted",
 ]
 
-Ask = Callable[[Guarantee], Bound]
+Ask = Callable[[Profile], Bound]
 Quantity = Literal["epsilon", "delta"]
 
 
@@ -154,9 +154,9 @@ def account(
 
 def asked_once(ask: Ask) -> Ask:
     """``ask``, but of equal guarantees only once: a numerical notion takes its time."""
-    known: list[tuple[Guarantee, Bound]] = []
+    known: list[tuple[Profile, Bound]] = []
 
-    def asked(guarantee: Guarantee) -> Bound:
+    def asked(guarantee: Profile) -> Bound:
         for other, bound in known:
             if other == guarantee:
                 return bound

@@ -12,8 +12,8 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.decimals import doubles
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.result import Accountant, PrivacyResult, check_run
-from dpproof.accountant.guarantees.notions import Guarantee
-from dpproof.accountant.guarantees.targets import neighbours_of
+from dpproof.accountant.guarantees.profile import Profile
+from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.accountant.numbers.arithmetic import Assumption, recorded
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import exact
@@ -108,7 +108,7 @@ def calibrate(
     )
 
 
-def _met(guarantee: Guarantee, target: str, delta: str) -> Bound:
+def _met(guarantee: Profile, target: str, delta: str) -> Bound:
     """Epsilon, its upper end at most the target.
 
     Where inversion stops a little short of that, the profile at the target decides.
@@ -121,7 +121,7 @@ def _met(guarantee: Guarantee, target: str, delta: str) -> Bound:
     raise ArithmeticError(f"the noise found was not certified to meet epsilon {target}: {bound}")
 
 
-def _missed(guarantee: Guarantee, target: str, delta: str) -> float:
+def _missed(guarantee: Profile, target: str, delta: str) -> float:
     """A lower end of epsilon that is above the target."""
     limit = neighbours_of(exact(target))[1]
     lower = guarantee.epsilon(delta).lower

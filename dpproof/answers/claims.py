@@ -14,7 +14,8 @@ from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.trust import implies
 from dpproof.accountant.guarantees.implications import gaussian_to_zcdp
-from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP, Guarantee, ends_of
+from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP
+from dpproof.accountant.guarantees.profile import Profile, ends_of
 from dpproof.accountant.numbers.arithmetic import recorded
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.answers import account as accounts
@@ -242,7 +243,7 @@ def _audited(
         return None, Outcome.REFUSED, [f"not audited: {error}"]
 
 
-def _settled(claim: Claim, guarantee: Guarantee, attained: Guarantee | None) -> tuple[bool, bool]:
+def _settled(claim: Claim, guarantee: Profile, attained: Profile | None) -> tuple[bool, bool]:
     """Whether the proved guarantee implies the promise, and whether an attained pair breaks it.
 
     A promised curve is compared in its own unit: one point of it would not prove the others. Of an epsilon
@@ -259,7 +260,7 @@ def _settled(claim: Claim, guarantee: Guarantee, attained: Guarantee | None) -> 
     return proved, least is not None and least[0] > promised
 
 
-def _cost(guarantee: Guarantee, kind: str) -> tuple[float | Fraction, float | Fraction] | None:
+def _cost(guarantee: Profile, kind: str) -> tuple[float | Fraction, float | Fraction] | None:
     """The least epsilon at delta 0, rho or mu that the guarantee implies, enclosed; None for none."""
     if kind == "epsilon":
         bound = guarantee.epsilon(0)

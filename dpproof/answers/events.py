@@ -7,7 +7,7 @@ from typing import Any
 
 from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import recorded
 from dpproof.answers.account import Account
 
@@ -66,7 +66,7 @@ def kind_of(claim: Claim) -> str | None:
     return prefix if prefix in PREFIXES and claim.mechanism.count(":") > 1 else None
 
 
-def guarantee_of_event(claim: Claim) -> Guarantee:
+def guarantee_of_event(claim: Claim) -> Profile:
     """The certified guarantee of what the claim names.
 
     Raises:
@@ -85,7 +85,7 @@ def guarantee_of_event(claim: Claim) -> Guarantee:
     return privacy_loss_of(event, claim.adjacency)
 
 
-def account_event(claim: Claim, guarantee: Guarantee) -> Account:
+def account_event(claim: Claim, guarantee: Profile) -> Account:
     """The answer of ``dpproof account``, as far as there is one for an event."""
     with recorded() as used:
         bound = guarantee.epsilon(claim.delta)

@@ -14,7 +14,7 @@ import matplotlib as mpl
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import PrivacyResult
-from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import assume, in_words, recorded
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def write_plot(file: Path, found: PrivacyResult, title: str) -> None:
 _PLACES = 40
 
 
-def _profile_points(guarantee: Guarantee) -> list[tuple[float, float]]:
+def _profile_points(guarantee: Profile) -> list[tuple[float, float]]:
     """(epsilon, an upper end of delta) from 0 to where delta leaves the picture; denser towards 0."""
     reach = min(guarantee.epsilon(_FLOOR).upper, guarantee.epsilon(0).upper)
     reach = reach if 0 < reach < math.inf else 1.0

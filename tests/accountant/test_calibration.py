@@ -14,9 +14,11 @@ from dpproof.accountant.claims.calibration import calibrate_noise
 from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
-from dpproof.accountant.guarantees.targets import NoNoiseNeededError, UnreachableTargetError, neighbours_of
+from dpproof.accountant.guarantees.profile import Profile
+from dpproof.accountant.guarantees.targets import NoNoiseNeededError, UnreachableTargetError
 from dpproof.accountant.numbers.bounds import Bound
 from tests.rows import rows
+from dpproof.accountant.numbers.inversion import neighbours_of
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,16 @@ class Users(Parameters):
 
 
 @dataclass(frozen=True)
-class Blurred:
+class Blurred(Profile):
     """A guarantee known to a relative accuracy only, as a numerical one is; it counts its evaluations."""
 
     exact: GaussianDP
     blur: float
     asked: list
 
-    def delta(self, epsilon):
-        self.asked.append(epsilon)
-        bound = self.exact.delta(epsilon)
+    def _delta_at(self, point):
+        self.asked.append(point)
+        bound = self.exact.delta(point)
         return Bound(bound.lower * (1 - self.blur), min(bound.upper * (1 + self.blur), 1.0))
 
 
@@ -108,14 +110,14 @@ def test_what_needs_no_noise_is_refused():
 
 
 @dataclass(frozen=True)
-class Silent:
+class Silent(Profile):
     """A guarantee whose lower end says nothing above some delta."""
 
     exact: GaussianDP
     limit: float
 
-    def delta(self, epsilon):
-        bound = self.exact.delta(epsilon)
+    def _delta_at(self, point):
+        bound = self.exact.delta(point)
         return bound if bound.upper < self.limit else Bound(0.0, bound.upper)
 
 

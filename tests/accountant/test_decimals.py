@@ -20,8 +20,8 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.accountant.claims.decimals import sides
 from dpproof.accountant.claims.parameters import Domain
 from dpproof.accountant.guarantees.notions import GaussianDP
-from dpproof.accountant.guarantees.targets import neighbours_of
 from dpproof.accountant.numbers.enclosures import Written, exact, typed
+from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.cli import app
 from tests.rows import rows, tiered
 

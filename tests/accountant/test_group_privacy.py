@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from dpproof.accountant.guarantees.orders import Orders
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.renyi.closed_forms import laplace_renyi, pure_renyi
 from dpproof.accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
@@ -125,16 +126,16 @@ def test_dp_sgd_for_two_records_costs_more_than_for_one():
 
 
 def test_other_guarantees_go_along_the_chain():
-    class Wrapped:
-        def delta(self, epsilon):
-            return GaussianDP("0.5").delta(epsilon)
+    class Wrapped(Profile):
+        def _delta_at(self, point):
+            return GaussianDP("0.5").delta(point)
 
-        def epsilon(self, delta):
-            return GaussianDP("0.5").epsilon(delta)
+        def _epsilon_at(self, target):
+            return GaussianDP("0.5").epsilon(target)
 
     found = group_privacy(Wrapped(), 2)
     assert isinstance(found, GroupProfile)
-    assert isinstance(found, Guarantee)
+    assert isinstance(found, Profile)
     assert GaussianDP(1).delta(1).lower <= found.delta(1).upper
     assert found.delta(1).relative_width < 1e-5
 
@@ -175,15 +176,15 @@ def test_a_pure_group_is_never_above_its_records_times_epsilon():
 
 
 def test_the_chain_asks_for_few_deltas():
-    class Counted:
+    class Counted(Profile):
         asked = 0
 
-        def delta(self, epsilon):
+        def _delta_at(self, point):
             Counted.asked += 1
-            return GaussianDP("0.5").delta(epsilon)
+            return GaussianDP("0.5").delta(point)
 
-        def epsilon(self, delta):
-            return GaussianDP("0.5").epsilon(delta)
+        def _epsilon_at(self, target):
+            return GaussianDP("0.5").epsilon(target)
 
     GroupProfile(Counted(), 3).delta(1)
     assert Counted.asked < 250

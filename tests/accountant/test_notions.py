@@ -17,8 +17,9 @@ import mpmath
 import pytest
 
 from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE, MIRONOV
-from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from dpproof.accountant.guarantees.orders import Orders
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of
 from dpproof.accountant.theorems.composition.advanced import (
@@ -50,11 +51,11 @@ def response(own: Any, failure: Any, epsilon: float) -> Any:
 @dataclass(frozen=True)
 class Notion:
     name: str
-    make: Callable[[Any], Guarantee]
+    make: Callable[[Any], Profile]
     true: Callable[[Any, float], Any]
     """(parameter, epsilon) -> the delta of a pair that satisfies the guarantee."""
     compose: Callable[..., Any]
-    nothing: Guarantee
+    nothing: Profile
     pure: bool = False
     floor: float = 0.0
     """The delta that no epsilon undercuts."""
@@ -273,5 +274,5 @@ def test_a_tie_with_its_own_delta_gives_its_own_epsilon():
 
 
 def test_every_notion_is_a_guarantee():
-    assert all(isinstance(notion.make(WEAKER[0]), Guarantee) for notion in NOTIONS)
-    assert not isinstance(object(), Guarantee)
+    assert all(isinstance(notion.make(WEAKER[0]), Profile) for notion in NOTIONS)
+    assert not isinstance(object(), Profile)

@@ -9,8 +9,8 @@ import pytest
 
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.guarantees.bounded_loss import BoundedLoss, Enclosed
-from dpproof.accountant.guarantees.notions import PureDP
+from dpproof.accountant.guarantees.notions import BoundedLoss, PureDP
+from dpproof.accountant.guarantees.profile import Enclosed
 from dpproof.accountant.numbers.bounds import exactly
 from tests.rows import rows
 

@@ -13,6 +13,8 @@ import pytest
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.calibration import TargetError
+from dpproof.accountant.guarantees.notions import BoundedLoss
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.noise.laplace import LaplaceParameters
 from dpproof.accountant.noise.laplace import account as composed_laplace
 from dpproof.accountant.numbers.bounds import Bound
@@ -20,7 +22,7 @@ from dpproof.accountant.rl.private_ucb.central_counts import account as central
 from dpproof.accountant.rl.private_ucb.central_counts import moved
 from dpproof.accountant.rl.private_ucb.changes import FAMILIES, Sizes, added, replaced, same_start
 from dpproof.accountant.rl.private_ucb.local_counts import account as local
-from dpproof.accountant.rl.private_ucb.noise import CappedLoss, pure_epsilon
+from dpproof.accountant.rl.private_ucb.noise import pure_epsilon
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from tests.rows import rows
 
@@ -332,14 +334,14 @@ def test_a_bad_delta_is_refused_by_the_published_value_too():
 
 
 def test_a_loss_capped_between_two_doubles_is_never_too_small():
-    class Half:
-        def delta(self, _epsilon):
+    class Half(Profile):
+        def _delta_at(self, _point):
             return Bound(0.5, 0.5)
 
-        def epsilon(self, _delta):
+        def _epsilon_at(self, _target):
             return Bound(3.0, 3.0)
 
-    capped = CappedLoss(Bound(1.0, 2.0), Half())
+    capped = BoundedLoss(Bound(1.0, 2.0), Half())
     assert capped.delta(0.5) == Bound(0.5, 0.5)
     assert capped.delta(1.5) == Bound(0.0, 0.5)
     assert capped.delta(2) == Bound(0.0, 0.0)

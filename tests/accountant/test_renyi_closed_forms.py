@@ -17,8 +17,8 @@ from dpproof.accountant.guarantees.conversion import (
 )
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from dpproof.accountant.guarantees.orders import Orders, lowest
+from dpproof.accountant.guarantees.profile import BestOf
 from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down, round_up
-from dpproof.accountant.renyi.best_of import BestOf
 from dpproof.accountant.renyi.closed_forms import (
     gaussian_renyi,
     geometric_renyi,

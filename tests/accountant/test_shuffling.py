@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.shuffling.clones import CloneView, general_randomiser
@@ -184,7 +184,7 @@ def test_a_deep_tail_keeps_its_relative_accuracy():
 
 def test_notions_keep_the_protocol_and_refuse_bad_input():
     for view in (BinomialView(10, "1/2"), general_randomiser(10, 1)):
-        assert isinstance(view, Guarantee)
+        assert isinstance(view, Profile)
         for bad in (-1, math.nan, math.inf, "x"):
             with pytest.raises(ValueError, match="epsilon"):
                 view.delta(bad)

@@ -9,7 +9,7 @@ import flint
 import numpy as np
 import pytest
 
-from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.binomial import tail_ratio, tail_ratios
 from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.shuffling.clones import general_randomiser
@@ -96,7 +96,7 @@ def test_the_ends_are_close_for_many_users(k, local, epsilon, gap):
 
 def test_epsilon_lies_between():
     view = ShuffledResponse(10_000, 3, 1)
-    assert isinstance(view, Guarantee)
+    assert isinstance(view, Profile)
     found = view.epsilon("1e-6")
     assert view.delta(found.lower).lower > 1e-6 >= view.delta(found.upper).upper
     assert found.upper < 1.01 * found.lower

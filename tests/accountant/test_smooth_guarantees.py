@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.gaussian import gaussian_delta
-from dpproof.accountant.guarantees.notions import GaussianDP, Guarantee
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.enclosures import precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import refined
 from dpproof.accountant.smooth_sensitivity import cauchy, gaussian, laplace, log_normal, student
@@ -264,7 +265,7 @@ def test_every_notion_is_a_guarantee_and_falls_in_epsilon():
     for module in MODULES:
         given_ = {f.name: 0.3 for f in module.ACCOUNTANT.parameters.fields() if f.name == "spread"}
         found = module.account(module.ACCOUNTANT.parameters(4.0, 0.02, **given_)).guarantee
-        assert isinstance(found, Guarantee)
+        assert isinstance(found, Profile)
         assert found.delta(0.1).upper >= found.delta(1).upper
         assert found.delta(found.epsilon(1e-6).upper).upper <= 1e-6
 

@@ -16,10 +16,10 @@ from fractions import Fraction
 
 import flint
 
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import math
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import (
-    Number,
     arb_of,
     bound_of,
     exact,
@@ -185,7 +185,7 @@ def round_losses(design: Design, least_probability: float, experts: int) -> tupl
 
 
 @dataclass(frozen=True)
-class Rounds:
+class Rounds(Profile):
     """``rounds`` adaptive rounds whose losses are at most ``gone`` and at least -``come``, but for a failure.
 
     Of all such rounds the pair with only these two losses, and a mass ``failure`` of what only the larger set
@@ -212,21 +212,13 @@ class Rounds:
                 f"failure ({float(self.failure)!r}) must be below a round's least loss; raise the cutoff"
             )
 
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``."""
-        point = exact(epsilon, "epsilon")
-        if point < 0:
-            raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
+    def _delta_at(self, point: Fraction) -> Bound:
         found = [refined(lambda side=side: side(point)) for side in self._sides()]  # type: ignore[misc] # bound now
         return Bound(
             max(max(round_down(x) for x in found), 0.0), min(max(max(round_up(x) for x in found), 0.0), 1.0)
         )
 
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``."""
-        target = exact(delta, "delta")
-        if not 0 <= target < 1:
-            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+    def _epsilon_at(self, target: Fraction) -> Bound:
         lost = refined(self._lost)
         if not lost < arb_of(target):
             low = math.inf if lost > arb_of(target) else float(self.rounds * self.gone) * (1 - 1e-15)

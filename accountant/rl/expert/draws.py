@@ -15,15 +15,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import flint
 
-from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import cached_property, lru_cache
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from dpproof.accountant.numbers.inversion import bracket
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
 
 __all__ = ["Logged", "Redrawn", "Walked", "run_out", "walk_constants", "walk_factor", "walk_tail"]
 
@@ -126,7 +124,7 @@ _LARGEST = 300
 
 
 @dataclass(frozen=True)
-class Redrawn:
+class Redrawn(Profile):
     """The least factor (d(e' - shift) + slack exp(e' - shift)) at an e' <= e; d is that of fresh draws.
 
     All constants are upper ends; below ``shift`` it is 1. With shift 0 and factor 1: draws that are not fresh
@@ -139,21 +137,16 @@ class Redrawn:
     (True, 8e-06)
     """
 
-    fresh: Guarantee
+    fresh: Profile
     shift: Fraction
     factor: Fraction
     slack: Fraction
 
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``."""
-        point = exact(epsilon, "epsilon") - self.shift
+    def _delta_at(self, point: Fraction) -> Bound:
+        point -= self.shift
         if point < 0:
             return Bound(1.0, 1.0)
         return self._at(point if self._falls_after(point) else min(point, self._turn))
-
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``."""
-        return _inverse(self, delta)
 
     def _at(self, point: Fraction) -> Bound:
         """The bound at an exponent that is not negative, at most 1."""
@@ -197,50 +190,26 @@ _AHEAD = Fraction(1, 2**20)
 
 
 @dataclass(frozen=True)
-class Walked:
+class Walked(Profile):
     """The walk through shuffled trajectories: the best of the ratios that section 6 of the note may use."""
 
-    fresh: Guarantee
+    fresh: Profile
     logged: Logged
 
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``; ratios are tried downwards until the answer grows."""
+    def _delta_at(self, point: Fraction) -> Bound:
+        """Ratios are tried downwards until the answer grows."""
         best = Bound(1.0, 1.0)
         for choice in reversed(self._choices):
-            found = choice.delta(epsilon)
+            found = choice.delta(point)
             if best.upper < 1 and found.upper > best.upper:
                 break
             best = found if found.upper <= best.upper else best
         return best
 
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``; one round alone is a fresh draw."""
-        return self.fresh.epsilon(delta) if self.logged.rounds == 1 else _inverse(self, delta)
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        """One round alone is a fresh draw."""
+        return self.fresh.epsilon(target) if self.logged.rounds == 1 else super()._epsilon_at(target)
 
     @cached_property
     def _choices(self) -> tuple[Redrawn, ...]:
         return tuple(Redrawn(self.fresh, *constants) for constants in walk_constants(self.logged))
-
-
-class _Profile(Protocol):
-    def delta(self, epsilon: Number) -> Bound: ...
-
-
-def _inverse(guarantee: _Profile, delta: Number) -> Bound:
-    """Where delta(epsilon), which falls and never reaches 0, is that; infinite where it stays above."""
-    target = exact(delta, "delta")
-    if not 0 <= target < 1:
-        raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
-    last = guarantee.delta(_FAR)
-    if not exact(last.upper) <= target:
-        return Bound(math.inf if exact(last.lower) > target else 0.0, math.inf)
-
-    def profile(point: Fraction) -> flint.arb:
-        found = guarantee.delta(point)
-        return arb_of(exact(found.lower)).union(arb_of(exact(found.upper)))
-
-    return Bound(*bracket(profile, target))
-
-
-_FAR = 2**20
-"""An epsilon beyond which nothing changes: slack times exp of it is above 1."""

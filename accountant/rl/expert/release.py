@@ -25,7 +25,8 @@ from dpproof.accountant.claims.calibration import calibrate_noise
 from dpproof.accountant.claims.parameters import Choice, Integers, Parameters, Reals, parameter
 from dpproof.accountant.claims.result import Accountant, PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.guarantees.notions import ApproxDP, Guarantee
+from dpproof.accountant.guarantees.notions import ApproxDP
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.guarantees.targets import UnreachableTargetError
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_up
@@ -236,7 +237,7 @@ def _room_for(failure: Fraction) -> Fraction:
         return exact(round_up(-(-2 * arb_of(failure)).log1p()))
 
 
-def _guarantee(parameters: ExpertReleaseParameters) -> Guarantee:
+def _guarantee(parameters: ExpertReleaseParameters) -> Profile:
     fresh = _fresh(parameters)
     if parameters.draws == "walk":
         return Walked(fresh, parameters.logged)

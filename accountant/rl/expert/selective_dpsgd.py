@@ -21,7 +21,8 @@ from dpproof.accountant.claims.calibration import calibrate_noise
 from dpproof.accountant.claims.parameters import Choice, Integers, Parameters, Reals, parameter
 from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.guarantees.notions import Guarantee, PureDP
+from dpproof.accountant.guarantees.notions import PureDP
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
@@ -173,7 +174,7 @@ def steps_within(parameters: SelectiveDPSGDParameters, adjacency: Adjacency, eps
         ValueError: for a bad target, or one that any number of steps, or not a single one, meets.
     """
 
-    def of(chosen: SelectiveDPSGDParameters) -> Guarantee:
+    def of(chosen: SelectiveDPSGDParameters) -> Profile:
         return _guarantee(chosen, adjacency).guarantee
 
     return calibrate_noise(parameters, "steps", of, epsilon, delta, safer=-1)[0].steps

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.guarantees.bounded_loss import Enclosed
-from dpproof.accountant.guarantees.notions import GaussianDP, Guarantee, PureDP
+from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
+from dpproof.accountant.guarantees.profile import BestOf, Enclosed, Profile
 from dpproof.accountant.noise.primitive import composed
 from dpproof.accountant.numbers.arithmetic import math
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
@@ -26,7 +26,6 @@ from dpproof.accountant.pairs.fixed_size import FixedSize, ReplacedGaussian
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.subsampled import VisibleChoice, visible_coin
 from dpproof.accountant.published import published
-from dpproof.accountant.sparse_vector.loss import Least
 
 __all__ = ["COINS", "STEPS", "CoinedStep", "coined_step", "composed_steps", "printed_rate"]
 
@@ -150,7 +149,7 @@ class Kind:
 class Composed:
     """All steps together: their guarantee, what it rests on, and the pair that attains it, if one does."""
 
-    guarantee: Guarantee
+    guarantee: Profile
     statement: str
     pair: str | None
     notes: tuple[str, ...]
@@ -270,14 +269,14 @@ def composed_steps(training: _Training, kind: Kind) -> Composed:
     found = COINS[training.coin](training, kind)
     if training.noise_multiplier >= _LITTLE:
         return found
-    return replace(found, guarantee=Least((found.guarantee, _unsampled(training, kind))))
+    return replace(found, guarantee=BestOf((found.guarantee, _unsampled(training, kind))))
 
 
 _LITTLE = 0.02
 """Noise below which losses are too large for a grid: without sampling and coins the bound is a formula."""
 
 
-def _unsampled(training: _Training, kind: Kind) -> Guarantee:
+def _unsampled(training: _Training, kind: Kind) -> Profile:
     """Every step moves by what the expert moves it at most: mixtures with "not at all" reveal no more."""
     with precision(128):
         moved = arb_of(exact(kind.moved) / exact(training.noise_multiplier))

@@ -21,7 +21,8 @@ from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.factorisation import participation_norm
 from dpproof.accountant.counting.gaussian_tree import finite_mu
-from dpproof.accountant.guarantees.notions import GaussianDP, Guarantee, PureDP
+from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.rl.private_ucb.changes import between
@@ -121,7 +122,7 @@ def _mu(parameters: CentralCountsParameters, user: Moved) -> Bound:
 def _by_norm(
     parameters: CentralCountsParameters,
     adjacency: Adjacency,
-    found: Guarantee,
+    found: Profile,
     statement: str,
     attained: Attained | None,
 ) -> PrivacyResult:
@@ -185,7 +186,7 @@ def _other_base(parameters: CentralCountsParameters, user: Moved) -> tuple[str, 
         return ()
     other = {"natural": "binary", "binary": "natural"}[parameters.log_base]
     most = pure_epsilon(replace(user, parameters=replace(parameters, log_base=other)))
-    ends = most if isinstance(most, Bound) else PureDP(most).epsilon(0)
+    ends = PureDP(most).epsilon(0)
     return (f"log K is {parameters.log_base}; {other}, epsilon at delta 0 would be {ends.upper:.6g}",)
 
 

@@ -18,7 +18,8 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.gaussian_tree import finite_mu
-from dpproof.accountant.guarantees.notions import GaussianDP, Guarantee
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.rl.private_ucb.changes import between
@@ -90,12 +91,12 @@ def _mu(user: Moved) -> Bound:
         return finite_mu(gaussian(user, flint.arb(1)), user.parameters.scale or 0.0)
 
 
-def _gaussian(user: Moved) -> tuple[Guarantee, Guarantee | None]:
+def _gaussian(user: Moved) -> tuple[Profile, Profile | None]:
     found = GaussianDP(_mu(user))
     return found, found
 
 
-def _discrete_gaussian(user: Moved) -> tuple[Guarantee, Guarantee | None]:
+def _discrete_gaussian(user: Moved) -> tuple[Profile, Profile | None]:
     return discrete_gaussian(_mu(user)), None
 
 

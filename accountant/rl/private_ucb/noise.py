@@ -29,9 +29,9 @@ from dpproof.accountant.claims.calibration import calibrate_noise
 from dpproof.accountant.claims.parameters import check_probability
 from dpproof.accountant.claims.result import PublishedGuarantee
 from dpproof.accountant.counting.gaussian_tree import calibrated_sigma
-from dpproof.accountant.guarantees.bounded_loss import Enclosed
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
-from dpproof.accountant.guarantees.notions import ZCDP, Guarantee, PureDP
+from dpproof.accountant.guarantees.notions import ZCDP, BoundedLoss, PureDP
+from dpproof.accountant.guarantees.profile import Enclosed, Profile
 from dpproof.accountant.guarantees.targets import Target, UnreachableTargetError
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import (
@@ -52,7 +52,6 @@ from dpproof.accountant.rl.private_ucb.changes import Change, Changes, Moves
 from dpproof.accountant.rl.private_ucb.parameters import CountsParameters
 
 __all__ = [
-    "CappedLoss",
     "Moved",
     "composed",
     "discrete_gaussian",
@@ -81,7 +80,7 @@ class Step(NamedTuple):
     times: int
 
 
-def composed(law: str, steps: Sequence[Step]) -> Guarantee | None:
+def composed(law: str, steps: Sequence[Step]) -> Profile | None:
     """All steps composed; None where one is out of the pairs' range. Call it inside ``precision``.
 
     Less noise of either law dominates more (docs/notes/ucb_counters_exact.md), so that the two ends of an
@@ -111,7 +110,7 @@ def _whole(step: Step) -> tuple[float, float] | None:
 _ENDS = {"laplace": _relative, "discrete-laplace": _whole}
 
 
-def _loss(law: str, scales: Sequence[float], steps: Sequence[Step]) -> Guarantee:
+def _loss(law: str, scales: Sequence[float], steps: Sequence[Step]) -> Profile:
 
     counts: Counter[DominatingPair] = Counter()
     for scale, step in zip(scales, steps, strict=True):
@@ -122,37 +121,6 @@ def _loss(law: str, scales: Sequence[float], steps: Sequence[Step]) -> Guarantee
 def _pair(law: str, scale: float, size: int) -> DominatingPair:
 
     return Laplace(scale) if law == "laplace" else Geometric(scale, size)
-
-
-@dataclass(frozen=True)
-class CappedLoss:
-    """A composition whose largest loss is ``most``, and is attained.
-
-    >>> CappedLoss(Bound(1.0, 1.5), PureDP(1)).epsilon(0)
-    Bound(lower=1.0, upper=1.5, ...)
-    """
-
-    most: Fraction | Bound
-    loss: Guarantee
-
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``."""
-        point, most = exact(epsilon, "epsilon"), self._pure()
-        if point >= (self.most if isinstance(self.most, Fraction) else most.upper):
-            return exactly(0.0)
-        found = self.loss.delta(epsilon)
-        return found if point < most.lower else Bound(0.0, found.upper)
-
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``."""
-        pure = self._pure()
-        if exact(delta, "delta") == 0:
-            return pure
-        found = self.loss.epsilon(delta)
-        return Bound(min(found.lower, pure.lower), min(found.upper, pure.upper))
-
-    def _pure(self) -> Bound:
-        return PureDP(self.most).epsilon(0)
 
 
 _BITS = 192
@@ -196,14 +164,14 @@ def pure_epsilon(moved: Moved) -> Fraction | Bound:
         return bound_of(arb_of(moved.total()) / moved.parameters.noise_scale())
 
 
-def laplace(moved: Moved) -> tuple[Guarantee, Guarantee | None]:
+def laplace(moved: Moved) -> tuple[Profile, Profile | None]:
     """The guarantee of Laplace noise, and what the worst pair attains; None where that is not composed."""
     most = pure_epsilon(moved)
     dominated, attained = (_composed(moved, side) for side in (_dominating, _attained))
     if dominated is None or attained is None:
         return PureDP(most), None  # the pair attains this at delta 0 only
-    found = CappedLoss(most, dominated)
-    return found, (found if attained == dominated else CappedLoss(most, attained))
+    found = BoundedLoss(most, dominated)
+    return found, (found if attained == dominated else BoundedLoss(most, attained))
 
 
 _LAWS = {
@@ -212,7 +180,7 @@ _LAWS = {
 }
 
 
-def law_notes(parameters: CountsParameters, attained: Guarantee | None) -> tuple[str, ...]:
+def law_notes(parameters: CountsParameters, attained: Profile | None) -> tuple[str, ...]:
     """What the guarantee takes the noise for, and where it is the pure one only."""
     pure_only = attained is None and parameters.noise.endswith("laplace")
     return (
@@ -229,7 +197,7 @@ def _attained(change: Change) -> Moves:
     return change.attained
 
 
-def _composed(moved: Moved, side: Callable[[Change], Moves]) -> Guarantee | None:
+def _composed(moved: Moved, side: Callable[[Change], Moves]) -> Profile | None:
     """The pairs of all changes of the law that is drawn; None where one is out of the pairs' range."""
     parameters = moved.parameters
     with precision(_BITS):
@@ -292,7 +260,7 @@ def least_scale(
     unit: Chosen,
     moved: Moved,
     mu: flint.arb,
-    guarantee_of: Callable[[Chosen], Guarantee],
+    guarantee_of: Callable[[Chosen], Profile],
     epsilon: Number,
     delta: Number,
 ) -> tuple[Chosen, Chosen]:
@@ -320,7 +288,7 @@ Ends = tuple[float, float]
 
 
 def _gaussian(
-    unit: Chosen, moved: Moved, mu: flint.arb, guarantee_of: Callable[[Chosen], Guarantee], target: Target
+    unit: Chosen, moved: Moved, mu: flint.arb, guarantee_of: Callable[[Chosen], Profile], target: Target
 ) -> Ends:
     if target.delta == 0:
         raise UnreachableTargetError(f"{target} cannot be met: Gaussian noise is never purely private")
@@ -330,7 +298,7 @@ def _gaussian(
 
 
 def _laplace(
-    unit: Chosen, moved: Moved, mu: flint.arb, guarantee_of: Callable[[Chosen], Guarantee], target: Target
+    unit: Chosen, moved: Moved, mu: flint.arb, guarantee_of: Callable[[Chosen], Profile], target: Target
 ) -> Ends:
     if target.delta == 0:
         return _pure(moved.total(), target)
@@ -339,7 +307,7 @@ def _laplace(
 
 
 def _nearly_pure(
-    unit: Chosen, moved: Moved, guarantee_of: Callable[[Chosen], Guarantee], target: Target
+    unit: Chosen, moved: Moved, guarantee_of: Callable[[Chosen], Profile], target: Target
 ) -> Ends | None:
     """The pure scale, where already a little less is certified to miss; None elsewhere.
 
@@ -356,7 +324,7 @@ def _nearly_pure(
 
 
 def _discrete_gaussian(
-    unit: Chosen, moved: Moved, mu: flint.arb, guarantee_of: Callable[[Chosen], Guarantee], target: Target
+    unit: Chosen, moved: Moved, mu: flint.arb, guarantee_of: Callable[[Chosen], Profile], target: Target
 ) -> Ends:
     if target.delta == 0:
         raise UnreachableTargetError(f"{target} cannot be met: Gaussian noise is never purely private")
@@ -364,7 +332,7 @@ def _discrete_gaussian(
 
 
 def _searched(
-    unit: Chosen, moved: Moved, mu: flint.arb, guarantee_of: Callable[[Chosen], Guarantee], target: Target
+    unit: Chosen, moved: Moved, mu: flint.arb, guarantee_of: Callable[[Chosen], Profile], target: Target
 ) -> Ends:
     """The general search, begun at the Gaussian's answer."""
     with precision(_BITS):

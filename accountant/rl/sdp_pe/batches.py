@@ -25,6 +25,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
 from dpproof.accountant.pairs.binomial import ShiftedBinomial, ShuffledBinary
@@ -44,7 +45,7 @@ _FAIR = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
-class BatchLoss:
+class BatchLoss(Profile):
     """The guarantee of counters whose noise has Binomial(trials, probability) bits each.
 
     >>> BatchLoss(1, 5000, Fraction(9, 100)).delta("0.5").upper < 1e-6
@@ -69,21 +70,14 @@ class BatchLoss:
         rises = ShuffledBinary(self.trials, 1 - self.probability)
         return PrivacyLoss([[(falls, self.changes), (rises, self.changes)]])
 
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``."""
-        point = exact(epsilon, "epsilon")
-        if point < 0:
-            raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
+    def _delta_at(self, point: Fraction) -> Bound:
         low, high = self._quick(point)
         if high - low > _WIDE * high and (found := self._by_grid(lambda loss: loss.delta(point))):
             low, high = max(low, found.lower), min(high, found.upper)
         return Bound(low, high)
 
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``; infinite below the chance of a counter that reveals the user."""
-        target = exact(delta, "delta")
-        if not 0 <= target < 1:
-            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        """Infinite below the chance of a counter that reveals the user."""
         if certain_mass(self.changes, self.trials, self.probability)[0] > target or target == 0:
             return Bound(math.inf, math.inf)
         check_least(target)

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.claims.calibration import UnreachableTargetError, neighbours_of
+from dpproof.accountant.claims.calibration import UnreachableTargetError
 from dpproof.accountant.claims.parameters import Choice, Integers, Parameters, Reals, parameter
 from dpproof.accountant.claims.result import (
     Accountant,
@@ -27,10 +27,11 @@ from dpproof.accountant.claims.result import (
     at_positive_delta,
 )
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.binomial import MOST_TRIALS
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
+from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.accountant.published.sdp_pe import PUBLISHED
 from dpproof.accountant.shuffling.peaks import last_crossing
 from dpproof.accountant.shuffling.printed_sums import AlikeSums, PrintedSums
@@ -136,11 +137,11 @@ def _sum(parameters: ShuffledCountParameters) -> PrivacyResult:
     )
 
 
-def _named(parameters: ShuffledCountParameters) -> tuple[Guarantee, Guarantee, str]:
+def _named(parameters: ShuffledCountParameters) -> tuple[Profile, Profile, str]:
     return view(parameters), _Leak(1 - parameters.noise_chance), _NAMED
 
 
-def _few(parameters: ShuffledCountParameters) -> tuple[Guarantee, Guarantee, str]:
+def _few(parameters: ShuffledCountParameters) -> tuple[Profile, Profile, str]:
     sizes = parameters.users, parameters.noise_bits
     return PrintedSums(*sizes), AlikeSums(*sizes), _HALF
 
@@ -155,7 +156,7 @@ _READINGS: dict[str, Callable[[ShuffledCountParameters], PrivacyResult]] = {"bit
 
 
 @dataclass(frozen=True)
-class _Leak:
+class _Leak(Profile):
     """An event with this probability under one input and probability zero under the other.
 
     It bounds delta from below at every epsilon.
@@ -163,16 +164,15 @@ class _Leak:
 
     chance: Fraction
 
-    def delta(self, epsilon: Any) -> Bound:
-        exact(epsilon, "epsilon")
+    def _delta_at(self, point: Fraction) -> Bound:
         with precision(_BITS):
             return bound_of(arb_of(self.chance))
 
-    def epsilon(self, delta: Any) -> Bound:
-        return exactly(math.inf if exact(delta, "delta") < self.chance else 0.0)
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        return exactly(math.inf if target < self.chance else 0.0)
 
 
-def _published(parameters: ShuffledCountParameters, own: Guarantee, statement: str) -> PublishedGuarantee:
+def _published(parameters: ShuffledCountParameters, own: Profile, statement: str) -> PublishedGuarantee:
     """The printed relation tau = 96 log(2/beta)/epsilon^2, solved for epsilon; it speaks of epsilon < 1."""
 
     def epsilon(failure: Fraction) -> Bound:

@@ -21,9 +21,10 @@ from functools import reduce
 import flint
 
 from dpproof.accountant.guarantees.conversion import OPTIMAL, Conversion
-from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP, ends_of
-from dpproof.accountant.guarantees.notions import ends_of as _ends
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP
 from dpproof.accountant.guarantees.orders import Orders
+from dpproof.accountant.guarantees.profile import ends_of
+from dpproof.accountant.guarantees.profile import ends_of as _ends
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import (
     Number,

@@ -23,10 +23,11 @@ from functools import partial
 
 import flint
 
-from dpproof.accountant.guarantees.notions import ApproxDP, ends_of
+from dpproof.accountant.guarantees.notions import ApproxDP
+from dpproof.accountant.guarantees.profile import Profile, ends_of
 from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import PRECISIONS, bracket, refined
 from dpproof.accountant.pairs.randomised_response import RandomisedResponse
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
@@ -138,7 +139,7 @@ def compose_approx_optimal(parts: Sequence[tuple[ApproxDP, int]]) -> ComposedApp
 
 
 @dataclass(frozen=True)
-class ComposedApproxDP:
+class ComposedApproxDP(Profile):
     """The privacy profile of composed approximate-DP mechanisms: a notion of its own.
 
     Both ends enclose the optimum over all mechanisms with the given parameters.
@@ -146,17 +147,13 @@ class ComposedApproxDP:
 
     parts: tuple[tuple[ApproxDP, int], ...]
 
-    def delta(self, epsilon: Number) -> Bound:
-        """See ``Guarantee.delta``; relative accuracy at any size of delta."""
-        point = ends_of(epsilon, "epsilon")[0]
+    def _delta_at(self, point: Fraction) -> Bound:
+        """Relative accuracy at any size of delta."""
         low, high = (end.delta(point) for end in self._ends())
         return Bound(max(low[0], 0.0), min(high[1], 1.0))
 
-    def epsilon(self, delta: Number) -> Bound:
-        """See ``Guarantee.epsilon``; exact over all real epsilon, not only the attained losses."""
-        target = exact(delta, "delta")
-        if not 0 <= target < 1:
-            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        """Exact over all real epsilon, not only the attained losses."""
         low, high = (end.epsilon(target) for end in self._ends())
         return Bound(low[0], high[1])
 

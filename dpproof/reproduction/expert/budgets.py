@@ -10,7 +10,7 @@ from typing import Final
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.calibration import calibrate_noise
-from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.rl.expert import release as expert_release
 from dpproof.accountant.rl.expert import selective_dpsgd
 from dpproof.accountant.rl.expert.design import shaped
@@ -114,7 +114,7 @@ def _shape() -> tuple[float, float]:
 
 @lru_cache
 def _least_release(start: ExpertReleaseParameters, epsilon: float, delta: float) -> ExpertReleaseParameters:
-    def guarantee_of(parameters: ExpertReleaseParameters) -> Guarantee:
+    def guarantee_of(parameters: ExpertReleaseParameters) -> Profile:
         return expert_release.account(parameters, Adjacency.EXPERT).guarantee
 
     meets, _ = calibrate_noise(start, "scale", guarantee_of, epsilon, delta)
@@ -125,7 +125,7 @@ def _least_release(start: ExpertReleaseParameters, epsilon: float, delta: float)
 def _training_noise(p: float, size: Size, epsilon: float, delta: float, *, printed: bool) -> float:
     """The least noise multiplier, by the accounting that is printed (rate p b/m) or by our own."""
 
-    def guarantee_of(parameters: SelectiveDPSGDParameters) -> Guarantee:
+    def guarantee_of(parameters: SelectiveDPSGDParameters) -> Profile:
         found = selective_dpsgd.account(parameters, Adjacency.EXPERT)
         return found.published.exact if printed and found.published else found.guarantee
 
@@ -153,7 +153,7 @@ def certified(plan: Plan) -> dict[str, float | None]:
     return {name: value if value is None or math.isfinite(value) else None for name, value in named.items()}
 
 
-def _upper(guarantee: Guarantee, aim: float, delta: float) -> float:
+def _upper(guarantee: Profile, aim: float, delta: float) -> float:
     """What is certified at `delta`; where noise was calibrated to `aim`, that is `aim`."""
     found = float(guarantee.epsilon(delta).upper)
     return aim if found > aim and guarantee.delta(aim).upper <= delta else found

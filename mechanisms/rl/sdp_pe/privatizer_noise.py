@@ -13,7 +13,7 @@ from typing import Self
 
 import numpy as np
 
-from dpproof.accountant.guarantees.notions import Guarantee
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.enclosures import Number
 from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss, printed_threshold
 from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold, precision_level, printed_level
@@ -126,7 +126,7 @@ class ShufflePrivatizer:
         """See ``BatchPrivatizer.printed_level``: the tail printed in Lemma 10's proof."""
         return printed_level(self._shape(shape), self.threshold(shape, users), failure)
 
-    def account(self, shape: ReleaseShape, users: int) -> Guarantee:
+    def account(self, shape: ReleaseShape, users: int) -> Profile:
         """What a release promises when one user is replaced: the exact loss of all changed counters."""
         return batch_loss(self._shape(shape), users, self.threshold(shape, users))
 

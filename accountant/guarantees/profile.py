@@ -1,0 +1,245 @@
+"""Profile: the base class of every proved privacy guarantee.
+
+A subclass says what delta is at an exact epsilon. The base class checks the arguments, inverts the profile where
+the subclass knows nothing faster, and finds the trade-off function. That function, f, gives the least false
+negative rate of a test between two neighbours that raises a false alarm with probability alpha. It is the
+conjugate of the privacy profile: with Delta(t) = delta(log t) for t >= 1 and Delta(t) = 1 - t + t delta(-log t)
+below, f(alpha) = sup over t > 0 of 1 - Delta(t) - t alpha. Every t gives a lower end; where delta is convex in
+e^epsilon, secants through three values give the upper one (docs/notes/trade_off.md).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial, reduce
+
+import flint
+
+from dpproof.accountant.guarantees.orders import lowest
+from dpproof.accountant.numbers.arithmetic import assume, cache
+from dpproof.accountant.numbers.bounds import Bound, exactly
+from dpproof.accountant.numbers.checks import at_least_zero, below_one, probability
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.inversion import bracket
+
+__all__ = ["BestOf", "Enclosed", "Ends", "Profile", "ends_of", "greatest"]
+
+_BITS = 192
+_REACH = 1e5
+_FAR = Fraction(2**20)
+"""An epsilon beyond which delta is taken to have reached its limit, by the inversion of the base class."""
+Ends = tuple[flint.arb, flint.arb]
+
+
+class Profile(ABC):
+    """A proved privacy guarantee: its privacy profile, the inverse of that, and its trade-off function."""
+
+    def delta(self, epsilon: Number) -> Bound:
+        """The smallest delta for which the guarantee implies (epsilon, delta)-DP; epsilon >= 0.
+
+        Raises:
+            ValueError: for a negative, infinite or undefined epsilon.
+        """
+        return self._delta_at(at_least_zero(epsilon, "epsilon"))
+
+    def epsilon(self, delta: Number) -> Bound:
+        """The smallest epsilon >= 0 for which the guarantee implies (epsilon, delta)-DP.
+
+        Delta 0 asks for pure differential privacy: infinite where the guarantee implies none.
+
+        Raises:
+            ValueError: for a delta outside [0, 1).
+        """
+        return self._epsilon_at(below_one(delta, "delta"))
+
+    def trade_off(self, alpha: Number, near: float | None = None) -> Bound:
+        """Ends around f(alpha), the false negative rate that a test of false positive rate alpha must have.
+
+        A guarantee speaks of both directions of the neighbouring relation, so f is its own inverse: the same
+        function gives the false positive rate at a false negative rate. The upper end supposes that delta is
+        convex in e^epsilon, as every optimum over pairs of distributions is, or the least of such.
+
+        Source: Dong, Roth and Su, arXiv:1905.02383v3, Propositions 5 and 6 (the duality).
+
+        Args:
+            alpha: the false positive rate.
+            near: the logarithm of the t that is best, as far as known: a search then makes fewer evaluations.
+
+        Raises:
+            ValueError: if alpha is not in [0, 1].
+        """
+        rate = probability(alpha, "alpha")
+        if rate == 1:
+            return exactly(0.0)
+        with precision(_BITS):
+            low, high = self.trade_off_ends(rate, near)
+            best = arb_of(1 - rate)
+            return Bound(max(round_down(low), 0.0), min(max(round_up(high), 0.0), round_up(best)))
+
+    def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
+        """Ends of f(alpha) at the precision in force, by a search over t; alpha is below 1."""
+        return _by_search(self.delta, alpha, near)
+
+    def enclosing(self, less: Profile) -> Profile:
+        """The guarantee between this one and ``less``, which is at most as private; in one notion if shared."""
+        return less if self == less else Enclosed(self, less)
+
+    @abstractmethod
+    def _delta_at(self, point: Fraction) -> Bound:
+        """Bounds on delta at an exact epsilon, which is at least 0."""
+
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        """Bounds on epsilon at an exact delta in [0, 1): by evaluations of delta, which falls in epsilon."""
+        last = self._delta_at(_FAR)
+        if not exact(last.upper) <= target:
+            return Bound(math.inf if exact(last.lower) > target else 0.0, math.inf)
+
+        def enclosed(point: Fraction) -> flint.arb:
+            found = self._delta_at(point)
+            return arb_of(exact(found.lower)).union(arb_of(exact(found.upper)))
+
+        return Bound(*bracket(enclosed, target))
+
+
+def ends_of(value: Number | Bound, name: str) -> tuple[Fraction, Fraction]:
+    """The exact ends of a parameter, at least 0.
+
+    Raises:
+        ValueError: naming the parameter, for a negative, infinite or undefined value.
+    """
+    if isinstance(value, Bound):
+        assume(*value.assumptions)
+        return at_least_zero(value.lower, name), exact(value.upper, name)
+    return (at_least_zero(value, name),) * 2
+
+
+@dataclass(frozen=True)
+class Enclosed(Profile):
+    """A guarantee known between two others: one at least as private, one at most as private."""
+
+    more: Profile
+    less: Profile
+
+    def _delta_at(self, point: Fraction) -> Bound:
+        return Bound(self.more.delta(point).lower, self.less.delta(point).upper)
+
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        return Bound(self.more.epsilon(target).lower, self.less.epsilon(target).upper)
+
+
+@dataclass(frozen=True)
+class BestOf(Profile):
+    """All of ``routes`` hold of one mechanism, for the same neighbours: the smallest answer counts.
+
+    The bounds enclose the least of the routes' optima: each end is the least of the routes' ends. What the
+    routes imply together (the supremum of their trade-off functions made convex) may be smaller still.
+
+    >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
+    >>> both = BestOf((GaussianDP(1), ApproxDP(2, 0)))
+    >>> both.epsilon(0).upper, both.epsilon("0.1").upper
+    (2.0, 1.16033)
+
+    Raises:
+        ValueError: if there is no route.
+    """
+
+    routes: tuple[Profile, ...]
+
+    def __post_init__(self) -> None:
+        if not self.routes:
+            raise ValueError("routes (()) must hold at least one guarantee")
+
+    def _delta_at(self, point: Fraction) -> Bound:
+        return _least([route.delta(point) for route in self.routes])
+
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        return _least([route.epsilon(target) for route in self.routes])
+
+    def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
+        """The greatest of the routes': the profile need not be convex, and a search would stop at one's top."""
+        return greatest(self.routes, alpha)
+
+
+def _least(found: list[Bound]) -> Bound:
+    return Bound(min(one.lower for one in found), min(one.upper for one in found))
+
+
+def greatest(routes: Iterable[Profile], alpha: Fraction) -> Ends:
+    """The greatest of several trade-off functions, end by end."""
+    ends = [route.trade_off_ends(alpha) for route in routes]
+    return tuple(reduce(lambda one, other: one.max(other), side) for side in zip(*ends, strict=True))
+
+
+_Delta = Callable[[Number], Bound]
+
+
+def _by_search(delta: _Delta, alpha: Fraction, guess: float | None) -> Ends:
+    """Ends of f(alpha) where delta is convex in e^epsilon: the top on either side of t = 1."""
+    if alpha == 0:
+        return 1 - flint.arb(delta(_REACH).upper), flint.arb(1)
+    rate = arb_of(alpha)
+    guesses = (None, None) if guess is None else (max(guess, 0.0), max(-guess, 0.0))
+    above = _top(partial(_above_one, delta, rate), flint.arb(1), 1 / rate, guesses[0])
+    below = _top(partial(_below_one, delta, rate), flint.arb(0), flint.arb(1), guesses[1])
+    return above[0].max(below[0]), above[1].max(below[1]).min(arb_of(1 - alpha))
+
+
+_Point = tuple[flint.arb, flint.arb, flint.arb]
+"""Ends of h(t), and t."""
+
+
+def _above_one(profile: _Delta, alpha: flint.arb, distance: float) -> _Point:
+    """h(t) = 1 - delta(log t) - t alpha at t = exp(distance)."""
+    delta, t = profile(distance), flint.arb(distance).exp()
+    return 1 - flint.arb(delta.upper) - t * alpha, 1 - flint.arb(delta.lower) - t * alpha, t
+
+
+def _below_one(profile: _Delta, alpha: flint.arb, distance: float) -> _Point:
+    """h(t) = t (1 - delta(-log t) - alpha) at t = exp(-distance)."""
+    delta, t = profile(distance), flint.arb(-distance).exp()
+    return t * (1 - flint.arb(delta.upper) - alpha), t * (1 - flint.arb(delta.lower) - alpha), t
+
+
+def _top(at: Callable[[float], _Point], first: flint.arb, last: flint.arb, guess: float | None) -> Ends:
+    """Ends of the greatest h, concave between ``first`` and ``last``, which bound t on this side of 1."""
+    at = cache(at)
+    best = guess or 0.0
+    if guess is None and not at(_BORDER)[1] < at(0.0)[0]:  # else it falls from t = 1 on
+        best = abs(lowest(lambda distance: _height(at(abs(distance))[0]), 0.5, 1.0, _TOLERANCE, _REACH))
+    low, high = at(best)[0], flint.arb(1)
+    for offset in _OFFSETS if guess is None else _FEW_OFFSETS:
+        middle = max(best, offset)
+        points = sorted((at(middle + side * offset) for side in (-1, 0, 1)), key=lambda point: point[2].mid())
+        high = high.min(_secants(points, first, last))
+        if high - low < _CLOSE:
+            break
+    return low, high
+
+
+_TOLERANCE, _BORDER, _CLOSE = 1e-6, 1e-5, 1e-10
+_OFFSETS, _FEW_OFFSETS = (1e-5, 1e-6, 1e-4, 1e-2, 0.3, 3.0, 30.0), (1e-4, 1e-3, 1e-2, 0.3)
+
+
+def _height(value: flint.arb) -> float:
+    """Falling in the value, and steep where it is near 0 or near 1."""
+    reached, missing = value.mid(), (1 - value).mid()
+    if missing <= 0:
+        return -1e6
+    return float((missing / reached).log()) if reached > 0 else 1e4 + float(missing.log())
+
+
+def _secants(points: Sequence[_Point], first: flint.arb, last: flint.arb) -> flint.arb:
+    """A number above a concave function between ``first`` and ``last``, from its values at three points."""
+    (low_left, left, start), (low, middle, t), (low_right, right, end) = points
+    rise = (middle - low_left) / (t - start) * (end - t)
+    fall = (middle - low_right) / (end - t) * (t - start)
+    top = middle.max(middle + rise).max(middle + fall)
+    if not left <= low:
+        top = top.max(left + (left - low) / (t - start) * (start - first))
+    if not right <= low:
+        top = top.max(right + (right - low) / (end - t) * (last - end).max(flint.arb(0)))
+    return top if top.is_finite() else flint.arb(1)
