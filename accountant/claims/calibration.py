@@ -21,7 +21,6 @@ from dpproof.accountant.guarantees.targets import (
     TargetError,
     UnreachableTargetError,
 )
-from dpproof.accountant.numbers.checks import at_least_zero, below_one
 from dpproof.accountant.numbers.enclosures import Number
 
 __all__ = [
@@ -75,7 +74,7 @@ def calibrate_noise(
         NoNoiseNeededError: if it is certified to be met with as little noise as the search tries.
         ArithmeticError: if the guarantee is not exact enough to decide.
     """
-    target = Target(at_least_zero(epsilon, "epsilon"), below_one(delta, "delta"))
+    target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
     domain = next(field for field in parameters.fields() if field.name == name).metadata["domain"]
     judge = Judge(lambda x: guarantee_of(replace(parameters, **{name: x})), target)
     scale = _Scale(domain.lower, domain.upper, domain.kind is int, safer)

@@ -17,8 +17,8 @@ from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.guarantees.targets import NoNoiseNeededError, UnreachableTargetError
 from dpproof.accountant.numbers.bounds import Bound
-from tests.rows import rows
 from dpproof.accountant.numbers.inversion import neighbours_of
+from tests.rows import rows
 
 
 @dataclass(frozen=True)
