@@ -21,7 +21,7 @@ from dpproof.accountant.guarantees.targets import (
     TargetError,
     UnreachableTargetError,
 )
-from dpproof.accountant.numbers.enclosures import Number
+from dpproof.accountant.numbers.enclosures import Number, exact
 
 __all__ = [
     "NoNoiseNeededError",

@@ -13,10 +13,10 @@ from dpproof.accountant.claims.decimals import doubles
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.result import Accountant, PrivacyResult, check_run
 from dpproof.accountant.guarantees.profile import Profile
-from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.accountant.numbers.arithmetic import Assumption, recorded
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import exact
+from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.answers.account import Published, asked_once, bound_on, checked_number, published, quoted
 
 __all__ = ["Alternative", "Calibration", "calibrate", "code", "noise_for_other_targets"]
