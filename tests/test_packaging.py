@@ -87,6 +87,7 @@ def test_a_bare_environment_has_a_first_verdict_after_installing(built, tmp_path
     assert "kept" in run(dpproof, "check", "dpproof.toml", cwd=tmp_path)
 
 
+@pytest.mark.slow
 def test_the_citation_keeps_to_its_format_and_names_this_version():
     import yaml
 
@@ -96,6 +97,7 @@ def test_the_citation_keeps_to_its_format_and_names_this_version():
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == __version__
 
 
+@pytest.mark.slow
 def test_release_notes_come_from_fragments():
     notes = run(BIN / "towncrier", "build", "--draft", "--version", "9.9.9", cwd=ROOT)
     for path in (ROOT / "docs" / "changes").glob("*.*.md"):

@@ -65,6 +65,7 @@ def test_the_broken_branch_fails(project):
     assert all("  witness    " in ran.stdout and name in ran.stdout for name in witnesses), ran.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("schema", "file"),
     [
@@ -83,6 +84,7 @@ def test_the_action_and_the_workflow_keep_to_their_schemas(schema, file, tmp_pat
     assert not valid(broken)
 
 
+@pytest.mark.slow
 def test_the_action_runs_what_it_says(project):
     """The shell of the action's second step, with the variables that GitHub sets."""
     import yaml
