@@ -106,4 +106,4 @@ def tiered(values: Iterable[Any], *, fast: int = 1) -> list[Any]:
 def _slow(value: Any) -> Any:
     if hasattr(value, "marks"):  # a pytest.param
         return pytest.param(*value.values, id=value.id, marks=[*value.marks, pytest.mark.slow])
-    return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.slow)
+    return pytest.param(*(value if type(value) is tuple else (value,)), marks=pytest.mark.slow)

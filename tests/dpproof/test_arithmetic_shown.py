@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from dpproof.reproduction.experiments import ARITHMETIC, EXPERIMENTS, Experiment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,6 +61,7 @@ def test_audits_by_name_show_what_the_claimed_epsilon_rests_on(run):
     assert ran.json["arithmetic_assumptions"] == []
 
 
+@pytest.mark.slow
 def test_captions_of_curves_name_what_they_assume():
     from dpproof.accountant.claims.adjacency import Adjacency
     from dpproof.report.html import _drawn

@@ -12,7 +12,7 @@ from dpproof.answers import audit as auditing
 from dpproof.answers import corpus
 from dpproof.audits.time_budget import OutOfTimeError
 from dpproof.claim_file import claim_from, entry_of, read_claims
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -467,7 +467,7 @@ def test_a_sharpened_audit_spends_its_budget_after_a_violation_and_finds_more(ru
     assert "sharpen (True) must be left out for the corpus" in refused("audit", "corpus", "--sharpen")
 
 
-@pytest.mark.parametrize("name", ["expert-release", "selective-dpsgd"])
+@pytest.mark.parametrize("name", tiered(["expert-release", "selective-dpsgd"], fast=1))
 def test_the_witness_of_an_audit_by_name_is_one_that_the_command_line_replays(run, tmp_path, name):
     flags = {
         "expert-release": "--trajectories 5 --length 20 --least-probability .05 --experts 100 --per-expert 5 "

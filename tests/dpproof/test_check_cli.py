@@ -29,6 +29,7 @@ from dpproof.audits.engine.sampling.calls import outputs
 from dpproof.audits.time_budget import OutOfTimeError, ending_at
 from dpproof.outcome import Outcome
 from dpproof.proofs_check.registry import papers
+from tests.rows import tiered
 
 SMALL = {"states": 2, "actions": 2, "horizon": 2, "episodes": 4}
 PARAMETERS = accountant_for("rlsvi").parameters.read(SMALL)
@@ -241,6 +242,7 @@ def test_the_papers_come_out_as_recorded(run, tmp_path):
     assert all(f'id="{entry["id"]}"' in page for found in ran.json["papers"] for entry in found["statements"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("another_record")
 def test_papers_that_depart_from_the_record_are_an_error(run, monkeypatch):
     monkeypatch.setattr(ledger, "corpus_cases", lambda _paper: ())
@@ -250,6 +252,7 @@ def test_papers_that_depart_from_the_record_are_an_error(run, monkeypatch):
     assert "not as recorded: rlsvi.eq2" in " ".join(run("check", "papers").out.split())
 
 
+@pytest.mark.slow
 def test_a_case_of_the_corpus_that_is_missed_is_an_error(run, monkeypatch):
     class Wrong:
         name, reason, expected = "sound", "a test", CASES[2].expected
@@ -341,7 +344,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("name", tiered(BAD, fast=1))
 def test_one_bad_claim_ends_no_other_claims_check(run, claim_file, tmp_path, monkeypatch, name):
     (tmp_path / "ending_module.py").write_text(ENDING, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)

@@ -277,6 +277,7 @@ DOCUMENTS = st.lists(
 ).map("".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(DOCUMENTS)
 @example(text_of())

@@ -217,6 +217,7 @@ CHANGES = st.lists(st.sampled_from(list(VALUES)), max_size=4, unique=True).flatm
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=1500, deadline=None)
 @given(st.sampled_from(BASES), CHANGES)
 def test_schema_and_reader_agree_on_any_entry(base, changes):

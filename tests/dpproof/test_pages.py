@@ -21,6 +21,7 @@ def made():
     return pages.pages()
 
 
+@pytest.mark.slow
 def test_the_written_pages_are_up_to_date(made):
     stale = [
         name

@@ -28,7 +28,7 @@ from dpproof.mechanisms.rl.private_ucb.constants import (
 from dpproof.mechanisms.rl.private_ucb.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED, VarianceConstants
 from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
 from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 
 class Drawn:
@@ -134,7 +134,9 @@ def plain(environment, drawn, constants, rng, policy):
 SMALL = Constants(width=0.05, error=0.02, shift=0.5, learning_rate=5.0)
 
 
-@rows("constants", [THEORY, SMALL, TUNED], ids=["theory", "small", "tuned"])
+@pytest.mark.parametrize(
+    "constants", tiered([THEORY, SMALL, TUNED], fast=1), ids=["theory", "small", "tuned"]
+)
 @rows("pooled", [False, True])
 @rows("sizes", [(4, 3, 5), (3, 1, 1)], ids=["S4-A3-H5", "S3-A1-H1"])
 @rows("learner", [PrivateUCBVI, PrivateUCBPO])
