@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
 from typing import Protocol
 
@@ -21,7 +22,22 @@ from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact
 from dpproof.accountant.numbers.inversion import refined
 
-__all__ = ["MOST_TERMS", "GaussianNoise", "LaplaceNoise", "Noise", "gamma_weights", "laplace_sum_tail"]
+__all__ = ["MOST_TERMS", "GaussianNoise", "LaplaceNoise", "Law", "Noise", "gamma_weights", "laplace_sum_tail"]
+
+
+class Law(StrEnum):
+    """The law of the noise of a counter, by its word in parameters."""
+
+    LAPLACE = "laplace"
+    GAUSSIAN = "gaussian"
+    DISCRETE_LAPLACE = "discrete-laplace"
+    DISCRETE_GAUSSIAN = "discrete-gaussian"
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether it is the Gaussian law, on the reals or on the integers."""
+        return self in (Law.GAUSSIAN, Law.DISCRETE_GAUSSIAN)
+
 
 MOST_TERMS = 100_000
 """The longest sum that is evaluated."""

@@ -23,7 +23,7 @@ from dpproof.answers.verify import Verified, ids_named, verify
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.proofs_check.papers.paper import Deployment, Paper
 from dpproof.reproduction import first_lines
-from dpproof.reproduction.experiments import EXPERIMENTS
+from dpproof.reproduction.experiments import experiments
 
 if TYPE_CHECKING:
     from dpproof.audits.corpus.case import CorpusCase
@@ -72,9 +72,9 @@ def experiment_of(paper: str, folder: Path = FOLDER) -> Shown | None:
     >>> experiment_of("rlsvi") is None
     True
     """
-    if paper not in EXPERIMENTS:
+    if paper not in experiments():
         return None
-    experiment, name = EXPERIMENTS[paper], paper.replace("-", "_")
+    experiment, name = experiments()[paper], paper.replace("-", "_")
     page = folder / f"{name}.md"
     figures = [folder / name / f"{figure}.svg" for figure in experiment.figures]
     return Shown(

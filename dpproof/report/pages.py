@@ -23,7 +23,7 @@ from dpproof.proofs_check.verdict import Result, Verdict
 from dpproof.report import graph
 from dpproof.report.formal import goal_text
 from dpproof.report.notes import notes_of
-from dpproof.reproduction.experiments import EXPERIMENTS
+from dpproof.reproduction.experiments import experiments
 from dpproof.wording import own_remarks, result_words
 
 __all__ = ["ledger", "main", "pages", "parameters"]
@@ -198,7 +198,7 @@ def pages() -> dict[str, str]:
         "reference/names.md": public_names(),
         "claim-file.schema.json": schema_text(),
     }
-    for name, experiment in EXPERIMENTS.items():
+    for name, experiment in experiments().items():
         made[f"experiments/{name.replace('-', '_')}.md"] = experiment.page(DOCS / "experiments")
     for paper in papers().values():
         prefix = paper.prefix

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from dpproof import reproduction
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.numbers.arithmetic import Assumption, listed
+from dpproof.proofs_check.registry import papers
 from dpproof.reproduction.first_lines import SIMULATED
 
-__all__ = ["EXPERIMENTS", "Experiment", "experiment_for"]
+__all__ = ["Experiment", "experiment_for", "experiments"]
 
 ARITHMETIC = (
     "Certified figures of this page were computed in several processes, or found in a journal. They are "
@@ -59,33 +63,21 @@ def _ended(text: str) -> str:
     return f"{text}\n{ARITHMETIC}\n"
 
 
-EXPERIMENTS: Final = {
-    "private-ucb": Experiment(
-        "Figure 2 of Chowdhury and Zhou (AAAI 2022): PRIVATE-UCB on RiverSwim",
-        "dpproof.reproduction.private_ucb.figure",
-        ("algorithm", "counts", "group", "epsilon", "certified_epsilon", "regret", "deviation"),
-        figures=("printed", "honest", "best"),
-    ),
-    "policy-evaluation": Experiment(
-        "Figure 1 of Balle, Gomrokchi and Precup (ICML 2016): DP-LSW and DP-LSL on the chain",
-        "dpproof.reproduction.policy_evaluation.figure",
-        ("algorithm", "features", "kind", "trajectories"),
-        "needed",
-        ("tabular", "small_delta"),
-    ),
-    "sdp-pe": Experiment(
-        "Figures 6 to 8 of Bai et al. (2026): SDP-PE on RiverSwim and a bandit",
-        "dpproof.reproduction.sdp_pe.figure",
-        ("problem", "algorithm", "epsilon", "certified_epsilon", "noise", "regret", "deviation", "switches"),
-        figures=("epsilon", "bandit"),
-    ),
-    "expert": Experiment(
-        "Figures 3 and 4 of Sharma et al. (2024): selective DP-SGD on four control problems",
-        "dpproof.reproduction.expert.figure",
-        ("problem", "method", "epsilon", "certified_epsilon", "released", "return", "interval"),
-        figures=("returns", "released"),
-    ),
-}
+@cache
+def experiments() -> Mapping[str, Experiment]:
+    """The experiments by the command-line name of their paper; each stands in its paper's folder.
+
+    >>> list(experiments())
+    ['private-ucb', 'sdp-pe', 'policy-evaluation', 'expert']
+    """
+    folders = {found.name for found in pkgutil.iter_modules(reproduction.__path__) if found.ispkg}
+    names = (name for name in papers() if name.replace("-", "_") in folders)
+    return {name: _experiment_in(name.replace("-", "_")) for name in names}
+
+
+def _experiment_in(folder: str) -> Experiment:
+    found: Experiment = importlib.import_module(f"{reproduction.__name__}.{folder}").EXPERIMENT
+    return found
 
 
 def experiment_for(paper: str) -> Experiment:
@@ -97,8 +89,7 @@ def experiment_for(paper: str) -> Experiment:
     Raises:
         ValueError: for a paper whose experiment is not here.
     """
-    if paper not in EXPERIMENTS:
-        raise ValueError(
-            f"paper ({paper!r}) must be one of: {', '.join(EXPERIMENTS)}{nearest(paper, EXPERIMENTS)}"
-        )
-    return EXPERIMENTS[paper]
+    known = experiments()
+    if paper not in known:
+        raise ValueError(f"paper ({paper!r}) must be one of: {', '.join(known)}{nearest(paper, known)}")
+    return known[paper]

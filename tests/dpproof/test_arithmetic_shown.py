@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dpproof.reproduction.experiments import ARITHMETIC, EXPERIMENTS, Experiment
+from dpproof.reproduction.experiments import ARITHMETIC, Experiment, experiments
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -81,8 +81,8 @@ def test_pages_of_experiments_say_what_their_figures_rest_on(tmp_path, monkeypat
         return {"experiment": "private-ucb", "first_lines": []}
 
     monkeypatch.setattr("dpproof.reproduction.private_ucb.figure.run", run)
-    answer = EXPERIMENTS["private-ucb"].run(tmp_path, quick=True, seed=0)
-    assert isinstance(EXPERIMENTS["private-ucb"], Experiment)
+    answer = experiments()["private-ucb"].run(tmp_path, quick=True, seed=0)
+    assert isinstance(experiments()["private-ucb"], Experiment)
     assert [entry["id"] for entry in answer["arithmetic_assumptions"]] == ["fft-error", "elementary-4ulp"]
     assert (tmp_path / "private_ucb.md").read_text() == f"# figures\n\n{ARITHMETIC}\n"
     for name in ("expert", "policy_evaluation", "private_ucb", "sdp_pe"):

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dpproof.cli import app
-from dpproof.reproduction.experiments import EXPERIMENTS
+from dpproof.reproduction.experiments import experiments
 from dpproof.reproduction.private_ucb import figure
 from dpproof.reproduction.private_ucb.arms import Group, Size, arms
 from dpproof.reproduction.private_ucb.tables import paying
@@ -95,4 +95,4 @@ def test_an_unknown_paper_is_refused():
     done = CliRunner().invoke(app, ["reproduce", "nothing"])
     assert isinstance(done.exception, ValueError)
     assert "paper ('nothing') must be one of: private-ucb" in str(done.exception)
-    assert {"private-ucb", "policy-evaluation"} <= EXPERIMENTS.keys()
+    assert {"private-ucb", "policy-evaluation"} <= experiments().keys()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpproof.reproduction.experiments import EXPERIMENTS
+from dpproof.reproduction.experiments import experiments
 from dpproof.reproduction.sdp_pe import figure
 from dpproof.reproduction.sdp_pe.arms import ARMS, Kind, Size, arms
 
@@ -19,7 +19,7 @@ def test_all_arms_have_an_algorithm_and_a_name_of_their_own():
     assert {arm.kind for arm in chosen} == set(Kind) == set(ARMS)
     quick = {arm.kind for arm in arms(figure.QUICK)}
     assert quick == set(Kind)
-    assert EXPERIMENTS["sdp-pe"].module == figure.__name__
+    assert experiments()["sdp-pe"].module == figure.__name__
 
 
 @pytest.mark.slow

@@ -10,16 +10,16 @@ from dpproof.answers import as_json
 from dpproof.answers.papers import FOLDER, PaperLedger, experiment_of
 from dpproof.answers.verify import Verified
 from dpproof.proofs_check.registry import papers
-from dpproof.reproduction.experiments import EXPERIMENTS
+from dpproof.reproduction.experiments import experiments
 
 PAPERS = tuple(papers().values())
 
 
-@pytest.mark.parametrize("paper", EXPERIMENTS)
+@pytest.mark.parametrize("paper", experiments())
 def test_every_figure_that_the_report_names_is_kept(paper):
     shown = experiment_of(paper)
     assert shown.page == FOLDER / f"{paper.replace('-', '_')}.md"
-    assert tuple(path.stem for path in shown.figures) == EXPERIMENTS[paper].figures != ()
+    assert tuple(path.stem for path in shown.figures) == experiments()[paper].figures != ()
     for path, (name, address) in zip(shown.figures, shown.pictures(), strict=True):
         assert name == path.stem
         assert base64.b64decode(address.partition(",")[2]) == path.read_bytes()

@@ -125,7 +125,7 @@ def test_it_samples_and_has_a_guarantee(plain):
 
 def test_the_guarantee_is_the_accountant_s(plain, monkeypatch):
     rlsvi, _ = plain.instance(0)
-    monkeypatch.setattr(accounting, "guarantee", lambda *asked: asked)
+    monkeypatch.setattr(accounting, "account", lambda *asked: asked)
     assert rlsvi.account(Adjacency.REWARDS_ONLY) == (rlsvi.parameters, Adjacency.REWARDS_ONLY)
 
 

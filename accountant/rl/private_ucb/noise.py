@@ -29,6 +29,7 @@ from dpproof.accountant.claims.calibration import calibrate_noise
 from dpproof.accountant.claims.parameters import check_probability
 from dpproof.accountant.claims.result import PublishedGuarantee
 from dpproof.accountant.counting.gaussian_tree import calibrated_sigma
+from dpproof.accountant.counting.noise import Law
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
 from dpproof.accountant.guarantees.notions import ZCDP, BoundedLoss, PureDP
 from dpproof.accountant.guarantees.profile import Enclosed, Profile
@@ -86,7 +87,7 @@ def composed(law: str, steps: Sequence[Step]) -> Profile | None:
     Less noise of either law dominates more (docs/notes/ucb_counters_exact.md), so that the two ends of an
     inexact scale enclose the guarantee.
     """
-    ends = [_ENDS[law](step) for step in steps]
+    ends = [_ENDS[Law(law)](step) for step in steps]
     if any(end is None for end in ends):
         return None
     less, more = (_loss(law, side, steps) for side in zip(*(end for end in ends if end), strict=True))
@@ -107,7 +108,7 @@ def _whole(step: Step) -> tuple[float, float] | None:
     return (ends.lower, ends.upper) if inside else None
 
 
-_ENDS = {"laplace": _relative, "discrete-laplace": _whole}
+_ENDS = {Law.LAPLACE: _relative, Law.DISCRETE_LAPLACE: _whole}
 
 
 def _loss(law: str, scales: Sequence[float], steps: Sequence[Step]) -> Profile:
@@ -120,7 +121,7 @@ def _loss(law: str, scales: Sequence[float], steps: Sequence[Step]) -> Profile:
 
 def _pair(law: str, scale: float, size: int) -> DominatingPair:
 
-    return Laplace(scale) if law == "laplace" else Geometric(scale, size)
+    return Laplace(scale) if law == Law.LAPLACE else Geometric(scale, size)
 
 
 _BITS = 192
@@ -175,16 +176,16 @@ def laplace(moved: Moved) -> tuple[Profile, Profile | None]:
 
 
 _LAWS = {
-    "discrete-laplace": "the noise is integer: its counts are composed as geometric pairs, classic.geometric",
-    "discrete-gaussian": "the noise is integer: it is taken as zCDP (arXiv:2004.00010, Theorem 4)",
+    Law.DISCRETE_LAPLACE: "the noise is integer: its counts are composed as geometric pairs, classic.geometric",
+    Law.DISCRETE_GAUSSIAN: "the noise is integer: it is taken as zCDP (arXiv:2004.00010, Theorem 4)",
 }
 
 
 def law_notes(parameters: CountsParameters, attained: Profile | None) -> tuple[str, ...]:
     """What the guarantee takes the noise for, and where it is the pure one only."""
-    pure_only = attained is None and parameters.noise.endswith("laplace")
+    pure_only = attained is None and not Law(parameters.noise).gaussian
     return (
-        *((_LAWS[parameters.noise],) if parameters.integer else ()),
+        *((_LAWS[Law(parameters.noise)],) if parameters.integer else ()),
         *((_NOT_COMPOSED,) if pure_only else ()),
     )
 
@@ -280,7 +281,7 @@ def least_scale(
     target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
     if target.epsilon == 0 and target.delta == 0:
         raise UnreachableTargetError(f"{target} cannot be met: no noise hides a user completely")
-    ends = _METHODS[unit.noise](unit, moved, mu, guarantee_of, target)
+    ends = _METHODS[Law(unit.noise)](unit, moved, mu, guarantee_of, target)
     return unit.with_scale(ends[1]), unit.with_scale(ends[0])
 
 
@@ -353,8 +354,8 @@ def _pure(total: Fraction, target: Target) -> Ends:
 
 
 _METHODS = {
-    "laplace": _laplace,
-    "gaussian": _gaussian,
-    "discrete-laplace": _laplace,
-    "discrete-gaussian": _discrete_gaussian,
+    Law.LAPLACE: _laplace,
+    Law.GAUSSIAN: _gaussian,
+    Law.DISCRETE_LAPLACE: _laplace,
+    Law.DISCRETE_GAUSSIAN: _discrete_gaussian,
 }

@@ -1,1 +1,14 @@
 """The experiment of expert-level private offline learning: budgets, runs, plots and a page."""
+
+from __future__ import annotations
+
+from dpproof.reproduction.experiments import Experiment
+
+__all__ = ["EXPERIMENT"]
+
+EXPERIMENT = Experiment(
+    "Figures 3 and 4 of Sharma et al. (2024): selective DP-SGD on four control problems",
+    f"{__name__}.figure",
+    ("problem", "method", "epsilon", "certified_epsilon", "released", "return", "interval"),
+    figures=("returns", "released"),
+)

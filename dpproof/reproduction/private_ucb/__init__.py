@@ -1,1 +1,14 @@
 """The experiment of PRIVATE-UCB: arms, runs over shared noise, tables, plots and a page."""
+
+from __future__ import annotations
+
+from dpproof.reproduction.experiments import Experiment
+
+__all__ = ["EXPERIMENT"]
+
+EXPERIMENT = Experiment(
+    "Figure 2 of Chowdhury and Zhou (AAAI 2022): PRIVATE-UCB on RiverSwim",
+    f"{__name__}.figure",
+    ("algorithm", "counts", "group", "epsilon", "certified_epsilon", "regret", "deviation"),
+    figures=("printed", "honest", "best"),
+)

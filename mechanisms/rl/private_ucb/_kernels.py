@@ -6,23 +6,22 @@ Source: Chowdhury and Zhou, "Differentially private regret minimization in episo
 before and handed in, a block of episodes at a time; between blocks the state of a run stays in its arrays. A
 family of counters without noise has arrays of no columns.
 
-Everything compiled stands in this one file, for a compiled function is cached by the date of its own file
-alone. H, S, A, K are the numbers of steps, states, actions and episodes, numbered from 0 here; a cell is
-s A + a; G is H, or 1 where the counters are pooled over the steps.
+Everything compiled stands in this one file, for the reason that `mechanisms.compiled` says. H, S, A, K are the
+numbers of steps, states, actions and episodes, numbered from 0 here; a cell is s A + a; G is H, or 1 where the
+counters are pooled over the steps.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.mechanisms.rl.rlsvi._kernels import Law
+from dpproof.mechanisms.compiled import borrowing, inlined, njit
+from dpproof.mechanisms.environments.successors import Law, step
 
 __all__ = [
     "Bernstein",
@@ -44,29 +43,6 @@ LN2_LOW = float(LN2 - Fraction(LN2_HIGH))
 OVER_LN2 = float(1 / LN2)
 T = tuple(1.0 / math.factorial(n) for n in range(14))
 """Coefficients of the exponential series."""
-
-FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
-
-
-def allocating(function: FunctionT) -> FunctionT:
-    """Compile at the first call, without the interpreter lock and with IEEE arithmetic in source order."""
-    return cast(FunctionT, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
-
-
-def njit(function: FunctionT) -> FunctionT:
-    """Compile likewise a function that makes no arrays, without reference counts: half the time of a run.
-
-    Arrays it is given are borrowed: their caller holds them. A generator taken from Python would never be
-    given back (numba takes a reference when it unboxes one): whoever takes one is compiled by `allocating`.
-    """
-    made = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
-    return cast(FunctionT, made)
-
-
-def inlined(function: FunctionT) -> FunctionT:
-    """Compile into every caller: the optimiser then sees through the arrays it is handed, twice as fast."""
-    made = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
-    return cast(FunctionT, made)
 
 
 class Noise(NamedTuple):
@@ -164,7 +140,7 @@ class Model(NamedTuple):
     sorted_row: NDArray[np.float64]
 
 
-@allocating
+@njit
 def empty_model(G: int, S: int, A: int) -> Model:
     """Return a model of no data: arrays (G, S A), of transitions (G, S A, S), of chances (G, S, S A)."""
     cells = (G, S * A)
@@ -182,7 +158,7 @@ def empty_model(G: int, S: int, A: int) -> Model:
     )
 
 
-@allocating
+@njit
 def begin(law: Law, best: NDArray[np.int64], G: int, rule: Rule, first: float) -> tuple[Model, Learner]:
     """Return a run before its first episode; `best` is an optimal policy (H, S), `first` what Q starts as."""
     H, S = best.shape
@@ -208,7 +184,7 @@ def begin(law: Law, best: NDArray[np.int64], G: int, rule: Rule, first: float) -
     return model, learner
 
 
-@njit
+@borrowing
 def waterfill(row: NDArray[np.float64], scratch: NDArray[np.float64], total: float) -> None:
     """Replace `row` by max(0, row + x), x such that the sum is `total` (at least 0)."""
     S = row.size
@@ -228,7 +204,7 @@ def waterfill(row: NDArray[np.float64], scratch: NDArray[np.float64], total: flo
         row[i] = max(0.0, row[i] + x)
 
 
-@njit
+@borrowing
 def project(model: Model, visits: float, rule: Rule) -> float:
     """Make the released `model.row` non-negative, by the rule; return what its sum now is."""
     S = model.row.size
@@ -303,7 +279,7 @@ def read(model: Model, rule: Rule, noise: Noise, k: int, learner: Learner) -> bo
     return True
 
 
-@allocating
+@njit
 def initial(model: Model, rule: Rule) -> None:
     """Set the estimates from private counts that are all 0, as before the first episode."""
     n = max(1.0, rule.shift + (rule.margin / 2 if rule.projection == 2 else 0.0))
@@ -312,16 +288,6 @@ def initial(model: Model, rule: Rule) -> None:
     model.inverses[:] = 1.0 / n
     if rule.projection == 2:
         model.chances[:] = rule.margin / (2 * model.row.size) / n
-
-
-@inlined
-def step(law: Law, s: int, a: int, rng: np.random.Generator) -> int:
-    """Return a successor of (s, a), drawn with one uniform; never one of chance 0."""
-    u = rng.random()
-    place = 0
-    while place < law.successors[s, a] - 1 and u >= law.next_sums[s, a, place]:
-        place += 1
-    return law.next_states[s, a, place]  # type: ignore[no-any-return] # an array entry
 
 
 @inlined
@@ -455,7 +421,7 @@ def improve_greedily(model: Model, rule: Rule, learner: Learner) -> bool:
     return changed
 
 
-@njit
+@borrowing
 def value_block(
     law: Law,
     costs: NDArray[np.float64],
@@ -482,7 +448,7 @@ def value_block(
         walk(law, costs, model, rule, learner, rng, states[i * keep], actions[i * keep], False)
 
 
-@allocating
+@njit
 def value_loop(
     law: Law,
     costs: NDArray[np.float64],
@@ -563,7 +529,7 @@ def mirror_step(rate: float, learner: Learner) -> None:
             policy[a, i] /= tops[i]
 
 
-@njit
+@borrowing
 def policy_block(
     law: Law,
     costs: NDArray[np.float64],
@@ -587,7 +553,7 @@ def policy_block(
         mirror_step(rate, learner)
 
 
-@allocating
+@njit
 def policy_loop(
     law: Law,
     costs: NDArray[np.float64],
@@ -605,7 +571,7 @@ def policy_loop(
     policy_block(law, costs, model, learner, rule, rate, noise, rng, regrets, states, actions)
 
 
-@njit
+@borrowing
 def bernstein_bonus(
     model: Model,
     g: int,
@@ -634,7 +600,7 @@ def bernstein_bonus(
     return width / math.sqrt(n) + b.error / n  # type: ignore[no-any-return] # an array entry
 
 
-@njit
+@borrowing
 def improve_by_variance(model: Model, b: Bernstein, learner: Learner) -> bool:
     """Lower the table to the optimistic rewards of the counts; return whether the greedy policy changed."""
     policy, values, table, sizes = learner.policy, learner.values, learner.table, learner.sizes
@@ -661,7 +627,7 @@ def improve_by_variance(model: Model, b: Bernstein, learner: Learner) -> bool:
     return changed
 
 
-@njit
+@borrowing
 def bernstein_block(
     law: Law,
     model: Model,
@@ -685,7 +651,7 @@ def bernstein_block(
         walk(law, law.rewards, model, rule, learner, rng, states[i * keep], actions[i * keep], False)
 
 
-@allocating
+@njit
 def bernstein_loop(
     law: Law,
     model: Model,

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import PrivacyResult
+from dpproof.accountant.counting.noise import Law
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_up
 from dpproof.accountant.rl.private_ucb import central_counts as private_ucb
 from dpproof.accountant.rl.private_ucb.parameters import (
@@ -69,7 +70,7 @@ class SimulatedNoise:
 
     def __call__(self, law: str, scale: float) -> FreshNoise:
         """See ``NoiseSource``."""
-        draw = {"laplace": self.rng.laplace, "gaussian": self.rng.normal}[law]
+        draw = {Law.LAPLACE: self.rng.laplace, Law.GAUSSIAN: self.rng.normal}[Law(law)]
         return lambda count: draw(0.0, scale, count)
 
 

@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
+from dpproof.mechanisms.environments.successors import Law
 from dpproof.mechanisms.environments.tabular import TabularMDP
-from dpproof.mechanisms.rl.rlsvi._kernels import Law, Scale
+from dpproof.mechanisms.rl.rlsvi._kernels import Scale
 from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 from dpproof.mechanisms.rl.rlsvi.users import Users
 

@@ -8,24 +8,18 @@ numbered from 0 here; H, S, A and K are the numbers of steps, states, actions an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Law", "Scale", "empty_model", "likelihood_loop", "plan", "release_loop", "run_loop", "update"]
+from dpproof.mechanisms.compiled import njit
+from dpproof.mechanisms.environments.successors import Law, step
+
+__all__ = ["Scale", "empty_model", "likelihood_loop", "plan", "release_loop", "run_loop", "update"]
 
 SMALLEST = 2.0**-1022
 """Added to a cost, it pays for underflow and for a variance too large for a double."""
-
-FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
-
-
-def njit(function: FunctionT) -> FunctionT:
-    """Compile at the first call, without the interpreter lock and with IEEE arithmetic in source order."""
-    return cast(FunctionT, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 class Scale(NamedTuple):
@@ -57,17 +51,6 @@ class Model(NamedTuple):
     next_states: NDArray[np.int64]
     next_counts: NDArray[np.int64]
     next_chances: NDArray[np.float64]
-
-
-class Law(NamedTuple):
-    """A decision process as lists of the possible successors of (s, a), the running sums of their chances."""
-
-    rewards: NDArray[np.float64]
-    successors: NDArray[np.int64]
-    next_states: NDArray[np.int64]
-    next_chances: NDArray[np.float64]
-    next_sums: NDArray[np.float64]
-    start: int
 
 
 @njit
@@ -212,16 +195,6 @@ def policy_value(law: Law, policy: NDArray[np.int64], values: NDArray[np.float64
                 total += law.next_chances[s, a, j] * values[h + 1, law.next_states[s, a, j]]
             values[h, s] = total
     return values[0, law.start]  # type: ignore[no-any-return] # an array entry
-
-
-@njit
-def step(law: Law, s: int, a: int, rng: np.random.Generator) -> int:
-    """Return a successor of (s, a), drawn with one uniform; never one of chance 0."""
-    u = rng.random()
-    place = 0
-    while place < law.successors[s, a] - 1 and u >= law.next_sums[s, a, place]:
-        place += 1
-    return law.next_states[s, a, place]  # type: ignore[no-any-return] # an array entry
 
 
 @njit

@@ -3,17 +3,17 @@
 Policies are numbered as in `dpproof.mechanisms.rl.sdp_pe.policies`. Policies that end alike share the
 values of the steps to come, policies that begin alike the chances of the states passed: each is computed
 once. States stand at their places among those reachable at a step. Everything compiled stands in this one
-file, for a compiled function is cached by the date of its own file alone.
+file, for the reason that `mechanisms.compiled` says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from dpproof.mechanisms.compiled import njit
 
 __all__ = [
     "TIE",
@@ -32,15 +32,9 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 TIE = 1e-12
 """Chances of a visit that differ by no more are taken to be equal."""
-
-
-def njit(function: FunctionT) -> FunctionT:
-    """Compile at the first call, without the interpreter lock and with IEEE arithmetic in source order."""
-    return cast(FunctionT, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 class Layout(NamedTuple):

@@ -1,0 +1,38 @@
+"""How functions are compiled, by numba, at their first call; the machine code is kept beside their file.
+
+The code that is kept is renewed when its own file changes, not when a file does from which it inlines or calls
+a function. So compiled functions that call each other stand in one file, but for `environments.successors`:
+who changes that one deletes what was kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+
+__all__ = ["borrowing", "inlined", "njit"]
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+
+def njit(function: FunctionT) -> FunctionT:
+    """Compile at the first call, without the interpreter lock and with IEEE arithmetic in source order."""
+    return cast(FunctionT, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def borrowing(function: FunctionT) -> FunctionT:
+    """Compile likewise a function that makes no arrays, without reference counts: half the time of a run.
+
+    Arrays it is given are borrowed: their caller holds them. A generator taken from Python would never be
+    given back (numba takes a reference when it unboxes one): whoever takes one is compiled by `njit`.
+    """
+    made = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
+    return cast(FunctionT, made)
+
+
+def inlined(function: FunctionT) -> FunctionT:
+    """Compile into every caller: the optimiser then sees through the arrays it is handed, twice as fast."""
+    made = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
+    return cast(FunctionT, made)
