@@ -21,6 +21,7 @@ def found(tmp_path_factory):
     return folder, figure.run(folder, True, 3, TINY)
 
 
+@pytest.mark.slow
 def test_every_kind_is_run_and_written(found):
     folder, answer = found
     assert len(answer["rows"]) == len(FEATURES) * 2 * len(KINDS) * len(TINY.batches)
@@ -49,6 +50,7 @@ def test_exact_noise_is_less_and_none_is_best(found):
         assert row["algorithm"] == "LSL" or count < 10**8
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_files(found, tmp_path):
     folder, _ = found
     figure.run(tmp_path, True, 3, TINY)
@@ -95,6 +97,7 @@ def visits(tmp_path):
     return made
 
 
+@pytest.mark.slow
 def test_a_state_that_nobody_visits_is_infinite_in_json(visits):
     done = asked("calibrate", "--visits", visits([*[3000] * 39, 0]), "--json")
     assert done.exit_code == 0, done.output
@@ -102,6 +105,7 @@ def test_a_state_that_nobody_visits_is_infinite_in_json(visits):
     assert found["data_needed"] == {"printed": "inf", "exact": 1.0, "ratio": "inf"}
 
 
+@pytest.mark.slow
 def test_calibration_shows_other_noise_and_notes(visits):
     file = visits([3000] * 40)
     found = json.loads(asked("calibrate", "--visits", file, "--json").output)

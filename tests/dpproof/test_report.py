@@ -187,6 +187,7 @@ def test_what_a_paper_ledger_says_is_text(papers, attack):
     assert "".join(found.text).count(attack) == 3
 
 
+@pytest.mark.slow
 def test_equal_input_gives_equal_bytes(papers, page):
     html._drawn.cache_clear()
     assert render(papers=papers) == page
@@ -257,6 +258,7 @@ def test_a_page_that_fails_leaves_nothing_behind(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.slow
 def test_a_mechanism_without_plots_shows_its_account():
     (paper,) = (x for x in PAPERS if x.name == "sdp-pe")
     text = " ".join(Outline(render(papers=[check_paper(paper)])).text)
