@@ -21,10 +21,12 @@ from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 __all__ = ["Journal", "JournalExecutor", "journal_at", "journaled"]
 
+P = ParamSpec("P")
+T = TypeVar("T")
 PACKAGES = (
     "dpproof",
     *(f"dpproof.{name}" for name in ("accountant", "mechanisms", "proofs_check", "audits")),
@@ -70,7 +72,7 @@ class Journal:
             row = self._rows.execute("SELECT value FROM done WHERE key = ?", (key,)).fetchone()
         return None if row is None else (pickle.loads(row[0]),)
 
-    def keep(self, key: str, value: Any) -> None:
+    def keep(self, key: str, value: object) -> None:
         """Keep a result; it is on the disk when this returns."""
         with self._lock, self._rows:
             self._rows.execute("INSERT OR REPLACE INTO done VALUES (?, ?)", (key, pickle.dumps(value)))
@@ -87,11 +89,11 @@ class JournalExecutor(Executor):
     def __init__(self, journal: Journal, inner: Executor | None) -> None:
         self._journal, self._inner = journal, inner
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """See ``Executor.submit``; what cannot be pickled is done and not kept."""
         key = _key((fn, args, kwargs))
         if key is not None and (known := self._journal.known(key)) is not None:
-            found: Future[Any] = Future()
+            found: Future[T] = Future()
             found.set_result(known[0])
             return found
         future = _now(fn, *args, **kwargs) if self._inner is None else self._inner.submit(fn, *args, **kwargs)
@@ -99,13 +101,13 @@ class JournalExecutor(Executor):
             future.add_done_callback(lambda done: self._finished(key, done))
         return future
 
-    def _finished(self, key: str, done: Future[Any]) -> None:
+    def _finished(self, key: str, done: Future[T]) -> None:
         if not done.cancelled() and done.exception() is None:
             self._journal.keep(key, done.result())
 
 
-def _now(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
-    future: Future[Any] = Future()
+def _now(fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+    future: Future[T] = Future()
     try:
         future.set_result(fn(*args, **kwargs))
     except Exception as error:

@@ -16,7 +16,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC, Claim
 from dpproof.accountant.claims.parameters import Choice, Flag, Integers, Reals, Values
 from dpproof.accountant.claims.spelling import nearest
-from dpproof.audits.engine.sampling.callables import Mechanism, as_mechanism, mechanism
+from dpproof.audits.engine.sampling.callables import Auditable, Mechanism, as_mechanism, mechanism
 from dpproof.audits.plan import BUDGET
 
 __all__ = ["INI", "as_mechanism_with", "check_key", "ini", "promise_of", "slips"]
@@ -71,7 +71,9 @@ def check_key(label: str, given: Iterable[str], known: Iterable[str]) -> None:
             raise ValueError(f"{label} ({key!r}) must be one of: {', '.join(rule)}{nearest(key, rule)}")
 
 
-def promise_of(name: str, args: tuple[Any, ...], given: Mapping[str, Any]) -> tuple[Claim, Mapping[str, Any]]:
+def promise_of(
+    name: str, args: tuple[object, ...], given: Mapping[str, Any]
+) -> tuple[Claim, Mapping[str, Any]]:
     """The promise of a marker, and how it is to be audited.
 
     Raises:
@@ -114,7 +116,7 @@ def ini(config: pytest.Config, name: str) -> Any:
     return value
 
 
-def as_mechanism_with(given: Any, options: Mapping[str, Any]) -> Mechanism:
+def as_mechanism_with(given: Auditable, options: Mapping[str, Any]) -> Mechanism:
     """A callable as a mechanism, told what counts as an output of it.
 
     Raises:
@@ -125,4 +127,4 @@ def as_mechanism_with(given: Any, options: Mapping[str, Any]) -> Mechanism:
         return as_mechanism(given)
     if isinstance(given, Mechanism):
         raise ValueError(f"{next(iter(options))} must be left out for a Mechanism, which says so itself")
-    return mechanism(getattr(given, "sample", given), **options)
+    return mechanism(given.sample if hasattr(given, "sample") else given, **options)

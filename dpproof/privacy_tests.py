@@ -21,6 +21,7 @@ from dpproof.answers.account import Account
 from dpproof.answers.audit import write_witness
 from dpproof.answers.claims import check_claim, rests_on
 from dpproof.audits.data.pairs import Neighbours, check_pair
+from dpproof.audits.engine.sampling.callables import Auditable
 from dpproof.audits.plan import BUDGET
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.targets.call import audit
@@ -91,7 +92,9 @@ class Privacy:
     properties: list[tuple[str, object]] = field(default_factory=list)
     checks: int = field(default=0, init=False)
 
-    def audit(self, mechanism: Any, first: Any, second: Any = MISSING, **options: Any) -> Evidence:
+    def audit(
+        self, mechanism: Auditable, first: object, second: object = MISSING, **options: Any
+    ) -> Evidence:
         """Run a mechanism on two neighbouring inputs; a violation of the promise fails the test.
 
         So does, in one line, what cannot be audited.
@@ -110,7 +113,9 @@ class Privacy:
         self._judge(found)
         return found
 
-    def _audited(self, mechanism: Any, first: Any, second: Any, options: Mapping[str, Any]) -> Evidence:
+    def _audited(
+        self, mechanism: Auditable, first: object, second: object, options: Mapping[str, Any]
+    ) -> Evidence:
         check_key("option", options, OPTIONS)
         how = {name: options[name] for name in HOW if name in options}
         more = {name: value for name, value in options.items() if name not in HOW}
@@ -135,7 +140,7 @@ class Privacy:
         )
         return replace(found, arithmetic=self.claim.arithmetic)
 
-    def certify(self, name: str, **parameters: Any) -> None:
+    def certify(self, name: str, **parameters: object) -> None:
         """Account for one of this project's mechanisms; the test fails unless the promise is proved.
 
         An unknown mechanism or parameter, or a relation that nothing is proved under, fails it in one line.
@@ -155,7 +160,7 @@ class Privacy:
                 "\n".join([*lines, *(f"  {text}" for text in (*told, *ledger.remarks))]), pytrace=False
             )
 
-    def _paired(self, first: Any, second: Any) -> Neighbours:
+    def _paired(self, first: object, second: object) -> Neighbours:
         if isinstance(first, Neighbours):
             if second is not MISSING:
                 raise ValueError(

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -74,7 +74,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         pytest.fail("privacy: nothing is held to the promise: call privacy.audit or privacy.certify", False)
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many audits there were, if any."""
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, ())]
     found = [value for report in reports for key, value in report.user_properties if key == "privacy"]

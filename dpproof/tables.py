@@ -25,7 +25,7 @@ def rows(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [dict(_flat(row)) for row in ([answer] if name is None else answer[name])]
 
 
-def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(row: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in row.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{key}.")

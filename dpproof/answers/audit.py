@@ -7,10 +7,11 @@ import hashlib
 import pickle
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from dpproof.audits.targets.target import Audited
 
 __all__ = [
+    "AuditOptions",
     "NoAuditError",
     "audit_claim",
     "audit_mechanism",
@@ -51,9 +53,23 @@ VIEWED = "selective-dpsgd"
 EVENT = ": it describes what is run but gives no code to run, so that it cannot be audited"
 
 
+class AuditOptions(TypedDict, total=False):
+    """What may be said of the audit of a claim; it goes before what the claim says itself."""
+
+    seed: int
+    alpha: float
+    budget: int
+    sharpen: bool
+    view: str
+    scores: Sequence[str]
+    seeded: bool
+    failures: str
+    executor: Executor | None
+
+
 def audit_mechanism(
     name: str,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
     adjacency: Adjacency,
     *,
     curve: PrivacyCurve | None = None,
@@ -86,7 +102,7 @@ def _target(
     return mechanism_target(Subject(name, parameters, adjacency, curve, view))
 
 
-def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Any) -> Evidence:
+def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Unpack[AuditOptions]) -> Evidence:
     """Audit a claim of a claim file: the promise in it is what is tested.
 
     Args:
@@ -98,7 +114,8 @@ def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Any) -> Evi
     _check_promise(claim)
     if kind_of(claim):
         raise NoAuditError(f"{kind_of(claim)}{EVENT}")
-    chosen, claim = {**claim.audit, **options}, _in_doubles(claim)
+    chosen: dict[str, Any] = {**claim.audit, **options}
+    claim = _in_doubles(claim)
     if claim.outside:
         executor = chosen.pop("executor", None)
         about = {} if claim.arithmetic == ARITHMETIC[0] else {"arithmetic": claim.arithmetic}
@@ -116,7 +133,7 @@ def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Any) -> Evi
 def _in_doubles(claim: Claim) -> Claim:
     """Return the claim at the doubles that the implementation is run with; a witness stores it."""
 
-    def plain(table: Mapping[str, Any]) -> dict[str, Any]:
+    def plain(table: Mapping[str, object]) -> dict[str, Any]:
         return {key: float(value) if isinstance(value, Written) else value for key, value in table.items()}
 
     return replace(claim, promise=plain(claim.promise), parameters=plain(claim.parameters))
@@ -188,8 +205,8 @@ def _claim_again(witness: Mapping[str, Any]) -> Evidence:
     how = witness["replay"]
     claim = claim_from(how.get("claim"))
     check_auditable(claim)
-    options = {name: how[name] for name in ("budget", "sharpen")}
-    return audit_claim(claim, seed=witness["seed"], alpha=witness["alpha"], **options)
+    asked = {name: witness[name] for name in ("seed", "alpha")}
+    return audit_claim(claim, **asked, budget=how["budget"], sharpen=how["sharpen"])
 
 
 def check_ready(claim: Claim) -> None:

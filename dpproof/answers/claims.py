@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Unpack
 
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.claim import Claim
@@ -22,6 +23,7 @@ from dpproof.answers import account as accounts
 from dpproof.answers import audit as auditing
 from dpproof.answers import events
 from dpproof.answers.account import Account
+from dpproof.answers.audit import AuditOptions
 from dpproof.audits.engine.sampling.watching import watched
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
@@ -54,7 +56,13 @@ class ClaimLedger:
 
 
 def check_claims(
-    claims: Sequence[Claim], budget: Budget, stage: Stage = lambda _text: None, **options: Any
+    claims: Sequence[Claim],
+    budget: Budget,
+    stage: Stage = lambda _text: None,
+    *,
+    audited: bool = True,
+    seed: int = 0,
+    executor: Executor | None = None,
 ) -> list[ClaimLedger]:
     """Check the claims in order. They share alpha evenly; the seconds are spent in the order of the file.
 
@@ -62,14 +70,16 @@ def check_claims(
     bound: an audit errs with probability at most its own alpha.
     """
     until = None if budget.seconds is None else time.monotonic() + budget.seconds
-    share = budget.alpha / len(claims)
-    return [_contained(claim, stage, until=until, alpha=share, **options) for claim in claims]
+    options: AuditOptions = {"seed": seed, "alpha": budget.alpha / len(claims), "executor": executor}
+    return [_contained(claim, stage, audited, until, options) for claim in claims]
 
 
-def _contained(claim: Claim, stage: Stage, **options: Any) -> ClaimLedger:
+def _contained(
+    claim: Claim, stage: Stage, audited: bool, until: float | None, options: AuditOptions
+) -> ClaimLedger:
     """`check_claim`, whose errors end no other claim's check."""
     try:
-        return check_claim(claim, stage, **options)
+        return check_claim(claim, stage, audited=audited, until=until, **options)
     except ValueError as error:
         return ClaimLedger(claim, Outcome.REFUSED, None, None, [str(error)])
     except Exception as error:  # a fault of this project: said here, and the claim is not certified
@@ -85,7 +95,7 @@ def check_claim(
     *,
     audited: bool = True,
     until: float | None = None,
-    **options: Any,
+    **options: Unpack[AuditOptions],
 ) -> ClaimLedger:
     """Account for what a claim names if we know it, then audit it.
 
@@ -222,7 +232,7 @@ def _mechanism(claim: Claim) -> tuple[Account, tuple[bool, bool]]:
 
 
 def _audited(
-    claim: Claim, until: float | None, options: Mapping[str, Any]
+    claim: Claim, until: float | None, options: AuditOptions
 ) -> tuple[Evidence | None, Outcome | None, list[str]]:
     """What an audit found; if nothing, whether that makes a verdict, and remarks."""
     drawn = [0]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpproof.audits.corpus.case import CorpusCase
+    from dpproof.audits.plan import Asked
     from dpproof.audits.recording.evidence import Evidence
 
 __all__ = ["SKIPPED", "CaseResult", "cases_with", "run_cases"]
@@ -62,7 +63,7 @@ def cases_with(text: str | None = None) -> tuple[CorpusCase, ...]:
 
 
 def run_cases(
-    cases: Sequence[CorpusCase], options: Mapping[str, Any], executor: Executor | None = None
+    cases: Sequence[CorpusCase], options: Asked, executor: Executor | None = None
 ) -> Iterator[CaseResult]:
     """Audit each case, in order, yielding every outcome as soon as it is its turn.
 
@@ -76,7 +77,7 @@ def run_cases(
     if executor is None:
         yield from (_outcome(case, options) for case in cases)
         return
-    waiting = [executor.submit(_named_outcome, case.name, dict(options)) for case in cases]
+    waiting = [executor.submit(_named_outcome, case.name, options) for case in cases]
     try:
         while waiting:
             yield waiting.pop(0).result()
@@ -85,13 +86,13 @@ def run_cases(
             future.cancel()
 
 
-def _named_outcome(name: str, options: Mapping[str, Any]) -> CaseResult:
+def _named_outcome(name: str, options: Asked) -> CaseResult:
     from dpproof.audits.corpus.all_cases import case_named
 
     return _outcome(case_named(name), options)
 
 
-def _outcome(case: CorpusCase, options: Mapping[str, Any]) -> CaseResult:
+def _outcome(case: CorpusCase, options: Asked) -> CaseResult:
     """Audit one case; what its mechanism raises is an outcome, too."""
     expected, started = case.expected, time.perf_counter()
     said = str(getattr(expected, "value", getattr(expected, "__name__", expected)))

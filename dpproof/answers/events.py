@@ -14,7 +14,7 @@ from dpproof.answers.account import Account
 __all__ = ["PREFIXES", "account_event", "guarantee_of_event", "kind_of"]
 
 
-def _event(given: Any) -> Any:
+def _event(given: object) -> Any:
     """A DpEvent, or what a callable gives."""
     from dp_accounting.dp_event import DpEvent
 
@@ -24,7 +24,7 @@ def _event(given: Any) -> Any:
     return made
 
 
-def _training(given: Any) -> Any:
+def _training(given: object) -> Any:
     """The steps of an Opacus accountant or engine, or (noise multiplier, sampling rate, steps) themselves."""
     from dp_accounting.dp_event import ComposedDpEvent
 
@@ -32,7 +32,7 @@ def _training(given: Any) -> Any:
 
     made = given() if callable(given) else given
     kept = getattr(made, "accountant", made)
-    history = getattr(kept, "history", kept)
+    history: Any = getattr(kept, "history", kept)
     try:
         steps = [(float(rate), float(noise), _whole(count)) for noise, rate, count in history]
     except (TypeError, ValueError) as error:
@@ -49,7 +49,7 @@ def _training(given: Any) -> Any:
     return ComposedDpEvent([event_of_training(*step) for step in steps])
 
 
-def _whole(count: Any) -> int:
+def _whole(count: float) -> int:
     """A number of steps, without rounding."""
     if int(count) != count:
         raise ValueError(f"steps ({count!r}) must be a whole number")

@@ -58,7 +58,7 @@ def _names(claim: Claim) -> dict[str, Any]:
     return {kind: target} if kind in NAMED and ":" in target else {"mechanism": claim.mechanism}
 
 
-def claim_from(entry: Any) -> Claim:
+def claim_from(entry: object) -> Claim:
     """The claim that one entry of a claim file makes.
 
     Raises:
@@ -100,7 +100,7 @@ def _relations() -> str:
     return ", ".join(relation.value for relation in Adjacency)
 
 
-def _check_text(label: str, value: Any) -> None:
+def _check_text(label: str, value: object) -> None:
     if not isinstance(value, str):
         raise ValueError(f"{label} ({value!r}) must be text")
     if not value.isprintable():
@@ -138,7 +138,7 @@ def _named(entry: Mapping[str, Any]) -> tuple[str, tuple[str, ...] | None]:
     return f"command:{shlex.join(command)}", tuple(command)
 
 
-def checked_table(name: str, table: Any, fields: Mapping[str, Values]) -> dict[str, Any]:
+def checked_table(name: str, table: object, fields: Mapping[str, Values]) -> dict[str, Any]:
     """A table of the file, each key a known one, each value in its domain.
 
     Raises:

@@ -128,7 +128,7 @@ class Lines:
         return next((one.line for one in rest if _says(one.holds, key)), header.line)
 
 
-def _says(held: dict[str, Any], key: str | None) -> bool:
+def _says(held: dict[str, object], key: str | None) -> bool:
     """Whether a statement gives ``key`` its value, in the claim or in a table of it."""
     inner = held.get("claim", held)  # [claim.parameters], but no key of that name
     held = inner if isinstance(inner, dict) else held
@@ -256,7 +256,7 @@ def _refusal(path: Path, lines: Lines, place: int, why: ValueError) -> Refusal:
     return Refusal(path, lines.of(place, message), place, message, isinstance(why, LoadError))
 
 
-def _each(entries: list[Any], checks: tuple[Ready, ...]) -> Iterator[Claim | ValueError]:
+def _each(entries: list[object], checks: tuple[Ready, ...]) -> Iterator[Claim | ValueError]:
     """The claim of each entry, or why it is refused; a name that stands twice is refused the second time."""
     names: set[str] = set()
     for entry in entries:
@@ -278,7 +278,7 @@ def _one_line(text: str) -> str:
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
-def _budget(table: Any, path: Path) -> Budget:
+def _budget(table: object, path: Path) -> Budget:
     try:
         return Budget(**checked_table("budget", table, BUDGET))
     except ValueError as error:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC
+from dpproof.accountant.claims.parameters import Values
 from dpproof.accountant.claims.result import RUNS
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.claim_file.entry import AUDIT, NAMED, PROMISE
@@ -59,7 +61,7 @@ def _finite(values: Schema) -> Schema:
     return {**below, **above, **values}
 
 
-def _table(fields: Any) -> Schema:
+def _table(fields: Mapping[str, Values]) -> Schema:
     properties = {name: _finite(values.schema()) for name, values in fields.items()}
     return {"type": "object", "additionalProperties": False, "properties": properties}
 

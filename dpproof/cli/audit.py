@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING
+from concurrent.futures import Executor
+from dataclasses import MISSING, dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -21,6 +22,7 @@ from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.numbers.arithmetic import recorded
 from dpproof.answers import as_json
 from dpproof.answers import audit as auditing
+from dpproof.answers.audit import AuditOptions
 from dpproof.audits.engine.scores.names import SCORE_NAMES, check_scores
 from dpproof.claim_file import import_from, read_all
 from dpproof.cli import show
@@ -31,6 +33,7 @@ from dpproof.executors import executor_for
 from dpproof.journal import journal_at
 
 if TYPE_CHECKING:
+    from dpproof.audits.plan import Asked
     from dpproof.audits.recording.evidence import Evidence
 
 __all__ = ["audit"]
@@ -53,6 +56,17 @@ FAILURES = "a call that raises ends the audit (error), or its exception's type i
 REAL = "real: what only floating-point bits refute ends with 0; for a callable"
 WORKERS = "processes to share the work; unless given one for each core for the corpus, otherwise this one"
 CLUSTER = "address of a Dask scheduler that shares the work, such as tcp://127.0.0.1:8786"
+
+
+@dataclass(frozen=True)
+class _Promise:
+    """What the command line says of a promise; None where it says nothing."""
+
+    epsilon: float | None
+    delta: float | None
+    adjacency: str | None
+    neighbours: str | None
+    arithmetic: str | None
 
 
 Job = tuple[str, Callable[..., "Evidence"]]
@@ -89,29 +103,32 @@ def audit(
 ) -> None:
     """Run an implementation on neighbouring data and look for a violation of its claim."""
     check_folder("witnesses", witnesses)
-    options: dict[str, Any] = {"alpha": alpha, "seed": seed}
+    options: AuditOptions = {"alpha": alpha, "seed": seed}
     if budget is not None:
         options["budget"] = budget
-    promise = {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "neighbours": neighbours}
-    promise["arithmetic"] = arithmetic
+    promise = _Promise(epsilon, delta, adjacency, neighbours, arithmetic)
     told = _told(scores, seeded, failures)
-    shared = {"workers": workers, "cluster": cluster}
     if cluster is not None:
         _refuse({"workers": workers}, [], "with --cluster")
     if replay is not None:
         own = {"target": target, "budget": budget, "sharpen": sharpen or None, "only": only, "view": view}
-        _refuse({**own, "journal": journal, **shared, **promise, **told}, context.args, "with --replay")
+        shared = {"journal": journal, "workers": workers, "cluster": cluster}
+        _refuse({**own, **shared, **vars(promise), **told}, context.args, "with --replay")
         run_again(replay, witnesses, json)
     if target != auditing.VIEWED or epsilon is not None:
         _refuse({"view": view}, [], f"for anything but {auditing.VIEWED} against its own guarantee")
     if target == "corpus":
-        _refuse({**promise, **told, "sharpen": sharpen or None}, context.args, "for the corpus")
+        _refuse({**vars(promise), **told, "sharpen": sharpen or None}, context.args, "for the corpus")
         with journal_at(journal):
-            audit_corpus(options, only, shared, witnesses, json)
+            asked: Asked = {"seed": seed, "alpha": alpha, "budget": budget}
+            audit_corpus(asked, only, workers, cluster, witnesses, json)
     _refuse({"only": only}, [], "for anything but the corpus")
     if target is None:
         raise ValueError("target: give a claim file, a mechanism's name, corpus, or --replay WITNESS")
-    options |= ({"sharpen": True} if sharpen else {}) | ({} if view is None else {"view": view})
+    if sharpen:
+        options["sharpen"] = True
+    if view is not None:
+        options["view"] = view
     stated = context.get_parameter_source("alpha")
     own_alpha = None if stated is None or stated.name == "DEFAULT" else alpha
     jobs, seconds = _jobs(target, context.args, promise, options, told, own_alpha)
@@ -135,7 +152,7 @@ def _finish(found: Iterable[Evidence | str], json: bool) -> None:
     raise typer.Exit(1 if violated else 3 if unfinished else 0)
 
 
-def _refuse(given: Mapping[str, Any], flags: list[str], where: str) -> None:
+def _refuse(given: Mapping[str, object], flags: list[str], where: str) -> None:
     """Refuse options that would say nothing, rather than leave them unread."""
     if flags:
         raise ValueError(f"option ({flags[0]!r}) must be left out {where}")
@@ -147,32 +164,31 @@ def _refuse(given: Mapping[str, Any], flags: list[str], where: str) -> None:
 def _jobs(
     target: str,
     flags: list[str],
-    promise: Mapping[str, Any],
-    options: dict[str, Any],
-    told: Mapping[str, Any],
+    promise: _Promise,
+    options: AuditOptions,
+    told: AuditOptions,
     alpha: float | None,
 ) -> tuple[list[Job], float | None]:
     """What to run, by name, and the seconds there are for it; everything is checked before anything runs."""
     if target in CATALOGUE:
-        _refuse({"neighbours": promise["neighbours"]}, [], f"for {target}: it has hard inputs of its own")
-        _refuse(
-            {**told, "arithmetic": promise["arithmetic"]}, [], f"for {target}, a mechanism of this project"
-        )
+        _refuse({"neighbours": promise.neighbours}, [], f"for {target}: it has hard inputs of its own")
+        _refuse({**told, "arithmetic": promise.arithmetic}, [], f"for {target}, a mechanism of this project")
         values = _values(target, flags)
         meant = accountant_for(target).adjacency
         _check_complete(_parameters_missing(target, values), _missing(promise, meant))
         relation = _relation(promise, target)
-        stated = {} if promise["delta"] is None else {"delta": promise["delta"]}
-        if promise["epsilon"] is not None:
+        stated = {} if promise.delta is None else {"delta": promise.delta}
+        if promise.epsilon is not None:
             return [
-                _promised(target, values, relation, {"epsilon": promise["epsilon"], **stated}, options)
+                _promised(target, values, relation, {"epsilon": promise.epsilon, **stated}, options)
             ], None
-        own = partial(auditing.audit_mechanism, target, values, relation, **stated, **options)
+        asked: dict[str, Any] = {**stated, **options}
+        own = partial(auditing.audit_mechanism, target, values, relation, **asked)
         return [(target, own)], None
     if flags and (":" in target or Path(target).is_file()):
         raise ValueError(f"option ({flags[0]!r}) is unknown")
     if Path(target).is_file():
-        _refuse(promise, [], "for a claim file, which has its own")
+        _refuse(vars(promise), [], "for a claim file, which has its own")
         return _of_file(Path(target), options, told, alpha)
     if ":" not in target:
         known = (*CATALOGUE, "corpus")
@@ -184,24 +200,29 @@ def _jobs(
     return [_of_claim(claim, {**options, **told})], None
 
 
-def _told(scores: str | None, seeded: bool | None, failures: str | None) -> dict[str, Any]:
+def _told(scores: str | None, seeded: bool | None, failures: str | None) -> AuditOptions:
     """What the command line says of the audit of callables and commands, checked."""
-    told: dict[str, Any] = {"scores": scores and scores.split(","), "seeded": seeded, "failures": failures}
+    told: AuditOptions = {}
     if scores is not None:
+        told["scores"] = scores.split(",")
         check_scores(told["scores"])
+    if seeded is not None:
+        told["seeded"] = seeded
     if failures not in (None, "error", "token"):
         raise ValueError(f"failures ({failures!r}) must be one of: error, token")
-    return {name: value for name, value in told.items() if value is not None}
+    if failures is not None:
+        told["failures"] = failures
+    return told
 
 
-def _of_claim(claim: Claim, options: Mapping[str, Any]) -> Job:
+def _of_claim(claim: Claim, options: AuditOptions) -> Job:
     return claim.name, partial(auditing.audit_claim, claim, elsewhere=True, **options)
 
 
 def _of_file(
-    path: Path, options: dict[str, Any], told: Mapping[str, Any], alpha: float | None
+    path: Path, options: AuditOptions, told: AuditOptions, alpha: float | None
 ) -> tuple[list[Job], float | None]:
-    """The audits of a file under its budget, as `report.claims.check_claims` splits it.
+    """The audits of a file under its budget, as `answers.claims.check_claims` splits it.
 
     What is told of callables and commands goes before what the file says of them. An ``alpha`` that was given
     on the command line takes the place of the file's: it is that of them all.
@@ -211,15 +232,19 @@ def _of_file(
     if reading.refusals:
         raise ValueError("\ndpproof: ".join(map(str, reading.refusals)))
     whole = reading.budget.alpha if alpha is None else alpha
-    shared = {**options, "alpha": whole / len(reading.claims)}
-    outside = {True: {**shared, **told}, False: shared}
+    shared: AuditOptions = {**options, "alpha": whole / len(reading.claims)}
+    outside: dict[bool, AuditOptions] = {True: {**shared, **told}, False: shared}
     if not any(claim.outside for claim in reading.claims):
         _refuse(told, [], "for a claim file without a callable or a command")
     return [_of_claim(claim, outside[claim.outside]) for claim in reading.claims], reading.budget.seconds
 
 
 def _promised(
-    name: str, values: dict[str, Any], relation: Adjacency, stated: dict[str, float], options: dict[str, Any]
+    name: str,
+    values: Mapping[str, object],
+    relation: Adjacency,
+    stated: Mapping[str, float],
+    options: AuditOptions,
 ) -> Job:
     """The audit of a mechanism against a promise, in the trust model of its own guarantee.
 
@@ -233,24 +258,24 @@ def _promised(
     return name, partial(auditing.audit_claim, claim, elsewhere=True, **options)
 
 
-def _relation(promise: Mapping[str, Any], name: str | None = None) -> Adjacency:
+def _relation(promise: _Promise, name: str | None = None) -> Adjacency:
     """The relation that is given, or the one that a noise primitive is meant under."""
     meant = None if name is None else accountant_for(name).adjacency
-    if promise["adjacency"] is not None:
-        return Adjacency.of(promise["adjacency"])
+    if promise.adjacency is not None:
+        return Adjacency.of(promise.adjacency)
     assert meant is not None  # checked before
     return meant
 
 
-def _missing(promise: Mapping[str, Any], meant: Adjacency | None) -> list[str]:
+def _missing(promise: _Promise, meant: Adjacency | None) -> list[str]:
     """The relation, where it is missing."""
-    if promise["adjacency"] is not None or meant is not None:
+    if promise.adjacency is not None or meant is not None:
         return []
     known = ", ".join(relation.value for relation in Adjacency)
     return [f"--adjacency is missing; there is no default: {known}"]
 
 
-def _parameters_missing(name: str, values: Mapping[str, Any]) -> list[str]:
+def _parameters_missing(name: str, values: Mapping[str, object]) -> list[str]:
     """A line for each parameter of a mechanism that is missing."""
     fields = accountant_for(name).parameters.fields()
     required = (field for field in fields if field.default is MISSING and field.name not in values)
@@ -263,15 +288,22 @@ def _check_complete(*missing: list[str]) -> None:
         raise ValueError("; ".join(chain.from_iterable(missing)))
 
 
-def _callable_claim(target: str, promise: Mapping[str, Any]) -> Claim:
-    lacking = [*([] if promise["epsilon"] is not None else [NO_PROMISE]), *_missing(promise, None)]
-    if lacking and promise["neighbours"] is None:
+def _callable_claim(target: str, promise: _Promise) -> Claim:
+    lacking = [*([] if promise.epsilon is not None else [NO_PROMISE]), *_missing(promise, None)]
+    if lacking and promise.neighbours is None:
         lacking.append(NO_NEIGHBOURS)
     _check_complete(lacking)
-    delta = auditing.DELTA if promise["delta"] is None else promise["delta"]
-    stated = {"epsilon": promise["epsilon"], "delta": delta}
-    about = {} if promise["arithmetic"] is None else {"arithmetic": promise["arithmetic"]}
-    return Claim(target, target, {}, _relation(promise), stated, promise["neighbours"], **about)
+    delta = auditing.DELTA if promise.delta is None else promise.delta
+    assert promise.epsilon is not None  # checked above
+    return Claim(
+        target,
+        target,
+        {},
+        _relation(promise),
+        {"epsilon": promise.epsilon, "delta": delta},
+        promise.neighbours,
+        arithmetic=ARITHMETIC[0] if promise.arithmetic is None else promise.arithmetic,
+    )
 
 
 def _values(name: str, flags: list[str]) -> dict[str, Any]:
@@ -290,7 +322,7 @@ def _values(name: str, flags: list[str]) -> dict[str, Any]:
 
 
 def _run(
-    jobs: list[Job], seconds: float | None, executor: Any, witnesses: Path | None
+    jobs: list[Job], seconds: float | None, executor: Executor | None, witnesses: Path | None
 ) -> Iterator[Evidence | str]:
     """Run one job after the other; witnesses are written as violations come.
 

@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 from rich.console import Console
@@ -85,12 +85,17 @@ class _Asked:
     strict: bool
     json: bool
 
-    def write_page(self, **ledgers: Any) -> None:
+    def write_page(
+        self,
+        papers: Sequence[PaperLedger] = (),
+        claims: Sequence[ClaimLedger] = (),
+        refusals: Sequence[Refusal] = (),
+    ) -> None:
         """The report, if one is asked for."""
         if self.html is not None:
             from dpproof.report.html import write_report
 
-            write_report(self.html, **ledgers)
+            write_report(self.html, papers=papers, claims=claims, refusals=refusals)
 
 
 Workers = AbstractContextManager[Executor | None]
@@ -130,8 +135,16 @@ def _check_file(path: Path, reading: Reading, asked: _Asked, workers: Workers) -
     if not reading.claims:
         raise typer.Exit(2)
     with workers as executor:
-        options = {"audited": asked.audits, "seed": asked.seed, "executor": executor}
-        ledgers = _staged(lambda stage: check_claims(reading.claims, reading.budget, stage, **options))
+        ledgers = _staged(
+            lambda stage: check_claims(
+                reading.claims,
+                reading.budget,
+                stage,
+                audited=asked.audits,
+                seed=asked.seed,
+                executor=executor,
+            )
+        )
     asked.write_page(claims=ledgers, refusals=reading.refusals)
     found = findings_of_claims(ledgers, reading.lines, reading.refusals, str(path), strict=asked.strict)
     write_findings(found, asked.files)

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -21,6 +21,7 @@ from dpproof.executors import executor_for
 
 if TYPE_CHECKING:
     from dpproof.answers.corpus import CaseResult
+    from dpproof.audits.plan import Asked
     from dpproof.audits.recording.evidence import Evidence
 
 __all__ = ["audit_corpus", "kept", "progress_of"]
@@ -55,9 +56,10 @@ CHECKED: Mapping[str, Domain] = {
 
 
 def audit_corpus(
-    options: Mapping[str, Any],
+    options: Asked,
     only: str | None,
-    shared: Mapping[str, Any],
+    workers: int | None,
+    cluster: str | None,
     witnesses: Path | None,
     json: bool,
 ) -> None:
@@ -68,12 +70,12 @@ def audit_corpus(
         if not CHECKED[name].admits(value):
             raise ValueError(f"{name} ({value!r}) must be {CHECKED[name]}")
     cases = cases_with(only)
-    workers = (os.cpu_count() or 1) if shared["workers"] is None else shared["workers"]
+    shared = (os.cpu_count() or 1) if workers is None else workers
     done: list[CaseResult] = []
     rows = show.CorpusRows([case.name for case in cases], quiet=json)
     try:
         with (
-            executor_for(min(workers, len(cases)), shared["cluster"]) as executor,
+            executor_for(min(shared, len(cases)), cluster) as executor,
             progress_of("corpus", len(cases)) as progress,
         ):
             for outcome in run_cases(cases, options, executor):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -37,7 +37,7 @@ JOURNAL = "file that keeps finished work: what was interrupted goes on where it 
 JSON = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
 
-def _option(field: dataclasses.Field[Any], kind: Any) -> inspect.Parameter:
+def _option(field: dataclasses.Field[object], kind: object) -> inspect.Parameter:
     """The option of one field: ``beta_scale`` becomes ``--beta-scale``."""
     domain, unit = field.metadata["domain"], field.metadata["unit"]
     text = f"{field.metadata['help']}; {domain}" + (f" [{unit}]" if unit != "1" else "")
@@ -50,11 +50,11 @@ def _option(field: dataclasses.Field[Any], kind: Any) -> inspect.Parameter:
     return _keyword(field.name, default, Annotated[kind, option])
 
 
-def _keyword(name: str, default: Any, annotation: Any) -> inspect.Parameter:
+def _keyword(name: str, default: object, annotation: object) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def read_text(field: dataclasses.Field[Any], text: str) -> Any:
+def read_text(field: dataclasses.Field[object], text: str) -> Any:
     """The value that ``text`` writes, of the kind of the field.
 
     Raises:
@@ -66,7 +66,7 @@ def read_text(field: dataclasses.Field[Any], text: str) -> Any:
         raise ValueError(f"{field.name} ({text!r}) must be {field.metadata['domain']}") from error
 
 
-def _parse(field: dataclasses.Field[Any], text: str) -> Any:
+def _parse(field: dataclasses.Field[object], text: str) -> Any:
     try:
         return read_text(field, str(text))
     except ValueError as error:
@@ -147,7 +147,7 @@ def command_for(
         fields[searched] = fields[searched].replace(default=None)
     own = [_own(accountant, x) for x in list(inspect.signature(body, eval_str=True).parameters.values())[2:]]
 
-    def command(**values: Any) -> None:
+    def command(**values: object) -> None:
         chosen = {name: values.pop(name) for name in fields}
         chosen |= {name: value for name, value in start.items() if chosen[name] is None}
         body(accountant, parameters_from(accountant, chosen), **values)
@@ -165,6 +165,6 @@ def _own(accountant: Accountant, option: inspect.Parameter) -> inspect.Parameter
     return option.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=default)
 
 
-def parameters_from(accountant: Accountant, values: dict[str, Any]) -> Any:
+def parameters_from(accountant: Accountant, values: Mapping[str, object]) -> Any:
     """Validated parameters; fields left at ``None`` stay unset."""
     return accountant.parameters.read({name: value for name, value in values.items() if value is not None})

@@ -75,7 +75,7 @@ def _print(experiment: Experiment, answer: Any, console: Console) -> None:
     console.print(f"{answer['seconds']:.1f} s, written to {answer['folder']}", markup=False, soft_wrap=True)
 
 
-def _cell(name: str, value: Any) -> str:
+def _cell(name: str, value: str | float | None) -> str:
     """A word as it is; a certified number rounded up, any other to four digits."""
     if isinstance(value, str):
         return value

@@ -88,9 +88,15 @@ def render(
     )
 
 
-def write_report(folder: Path, **ledgers: Any) -> Path:
+def write_report(
+    folder: Path,
+    *,
+    papers: Sequence[PaperLedger] = (),
+    claims: Sequence[ClaimLedger] = (),
+    refusals: Sequence[Refusal] = (),
+) -> Path:
     """Write ``folder/index.html``, whole or not at all, and return its path."""
-    text = render(**ledgers)
+    text = render(papers=papers, claims=claims, refusals=refusals)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "index.html", text)
     return folder / "index.html"
@@ -141,7 +147,7 @@ def _plots(deployment: Deployment | None) -> list[tuple[Markup, str]]:
 @lru_cache(maxsize=64)
 def _drawn(
     mechanism: str,
-    parameters: tuple[tuple[str, Any], ...],
+    parameters: tuple[tuple[str, object], ...],
     adjacency: Adjacency,
     delta: str = "0",
     along: str | None = None,

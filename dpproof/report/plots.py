@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 
@@ -42,10 +42,10 @@ _COLOURS = {
 }
 
 
-def growth(name: str, parameters: Mapping[str, Any], adjacency: Adjacency, delta: str, along: str) -> str:
+def growth(name: str, parameters: Mapping[str, object], adjacency: Adjacency, delta: str, along: str) -> str:
     """Epsilon at ``delta`` against the parameter ``along``, one curve for each kind of answer."""
     accountant = accountant_for(name)
-    last = int(parameters[along])
+    last = getattr(accountant.parameters.read(parameters), along)
     places = sorted({max(2, round(last ** (i / 16))) for i in range(1, 17)})
     found = [
         accountant.account(accountant.parameters.read({**parameters, along: place}), adjacency)
@@ -58,7 +58,7 @@ def growth(name: str, parameters: Mapping[str, Any], adjacency: Adjacency, delta
     return _draw(curves, along, f"epsilon at delta = {delta}", ("log", "log"))
 
 
-def profile(name: str, parameters: Mapping[str, Any], adjacency: Adjacency) -> str:
+def profile(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -> str:
     """The privacy profile: delta against epsilon, published and tight."""
     curves = [
         (label, _COLOURS[label], [x for x, _ in points], [_above_floor(y) for _, y in points])
@@ -67,7 +67,7 @@ def profile(name: str, parameters: Mapping[str, Any], adjacency: Adjacency) -> s
     return _draw(curves, "epsilon", "delta", ("linear", "log"))
 
 
-def trade_off(name: str, parameters: Mapping[str, Any], adjacency: Adjacency) -> str:
+def trade_off(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -> str:
     """What the profiles leave to the best test between neighbours: misses against false alarms."""
     places = [i / 100 for i in range(101)]
     curves = [
@@ -79,7 +79,7 @@ def trade_off(name: str, parameters: Mapping[str, Any], adjacency: Adjacency) ->
 
 
 def _profiles(
-    name: str, parameters: Mapping[str, Any], adjacency: Adjacency
+    name: str, parameters: Mapping[str, object], adjacency: Adjacency
 ) -> dict[str, list[tuple[float, float]]]:
     """Points of the privacy profile of every guarantee that is known."""
     accountant = accountant_for(name)

@@ -37,7 +37,7 @@ class Derivation:
         return (*steps, rf"\varepsilon(\alpha^*) = {sympy.latex(self.epsilon)}")
 
 
-def derive_linear(per_step: Any, repetitions: Any = 1) -> Derivation:
+def derive_linear(per_step: sympy.Expr, repetitions: sympy.Expr | int = 1) -> Derivation:
     """Compose ``repetitions`` of the curve per_step * alpha, convert by Mironov, minimise over alpha.
 
     Args:
@@ -64,6 +64,6 @@ def derive_linear(per_step: Any, repetitions: Any = 1) -> Derivation:
     return Derivation(slope * ALPHA, at_order, first, order, second, epsilon)
 
 
-def _require(holds: Any, what: str) -> None:
+def _require(holds: object, what: str) -> None:
     if holds is not True and holds is not sympy.true:
         raise ArithmeticError(f"the derivation stops: {what} was not established")

@@ -10,7 +10,10 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 __all__ = ["Recorded", "read_rows", "read_run", "write_run"]
 
@@ -27,7 +30,7 @@ class Recorded(Generic[S]):
     more: Mapping[str, Any]
 
 
-def write_run(folder: Path, size: Any, seed: int, **more: Any) -> None:
+def write_run(folder: Path, size: DataclassInstance, seed: int, **more: object) -> None:
     """Write the size (a dataclass), the seed and what else the page needs into the folder."""
     text = json.dumps({"size": asdict(size), "seed": seed, **more}, indent=1)
     (folder / NAME).write_text(f"{text}\n", encoding="utf-8")

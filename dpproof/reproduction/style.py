@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+from typing import Final
 
 __all__ = ["STYLE", "save"]
 
@@ -19,7 +23,7 @@ STYLE: Final = {
 """Settings of matplotlib, for ``matplotlib.rc_context``."""
 
 
-def save(figure: Any, file: Path) -> Path:
+def save(figure: Figure, file: Path) -> Path:
     """Write a figure as SVG, without a date, and return its path."""
     figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     return file

@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 __all__ = ["write_rows"]
 
 
-def write_rows(file: Path, table: Sequence[Mapping[str, Any]], digits: int | None = None) -> None:
+def write_rows(file: Path, table: Sequence[Mapping[str, object]], digits: int | None = None) -> None:
     """Write rows as CSV; nothing where there is no number.
 
     Args:
@@ -25,5 +24,5 @@ def write_rows(file: Path, table: Sequence[Mapping[str, Any]], digits: int | Non
             writer.writerow({name: _shown(value, digits) for name, value in row.items()})
 
 
-def _shown(value: Any, digits: int | None) -> Any:
+def _shown(value: object, digits: int | None) -> object:
     return f"{value:.{digits}g}" if digits is not None and isinstance(value, float) else value

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpproof.reproduction.style import STYLE, save
@@ -39,7 +40,7 @@ def write_figures(
     return files
 
 
-def _returns(axes: Any, problem: str, returns: Sequence[Row], experts: Sequence[Row]) -> None:
+def _returns(axes: Axes, problem: str, returns: Sequence[Row], experts: Sequence[Row]) -> None:
     held = [row for row in returns if row["problem"] == problem]
     for row in held:
         if row["epsilon"] is None:
@@ -59,7 +60,7 @@ def _returns(axes: Any, problem: str, returns: Sequence[Row], experts: Sequence[
     axes.legend(frameon=False, fontsize=6)
 
 
-def _released(axes: Any, problem: str, releases: Sequence[Row]) -> None:
+def _released(axes: Axes, problem: str, releases: Sequence[Row]) -> None:
     held = [row for row in releases if row["problem"] == problem]
     for kind in ("printed", "calibrated"):
         places, values = [row["epsilon"] for row in held], [row[f"{kind}_released"] for row in held]

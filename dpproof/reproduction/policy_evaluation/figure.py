@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpproof.reproduction.first_lines import written
@@ -65,7 +66,7 @@ def _tight(row: Row) -> bool:
 
 
 def _pair(
-    figure: Any, table: Sequence[Row], chosen: Callable[[Row], bool], what: str, label: str,
+    figure: Figure, table: Sequence[Row], chosen: Callable[[Row], bool], what: str, label: str,
     features: Iterable[str] = tuple(FEATURES),
 ) -> None:  # fmt: skip
     """A panel for each kind of features."""
@@ -76,7 +77,7 @@ def _pair(
         axes.set(title=name, xlabel=label, ylabel="RMSE" if what == "rmse" else "excess empirical risk")
 
 
-def _ridges(figure: Any, table: Sequence[Row], swept: Sequence[Row]) -> None:
+def _ridges(figure: Figure, table: Sequence[Row], swept: Sequence[Row]) -> None:
     """A panel for each batch size: LSL against lambda, LSW as level lines."""
     sizes = sorted({row["trajectories"] for row in swept})
     for axes, size in zip(figure.subplots(1, len(sizes), squeeze=False)[0], sizes, strict=True):
@@ -95,7 +96,7 @@ def _colour(kind: str) -> str:
     return _COLOURS[kind.split(",")[0]]
 
 
-def _lines(axes: Any, table: Sequence[Row], along: str, what: str) -> None:
+def _lines(axes: Axes, table: Sequence[Row], along: str, what: str) -> None:
     for algorithm, style in (("LSW", "--"), ("LSL", "-")):
         for kind in dict.fromkeys(row["kind"] for row in table):
             held = [row for row in table if (row["algorithm"], row["kind"]) == (algorithm, kind)]

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
 from dpproof.accountant.rl.policy_evaluation.noise import Noise, with_room
@@ -62,11 +63,11 @@ def _errors(data: FirstVisits, bound: float, rng: np.random.Generator) -> Iterat
     yield _rmse(np.zeros(STATES), truth)
 
 
-def _rmse(values: Any, truth: Any) -> float:
+def _rmse(values: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
     return float(np.sqrt(np.mean((values - truth) ** 2)))
 
 
-def _by_counts(data: FirstVisits, bound: float, draws: Any) -> Any:
+def _by_counts(data: FirstVisits, bound: float, draws: NDArray[np.float64]) -> NDArray[np.float64]:
     """Noisy sums over noisy counts, cut to [0, Fmax]: (epsilon, delta)-DP if one trajectory is replaced.
 
     A trajectory changes the count of each state by at most 1 and the sum of its returns by at most Fmax, so
@@ -74,7 +75,8 @@ def _by_counts(data: FirstVisits, bound: float, draws: Any) -> Any:
     """
     sigma = math.sqrt(2 * STATES) / _mu()
     counts, sums = data.visits + sigma * draws[0], data.sums + bound * sigma * draws[1]
-    return np.clip(sums / np.maximum(counts, 1.0), 0.0, bound)
+    found: NDArray[np.float64] = np.clip(sums / np.maximum(counts, 1.0), 0.0, bound)
+    return found
 
 
 @cache

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
+import numpy as np
+
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.counting.noise import Law
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
@@ -96,7 +98,7 @@ def learner_of(arm: Arm) -> Any:
     return ARMS[arm.kind](arm)
 
 
-def environment_of(arm: Arm, rng: Any) -> TabularMDP:
+def environment_of(arm: Arm, rng: np.random.Generator) -> TabularMDP:
     """RiverSwim, or a bandit that is drawn."""
     if arm.problem == "RiverSwim":
         return river_swim(STATES, HORIZON)
