@@ -28,6 +28,7 @@ from dpproof.accountant.rl.expert.release import (
     account,
     in_printed_domain,
 )
+from tests.rows import tiered
 
 EXPERT = Adjacency.EXPERT
 BUDGETS = [
@@ -159,7 +160,7 @@ def test_the_printed_noise_is_several_times_too_much(epsilon, delta, rounds, len
     assert "inside" in found.notes[1]
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "rounds", "length"), BUDGETS[:4])
+@pytest.mark.parametrize(("epsilon", "delta", "rounds", "length"), tiered(BUDGETS[:4], fast=1))
 def test_the_tight_cutoff_is_a_fifth_of_the_printed_one(epsilon, delta, rounds, length):
     for draws in ("fresh", "walk"):
         start = printed(epsilon, delta, rounds, length, draws=draws)
@@ -279,10 +280,10 @@ def test_delta_never_grows_with_epsilon(draws, rounds):
 
 @pytest.mark.parametrize(
     ("epsilon", "delta", "more"),
-    [("10", "1e-9", {}), ("1", "1e-6", {}), ("5", ".9", {"trajectories": 2}), ("100", "1e-4", {}),
+    tiered([("10", "1e-9", {}), ("1", "1e-6", {}), ("5", ".9", {"trajectories": 2}), ("100", "1e-4", {}),
      ("700", "1e-4", {"draws": "fresh"}),
      ("10", "1e-9", {"draws": "fresh"}), ("5", ".5", {"draws": "fresh", "trajectories": 40}),
-     ("1", ".999", {"trajectories": 1, "experts": 1, "per_expert": 1}), ("1", "1e-50", {"trajectories": 1})],
+     ("1", ".999", {"trajectories": 1, "experts": 1, "per_expert": 1}), ("1", "1e-50", {"trajectories": 1})], fast=2),
 )  # fmt: skip
 def test_calibrated_noise_fed_back_meets_its_target(epsilon, delta, more):
     meets, misses = ACCOUNTANT.least_noise(logged_release(**more), EXPERT, epsilon, delta)

@@ -103,6 +103,7 @@ def directed(weights_of_sums, noise, epsilon):
     return DIGITS.quad(excess, [k * s / 2 for k in range(-24, 40)])
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None)
 @given(st.floats(-1, 1), st.floats(-1, 1), st.sampled_from([0.1, 0.5]), st.sampled_from([0.0, 0.3, 1.0]))
 def test_no_records_of_norm_at_most_1_are_less_private(first, second, rate, epsilon):

@@ -34,6 +34,7 @@ def test_every_kind_is_run_and_written(found):
         assert f"policy_evaluation/{name}.svg" in page
 
 
+@pytest.mark.slow
 def test_exact_noise_is_less_and_none_is_best(found):
     _, answer = found
     noise = {
@@ -181,6 +182,7 @@ def test_the_papers_sentences_are_read_from_the_tables():
     assert "DP-LSW in 0 of 1, DP-LSL in 1 of 1" in broken
 
 
+@pytest.mark.slow
 def test_dp_lsl_needs_far_more_and_numbers_are_rounded_up(found):
     count = {(r["algorithm"], r["features"], r["kind"]): r["trajectories"] for r in found[1]["needed"]}
     room, theirs = (count["LSL", "tabular", f"{kind}, delta 0.1, Fmax 1"] for kind in ("room", "printed"))

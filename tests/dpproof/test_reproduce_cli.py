@@ -21,6 +21,7 @@ def found(tmp_path_factory):
     return folder, figure.run(folder, True, 3, TINY)
 
 
+@pytest.mark.slow
 def test_all_arms_are_run_and_written(found):
     folder, answer = found
     chosen = list(arms(TINY))
@@ -36,6 +37,7 @@ def test_all_arms_are_run_and_written(found):
         assert f"private_ucb/{svg}.svg" in page
 
 
+@pytest.mark.slow
 def test_honest_arms_are_certified_and_printed_ones_are_not(found):
     _, answer = found
     for row in answer["rows"]:
@@ -47,6 +49,7 @@ def test_honest_arms_are_certified_and_printed_ones_are_not(found):
             assert 0.99 * row["epsilon"] <= row["certified_epsilon"] <= row["epsilon"]
 
 
+@pytest.mark.slow
 def test_little_noise_is_nearly_none_and_much_noise_hinders(found):
     _, answer = found
     regret = {(r["algorithm"], r["counts"], r["group"], r["epsilon"]): r["regret"] for r in answer["rows"]}
@@ -58,6 +61,7 @@ def test_little_noise_is_nearly_none_and_much_noise_hinders(found):
         assert much > 0.8 * answer["never_learning"]
 
 
+@pytest.mark.slow
 def test_it_pays_from_the_least_epsilon_below_the_share(found):
     _, answer = found
     row = {"algorithm": "VI", "counts": "joint", "group": Group.POOLED.value}
@@ -67,6 +71,7 @@ def test_it_pays_from_the_least_epsilon_below_the_share(found):
     assert len(answer["pays"]) == 2 * 2 * 2 + 2 * 2 + 1
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_files(found, tmp_path):
     folder, _ = found
     figure.run(tmp_path, True, 3, TINY)
