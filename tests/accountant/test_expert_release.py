@@ -149,7 +149,7 @@ def test_rounds_are_what_the_grid_of_losses_finds(rounds, gone, come, failure):
     assert exact.epsilon(failure / 2).upper == math.inf or failure == 0
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "rounds", "length"), BUDGETS)
+@pytest.mark.parametrize(("epsilon", "delta", "rounds", "length"), tiered(BUDGETS, fast=2))
 def test_the_printed_noise_is_several_times_too_much(epsilon, delta, rounds, length):
     found = account(printed(epsilon, delta, rounds, length), EXPERT)
     true = found.guarantee.epsilon(delta)

@@ -19,7 +19,7 @@ from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.renyi.subsampled_gaussian import SubsampledGaussianCurve
 from dpproof.accountant.shuffling.clones import general_randomiser
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 
 def training(rate, sigma, steps):
@@ -84,7 +84,7 @@ TRAININGS = [
 ]
 
 
-@pytest.mark.parametrize(("rate", "sigma", "steps", "delta", "too_small"), TRAININGS)
+@pytest.mark.parametrize(("rate", "sigma", "steps", "delta", "too_small"), tiered(TRAININGS, fast=3))
 def test_training_is_answered_and_not_below_the_grid(rate, sigma, steps, delta, too_small):
     ours = training(rate, sigma, steps).epsilon(delta)
     assert ours.relative_width <= 1e-6

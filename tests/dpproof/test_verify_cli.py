@@ -10,6 +10,7 @@ from dpproof.cli.statements import _letter
 from dpproof.proofs_check.registry import statement_ids
 from dpproof.proofs_check.verdict import Verdict
 from dpproof.report.pages import DOCS
+from tests.rows import tiered
 
 KEYS = {
     "id", "verdict", "method", "certificate", "depends_on", "assumptions", "domain", "point", "corrected_by",
@@ -55,7 +56,7 @@ def test_an_id_given_twice_is_answered_once(run):
     assert len(run("verify", "rlsvi.eq2", "rlsvi.eq2", "--json").json["statements"]) == 1
 
 
-@pytest.mark.parametrize("name", ["papers", "rlsvi"])
+@pytest.mark.parametrize("name", tiered(["papers", "rlsvi"], fast=1))
 @pytest.mark.usefixtures("another_record")
 def test_a_departure_from_the_record_is_an_error(run, name):
     ran = run("verify", name, "--json")
@@ -82,6 +83,7 @@ def test_nothing_named_is_refused(refused):
     assert "Missing argument" in refused("verify")
 
 
+@pytest.mark.slow
 def test_all_papers_end_with_what_is_decided(run):
     ran = run("verify", "papers")
     assert "statements decided (" in ran.out.splitlines()[-1]
@@ -127,6 +129,7 @@ def test_an_account_says_how_much_it_takes_on_trust(run):
     assert run("explain", "classic.dp_sgd").out.count("given: ") == many
 
 
+@pytest.mark.slow
 def test_nothing_is_said_to_be_taken_on_trust_alone_where_readings_are(run):
     """It said "0 assumptions" of a theorem that rests on 63 lines of prose."""
     ran = run("verify", "sdp.theorem6.regret.repaired", "--json")
