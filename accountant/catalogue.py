@@ -25,6 +25,7 @@ CATALOGUE: Mapping[str, str] = {
     "discrete-gaussian": "noise.discrete_gaussian",
     "binomial": "noise.binomial",
     "randomised-response": "noise.randomised_response",
+    "staircase": "noise.staircase",
     "exponential": "noise.exponential",
     "permute-and-flip": "noise.permute_and_flip",
     "tree": "counting.gaussian_tree",

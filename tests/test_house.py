@@ -25,7 +25,7 @@ from tests.verified import results
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("accountant", "mechanisms", "proofs_check", "audits", "dpproof")
 LONGEST_FUNCTION, LONGEST_FILE = 60, 400
-COMPILED = {"mechanisms/rl/private_ucb/_kernels.py": 705}
+COMPILED = {"mechanisms/rl/private_ucb/_kernels.py": 670}
 """Compiled functions that call each other share a file: the cache of one does not see a change elsewhere.
 
 The last 50 lines are three loops' signatures again: those Python calls must let go of the generator."""
@@ -225,3 +225,68 @@ def test_a_mechanism_has_a_sampler_in_its_leaf_or_says_why_not(name):
         assert known is None or not hasattr(importlib.import_module(leaf), "sample")
         with pytest.raises(ValueError, match=f"'{name}'.*must be one of: gaussian, laplace"):
             sampler_for(name)
+
+
+_LAW, _STEP = "the word for the law of a counter's noise", "the name of a step of an argument"
+OTHER_MEANINGS = {
+    ("accountant/counting/noise.py", "laplace"): _LAW,
+    ("accountant/counting/noise.py", "gaussian"): _LAW,
+    ("accountant/counting/noise.py", "discrete-gaussian"): _LAW,
+    ("proofs_check/papers/classic/composition.py", "exponential"): _STEP,
+    ("proofs_check/papers/classic/probability.py", "exponential"): _STEP,
+    ("proofs_check/papers/classic/sampling.py", "binomial"): _STEP,
+    ("proofs_check/papers/policy_evaluation/sensitivity.py", "exponential"): _STEP,
+    ("proofs_check/papers/private_ucb/regret.py", "exponential"): _STEP,
+    ("audits/corpus/laplace_cases.py", "exponential"): "a case of the corpus",
+    ("audits/corpus/laplace_cases.py", "laplace"): "a case of the corpus",
+    ("audits/corpus/reinforcement_cases.py", "gaussian"): _LAW,
+    ("audits/corpus/trainings.py", "dp-sgd"): "the audit of a training run, under the name of its mechanism",
+    ("audits/training/dp_sgd.py", "dp-sgd"): "the audit of a training run, under the name of its mechanism",
+}
+"""Quoted names of noise mechanisms that stand for something else."""
+
+
+def quoted(text):
+    """The strings of a module that are no docstrings and no list of its public names."""
+    tree = ast.parse(text)
+    skipped = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            skipped.add(node.value)
+        if isinstance(node, ast.Assign) and "__all__" in ast.unparse(node.targets[0]):
+            skipped |= set(ast.walk(node))
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in skipped
+    }
+
+
+def test_the_name_of_a_noise_mechanism_stands_in_the_catalogue_and_in_its_leaves_only():
+    leaves = {name: leaf.replace(".", "/") for name, leaf in CATALOGUE.items() if leaf.startswith("noise.")}
+    found = {
+        (ident(path), name)
+        for path in MODULE_PATHS
+        for name in quoted(path.read_text(encoding="utf-8")) & leaves.keys()
+        if ident(path) != "accountant/catalogue.py"
+        and not path.with_suffix("").as_posix().endswith(leaves[name])
+    }
+    assert found == OTHER_MEANINGS.keys()
+
+
+def test_the_recipe_for_a_mechanism_names_the_places_that_the_example_has():
+    """What is written by hand for the staircase: one line, and the files that the recipe names."""
+    recipe = (ROOT / "docs/how-to/add-a-mechanism.md").read_text(encoding="utf-8")
+    leaf = CATALOGUE["staircase"].replace(".", "/")
+    by_hand = {f"{layer}/{leaf}.py" for layer in ("accountant", "mechanisms", "audits/targets")}
+    assert by_hand | {"accountant/catalogue.py"} <= set(re.findall(r"`([\w/]+\.py)`", recipe))
+    assert all((ROOT / path).is_file() for path in by_hand)
+    named = {ident(path) for path in MODULE_PATHS if "staircase" in quoted(path.read_text(encoding="utf-8"))}
+    assert named == {"accountant/catalogue.py", f"accountant/{leaf}.py"}
+    mentions = {
+        ident(path) for path in MODULE_PATHS if "staircase" in path.read_text(encoding="utf-8").lower()
+    }
+    assert mentions - named - by_hand == {
+        "accountant/pairs/staircase.py",
+        "proofs_check/papers/classic/noise.py",
+    }

@@ -231,7 +231,35 @@ PERMUTED = Statement(
     not_covered=f"{_NUMERICAL}; that some choice attains it; {_SAMPLER}",
 )  # fmt: skip
 
+_STAIRS = {"f": "(0, 1)", "g": "[0, 1]", "u": "(0, 1]"}
+_ALL = "2*(g*(1-f) + f)"
+
+STAIRCASE = Statement(
+    "classic.staircase", "project", "All answers of a staircase mechanism are a product of three-point pairs",
+    Source("Geng and Viswanath, IEEE Transactions on Information Theory 62 (2), 925", " (2016)", "the staircase mechanism", "classic.staircase"),
+    "Noise on steps of width w, the innermost of half width g w, whose density falls by f = e^(-w/b) at every step. T adaptive answers, each "
+    "a number of sensitivity u w, u <= 1, with this noise added, are dominated by the T-fold product of the pair with losses w/b, 0 and -w/b, "
+    "P having the mass p on the first and f p on the last, and inputs whose answers differ by u w in the same direction every time attain it. "
+    "With delta = 0 that is T w/b.",
+    r"p=\frac{(1-f)\min(u,2g)+uf}{2\,(g(1-f)+f)}",
+    (
+        Obligation("density", make_goal({"f": "(0, 1)", "g": "[0, 1]"}, f"2*((1-f)*g + (1-f)*(f/(1-f))) == {_ALL}"),
+                   "both sides' steps, f/(1-f) = f + f^2 + ...: the density of the innermost is (1-f) over this sum", witness={"f": "1/2", "g": "1/2"}),
+        Obligation("near", make_goal(_STAIRS, f"(1+f)*(u*(1-f) + u*f) + ((1-f)*(2*g-u) + f*(2-2*u)) == {_ALL}"),
+                   "the three masses, u <= 2g", witness={"f": "1/2", "g": "1/2", "u": "1/2"}),
+        Obligation("far", make_goal(_STAIRS, f"(1+f)*(2*g*(1-f) + u*f) + f*((1-f)*(2-2*g-u) + f*(2-2*u)) == {_ALL}"),
+                   "the three masses, u >= 2g", witness={"f": "1/2", "g": "1/4", "u": "1"}),
+        Obligation("nearer", make_goal({"f": "(0, 1)", **dict.fromkeys("mnuv", "[0, 1]")}, "(1-f)*n + v*f >= (1-f)*m + u*f", "n >= m", "v >= u"),
+                   "a smaller shift u <= v, m = min(u, 2g), n = min(v, 2g), has less mass on the losses that are not 0",
+                   {"leaf": "positive", "multipliers": [[["-", "1", "f"], 0], ["f", 1]]},
+                   {"f": "1/2", "m": "1/2", "n": "1", "u": "1/2", "v": "1"}),
+    ),
+    (_COMPOSED,),
+    reading=("which outcomes a shift moves across the end of a step, docs/notes/staircase.md, sections 2 and 3",),
+    not_covered=f"{_NUMERICAL}; that the answers have the sensitivity given; noise drawn in floating point",
+)  # fmt: skip
+
 STATEMENTS = (
     GAUSSIAN_PROFILE, GAUSSIAN_COMPOSITION, GAUSSIAN, GAUSSIAN_CLASSICAL, DOMINATING_COMPOSITION, POISSON, DP_SGD,
-    LAPLACE, LAPLACE_BASIC, GEOMETRIC, DISCRETE_GAUSSIAN, BINOMIAL, RESPONSE, CHOICES, PERMUTED,
+    LAPLACE, LAPLACE_BASIC, GEOMETRIC, DISCRETE_GAUSSIAN, BINOMIAL, RESPONSE, CHOICES, PERMUTED, STAIRCASE,
 )  # fmt: skip

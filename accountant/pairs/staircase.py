@@ -1,0 +1,88 @@
+"""Staircase noise: real numbers whose density falls by one factor at every step of one width."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import flint
+
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
+from dpproof.accountant.pairs.base import RAREST, Cells, Floats
+from dpproof.accountant.pairs.lattice import listed
+
+__all__ = ["MOST_EPSILON", "Staircase"]
+
+_BITS = 192
+MOST_EPSILON = 600
+_Rows = list[tuple[flint.arb, flint.arb, flint.arb]]
+
+
+@dataclass(frozen=True)
+class Staircase:
+    """The pair of staircase noise and the same noise moved by ``shift`` widths of a step.
+
+    The density is constant on the steps between ..., -(1 + gamma), -gamma, gamma, 1 + gamma, ..., in widths,
+    and exp(epsilon) times smaller from each step to the next outer one. No shift up to one width crosses two
+    of these ends, so that the losses are epsilon, 0 and -epsilon. The pair dominates every smaller shift;
+    both directions have one privacy loss.
+
+    Source: Geng and Viswanath, IEEE Transactions on Information Theory 62 (2016) 925, for the density;
+    docs/notes/staircase.md, sections 2 and 3, for the masses and for smaller shifts.
+
+    >>> import numpy as np
+    >>> Staircase(1, "1/2").cells(np.array([-0.5, 0.5])).p  # randomised response at epsilon 1
+    array([0.268941, 0. , 0.731059])
+
+    Raises:
+        ValueError: unless 1e-300 <= epsilon <= 600, 0 <= gamma <= 1 and 1e-300 <= shift <= 1.
+    """
+
+    epsilon: Number
+    gamma: Number
+    shift: Number = 1
+
+    def __post_init__(self) -> None:
+        if not RAREST <= exact(self.epsilon, "epsilon") <= MOST_EPSILON:
+            raise ValueError(f"epsilon ({self.epsilon!r}) must be from 1e-300 to {MOST_EPSILON}")
+        if not 0 <= exact(self.gamma, "gamma") <= 1:
+            raise ValueError(f"gamma ({self.gamma!r}) must be in [0, 1]")
+        if not RAREST <= exact(self.shift, "shift") <= 1:
+            raise ValueError(f"shift ({self.shift!r}) must be from 1e-300 to 1")
+
+    @property
+    def lattice(self) -> float:
+        """The losses are multiples of it."""
+        return float(exact(self.epsilon))
+
+    def cells(self, edges: Floats) -> Cells:
+        """See ``DominatingPair.cells``."""
+        with precision(_BITS):
+            losses, p, q = zip(*self._rows(), strict=True)
+            return listed(edges, losses, p, q)
+
+    def _rows(self) -> _Rows:
+        """Losses, and the masses of P and Q there: sums of terms of which none is negative."""
+        gamma, shift = exact(self.gamma), exact(self.shift)
+        loss = arb_of(exact(self.epsilon))
+        factor, fallen = (-loss).exp(), -(-loss).expm1()
+        total = 2 * (arb_of(gamma) * fallen + factor)
+        more = (arb_of(min(shift, 2 * gamma)) * fallen + arb_of(shift) * factor) / total
+        inner, outer = (2 * gamma if shift <= 2 * gamma else 2 - 2 * gamma) - shift, 2 * (1 - shift)
+        same = (arb_of(inner) * fallen + arb_of(outer) * factor) / total
+        same = same if shift <= 2 * gamma else same * factor
+        middle = [(0 * loss, same, same)] if inner or outer else []
+        return [(-loss, more * factor, more), *middle, (loss, more, more * factor)]
+
+    def reversed(self) -> Staircase:
+        """The pair itself: reflecting the output exchanges P and Q."""
+        return self
+
+    def loss_range(self) -> tuple[float, float]:
+        """See ``DominatingPair.loss_range``: outward."""
+        with precision(_BITS):
+            end = round_up(arb_of(exact(self.epsilon)))
+        return -end, end
+
+    def characteristic(self) -> None:
+        """None: the grid serves it."""
+        return

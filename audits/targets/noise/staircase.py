@@ -1,0 +1,21 @@
+"""How staircase noise is audited: on answers as far apart as the sensitivity."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpproof.accountant.noise.staircase import StaircaseParameters, width
+from dpproof.audits.targets.answers import Floats, Numbers, answers, flat
+from dpproof.audits.targets.primitive import Setting
+
+__all__ = ["TARGET"]
+
+
+def _ratio(outputs: Numbers, parameters: StaircaseParameters, first: Numbers, second: Numbers) -> Floats:
+    """Of independent staircase noise: the steps that the noise is nearer to the second answer."""
+    step = float(width(parameters))
+    levels = (np.floor(np.abs(outputs - answer) / step - parameters.gamma) for answer in (first, second))
+    return flat(next(levels) - next(levels)) * step / parameters.scale
+
+
+TARGET = Setting(answers, _ratio)

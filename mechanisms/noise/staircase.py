@@ -1,0 +1,31 @@
+"""Answers plus staircase noise, numpy's, in floating point: the released doubles are not covered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpproof.accountant.noise.staircase import width
+from dpproof.mechanisms.noise.answers import Floats, real_answers
+
+if TYPE_CHECKING:
+    from dpproof.accountant.noise.staircase import StaircaseParameters
+
+__all__ = ["sample"]
+
+
+def sample(parameters: StaircaseParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
+    """Answers ``(compositions,)`` plus staircase noise: ``(n, compositions)``.
+
+    A geometric number of whole widths, a part of one that is within its inner or its outer step, and a sign.
+    Source: Geng and Viswanath, IEEE Transactions on Information Theory 62 (2016) 925.
+    """
+    true = real_answers(answers, parameters)
+    step, scale, gamma = (float(x) for x in (width(parameters), parameters.scale, parameters.gamma))
+    factor, shape = np.exp(-step / scale), (n, true.size)
+    whole = np.floor(rng.standard_exponential(shape) * (scale / step))
+    inner = rng.random(shape) * (gamma + (1 - gamma) * factor) < gamma
+    part = np.where(inner, gamma * rng.random(shape), gamma + (1 - gamma) * rng.random(shape))
+    return np.asarray(true + np.where(rng.random(shape) < 0.5, -step, step) * (whole + part))
