@@ -14,6 +14,7 @@ from dpproof.accountant.claims.parameters import Domain
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP
 from dpproof.accountant.guarantees.profile import Profile
+from dpproof.accountant.numbers.checks import below_one
 from dpproof.accountant.numbers.enclosures import Written
 
 __all__ = ["ARITHMETIC", "Claim"]
@@ -23,8 +24,7 @@ ARITHMETIC = ("floating-point", "real")
 
 
 def _epsilon_delta(values: Mapping[str, float]) -> Profile:
-    if not 0 <= values.get("delta", 0.0) < 1:
-        raise ValueError(f"delta ({values['delta']!r}) must be in [0, 1)")
+    below_one(values.get("delta", 0.0), "delta")
     return ApproxDP(values["epsilon"], values.get("delta", 0.0))
 
 

@@ -27,7 +27,6 @@ __all__ = [
     "Reals",
     "Values",
     "Words",
-    "check_probability",
     "parameter",
 ]
 
@@ -283,13 +282,3 @@ class Parameters:
     def as_json(self) -> dict[str, Any]:
         """The values that were given, by name; an optional field left out stays out."""
         return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
-
-
-def check_probability(value: float, name: str = "delta") -> None:
-    """Refuse a ``value`` outside [0, 1) by name.
-
-    Raises:
-        ValueError: naming value and rule.
-    """
-    if not (0 <= value < 1):
-        raise ValueError(f"{name} ({value!r}) must be in [0, 1)")

@@ -18,7 +18,8 @@ from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import Assumption, assume, current, recorded, scoped
 from dpproof.accountant.numbers.bounds import Bound, exactly
-from dpproof.accountant.numbers.enclosures import Number, Written, exact
+from dpproof.accountant.numbers.checks import below_one
+from dpproof.accountant.numbers.enclosures import Number, Written
 
 __all__ = [
     "IN_REAL_ARITHMETIC",
@@ -66,9 +67,7 @@ def at_positive_delta(
     """
 
     def answer(delta: Any) -> Bound:
-        failure = exact(delta, "delta")
-        if not 0 <= failure < 1:
-            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+        failure = below_one(delta, "delta")
         return exactly(at_zero) if failure == 0 else epsilon(failure)
 
     return answer

@@ -25,6 +25,7 @@ from dpproof.accountant.counting.noise import LaplaceNoise, Noise
 from dpproof.accountant.counting.toeplitz import Strategy
 from dpproof.accountant.counting.tree import levels, releases_by_size
 from dpproof.accountant.numbers.bounds import Bound, Truth
+from dpproof.accountant.numbers.checks import at_least_zero, inside_unit, whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
 from dpproof.accountant.numbers.inversion import Decreasing, bracket
 from dpproof.accountant.published.counting import PUBLISHED
@@ -134,10 +135,7 @@ def _deviation(noise: Noise, terms: int) -> float:
 
 
 def _error(value: Number) -> Fraction:
-    point = exact(value, "error")
-    if point < 0:
-        raise ValueError(f"error ({value!r}) must be at least 0")
-    return point
+    return at_least_zero(value, "error")
 
 
 def _failure(value: Number) -> Fraction:
@@ -178,11 +176,8 @@ def published_error(terms: int, scale: Number, beta: Number) -> PublishedError:
 
     Source: Chan, Shi and Song, Lemma 2.8 (statement classic.laplace_sum_tail).
     """
-    failure, noise = exact(beta, "beta"), LaplaceNoise(scale)
-    if not 0 < failure < 1:
-        raise ValueError(f"beta ({beta!r}) must be in (0, 1)")
-    if isinstance(terms, bool) or not isinstance(terms, int) or terms < 1:
-        raise ValueError(f"terms ({terms!r}) must be an integer at least 1")
+    failure, noise = inside_unit(beta, "beta"), LaplaceNoise(scale)
+    whole(terms, "terms", 1)
     with precision(_BITS):
         target = arb_of(failure)
         values = {"b": arb_of(exact(scale)), "m": terms + 0 * target, "beta": target}
@@ -205,8 +200,7 @@ def release_variance(strategy: Strategy, sigma: Number, time: int) -> Bound:
     Raises:
         ValueError: for a time outside 1..K, or a sigma not above 0.
     """
-    if isinstance(time, bool) or not isinstance(time, int) or not 1 <= time <= strategy.leaves:
-        raise ValueError(f"time ({time!r}) must be an integer in [1, {strategy.leaves}]")
+    whole(time, "time", 1, strategy.leaves)
     with precision(_FACTORISED_BITS):
         return bound_of(_variances(strategy, _positive(sigma))[time - 1])
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.counting.toeplitz import Banded, Strategy, banded_square_root
 from dpproof.accountant.numbers.arithmetic import np
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import bound_of, precision
 
 __all__ = ["Errors", "errors", "optimised_bands", "participation_norm"]
@@ -44,8 +45,7 @@ def participation_norm(strategy: Strategy, participations: int = 1, separation: 
             coefficients that are not nonnegative and decreasing: nothing is proved then.
     """
     for name, value in (("participations", participations), ("separation", separation)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name} ({value!r}) must be an integer at least 1")
+        whole(value, name, 1)
     if participations > 1 and strategy.bands > separation and not strategy.decreasing:
         raise ValueError(
             f"separation ({separation}) must be at least the number of bands ({strategy.bands}), "

@@ -24,6 +24,7 @@ import flint
 from dpproof.accountant.counting.tree import levels
 from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact
 from dpproof.accountant.numbers.inversion import Decreasing, bracket
 
@@ -39,8 +40,7 @@ def node_variance(level: int) -> Fraction:
     Raises:
         ValueError: for a negative level.
     """
-    if isinstance(level, bool) or not isinstance(level, int) or level < 0:
-        raise ValueError(f"level ({level!r}) must be an integer at least 0")
+    whole(level, "level", 0)
     return Fraction(2**level, 2 ** (level + 1) - 1)
 
 

@@ -43,6 +43,7 @@ from dpproof.accountant.counting.sensitivity import (
 from dpproof.accountant.counting.tree import levels
 from dpproof.accountant.guarantees.notions import BoundedLoss, PureDP
 from dpproof.accountant.guarantees.profile import Enclosed, Profile
+from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.accountant.pairs.laplace import Laplace
@@ -81,8 +82,7 @@ def worst_profiles(leaves: int, participations: int) -> tuple[Counts, ...]:
         ValueError: for leaves below 1, or participations outside 1..8.
         TooManyProfilesError: where more than ``MOST_HELD`` are met on the way.
     """
-    if isinstance(participations, bool) or participations not in range(1, MOST_PROFILED + 1):
-        raise ValueError(f"participations ({participations!r}) must be an integer in [1, {MOST_PROFILED}]")
+    whole(participations, "participations", 1, MOST_PROFILED)
     none: Counts = (0,) * participations
     below: list[set[Counts]] = [{none}, *({none} if c == 1 else set() for c in range(1, participations + 1))]
     forest: list[set[Counts]] = [{none}, *(set() for _ in none)]

@@ -25,6 +25,7 @@ from dpproof.accountant.counting.error import union_bound
 from dpproof.accountant.counting.noise import Noise
 from dpproof.accountant.counting.tree import levels
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import inside_unit, whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 
 __all__ = ["maximum_error_bound", "maximum_error_probability"]
@@ -68,9 +69,7 @@ def maximum_error_bound(leaves: int, noise: Noise, beta: Number, cells: int = _C
     Raises:
         ValueError: for fewer than one leaf, a failure probability outside (0, 1), or fewer than 2 cells.
     """
-    target = exact(beta, "beta")
-    if not 0 < target < 1:
-        raise ValueError(f"beta ({beta!r}) must be in (0, 1)")
+    target = inside_unit(beta, "beta")
     most = union_bound(leaves, noise, beta).upper
     if math.isinf(most):
         raise ValueError(f"beta ({beta!r}) must be one at which the error is a finite double")
@@ -86,9 +85,7 @@ def maximum_error_bound(leaves: int, noise: Noise, beta: Number, cells: int = _C
 
 
 def _checked(cells: int) -> int:
-    if isinstance(cells, bool) or not isinstance(cells, int) or cells < 2:
-        raise ValueError(f"cells ({cells!r}) must be an integer at least 2")
-    return cells
+    return whole(cells, "cells", 2)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from typing import Protocol
 import flint
 
 from dpproof.accountant.numbers.arithmetic import lru_cache
+from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact
 from dpproof.accountant.numbers.inversion import refined
 
@@ -98,8 +99,7 @@ def _tail(terms: int, point: Fraction) -> flint.arb:
 
 
 def _check(terms: int) -> None:
-    if isinstance(terms, bool) or not isinstance(terms, int) or not 1 <= terms <= MOST_TERMS:
-        raise ValueError(f"terms ({terms!r}) must be an integer in [1, {MOST_TERMS}]")
+    whole(terms, "terms", 1, MOST_TERMS)
 
 
 class Noise(Protocol):

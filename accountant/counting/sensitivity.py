@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Choice, Integers, Reals, parameter
 from dpproof.accountant.counting.tree import Nodes, levels
+from dpproof.accountant.numbers.checks import whole
 
 __all__ = [
     "MOST",
@@ -118,9 +119,7 @@ _MOST_REPLACED = 64
 
 
 def _participations(value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
-        raise ValueError(f"participations ({value!r}) must be an integer in [1, {MOST}]")
-    return value
+    return whole(value, "participations", 1, MOST)
 
 
 def _best(leaves: int, gained: int, lost: int, nodes: Nodes, power: int) -> _Table:
@@ -168,8 +167,7 @@ def separated_sensitivity(
     """
     levels(leaves)
     for name, value in (("participations", participations), ("separation", separation)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name} ({value!r}) must be an integer at least 1")
+        whole(value, name, 1)
     count = min(participations, -(-leaves // separation))
     if separation == 1 or count == 1:
         exact = squared_sensitivity(leaves, count, nodes)

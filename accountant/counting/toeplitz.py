@@ -21,6 +21,7 @@ import flint
 
 from dpproof.accountant.counting.tree import levels
 from dpproof.accountant.numbers.arithmetic import lru_cache
+from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact
 
 __all__ = ["Banded", "SquareRoot", "Strategy", "banded_square_root", "square_root_coefficient"]
@@ -38,8 +39,7 @@ def square_root_coefficient(index: int) -> Fraction:
     Raises:
         ValueError: for an index that is no integer at least 0.
     """
-    if isinstance(index, bool) or not isinstance(index, int) or index < 0:
-        raise ValueError(f"index ({index!r}) must be an integer at least 0")
+    whole(index, "index", 0)
     return Fraction(math.comb(2 * index, index), 4**index)
 
 
@@ -222,6 +222,5 @@ def banded_square_root(leaves: int, bands: int) -> Banded:
     Raises:
         ValueError: for bands outside 1..leaves.
     """
-    if isinstance(bands, bool) or not isinstance(bands, int) or not 1 <= bands <= leaves:
-        raise ValueError(f"bands ({bands!r}) must be an integer in [1, {leaves}]")
+    whole(bands, "bands", 1, leaves)
     return Banded(leaves, tuple(square_root_coefficient(k) for k in range(bands)))

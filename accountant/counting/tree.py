@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import enum
 
+from dpproof.accountant.numbers.checks import whole
+
 __all__ = ["Nodes", "largest_release", "levels", "nodes_with", "releases_by_size"]
 
 
@@ -98,6 +100,4 @@ def largest_release(leaves: int) -> int:
 
 
 def _stream(leaves: int) -> int:
-    if isinstance(leaves, bool) or not isinstance(leaves, int) or leaves < 1:
-        raise ValueError(f"leaves ({leaves!r}) must be an integer at least 1")
-    return leaves
+    return whole(leaves, "leaves", 1)

@@ -6,11 +6,11 @@ from dpproof.accountant.guarantees.gaussian import gaussian_mu
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP
 from dpproof.accountant.guarantees.profile import ends_of
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import inside_unit
 from dpproof.accountant.numbers.enclosures import (
     Number,
     arb_of,
     bound_of,
-    exact,
     precision,
     round_down,
     round_up,
@@ -59,9 +59,7 @@ def classical_zcdp_epsilon(rho: Number, delta: Number) -> Bound:
     Raises:
         ValueError: if delta is not in (0, 1) or rho is negative.
     """
-    failure = exact(delta, "delta")
-    if not 0 < failure < 1:
-        raise ValueError(f"delta ({delta!r}) must be in (0, 1)")
+    failure = inside_unit(delta, "delta")
     with precision(128):
         cost = arb_of(ends_of(rho, "rho")[0])
         return bound_of(cost + 2 * (cost * (1 / arb_of(failure)).log()).sqrt())

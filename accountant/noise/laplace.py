@@ -14,13 +14,14 @@ from fractions import Fraction
 from typing import Any
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.parameters import Integers, Reals, check_probability, parameter
+from dpproof.accountant.claims.parameters import Integers, Reals, parameter
 from dpproof.accountant.claims.result import Accountant, PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.sensitivity import L1, Measured, Sensitivity, queried, sensitivity_of
 from dpproof.accountant.guarantees.notions import BoundedLoss, PureDP
 from dpproof.accountant.guarantees.profile import Enclosed, Profile
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.bounds import Bound, exactly
+from dpproof.accountant.numbers.checks import below_one
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
 from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.accountant.pairs.laplace import Laplace
@@ -94,7 +95,7 @@ def _published(parameters: LaplaceParameters, moved: Sensitivity) -> PublishedGu
     formula, most = published("classic.laplace_basic").formula, _most(parameters, moved)
 
     def epsilon(delta: Any) -> Bound:
-        check_probability(float(exact(delta, "delta")))
+        below_one(delta, "delta")
         if most == 0:
             return exactly(0.0)
         with precision(192):

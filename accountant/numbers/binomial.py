@@ -30,6 +30,7 @@ import flint
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import cache, np
+from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 
 __all__ = [
@@ -105,8 +106,7 @@ def check_law(trials: int, probability: Fraction) -> None:
     Raises:
         ValueError: for trials outside 0 .. 10^15 or a probability outside [0, 1].
     """
-    if isinstance(trials, bool) or not isinstance(trials, int) or not 0 <= trials <= MOST_TRIALS:
-        raise ValueError(f"trials ({trials!r}) must be an integer in [0, {MOST_TRIALS:.0e}]")
+    whole(trials, "trials", 0, MOST_TRIALS)
     if not 0 <= probability <= 1:
         raise ValueError(f"probability ({probability!r}) must be in [0, 1]")
 

@@ -46,13 +46,24 @@ def probability(value: Number, name: str) -> Fraction:
     return found
 
 
-def whole(value: object, least: int = 0, most: float = float("inf")) -> bool:
-    """Whether a value is an integer from ``least`` to ``most``; a truth value is none.
+def whole(value: int, name: str, least: int = 0, most: int | None = None) -> int:
+    """An integer from ``least`` to ``most``; a truth value is none.
 
-    >>> whole(3, 1), whole(True, 1), whole(2.0), whole(7, 1, 6)
-    (True, False, False, False)
+    >>> whole(7, "users", 1, 6)
+    Traceback (most recent call last):
+    ValueError: users (7) must be an integer in [1, 6]
     """
-    return type(value) is not bool and isinstance(value, int) and least <= value <= most
+    integer = isinstance(value, int) and type(value) is not bool
+    if integer and least <= value and (most is None or value <= most):
+        return value
+    rule = f"at least {least}" if most is None else f"in [{least}, {_power(most)}]"
+    raise ValueError(f"{name} ({value!r}) must be an integer {rule}")
+
+
+def _power(value: int) -> str:
+    """A power of ten as such, any other integer in its digits."""
+    digits = str(value)
+    return f"10^{len(digits) - 1}" if len(digits) > 4 and digits == "1" + "0" * (len(digits) - 1) else digits
 
 
 def _shown(value: Number) -> Number:

@@ -10,6 +10,7 @@ import flint
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import np
+from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision
 from dpproof.accountant.numbers.normal import interval_masses
 from dpproof.accountant.pairs.base import Cells, Floats
@@ -73,8 +74,7 @@ class DiscreteGaussian:
         variance = exact(self.variance, "variance")
         if not 0 < variance <= _LARGEST:
             raise ValueError(f"variance ({self.variance!r}) must be above 0 and at most {_LARGEST:g}")
-        if isinstance(self.shift, bool) or not isinstance(self.shift, int) or self.shift < 1:
-            raise ValueError(f"shift ({self.shift!r}) must be an integer at least 1")
+        whole(self.shift, "shift", 1)
         if self.shift**2 > 10**8 * variance:
             raise ValueError(
                 f"variance ({self.variance!r}) must be at least shift^2/10^8, shift {self.shift}"

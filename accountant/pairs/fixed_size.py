@@ -13,6 +13,7 @@ import flint
 
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.binomial import mass
+from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision
 from dpproof.accountant.numbers.normal import interval_masses
 from dpproof.accountant.pairs.base import (
@@ -202,8 +203,7 @@ def with_replacement(
         ValueError: unless sample, records and most are integers from 1 on; see ``FixedSize``.
     """
     _check_sizes(sample, records)
-    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-        raise ValueError(f"most ({most!r}) must be an integer at least 1")
+    whole(most, "most", 1)
     law = _copies if records == 1 or sample * records.bit_length() <= _MOST_EXACT else _copies_enclosed
     rate, chances = law(sample, Fraction(1, records), range(1, min(most, sample) + 1))
     branches: list[tuple[Number, DominatingPair]] = [
@@ -237,8 +237,7 @@ def _below(value: flint.arb) -> Fraction:
 
 def _check_sizes(sample: int, records: int) -> None:
     for name, value in (("sample", sample), ("records", records)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name} ({value!r}) must be an integer at least 1")
+        whole(value, name, 1)
 
 
 @dataclass(frozen=True)

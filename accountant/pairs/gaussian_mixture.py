@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpproof.accountant.numbers.arithmetic import lru_cache, np
+from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down
 from dpproof.accountant.numbers.normal import interval_masses
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, double, sampling_rate, within
@@ -55,12 +56,7 @@ class BinomialGaussianMixture:
         noise = within(self.noise_multiplier, "noise_multiplier", 1e-4, 1e12)
         object.__setattr__(self, "rate", double(self.rate, "rate"))
         object.__setattr__(self, "noise_multiplier", noise)
-        if (
-            isinstance(self.records, bool)
-            or not isinstance(self.records, int)
-            or not 1 <= self.records <= 256
-        ):
-            raise ValueError(f"records ({self.records!r}) must be an integer from 1 to 256")
+        whole(self.records, "records", 1, 256)
 
     def cells(self, edges: Floats) -> Cells:
         """The masses between increasing ``edges`` of losses."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpproof.accountant.numbers.arithmetic import math, np
+from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
 from dpproof.accountant.pairs.base import Cells, Floats
 from dpproof.accountant.pairs.lattice import floored
@@ -41,12 +42,7 @@ class Geometric:
     def __post_init__(self) -> None:
         if not 0 < exact(self.scale, "scale") <= _WIDEST:
             raise ValueError(f"scale ({self.scale!r}) must be above 0 and at most 1e290")
-        if (
-            isinstance(self.shift, bool)
-            or not isinstance(self.shift, int)
-            or not 1 <= self.shift <= _MOST_SHIFT
-        ):
-            raise ValueError(f"shift ({self.shift!r}) must be an integer in [1, {_MOST_SHIFT}]")
+        whole(self.shift, "shift", 1, _MOST_SHIFT)
         if self.shift > _MOST_LOSS * exact(self.scale):
             raise ValueError(
                 f"scale ({self.scale!r}) must be at least shift/{_MOST_LOSS}, shift {self.shift}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
 from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.pairs.base import RAREST, Cells, Floats
@@ -95,5 +96,4 @@ def truthful_response(truth: Number, categories: int = 2) -> Atoms:
 
 
 def _check_categories(categories: int) -> None:
-    if isinstance(categories, bool) or not isinstance(categories, int) or categories < 2:
-        raise ValueError(f"categories ({categories!r}) must be an integer at least 2")
+    whole(categories, "categories", 2)

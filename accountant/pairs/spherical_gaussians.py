@@ -18,6 +18,7 @@ import flint
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import np
+from dpproof.accountant.numbers.checks import at_least_zero, whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, Tilted
 from dpproof.accountant.pairs.phases import EPS, layers
@@ -54,12 +55,10 @@ class SphericalGaussians:
     dimension: int
 
     def __post_init__(self) -> None:
-        if exact(self.shift, "shift") < 0:
-            raise ValueError(f"shift ({self.shift!r}) must be at least 0")
+        at_least_zero(self.shift, "shift")
         if exact(self.log_ratio, "log_ratio") == 0:
             raise ValueError(f"log_ratio ({self.log_ratio!r}) must not be 0: the variances differ")
-        if not isinstance(self.dimension, int) or isinstance(self.dimension, bool) or self.dimension < 1:
-            raise ValueError(f"dimension ({self.dimension!r}) must be an integer at least 1")
+        whole(self.dimension, "dimension", 1)
 
     def cells(self, edges: Floats) -> Cells:
         """See ``DominatingPair.cells``. In Arb, edge by edge: for single pairs and coarse grids."""

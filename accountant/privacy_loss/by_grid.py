@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from dpproof.accountant.numbers.arithmetic import math, np
+from dpproof.accountant.numbers.checks import below_one, whole
 from dpproof.accountant.numbers.inversion import neighbours
 from dpproof.accountant.pairs.base import DominatingPair, Floats
 from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA, crossing
@@ -192,9 +193,7 @@ class Composed:
         Raises:
             ValueError: unless 0 <= delta < 1.
         """
-        if not 0 <= delta < 1:
-            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
-        if delta == 0:
+        if below_one(delta) == 0:
             return 0.0, math.inf
         return crossing(self.lower, self.upper, Fraction(delta))
 
@@ -292,14 +291,13 @@ def _check(parts: Parts, epsilon: float | None, delta: float | None, points: int
     if not parts:
         raise ValueError("parts must hold at least one pair")
     for _, count in parts:
-        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-            raise ValueError(f"count ({count!r}) must be a whole number, at least 1")
+        whole(count, "count", 1)
     if (epsilon is None) == (delta is None):
         raise ValueError("exactly one of epsilon and delta must be given")
     if epsilon is not None and not 0 <= epsilon < math.inf:
         raise ValueError(f"epsilon ({epsilon!r}) must be finite and at least 0")
-    if delta is not None and not 0 <= delta < 1:
-        raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+    if delta is not None:
+        below_one(delta)
     if points < 2**10 or points & (points - 1):
         raise ValueError(f"points ({points!r}) must be a power of two, at least 1024")
 

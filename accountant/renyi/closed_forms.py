@@ -15,6 +15,7 @@ import flint
 
 from dpproof.accountant.guarantees.notions import RenyiDP
 from dpproof.accountant.guarantees.orders import Orders
+from dpproof.accountant.numbers.checks import at_least_zero, whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision
 
 __all__ = ["gaussian_renyi", "geometric_renyi", "laplace_renyi", "pure_renyi", "unequal_gaussians_renyi"]
@@ -32,7 +33,7 @@ def pure_renyi(epsilon: Number) -> RenyiDP:
     Raises:
         ValueError: if epsilon is negative or no number.
     """
-    loss = _at_least_0(epsilon, "epsilon")
+    loss = at_least_zero(epsilon, "epsilon")
     return RenyiDP(_RandomisedResponse(loss))
 
 
@@ -45,9 +46,8 @@ def geometric_renyi(epsilon: Number, sensitivity: int = 1) -> RenyiDP:
     Raises:
         ValueError: if epsilon is negative or no number, or the sensitivity no integer of at least 1.
     """
-    step = _at_least_0(epsilon, "epsilon")
-    if isinstance(sensitivity, bool) or not isinstance(sensitivity, int) or sensitivity < 1:
-        raise ValueError(f"sensitivity ({sensitivity!r}) must be an integer at least 1")
+    step = at_least_zero(epsilon, "epsilon")
+    whole(sensitivity, "sensitivity", 1)
     return RenyiDP(_Geometric(step, sensitivity))
 
 
@@ -62,7 +62,7 @@ def laplace_renyi(scale: Number, sensitivity: Number = 1) -> RenyiDP:
     Raises:
         ValueError: if the scale is not above 0 or the sensitivity negative.
     """
-    width, moved = exact(scale, "scale"), _at_least_0(sensitivity, "sensitivity")
+    width, moved = exact(scale, "scale"), at_least_zero(sensitivity, "sensitivity")
     if width <= 0:
         raise ValueError(f"scale ({scale!r}) must be above 0")
     return RenyiDP(_Laplace(moved / width))
@@ -79,7 +79,7 @@ def gaussian_renyi(mu: Number) -> RenyiDP:
     Raises:
         ValueError: if mu is negative or no number.
     """
-    half = _at_least_0(mu, "mu") ** 2 / 2
+    half = at_least_zero(mu, "mu") ** 2 / 2
     return RenyiDP(lambda order: arb_of(half) * order)
 
 
@@ -95,7 +95,7 @@ def unequal_gaussians_renyi(shift: Number, deviation: Number, other: Number) -> 
     Raises:
         ValueError: if a deviation is not above 0 or the shift negative.
     """
-    moved = _at_least_0(shift, "shift")
+    moved = at_least_zero(shift, "shift")
     sizes = exact(deviation, "deviation"), exact(other, "other")
     for size, name in zip(sizes, ("deviation", "other"), strict=True):
         if size <= 0:
@@ -103,13 +103,6 @@ def unequal_gaussians_renyi(shift: Number, deviation: Number, other: Number) -> 
     small, large = sorted(size**2 for size in sizes)
     below = None if small == large else large / (large - small)
     return RenyiDP(_UnequalGaussians(moved**2, small, large), Orders(below))
-
-
-def _at_least_0(value: Number, name: str) -> Fraction:
-    number = exact(value, name)
-    if number < 0:
-        raise ValueError(f"{name} ({value!r}) must be at least 0")
-    return number
 
 
 @dataclass(frozen=True)

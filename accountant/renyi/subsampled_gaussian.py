@@ -17,6 +17,7 @@ import flint
 
 from dpproof.accountant.guarantees.notions import RenyiDP
 from dpproof.accountant.numbers.arithmetic import lru_cache
+from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision
 
 __all__ = ["SubsampledGaussianCurve", "subsampled_gaussian_renyi"]
@@ -91,8 +92,7 @@ def subsampled_gaussian_renyi(sampling_rate: Number, noise_multiplier: Number, s
         raise ValueError(f"sampling_rate ({sampling_rate!r}) must be in [0, 1]")
     if noise <= 0:
         raise ValueError(f"noise_multiplier ({noise_multiplier!r}) must be above 0")
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
-        raise ValueError(f"steps ({steps!r}) must be an integer at least 0")
+    whole(steps, "steps", 0)
     return RenyiDP(SubsampledGaussianCurve(rate, noise, steps))
 
 

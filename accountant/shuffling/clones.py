@@ -28,6 +28,7 @@ from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
 from dpproof.accountant.numbers.binomial import UNIT, log_masses, lower_tail, tail_ratios
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import at_least_zero, whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import refined
 from dpproof.accountant.privacy_loss.crossing import crossing
@@ -167,10 +168,8 @@ class CloneView(Profile):
     seen: Bound = Bound(1.0, 1.0)  # noqa: RUF009 (frozen)
 
     def __post_init__(self) -> None:
-        if isinstance(self.users, bool) or not isinstance(self.users, int) or not 1 <= self.users <= 10**12:
-            raise ValueError(f"users ({self.users!r}) must be an integer in [1, 10^12]")
-        if exact(self.local_epsilon, "local_epsilon") < 0:
-            raise ValueError(f"local_epsilon ({self.local_epsilon!r}) must be at least 0")
+        whole(self.users, "users", 1, 10**12)
+        at_least_zero(self.local_epsilon, "local_epsilon")
         for name in ("clone", "seen"):
             if not 0 <= getattr(self, name).lower <= getattr(self, name).upper <= 1:
                 raise ValueError(f"{name} ({getattr(self, name)!r}) must be in [0, 1]")
@@ -356,9 +355,7 @@ def general_randomiser(users: int, local_epsilon: Number) -> CloneView:
 
     Source: Feldman, McMillan and Talwar, arXiv:2012.12803v2, Theorem 3.2 (statement classic.clones).
     """
-    local = exact(local_epsilon, "local_epsilon")
-    if local < 0:
-        raise ValueError(f"local_epsilon ({local_epsilon!r}) must be at least 0")
+    local = at_least_zero(local_epsilon, "local_epsilon")
     with precision(_CLONES_BITS):
         clone = (-arb_of(local)).exp()
         return CloneView(users, local_epsilon, Bound(max(round_down(clone), 0.0), min(round_up(clone), 1.0)))

@@ -24,6 +24,7 @@ from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.binomial import MOST_TRIALS
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import inside_unit, whole
 from dpproof.accountant.numbers.enclosures import (
     Number,
     arb_of,
@@ -64,9 +65,7 @@ class ShuffledResponse(Profile):
 
     def __post_init__(self) -> None:
         general_randomiser(self.users, self.local_epsilon)
-        whole = isinstance(self.categories, int) and not isinstance(self.categories, bool)
-        if not whole or not 2 <= self.categories <= 10**6:
-            raise ValueError(f"categories ({self.categories!r}) must be an integer in [2, 10^6]")
+        whole(self.categories, "categories", 2, 10**6)
         if exact(self.local_epsilon) > 500:
             raise ValueError(f"local_epsilon ({self.local_epsilon!r}) must be at most 500")
 
@@ -211,8 +210,7 @@ def closed_form_epsilon(users: int, local_epsilon: Number, delta: Number) -> Bou
     Source: Feldman, McMillan and Talwar, arXiv:2012.12803v2, Theorem 3.1 (classic.clones_closed_form).
     """
     local, failure = exact(local_epsilon, "local_epsilon"), exact(delta, "delta")
-    if isinstance(users, bool) or not isinstance(users, int) or users < 1:
-        raise ValueError(f"users ({users!r}) must be an integer at least 1")
+    whole(users, "users", 1)
     if local < 0 or not 0 < failure < 1:
         raise ValueError(f"local_epsilon ({local_epsilon!r}) must be at least 0, delta ({delta!r}) in (0, 1)")
     with precision(192):
@@ -247,8 +245,7 @@ def amplification_bounds(users: int, local_epsilon: Number, delta: Number) -> Am
     Raises:
         ValueError: see ``ShuffledResponse`` and ``closed_form_epsilon``; for a delta outside (0, 1).
     """
-    if not 0 < exact(delta, "delta") < 1:
-        raise ValueError(f"delta ({delta!r}) must be in (0, 1)")
+    inside_unit(delta, "delta")
     response = ShuffledResponse(users, 2, local_epsilon)
     with precision(128):
         flip = float((1 / (1 + arb_of(exact(local_epsilon)).exp())).mid())

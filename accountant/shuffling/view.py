@@ -23,6 +23,7 @@ import flint
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.binomial import check_law, mass, tail_ratio
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import probability
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, round_down, round_up
 from dpproof.accountant.numbers.inversion import Decreasing, bracket, refined
 
@@ -76,8 +77,7 @@ class BinomialView(Profile):
     def __post_init__(self) -> None:
         check_law(self.trials, exact(self.probability, "probability"))
         for name in ("first", "second"):
-            if not 0 <= exact(getattr(self, name), name) <= 1:
-                raise ValueError(f"{name} ({getattr(self, name)!r}) must be in [0, 1]")
+            probability(getattr(self, name), name)
 
     def _delta_at(self, point: Fraction) -> Bound:
         """The larger of the two directions, relatively accurate at any size."""

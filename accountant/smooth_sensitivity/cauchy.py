@@ -10,6 +10,7 @@ from dpproof.accountant.claims.parameters import Parameters, Reals, parameter
 from dpproof.accountant.claims.result import Accountant, PrivacyResult, PublishedGuarantee
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import below_one
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
 from dpproof.accountant.published.smooth_sensitivity import conditions
 from dpproof.accountant.smooth_sensitivity.heavy_tails import cauchy_epsilon
@@ -45,8 +46,7 @@ def account(
     found = PureDP(cauchy_epsilon(parameters.noise, parameters.smoothing, parameters.exponent))
 
     def epsilon(delta: Any) -> Bound:
-        if not 0 <= exact(delta, "delta") < 1:
-            raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+        below_one(delta, "delta")
         names = {"noise": parameters.noise, "beta": parameters.smoothing, "g": parameters.exponent}
         with precision(192):
             values = {name: arb_of(exact(value)) for name, value in names.items()}

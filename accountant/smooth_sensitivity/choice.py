@@ -20,6 +20,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.calibration import UnreachableTargetError
 from dpproof.accountant.claims.result import Accountant
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import at_least_zero
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
 from dpproof.accountant.smooth_sensitivity.notion import largest
 
@@ -38,11 +39,12 @@ def smooth_bound(profile: Sequence[Number], smoothing: Number) -> Bound:
         ValueError: for an empty profile, a negative entry, one below the entry before it, or a negative
             smoothing.
     """
-    values, beta = [exact(value, "local sensitivity") for value in profile], exact(smoothing, "smoothing")
+    values, beta = (
+        [exact(value, "local sensitivity") for value in profile],
+        at_least_zero(smoothing, "smoothing"),
+    )
     if not values or values[0] < 0 or any(b < a for a, b in pairwise(values)):
         raise ValueError("profile must be a nonempty nondecreasing list of numbers at least 0")
-    if beta < 0:
-        raise ValueError(f"smoothing ({smoothing!r}) must be at least 0")
     with precision(128):
         rate = arb_of(beta)
         return bound_of(largest([(-rate * t).exp() * arb_of(value) for t, value in enumerate(values)]))

@@ -17,6 +17,7 @@ from fractions import Fraction
 import flint
 
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import at_least_zero
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact
 from dpproof.accountant.numbers.inversion import refined
 from dpproof.accountant.smooth_sensitivity.notion import largest, positive
@@ -52,9 +53,7 @@ def _certified(epsilon: flint.arb, **given: Number) -> Bound:
 
 
 def _setting(noise: Number, smoothing: Number) -> tuple[Fraction, Fraction]:
-    beta = exact(smoothing, "smoothing")
-    if beta < 0:
-        raise ValueError(f"smoothing ({smoothing!r}) must be at least 0")
+    beta = at_least_zero(smoothing, "smoothing")
     return 1 / positive(noise, "noise"), beta
 
 

@@ -20,7 +20,8 @@ from dpproof.accountant.claims.parameters import Parameters, Reals, parameter
 from dpproof.accountant.claims.result import Accountant, PrivacyResult
 from dpproof.accountant.guarantees.notions import ZCDP
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.numbers.checks import at_least_zero
+from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, precision
 from dpproof.accountant.published.smooth_sensitivity import conditions
 from dpproof.accountant.smooth_sensitivity.notion import positive, unattained
 
@@ -40,9 +41,7 @@ def log_normal_rho(noise: Number, smoothing: Number, spread: Number) -> Bound:
     Source: this project's statement classic.smooth_log_normal.
     """
     scales = {"noise": positive(noise, "noise"), "w": positive(spread, "spread")}
-    beta = exact(smoothing, "smoothing")
-    if beta < 0:
-        raise ValueError(f"smoothing ({smoothing!r}) must be at least 0")
+    beta = at_least_zero(smoothing, "smoothing")
     with precision(192):
         values = {name: arb_of(value) for name, value in scales.items()}
         epsilon = conditions("classic.smooth_log_normal", beta=arb_of(beta), **values)

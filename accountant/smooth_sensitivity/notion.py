@@ -20,6 +20,7 @@ from dpproof.accountant.claims.result import PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import at_least_zero
 from dpproof.accountant.numbers.enclosures import Number, exact, round_down, round_up
 from dpproof.accountant.numbers.inversion import bracket, refined
 
@@ -41,8 +42,7 @@ class SmoothNoise(Profile):
 
     def __post_init__(self) -> None:
         positive(self.noise, "noise")
-        if exact(self.smoothing, "smoothing") < 0:
-            raise ValueError(f"smoothing ({self.smoothing!r}) must be at least 0")
+        at_least_zero(self.smoothing, "smoothing")
 
     @abstractmethod
     def profile(self, epsilon: Fraction) -> flint.arb:

@@ -19,6 +19,7 @@ import flint
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP
 from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.guarantees.profile import ends_of
+from dpproof.accountant.numbers.checks import at_least_zero, below_one, inside_unit
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 
 __all__ = [
@@ -79,8 +80,7 @@ class _Filter(Generic[Cost]):
 
 
 def _amount(spent: Fraction) -> None:
-    if exact(spent, "spent") < 0:
-        raise ValueError(f"spent ({spent!r}) must be at least 0")
+    at_least_zero(spent, "spent")
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class GaussianFilter(_Filter[GaussianDP]):
     mu: Number
 
     @property
-    def account(self) -> GaussianDP:
+    def guarantee(self) -> GaussianDP:
         """What everything admitted keeps."""
         return GaussianDP(self.mu)
 
@@ -127,7 +127,7 @@ class ZCDPFilter(_Filter[ZCDP]):
     rho: Number
 
     @property
-    def account(self) -> ZCDP:
+    def guarantee(self) -> ZCDP:
         """What everything admitted keeps."""
         return ZCDP(self.rho)
 
@@ -164,7 +164,7 @@ class RenyiFilter(_Filter[RenyiDP]):
         Orders(listed=tuple(order for order, _ in self._table()))
 
     @property
-    def account(self) -> RenyiDP:
+    def guarantee(self) -> RenyiDP:
         """What everything admitted keeps."""
         table = self._table()
 
@@ -217,18 +217,15 @@ class ApproxFilter(_Filter[ApproxDP]):
     """The largest double rho found for which rho + 2 sqrt(rho ln(1/slack)) <= epsilon; 0 without slack."""
 
     def __post_init__(self) -> None:
-        epsilon, delta, slack = (exact(getattr(self, name), name) for name in ("epsilon", "delta", "slack"))
-        if epsilon < 0:
-            raise ValueError(f"epsilon ({self.epsilon!r}) must be at least 0")
-        if not 0 <= delta < 1:
-            raise ValueError(f"delta ({self.delta!r}) must be in [0, 1)")
+        epsilon, delta = at_least_zero(self.epsilon, "epsilon"), below_one(self.delta, "delta")
+        slack = exact(self.slack, "slack")
         if not 0 <= slack <= delta:
             raise ValueError(f"slack ({self.slack!r}) must be in [0, delta]")
         object.__setattr__(self, "rho", _rho(epsilon, slack) if slack else 0.0)
         super().__post_init__()
 
     @property
-    def account(self) -> ApproxDP:
+    def guarantee(self) -> ApproxDP:
         """What everything admitted keeps."""
         return ApproxDP(self.epsilon, self.delta)
 
@@ -279,8 +276,7 @@ class ApproxOdometer:
     spent: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        if not 0 < exact(self.delta, "delta") < 1:
-            raise ValueError(f"delta ({self.delta!r}) must be in (0, 1)")
+        inside_unit(self.delta, "delta")
         if exact(self.first, "first") <= 0:
             raise ValueError(f"first ({self.first!r}) must be above 0")
         _amount(self.spent)

@@ -22,6 +22,7 @@ from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.guarantees.profile import BestOf, Profile, ends_of
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import below
 
@@ -48,8 +49,7 @@ def group_privacy(guarantee: Profile, records: int) -> Profile:
         ValueError: if ``records`` is no integer of at least 1, or a Renyi curve is known at no order that
             the group needs.
     """
-    if isinstance(records, bool) or not isinstance(records, int) or records < 1:
-        raise ValueError(f"records ({records!r}) must be an integer at least 1")
+    whole(records, "records", 1)
     return guarantee if records == 1 else _group(guarantee, records)
 
 

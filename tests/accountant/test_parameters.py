@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from dpproof.accountant.claims.parameters import Domain, Integers, Reals, check_probability
+from dpproof.accountant.claims.parameters import Domain, Integers, Reals
+from dpproof.accountant.numbers.checks import below_one
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from tests.rows import rows
 
@@ -68,10 +69,11 @@ def test_domains_admit_what_they_say(domain, inside, outside, text):
 
 @pytest.mark.parametrize("value", [-1e-300, 1, 1.5, math.nan, math.inf])
 def test_probabilities_outside_are_refused(value):
-    with pytest.raises(ValueError, match=r"chance \(.*\) must be in \[0, 1\)"):
-        check_probability(value, "chance")
+    rule = r"in \[0, 1\)" if math.isfinite(value) else "a finite number"
+    with pytest.raises(ValueError, match=rf"chance \(.*\) must be {rule}"):
+        below_one(value, "chance")
 
 
 @pytest.mark.parametrize("value", [0, 1e-300, 0.999])
 def test_probabilities_inside_are_not(value):
-    check_probability(value)
+    below_one(value)

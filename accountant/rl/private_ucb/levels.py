@@ -20,6 +20,7 @@ from dpproof.accountant.counting.noise import MOST_TERMS, GaussianNoise, Laplace
 from dpproof.accountant.counting.toeplitz import SquareRoot, banded_square_root
 from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import inside_unit
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
 from dpproof.accountant.numbers.inversion import bracket
 from dpproof.accountant.published import published
@@ -46,13 +47,6 @@ class CountLevels:
     visits: Bound
     costs: Bound
     transitions: Bound
-
-
-def _failure(delta: Number) -> Fraction:
-    failure = exact(delta, "delta")
-    if not 0 < failure < 1:
-        raise ValueError(f"delta ({delta!r}) must be in (0, 1)")
-    return failure
 
 
 def _levels(parameters: CountsParameters, failure: Fraction, quantile: Quantile) -> CountLevels:
@@ -87,7 +81,7 @@ def central_levels(parameters: CentralCountsParameters, delta: Number) -> CountL
     """
     if parameters.counter == "honaker" and parameters.noise != Law.GAUSSIAN:
         raise ValueError(f"noise ({parameters.noise!r}) must be gaussian for levels of a honaker counter")
-    failure, find = _failure(delta), _COUNTERS[parameters.counter]
+    failure, find = inside_unit(delta), _COUNTERS[parameters.counter]
     return _levels(parameters, failure, lambda copies, beta: find(parameters, copies, beta))
 
 
@@ -168,7 +162,7 @@ def local_levels(parameters: LocalCountsParameters, delta: Number) -> CountLevel
     """
     if parameters.episodes == 1:
         raise ValueError("episodes (1) must be at least 2: nothing is counted before the first")
-    failure, steps = _failure(delta), parameters.episodes - 1
+    failure, steps = inside_unit(delta), parameters.episodes - 1
     return _levels(
         parameters, failure, lambda copies, beta: _walk_quantile(parameters.noise, steps * copies, beta)
     )

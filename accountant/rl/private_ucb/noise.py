@@ -26,7 +26,6 @@ from typing import NamedTuple, TypeVar
 import flint
 
 from dpproof.accountant.claims.calibration import calibrate_noise
-from dpproof.accountant.claims.parameters import check_probability
 from dpproof.accountant.claims.result import PublishedGuarantee
 from dpproof.accountant.counting.gaussian_tree import calibrated_sigma
 from dpproof.accountant.counting.noise import Law
@@ -35,6 +34,7 @@ from dpproof.accountant.guarantees.notions import ZCDP, BoundedLoss, PureDP
 from dpproof.accountant.guarantees.profile import Enclosed, Profile
 from dpproof.accountant.guarantees.targets import Target, UnreachableTargetError
 from dpproof.accountant.numbers.bounds import Bound, exactly
+from dpproof.accountant.numbers.checks import below_one
 from dpproof.accountant.numbers.enclosures import (
     Number,
     arb_of,
@@ -247,7 +247,7 @@ def published_guarantee(parameters: CountsParameters, statement: str) -> Publish
     value = printed_value(parameters)
 
     def epsilon(delta: Number) -> Bound:
-        check_probability(float(exact(delta, "delta")))
+        below_one(delta, "delta")
         return value
 
     return PublishedGuarantee(statement, epsilon, PureDP(value), statement)

@@ -27,6 +27,7 @@ from fractions import Fraction
 
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import inside_unit, whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
 from dpproof.accountant.pairs.binomial import ShiftedBinomial, ShuffledBinary
 from dpproof.accountant.privacy_loss.crossing import check_least, crossing
@@ -126,8 +127,7 @@ class ReleaseShape:
     def __post_init__(self) -> None:
         for name in ("steps", "states", "actions"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} ({value!r}) must be an integer at least 1")
+            whole(value, name, 1)
 
     @property
     def cells(self) -> int:
@@ -164,11 +164,9 @@ def printed_budget(
     Raises:
         ValueError: for an epsilon or beta outside (0, 1).
     """
-    total, failure = exact(epsilon, "epsilon"), exact(beta, "beta")
+    total, failure = exact(epsilon, "epsilon"), inside_unit(beta, "beta")
     if not total > 0 or not (total < 1 or beyond_proof):
         raise ValueError(f"epsilon ({epsilon!r}) must be in (0, 1): Lemma 10 stops there")
-    if not 0 < failure < 1:
-        raise ValueError(f"beta ({beta!r}) must be in (0, 1)")
     return total / (3 * horizon), failure / (horizon * states * actions)
 
 

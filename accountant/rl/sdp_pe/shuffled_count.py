@@ -30,6 +30,7 @@ from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.binomial import MOST_TRIALS
 from dpproof.accountant.numbers.bounds import Bound, exactly
+from dpproof.accountant.numbers.checks import at_least_zero, below_one
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
 from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.accountant.published.sdp_pe import PUBLISHED
@@ -195,11 +196,7 @@ def _calibrate(
     For the printed sums it falls in tau. From tau = n on it falls with every further fair bit.
     """
     account(parameters, adjacency)
-    target, failure = exact(epsilon, "epsilon"), exact(delta, "delta")
-    if target < 0:
-        raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
-    if not 0 <= failure < 1:
-        raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+    target, failure = at_least_zero(epsilon, "epsilon"), below_one(delta, "delta")
     if failure == 0:
         raise UnreachableTargetError("delta (0) cannot be met: some outcome is possible under one input only")
     below, above = map(exact, neighbours_of(target))

@@ -25,6 +25,7 @@ from dpproof.accountant.guarantees.targets import NoNoiseNeededError, Unreachabl
 from dpproof.accountant.numbers.arithmetic import cache, lru_cache
 from dpproof.accountant.numbers.binomial import lower_tail
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import inside_unit, whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.rl.sdp_pe.batches import BatchLoss, ReleaseShape, batch_loss
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
@@ -58,13 +59,10 @@ def batch_threshold(shape: ReleaseShape, users: int, epsilon: Number, delta: Num
         UnreachableTargetError: 10^15 fair bits are not enough.
         NoNoiseNeededError: a delta next to 1, which noise meets that hides nothing.
     """
-    target, failure = exact(epsilon, "epsilon"), exact(delta, "delta")
-    if isinstance(users, bool) or not isinstance(users, int) or not 1 <= users <= 10**12:
-        raise ValueError(f"users ({users!r}) must be an integer in [1, 10^12]")
+    target, failure = exact(epsilon, "epsilon"), inside_unit(delta, "delta")
+    whole(users, "users", 1, 10**12)
     if target <= 0:
         raise ValueError(f"epsilon ({epsilon!r}) must be positive")
-    if not 0 < failure < 1:
-        raise ValueError(f"delta ({delta!r}) must be in (0, 1)")
     if failure > _NOTHING:
         raise NoNoiseNeededError(f"delta ({delta!r}) is met with next to no noise: nothing is the least")
     fair, fewer = _fair_bits(shape.changes, target, failure)
@@ -224,7 +222,7 @@ def precision_level(shape: ReleaseShape, users: int, threshold: float, failure: 
     Raises:
         ValueError: for a failure outside (0, 1), or see ``ShuffledCountParameters``.
     """
-    chance = _checked(failure)
+    chance = inside_unit(failure, "failure")
     noise = view(ShuffledCountParameters(users, threshold, "bits"))
     trials, p = noise.trials, exact(noise.probability)
     laws = {trials: shape.counters}
@@ -292,16 +290,9 @@ def printed_level(shape: ReleaseShape, threshold: float, failure: Number) -> flo
     Raises:
         ValueError: for a failure outside (0, 1), or a threshold that is not positive.
     """
-    chance = _checked(failure)
+    chance = inside_unit(failure, "failure")
     if not threshold > 0:
         raise ValueError(f"threshold ({threshold!r}) must be positive")
     with precision(_BITS):
         sides = (2 * shape.counters / arb_of(chance)).log()
         return round_up(4 * (3 * arb_of(exact(threshold)) * sides).sqrt())
-
-
-def _checked(failure: Number) -> Fraction:
-    chance = exact(failure, "failure")
-    if not 0 < chance < 1:
-        raise ValueError(f"failure ({failure!r}) must be in (0, 1)")
-    return chance

@@ -26,6 +26,7 @@ from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.guarantees.profile import ends_of
 from dpproof.accountant.guarantees.profile import ends_of as _ends
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import inside_unit, whole
 from dpproof.accountant.numbers.enclosures import (
     Number,
     arb_of,
@@ -151,7 +152,7 @@ def compose_approx_advanced(part: ApproxDP, times: int, slack: Number) -> Approx
         ValueError: for a slack outside (0, 1), a count that is no integer of at least 0, or an epsilon so
             large that epsilon' is beyond the largest double.
     """
-    added = _slack(slack)
+    added = inside_unit(slack, "slack")
     epsilon = advanced_epsilon(part, times, slack)
     if math.isinf(epsilon.upper):
         raise ValueError(f"part ({part!r}) must have an epsilon whose advanced composition is a double")
@@ -170,7 +171,7 @@ def advanced_epsilon(part: ApproxDP, times: int, slack: Number) -> Bound:
     Raises:
         ValueError: for a slack outside (0, 1), or a count that is no integer of at least 0.
     """
-    added, count = _slack(slack), _count(times)
+    added, count = inside_unit(slack, "slack"), _count(times)
 
     def total(epsilon: flint.arb) -> flint.arb:
         root = (-2 * count * arb_of(added).log()).sqrt()
@@ -194,7 +195,7 @@ def compose_approx_kov(part: ApproxDP, times: int, slack: Number) -> ApproxDP:
     Raises:
         ValueError: as ``compose_approx_advanced``.
     """
-    added = _slack(slack)
+    added = inside_unit(slack, "slack")
 
     def total(epsilon: flint.arb) -> flint.arb:
         small, drift = arb_of(added), times * epsilon * (epsilon / 2).tanh()
@@ -229,7 +230,7 @@ def advanced_part_epsilon(target: Number, times: int, slack: Number) -> Bound:
     Raises:
         ValueError: as ``compose_approx_advanced``, for no part at all, or a negative target.
     """
-    goal, added = ends_of(target, "target")[0], _slack(slack)
+    goal, added = ends_of(target, "target")[0], inside_unit(slack, "slack")
     if _count(times) == 0:
         raise ValueError("times (0) must be at least 1: the target is shared between that many mechanisms")
     with precision(_BITS):
@@ -252,7 +253,7 @@ def advanced_corollary_holds(target: Number, times: int, slack: Number) -> bool:
     Raises:
         ValueError: as ``advanced_part_epsilon``.
     """
-    goal, added = ends_of(target, "target")[0], _slack(slack)
+    goal, added = ends_of(target, "target")[0], inside_unit(slack, "slack")
     if _count(times) == 0 or goal == 0:
         return True
     with precision(_BITS):
@@ -268,13 +269,4 @@ def _epsilon(part: ApproxDP, total: _Formula) -> Bound:
 
 
 def _count(times: int) -> int:
-    if isinstance(times, bool) or not isinstance(times, int) or times < 0:
-        raise ValueError(f"times ({times!r}) must be an integer at least 0")
-    return times
-
-
-def _slack(slack: Number) -> Fraction:
-    added = exact(slack, "slack")
-    if not 0 < added < 1:
-        raise ValueError(f"slack ({slack!r}) must be in (0, 1)")
-    return added
+    return whole(times, "times", 0)

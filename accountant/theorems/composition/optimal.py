@@ -27,6 +27,7 @@ from dpproof.accountant.guarantees.notions import ApproxDP
 from dpproof.accountant.guarantees.profile import Profile, ends_of
 from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import PRECISIONS, bracket, refined
 from dpproof.accountant.pairs.randomised_response import RandomisedResponse
@@ -133,8 +134,7 @@ def compose_approx_optimal(parts: Sequence[tuple[ApproxDP, int]]) -> ComposedApp
             the grid of losses would be too large.
     """
     for _, times in parts:
-        if isinstance(times, bool) or not isinstance(times, int) or times < 0:
-            raise ValueError(f"times ({times!r}) must be an integer at least 0")
+        whole(times, "times", 0)
     return ComposedApproxDP(tuple(parts))
 
 
