@@ -125,7 +125,7 @@ def _central(name: str, privatizer: CentralPrivatizer, expected: Finding, reason
     return _case(name, privatizer, pair, expected, truth, reason, **options)
 
 
-def _local(name: str, privatizer: LocalPrivatizer, expected: Finding, reason: str, **more: Any) -> Case:
+def _local(name: str, privatizer: LocalPrivatizer, expected: Finding, reason: str, **more: object) -> Case:
     pair = local_counts.TARGET.pair(privatizer.parameters, REPLACE)
     options = {"scores": local_counts.TARGET.scores(privatizer.parameters, pair, 2), **more}
     return _case(name, privatizer, pair, expected, partial(_truth, privatizer), reason, **options)

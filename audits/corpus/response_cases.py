@@ -66,7 +66,7 @@ def _response_truth(epsilon: str) -> Bound:
     return largest_ratio(partial(law, False), partial(law, True))
 
 
-def _any_two(_first: Any, _second: Any) -> None:
+def _any_two(_first: object, _second: object) -> None:
     """Local privacy: any two inputs are neighbours."""
 
 

@@ -74,7 +74,7 @@ def _first_above(variant: SparseVector, queries: Sequence[Number]) -> Law:
     _, below = _laplace(variant.query_scale)
 
     def integrand(k: int) -> Function:
-        def value(x: Any, inside: float) -> Any:
+        def value(x: object, inside: float) -> Any:
             product = density(x, inside)
             for i, query in enumerate(q[: k + 1]):
                 chance = below(x - arb_of(query), inside - float(query))
@@ -91,7 +91,7 @@ def _wins(i: int, counts: Sequence[Number], scale: Number, noise: Callable[[Numb
     density, below = noise(scale)
     gaps = [exact(counts[i]) - exact(x) for j, x in enumerate(counts) if j != i]
 
-    def integrand(x: Any, inside: float) -> Any:
+    def integrand(x: object, inside: float) -> Any:
         product = density(x, inside)
         for gap in gaps:
             product *= below(x + arb_of(gap), inside + float(gap))

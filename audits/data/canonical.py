@@ -31,7 +31,7 @@ class UnreadableOutputError(ValueError):
     """Raised for an output of a type that has no canonical text."""
 
 
-def canonical_text(value: Any) -> str:
+def canonical_text(value: object) -> str:
     """The same text for the same output, in every process and on every machine.
 
     Raises:
@@ -51,7 +51,7 @@ def canonical_text(value: Any) -> str:
     return _compound_text(value)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """An array or a number of numpy as lists and numbers of Python; those longer than a double as several.
 
     >>> plain(np.arange(2)), plain(np.longdouble(1))
@@ -75,7 +75,7 @@ def _number_text(value: float) -> str:
     return value.hex()
 
 
-def _compound_text(value: Any) -> str:
+def _compound_text(value: object) -> str:
     if isinstance(value, complex):
         return f"complex({_number_text(value.real)},{_number_text(value.imag)})"
     if isinstance(value, bytes | bytearray):
@@ -101,7 +101,7 @@ def _compound_text(value: Any) -> str:
     )
 
 
-def tokens(outputs: NDArray[Any]) -> NDArray[np.uint64]:
+def tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
     """The 64-bit hash of the canonical text of each output, ``(n, 1)``.
 
     Equal outputs have equal tokens in every run; others hardly ever.

@@ -45,7 +45,7 @@ class Raised:
     kind: str
 
 
-def cells(value: Any) -> Iterator[Cell]:
+def cells(value: object) -> Iterator[Cell]:
     """The output laid flat: a cell for each number and word, and one with its length before what is nested.
 
     >>> list(cells([1.5, None])) == [(SEQUENCE, 2.0), (NUMBER, 1.5), (NOTHING, 0.0)]
@@ -65,7 +65,7 @@ def cells(value: Any) -> Iterator[Cell]:
         yield from _compound_cells(value)
 
 
-def _compound_cells(value: Any) -> Iterator[Cell]:
+def _compound_cells(value: object) -> Iterator[Cell]:
     if isinstance(value, bytes | bytearray):
         yield BYTES, float(len(value))
         yield from ((NUMBER, float(byte)) for byte in value)
@@ -119,7 +119,7 @@ def _place(text: str) -> float:
     return (hashed(text) >> 11) / 2**53
 
 
-def features(outputs: NDArray[Any], width: int, wide: Wide | None = None) -> NDArray[np.float64]:
+def features(outputs: NDArray[np.generic], width: int, wide: Wide | None = None) -> NDArray[np.float64]:
     """The number of cells of each output, then ``width`` cells, cut or padded: ``(n, 1 + COLUMNS * width)``.
 
     With ``wide`` the exact parts of integers follow; without it those beyond 2^53 are encoded as words are.
@@ -153,7 +153,7 @@ class _Latest(threading.local):
 _LATEST = _Latest()
 
 
-def _laid_flat(outputs: NDArray[Any]) -> Sequence[list[Cell]]:
+def _laid_flat(outputs: NDArray[np.generic]) -> Sequence[list[Cell]]:
     """The cells of every output."""
     if _LATEST.outputs is not outputs:
         _LATEST.flat = [list(cells(output)) for output in outputs]
@@ -165,7 +165,7 @@ Cells = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 
 def _object_cells(
-    outputs: NDArray[Any], width: int, wide: Wide | None
+    outputs: NDArray[np.generic], width: int, wide: Wide | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     n = len(outputs)
     counts, kinds, values = np.zeros(n), np.zeros((n, width)), np.zeros((n, width))
@@ -193,7 +193,7 @@ def _exact_cell(kind: int, value: float) -> tuple[int, float]:
     return kind, float(value)
 
 
-def integers_of(outputs: NDArray[Any], width: int) -> NDArray[Any]:
+def integers_of(outputs: NDArray[np.generic], width: int) -> NDArray[Any]:
     """The integers among the first cells of outputs, where a cell is one, 0 elsewhere: ``(n, width)``."""
     found = np.zeros((len(outputs), width), object)
     for row, flat in enumerate(_laid_flat(outputs)):
@@ -203,7 +203,7 @@ def integers_of(outputs: NDArray[Any], width: int) -> NDArray[Any]:
     return found
 
 
-def values_between(outputs: NDArray[Any], start: int, end: int) -> NDArray[np.float64]:
+def values_between(outputs: NDArray[np.generic], start: int, end: int) -> NDArray[np.float64]:
     """The values of the cells from ``start`` on and before ``end``; 0 where there is none, or no finite one.
 
     >>> values_between(np.array([[5, 6, 7], 8], dtype=object), 2, 4).tolist()
@@ -216,7 +216,7 @@ def values_between(outputs: NDArray[Any], start: int, end: int) -> NDArray[np.fl
     return np.clip(np.where(np.isfinite(found), found, 0.0), -LARGEST, LARGEST)
 
 
-def lengths(outputs: NDArray[Any]) -> NDArray[np.int64]:
+def lengths(outputs: NDArray[np.generic]) -> NDArray[np.int64]:
     """How many cells each output has."""
     return np.array([len(flat) for flat in _laid_flat(outputs)], np.int64)
 
@@ -226,7 +226,7 @@ def _is_whole(value: float) -> bool:
     return isinstance(value, int) or value.is_integer()
 
 
-def _numeric_cells(outputs: NDArray[Any], width: int) -> Cells:
+def _numeric_cells(outputs: NDArray[np.generic], width: int) -> Cells:
     """The same for an array of numbers, all rows at once: they differ in their numbers only."""
     n = len(outputs)
     pattern = list(cells(np.zeros(outputs.shape[1:])))

@@ -61,7 +61,7 @@ def _check_one_owner(first: Episodes, second: Episodes) -> None:
         raise ValueError(f"the users whose steps differ {changed[:5]} must be only one")
 
 
-def _shown(values: NDArray[Any]) -> str:
+def _shown(values: NDArray[np.generic]) -> str:
     return np.array2string(values, threshold=5)
 
 

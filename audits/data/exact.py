@@ -46,7 +46,7 @@ def wider(numbers: Numbers, limit: int = EXACT) -> NDArray[np.bool_]:
     return np.asarray((numbers > limit) | (numbers < -limit), bool)
 
 
-def exactly(numbers: Numbers, dtype: np.dtype[Any]) -> Numbers | None:
+def exactly(numbers: Numbers, dtype: np.dtype[np.generic]) -> Numbers | None:
     """The numbers in another type, or None if that would change one of them.
 
     >>> exactly(np.array([2**53 + 1]), np.dtype(float)) is None, exactly(np.array([7]), np.dtype(float))

@@ -24,7 +24,7 @@ def is_numeric(block: Block) -> bool:
     return block.dtype.kind in "biuf"
 
 
-def of_objects(values: Sequence[Any]) -> Block:
+def of_objects(values: Sequence[object]) -> Block:
     """One object for each output, whatever it is; numpy would look inside."""
     block = np.empty(len(values), object)
     for place, value in enumerate(values):
@@ -32,7 +32,7 @@ def of_objects(values: Sequence[Any]) -> Block:
     return block
 
 
-def as_block(returned: Any) -> Block:
+def as_block(returned: object) -> Block:
     """What a mechanism returned as a block, one output a row.
 
     Raises:
@@ -53,7 +53,7 @@ def as_block(returned: Any) -> Block:
     return _in_doubles(array) if is_numeric(array) and array.size else _stacked(list(array))
 
 
-def _mixed_columns(table: Any) -> bool:
+def _mixed_columns(table: object) -> bool:
     """Whether it is a table with columns of several types, which one array of numbers might round."""
     return len(set(map(str, getattr(table, "dtypes", ())))) > 1 if hasattr(table, "columns") else False
 
@@ -63,7 +63,7 @@ def _in_doubles(array: Block) -> Block:
     return doubles(array) if array.dtype.kind == "f" and array.itemsize > 8 else array
 
 
-def _stacked(values: Sequence[Any]) -> Block:
+def _stacked(values: Sequence[object]) -> Block:
     """The values as one array of numbers, if that changes none of them, otherwise as objects."""
     try:
         array = np.asarray(values)
@@ -76,7 +76,7 @@ def _stacked(values: Sequence[Any]) -> Block:
     return _in_doubles(array)
 
 
-def _is_float(value: Any) -> bool:
+def _is_float(value: object) -> bool:
     """Whether the value is a floating-point number, or an array of such."""
     return isinstance(value, float) or getattr(getattr(value, "dtype", None), "kind", "") == "f"
 
@@ -111,7 +111,7 @@ def _texts(block: Block) -> list[str]:
     return [canonical_text(row) for row in block]
 
 
-def has_nan(numbers: NDArray[Any]) -> bool:
+def has_nan(numbers: NDArray[np.generic]) -> bool:
     """Whether an array of numbers holds NaN: the least number is NaN then.
 
     >>> has_nan(np.array([1.0, np.nan, -np.inf])), has_nan(np.array([[1.0]]))

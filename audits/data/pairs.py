@@ -104,7 +104,7 @@ def check_pair(pair: Neighbours, adjacency: Adjacency) -> None:
         raise InvalidNeighboursError(f"pair ({pair.description}) must be of two inputs that differ")
 
 
-def _plainly_equal(first: Any, second: Any) -> bool:
+def _plainly_equal(first: object, second: object) -> bool:
     """Whether two inputs are the same by what they hold; where that cannot be told, whether they are one."""
     try:
         arrays = np.asarray(first), np.asarray(second)

@@ -54,12 +54,12 @@ class Records:
     header: Hashable = None
 
 
-def is_collection(value: Any) -> bool:
+def is_collection(value: object) -> bool:
     """Whether a value is one whose records are known; no number, text or object of an unknown class."""
     return _frame_rows(value) is not None or _reader(value) is not None
 
 
-def records_of(value: Any) -> Records:
+def records_of(value: object) -> Records:
     """The records of an input.
 
     Raises:
@@ -78,7 +78,7 @@ def records_of(value: Any) -> Records:
     return reader(value)
 
 
-def _reader(value: Any) -> Callable[[Any], Records] | None:
+def _reader(value: object) -> Callable[[Any], Records] | None:
     if isinstance(value, str | bytes | bytearray):
         return None
     if isinstance(value, Counter):
@@ -94,7 +94,7 @@ def _reader(value: Any) -> Callable[[Any], Records] | None:
     return None
 
 
-def _of_array(value: Any) -> Records:
+def _of_array(value: object) -> Records:
     array = value if np.ma.isMaskedArray(value) else np.asarray(value)
     unit = "element" if array.ndim == 1 else "row"
     header = (array.shape[1:], array.dtype.names) if array.dtype.names else array.shape[1:]
@@ -113,7 +113,7 @@ def _frame_rows(value: Any) -> tuple[Hashable, Iterable[Any]] | None:
     return None
 
 
-def _key(record: Any) -> Hashable:
+def _key(record: object) -> Hashable:
     """A text for a record that can be written down, otherwise the record, if it says what equals it.
 
     Raises:
@@ -163,7 +163,9 @@ class Standing:
         return "checked" if self.checked else "taken on trust"
 
 
-def standing_of(first: Any, second: Any, adjacency: Adjacency | str, validator: Check | None) -> Standing:
+def standing_of(
+    first: object, second: object, adjacency: Adjacency | str, validator: Check | None
+) -> Standing:
     """Check that two inputs are neighbours, as far as that can be told, and say how far that is.
 
     Args:
@@ -187,7 +189,7 @@ def standing_of(first: Any, second: Any, adjacency: Adjacency | str, validator: 
     return Standing(False, f"{found.why}; the pair's own validator, {_name(validator)}, accepts it")
 
 
-def _check_readable(data: Any, which: str) -> None:
+def _check_readable(data: object, which: str) -> None:
     """Refuse an iterator, and what holds one: the first call would leave nothing for the others."""
     parts = data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else ()
     for value, what in ((data, "is"), *((part, "holds") for part in parts)):
@@ -197,7 +199,7 @@ def _check_readable(data: Any, which: str) -> None:
             )
 
 
-def _of_inputs(first: Any, second: Any, adjacency: Adjacency | str) -> Standing:
+def _of_inputs(first: object, second: object, adjacency: Adjacency | str) -> Standing:
     if not isinstance(adjacency, Adjacency):
         return Standing(False, "the relation is given in words, which nothing here can check")
     if adjacency is Adjacency.BY_SENSITIVITY:
@@ -229,7 +231,7 @@ class _Comparison:
     certain: bool = True
 
 
-def _readings(first: Any, second: Any, *, added: bool) -> list[tuple[str, Any, Any]]:
+def _readings(first: object, second: object, *, added: bool) -> list[tuple[str, Any, Any]]:
     """The ways to take two inputs for data sets, the plain one first.
 
     Args:
@@ -250,7 +252,7 @@ def _readings(first: Any, second: Any, *, added: bool) -> list[tuple[str, Any, A
 
 
 def _inside(
-    one: Mapping[Any, Any], other: Mapping[Any, Any], named: bool, added: bool
+    one: Mapping[object, object], other: Mapping[object, object], named: bool, added: bool
 ) -> Iterator[tuple[str, Any, Any]]:
     """The readings of the one part that differs, where it may be the data set: it may be a bundle itself."""
     changed = [key for key in one if _differ(one[key], other[key])]
@@ -262,7 +264,7 @@ def _inside(
             yield f"as the data set at {key!r}{', ' if how else ''}{how}", a, b
 
 
-def _may_be_data(part: Any, named: bool) -> bool:
+def _may_be_data(part: object, named: bool) -> bool:
     """Whether a part beside other collections may be a data set, and not one of the records.
 
     A dictionary of users holds the records of each by their names: one of these is a data set if its own
@@ -278,7 +280,7 @@ def _may_be_data(part: Any, named: bool) -> bool:
     )
 
 
-def _first(part: Any) -> Any:
+def _first(part: object) -> Any:
     """The first element of a collection that has an order; None where there is none."""
     return part[0] if isinstance(part, Sequence | np.ndarray) and len(part) else None
 
@@ -303,15 +305,15 @@ def _columnar(parts: Mapping[Any, Any]) -> bool:
     return len(lengths) == 1 and ordered and (not tuples or max(lengths) > len(parts))
 
 
-def _arrays(parts: Mapping[Any, Any]) -> bool:
+def _arrays(parts: Mapping[object, object]) -> bool:
     return not any(isinstance(part, list | tuple) for part in parts.values())
 
 
-def _rows(parts: Mapping[Any, Any]) -> list[tuple[Any, ...]]:
+def _rows(parts: Mapping[object, object]) -> list[tuple[Any, ...]]:
     return list(zip(*(records_of(part).keys for part in parts.values()), strict=True))
 
 
-def _differ(one: Any, other: Any) -> bool:
+def _differ(one: object, other: object) -> bool:
     if is_collection(one) and is_collection(other):
         a, b = records_of(one), records_of(other)
         return (a.header, _in_order(a)) != (b.header, _in_order(b))
@@ -322,7 +324,7 @@ def _in_order(records: Records) -> Any:
     return list(records.keys) if records.ordered else Counter(records.keys)
 
 
-def _compared(first: Any, second: Any, adjacency: Adjacency) -> _Comparison:
+def _compared(first: object, second: object, adjacency: Adjacency) -> _Comparison:
     """How the records of two inputs compare under a relation of records."""
     one, other = records_of(first), records_of(second)
     if None not in (one.header, other.header) and one.header != other.header:
@@ -354,7 +356,7 @@ def _changed(one: Records, other: Records) -> int:
     return _apart(one.keys, other.keys)
 
 
-def _apart(one: Sequence[Any], other: Sequence[Any]) -> int:
+def _apart(one: Sequence[object], other: Sequence[object]) -> int:
     """How many records of the first are not among those of the second, counted with repetition."""
     return (Counter(one) - Counter(other)).total()
 

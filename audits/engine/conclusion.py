@@ -36,7 +36,7 @@ def conclude(
     alpha: float,
     seed: int,
     pair: str,
-    replay: Mapping[str, Any],
+    replay: Mapping[str, object],
     measure: Callable[[Trial], Power] | None = None,
 ) -> Evidence:
     """The evidence of a trial against a claim.

@@ -80,6 +80,6 @@ def _again(witness: Mapping[str, object]) -> Evidence:
     return found.read(how).audit(AuditPlan.of_witness(witness))
 
 
-def _plain(witness: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(witness: Mapping[str, object]) -> dict[str, Any]:
     plain: dict[str, Any] = json.loads(json.dumps(witness))
     return plain

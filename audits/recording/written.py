@@ -30,7 +30,7 @@ class UnwritableError(TypeError):
     """Raised for a value that no file can hold."""
 
 
-def call_of(function: str, **arguments: Any) -> dict[str, Any]:
+def call_of(function: str, **arguments: object) -> dict[str, Any]:
     """What a witness says of a call; nothing where an argument cannot be written down.
 
     >>> call_of("audit", claim="a")
@@ -47,7 +47,7 @@ def call_of(function: str, **arguments: Any) -> dict[str, Any]:
     return {"audit": "call", "function": function, "arguments": found}
 
 
-def written(value: Any) -> Any:
+def written(value: object) -> Any:
     """The value as JSON data.
 
     Raises:
@@ -76,7 +76,7 @@ def _array(array: Any, *, alone: bool) -> Any:
     return {"array": listed, "dtype": array.dtype.str, "shape": list(array.shape), "alone": alone}
 
 
-def _made(value: Any) -> Any:
+def _made(value: object) -> Any:
     """What is made of parts, or imported."""
     if isinstance(value, tuple) and type(value) is tuple:
         return {"tuple": [written(one) for one in value]}
@@ -94,7 +94,7 @@ def _made(value: Any) -> Any:
     return {"name": _name(value)}
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     """The name under which exactly this is imported."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
     if module in (None, "__main__") or not str(name).isidentifier():
@@ -109,7 +109,7 @@ def _loaded(name: str) -> Any:
     return getattr(import_module(module), inside)
 
 
-def read(data: Any) -> Any:
+def read(data: object) -> Any:
     """The value that was written.
 
     Raises:
@@ -130,7 +130,7 @@ def _read_array(data: Mapping[str, Any]) -> Any:
     return array[()] if data["alone"] else array
 
 
-def _read_partial(data: Mapping[str, Any]) -> Any:
+def _read_partial(data: Mapping[str, object]) -> Any:
     function, args, keywords = read(data["partial"])
     return partial(function, *args, **keywords)
 

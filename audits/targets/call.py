@@ -138,7 +138,7 @@ def _shares(how: Mapping[str, Any]) -> tuple[float, ...] | None:
 
 
 @singledispatch
-def _run(inputs: object, curve: PrivacyCurve, sampler: Any, plan: AuditPlan) -> Evidence:
+def _run(inputs: object, curve: PrivacyCurve, sampler: object, plan: AuditPlan) -> Evidence:
     raise TypeError(f"inputs ({inputs!r:.80}) must be Neighbours, WorstOf, EachOf, Steps, Canaries or OneRun")
 
 

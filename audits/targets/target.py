@@ -12,7 +12,7 @@ import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 from dpproof.accountant.catalogue import CATALOGUE, leaf_of
 from dpproof.accountant.claims.adjacency import Adjacency
@@ -56,7 +56,7 @@ class Target(Audited, Protocol):
     """What `read` takes, by type: the keys of a witness under ``replay``."""
 
     @classmethod
-    def read(cls, how: Mapping[str, Any]) -> Self:
+    def read(cls, how: Mapping[str, object]) -> Self:
         """The target of a witness, from what that says under ``replay``."""
         ...
 

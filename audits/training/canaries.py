@@ -54,7 +54,7 @@ class Canaries:
 
 
 def record_canaries(
-    canaries: Sequence[Any], others: Sequence[Any], score: Callable[[Any], NDArray[np.float64]]
+    canaries: Sequence[object], others: Sequence[object], score: Callable[[Any], NDArray[np.float64]]
 ) -> Canaries:
     """Canaries that are added to a list of records, or left out.
 
@@ -81,7 +81,7 @@ def record_canaries(
     )
 
 
-def _one_record_more(one: Sequence[Any], other: Sequence[Any]) -> None:
+def _one_record_more(one: Sequence[object], other: Sequence[object]) -> None:
     """Lists that differ by one record: checked by position, as canaries keep their order."""
     few, many = sorted((list(one), list(other)), key=len)
     if len(many) - len(few) != 1:

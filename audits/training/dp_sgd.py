@@ -376,5 +376,5 @@ def view_scores(settings: Settings, view: View) -> tuple[Score, ...]:
     return (claimed, shuffled) if view is View.EPOCH else (claimed,)
 
 
-def _only_column(outputs: NDArray[Any]) -> NDArray[Any]:
+def _only_column(outputs: NDArray[np.generic]) -> NDArray[Any]:
     return outputs.reshape(-1)

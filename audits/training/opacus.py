@@ -77,7 +77,7 @@ class EngineRun:
         single = self._torch.float32
         return as_tensor(inputs, dtype=single), as_tensor(labels, dtype=single)
 
-    def _private(self, noise: Any) -> tuple[Any, Any]:
+    def _private(self, noise: object) -> tuple[Any, Any]:
         """Model and optimizer as the engine wraps them."""
         from opacus import PrivacyEngine
 

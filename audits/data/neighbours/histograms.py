@@ -16,7 +16,7 @@ __all__ = ["check_one_record_more", "check_one_record_moved", "histogram_pairs"]
 Ints = NDArray[np.int64]
 
 
-def check_one_record_more(first: Any, second: Any) -> None:
+def check_one_record_more(first: object, second: object) -> None:
     """Raise ValueError, showing the difference, unless one histogram has exactly one record more.
 
     >>> check_one_record_more([1, 0], [1, 2])
@@ -28,7 +28,7 @@ def check_one_record_more(first: Any, second: Any) -> None:
         raise ValueError(f"the difference, cell by cell {_shown(change)}, must be one cell by 1")
 
 
-def check_one_record_moved(first: Any, second: Any) -> None:
+def check_one_record_moved(first: object, second: object) -> None:
     """Raise ValueError, showing the difference, unless exactly one record lies in another cell.
 
     >>> check_one_record_moved([1, 0], [0, 1])
@@ -40,14 +40,14 @@ def check_one_record_moved(first: Any, second: Any) -> None:
         )
 
 
-def _change(first: Any, second: Any) -> dict[int, int]:
+def _change(first: object, second: object) -> dict[int, int]:
     one, other = _counts("first", first), _counts("second", second)
     if one.shape != other.shape:
         raise ValueError(f"the shapes {one.shape} and {other.shape} must be equal")
     return {int(cell): int(other[cell]) - int(one[cell]) for cell in np.flatnonzero(one != other)}
 
 
-def _counts(name: str, given: Any) -> NDArray[Any]:
+def _counts(name: str, given: object) -> NDArray[Any]:
     counts = np.asarray(given).ravel()
     whole = counts.dtype.kind in "iu" or (counts.dtype.kind == "f" and (counts == np.floor(counts)).all())
     if not whole or not np.isfinite(counts).all() or (counts < 0).any():

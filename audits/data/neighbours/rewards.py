@@ -70,7 +70,7 @@ _CHECKS: dict[type, Any] = {
 
 
 @singledispatch
-def _steps(data: Any, user: int) -> int:
+def _steps(data: object, user: int) -> int:
     raise ValueError(f"data (a {type(data).__name__}) must be Users or Episodes")
 
 
@@ -88,7 +88,7 @@ def _(data: Episodes, user: int) -> int:
 
 
 @singledispatch
-def _paid(data: Any, user: int, rewards: Floats) -> Any:
+def _paid(data: object, user: int, rewards: Floats) -> Any:
     """The same data, but ``user`` is paid ``rewards`` step by step, whatever the state and the action."""
 
 

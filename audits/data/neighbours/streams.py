@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +35,7 @@ class StreamRelation:
     size: float = 1.0
     users: tuple[int, ...] | None = None
 
-    def __call__(self, first: Any, second: Any) -> None:
+    def __call__(self, first: object, second: object) -> None:
         """Raise ValueError, showing the difference, unless the two are neighbours and differ."""
         one, other = _stream("first", first), _stream("second", second)
         if one.shape != other.shape:
@@ -62,7 +61,7 @@ class StreamRelation:
             raise ValueError(f"events of users {owners[:5]} differ; neighbours must differ in one user")
 
 
-def _stream(name: str, given: Any) -> NDArray[np.float64]:
+def _stream(name: str, given: object) -> NDArray[np.float64]:
     array = np.asarray(given)
     if array.dtype.kind not in "biuf" or not array.ndim or not array.size or not np.isfinite(array).all():
         raise ValueError(

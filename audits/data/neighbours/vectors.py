@@ -84,7 +84,7 @@ class VectorRelation:
     def __str__(self) -> str:
         return f"within {self.size:g} ({self.distance.value})"
 
-    def __call__(self, first: Any, second: Any) -> None:
+    def __call__(self, first: object, second: object) -> None:
         """Raise ValueError, showing the difference, unless the two are neighbours and differ."""
         one, other = _vector("first", first), _vector("second", second)
         if one.shape != other.shape:
@@ -97,7 +97,7 @@ class VectorRelation:
             raise ValueError(f"{excess}; neighbours must be {self}")
 
 
-def _vector(name: str, given: Any) -> NDArray[Any]:
+def _vector(name: str, given: object) -> NDArray[Any]:
     array = np.asarray(given)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name} (dtype {array.dtype}) must hold numbers")

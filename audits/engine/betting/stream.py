@@ -44,7 +44,7 @@ class ScoreStream:
         self._seen = 0
         self._next_fit = score.training
 
-    def feed(self, outputs: NDArray[Any], labels: NDArray[np.int64]) -> None:
+    def feed(self, outputs: NDArray[np.generic], labels: NDArray[np.int64]) -> None:
         """Bet on a fresh block with what earlier blocks taught, then learn from it.
 
         Args:
@@ -64,7 +64,7 @@ class ScoreStream:
         if self.score.training:
             self._keep(outputs, labels)
 
-    def _keep(self, outputs: NDArray[Any], labels: NDArray[np.int64]) -> None:
+    def _keep(self, outputs: NDArray[np.generic], labels: NDArray[np.int64]) -> None:
         width = max(outputs.size // len(outputs), 1)
         if self._seen * width > MEMORY:
             self._kept.clear()
@@ -84,7 +84,7 @@ class ScoreStream:
             bets.forget()
             bets.learn(scores, labels[held])
 
-    def _scores(self, outputs: NDArray[Any]) -> NDArray[Any]:
+    def _scores(self, outputs: NDArray[np.generic]) -> NDArray[Any]:
         assert self._scorer is not None
         scores = exact_order(np.asarray(self._scorer(outputs)))
         if scores.shape != (len(outputs),):

@@ -110,7 +110,7 @@ def run_trial(
     return Trial(bets, streams, samples, every.best, refuted, in_value, drawn.cut)
 
 
-def _seen(outputs: NDArray[Any], streams: Sequence[ScoreStream]) -> list[NDArray[Any]]:
+def _seen(outputs: NDArray[np.generic], streams: Sequence[ScoreStream]) -> list[NDArray[Any]]:
     """What each score looks at; scores with the same view share it."""
     views = [stream.score.view for stream in streams]
     seen = {id(view): view for view in views}

@@ -146,7 +146,7 @@ class RowRecord:
                 self._note(label, drawn[labels == label])
             yield drawn, labels
 
-    def _note(self, label: int, rows: NDArray[Any]) -> None:
+    def _note(self, label: int, rows: NDArray[np.generic]) -> None:
         self.largest = max(self.largest, len(rows))
         room = KEPT - self._kept[label]
         if room and len(rows):

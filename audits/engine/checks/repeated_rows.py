@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,13 +57,13 @@ def row_ids(block: Block) -> list[Ids]:
     return [(bits * weights).sum(axis=1), *(bits[:, column].copy() for column in chosen)]
 
 
-def _row_id(row: Any) -> int:
+def _row_id(row: object) -> int:
     """The number of one row: as in an array of such rows, where there could be one."""
     block = as_block([row])
     return int(row_ids(block)[0][0]) if is_numeric(block) else hashed(canonical_text(row))
 
 
-def _number_bits(numbers: NDArray[Any]) -> Ids:
+def _number_bits(numbers: NDArray[np.generic]) -> Ids:
     """The bits of numbers as doubles; of whole numbers beyond what doubles hold, their own."""
     doubles = numbers.astype(np.float64)
     if numbers.dtype.kind in "fb":

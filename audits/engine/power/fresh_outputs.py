@@ -166,7 +166,7 @@ def _drawn(made: Mechanism, pair: Neighbours, layout: Layout, size: int, seed: i
     return Outputs(layout.settled(outputs(made, pair, INPUT, size, rng)), layout)
 
 
-def _tokens(value: Any) -> Iterator[str]:
+def _tokens(value: object) -> Iterator[str]:
     """What an output is made of; the entries of a table with their names.
 
     >>> list(_tokens(["a b", {"x": 1}]))

@@ -169,6 +169,6 @@ class _Known:
         """What the score looks at."""
         return self._stream.seen(self._looks, places)
 
-    def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
+    def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Fit the score."""
         return self._score.fit(outputs, labels)

@@ -93,7 +93,7 @@ def _least(seen: Callable[[float], bool], within: float, guess: float = math.inf
     return high
 
 
-def _tallies(shells: NDArray[Any]) -> NDArray[Any]:
+def _tallies(shells: NDArray[np.generic]) -> NDArray[Any]:
     """Tallies (runs, levels, kinds, 3) of bets on both tails; see `audits.engine.betting.reference.outcome_chances`."""
     won, lost = (shells[:, start : start + LEVELS.size] for start in (0, LEVELS.size))
     counts = np.zeros((len(shells), LEVELS.size, len(KINDS), 3), shells.dtype)

@@ -58,13 +58,13 @@ class Mechanism:
             if getattr(self, name) not in CHOICES:
                 raise ValueError(f"{name} ({getattr(self, name)!r}) must be one of: {', '.join(CHOICES)}")
 
-    def __call__(self, data: Any, n: int, rng: np.random.Generator) -> Any:
+    def __call__(self, data: object, n: int, rng: np.random.Generator) -> Any:
         """Draw ``n`` outputs; where failures are tokens, one by one."""
         if self.failures == "error":
             return self.function(data, n, rng)
         return of_objects([self._one(data, rng) for _ in range(n)])
 
-    def _one(self, data: Any, rng: np.random.Generator) -> Any:
+    def _one(self, data: object, rng: np.random.Generator) -> Any:
         check_time()
         try:
             (output,) = self.function(data, 1, rng)
@@ -79,7 +79,7 @@ class Each:
 
     function: Callable[[Any, np.random.Generator], Any]
 
-    def __call__(self, data: Any, n: int, rng: np.random.Generator) -> NDArray[Any] | list[Any]:
+    def __call__(self, data: object, n: int, rng: np.random.Generator) -> NDArray[Any] | list[Any]:
         """Call it ``n`` times, with one generator.
 
         Raises:
@@ -145,7 +145,7 @@ def as_mechanism(given: Auditable) -> Mechanism:
     return mechanism(given)
 
 
-def _required(function: Callable[..., Any]) -> int:
+def _required(function: Callable[..., object]) -> int:
     try:
         parameters = inspect.signature(function).parameters.values()
     except (ValueError, TypeError):

@@ -77,7 +77,7 @@ class Command:
         if not 0 < self.timeout < float("inf"):
             raise ValueError(f"timeout ({self.timeout!r}) must be a number of seconds above 0")
 
-    def __call__(self, data: Any, n: int, rng: np.random.Generator) -> list[Any]:
+    def __call__(self, data: object, n: int, rng: np.random.Generator) -> list[Any]:
         """Ask for ``n`` outputs.
 
         Raises:
@@ -132,7 +132,7 @@ def _end(started: subprocess.Popen[bytes]) -> None:
     started.wait()
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """What JSON has no word for: arrays and numbers of numpy, and dataclasses."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()

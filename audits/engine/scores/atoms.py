@@ -32,7 +32,7 @@ class Atoms:
         """That it is atoms, and of what."""
         return "atoms" + viewed(self.view)
 
-    def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
+    def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Collect the values seen at least ``fewest`` times, coordinate by coordinate."""
         digits = _digits(outputs)
         tables = [_atoms(column, labels, self.fewest) for column in _columns(outputs, digits).T]
@@ -44,7 +44,7 @@ HALF, HALF_SINGLE = 26, 12
 """Binary digits of a number that atoms look at, of double and of single precision: half of them."""
 
 
-def coarse(numbers: NDArray[Any], digits: int = HALF) -> Floats:
+def coarse(numbers: NDArray[np.generic], digits: int = HALF) -> Floats:
     """Numbers rounded to so many binary digits, so that the grid of floating point makes no atoms.
 
     Whole numbers of moderate size stay as they are: they are none that rounding has made.
@@ -58,7 +58,7 @@ def coarse(numbers: NDArray[Any], digits: int = HALF) -> Floats:
     return np.where((flat == np.rint(flat)) & (np.abs(flat) < 2.0 ** (digits + HALF_SINGLE)), flat, rounded)
 
 
-def _digits(outputs: NDArray[Any]) -> int:
+def _digits(outputs: NDArray[np.generic]) -> int:
     """Half of the digits that the numbers seem to be computed with."""
     if outputs.dtype.kind != "f":
         return HALF
@@ -67,13 +67,13 @@ def _digits(outputs: NDArray[Any]) -> int:
     return HALF_SINGLE if single.all() and (outputs != np.rint(outputs)).any() else HALF
 
 
-def _columns(outputs: NDArray[Any], digits: int) -> NDArray[Any]:
+def _columns(outputs: NDArray[np.generic], digits: int) -> NDArray[Any]:
     """One row an output; whole numbers are exact, others rounded."""
     flat = outputs.reshape(len(outputs), -1)
     return coarse(flat, digits) if flat.dtype.kind == "f" else flat
 
 
-def _atoms(column: NDArray[Any], labels: Ints, fewest: int) -> tuple[NDArray[Any], Floats]:
+def _atoms(column: NDArray[np.generic], labels: Ints, fewest: int) -> tuple[NDArray[Any], Floats]:
     values, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
     ones = np.bincount(codes, weights=labels, minlength=values.size)
     odds = np.log((ones + 0.5) / (counts - ones + 0.5))
@@ -81,7 +81,7 @@ def _atoms(column: NDArray[Any], labels: Ints, fewest: int) -> tuple[NDArray[Any
     return values[kept], odds[kept]
 
 
-def _log_odds(x: NDArray[Any], found: list[tuple[int, NDArray[Any], Floats]]) -> Floats:
+def _log_odds(x: NDArray[np.generic], found: list[tuple[int, NDArray[np.generic], Floats]]) -> Floats:
     total = np.zeros(len(x))
     for i, values, odds in found:
         place = np.minimum(np.searchsorted(values, x[:, i]), values.size - 1)

@@ -7,8 +7,6 @@ lowest bit that is set tells: it is finer where the sum is small and the data we
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +20,7 @@ ZERO = 2048
 """Stands for the lowest set bit of 0, infinity and NaN, which have none."""
 
 
-def lowest_bit(outputs: NDArray[Any]) -> Floats:
+def lowest_bit(outputs: NDArray[np.generic]) -> Floats:
     """The exponent of the lowest set bit of every number, ``(n, numbers)``.
 
     >>> lowest_bit(np.array([[1.0], [0.75], [0.1], [0.0]])).ravel().tolist()
@@ -37,7 +35,7 @@ def lowest_bit(outputs: NDArray[Any]) -> Floats:
     return np.where(usable, np.maximum(exponent, 1) - 1075 + lowest, ZERO).astype(np.float64)
 
 
-def lowest_bit_of_cells(outputs: NDArray[Any], width: int) -> Floats:
+def lowest_bit_of_cells(outputs: NDArray[np.generic], width: int) -> Floats:
     """The same for what `dpproof.audits.data.encoding` lays out of any outputs; whole numbers and words have none.
 
     >>> lowest_bit_of_cells(np.array([0.75, 3.0, "word"], dtype=object), 1).ravel().tolist()

@@ -41,7 +41,7 @@ class Classifier:
         """Which classifier, and what it looks at."""
         return self.kind + viewed(self.view)
 
-    def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
+    def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Fit to flattened outputs; constant 0 unless both labels occur."""
         x, y = flattened(outputs)[-MOST:], labels[-MOST:]
         if np.unique(y).size < 2:

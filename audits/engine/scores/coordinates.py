@@ -43,7 +43,7 @@ class BestCoordinate:
         """That it is one coordinate, and of what."""
         return "best coordinate" + viewed(self.view)
 
-    def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
+    def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Choose the coordinate by the tail, of any of the audit's masses, that speaks most clearly."""
         x = flattened(outputs)[-MOST:]
         signs = np.where(labels[-MOST:] == 1, 1.0, -1.0)
@@ -82,7 +82,7 @@ class BitParity:
         """That it is a parity, and of what."""
         return "parity of two bits" + viewed(self.view)
 
-    def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
+    def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Choose the pair by the difference of the mean parities; constant 0 unless both labels occur."""
         signs = _signs(outputs)
         if np.unique(labels).size < 2 or signs.shape[1] < 2:
@@ -92,7 +92,7 @@ class BitParity:
         i, j = np.unravel_index(int(np.abs(gap).argmax()), gap.shape)
         towards = 1.0 if gap[i, j] > 0 else -1.0
 
-        def scorer(drawn: NDArray[Any]) -> Floats:
+        def scorer(drawn: NDArray[np.generic]) -> Floats:
             bits = _signs(drawn)
             return np.asarray(towards * bits[:, i] * bits[:, j])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +40,7 @@ class LinearDiscriminant:
         kind = "linear-discriminant-shrunk" if self.ridge is None else "linear-discriminant-sharp"
         return kind + viewed(self.view)
 
-    def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
+    def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Fit to flattened outputs; constant 0 unless both labels occur twice."""
         x = flattened(outputs)
         if np.bincount(labels, minlength=2).min() < 2:

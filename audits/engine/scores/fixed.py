@@ -30,7 +30,7 @@ class Identity:
     view: View = whole
     weight: float = 1.0
 
-    def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
+    def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """The same for all samples. The function raises ValueError for more than one number per output."""
         return _only_number
 
@@ -45,11 +45,11 @@ class Projection:
     training: int = 0
     view: View = whole
 
-    def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
+    def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """The same for all samples."""
         return self._projected
 
-    def _projected(self, drawn: NDArray[Any]) -> NDArray[Any]:
+    def _projected(self, drawn: NDArray[np.generic]) -> NDArray[Any]:
         flat = drawn.reshape(len(drawn), -1)
         if flat.dtype.kind == "f" or not wider(flat).any():
             return np.asarray(flattened(drawn) @ np.asarray(self.direction))
@@ -68,12 +68,12 @@ class LogLikelihoodRatio:
     training: int = 0
     view: View = whole
 
-    def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
+    def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """The same for all samples."""
         return self.ratio
 
 
-def _only_number(outputs: NDArray[Any]) -> NDArray[Any]:
+def _only_number(outputs: NDArray[np.generic]) -> NDArray[Any]:
     if outputs.size != len(outputs):
         raise ValueError(f"score (identity): the outputs' shape {outputs.shape} must hold one number each")
     return exact_order(outputs.reshape(-1))

@@ -238,12 +238,12 @@ def _ignores_places(score: Score) -> bool:
     return isinstance(score, Identity | Atoms) and getattr(score.view, "func", score.view) in ONE_BY_ONE
 
 
-def wide_columns(outputs: NDArray[Any], wide: Wide) -> NDArray[np.float64]:
+def wide_columns(outputs: NDArray[np.generic], wide: Wide) -> NDArray[np.float64]:
     """The exact columns of integers, as a view for scores."""
     return wide.columns(outputs.reshape(len(outputs), -1))
 
 
-def low_bytes_of_cells(outputs: NDArray[Any], width: int, count: int) -> NDArray[np.int64]:
+def low_bytes_of_cells(outputs: NDArray[np.generic], width: int, count: int) -> NDArray[np.int64]:
     """The lowest bits and bytes of the integers among the first cells, as a view for scores."""
     return low_bytes(integers_of(outputs, width), count)
 
@@ -332,7 +332,7 @@ def _has_fractions(block: Block) -> bool:
     return any(math.isfinite(number) and number != round(number) for number in found)
 
 
-def _numbers(value: Any) -> Block | None:
+def _numbers(value: object) -> Block | None:
     try:
         array = np.asarray(value)
     except (ValueError, TypeError):

@@ -35,7 +35,7 @@ Scorer = Callable[[NDArray[Any]], NDArray[Any]]
 View = Callable[[NDArray[Any]], NDArray[Any]]
 
 
-def whole(outputs: NDArray[Any]) -> NDArray[Any]:
+def whole(outputs: NDArray[np.generic]) -> NDArray[Any]:
     """The outputs as they are: what a score looks at unless told otherwise."""
     return outputs
 
@@ -63,7 +63,7 @@ class Score(Protocol):
         """What the score looks at: from outputs ``(n, ...)`` to an array ``(n, ...)``, the input of `fit`."""
         ...
 
-    def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
+    def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """The function from outputs ``(n, ...)`` to scores ``(n,)``, given samples and labels so far."""
         ...
 
@@ -80,7 +80,7 @@ def viewed(view: View) -> str:
     return "" if view is whole else f" of {getattr(function, '__name__', 'a view')}"
 
 
-def exact_order(numbers: NDArray[Any]) -> NDArray[Any]:
+def exact_order(numbers: NDArray[np.generic]) -> NDArray[Any]:
     """Numbers as they are compared: doubles, or integers and objects that no double holds."""
     wide = numbers.dtype.kind == "O" or (numbers.dtype.kind in "iu" and numbers.itemsize > 4)
     return numbers if wide else numbers.astype(np.float64, copy=False)

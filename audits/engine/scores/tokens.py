@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +11,7 @@ from dpproof.audits.engine.scores.atoms import Atoms, coarse
 __all__ = ["row_tokens", "tokens"]
 
 
-def row_tokens(outputs: NDArray[Any]) -> NDArray[np.uint64]:
+def row_tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
     """A word of 64 bits for each row; equal rows have equal words, others hardly ever.
 
     Args:
