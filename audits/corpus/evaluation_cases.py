@@ -88,11 +88,13 @@ EPSILON, DELTA = 1, "1e-6"
 LOOSE_EPSILON, LOOSE_DELTA = 5, "0.1"
 """Where noise with room has a strong smoothing: a lost factor exp(-beta/2) is more than the room."""
 BOUNDED: dict[str, Any] = {"discount": 0.5, "return_bound": 1.0}
+Walk = tuple[tuple[int, ...], float]
+"""A user's states, and the reward at each."""
 EVERYWHERE, AT_HOME = tuple(range(STATES)), (0,) * STATES
 
 
 def _pair(
-    others: int, home: tuple[int, ...], one: Any, other: Any, described: str, earned: float = 0.0
+    others: int, home: tuple[int, ...], one: Walk, other: Walk, described: str, earned: float = 0.0
 ) -> Neighbours:
     """`others` users on `home`, and one user who is replaced."""
     first, second = (batch_of(others, home, *last) for last in (one, other))

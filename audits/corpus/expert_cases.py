@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
@@ -93,11 +94,11 @@ COUNTED = Design(threshold_scale=4.0, count_scale=2.0, least_count=2.0, cutoff=1
 """Noise that is private for counts that all move one way."""
 
 
-def _lengths(counts: Any, n: int, rng: np.random.Generator, *, design: Design) -> Any:
+def _lengths(counts: NDArray[np.float64], n: int, rng: np.random.Generator, *, design: Design) -> Any:
     return stable_lengths(design, counts, n, rng).astype(np.float64)[:, None]
 
 
-def _moved_by_one(first: Any, second: Any) -> None:
+def _moved_by_one(first: NDArray[np.float64], second: NDArray[np.float64]) -> None:
     if first.shape != second.shape or not np.abs(first - second).max() <= 1:
         raise ValueError("counts must differ by at most 1")
 
@@ -131,7 +132,12 @@ def _training(coin: str = "visible", batch: str = "poisson", probability: float 
 
 
 def _step(
-    name: str, step: TrainingStep, claim: Profile, expected: Finding, reason: str, gradients: Any = ONE
+    name: str,
+    step: TrainingStep,
+    claim: Profile,
+    expected: Finding,
+    reason: str,
+    gradients: NDArray[np.float64] = ONE,
 ) -> Case:
     return Case(
         name=f"selective DP-SGD, {name}",

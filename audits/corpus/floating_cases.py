@@ -13,7 +13,7 @@ from dpproof.audits.corpus import floating_point
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import CLAIM, SCALE, stated
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.sampling.callables import mechanism
+from dpproof.audits.engine.sampling.callables import Auditable, mechanism
 from dpproof.audits.engine.scores import Identity, float_bits
 from dpproof.audits.recording.evidence import Finding
 
@@ -39,9 +39,15 @@ def counter(value: float, n: int, rng: np.random.Generator, scale: float = SCALE
     return drawn
 
 
-def _case(name: str, sampler: Any, expected: Finding, reason: str, **options: Any) -> Case:
-    usual = {"claim": PureDP(CLAIM), "truth": None, "scores": BITS, "budget": 400_000, "pair": NUMBERS}
-    return Case(name=name, mechanism=sampler, expected=expected, reason=reason, **{**usual, **options})
+def _case(name: str, sampler: Auditable, expected: Finding, reason: str, **options: Any) -> Case:
+    usual: dict[str, Any] = {
+        "claim": PureDP(CLAIM),
+        "truth": None,
+        "scores": BITS,
+        "budget": 400_000,
+        "pair": NUMBERS,
+    }
+    return Case(name=name, mechanism=sampler, expected=expected, reason=reason, **(usual | options))
 
 
 CASES: tuple[Case, ...] = (

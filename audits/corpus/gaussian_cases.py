@@ -12,6 +12,7 @@ from dpproof.audits.corpus import vectors
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import counts_pair
 from dpproof.audits.data.neighbours.vectors import Distance
+from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.scores import Identity
 from dpproof.audits.recording.evidence import Finding
 
@@ -29,7 +30,14 @@ def _truth(sigma: float, delta: float) -> Bound:
     return GaussianDP(1 / sigma).epsilon(delta)
 
 
-def _case(name: str, sigma: float, claim: Any, expected: Finding, reason: str, **options: Any) -> Case:
+def _case(
+    name: str,
+    sigma: float,
+    claim: PrivacyCurve,
+    expected: Finding,
+    reason: str,
+    **options: Any,
+) -> Case:
     return Case(
         name=f"gaussian, {name}",
         mechanism=partial(vectors.gaussian, sigma=sigma),

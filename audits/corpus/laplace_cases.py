@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
+from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
 from dpproof.audits.corpus import vectors
 from dpproof.audits.corpus.case import VALUES, Case
 from dpproof.audits.corpus.truths import argmax_ratio
 from dpproof.audits.data.neighbours.vectors import Distance, VectorRelation
 from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.sampling.callables import Auditable
 from dpproof.audits.engine.scores import Identity
 from dpproof.audits.recording.evidence import Finding
 
@@ -34,13 +36,13 @@ def counts_pair(first: Sequence[float], second: Sequence[float], distance: Dista
     return Neighbours(first, second, f"{distance.value} by at most 1", described, VectorRelation(distance))
 
 
-def stated(epsilon: Any) -> Bound:
+def stated(epsilon: Number) -> Bound:
     """A truth in closed form: ``epsilon`` is exact."""
     with precision(64):
         return bound_of(arb_of(exact(epsilon)), "mechanism", "the pair of the case")
 
 
-def _product(left: Any, right: Any) -> Any:
+def _product(left: Number, right: Number) -> Fraction:
     return exact(left) * exact(right)
 
 
@@ -49,7 +51,8 @@ FIVE, TEN = [1.0] * 5, [1.0] * 10
 CLAIMED = PureDP(CLAIM)
 
 
-def _single(name: str, scale: float, expected: Finding, truth: Any, reason: str, **options: Any) -> Case:
+def _single(name: str, scale: float, expected: Finding, truth: Number, reason: str, **options: Any) -> Case:
+    usual: dict[str, Any] = {"known_ratio": True, "scores": (Identity(),)}
     return Case(
         name=name,
         mechanism=partial(vectors.laplace, scale=scale),
@@ -58,13 +61,16 @@ def _single(name: str, scale: float, expected: Finding, truth: Any, reason: str,
         expected=expected,
         truth=partial(stated, truth),
         reason=reason,
-        **{"known_ratio": True, "scores": (Identity(),), **options},
+        **(usual | options),
     )
 
 
-def _vector(name: str, sampler: Any, other: Sequence[float], distance: Distance, **options: Any) -> Case:
+def _vector(
+    name: str, sampler: Auditable, other: Sequence[float], distance: Distance, **options: Any
+) -> Case:
     pair = counts_pair([1.0] * len(other), other, distance)
-    return Case(name=name, mechanism=sampler, pair=pair, claim=CLAIMED, **{"scores": VALUES, **options})
+    usual: dict[str, Any] = {"scores": VALUES}
+    return Case(name=name, mechanism=sampler, pair=pair, claim=CLAIMED, **(usual | options))
 
 
 def _argmax(one_sided: bool) -> Case:

@@ -12,6 +12,7 @@ here: they are the real privatizers with that scale.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -95,11 +96,17 @@ LONG = replace(ONE_CELL, episodes=65)
 
 
 def _case(
-    name: str, privatizer: Any, pair: Neighbours, expected: Finding, truth: Any, reason: str, **more: Any
+    name: str,
+    privatizer: CentralPrivatizer | LocalPrivatizer,
+    pair: Neighbours,
+    expected: Finding,
+    truth: Callable[[], Bound] | None,
+    reason: str,
+    **more: Any,
 ) -> Case:
-    options = {"pair": pair, "claim": CLAIM, "expected": expected, "budget": 20_000, **more}
+    usual: dict[str, Any] = {"pair": pair, "claim": CLAIM, "expected": expected, "budget": 20_000}
     sampler = _Released(privatizer)
-    return Case(name=f"counts, {name}", mechanism=sampler, truth=truth, reason=reason, **options)
+    return Case(name=f"counts, {name}", mechanism=sampler, truth=truth, reason=reason, **(usual | more))
 
 
 def _truth(privatizer: CentralPrivatizer | LocalPrivatizer, delta: float = 0.0) -> Bound:
@@ -120,15 +127,15 @@ class _Released:
 
 def _central(name: str, privatizer: CentralPrivatizer, expected: Finding, reason: str, **more: Any) -> Case:
     pair = central_counts.TARGET.pair(privatizer.parameters, REPLACE)
-    options = {"scores": central_counts.TARGET.scores(privatizer.parameters, pair, 2), **more}
+    usual: dict[str, Any] = {"scores": central_counts.TARGET.scores(privatizer.parameters, pair, 2)}
     truth = partial(_truth, privatizer, more.get("delta", 0.0))
-    return _case(name, privatizer, pair, expected, truth, reason, **options)
+    return _case(name, privatizer, pair, expected, truth, reason, **(usual | more))
 
 
 def _local(name: str, privatizer: LocalPrivatizer, expected: Finding, reason: str, **more: object) -> Case:
     pair = local_counts.TARGET.pair(privatizer.parameters, REPLACE)
-    options = {"scores": local_counts.TARGET.scores(privatizer.parameters, pair, 2), **more}
-    return _case(name, privatizer, pair, expected, partial(_truth, privatizer), reason, **options)
+    usual: dict[str, Any] = {"scores": local_counts.TARGET.scores(privatizer.parameters, pair, 2)}
+    return _case(name, privatizer, pair, expected, partial(_truth, privatizer), reason, **(usual | more))
 
 
 def _paid() -> Neighbours:

@@ -9,7 +9,7 @@ import numpy as np
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.floating_cases import NUMBERS
-from dpproof.audits.engine.sampling.callables import MechanismError
+from dpproof.audits.engine.sampling.callables import Auditable, MechanismError
 from dpproof.audits.recording.evidence import Finding
 
 __all__ = ["CASES"]
@@ -53,7 +53,9 @@ def _abstains(value: float, rng: np.random.Generator) -> float | None:
     return None if rng.random() < 0.3 else value + float(rng.laplace())
 
 
-def _case(name: str, sampler: Any, expected: Any, reason: str, epsilon: float = 1) -> Case:
+def _case(
+    name: str, sampler: Auditable, expected: Finding | type[Exception], reason: str, epsilon: float = 1
+) -> Case:
     return Case(
         name=name,
         mechanism=sampler,

@@ -22,11 +22,13 @@ from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.scores import Identity, LogLikelihoodRatio, Projection
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.rl.sdp_pe.shuffled_batch import batch_ratio, batch_users
 from dpproof.mechanisms.rl.sdp_pe.shuffled_batch import sample as shuffled_batch
 from dpproof.mechanisms.rl.sdp_pe.shuffled_count import sample as shuffled_count
+from dpproof.mechanisms.rl.trajectories import Trajectories
 
 __all__ = ["CASES"]
 
@@ -55,7 +57,13 @@ def _one_bit(first: int, second: int) -> None:
 
 
 def _counter(
-    name: str, tau: float, encoding: str, claim: Any, expected: Finding, reason: str, **more: Any
+    name: str,
+    tau: float,
+    encoding: str,
+    claim: PrivacyCurve,
+    expected: Finding,
+    reason: str,
+    **more: Any,
 ) -> Case:
     """One user's bit among users who all hold 1."""
     parameters = ShuffledCountParameters(USERS, tau, encoding)
@@ -90,7 +98,13 @@ class _Known:
 
 
 def _batch(
-    name: str, users: int, tau: float, changes: int, expected: Finding, reason: str, **more: Any
+    name: str,
+    users: int,
+    tau: float,
+    changes: int,
+    expected: Finding,
+    reason: str,
+    **more: Any,
 ) -> Case:
     """A release with noise tau, claimed as if a replaced user moved ``changes`` counters."""
     parameters = ShuffledBatchParameters(users, tau, **SIZES)
@@ -111,7 +125,9 @@ def _batch(
     )
 
 
-def _ratio(outputs: Floats, *, parameters: ShuffledBatchParameters, first: Any, second: Any) -> Floats:
+def _ratio(
+    outputs: Floats, *, parameters: ShuffledBatchParameters, first: Trajectories, second: Trajectories
+) -> Floats:
     found: Floats = batch_ratio(outputs, parameters, first, second)
     return found
 

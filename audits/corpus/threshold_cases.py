@@ -26,7 +26,7 @@ SCORES = (tokens(), trees(), logistic())
 
 
 def _case(name: str, variant: SparseVector, expected: Finding, reason: str, **options: Any) -> Case:
-    standard = {"truth": partial(first_above_ratio, variant, ONES, HALVES), "scores": SCORES}
+    standard: dict[str, Any] = {"truth": partial(first_above_ratio, variant, ONES, HALVES), "scores": SCORES}
     return Case(
         name=f"sparse vector {name}",
         mechanism=variant,
@@ -34,7 +34,7 @@ def _case(name: str, variant: SparseVector, expected: Finding, reason: str, **op
         claim=PureDP(CLAIM),
         expected=expected,
         reason=reason,
-        **{**standard, **options},
+        **(standard | options),
     )
 
 

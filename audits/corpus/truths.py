@@ -87,7 +87,9 @@ def _first_above(variant: SparseVector, queries: Sequence[Number]) -> Law:
     return [*placed, 1 - sum(placed, flint.arb(0))]
 
 
-def _wins(i: int, counts: Sequence[Number], scale: Number, noise: Callable[[Number], Any]) -> flint.arb:
+def _wins(
+    i: int, counts: Sequence[Number], scale: Number, noise: Callable[[Number], tuple[Function, Function]]
+) -> flint.arb:
     density, below = noise(scale)
     gaps = [exact(counts[i]) - exact(x) for j, x in enumerate(counts) if j != i]
 
@@ -121,10 +123,10 @@ def _laplace(scale: Number) -> tuple[Function, Function]:
     """Density and distribution function of the Laplace law."""
     b = arb_of(exact(scale))
 
-    def density(x: Any, inside: float) -> Any:
+    def density(x: flint.acb, inside: float) -> flint.acb:
         return (-(x if inside > 0 else -x) / b).exp() / (2 * b)
 
-    def below(x: Any, inside: float) -> Any:
+    def below(x: flint.acb, inside: float) -> flint.acb:
         return 1 - (-x / b).exp() / 2 if inside > 0 else (x / b).exp() / 2
 
     return density, below
@@ -134,10 +136,10 @@ def _exponential(scale: Number) -> tuple[Function, Function]:
     """Density and distribution function of the exponential law."""
     b = arb_of(exact(scale))
 
-    def density(x: Any, inside: float) -> Any:
+    def density(x: flint.acb, inside: float) -> flint.acb:
         return (-x / b).exp() / b if inside > 0 else 0 * x
 
-    def below(x: Any, inside: float) -> Any:
+    def below(x: flint.acb, inside: float) -> flint.acb:
         return 1 - (-x / b).exp() if inside > 0 else 0 * x
 
     return density, below

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import math
 import threading
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 from typing import Any
@@ -89,7 +89,7 @@ def _compound_cells(value: object) -> Iterator[Cell]:
         yield NAME, _place(canonical_text(value))
 
 
-def _counted(kind: int, values: Any) -> Iterator[Cell]:
+def _counted(kind: int, values: Collection[object]) -> Iterator[Cell]:
     yield kind, float(len(values))
     for value in values:
         if type(value) is int and -EXACT <= value <= EXACT:  # most of what is nested, without a call

@@ -127,14 +127,14 @@ def below(numbers: Numbers) -> Numbers:
     return _each(lambda number: -_above(-number), numbers) if numbers.dtype.kind == "O" else -above(-numbers)
 
 
-def _each(function: Callable[[Any], Any], numbers: Numbers) -> Numbers:
+def _each(function: Callable[[float], float], numbers: Numbers) -> Numbers:
     """A function of each object."""
     found = np.empty(numbers.shape, object)
     found.ravel()[:] = [function(number) for number in numbers.ravel().tolist()]
     return found
 
 
-def _above(number: Any) -> Any:
+def _above(number: float) -> float:
     if number == math.inf:
         return number
     if number < -BEYOND:

@@ -285,7 +285,7 @@ def _first(part: object) -> Any:
     return part[0] if isinstance(part, Sequence | np.ndarray) and len(part) else None
 
 
-def _parts(value: Any) -> Mapping[Any, Any] | None:
+def _parts(value: Any) -> Mapping[object, object] | None:
     """The parts of what may be a bundle, by name or place."""
     if isinstance(value, Mapping) and not isinstance(value, Counter):
         return value

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.targets.target import target
+from dpproof.audits.targets.target import Told, target
 from dpproof.audits.time_budget import ending_where
 
 __all__ = ["ReplayError", "replay"]
@@ -34,7 +34,7 @@ class ReplayError(ValueError):
 
 
 def replay(
-    witness: Mapping[str, Any], run: Callable[[Mapping[str, Any]], Evidence] | None = None
+    witness: Mapping[str, object], run: Callable[[Mapping[str, object]], Evidence] | None = None
 ) -> Evidence:
     """Run the audit of a witness again and check that everything in the witness comes out the same.
 
@@ -49,8 +49,8 @@ def replay(
     Raises:
         ReplayError: nothing says how, or the new witness differs.
     """
-    again, last = _again if run is None else run, witness.get("replay", {}).get("last")
-    if type(last) not in (int, type(None)):
+    again, last = _again if run is None else run, _how(witness).get("last")
+    if last is not None and type(last) is not int:
         raise ReplayError(f"witness: last ({last!r}) must be a number of samples")
     with ending_where(last):
         evidence = again(witness)
@@ -70,14 +70,18 @@ def replay(
     return evidence
 
 
+def _how(witness: Mapping[str, object]) -> Mapping[str, object]:
+    return cast(Mapping[str, object], witness.get("replay", {}))
+
+
 def _again(witness: Mapping[str, object]) -> Evidence:
     """Follow the plan that a witness holds, on the target that it names."""
-    how = cast(Mapping[str, object], witness.get("replay", {}))
+    how = _how(witness)
     try:
         found = target(how.get("audit"))
     except ValueError as error:
         raise ReplayError(f"witness: {error}, or `run` be given") from error
-    return found.read(how).audit(AuditPlan.of_witness(witness))
+    return found.read(Told(how)).audit(AuditPlan.of_witness(witness))
 
 
 def _plain(witness: Mapping[str, object]) -> dict[str, Any]:

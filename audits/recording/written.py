@@ -19,6 +19,7 @@ from types import MethodType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 __all__ = ["UnwritableError", "call_of", "read", "written"]
 
@@ -69,7 +70,7 @@ def written(value: object) -> Any:
     return _made(value)
 
 
-def _array(array: Any, *, alone: bool) -> Any:
+def _array(array: NDArray[np.generic], *, alone: bool) -> Any:
     if array.dtype.kind not in "biuf" or array.size * 4 > LONGEST:
         raise UnwritableError(f"an array of {array.dtype}, {array.shape}")
     listed = [written(one) for one in array.ravel().tolist()]

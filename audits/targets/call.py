@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any, ClassVar, Unpack, overload
+from typing import Any, ClassVar, Unpack, cast, overload
+
+import numpy as np
 
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
@@ -20,10 +22,10 @@ from dpproof.audits.engine.worst_pair import EachOf, WorstOf, audit_each, audit_
 from dpproof.audits.plan import Asked, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.recording.written import read
-from dpproof.audits.targets.target import Audited
+from dpproof.audits.targets.target import Audited, Told
 from dpproof.audits.training.canaries import Canaries
 from dpproof.audits.training.one_run_audit import OneRun, audit_one_run
-from dpproof.audits.training.steps import Steps, audit_steps
+from dpproof.audits.training.steps import Steps, Training, audit_steps
 
 __all__ = ["KIND", "TARGET", "Call", "Inputs", "audit"]
 
@@ -47,7 +49,15 @@ def audit(
 ) -> Evidence: ...
 
 
-def audit(what: Any, /, *call: Any, **asked: Any) -> Evidence:
+def audit(
+    what: Audited | str,
+    curve: PrivacyCurve | None = None,
+    sampler: Auditable | None = None,
+    inputs: Inputs | None = None,
+    scores: Sequence[Score | str] | None = None,
+    /,
+    **asked: Unpack[Asked],
+) -> Evidence:
     """Audit a claimed guarantee on neighbouring inputs, or a target that knows its own.
 
     Samples are drawn until the claim is refuted or the budget is spent. The result depends on the seed, not
@@ -56,12 +66,14 @@ def audit(what: Any, /, *call: Any, **asked: Any) -> Evidence:
 
     Args:
         what: the name of the claim; or a target, such as `dpproof.mechanism_target` gives, and nothing else.
-        call: the claimed guarantee, of which the upper ends of its ``delta(epsilon)`` are bet against; what is
-            sampled; the inputs; and perhaps the scores. What is sampled is ``f(data, n, rng)``, which returns
-            ``n`` independent outputs, one per row; or ``f(data, rng)``, which returns one; or an object with
-            a method ``sample(data, n, rng)``; or a `Mechanism`, which has options, such as `command` makes.
-            Outputs are anything that `dpproof.audits.data.canonical` can write down. The inputs are a pair of
-            `Neighbours`, `WorstOf` or `EachOf` several pairs, `Steps` of a training, or `Canaries`.
+        curve: the claimed guarantee; the upper ends of its ``delta(epsilon)`` are bet against.
+        sampler: ``f(data, n, rng)`` returns ``n`` independent outputs, one per row; or ``f(data, rng)``
+            returns one; or an object with a method ``sample(data, n, rng)``; or a `Mechanism`, which has
+            options, such as `command` makes. Outputs are anything that `dpproof.audits.data.canonical` can
+            write down. Of `Steps` it begins a training.
+        inputs: a pair of `Neighbours`, `WorstOf` or `EachOf` several pairs, `Steps` of a training, or
+            `Canaries`.
+        scores: as in `AuditPlan`.
         asked: the seed and whatever else an `AuditPlan` says, by its name.
 
     Raises:
@@ -77,14 +89,16 @@ def audit(what: Any, /, *call: Any, **asked: Any) -> Evidence:
     >>> audit("too little noise", PureDP(1.0), laplace, bits, seed=0).verdict.value
     'violation'
     """
-    if call:
-        curve, sampler, inputs, *scores = call
-        asked |= {"claim": what} | ({"scores": scores[0]} if scores else {})
+    if isinstance(what, str):
+        if curve is None or sampler is None or inputs is None:
+            raise TypeError(f"audit ({what!r}) must be given a guarantee, what is sampled, and its inputs")
+        asked["claim"] = what
         what = Call(curve, sampler, inputs)
+    if scores is not None:
+        asked["scores"] = scores
     plan = AuditPlan(**asked)
     with plan.timed():
-        found: Evidence = what.audit(plan)
-    return found
+        return what.audit(plan)
 
 
 @dataclass(frozen=True)
@@ -100,7 +114,7 @@ class Call:
     fields: ClassVar[Mapping[str, type]] = {"function": str, "arguments": dict}
 
     curve: PrivacyCurve
-    sampler: Any
+    sampler: Auditable
     inputs: Inputs
 
     def audit(self, plan: AuditPlan) -> Evidence:
@@ -108,33 +122,37 @@ class Call:
         return _run(self.inputs, self.curve, self.sampler, plan)
 
     @classmethod
-    def read(cls, how: Mapping[str, Any]) -> Call:
+    def read(cls, how: Told) -> Call:
         """The call that a witness says.
 
         Raises:
             ValueError: it says none of `FUNCTIONS`.
         """
-        if how["function"] not in FUNCTIONS:
-            raise ValueError(f"function ({how['function']!r}) must be one of {sorted(FUNCTIONS)}")
-        given = {name: read(value) for name, value in how["arguments"].items()}
-        sampled, inputs = FUNCTIONS[how["function"]]
+        function = how.text("function")
+        if function not in FUNCTIONS:
+            raise ValueError(f"function ({function!r}) must be one of {sorted(FUNCTIONS)}")
+        given = {name: read(value) for name, value in how.table("arguments").items()}
+        sampled, inputs = FUNCTIONS[function]
         return cls(given["curve"], given[sampled], inputs(given, how))
 
 
 TARGET = Call
-FUNCTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Inputs]]] = {
+FUNCTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any], Told], Inputs]]] = {
     "audit": ("sampler", lambda given, _how: given["pair"]),
     "audit_each": ("sampler", lambda given, _how: EachOf(given["pairs"])),
-    "audit_one_run": ("mechanism", lambda given, how: OneRun(given["canaries"], how["runs"], _shares(how))),
+    "audit_one_run": (
+        "mechanism",
+        lambda given, how: OneRun(given["canaries"], how.whole("runs"), _shares(how)),
+    ),
     "audit_steps": ("start", lambda given, _how: Steps(given.get("pair"))),
     "audit_worst": ("sampler", lambda given, _how: WorstOf(given["pairs"], given["share"])),
 }
 """How a witness names the kind of inputs -> its argument for what is sampled, and the inputs."""
 
 
-def _shares(how: Mapping[str, Any]) -> tuple[float, ...] | None:
-    shares = how.get("shares")
-    return None if shares is None else tuple(shares)
+def _shares(how: Told) -> tuple[float, ...] | None:
+    shares = how.data.get("shares")
+    return None if shares is None else tuple(cast(Sequence[float], shares))
 
 
 @singledispatch
@@ -143,30 +161,30 @@ def _run(inputs: object, curve: PrivacyCurve, sampler: object, plan: AuditPlan) 
 
 
 @_run.register
-def _pair(inputs: Neighbours, curve: PrivacyCurve, sampler: Any, plan: AuditPlan) -> Evidence:
+def _pair(inputs: Neighbours, curve: PrivacyCurve, sampler: Auditable, plan: AuditPlan) -> Evidence:
     return audit_pair(curve, sampler, inputs, plan)
 
 
 @_run.register
-def _worst(inputs: WorstOf, curve: PrivacyCurve, sampler: Any, plan: AuditPlan) -> Evidence:
+def _worst(inputs: WorstOf, curve: PrivacyCurve, sampler: Auditable, plan: AuditPlan) -> Evidence:
     return audit_worst(curve, sampler, inputs, plan)
 
 
 @_run.register
-def _each(inputs: EachOf, curve: PrivacyCurve, sampler: Any, plan: AuditPlan) -> Evidence:
+def _each(inputs: EachOf, curve: PrivacyCurve, sampler: Auditable, plan: AuditPlan) -> Evidence:
     return audit_each(curve, sampler, inputs, plan)
 
 
 @_run.register
-def _steps(inputs: Steps, curve: PrivacyCurve, sampler: Any, plan: AuditPlan) -> Evidence:
-    return audit_steps(curve, sampler, inputs, plan)
+def _steps(inputs: Steps, curve: PrivacyCurve, sampler: Auditable, plan: AuditPlan) -> Evidence:
+    return audit_steps(curve, cast(Callable[[np.random.Generator], Training], sampler), inputs, plan)
 
 
 @_run.register
-def _canaries(inputs: Canaries, curve: PrivacyCurve, sampler: Any, plan: AuditPlan) -> Evidence:
+def _canaries(inputs: Canaries, curve: PrivacyCurve, sampler: Auditable, plan: AuditPlan) -> Evidence:
     return audit_one_run(curve, sampler, OneRun(inputs), plan)
 
 
 @_run.register
-def _one_run(inputs: OneRun, curve: PrivacyCurve, sampler: Any, plan: AuditPlan) -> Evidence:
+def _one_run(inputs: OneRun, curve: PrivacyCurve, sampler: Auditable, plan: AuditPlan) -> Evidence:
     return audit_one_run(curve, sampler, inputs, plan)

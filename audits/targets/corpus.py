@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from dpproof.audits.corpus.all_cases import case_named
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
+from dpproof.audits.targets.target import Told
 
 __all__ = ["KIND", "TARGET", "Cased"]
 
@@ -28,9 +29,9 @@ class Cased:
         return case_named(self.case).audit(seed=plan.seed, alpha=plan.alpha, budget=plan.budget)
 
     @classmethod
-    def read(cls, how: Mapping[str, Any]) -> Cased:
+    def read(cls, how: Told) -> Cased:
         """The case of a witness."""
-        return cls(how["case"])
+        return cls(how.text("case"))
 
 
 TARGET = Cased

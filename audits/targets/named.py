@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import Claim
@@ -20,6 +20,7 @@ from dpproof.audits.engine.unaudited import LoadError
 from dpproof.audits.engine.worst_pair import WorstOf, audit_worst
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
+from dpproof.audits.targets.target import Told
 
 __all__ = ["KIND", "TARGET", "Named", "load", "pairs_of"]
 
@@ -108,13 +109,27 @@ class Named:
         }
 
     @classmethod
-    def read(cls, how: Mapping[str, Any]) -> Named:
+    def read(cls, how: Told) -> Named:
         """The target of a witness."""
-        relation = Adjacency.of(how["adjacency"])
-        return cls(how["promise"], relation, how["target"], how["neighbours"], how["options"])
+        relation = Adjacency.of(how.text("adjacency"))
+        return cls(
+            _promise(how.table("promise")),
+            relation,
+            _argv(how.data.get("target")),
+            how.text("neighbours"),
+            how.table("options"),
+        )
 
 
 TARGET = Named
+
+
+def _promise(values: Mapping[str, object]) -> dict[str, float]:
+    return cast(dict[str, float], values)
+
+
+def _argv(value: object) -> str | list[str]:
+    return value if isinstance(value, str) else list(cast(list[str], value))
 
 
 def _made(target: str | Sequence[str], options: Mapping[str, Any]) -> Mechanism:

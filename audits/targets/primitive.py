@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from dpproof.audits.engine.scores import LinearDiscriminant, LogLikelihoodRatio,
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.targets.target import RUN, Audited, Subject, mechanism_target
+from dpproof.audits.targets.target import RUN, Audited, Subject, Told, mechanism_target
 from dpproof.mechanisms import primitives as mechanisms
 
 __all__ = ["KIND", "TARGET", "Primitive", "Setting"]
@@ -156,10 +156,10 @@ class Primitive:
         return {**told, "adjacency": about.adjacency.value}
 
     @classmethod
-    def read(cls, how: Mapping[str, Any]) -> Audited:
+    def read(cls, how: Told) -> Audited:
         """The primitive of a witness."""
-        parameters = accountant_for(how["name"]).parameters.read(how["parameters"])
-        return mechanism_target(Subject(how["name"], parameters, Adjacency.of(how["adjacency"])))
+        parameters = accountant_for(how.text("name")).parameters.read(how.table("parameters"))
+        return mechanism_target(Subject(how.text("name"), parameters, Adjacency.of(how.text("adjacency"))))
 
 
 TARGET = Primitive

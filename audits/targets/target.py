@@ -12,7 +12,7 @@ import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self, TypeVar
 
 from dpproof.accountant.catalogue import CATALOGUE, leaf_of
 from dpproof.accountant.claims.adjacency import Adjacency
@@ -28,17 +28,51 @@ __all__ = [
     "MechanismTarget",
     "Subject",
     "Target",
+    "Told",
     "leaf_target",
     "mechanism_target",
     "target",
     "targets",
 ]
 
+T = TypeVar("T")
 ROOT = "dpproof.audits."
 FOLDERS = ("training", "targets")
 LEAVES = f"{ROOT}targets"
 RUN: Mapping[str, type] = {"budget": int, "sharpen": bool}
 """What the witness of an audit by betting says of its plan under ``replay``."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a witness says of its target, under ``replay``; every field is read with its type.
+
+    >>> Told({"runs": 3}).whole("runs")
+    3
+    >>> Told({"runs": "3"}).whole("runs")
+    Traceback (most recent call last):
+    ValueError: runs ('3') must be of type int
+    """
+
+    data: Mapping[str, object]
+
+    def text(self, name: str) -> str:
+        """A field that holds a text."""
+        return self._of(name, str)
+
+    def whole(self, name: str) -> int:
+        """A field that holds an integer."""
+        return self._of(name, int)
+
+    def table(self, name: str) -> dict[str, object]:
+        """A field that holds a table."""
+        return self._of(name, dict)
+
+    def _of(self, name: str, kind: type[T]) -> T:
+        value = self.data.get(name)
+        if type(value) is not kind:
+            raise ValueError(f"{name} ({value!r}) must be of type {kind.__name__}")
+        return value
 
 
 class Audited(Protocol):
@@ -56,7 +90,7 @@ class Target(Audited, Protocol):
     """What `read` takes, by type: the keys of a witness under ``replay``."""
 
     @classmethod
-    def read(cls, how: Mapping[str, object]) -> Self:
+    def read(cls, how: Told) -> Self:
         """The target of a witness, from what that says under ``replay``."""
         ...
 

@@ -91,8 +91,8 @@ def _one_record_more(one: Sequence[object], other: Sequence[object]) -> None:
         raise ValueError(f"the records from place {at} on differ in more than one that was added")
 
 
-def _same(one: Any, other: Any) -> bool:
-    return one is other or bool(np.array_equal(one, other))
+def _same(one: object, other: object) -> bool:
+    return one is other or bool(np.array_equal(np.asarray(one), np.asarray(other)))
 
 
 def played(

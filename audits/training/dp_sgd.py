@@ -18,7 +18,7 @@ import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.scores import Identity, LogLikelihoodRatio, Score
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.targets.target import RUN
+from dpproof.audits.targets.target import RUN, Told
 from dpproof.audits.training.steps import STEPS, WITHOUT, Steps, Training, audit_steps
 
 __all__ = [
@@ -51,6 +51,9 @@ __all__ = [
     "step_claim",
     "view_scores",
 ]
+
+if TYPE_CHECKING:
+    import torch
 
 KIND = "dp-sgd"
 DELTA = 1e-5
@@ -183,19 +186,19 @@ class Loop:
         self._gradients = each
         self._batches: list[NDArray[np.int64]] = []
 
-    def _loss(self, weights: Any, x: Any, y: Any) -> Any:
+    def _loss(self, weights: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         first, last = weights[: HIDDEN * FEATURES].view(HIDDEN, FEATURES), weights[HIDDEN * FEATURES :]
-        return self._torch.nn.functional.softplus(-y * (self._torch.tanh(first @ x) @ last))
+        loss: torch.Tensor = self._torch.nn.functional.softplus(-y * (self._torch.tanh(first @ x) @ last))
+        return loss
 
-    def fresh_direction(self) -> Any:
+    def fresh_direction(self) -> torch.Tensor:
         """A random unit vector orthogonal to every record's gradient: made of the past and of chance."""
-        torch = self._torch
-        basis, _ = torch.linalg.qr(self._gradients(self.weights, self._inputs, self._labels).T)
-        drawn = torch.randn(len(self.weights), generator=self._noise)
-        rest = drawn - basis @ (basis.T @ drawn)
+        basis, _ = self._torch.linalg.qr(self._gradients(self.weights, self._inputs, self._labels).T)
+        drawn = self._torch.randn(len(self.weights), generator=self._noise)
+        rest: torch.Tensor = drawn - basis @ (basis.T @ drawn)
         return rest / rest.norm()
 
-    def step(self, canary: Any | None) -> Any:
+    def step(self, canary: torch.Tensor | None) -> torch.Tensor:
         """Take one step; ``canary`` is the gradient of one more record, if there is one. The noisy sum."""
         batch = self._next_batch(canary is not None)
         real = self._torch.as_tensor(batch[batch < self.settings.records])
@@ -220,7 +223,7 @@ class Loop:
             self._batches = list(np.array_split(self._rng.permutation(there), self.settings.epoch))
         return self._batches.pop()
 
-    def _clipped_sum(self, gradients: Any) -> Any:
+    def _clipped_sum(self, gradients: torch.Tensor) -> torch.Tensor:
         clip, fault = self.settings.clip, self.settings.fault
         if fault is Fault.NO_CLIPPING or not len(gradients):
             return gradients.sum(dim=0)
@@ -250,10 +253,11 @@ class Loop:
         return trace, moved / self.settings.clip
 
 
-def _clipped(rows: Any, norm: float) -> Any:
+def _clipped(rows: torch.Tensor, norm: float) -> torch.Tensor:
     """Rows no longer than ``norm``."""
     lengths = rows.norm(dim=1, keepdim=True).clamp(min=1e-12)
-    return rows * (norm / lengths).clamp(max=1.0)
+    clipped: torch.Tensor = rows * (norm / lengths).clamp(max=1.0)
+    return clipped
 
 
 class View(enum.Enum):
@@ -327,9 +331,9 @@ class LoopAudit:
             return audit_pair(curve, Released(settings, length, view).sample, canary_pair(), asked)
 
     @classmethod
-    def read(cls, how: Mapping[str, Any]) -> LoopAudit:
+    def read(cls, how: Told) -> LoopAudit:
         """The audit of a witness."""
-        return cls(Settings.read(how["settings"]), View(how["view"]), how["steps"])
+        return cls(Settings.read(how.table("settings")), View(how.text("view")), how.whole("steps"))
 
 
 TARGET = LoopAudit

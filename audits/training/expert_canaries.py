@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from dpproof.audits.engine.betting.tabulated import tabulated
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
+from dpproof.audits.targets.target import Told
 from dpproof.audits.training.canaries import Canaries
 from dpproof.audits.training.dp_sgd import DELTA, View, one_thread
 from dpproof.audits.training.expert_settings import ExpertSettings, claim_for
@@ -75,9 +76,9 @@ class ExpertCanaries:
             )
 
     @classmethod
-    def read(cls, how: Mapping[str, Any]) -> ExpertCanaries:
+    def read(cls, how: Told) -> ExpertCanaries:
         """The audit of a witness."""
-        return cls(ExpertSettings.read(how["settings"]), how["runs"])
+        return cls(ExpertSettings.read(how.table("settings")), how.whole("runs"))
 
 
 TARGET = ExpertCanaries

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from dpproof.audits.engine.scores import Identity
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.targets.target import RUN
+from dpproof.audits.targets.target import RUN, Told
 from dpproof.audits.training.dp_sgd import DELTA, View, one_canary_more, one_thread
 from dpproof.audits.training.expert_settings import ExpertSettings, claim_for
 from dpproof.audits.training.steps import STEPS, Steps, Training, audit_steps
@@ -99,9 +99,9 @@ class ExpertTraining:
             return audit_steps(curve, partial(STARTS[view], settings, coins), Steps(pair), asked)
 
     @classmethod
-    def read(cls, how: Mapping[str, Any]) -> ExpertTraining:
+    def read(cls, how: Told) -> ExpertTraining:
         """The audit of a witness."""
-        return cls(ExpertSettings.read(how["settings"]), View(how["view"]))
+        return cls(ExpertSettings.read(how.table("settings")), View(how.text("view")))
 
 
 TARGET = ExpertTraining

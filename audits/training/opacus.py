@@ -22,7 +22,7 @@ import numpy as np
 
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.targets.target import RUN
+from dpproof.audits.targets.target import RUN, Told
 from dpproof.audits.training.dp_sgd import (
     DELTA,
     FEATURES,
@@ -167,9 +167,9 @@ class OpacusAudit:
         return EngineRun(self.settings, rng).step
 
     @classmethod
-    def read(cls, how: Mapping[str, Any]) -> OpacusAudit:
+    def read(cls, how: Told) -> OpacusAudit:
         """The audit of a witness."""
-        return cls(Settings.read(how["settings"]))
+        return cls(Settings.read(how.table("settings")))
 
 
 TARGET = OpacusAudit

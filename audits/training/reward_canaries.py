@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, account
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
+from dpproof.audits.targets.target import Told
 from dpproof.audits.training.canaries import Canaries
 from dpproof.audits.training.one_run_audit import OneRun, audit_one_run
 from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
@@ -67,9 +68,13 @@ class RewardCanaries:
         )
 
     @classmethod
-    def read(cls, how: Mapping[str, Any]) -> RewardCanaries:
+    def read(cls, how: Told) -> RewardCanaries:
         """The audit of a witness."""
-        return cls(RLSVIParameters.read(how["parameters"]), NoiseRule[how["noise_rule"]], how["runs"])
+        return cls(
+            RLSVIParameters.read(how.table("parameters")),
+            NoiseRule[how.text("noise_rule")],
+            how.whole("runs"),
+        )
 
 
 TARGET = RewardCanaries

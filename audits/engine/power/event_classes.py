@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,7 +151,7 @@ def _whole(sketch: Outputs) -> NDArray[np.int64]:
     return np.asarray(columns[np.array(whole, bool)])
 
 
-def _is_whole(number: Any) -> bool:
+def _is_whole(number: SupportsFloat) -> bool:
     """Whether it is a whole number, of whichever type: 1 is 1.0."""
     return isinstance(number, int | np.integer) or float(number).is_integer()
 

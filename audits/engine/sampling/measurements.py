@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dpproof.audits.data.outputs import of_objects
 from dpproof.audits.engine.sampling.callables import Mechanism
@@ -12,7 +14,7 @@ from dpproof.audits.engine.sampling.callables import Mechanism
 __all__ = ["measurement_mechanism"]
 
 
-def measurement_mechanism(measurement: Any) -> Mechanism:
+def measurement_mechanism(measurement: Callable[[object], ArrayLike]) -> Mechanism:
     """A measurement as a `Mechanism`: its noise comes from OpenDP's own secure source, without a seed.
 
     >>> import opendp.prelude as dp
@@ -23,7 +25,7 @@ def measurement_mechanism(measurement: Any) -> Mechanism:
     (3, False)
     """
 
-    def draw(data: Any, n: int, _rng: np.random.Generator) -> Any:
+    def draw(data: object, n: int, _rng: np.random.Generator) -> Any:
         outputs = [measurement(data) for _ in range(n)]
         return np.asarray(outputs) if np.ndim(outputs[0]) == 0 else of_objects(outputs)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +84,14 @@ def _standard(x: Floats, center: Floats, spread: Floats) -> Floats:
     return np.clip((x - center) / spread, -LARGEST, LARGEST)
 
 
-def _log_odds(fitted: Any, x: Floats) -> Floats:
+class Fitted(Protocol):
+    """A classifier of scikit-learn that was fitted."""
+
+    def predict_proba(self, x: Floats) -> Floats:
+        """The chances of the classes, a row each."""
+        ...
+
+
+def _log_odds(fitted: Fitted, x: Floats) -> Floats:
     chance = np.clip(fitted.predict_proba(x)[:, 1], 1e-12, 1 - 1e-12)
     return np.asarray(np.log(chance / (1 - chance)))

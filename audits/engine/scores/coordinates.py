@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +98,6 @@ class BitParity:
         return scorer
 
 
-def _signs(outputs: NDArray[Any]) -> Floats:
+def _signs(outputs: NDArray[np.generic]) -> Floats:
     flat = outputs.reshape(len(outputs), -1)[:, :DECLARED]
-    return np.where(flat > 0.5, 1.0, -1.0)
+    return np.where(np.greater(flat, 0.5), 1.0, -1.0)

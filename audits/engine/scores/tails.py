@@ -9,7 +9,7 @@ docs/notes/audit_betting.md.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,7 +168,7 @@ def _edges(high: Floats, low: Floats) -> Floats:
     return np.concatenate([above(low[::-1]), high])
 
 
-def _plain(number: Any) -> float | int:
+def _plain(number: SupportsFloat) -> float | int:
     """A threshold as JSON has it: an integer stays one."""
     return int(number) if isinstance(number, int | np.integer) else float(number)
 

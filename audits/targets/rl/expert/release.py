@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.targets.rl.expert.rounds import PrefixRound, one_expert_more
-from dpproof.audits.targets.target import RUN, Subject
+from dpproof.audits.targets.target import RUN, Subject, Told
 
 __all__ = ["KIND", "TARGET", "ReleaseAudit"]
 
@@ -94,9 +94,9 @@ class ReleaseAudit:
         return audit_pair(promised, mechanism, pair, asked)
 
     @classmethod
-    def read(cls, how: Mapping[str, Any]) -> ReleaseAudit:
+    def read(cls, how: Told) -> ReleaseAudit:
         """The audit of a witness."""
-        return cls(ExpertReleaseParameters.read(how["parameters"]))
+        return cls(ExpertReleaseParameters.read(how.table("parameters")))
 
 
 TARGET = ReleaseAudit

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.targets.rl.expert.rounds import one_expert_more
-from dpproof.audits.targets.target import RUN, Audited, Subject
+from dpproof.audits.targets.target import RUN, Audited, Subject, Told
 
 __all__ = ["KIND", "TARGET", "SelectiveAudit"]
 
@@ -117,9 +117,9 @@ class SelectiveAudit:
         return audit_pair(promised, _Training(parameters), pair, asked)
 
     @classmethod
-    def read(cls, how: Mapping[str, Any]) -> SelectiveAudit:
+    def read(cls, how: Told) -> SelectiveAudit:
         """The audit of a witness."""
-        return cls(SelectiveDPSGDParameters.read(how["parameters"]))
+        return cls(SelectiveDPSGDParameters.read(how.table("parameters")))
 
 
 TARGET = SelectiveAudit

@@ -7,7 +7,7 @@ the likelihood ratio. Features are the coordinates times the norm stated; the gu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -32,7 +32,7 @@ from dpproof.audits.engine.scores import LinearDiscriminant, LogLikelihoodRatio,
 from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.targets.target import RUN, Subject
+from dpproof.audits.targets.target import RUN, Subject, Told
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW
 
 __all__ = [
@@ -104,9 +104,11 @@ class PolicyEvaluationAudit:
         return audit_pair(claimed, Mechanism(model.sample), pair, asked)
 
     @classmethod
-    def read(cls, how: Mapping[str, Any]) -> PolicyEvaluationAudit:
+    def read(cls, how: Told) -> PolicyEvaluationAudit:
         """The audit of a witness."""
-        return cls(PolicyEvaluationParameters.read(how["parameters"]), Adjacency.of(how["adjacency"]))
+        return cls(
+            PolicyEvaluationParameters.read(how.table("parameters")), Adjacency.of(how.text("adjacency"))
+        )
 
 
 TARGET = PolicyEvaluationAudit
@@ -146,7 +148,7 @@ def evaluation_pairs(states: int, adjacency: Adjacency) -> Iterator[Neighbours]:
         others = 2 * others + 1
 
 
-def batch_of(others: int, home: Any, walk: Any, reward: float) -> Episodes:
+def batch_of(others: int, home: Sequence[int], walk: Sequence[int], reward: float) -> Episodes:
     """`others` users who walk through `home` and earn nothing, and a last one's walk of the same length.
 
     Args:

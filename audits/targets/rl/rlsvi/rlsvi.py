@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.scores import Atoms, LinearDiscriminant, LogLikelihoodRatio, Score, whole
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.targets.target import RUN, Subject
+from dpproof.audits.targets.target import RUN, Subject, Told
 from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
 from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
@@ -80,9 +80,9 @@ class RLSVIAudit:
         return audit_pair(claimed, RLSVI(parameters, self.noise_rule).sample, pair, asked)
 
     @classmethod
-    def read(cls, how: Mapping[str, Any]) -> RLSVIAudit:
+    def read(cls, how: Told) -> RLSVIAudit:
         """The audit of a witness."""
-        return cls(RLSVIParameters.read(how["parameters"]), NoiseRule[how["noise_rule"]])
+        return cls(RLSVIParameters.read(how.table("parameters")), NoiseRule[how.text("noise_rule")])
 
 
 TARGET = RLSVIAudit
