@@ -195,8 +195,9 @@ class Loop:
         """A random unit vector orthogonal to every record's gradient: made of the past and of chance."""
         basis, _ = self._torch.linalg.qr(self._gradients(self.weights, self._inputs, self._labels).T)
         drawn = self._torch.randn(len(self.weights), generator=self._noise)
-        rest: torch.Tensor = drawn - basis @ (basis.T @ drawn)
-        return rest / rest.norm()
+        rest = drawn - basis @ (basis.T @ drawn)
+        direction: torch.Tensor = rest / rest.norm()
+        return direction
 
     def step(self, canary: torch.Tensor | None) -> torch.Tensor:
         """Take one step; ``canary`` is the gradient of one more record, if there is one. The noisy sum."""
