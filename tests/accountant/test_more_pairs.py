@@ -36,6 +36,7 @@ from dpproof.accountant.pairs.fixed_size import (
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.geometric import Geometric
 from dpproof.accountant.pairs.randomised_response import RandomisedResponse, truthful_response
+from dpproof.accountant.pairs.staircase import Staircase
 from dpproof.accountant.pairs.subsampled import Nothing, VisibleChoice, visible_coin
 from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
@@ -371,6 +372,7 @@ _SYMMETRIC: list[DominatingPair] = [
     BoundedRange(1.0),
     Geometric(1, 2),
     truthful_response("9/10", 5),
+    Staircase(1, 0.3, 0.8),
     DiscreteGaussian(4, 2),
     VisibleChoice((("1/3", SubsampledGaussian(1.0, 2.0)), ("2/3", Geometric(2)))),
 ]
@@ -557,6 +559,8 @@ _ALL: list[DominatingPair] = [
     ShiftedBinomial(50, 0.3),
     truthful_response(0.7, 4),
     RandomisedResponse(2),
+    Staircase(2, 0.2),
+    Staircase(2, 0.5),
     BoundedRange(2.0),
     FixedSize(DiscreteGaussian(2), 0.3),
     visible_coin(ShiftedBinomial(20, 0.5), 0.4),

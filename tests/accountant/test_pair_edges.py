@@ -26,6 +26,7 @@ from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.lattice import charged, mixed
 from dpproof.accountant.pairs.randomised_response import RandomisedResponse
 from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
+from dpproof.accountant.pairs.staircase import Staircase
 from dpproof.accountant.pairs.subsampled import Nothing, Subsampled, VisibleChoice, visible_coin
 from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
@@ -155,6 +156,11 @@ def _response(rng: Rng) -> Case:
     return RandomisedResponse(epsilon, int(rng.integers(2, 5))), -_of(epsilon), _of(epsilon)
 
 
+def _staircase(rng: Rng) -> Case:
+    epsilon, gamma = _power(rng, -299, 2.7), Fraction(int(rng.integers(0, 9)), 8)
+    return Staircase(epsilon, gamma, _power(rng, -299, 0)), -_of(epsilon), _of(epsilon)
+
+
 def _bounded(rng: Rng) -> Case:
     epsilon = Fraction(int(rng.integers(1, 10**9)), int(rng.integers(10**7, 10**12)))
     return BoundedRange(epsilon), -_of(epsilon), _of(epsilon)
@@ -195,6 +201,7 @@ MAKERS: list[Callable[[Rng], Case]] = [
     _spherical,
     _geometric,
     _response,
+    _staircase,
     _bounded,
     _binomial,
     _shuffled,
@@ -433,6 +440,9 @@ def test_a_list_of_branches_is_as_good_as_a_tuple() -> None:
         (lambda: ShuffledBinary(10, "1/2", "1/4", 1 - Fraction(1, 10**400)), "second"),
         (lambda: ShuffledBinary(10, "1e-400"), "probability"),
         (lambda: Geometric("1e500"), "scale"),
+        (lambda: Staircase(601, 0), "epsilon"),
+        (lambda: Staircase(1, "1.1"), "gamma"),
+        (lambda: Staircase(1, 0, "1e-301"), "shift"),
     ],
 )
 def test_what_is_no_number_here_is_refused_by_name(make: Callable[[], object], words: str) -> None:
