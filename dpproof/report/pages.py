@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import inspect
 import sys
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import dpproof
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.result import Accountant
 from dpproof.answers import coverage
 from dpproof.claim_file.schema import schema_text
 from dpproof.proofs_check.certificates import stored
@@ -168,8 +171,30 @@ def parameters() -> str:
             about = field.metadata
             meaning = f"{_cell(about['help'])} [{about['unit']}]"
             lines += [f"| `{field.name}` | {meaning} | {about['domain']} | {default} |"]
-        lines += [""]
+        lines += ["", f"For example `{example(accountant)}`.", ""]
     return "\n".join(lines)
+
+
+def example(accountant: Accountant) -> str:
+    """The command that accounts for the mechanism's example.
+
+    >>> example(accountant_for("laplace"))
+    'dpproof account laplace --scale 5.0 --sensitivity 1.0 --delta 1e-06'
+    """
+    fields = {field.name: getattr(accountant.example, field.name) for field in accountant.parameters.fields()}
+    plain = {field.name: field.default for field in accountant.parameters.fields()}
+    flags = [f"--{name.replace('_', '-')} {value}" for name, value in fields.items() if value != plain[name]]
+    relation = [] if accountant.adjacency else [f"--adjacency {_proved(accountant).value}"]
+    return " ".join(["dpproof account", accountant.name, *flags, "--delta 1e-06", *relation])
+
+
+def _proved(accountant: Accountant) -> Adjacency:
+    """The first relation under which something of the example is proved."""
+    for relation in Adjacency:
+        with contextlib.suppress(UnprovedAdjacencyError):
+            accountant.account(accountant.example, relation)
+            return relation
+    raise LookupError(f"nothing is proved of the example of {accountant.name}")
 
 
 def public_names() -> str:
