@@ -1,16 +1,181 @@
-"""Where work is done: in this process, in processes of this machine, or on a Dask cluster."""
+"""Where work is done, and what is kept of it: this process, processes of this machine, or a Dask cluster.
+
+A journal of finished work: what was interrupted goes on where it stopped, and nothing is counted twice.
+
+A task is a function and its arguments. Its result is kept under a hash of both, of this project's code, and
+of the files of the other modules that the task names: changed code is done again. Modules that those import
+in turn are not looked at; delete the journal when they change. Results are kept as pickles: a journal is to
+be trusted like code.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import multiprocessing
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+import pickle
+import pickletools
+import sqlite3
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from contextvars import ContextVar
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
-from dpproof.journal import journaled
+__all__ = ["Journal", "JournalExecutor", "executor_for", "journal_at", "journaled"]
 
-__all__ = ["executor_for"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+PACKAGES = (
+    "dpproof",
+    *(f"dpproof.{name}" for name in ("accountant", "mechanisms", "proofs_check", "audits")),
+)
+TABLE = "CREATE TABLE IF NOT EXISTS done (key TEXT PRIMARY KEY, value BLOB NOT NULL)"
+_CURRENT: ContextVar[Journal | None] = ContextVar("journal", default=None)
+
+
+class Journal:
+    """Results by key, in an SQLite file that survives an interruption at any moment.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, Journal(Path(folder, "journal")) as journal:
+    ...     journal.keep("key", 3)
+    ...     journal.known("key"), journal.known("other")
+    ((3,), None)
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.Lock()
+        try:
+            self._rows = sqlite3.connect(path, check_same_thread=False)
+            with self._rows:
+                self._rows.execute(
+                    "CREATE TABLE IF NOT EXISTS done (key TEXT PRIMARY KEY, value BLOB NOT NULL)"
+                )
+        except sqlite3.Error as error:
+            raise ValueError(
+                f"journal ({str(path)!r}) must be a journal, or a file that can be made"
+            ) from error
+
+    def __enter__(self) -> Journal:
+        """Use it as a context; it is closed at the end."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Close the file."""
+        self._rows.close()
+
+    def known(self, key: str) -> tuple[Any] | None:
+        """The result that is kept under the key, as a tuple of one; None without one."""
+        with self._lock:
+            row = self._rows.execute("SELECT value FROM done WHERE key = ?", (key,)).fetchone()
+        return None if row is None else (pickle.loads(row[0]),)
+
+    def keep(self, key: str, value: object) -> None:
+        """Keep a result; it is on the disk when this returns."""
+        with self._lock, self._rows:
+            self._rows.execute("INSERT OR REPLACE INTO done VALUES (?, ?)", (key, pickle.dumps(value)))
+
+
+class JournalExecutor(Executor):
+    """An executor that asks the journal first, and keeps what the other one finishes.
+
+    Args:
+        journal: where results are kept.
+        inner: does the work that is left; None for this process, one task after the other.
+    """
+
+    def __init__(self, journal: Journal, inner: Executor | None) -> None:
+        self._journal, self._inner = journal, inner
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """See ``Executor.submit``; what cannot be pickled is done and not kept."""
+        key = _key((fn, args, kwargs))
+        if key is not None and (known := self._journal.known(key)) is not None:
+            found: Future[T] = Future()
+            found.set_result(known[0])
+            return found
+        future = _now(fn, *args, **kwargs) if self._inner is None else self._inner.submit(fn, *args, **kwargs)
+        if key is not None:
+            future.add_done_callback(lambda done: self._finished(key, done))
+        return future
+
+    def _finished(self, key: str, done: Future[T]) -> None:
+        if not done.cancelled() and done.exception() is None:
+            self._journal.keep(key, done.result())
+
+
+def _now(fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+    future: Future[T] = Future()
+    try:
+        future.set_result(fn(*args, **kwargs))
+    except Exception as error:
+        future.set_exception(error)
+    return future
+
+
+def _key(task: object) -> str | None:
+    """A name for a task; None for one that cannot be pickled."""
+    try:
+        written = pickle.dumps(task)
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return None
+    parts = [written, _own_code(), *(_file_of(name) for name in sorted(_modules(written)))]
+    return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+
+
+def _modules(written: bytes) -> set[str]:
+    """The modules outside this project that a pickle names."""
+    texts = {str(value) for _, value, _ in pickletools.genops(written) if isinstance(value, str)}
+    return {text for text in texts if text in sys.modules and text.partition(".")[0] != "dpproof"}
+
+
+def _file_of(module: str) -> bytes:
+    file = getattr(sys.modules[module], "__file__", None)
+    return Path(file).read_bytes() if file is not None and file.endswith(".py") else module.encode()
+
+
+@cache
+def _own_code() -> bytes:
+    """All of this project's code, by content."""
+    digest = hashlib.sha256()
+    for package in PACKAGES:
+        origin = import_module(package).__file__
+        assert origin is not None
+        for path in sorted(Path(origin).parent.rglob("*.py")):
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.digest()
+
+
+@contextlib.contextmanager
+def journal_at(path: Path | None) -> Iterator[None]:
+    """Keep a journal of everything that `executor_for` does meanwhile; None for none.
+
+    Raises:
+        ValueError: the file is no journal, or cannot be made.
+    """
+    if path is None:
+        yield
+        return
+    with Journal(path) as journal:
+        token = _CURRENT.set(journal)
+        try:
+            yield
+        finally:
+            _CURRENT.reset(token)
+
+
+def journaled(executor: Executor | None) -> Executor | None:
+    """The executor, asking the present journal first if there is one."""
+    journal = _CURRENT.get()
+    return executor if journal is None else JournalExecutor(journal, executor)
+
 
 PATIENCE = 10
 """Seconds to wait for a scheduler."""
@@ -21,7 +186,7 @@ def executor_for(workers: int = 1, cluster: str | None = None) -> Iterator[Execu
     """An executor of ``workers`` processes, or that of the cluster, or None for this process alone.
 
     What is computed does not depend on it. When the work is interrupted its processes are ended. Within
-    `journal.journal_at` finished work is kept, and found again.
+    `journal_at` finished work is kept, and found again.
 
     >>> with executor_for(1) as executor:
     ...     executor is None

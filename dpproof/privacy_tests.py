@@ -1,11 +1,17 @@
-"""What the fixture ``privacy`` of the pytest plugin does; see `dpproof.pytest_plugin`."""
+"""The fixture ``privacy`` of the pytest plugin: what marker and ini options say, and what is checked then.
+
+See `dpproof.pytest_plugin`.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+import os
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from inspect import signature
 from pathlib import Path
@@ -13,23 +19,134 @@ from typing import Any, Final
 
 import pytest
 
+from dpproof import audits
 from dpproof.accountant.catalogue import accountant_for
-from dpproof.accountant.claims.claim import Claim
-from dpproof.accountant.claims.parameters import Reals
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.claim import ARITHMETIC, Claim
+from dpproof.accountant.claims.parameters import Choice, Flag, Integers, Reals, Values
+from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.numbers.arithmetic import in_words
 from dpproof.answers.account import Account
 from dpproof.answers.audit import write_witness
 from dpproof.answers.claims import check_claim, rests_on
 from dpproof.audits.data.pairs import Neighbours, check_pair
-from dpproof.audits.engine.sampling.callables import Auditable
+from dpproof.audits.engine.sampling.callables import Auditable, Mechanism, as_mechanism, mechanism
 from dpproof.audits.plan import BUDGET
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.targets.call import audit
 from dpproof.outcome import Outcome
-from dpproof.privacy_markers import INI, as_mechanism_with, check_key, ini, promise_of, slips
 from dpproof.wording import worth
 
 __all__ = ["Privacy", "privacy_of"]
+
+PROMISE = ("epsilon", "delta", "rho", "mu")
+MARKED: Mapping[str, tuple[Values, Any]] = {
+    "budget": (Integers(1), BUDGET),
+    "strict": (Flag(), False),
+    "arithmetic": (Choice(*ARITHMETIC), ARITHMETIC[0]),
+}
+"""What the marker says besides the promise: the values, and the one that is meant without it."""
+INI: Mapping[str, Values] = {
+    "privacy_alpha": Reals(0, 1, lower_open=True, upper_open=True),
+    "privacy_seed": Integers(0),
+}
+ENGINE = Path(audits.__file__).parent
+
+
+@contextlib.contextmanager
+def errors_as_failures(where: str | None = None) -> Iterator[None]:
+    """Fail the test in one line that names value and rule, without the frames of this project.
+
+    Where somebody's code raised, the line says at which of its own. All frames with DPPROOF_TRACEBACK=1.
+    """
+    try:
+        yield
+    except ValueError as error:
+        if os.environ.get("DPPROOF_TRACEBACK"):
+            raise
+        text = f"privacy: {error}{_raised_at(error.__cause__)}"
+        said = text if where is None else f"{where}: {text}"
+        raise pytest.fail.Exception(said, pytrace=False) from None
+
+
+def _raised_at(cause: BaseException | None) -> str:
+    """The innermost line that raised, if it is none of the engine's."""
+    frames = traceback.extract_tb(None if cause is None else cause.__traceback__)
+    if not frames or ENGINE in Path(frames[-1].filename).parents:
+        return ""
+    return f" (at {frames[-1].filename}:{frames[-1].lineno})"
+
+
+def check_key(label: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse the first key that is not known.
+
+    Raises:
+        ValueError: naming it and the known ones.
+    """
+    rule = tuple(known)
+    for key in given:
+        if key not in rule:
+            raise ValueError(f"{label} ({key!r}) must be one of: {', '.join(rule)}{nearest(key, rule)}")
+
+
+def promise_of(
+    name: str, args: tuple[object, ...], given: Mapping[str, Any]
+) -> tuple[Claim, Mapping[str, Any]]:
+    """The promise of a marker, and how it is to be audited.
+
+    Raises:
+        ValueError: naming the value and the rule.
+    """
+    if args:
+        raise ValueError(f"value ({args[0]!r}) must be given by name")
+    check_key("key", given, (*PROMISE, "adjacency", *MARKED))
+    if "adjacency" not in given:
+        raise ValueError(f"adjacency is missing; there is no default: {_relations()}")
+    how = {key: given.get(key, meant) for key, (_, meant) in MARKED.items()}
+    for key, value in how.items():
+        if not MARKED[key][0].admits(value):
+            raise ValueError(f"{key} ({value!r}) must be {MARKED[key][0]}")
+    promise = {key: given[key] for key in PROMISE if key in given}
+    if not promise.keys() - {"delta"}:
+        raise ValueError("epsilon is missing: a promise is epsilon (with delta), or rho, or mu")
+    about = how.pop("arithmetic")
+    claim = Claim(name, "the:test", {}, Adjacency.of(given["adjacency"]), promise, arithmetic=about)
+    return claim, how
+
+
+def _relations() -> str:
+    return f"give one of {', '.join(relation.value for relation in Adjacency)}"
+
+
+def ini(config: pytest.Config, name: str) -> Any:
+    """The value of an ini option.
+
+    Raises:
+        ValueError: naming the option, its text and its domain.
+    """
+    text = config.getini(name)
+    try:
+        value = INI[name].read(text)
+    except ValueError:
+        value = None
+    if not INI[name].admits(value):
+        raise ValueError(f"{name} ({text!r}) must be {INI[name]}")
+    return value
+
+
+def as_mechanism_with(given: Auditable, options: Mapping[str, Any]) -> Mechanism:
+    """A callable as a mechanism, told what counts as an output of it.
+
+    Raises:
+        MechanismError: it is none.
+        ValueError: an option has no such value, or what has its own is told another.
+    """
+    if not options:
+        return as_mechanism(given)
+    if isinstance(given, Mechanism):
+        raise ValueError(f"{next(iter(options))} must be left out for a Mechanism, which says so itself")
+    return mechanism(given.sample if hasattr(given, "sample") else given, **options)
+
 
 HOW = ("failures", "nan", "seeded")
 """Options of `Privacy.audit` that say what counts as an output, as in the ``audit`` table of a claim file."""
@@ -42,10 +159,10 @@ MISSING: Final = object()
 def privacy_of(request: pytest.FixtureRequest, users: int) -> Privacy:
     """The fixture of one test: its promise, and its share of the session's error budget.
 
-    A slip (no marker, or one that promises nothing; an ini option outside its domain) fails the test in one
+    A mistake (no marker, or one that promises nothing; an ini option outside its domain) fails the test in one
     line.
     """
-    with slips(request.node.nodeid):
+    with errors_as_failures(request.node.nodeid):
         marker = request.node.get_closest_marker("privacy")
         if marker is None:
             raise ValueError("the fixture `privacy` needs the marker `privacy(...)`")
@@ -108,7 +225,7 @@ class Privacy:
                 ``nan`` and ``seeded``, as for `dpproof.Mechanism`.
         """
         self.checks += 1
-        with slips():
+        with errors_as_failures():
             found = self._audited(mechanism, first, second, options)
         self._judge(found)
         return found
@@ -147,7 +264,7 @@ class Privacy:
         """
         self.checks += 1
         claim = replace(self.claim, mechanism=name, parameters=parameters)
-        with slips():
+        with errors_as_failures():
             accountant_for(name).parameters.read(parameters)
             ledger = check_claim(claim, audited=False)
         told = () if ledger.account is None else _rests(ledger.account)

@@ -13,10 +13,10 @@ from typing import Any, ClassVar, cast
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import Claim
 from dpproof.audits.data.pairs import Neighbours, check_pair
+from dpproof.audits.engine.errors import LoadError
 from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.sampling.callables import Mechanism, as_mechanism, mechanism
 from dpproof.audits.engine.sampling.commands import TIMEOUT, command
-from dpproof.audits.engine.unaudited import LoadError
 from dpproof.audits.engine.worst_pair import WorstOf, audit_worst
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence

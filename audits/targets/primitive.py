@@ -22,10 +22,10 @@ from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.guarantees.notions import ApproxDP
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.sampling.callables import Mechanism
 from dpproof.audits.engine.scores import LinearDiscriminant, LogLikelihoodRatio, Score
-from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.targets.target import RUN, Audited, Subject, Told, mechanism_target

@@ -18,7 +18,7 @@ from dpproof.accountant.catalogue import CATALOGUE, leaf_of
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.audits.engine.betting.curves import PrivacyCurve
-from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 

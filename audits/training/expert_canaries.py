@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
 from dpproof.audits.engine.betting.tabulated import tabulated
-from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.targets.target import Told

@@ -12,7 +12,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
-from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.training.dp_sgd import View
 
 __all__ = ["ExpertSettings", "TrainingFault", "claim_for"]

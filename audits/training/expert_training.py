@@ -19,8 +19,8 @@ import numpy as np
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.engine.scores import Identity
-from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.targets.target import RUN, Told

@@ -24,7 +24,7 @@ from dpproof.audits.engine.conclusion import check_request, conclude
 from dpproof.audits.engine.power.measured import Power, unmeasured
 from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.engine.sampling.calls import BLOCKS, generator
-from dpproof.audits.engine.sampling.watching import watcher
+from dpproof.audits.engine.sampling.progress import watcher
 from dpproof.audits.engine.scores import Identity, Score
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence

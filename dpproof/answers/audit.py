@@ -22,17 +22,17 @@ from dpproof.accountant.claims.trust import TrustModel, implies
 from dpproof.accountant.numbers.enclosures import Written
 from dpproof.accountant.numbers.written import json_text, write_whole
 from dpproof.answers.events import guarantee_of_event, kind_of
-from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.engine.betting.curves import LIMIT, PrivacyCurve
+from dpproof.audits.engine.errors import NoAuditError
+from dpproof.audits.plan import Asked, AuditPlan
+from dpproof.audits.recording.replaying import replay as again
+from dpproof.audits.targets.target import Audited, Subject, mechanism_target
 from dpproof.audits.time_budget import OutOfTimeError
 from dpproof.claim_file import claim_from, entry_of
 
 if TYPE_CHECKING:
     from dpproof.accountant.claims.parameters import Parameters
-    from dpproof.audits.engine.betting.curves import PrivacyCurve
-    from dpproof.audits.plan import Asked
     from dpproof.audits.recording.evidence import Evidence
-    from dpproof.audits.targets.target import Audited
-
 __all__ = [
     "AuditOptions",
     "NoAuditError",
@@ -85,8 +85,6 @@ def audit_mechanism(
     chosen = doubles(accountant.parameters.read(parameters))
     accountant.account(chosen, adjacency)
     asked.setdefault("claim", name)
-    from dpproof.audits.plan import AuditPlan
-
     return _target(name, chosen, adjacency, curve, view).audit(AuditPlan(**asked))
 
 
@@ -97,8 +95,6 @@ def _target(
     curve: PrivacyCurve | None = None,
     view: str | None = None,
 ) -> Audited:
-    from dpproof.audits.targets.target import Subject, mechanism_target
-
     return mechanism_target(Subject(name, parameters, adjacency, curve, view))
 
 
@@ -141,7 +137,6 @@ def _in_doubles(claim: Claim) -> Claim:
 
 def _audit_outside(claim: Claim, **options: Any) -> Evidence:
     """Audit somebody's callable or command on the pairs that the claim's ``neighbours`` callable gives."""
-    from dpproof.audits.plan import AuditPlan
     from dpproof.audits.targets.named import Named
 
     assert claim.neighbours is not None  # checked before
@@ -195,8 +190,6 @@ def replay(witness: Mapping[str, Any]) -> Evidence:
     Raises:
         ValueError: if the witness does not say how, or comes out differently.
     """
-    from dpproof.audits.recording.replaying import replay as again
-
     claimed = witness["replay"].get("audit") == "claim"
     return again(witness, _claim_again if claimed else None)
 
@@ -266,8 +259,6 @@ def _check_callable(target: str) -> None:
 
 def _check_promise(claim: Claim) -> None:
     """Refuse a promise that no samples could refute, or that speaks of less than an audit sees."""
-    from dpproof.audits.engine.betting.curves import LIMIT
-
     seen = _seen(claim)
     if not implies(claim.trust, seen):
         why = f"it sees what the {seen.value} model shows, more than the promise speaks of"

@@ -24,7 +24,7 @@ from dpproof.answers import audit as auditing
 from dpproof.answers import events
 from dpproof.answers.account import Account
 from dpproof.answers.audit import AuditOptions
-from dpproof.audits.engine.sampling.watching import watched
+from dpproof.audits.engine.sampling.progress import watched
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
 from dpproof.claim_file import Budget

@@ -21,7 +21,7 @@ from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.parameters import Reals, Values
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.numbers.enclosures import typed
-from dpproof.audits.engine.unaudited import LoadError
+from dpproof.audits.engine.errors import LoadError
 from dpproof.claim_file.entry import checked_table, claim_from
 from dpproof.claim_file.paths import check_inside
 

@@ -23,14 +23,15 @@ from dpproof.accountant.numbers.arithmetic import recorded
 from dpproof.answers import as_json
 from dpproof.answers import audit as auditing
 from dpproof.answers.audit import AuditOptions
+from dpproof.audits.engine.sampling.progress import watched
 from dpproof.audits.engine.scores.names import SCORE_NAMES, check_scores
+from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
 from dpproof.claim_file import import_from, read_all
 from dpproof.cli import show
 from dpproof.cli.corpus import audit_corpus, kept, progress_of
 from dpproof.cli.options import JOURNAL, JSON, check_folder, read_text
 from dpproof.cli.replay import replay as run_again
-from dpproof.executors import executor_for
-from dpproof.journal import journal_at
+from dpproof.executors import executor_for, journal_at
 
 if TYPE_CHECKING:
     from dpproof.audits.plan import Asked
@@ -328,9 +329,6 @@ def _run(
 
     Of a job that there is no time for, or that was cut off, the name comes out.
     """
-    from dpproof.audits.engine.sampling.watching import watched
-    from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
-
     until = None if seconds is None else time.monotonic() + seconds
 
     with progress_of("auditing", len(jobs)) as progress:

@@ -26,11 +26,11 @@ from dpproof.cli import show
 from dpproof.cli.layout import print_table, table
 from dpproof.cli.options import CLUSTER, JOURNAL, JSON, check_file, check_folder
 from dpproof.cli.statements import statements
-from dpproof.executors import executor_for
+from dpproof.executors import executor_for, journal_at
 from dpproof.formats import FORMATS, findings_of_claims, findings_of_papers, write_findings
-from dpproof.journal import journal_at
 from dpproof.outcome import Outcome
 from dpproof.proofs_check.papers.paper import Paper
+from dpproof.proofs_check.registry import papers
 from dpproof.wording import at_most, figure
 
 __all__ = ["check"]
@@ -106,8 +106,6 @@ def _workers(cluster: str | None) -> Workers:
 
 
 def _check_papers(asked: _Asked, workers: Workers) -> None:
-    from dpproof.proofs_check.registry import papers
-
     with workers as executor:
         ledgers = _staged(
             lambda stage: [_paper(paper, stage, asked.seed, executor) for paper in papers().values()]

@@ -16,11 +16,11 @@ from dpproof.accountant.claims.parameters import Domain, Integers, Reals
 from dpproof.accountant.numbers.written import json_text
 from dpproof.answers import as_json
 from dpproof.answers import audit as auditing
+from dpproof.answers.corpus import CaseResult, cases_with, run_cases
 from dpproof.cli import show
 from dpproof.executors import executor_for
 
 if TYPE_CHECKING:
-    from dpproof.answers.corpus import CaseResult
     from dpproof.audits.plan import Asked
     from dpproof.audits.recording.evidence import Evidence
 
@@ -64,8 +64,6 @@ def audit_corpus(
     json: bool,
 ) -> None:
     """All cases, row by row; what was finished before an interruption is kept and shown."""
-    from dpproof.answers.corpus import cases_with, run_cases
-
     for name, value in options.items():
         if not CHECKED[name].admits(value):
             raise ValueError(f"{name} ({value!r}) must be {CHECKED[name]}")

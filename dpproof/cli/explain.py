@@ -24,12 +24,16 @@ from dpproof.accountant.claims.result import Accountant
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.answers import coverage
+from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.targets.target import leaf_target
 from dpproof.claim_file.schema import SCHEMA_NAME, schema_text
 from dpproof.cli import show
 from dpproof.cli.layout import print_table, table
 from dpproof.cli.options import check_file
 from dpproof.outcome import Outcome
+from dpproof.proofs_check.laws import LAWS
+from dpproof.proofs_check.registry import coq_status, lookup, statement_ids, verify
 from dpproof.proofs_check.statement import Severity
 from dpproof.proofs_check.verdict import Verdict
 from dpproof.wording import remarks, result_words
@@ -56,8 +60,8 @@ ERRORS = {
     "NoNoiseNeededError": "dpproof.accountant.guarantees.targets:NoNoiseNeededError",
     "GridTooLargeError": "dpproof.accountant.privacy_loss.planning:GridTooLargeError",
     "UndecidedError": "dpproof.accountant.numbers.bounds:UndecidedError",
-    "NoAuditError": "dpproof.audits.engine.unaudited:NoAuditError",
-    "LoadError": "dpproof.audits.engine.unaudited:LoadError",
+    "NoAuditError": "dpproof.audits.engine.errors:NoAuditError",
+    "LoadError": "dpproof.audits.engine.errors:LoadError",
     "UncomparableError": "dpproof.audits.data.relations:UncomparableError",
     "SimulationError": "dpproof.mechanisms.randomness:SimulationError",
     "InvalidNeighboursError": "dpproof.audits.data.pairs:InvalidNeighboursError",
@@ -175,8 +179,6 @@ def explain(
     ],
 ) -> None:
     """Say what a statement says and why, what a mechanism's account rests on, or what a word means."""
-    from dpproof.proofs_check.registry import statement_ids
-
     console = Console()
     if (known := coverage.identity_of(identity)) in statement_ids():
         _statement(known, console)
@@ -220,9 +222,6 @@ def _mechanism(accountant: Accountant, console: Console) -> None:
 
 def _audit_line(accountant: Accountant) -> str:
     """The command that audits a mechanism, what must be given in capitals; or that none does."""
-    from dpproof.audits.engine.unaudited import NoAuditError
-    from dpproof.audits.targets.target import leaf_target
-
     name = accountant.name
     try:
         relations = [relation.value for relation in leaf_target(name).relations]
@@ -235,8 +234,6 @@ def _audit_line(accountant: Accountant) -> str:
 
 
 def _statement(identity: str, console: Console) -> None:
-    from dpproof.proofs_check.registry import coq_status, lookup, verify
-
     entry, found = lookup(identity), verify([identity])[0]
     console.print(f"[bold]{identity}[/]: {escape(entry.title)}")
     console.print(escape(str(entry.source)), style="dim")
@@ -260,8 +257,6 @@ def _beside(result: Result) -> str:
 
 def _readings(found: Result, console: Console) -> None:
     """The readings that a verdict rests on, its own first, and the laws that it takes as known."""
-    from dpproof.proofs_check.laws import LAWS
-
     if found.readings:
         own = len(found.own_readings)
         console.print(f"readings: {own} of its own, {len(found.readings)} with all it rests on")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_module
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -13,10 +13,9 @@ from rich.console import Console
 from dpproof.accountant.numbers.arithmetic import listed, recorded
 from dpproof.answers import as_json
 from dpproof.answers import audit as auditing
+from dpproof.answers.replay import Replayed, replayed
+from dpproof.audits.targets.target import target
 from dpproof.cli import show
-
-if TYPE_CHECKING:
-    from dpproof.answers.replay import Replayed
 
 __all__ = ["replay"]
 
@@ -45,8 +44,6 @@ def replay(path: Path, witnesses: Path | None, json: bool) -> None:
 
 
 def _replayed(path: Path) -> Replayed:
-    from dpproof.answers.replay import replayed
-
     try:
         witness = json_module.loads(path.read_text(encoding="utf-8"))
         return replayed(_checked(witness))
@@ -61,8 +58,6 @@ _CLAIM = {"claim": dict, "budget": int, "sharpen": bool}
 
 def _checked(witness: Any) -> Mapping[str, Any]:
     """A witness with the fields that a replay reads, each of its type."""
-    from dpproof.audits.targets.target import target
-
     if not isinstance(witness, dict):
         raise ValueError("it must be a table")
     _check_types(witness, _WITNESS)

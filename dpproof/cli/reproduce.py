@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from dpproof.accountant.numbers.arithmetic import Assumption, in_words
 from dpproof.answers.as_json import envelope
+from dpproof.audits.engine.sampling.progress import watched
 from dpproof.cli import show
 from dpproof.cli.corpus import progress_of
 from dpproof.cli.layout import print_table, table
 from dpproof.cli.options import JOURNAL, JSON, check_folder
-from dpproof.journal import journal_at
+from dpproof.executors import journal_at
+from dpproof.reproduction.experiments import Experiment, experiment_for
 from dpproof.wording import at_most, figure
-
-if TYPE_CHECKING:
-    from dpproof.reproduction.experiments import Experiment
 
 __all__ = ["reproduce"]
 
@@ -36,8 +35,6 @@ def reproduce(
     json: JSON = False,
 ) -> None:
     """Run a paper's experiment again, and write its tables, plots and page."""
-    from dpproof.reproduction.experiments import experiment_for
-
     experiment = experiment_for(paper)
     check_folder("out", out)
     out.mkdir(parents=True, exist_ok=True)
@@ -49,8 +46,6 @@ def reproduce(
 @contextmanager
 def _shown(paper: str) -> Iterator[None]:
     """A bar and the time that has passed, on standard error, if somebody looks at it."""
-    from dpproof.audits.engine.sampling.watching import watched
-
     with progress_of(f"reproducing {paper}", None) as progress:
         task = progress.task_ids[0]
         with watched(lambda done, total: progress.update(task, completed=done, total=total)):

@@ -24,10 +24,9 @@ import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from dpproof.proofs_check.statement import Statement
+from dpproof.proofs_check.registry import lookup
+from dpproof.proofs_check.statement import Statement
 
 __all__ = ["FOLDER", "Entry", "entries", "fingerprint", "main", "notes_of", "stale", "updated"]
 
@@ -70,8 +69,6 @@ def fingerprint(name: str) -> str:
 
 
 def _claims(identity: str) -> str:
-    from dpproof.proofs_check.registry import lookup
-
     try:
         entry = lookup(identity)
     except KeyError:

@@ -15,7 +15,7 @@ from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
 from dpproof.audits.corpus.expert_trainings import CASES
 from dpproof.audits.engine.betting.tabulated import Tabulated, tabulated
-from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.call import audit

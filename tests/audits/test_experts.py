@@ -10,7 +10,7 @@ from dpproof.accountant.rl.expert.design import Rounds
 from dpproof.accountant.rl.expert.release import ExpertReleaseParameters
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
 from dpproof.answers.audit import audit_mechanism
-from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.call import audit

@@ -10,7 +10,7 @@ from dpproof.accountant.guarantees.notions import ApproxDP
 from dpproof.accountant.rl.policy_evaluation.noise import printed, with_room
 from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters
 from dpproof.answers.audit import audit_mechanism
-from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.call import audit

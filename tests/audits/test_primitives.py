@@ -15,7 +15,7 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.accountant.counting.matrix_counting import strategy_of
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
-from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.call import audit
 from dpproof.audits.targets.target import Subject, leaf_target, mechanism_target, target, targets

@@ -9,7 +9,7 @@ from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters
 from dpproof.audits.corpus.shuffle_cases import CASES, LEAST, PRINTED, SHAPE, SIZES, USERS
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
-from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.call import audit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.engine.sampling.watching import watched, watcher
+from dpproof.audits.engine.sampling.progress import watched, watcher
 from dpproof.audits.targets.call import audit
 
 

@@ -9,8 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 from dpproof import journal as journal_module
-from dpproof.executors import executor_for
-from dpproof.journal import Journal, JournalExecutor, journal_at
+from dpproof.executors import Journal, JournalExecutor, executor_for, journal_at
 
 
 def noted(folder, number):

@@ -15,7 +15,7 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters, account, mu_of_run
 from dpproof.answers import account as answers
-from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.targets.call import audit
 from dpproof.audits.targets.rl.thompson.thompson import first_user
 from dpproof.audits.targets.target import Subject, mechanism_target

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpproof.accountant.numbers.written import write_whole
-from dpproof.audits.engine.sampling.watching import watcher
+from dpproof.audits.engine.sampling.progress import watcher
 from dpproof.mechanisms.environments.batched import roll_out
 from dpproof.mechanisms.rl.expert.data import ExpertData, demonstrations
 from dpproof.mechanisms.rl.expert.offline.cql import CQL

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import PrivacyResult
-from dpproof.journal import journaled
+from dpproof.executors import journaled
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels, Privatizer
 from dpproof.reproduction.private_ucb.arms import Arm, Size

@@ -17,9 +17,9 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.scores import Identity
-from dpproof.audits.engine.unaudited import NoAuditError
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.targets.rl.expert.rounds import one_expert_more

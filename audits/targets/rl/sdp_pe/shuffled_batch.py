@@ -13,7 +13,7 @@ from scipy.stats import binom
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.targets.primitive import Setting
 from dpproof.mechanisms.rl.sdp_pe.shuffled_batch import true_counts
 from dpproof.mechanisms.rl.sdp_pe.shuffled_count import BitEncoder

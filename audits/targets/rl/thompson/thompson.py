@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.unaudited import NoAuditError
+from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.targets.primitive import Setting
 from dpproof.mechanisms.rl.thompson.thompson import Thompson, log_likelihood_ratio
 
