@@ -16,24 +16,20 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.counting.noise import LaplaceNoise, Noise
+from dpproof.accountant.counting.noise import Noise
 from dpproof.accountant.counting.toeplitz import Strategy
 from dpproof.accountant.counting.tree import levels, releases_by_size
-from dpproof.accountant.numbers.bounds import Bound, Truth
-from dpproof.accountant.numbers.checks import at_least_zero, inside_unit, whole
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.checks import at_least_zero, whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
 from dpproof.accountant.numbers.inversion import Decreasing, bracket
-from dpproof.accountant.published.counting import PUBLISHED
 
 __all__ = [
     "factorised_union_bound",
-    "mean_squared_error",
-    "published_error",
     "release_error_bound",
     "release_error_probability",
     "release_variance",
@@ -107,20 +103,6 @@ def union_bound(leaves: int, noise: Noise, beta: Number) -> Bound:
     return Bound(*bracket(lambda x: _union(counts, noise, x), target, _deviation(noise, len(counts) - 1)))
 
 
-def mean_squared_error(leaves: int, noise: Noise) -> Fraction:
-    """The mean over all times 1..K of the variance of the release's error, exactly.
-
-    >>> from dpproof.accountant.counting.noise import GaussianNoise
-    >>> mean_squared_error(6, GaussianNoise(1))
-    Fraction(3, 2)
-
-    Raises:
-        ValueError: for fewer than one leaf.
-    """
-    total = sum(terms * count for terms, count in enumerate(releases_by_size(leaves)))
-    return noise.variance * Fraction(total, leaves)
-
-
 def _union(counts: tuple[int, ...], noise: Noise, point: Fraction) -> flint.arb:
     tails = (2 * count * noise.tail(terms, point) for terms, count in enumerate(counts) if count)
     return sum(tails, flint.arb(0))
@@ -143,48 +125,6 @@ def _failure(value: Number) -> Fraction:
     if not 0 < beta <= 1:
         raise ValueError(f"beta ({value!r}) must be in (0, 1]")
     return beta
-
-
-_FORMULAS = {entry.id: entry.formula for entry in PUBLISHED}
-
-
-@dataclass(frozen=True)
-class PublishedError:
-    """A printed bound on the error of one release, its hypothesis, and the exact quantile."""
-
-    printed: Bound
-    applies: Truth
-    """Whether the hypothesis holds: at least log(2/beta) terms."""
-    exact: Bound
-    """The smallest x with P(|error| > x) <= beta."""
-
-    @property
-    def holds(self) -> Truth:
-        """Whether the printed bound is true for these numbers, hypothesis or not."""
-        return self.printed.at_least(self.exact)
-
-
-def published_error(terms: int, scale: Number, beta: Number) -> PublishedError:
-    """The error of a sum of ``terms`` Laplace variables of that scale, printed and exact.
-
-    >>> found = published_error(14, 15, "0.01")
-    >>> found.applies.value, found.printed.upper, found.exact.upper
-    ('proved', 365.400599, 210.715069)
-
-    Raises:
-        ValueError: for fewer than one term, a scale not above 0, or a beta outside (0, 1).
-
-    Source: Chan, Shi and Song, Lemma 2.8 (statement classic.laplace_sum_tail).
-    """
-    failure, noise = inside_unit(beta, "beta"), LaplaceNoise(scale)
-    whole(terms, "terms", 1)
-    with precision(_BITS):
-        target = arb_of(failure)
-        values = {"b": arb_of(exact(scale)), "m": terms + 0 * target, "beta": target}
-        printed = bound_of(_FORMULAS["classic.laplace_sum_tail"].arb(**values))
-        needed = bound_of(_FORMULAS["classic.laplace_sum_tail.terms"].arb(beta=target))
-    time = (1 << terms) - 1  # a time whose release adds up that many nodes
-    return PublishedError(printed, needed.at_most(terms), release_error_bound(time, noise, failure))
 
 
 _FACTORISED_BITS, _BLOCKS = 192, 200

@@ -10,7 +10,7 @@ import enum
 
 from dpproof.accountant.numbers.checks import whole
 
-__all__ = ["Nodes", "largest_release", "levels", "nodes_with", "releases_by_size"]
+__all__ = ["Nodes", "levels", "nodes_with", "releases_by_size"]
 
 
 class Nodes(enum.Enum):
@@ -85,18 +85,6 @@ def _corners(leaves: int) -> list[tuple[int, int]]:
             blocks.append((above, digit))
             above += 1
     return blocks
-
-
-def largest_release(leaves: int) -> int:
-    """The most nodes that any release in 1..K adds up.
-
-    >>> largest_release(16384), largest_release(16383)
-    (14, 14)
-
-    Raises:
-        ValueError: for fewer than one leaf.
-    """
-    return (_stream(leaves) + 1).bit_length() - 1
 
 
 def _stream(leaves: int) -> int:

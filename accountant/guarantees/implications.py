@@ -6,11 +6,9 @@ from dpproof.accountant.guarantees.gaussian import gaussian_mu
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, RenyiDP
 from dpproof.accountant.guarantees.profile import ends_of
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.checks import inside_unit
 from dpproof.accountant.numbers.enclosures import (
     Number,
     arb_of,
-    bound_of,
     precision,
     round_down,
     round_up,
@@ -18,7 +16,6 @@ from dpproof.accountant.numbers.enclosures import (
 
 __all__ = [
     "approx_to_gaussian",
-    "classical_zcdp_epsilon",
     "gaussian_to_zcdp",
     "pure_to_zcdp",
     "zcdp_to_renyi",
@@ -48,21 +45,6 @@ def pure_to_zcdp(guarantee: ApproxDP) -> ZCDP:
 def zcdp_to_renyi(guarantee: ZCDP) -> RenyiDP:
     """rho-zCDP is the Renyi curve rho * order (Bun and Steinke, arXiv:1605.02065v1, Definition 1.1)."""
     return guarantee.renyi()
-
-
-def classical_zcdp_epsilon(rho: Number, delta: Number) -> Bound:
-    """Epsilon = rho + 2 sqrt(rho log(1/delta)) (Bun and Steinke, arXiv:1605.02065v1, Proposition 1.3).
-
-    >>> classical_zcdp_epsilon(0.5, "1e-6").upper
-    5.756522
-
-    Raises:
-        ValueError: if delta is not in (0, 1) or rho is negative.
-    """
-    failure = inside_unit(delta, "delta")
-    with precision(128):
-        cost = arb_of(ends_of(rho, "rho")[0])
-        return bound_of(cost + 2 * (cost * (1 / arb_of(failure)).log()).sqrt())
 
 
 def approx_to_gaussian(epsilon: Number, delta: Number) -> Bound:

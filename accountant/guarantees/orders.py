@@ -13,7 +13,6 @@ __all__ = [
     "Function",
     "Orders",
     "certified_minimum",
-    "golden",
     "lowest",
     "lowest_position",
     "minimise_convex",
@@ -72,24 +71,7 @@ def _above_one(below: Fraction) -> flint.arb:
     return flint.arb(flint.fmpq(gap.numerator, gap.denominator))
 
 
-_GOLDEN = 0.6180339887498949
 _REACH = 60.0
-
-
-def golden(height: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
-    """Where ``height``, falling and then rising between the ends, is lowest; nothing rests on it."""
-    inner = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
-    values = [height(position) for position in inner]
-    while high - low > tolerance:
-        if values[0] <= values[1]:
-            high, inner[1], values[1] = inner[1], inner[0], values[0]
-            inner[0] = high - _GOLDEN * (high - low)
-            values[0] = height(inner[0])
-        else:
-            low, inner[0], values[0] = inner[0], inner[1], values[1]
-            inner[1] = low + _GOLDEN * (high - low)
-            values[1] = height(inner[1])
-    return (low + high) / 2
 
 
 def lowest(

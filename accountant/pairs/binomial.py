@@ -16,9 +16,8 @@ from dpproof.accountant.numbers.binomial import UNIT, check_law, log_masses, mas
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.pairs.base import Cells, Floats, check_chance
 from dpproof.accountant.pairs.lattice import MOST_KEPT, MOST_OUTCOMES, between, with_impossible
-from dpproof.accountant.shuffling.view import BinomialView
 
-__all__ = ["ShiftedBinomial", "ShuffledBinary", "both_directions"]
+__all__ = ["ShiftedBinomial", "ShuffledBinary"]
 
 _ULP = 2.0**-52
 
@@ -252,16 +251,3 @@ class ShuffledBinary:
         with precision(128):
             value = mass(self.trials, base, self.trials)
             return round_down(value), round_up(value)
-
-
-def both_directions(view: BinomialView) -> tuple[ShuffledBinary, ShuffledBinary]:
-    """The pairs of a view, one for each direction of the neighbouring relation.
-
-    >>> [pair.first for pair in both_directions(BinomialView(10, "1/2", 0, 1))]
-    [Fraction(0, 1), Fraction(0, 1)]
-
-    Raises:
-        ValueError: see ``ShuffledBinary``; a user whose chances are equal is no pair.
-    """
-    one, other = (ShuffledBinary(*direction) for direction in view.directions())
-    return one, other

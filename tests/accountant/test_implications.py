@@ -2,13 +2,11 @@
 
 from fractions import Fraction
 
-import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproof.accountant.guarantees.implications import (
-    classical_zcdp_epsilon,
     gaussian_to_zcdp,
     pure_to_zcdp,
     zcdp_to_renyi,
@@ -36,20 +34,3 @@ def test_only_pure_privacy_implies_zcdp():
 
 def test_zcdp_is_its_renyi_curve():
     assert zcdp_to_renyi(ZCDP("0.3")).delta(1) == ZCDP("0.3").delta(1)
-
-
-@pytest.mark.parametrize(("rho", "delta"), [("0.5", "1e-6"), ("1e-12", "1e-300"), ("1e4", "0.999")])
-def test_the_classical_epsilon(rho, delta):
-    with mpmath.workdps(60):
-        r, d = mpmath.mpf(rho), mpmath.mpf(delta)
-        true = r + 2 * mpmath.sqrt(r * mpmath.log(1 / d))
-        found = classical_zcdp_epsilon(rho, delta)
-        assert mpmath.mpf(found.lower) <= true <= mpmath.mpf(found.upper)
-    assert found.relative_width < 1e-15
-    assert GaussianDP(0).epsilon(delta).upper <= found.upper
-
-
-@pytest.mark.parametrize("delta", [0, 1, 1.5, -0.1])
-def test_the_classical_epsilon_needs_a_delta_inside(delta):
-    with pytest.raises(ValueError, match=r"delta \(.*\) must be in \(0, 1\)"):
-        classical_zcdp_epsilon(1, delta)
