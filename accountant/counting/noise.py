@@ -23,10 +23,18 @@ from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact
 from dpproof.accountant.numbers.inversion import refined
 
-__all__ = ["MOST_TERMS", "GaussianNoise", "LaplaceNoise", "Law", "Noise", "gamma_weights", "laplace_sum_tail"]
+__all__ = [
+    "MOST_TERMS",
+    "GaussianNoise",
+    "LaplaceNoise",
+    "Noise",
+    "NoiseLaw",
+    "gamma_weights",
+    "laplace_sum_tail",
+]
 
 
-class Law(StrEnum):
+class NoiseLaw(StrEnum):
     """The law of the noise of a counter, by its word in parameters."""
 
     LAPLACE = "laplace"
@@ -37,7 +45,7 @@ class Law(StrEnum):
     @property
     def gaussian(self) -> bool:
         """Whether it is the Gaussian law, on the reals or on the integers."""
-        return self in (Law.GAUSSIAN, Law.DISCRETE_GAUSSIAN)
+        return self in (NoiseLaw.GAUSSIAN, NoiseLaw.DISCRETE_GAUSSIAN)
 
 
 MOST_TERMS = 100_000

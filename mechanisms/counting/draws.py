@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.counting.noise import Law
+from dpproof.accountant.counting.noise import NoiseLaw
 
 __all__ = ["DRAWS", "Draw", "Floats", "gaussian", "laplace"]
 
@@ -44,5 +44,5 @@ def laplace(rng: np.random.Generator, out: Floats) -> None:
     np.bitwise_xor(out.reshape(-1).view(np.uint32), signs, out=out.reshape(-1).view(np.uint32))
 
 
-DRAWS: Mapping[str, Draw] = {Law.LAPLACE: laplace, Law.GAUSSIAN: gaussian}
+DRAWS: Mapping[str, Draw] = {NoiseLaw.LAPLACE: laplace, NoiseLaw.GAUSSIAN: gaussian}
 """The draw of each law, by the accountants' words."""

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.counting.noise import Law
+from dpproof.accountant.counting.noise import NoiseLaw
 
 __all__ = ["SecureNoise", "secure_noise"]
 
-_LAWS = Law.DISCRETE_LAPLACE, Law.DISCRETE_GAUSSIAN
+_LAWS = NoiseLaw.DISCRETE_LAPLACE, NoiseLaw.DISCRETE_GAUSSIAN
 _LARGEST = 2.0**40
 """Larger scales are refused: their noise could exceed 2^53, beyond which doubles round integers."""
 
@@ -76,6 +76,6 @@ def _measurement(law: str, scale: float) -> Any:
         ) from error
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
-    if law == Law.DISCRETE_LAPLACE:
+    if law == NoiseLaw.DISCRETE_LAPLACE:
         return dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)
     return dp.m.make_gaussian(domain, dp.l2_distance(T="i64"), scale=scale)

@@ -21,7 +21,7 @@ from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.factorisation import participation_norm
 from dpproof.accountant.counting.gaussian_tree import finite_mu
-from dpproof.accountant.counting.noise import Law
+from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
@@ -78,7 +78,7 @@ def account(parameters: CentralCountsParameters, adjacency: Adjacency) -> Privac
     Raises:
         UnprovedAdjacencyError: for a relation without a proof.
     """
-    return _NOISE[Law(parameters.noise)](parameters, moved(parameters, adjacency), adjacency)
+    return _NOISE[NoiseLaw(parameters.noise)](parameters, moved(parameters, adjacency), adjacency)
 
 
 def _laplace(parameters: CentralCountsParameters, user: Moved, adjacency: Adjacency) -> PrivacyResult:
@@ -141,10 +141,10 @@ def _by_norm(
 
 
 _NOISE = {
-    Law.LAPLACE: _laplace,
-    Law.GAUSSIAN: _gaussian,
-    Law.DISCRETE_LAPLACE: _laplace,
-    Law.DISCRETE_GAUSSIAN: _discrete_gaussian,
+    NoiseLaw.LAPLACE: _laplace,
+    NoiseLaw.GAUSSIAN: _gaussian,
+    NoiseLaw.DISCRETE_LAPLACE: _laplace,
+    NoiseLaw.DISCRETE_GAUSSIAN: _discrete_gaussian,
 }
 
 
@@ -177,7 +177,7 @@ def _notes(parameters: CentralCountsParameters, adjacency: Adjacency) -> tuple[s
     return (
         *shifted.get(adjacency, ()),
         *(unsaid if parameters.scale is None else ()),
-        *(borrowed if parameters.scale is None and Law(parameters.noise).gaussian else ()),
+        *(borrowed if parameters.scale is None and NoiseLaw(parameters.noise).gaussian else ()),
     )
 
 

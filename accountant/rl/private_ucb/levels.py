@@ -16,7 +16,7 @@ import flint
 from dpproof.accountant.counting.error import factorised_union_bound
 from dpproof.accountant.counting.honaker_error import honaker_union_bound
 from dpproof.accountant.counting.maximum import maximum_error_bound
-from dpproof.accountant.counting.noise import MOST_TERMS, GaussianNoise, LaplaceNoise, Law, Noise
+from dpproof.accountant.counting.noise import MOST_TERMS, GaussianNoise, LaplaceNoise, Noise, NoiseLaw
 from dpproof.accountant.counting.toeplitz import SquareRoot, banded_square_root
 from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.bounds import Bound
@@ -35,7 +35,7 @@ from dpproof.accountant.rl.private_ucb.parameters import (
 __all__ = ["CountLevels", "central_levels", "local_levels", "printed_levels"]
 
 _BITS, _CELLS = 128, 512
-_UNITS: dict[str, Noise] = {Law.LAPLACE: LaplaceNoise(1), Law.GAUSSIAN: GaussianNoise(1)}
+_UNITS: dict[str, Noise] = {NoiseLaw.LAPLACE: LaplaceNoise(1), NoiseLaw.GAUSSIAN: GaussianNoise(1)}
 Quantile = Callable[[int, Fraction], Bound]
 """(copies of the noise added up, failure probability) -> a counter's level, noise of scale 1."""
 
@@ -79,7 +79,7 @@ def central_levels(parameters: CentralCountsParameters, delta: Number) -> CountL
         ValueError: for a delta outside (0, 1); for Laplace noise averaged over subtrees, whose sums have no
             tail in closed form here.
     """
-    if parameters.counter == "honaker" and parameters.noise != Law.GAUSSIAN:
+    if parameters.counter == "honaker" and parameters.noise != NoiseLaw.GAUSSIAN:
         raise ValueError(f"noise ({parameters.noise!r}) must be gaussian for levels of a honaker counter")
     failure, find = inside_unit(delta), _COUNTERS[parameters.counter]
     return _levels(parameters, failure, lambda copies, beta: find(parameters, copies, beta))
@@ -172,7 +172,7 @@ def local_levels(parameters: LocalCountsParameters, delta: Number) -> CountLevel
 def _walk_quantile(noise: str, terms: int, beta: Fraction) -> Bound:
     """Ends around the quantile of the largest value of a walk whose last value has so many terms."""
     start = 5 * float(terms * _UNITS[noise].variance) ** 0.5
-    if noise == Law.LAPLACE and terms > MOST_TERMS:
+    if noise == NoiseLaw.LAPLACE and terms > MOST_TERMS:
         return Bound(0.0, bracket(lambda x: 4 * _chernoff(terms, x), beta, start)[1])
     tail = _UNITS[noise].tail
     low, high = (bracket(lambda x, m=m: m * tail(terms, x), beta, start) for m in (2, 4))  # type: ignore[misc] # bound at once

@@ -18,7 +18,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.gaussian_tree import finite_mu
-from dpproof.accountant.counting.noise import Law
+from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
@@ -73,13 +73,13 @@ def account(parameters: LocalCountsParameters, adjacency: Adjacency) -> PrivacyR
         UnprovedAdjacencyError: for a relation without a proof.
     """
     user = moved(parameters, adjacency)
-    found, attained = _NOISE[Law(parameters.noise)](user)
+    found, attained = _NOISE[NoiseLaw(parameters.noise)](user)
     return PrivacyResult(
         found,
         adjacency,
         TrustModel.LOCAL,
         "one user's noisy counts",
-        _STATEMENTS[Law(parameters.noise)],
+        _STATEMENTS[NoiseLaw(parameters.noise)],
         published=published_guarantee(parameters, "ucb.lemma5_4.privacy"),
         attained=None if attained is None else Attained(attained, _PAIRS[adjacency]),
         notes=(*_notes(parameters), *law_notes(parameters, attained)),
@@ -102,16 +102,16 @@ def _discrete_gaussian(user: Moved) -> tuple[Profile, Profile | None]:
 
 
 _NOISE = {
-    Law.LAPLACE: laplace,
-    Law.GAUSSIAN: _gaussian,
-    Law.DISCRETE_LAPLACE: laplace,
-    Law.DISCRETE_GAUSSIAN: _discrete_gaussian,
+    NoiseLaw.LAPLACE: laplace,
+    NoiseLaw.GAUSSIAN: _gaussian,
+    NoiseLaw.DISCRETE_LAPLACE: laplace,
+    NoiseLaw.DISCRETE_GAUSSIAN: _discrete_gaussian,
 }
 _STATEMENTS = {
-    Law.LAPLACE: "ucb.local_privacy",
-    Law.GAUSSIAN: "classic.gaussian",
-    Law.DISCRETE_LAPLACE: "ucb.local_privacy",
-    Law.DISCRETE_GAUSSIAN: "classic.discrete_gaussian",
+    NoiseLaw.LAPLACE: "ucb.local_privacy",
+    NoiseLaw.GAUSSIAN: "classic.gaussian",
+    NoiseLaw.DISCRETE_LAPLACE: "ucb.local_privacy",
+    NoiseLaw.DISCRETE_GAUSSIAN: "classic.discrete_gaussian",
 }
 _PAIRS = {
     Adjacency.ADD_REMOVE: "a trajectory with costs 1 against none",
@@ -125,9 +125,9 @@ def _notes(parameters: LocalCountsParameters) -> tuple[str, ...]:
     unsaid = ("no scale was given: the noise is the paper's for the printed epsilon",)
     borrowed = ("the paper prints Laplace noise: its scale is taken as the standard deviation here",)
     return (
-        *(counted if Law(parameters.noise).gaussian else ()),
+        *(counted if NoiseLaw(parameters.noise).gaussian else ()),
         *(unsaid if parameters.scale is None else ()),
-        *(borrowed if parameters.scale is None and Law(parameters.noise).gaussian else ()),
+        *(borrowed if parameters.scale is None and NoiseLaw(parameters.noise).gaussian else ()),
     )
 
 

@@ -28,7 +28,7 @@ import flint
 from dpproof.accountant.claims.calibration import calibrate_noise
 from dpproof.accountant.claims.result import PublishedGuarantee
 from dpproof.accountant.counting.gaussian_tree import calibrated_sigma
-from dpproof.accountant.counting.noise import Law
+from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
 from dpproof.accountant.guarantees.notions import ZCDP, BoundedLoss, PureDP
 from dpproof.accountant.guarantees.profile import Enclosed, Profile
@@ -87,7 +87,7 @@ def composed(law: str, steps: Sequence[Step]) -> Profile | None:
     Less noise of either law dominates more (docs/notes/ucb_counters_exact.md), so that the two ends of an
     inexact scale enclose the guarantee.
     """
-    ends = [_ENDS[Law(law)](step) for step in steps]
+    ends = [_ENDS[NoiseLaw(law)](step) for step in steps]
     if any(end is None for end in ends):
         return None
     less, more = (_loss(law, side, steps) for side in zip(*(end for end in ends if end), strict=True))
@@ -108,7 +108,7 @@ def _whole(step: Step) -> tuple[float, float] | None:
     return (ends.lower, ends.upper) if inside else None
 
 
-_ENDS = {Law.LAPLACE: _relative, Law.DISCRETE_LAPLACE: _whole}
+_ENDS = {NoiseLaw.LAPLACE: _relative, NoiseLaw.DISCRETE_LAPLACE: _whole}
 
 
 def _loss(law: str, scales: Sequence[float], steps: Sequence[Step]) -> Profile:
@@ -121,7 +121,7 @@ def _loss(law: str, scales: Sequence[float], steps: Sequence[Step]) -> Profile:
 
 def _pair(law: str, scale: float, size: int) -> DominatingPair:
 
-    return Laplace(scale) if law == Law.LAPLACE else Geometric(scale, size)
+    return Laplace(scale) if law == NoiseLaw.LAPLACE else Geometric(scale, size)
 
 
 _BITS = 192
@@ -176,16 +176,16 @@ def laplace(moved: Moved) -> tuple[Profile, Profile | None]:
 
 
 _LAWS = {
-    Law.DISCRETE_LAPLACE: "the noise is integer: its counts are composed as geometric pairs, classic.geometric",
-    Law.DISCRETE_GAUSSIAN: "the noise is integer: it is taken as zCDP (arXiv:2004.00010, Theorem 4)",
+    NoiseLaw.DISCRETE_LAPLACE: "the noise is integer: its counts are composed as geometric pairs, classic.geometric",
+    NoiseLaw.DISCRETE_GAUSSIAN: "the noise is integer: it is taken as zCDP (arXiv:2004.00010, Theorem 4)",
 }
 
 
 def law_notes(parameters: CountsParameters, attained: Profile | None) -> tuple[str, ...]:
     """What the guarantee takes the noise for, and where it is the pure one only."""
-    pure_only = attained is None and not Law(parameters.noise).gaussian
+    pure_only = attained is None and not NoiseLaw(parameters.noise).gaussian
     return (
-        *((_LAWS[Law(parameters.noise)],) if parameters.integer else ()),
+        *((_LAWS[NoiseLaw(parameters.noise)],) if parameters.integer else ()),
         *((_NOT_COMPOSED,) if pure_only else ()),
     )
 
@@ -281,7 +281,7 @@ def least_scale(
     target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
     if target.epsilon == 0 and target.delta == 0:
         raise UnreachableTargetError(f"{target} cannot be met: no noise hides a user completely")
-    ends = _METHODS[Law(unit.noise)](unit, moved, mu, guarantee_of, target)
+    ends = _METHODS[NoiseLaw(unit.noise)](unit, moved, mu, guarantee_of, target)
     return unit.with_scale(ends[1]), unit.with_scale(ends[0])
 
 
@@ -354,8 +354,8 @@ def _pure(total: Fraction, target: Target) -> Ends:
 
 
 _METHODS = {
-    Law.LAPLACE: _laplace,
-    Law.GAUSSIAN: _gaussian,
-    Law.DISCRETE_LAPLACE: _laplace,
-    Law.DISCRETE_GAUSSIAN: _discrete_gaussian,
+    NoiseLaw.LAPLACE: _laplace,
+    NoiseLaw.GAUSSIAN: _gaussian,
+    NoiseLaw.DISCRETE_LAPLACE: _laplace,
+    NoiseLaw.DISCRETE_GAUSSIAN: _discrete_gaussian,
 }

@@ -9,7 +9,7 @@ from typing import Self
 import flint
 
 from dpproof.accountant.claims.parameters import Choice, Flag, Integers, Parameters, Reals, parameter
-from dpproof.accountant.counting.noise import Law
+from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.counting.toeplitz import MOST_LEAVES, SquareRoot, Strategy, banded_square_root
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_up
 from dpproof.accountant.published import published
@@ -47,10 +47,10 @@ class CountsParameters(Parameters):
         safer=1,
     )
     noise: str = parameter(
-        Choice(*(law.value for law in Law)),
+        Choice(*(law.value for law in NoiseLaw)),
         "1",
         "law of the noise; discrete laws are those of releases with secure integer noise",
-        Law.LAPLACE.value,
+        NoiseLaw.LAPLACE.value,
     )
     cost_factor: float = parameter(
         Reals(0, lower_open=True),
@@ -114,7 +114,7 @@ class CountsParameters(Parameters):
     @property
     def as_printed(self) -> bool:
         """Whether the paper has these counters, whatever the scale of their noise is."""
-        plain = self.noise == Law.LAPLACE and self.cost_factor == 1
+        plain = self.noise == NoiseLaw.LAPLACE and self.cost_factor == 1
         return plain and self.visits == "released" and not self.pooled
 
     @property
@@ -206,7 +206,7 @@ class CentralCountsParameters(CountsParameters):
             raise ValueError(f"bands ({self.bands}) must be left out unless counter is square-root")
 
     def _check_factorised(self) -> None:
-        if self.noise != Law.GAUSSIAN:
+        if self.noise != NoiseLaw.GAUSSIAN:
             raise ValueError(f"noise ({self.noise!r}) must be gaussian where counter is square-root")
         if self.leaves > MOST_LEAVES:
             rule = f"at most {MOST_LEAVES + 1} where counter is square-root"

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.counting.noise import Law
+from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI
 from dpproof.mechanisms.rl.private_ucb.batched_privatizer import BatchedCounts
@@ -176,7 +176,7 @@ def _root(size: Size, algorithm: str, epsilon: float) -> Arm:
         ACTIONS,
         HORIZON,
         size.episodes,
-        noise=Law.GAUSSIAN.value,
+        noise=NoiseLaw.GAUSSIAN.value,
         counter="square-root",
         visits="summed",
         pooled=True,

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.counting.noise import Law
+from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.mechanisms.environments.bandit import heterogeneous_bandit
 from dpproof.mechanisms.environments.river_swim import river_swim
@@ -134,13 +134,15 @@ def _optimist(arm: Arm, privatizer: Privatizer) -> Any:
 @lru_cache
 def _central(sizes: tuple[int, int, int, int], epsilon: float) -> CentralPrivatizer:
     """A trusted curator's running counts, Gaussian noise through the square root of their matrix."""
-    unit = CentralCountsParameters(*sizes, noise=Law.GAUSSIAN.value, counter="square-root", visits="summed")
+    unit = CentralCountsParameters(
+        *sizes, noise=NoiseLaw.GAUSSIAN.value, counter="square-root", visits="summed"
+    )
     return CentralPrivatizer.meeting(unit, Adjacency.REPLACE, epsilon, BETA)
 
 
 @lru_cache
 def _local(sizes: tuple[int, int, int, int], epsilon: float) -> LocalPrivatizer:
-    unit = LocalCountsParameters(*sizes, noise=Law.GAUSSIAN.value, visits="summed")
+    unit = LocalCountsParameters(*sizes, noise=NoiseLaw.GAUSSIAN.value, visits="summed")
     return LocalPrivatizer.meeting(unit, Adjacency.REPLACE, epsilon, BETA)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.counting.noise import Law
+from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
 from dpproof.mechanisms import _checks
@@ -45,7 +45,7 @@ def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters
         p.horizon,
         p.batches + 1,
         scale=p.sigma,
-        noise=Law.GAUSSIAN.value,
+        noise=NoiseLaw.GAUSSIAN.value,
         cost_factor=p.cost_factor,
         visits="summed",
         pooled=True,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import PrivacyResult
-from dpproof.accountant.counting.noise import Law
+from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.counting.toeplitz import SquareRoot
 from dpproof.accountant.rl.private_ucb import batched_counts as private_ucb_batches
 from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters
@@ -88,7 +88,7 @@ class BatchedCounts(BatchedCountsParameters):
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
         """See `Privatizer.noise`; between releases rows are 0 and are not read."""
         S, A, R = self.states, self.actions, len(self.releases)
-        paths = FactorisedPaths(DRAWS[Law.GAUSSIAN], SquareRoot(R))
+        paths = FactorisedPaths(DRAWS[NoiseLaw.GAUSSIAN], SquareRoot(R))
         found = next(paths.blocks(rng, R + 1, S * A * (S + 1), R + 1))[1:] * np.float32(self.sigma)
         rows = np.zeros((self.episodes, S * A * (S + 1)), np.float32)
         rows[self.releases] = found

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import PrivacyResult
-from dpproof.accountant.counting.noise import Law
+from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_up
 from dpproof.accountant.rl.private_ucb import central_counts as private_ucb
 from dpproof.accountant.rl.private_ucb.parameters import (
@@ -70,7 +70,7 @@ class SimulatedNoise:
 
     def __call__(self, law: str, scale: float) -> FreshNoise:
         """See ``NoiseSource``."""
-        draw = {Law.LAPLACE: self.rng.laplace, Law.GAUSSIAN: self.rng.normal}[Law(law)]
+        draw = {NoiseLaw.LAPLACE: self.rng.laplace, NoiseLaw.GAUSSIAN: self.rng.normal}[NoiseLaw(law)]
         return lambda count: draw(0.0, scale, count)
 
 

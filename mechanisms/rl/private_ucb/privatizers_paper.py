@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import PrivacyResult
-from dpproof.accountant.counting.noise import Law
+from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.rl.private_ucb import central_counts as private_ucb
 from dpproof.accountant.rl.private_ucb import local_counts as private_ucb_local
 from dpproof.accountant.rl.private_ucb.levels import CountLevels, central_levels, local_levels, printed_levels
@@ -52,8 +52,8 @@ def _gaussian(rng: np.random.Generator, shape: tuple[int, ...]) -> Doubles:
 
 
 RELEASE_DRAWS: Mapping[str, Callable[[np.random.Generator, tuple[int, ...]], Doubles]] = {
-    Law.LAPLACE: _laplace,
-    Law.GAUSSIAN: _gaussian,
+    NoiseLaw.LAPLACE: _laplace,
+    NoiseLaw.GAUSSIAN: _gaussian,
 }
 """Noise of scale 1 in double precision, by the accountants' words."""
 

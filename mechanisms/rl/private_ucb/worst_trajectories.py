@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant.counting.noise import Law
+from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.rl.private_ucb.parameters import (
     CentralCountsParameters,
     CountsParameters,
@@ -158,7 +158,7 @@ def _entries(parameters: CentralCountsParameters, running: Floats) -> Floats:
 def _log_ratio(
     parameters: CountsParameters, scales: Floats, values: Floats, first: Floats, second: Floats
 ) -> Floats:
-    if parameters.noise == Law.LAPLACE:
+    if parameters.noise == NoiseLaw.LAPLACE:
         losses = (abs(values - second) - abs(values - first)) / scales
     else:
         losses = ((values - second) ** 2 - (values - first) ** 2) / (2 * scales**2)
