@@ -79,9 +79,13 @@ def test_every_source_in_the_accountant_names_a_statement():
     found = []
     for path in (ROOT / "accountant").rglob("*.py"):
         parts = path.relative_to(ROOT).with_suffix("").parts
-        module = importlib.import_module(
-            ".".join(("dpproof", *parts[: -1 if parts[-1] == "__init__" else None]))
-        )
+        name = ".".join(("dpproof", *parts[: -1 if parts[-1] == "__init__" else None]))
+        try:
+            module = importlib.import_module(name)
+        except ModuleNotFoundError as missing:
+            if missing.name.startswith("dpproof"):
+                raise
+            continue  # needs an extra
         for value in vars(module).values():
             entries = value if isinstance(value, tuple) else (value,)
             found += [entry for entry in entries if isinstance(entry, Source)]

@@ -243,7 +243,10 @@ def test_loading_a_module_is_no_part_of_an_answer():
 import importlib, pkgutil, dpproof.accountant
 from dpproof.accountant.numbers.arithmetic import current
 for module in pkgutil.walk_packages(dpproof.accountant.__path__, "dpproof.accountant."):
-    importlib.import_module(module.name)
+    try:
+        importlib.import_module(module.name)
+    except ModuleNotFoundError as missing:  # an extra
+        assert not missing.name.startswith("dpproof")
 print(sorted(one.value for one in current()))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

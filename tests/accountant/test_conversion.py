@@ -145,6 +145,7 @@ def test_never_below_a_gaussian_pair(conversion, mu, deviations):
     assert true.lower <= ZCDP(Fraction(mu) ** 2 / 2, conversion).delta(epsilon).upper
 
 
+@pytest.mark.slow
 @rows("conversion", ALL, ids=lambda conversion: conversion.name)
 @rows("own", [0.01, 0.5, 3.0])
 @rows("share", ["0", "0.3", "0.9", "0.999999"])

@@ -54,6 +54,7 @@ def test_log_mgf_is_within_its_error(rate, sigma, c, removes):
         assert abs(flint.arb(found.log_mgf) - exact) <= flint.arb(found.log_mgf_error)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(RATES, SIGMAS, TILTS, st.booleans(), st.integers(1, 40))
 def test_characteristic_function_is_within_its_error(rate, sigma, c, removes, place):

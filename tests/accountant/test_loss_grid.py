@@ -21,6 +21,7 @@ from dpproof.accountant.privacy_loss.by_grid import compose, profile, sums_by_ju
 from dpproof.accountant.privacy_loss.grid import LossLaw, law_above, law_below
 from dpproof.accountant.privacy_loss.loss_sums import FFT_CONSTANT, Window, circular_power
 from dpproof.accountant.privacy_loss.planning import GridTooLargeError, Plan, plan
+from tests.rows import tiered
 
 
 def exact_delta(parts, epsilon):
@@ -52,15 +53,18 @@ def gaussian_delta_at(mu, epsilon):
 
 @pytest.mark.parametrize(
     ("sigma", "count", "delta", "width"),
-    [
-        (5.0, 1000, 1e-6, 1e-5),
-        (5.0, 1000, 1e-30, 1e-5),
-        (100.0, 100_000, 1e-10, 2e-4),
-        (0.05, 1, 1e-6, 1e-4),
-        (0.3, 100, 1e-6, 1e-4),
-        (1e4, 1, 1e-6, 1e-5),
-        (50.0, 10_000, 1e-12, 1e-3),
-    ],
+    tiered(
+        [
+            (5.0, 1000, 1e-6, 1e-5),
+            (5.0, 1000, 1e-30, 1e-5),
+            (100.0, 100_000, 1e-10, 2e-4),
+            (0.05, 1, 1e-6, 1e-4),
+            (0.3, 100, 1e-6, 1e-4),
+            (1e4, 1, 1e-6, 1e-5),
+            (50.0, 10_000, 1e-12, 1e-3),
+        ],
+        fast=3,
+    ),
 )
 def test_gaussians_against_the_closed_form(sigma, count, delta, width):
     composed = profile([(SubsampledGaussian(1.0, sigma), count)], delta=delta)
@@ -124,13 +128,16 @@ LEAK = Atoms(["1/1000", "599/1000", "2/5"], [0, "2/5", "3/5"])
 
 @pytest.mark.parametrize(
     "parts",
-    [
-        [(RESPONSE, 8)],
-        [(TERNARY, 5)],
-        [(LEAK, 5)],
-        [(LEAK.reversed(), 5)],
-        [(RESPONSE, 3), (TERNARY, 2), (LEAK, 2)],
-    ],
+    tiered(
+        [
+            [(RESPONSE, 8)],
+            [(TERNARY, 5)],
+            [(LEAK, 5)],
+            [(LEAK.reversed(), 5)],
+            [(RESPONSE, 3), (TERNARY, 2), (LEAK, 2)],
+        ],
+        fast=3,
+    ),
     ids=str,
 )
 @pytest.mark.parametrize("delta", [0.05, 1e-6])
@@ -213,6 +220,7 @@ def test_every_plan_is_sound(p, q, count, step, tilt, offset, size, epsilon):
     assert composed.upper(epsilon) >= high
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     rate=st.floats(1e-4, 1.0),
@@ -232,7 +240,7 @@ def test_lower_stays_below_upper_and_both_fall(rate, noise, count, exponent, rem
     assert all(a >= b * (1 - 1e-9) for a, b in itertools.pairwise(uppers))
 
 
-@pytest.mark.parametrize("count", [1, 2, 7, 100, 1001])
+@pytest.mark.parametrize("count", tiered([1, 2, 7, 100, 1001], fast=2))
 @pytest.mark.parametrize("n", [16, 256])
 def test_convolution_powers_against_exact_ones(n, count):
     """Binomial and uniform laws: the errors stay below their bounds, entry by entry and in norm."""

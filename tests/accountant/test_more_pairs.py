@@ -40,7 +40,7 @@ from dpproof.accountant.pairs.staircase import Staircase
 from dpproof.accountant.pairs.subsampled import Nothing, VisibleChoice, visible_coin
 from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 
 @pytest.fixture(autouse=True)
@@ -122,16 +122,19 @@ def _between(low: mpf, high: mpf) -> mpf:
 
 @pytest.mark.parametrize(
     ("mean", "sp", "sq"),
-    [
-        (0, 2, 1),
-        (1.5, 2, 1),
-        (1, 1, 2),
-        (1, 1, 1),
-        (-1, 1, 1.000001),
-        (0.5, 0.01, 1),
-        (3, 1.1, 1),
-        (0, 1, 1.01),
-    ],
+    tiered(
+        [
+            (0, 2, 1),
+            (1.5, 2, 1),
+            (1, 1, 2),
+            (1, 1, 1),
+            (-1, 1, 1.000001),
+            (0.5, 0.01, 1),
+            (3, 1.1, 1),
+            (0, 1, 1.01),
+        ],
+        fast=2,
+    ),
 )
 def test_unequal_gaussians_against_their_parabola(mean: float, sp: float, sq: float) -> None:
     pair = UnequalGaussians(mean, sp, sq)
@@ -165,7 +168,8 @@ def _replaced(q: float, s: float, kept: mpf | None = None) -> Tails:
 
 
 @pytest.mark.parametrize(
-    ("q", "s"), [(0.01, 1.0), (1.0, 2.0), (0.5, 0.1), (1e-6, 0.5), (0.999999, 3.0), (0.2, 1e6)]
+    ("q", "s"),
+    tiered([(0.01, 1.0), (1.0, 2.0), (0.5, 0.1), (1e-6, 0.5), (0.999999, 3.0), (0.2, 1e6)], fast=2),
 )
 def test_replaced_gaussian_against_its_quadratic(q: float, s: float) -> None:
     pair = ReplacedGaussian(q, s)
@@ -188,7 +192,7 @@ def _listed(losses: list[mpf], p: list[mpf], q: list[mpf]) -> Tails:
     return tails
 
 
-@pytest.mark.parametrize(("variance", "shift"), [("1/3", 1), (1, 1), (1, 2), (40, 3)])
+@pytest.mark.parametrize(("variance", "shift"), tiered([("1/3", 1), (1, 1), (1, 2), (40, 3)], fast=2))
 def test_discrete_gaussian_against_enumeration(variance: float | str, shift: int) -> None:
     pair, v = (
         DiscreteGaussian(variance, shift),
@@ -224,7 +228,7 @@ def test_discrete_gaussian_of_a_large_variance() -> None:
         assert np.all(np.abs(here - there) <= here * its + there * other)
 
 
-@pytest.mark.parametrize("variance", ["1/100", "1/2", "99/100", "1", "7", "1000"])
+@pytest.mark.parametrize("variance", tiered(["1/100", "1/2", "99/100", "1", "7", "1000"], fast=2))
 def test_normalising_sum_against_plain_summation(variance: str) -> None:
     value = mpf(Fraction(variance).numerator) / Fraction(variance).denominator
     plain = mpmath.fsum(mpmath.exp(-(mpf(k) ** 2) / (2 * value)) for k in range(-1500, 1501))
@@ -233,7 +237,7 @@ def test_normalising_sum_against_plain_summation(variance: str) -> None:
         assert abs(mpf(found.mid().str(40, radius=False)) / plain - 1) < mpf("1e-33")
 
 
-@pytest.mark.parametrize(("scale", "shift"), [("1", 1), ("1/2", 1), ("3", 4), ("20", 20)])
+@pytest.mark.parametrize(("scale", "shift"), tiered([("1", 1), ("1/2", 1), ("3", 4), ("20", 20)], fast=2))
 def test_geometric_against_enumeration(scale: str, shift: int) -> None:
     unit = 1 / mpf(scale) if "/" not in scale else mpf(2)
     step = mpmath.exp(-unit)

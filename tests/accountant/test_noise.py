@@ -16,6 +16,7 @@ from dpproof.accountant.noise.dp_sgd import account as dp_sgd
 from dpproof.accountant.noise.gaussian import GaussianParameters, mu
 from dpproof.accountant.noise.gaussian import account as gaussian
 from dpproof.accountant.numbers.bounds import exactly
+from tests.rows import tiered
 
 BAD = [math.nan, math.inf, -math.inf, -1.0, True, "1", None]
 
@@ -148,7 +149,9 @@ def test_training_where_the_answer_is_known(steps, delta, digits):
     assert 0 < bound.width <= 1e-6 * bound.upper
 
 
-@pytest.mark.parametrize(("rate", "noise", "steps"), [(0.01, 1.0, 1000), (0.1, 2.0, 300), (0.5, 10.0, 1000)])
+@pytest.mark.parametrize(
+    ("rate", "noise", "steps"), tiered([(0.01, 1.0, 1000), (0.1, 2.0, 300), (0.5, 10.0, 1000)], fast=1)
+)
 def test_training_lies_between_the_ends_of_another_library(rate, noise, steps):
     ends = [
         pld.from_gaussian_mechanism(noise, sampling_prob=rate, pessimistic_estimate=side)
