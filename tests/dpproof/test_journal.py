@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from dpproof import journal as journal_module
+from dpproof import executors as journal_module
 from dpproof.executors import Journal, JournalExecutor, executor_for, journal_at
 
 
