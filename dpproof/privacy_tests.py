@@ -13,7 +13,6 @@ import os
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from inspect import signature
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,7 +30,7 @@ from dpproof.answers.audit import write_witness
 from dpproof.answers.claims import check_claim, rests_on
 from dpproof.audits.data.pairs import Neighbours, check_pair
 from dpproof.audits.engine.sampling.callables import Auditable, Mechanism, as_mechanism, mechanism
-from dpproof.audits.plan import BUDGET
+from dpproof.audits.plan import BUDGET, Asked
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.targets.call import audit
 from dpproof.outcome import Outcome
@@ -150,8 +149,8 @@ def as_mechanism_with(given: Auditable, options: Mapping[str, Any]) -> Mechanism
 
 HOW = ("failures", "nan", "seeded")
 """Options of `Privacy.audit` that say what counts as an output, as in the ``audit`` table of a claim file."""
-OPTIONS = (*HOW, *tuple(signature(audit).parameters)[4:])
-"""Those, and the options of `dpproof.audit` behind what the fixture gives it itself."""
+OPTIONS = (*HOW, *(name for name in Asked.__annotations__ if name != "claim"))
+"""Those, and the options of `dpproof.audit` but the name, which is that of the test."""
 MISSING: Final = object()
 """No second input: None is one, of mechanisms that take it."""
 
