@@ -6,7 +6,8 @@ clipping norm.
 
 from __future__ import annotations
 
-from dataclasses import replace
+import enum
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -24,13 +25,68 @@ from dpproof.audits.corpus.case import Case
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores import Projection, tokens
 from dpproof.audits.recording.evidence import Finding
-from dpproof.audits.targets.rl.expert.rounds import Batch, PrefixRound, TrainingStep, one_expert_more
+from dpproof.audits.targets.rl.expert.rounds import PrefixRound, one_expert_more
 from dpproof.mechanisms.rl.expert.release import stable_lengths
 
 __all__ = ["CASES", "COUNTED", "PREFIXES", "claimed_of"]
 
 PLACE = 11
 PAPER = "expert"
+
+Floats = NDArray[np.float64]
+
+
+class Batch(enum.Enum):
+    """How a step's batch is drawn."""
+
+    POISSON = "each expert by a coin of its own"
+    EXACT = "exactly b experts"
+
+
+@dataclass(frozen=True)
+class TrainingStep:
+    """One step of selective DP-SGD with one parameter: which kind it was, and the sum that it moves by.
+
+    An input is the experts' gradients, one number each.
+
+    Attributes:
+        rate, probability: an expert's chance to be in a noisy batch, and that of a noisy step.
+        noise_multiplier, clip: the noise's deviation is their product.
+        batch: how the batch is drawn.
+        transitions: how many transitions of an expert in the batch are taken; one is right.
+        noise_unit: what the noise multiplier is multiplied by in place of the clip, where that is forgotten.
+    """
+
+    rate: float
+    probability: float
+    noise_multiplier: float
+    clip: float = 1.0
+    batch: Batch = Batch.POISSON
+    transitions: int = 1
+    noise_unit: float | None = None
+
+    def __call__(self, gradients: Floats, n: int, rng: np.random.Generator) -> Floats:
+        """Coin and move of ``n`` steps, ``(n, 2)``; a plain step moves by a known amount, here 0."""
+        clipped = np.clip(gradients, -self.clip, self.clip) * self.transitions
+        sums = _DRAWN[self.batch](clipped, self.rate, n, rng)
+        scale = self.noise_multiplier * (self.clip if self.noise_unit is None else self.noise_unit)
+        coin = rng.random(n) < self.probability
+        moved = np.where(coin, sums + rng.normal(0.0, scale, n), 0.0)
+        return np.stack([coin.astype(np.float64), moved], axis=1)
+
+
+def _poisson(clipped: Floats, rate: float, n: int, rng: np.random.Generator) -> Floats:
+    found: Floats = (rng.random((n, len(clipped))) < rate) @ clipped
+    return found
+
+
+def _exact(clipped: Floats, rate: float, n: int, rng: np.random.Generator) -> Floats:
+    """One expert of all, the rate being that of the larger set."""
+    return clipped[rng.integers(0, len(clipped), n)]
+
+
+_DRAWN = {Batch.POISSON: _poisson, Batch.EXACT: _exact}
+
 
 PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION
 LEAST, STEPS = 0.002, 6

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from dpproof.audits.corpus.expert_cases import CASES, DESIGN, LEAST, PREFIXES, claimed_of
+from dpproof.audits.corpus.expert_cases import CASES, DESIGN, LEAST, PREFIXES, TrainingStep, claimed_of
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
-from dpproof.audits.targets.rl.expert.rounds import PrefixRound, TrainingStep, one_expert_more
+from dpproof.audits.targets.rl.expert.rounds import PrefixRound, one_expert_more
 from tests.rows import tiered
 
 FAULTY = [case for case in CASES if case.expected is Finding.VIOLATION]

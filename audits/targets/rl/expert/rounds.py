@@ -1,8 +1,7 @@
-"""What expert-level offline learning releases, with its faults: one round, and one step of training."""
+"""What one round of expert-level offline learning releases, and its law."""
 
 from __future__ import annotations
 
-import enum
 import itertools
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ from dpproof.accountant.rl.expert.design import Design
 from dpproof.mechanisms.rl.expert.policies import TabularExperts, prefix_counts
 from dpproof.mechanisms.rl.expert.release import stable_lengths
 
-__all__ = ["Batch", "PrefixRound", "TrainingStep", "one_expert_more"]
+__all__ = ["PrefixRound", "one_expert_more"]
 
 Floats = NDArray[np.float64]
 
@@ -70,55 +69,3 @@ class PrefixRound:
                 passed, code = passed * top, 2 * code + action
             found[code] = found.get(code, 0.0) + happens * float(passed.sum())
         return found
-
-
-class Batch(enum.Enum):
-    """How a step's batch is drawn."""
-
-    POISSON = "each expert by a coin of its own"
-    EXACT = "exactly b experts"
-
-
-@dataclass(frozen=True)
-class TrainingStep:
-    """One step of selective DP-SGD with one parameter: which kind it was, and the sum that it moves by.
-
-    An input is the experts' gradients, one number each.
-
-    Attributes:
-        rate, probability: an expert's chance to be in a noisy batch, and that of a noisy step.
-        noise_multiplier, clip: the noise's deviation is their product.
-        batch: how the batch is drawn.
-        transitions: how many transitions of an expert in the batch are taken; one is right.
-        noise_unit: what the noise multiplier is multiplied by in place of the clip, where that is forgotten.
-    """
-
-    rate: float
-    probability: float
-    noise_multiplier: float
-    clip: float = 1.0
-    batch: Batch = Batch.POISSON
-    transitions: int = 1
-    noise_unit: float | None = None
-
-    def __call__(self, gradients: Floats, n: int, rng: np.random.Generator) -> Floats:
-        """Coin and move of ``n`` steps, ``(n, 2)``; a plain step moves by a known amount, here 0."""
-        clipped = np.clip(gradients, -self.clip, self.clip) * self.transitions
-        sums = _DRAWN[self.batch](clipped, self.rate, n, rng)
-        scale = self.noise_multiplier * (self.clip if self.noise_unit is None else self.noise_unit)
-        coin = rng.random(n) < self.probability
-        moved = np.where(coin, sums + rng.normal(0.0, scale, n), 0.0)
-        return np.stack([coin.astype(np.float64), moved], axis=1)
-
-
-def _poisson(clipped: Floats, rate: float, n: int, rng: np.random.Generator) -> Floats:
-    found: Floats = (rng.random((n, len(clipped))) < rate) @ clipped
-    return found
-
-
-def _exact(clipped: Floats, rate: float, n: int, rng: np.random.Generator) -> Floats:
-    """One expert of all, the rate being that of the larger set."""
-    return clipped[rng.integers(0, len(clipped), n)]
-
-
-_DRAWN = {Batch.POISSON: _poisson, Batch.EXACT: _exact}
