@@ -30,8 +30,8 @@ class Staircase:
     docs/notes/staircase.md, sections 2 and 3, for the masses and for smaller shifts.
 
     >>> import numpy as np
-    >>> Staircase(1, "1/2").cells(np.array([-0.5, 0.5])).p  # randomised response at epsilon 1
-    array([0.268941, 0. , 0.731059])
+    >>> Staircase(1, "1/2").cells(np.array([-0.5, 0.5])).p.tolist()  # randomised response at epsilon 1
+    [0.268941, 0.0, 0.731059]
 
     Raises:
         ValueError: unless 1e-300 <= epsilon <= 600, 0 <= gamma <= 1 and 1e-300 <= shift <= 1.

@@ -55,7 +55,7 @@ class Trajectories:
     def counts(self, parameters: CountsParameters) -> NDArray[np.float64]:
         """Each user's own counts of the families in use, one after the other: (K, counters).
 
-        >>> from dpproof.accountant.rl.private_ucb.central_counts.parameters import LocalCountsParameters
+        >>> from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
         >>> one = Trajectories([[0, 1, 1]], [[0, 0]], [[0.5, 1.0]])
         >>> one.counts(LocalCountsParameters(2, 1, 2, 1, pooled=True, visits="summed")).tolist()
         [[0.5, 1.0, 0.0, 1.0, 0.0, 1.0]]

@@ -59,7 +59,7 @@ def alternatives(epsilon: Number, delta: Number, dimension: int, bound: SmoothBo
     (docs/notes/policy_evaluation.md, section 4), Laplace noise exactly, for one feature only. A kind that
     cannot meet the target with any smoothing tried has an infinite deviation.
 
-    >>> from dpproof.accountant.rl.policy_evaluation.policy_evaluation.bounds import WeightedBound
+    >>> from dpproof.accountant.rl.policy_evaluation.bounds import WeightedBound
     >>> visits = WeightedBound([3000], [1.0])
     >>> [round(x.deviation * 3000, 2) for x in alternatives(1, "1e-6", 1, visits)][:2]
     [26.93, 4.45]

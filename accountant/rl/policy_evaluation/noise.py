@@ -270,7 +270,7 @@ def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) 
     The visits must not be private: a plan, an expectation or public data. That nothing does better is not
     certified; the target is met whatever the visits are.
 
-    >>> from dpproof.accountant.rl.policy_evaluation.policy_evaluation.bounds import WeightedBound
+    >>> from dpproof.accountant.rl.policy_evaluation.bounds import WeightedBound
     >>> visits = WeightedBound([5000] * 40, [1 / 40] * 40)
     >>> ours, theirs = jointly("0.1", "0.1", 40, visits), printed("0.1", "0.1", 40)
     >>> theirs.deviation(visits) / ours.deviation(visits) > 1000
@@ -304,7 +304,7 @@ def data_needed(noise: Noise, bound: WeightedBound, deviation: float) -> float:
     The visits of every state are multiplied alike; infinite where 2^30 times the data are not enough, as
     with a state that nobody visits.
 
-    >>> from dpproof.accountant.rl.policy_evaluation.policy_evaluation.bounds import WeightedBound
+    >>> from dpproof.accountant.rl.policy_evaluation.bounds import WeightedBound
     >>> visits, theirs = WeightedBound([5000] * 40, [1 / 40] * 40), printed("0.1", "0.1", 40)
     >>> data_needed(theirs, visits, with_room("0.1", "0.1", 40).deviation(visits))
     39.0...

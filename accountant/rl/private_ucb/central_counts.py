@@ -48,7 +48,7 @@ _RELEASED = "every private count before every episode"
 def moved(parameters: CentralCountsParameters, adjacency: Adjacency) -> Moved:
     """What one user changes at most under ``adjacency``, and in how many noisy nodes.
 
-    >>> from dpproof.accountant.rl.private_ucb.central_counts.noise import Moved
+    >>> from dpproof.accountant.rl.private_ucb.noise import Moved
     >>> moved(CentralCountsParameters(6, 2, 20, 20000, scale=1.0), Adjacency.REPLACE).total()
     Fraction(1755, 1)
 

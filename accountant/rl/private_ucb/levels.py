@@ -69,7 +69,7 @@ def _levels(parameters: CountsParameters, failure: Fraction, quantile: Quantile)
 def central_levels(parameters: CentralCountsParameters, delta: Number) -> CountLevels:
     """Certified levels of running counts.
 
-    >>> from dpproof.accountant.rl.private_ucb.central_counts.parameters import CentralCountsParameters
+    >>> from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
     >>> parameters = CentralCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0)
     >>> found, printed = central_levels(parameters, "0.1"), printed_levels(parameters, "0.1")
     >>> found.costs.upper, printed.costs.upper

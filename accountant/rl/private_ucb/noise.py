@@ -152,8 +152,8 @@ class Moved:
 def pure_epsilon(moved: Moved) -> Fraction | Bound:
     """The largest loss under Laplace noise: the sum of all changes over the scale; exact where the scale is.
 
-    >>> from dpproof.accountant.rl.private_ucb.central_counts.changes import added
-    >>> from dpproof.accountant.rl.private_ucb.central_counts.parameters import LocalCountsParameters
+    >>> from dpproof.accountant.rl.private_ucb.changes import added
+    >>> from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
     >>> parameters = LocalCountsParameters(6, 2, 20, 9, scale=60.0)
     >>> pure_epsilon(Moved(parameters, added(parameters.sizes), 1))
     Fraction(1, 1)
@@ -229,7 +229,7 @@ def gaussian(moved: Moved, norm: flint.arb) -> flint.arb:
 def printed_value(parameters: CountsParameters) -> Bound:
     """The epsilon that the paper names for this noise: given, or its formula solved for the scale.
 
-    >>> from dpproof.accountant.rl.private_ucb.central_counts.parameters import LocalCountsParameters
+    >>> from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
     >>> printed_value(LocalCountsParameters(6, 2, 20, 9, scale=30.0)).upper
     2.0
     """

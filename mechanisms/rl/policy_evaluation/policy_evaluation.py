@@ -98,7 +98,7 @@ class WeightedSquares(Squares):
     Raises:
         ValueError: for features of smaller rank.
 
-    >>> from dpproof.mechanisms.rl.policy_evaluation.policy_evaluation.features import tabular
+    >>> from dpproof.mechanisms.rl.policy_evaluation.features import tabular
     >>> data = FirstVisits(np.array([4, 2]), np.array([2.0, 2.0]), 4, 1.0)
     >>> WeightedSquares(tabular(2), np.full(2, 0.5)).solve(data)
     array([0.5, 1. ])
@@ -154,7 +154,7 @@ class RidgeSquares(Squares):
     Raises:
         ValueError: for a smaller lambda.
 
-    >>> from dpproof.mechanisms.rl.policy_evaluation.policy_evaluation.features import tabular
+    >>> from dpproof.mechanisms.rl.policy_evaluation.features import tabular
     >>> data = FirstVisits(np.array([4, 2]), np.array([2.0, 2.0]), 4, 1.0)
     >>> RidgeSquares(tabular(2), np.ones(2), 4.0).solve(data)
     array([0.333333, 0.5       ])

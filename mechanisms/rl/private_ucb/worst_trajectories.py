@@ -38,7 +38,7 @@ def worst_pair(
     The one stays in a cell with costs 1; the other leaves for another cell at once and stays there, or starts
     there. Where there is no other cell, or actions are not the users' to choose, the other has costs 0.
 
-    >>> from dpproof.accountant.rl.private_ucb.central_counts.parameters import LocalCountsParameters
+    >>> from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
     >>> one, other = worst_pair(LocalCountsParameters(2, 1, 2, 1, start="same"))
     >>> one.states.tolist(), other.states.tolist(), other.costs.tolist()
     ([[0, 0, 0]], [[0, 1, 1]], [[0.0, 1.0]])
