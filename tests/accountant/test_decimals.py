@@ -23,7 +23,7 @@ from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.enclosures import Written, exact, typed
 from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.cli import app
-from tests.rows import rows, tiered
+from tests.rows import tiered
 
 mpmath.mp.dps = 60
 CHANGES = {
@@ -131,7 +131,7 @@ def texts(parameters):
     return replace(parameters, **typed_ones)
 
 
-@rows("name", PARAMETERS)
+@pytest.mark.parametrize("name", tiered(PARAMETERS, fast=8))
 def test_every_accountant_answers_between_the_doubles_around_and_names_what_it_rounds(name):
     accountant = accountant_for(name)
     parameters = texts(accountant.parameters.read(PARAMETERS[name]))
