@@ -139,6 +139,7 @@ def test_coarse_blocks_enclose_the_finest(leaves, separation, nodes, monkeypatch
         assert level is None or level > free or low == high
 
 
+@pytest.mark.slow
 def test_large_separations_are_answered_tightly():
     low, high = separated_sensitivity(16384, 10, 1638)
     assert low <= high <= low * 1.02

@@ -208,6 +208,7 @@ def test_a_bounded_curve_claims_no_infinite_lower_end_at_delta_0():
     assert found.lower <= 1 <= found.upper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "notion", [n for n in NOTIONS if not n.name.startswith("renyi")], ids=lambda n: n.name
 )

@@ -30,7 +30,7 @@ from dpproof.accountant.pairs.staircase import Staircase
 from dpproof.accountant.pairs.subsampled import Nothing, Subsampled, VisibleChoice, visible_coin
 from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 Case = tuple[DominatingPair, arb | float, arb | float]
 """A pair, the infimum and the supremum of its finite losses."""
@@ -250,7 +250,7 @@ def _edges(pair: DominatingPair, rng: Rng) -> np.ndarray:
     return np.unique(np.concatenate([near, wide, wide[:2] + 1e-13, [-1e5, 1e5]]))
 
 
-@rows("number", range(len(MAKERS) + len(OTHERS)))
+@pytest.mark.parametrize("number", tiered(range(len(MAKERS) + len(OTHERS)), fast=8))
 def test_cells_are_numbers_that_add_up(number: int) -> None:
     rng = np.random.default_rng(number)
     makers = [*(lambda rng, make=make: make(rng)[0] for make in MAKERS), *OTHERS]

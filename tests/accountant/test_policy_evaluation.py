@@ -282,6 +282,7 @@ def test_bad_bounds_are_refused(make, rule):
         make()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "delta"), [("0.1", "0.1"), (1, "1e-6")])
 def test_joint_choice_takes_few_evaluations(monkeypatch, epsilon, delta):
     """About 80 instead of the 400 of a plain bisection at every place; and no place nearby does better."""
@@ -312,6 +313,7 @@ def test_many_features_are_counted_as_one_more_where_they_are_even():
         PolicyEvaluationParameters(100_001)
 
 
+@pytest.mark.slow
 def test_other_noise_is_the_best_of_all_that_was_tried():
     """Against the certified deviation of every family and smoothing of a coarse grid."""
     visits = WeightedBound([3000] * 5, [0.2] * 5)

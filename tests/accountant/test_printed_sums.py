@@ -10,7 +10,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ACCOUNTANT, ShuffledCountParameters
 from dpproof.accountant.shuffling.printed_sums import AlikeSums, PrintedSums
 from dpproof.accountant.shuffling.view import BinomialView
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 
 def multisets(held, m):
@@ -32,7 +32,9 @@ def worst(others, m, epsilon):
     return max(float(sum(max(p[x] - scale * q[x], 0) for x in p)) for p, q in ((zero, one), (one, zero)))
 
 
-@rows(("n", "m"), [(1, 3), (2, 1), (2, 2), (2, 5), (3, 2), (3, 4), (4, 2), (5, 1)])
+@pytest.mark.parametrize(
+    ("n", "m"), tiered([(1, 3), (2, 1), (2, 2), (2, 5), (3, 2), (3, 4), (4, 2), (5, 1)], fast=3)
+)
 @rows("epsilon", [0.0, 0.1, 0.5, 1.5])
 def test_users_who_are_alike_and_all_data(n, m, epsilon):
     alike, every = (kind(n, m).delta(epsilon) for kind in (AlikeSums, PrintedSums))

@@ -70,6 +70,7 @@ def test_below_alone_is_below_where_no_loss_lies_on_the_grid():
         assert not arb(composed.above.delta(epsilon)) < truth
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shift", "log_ratio", "count", "epsilon"),
     [
