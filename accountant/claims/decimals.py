@@ -35,18 +35,22 @@ def sides(parameters: Any) -> tuple[Any, Any, tuple[str, ...]]:
     more: dict[str, Any] = {}
     less: dict[str, Any] = {}
     notes = []
-    for field in parameters.fields():
-        value, safer = getattr(parameters, field.name), field.metadata["safer"]
-        if not isinstance(value, Written):
-            continue
-        ends = _around(value, safer, field.metadata["domain"])
+    known = {field.name: field.metadata for field in parameters.fields()}
+    for name, value in _typed(parameters).items():
+        ends = _around(value, known[name]["safer"], known[name]["domain"])
         if ends is None:
             ends = float(value), float(value)
-            notes.append(_rounded(field.name, value))
-        less[field.name], more[field.name] = ends
+            notes.append(_rounded(name, value))
+        less[name], more[name] = ends
     if not more:
         return parameters, parameters, ()
     return replace(parameters, **more), replace(parameters, **less), tuple(notes)
+
+
+def _typed(parameters: Any) -> dict[str, Written]:
+    """The parameters that are typed decimals, by name."""
+    values = ((field.name, getattr(parameters, field.name)) for field in parameters.fields())
+    return {name: value for name, value in values if isinstance(value, Written)}
 
 
 def _rounded(name: str, value: Written) -> str:
@@ -56,10 +60,8 @@ def _rounded(name: str, value: Written) -> str:
 
 def at_nearest_doubles(parameters: Any) -> tuple[Any, tuple[str, ...]]:
     """Return the parameters at the doubles nearest to their decimals, and a note on each."""
-    named = ((field.name, getattr(parameters, field.name)) for field in parameters.fields())
-    typed = {name: value for name, value in named if isinstance(value, Written)}
-    doubles = {name: float(value) for name, value in typed.items()}
-    return replace(parameters, **doubles), tuple(_rounded(name, value) for name, value in typed.items())
+    typed = _typed(parameters)
+    return doubles(parameters), tuple(_rounded(name, value) for name, value in typed.items())
 
 
 def _around(value: Written, safer: int | None, domain: Any) -> tuple[Any, Any] | None:
@@ -74,15 +76,13 @@ def _around(value: Written, safer: int | None, domain: Any) -> tuple[Any, Any] |
 
 def doubles(parameters: Any) -> Any:
     """Return the parameters with which an implementation runs: of each typed decimal the nearest double."""
-    values = {field.name: getattr(parameters, field.name) for field in parameters.fields()}
-    changed = {name: float(value) for name, value in values.items() if isinstance(value, Written)}
+    changed = {name: float(value) for name, value in _typed(parameters).items()}
     return replace(parameters, **changed) if changed else parameters
 
 
 def as_typed(found: Any, given: Any, noise: str) -> Any:
     """Return parameters ``found`` by calibration, with the decimals ``given`` except for the noise."""
-    typed = {field.name: getattr(given, field.name) for field in given.fields() if field.name != noise}
-    return replace(found, **{name: value for name, value in typed.items() if isinstance(value, Written)})
+    return replace(found, **{name: value for name, value in _typed(given).items() if name != noise})
 
 
 def beyond_decimals(parameters: Any, noise: str, side: int) -> Any:
