@@ -112,7 +112,7 @@ def test_mu_refuses_a_delta_outside_the_open_interval(delta, ask):
 
 
 def test_mu_refuses_a_negative_epsilon():
-    with pytest.raises(ValueError, match=r"epsilon \(-1\) must be at least 0"):
+    with pytest.raises(ValueError, match=r"epsilon \(-1.0\) must be at least 0"):
         gaussian_mu(Fraction(-1), Fraction(1, 10))
 
 
