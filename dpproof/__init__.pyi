@@ -87,9 +87,9 @@ from dpproof.audits.engine.worst_pair import WorstOf as WorstOf
 from dpproof.audits.plan import AuditPlan as AuditPlan
 from dpproof.audits.recording.evidence import Evidence as Evidence
 from dpproof.audits.recording.replaying import replay as replay
+from dpproof.audits.target import Subject as Subject
+from dpproof.audits.target import mechanism_target as mechanism_target
 from dpproof.audits.targets.call import audit as audit
-from dpproof.audits.targets.target import Subject as Subject
-from dpproof.audits.targets.target import mechanism_target as mechanism_target
 from dpproof.audits.training.canaries import Canaries as Canaries
 from dpproof.audits.training.canaries import record_canaries as record_canaries
 from dpproof.audits.training.one_run_audit import OneRun as OneRun

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.targets.target import Told, target
+from dpproof.audits.target import Told, target
 from dpproof.audits.time_budget import ending_where
 
 __all__ = ["ReplayError", "replay"]

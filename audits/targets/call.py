@@ -22,7 +22,7 @@ from dpproof.audits.engine.worst_pair import EachOf, WorstOf, audit_each, audit_
 from dpproof.audits.plan import Asked, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.recording.written import read
-from dpproof.audits.targets.target import Audited, Told
+from dpproof.audits.target import Audited, Told
 from dpproof.audits.training.canaries import Canaries
 from dpproof.audits.training.one_run_audit import OneRun, audit_one_run
 from dpproof.audits.training.steps import Steps, Training, audit_steps

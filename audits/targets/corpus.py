@@ -9,7 +9,7 @@ from typing import ClassVar
 from dpproof.audits.corpus.all_cases import case_named
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.targets.target import Told
+from dpproof.audits.target import Told
 
 __all__ = ["KIND", "TARGET", "Cased"]
 

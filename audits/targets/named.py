@@ -20,7 +20,7 @@ from dpproof.audits.engine.sampling.commands import TIMEOUT, command
 from dpproof.audits.engine.worst_pair import WorstOf, audit_worst
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.targets.target import Told
+from dpproof.audits.target import Told
 
 __all__ = ["KIND", "TARGET", "Named", "load", "pairs_of"]
 

@@ -28,7 +28,7 @@ from dpproof.audits.engine.sampling.callables import Mechanism
 from dpproof.audits.engine.scores import LinearDiscriminant, LogLikelihoodRatio, Score
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.targets.target import RUN, Audited, Subject, Told, mechanism_target
+from dpproof.audits.target import RUN, Audited, Subject, Told, mechanism_target
 from dpproof.mechanisms import primitives as mechanisms
 
 __all__ = ["KIND", "TARGET", "Primitive", "Setting"]

@@ -32,7 +32,7 @@ from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.scores import Identity, LogLikelihoodRatio, Score
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.targets.target import RUN, Told
+from dpproof.audits.target import RUN, Told
 from dpproof.audits.training.steps import STEPS, WITHOUT, Steps, Training, audit_steps
 
 __all__ = [

@@ -19,7 +19,7 @@ from dpproof.audits.engine.betting.tabulated import tabulated
 from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.targets.target import Told
+from dpproof.audits.target import Told
 from dpproof.audits.training.canaries import Canaries
 from dpproof.audits.training.dp_sgd import DELTA, View, one_thread
 from dpproof.audits.training.expert_settings import ExpertSettings, claim_for

@@ -23,7 +23,7 @@ from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.engine.scores import Identity
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.targets.target import RUN, Told
+from dpproof.audits.target import RUN, Told
 from dpproof.audits.training.dp_sgd import DELTA, View, one_canary_more, one_thread
 from dpproof.audits.training.expert_settings import ExpertSettings, claim_for
 from dpproof.audits.training.steps import STEPS, Steps, Training, audit_steps

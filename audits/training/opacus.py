@@ -22,7 +22,7 @@ import numpy as np
 
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.targets.target import RUN, Told
+from dpproof.audits.target import RUN, Told
 from dpproof.audits.training.dp_sgd import (
     DELTA,
     FEATURES,

@@ -19,7 +19,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, account
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.targets.target import Told
+from dpproof.audits.target import Told
 from dpproof.audits.training.canaries import Canaries
 from dpproof.audits.training.one_run_audit import OneRun, audit_one_run
 from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio

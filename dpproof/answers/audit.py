@@ -26,7 +26,7 @@ from dpproof.audits.engine.betting.curves import LIMIT, PrivacyCurve
 from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.plan import Asked, AuditPlan
 from dpproof.audits.recording.replaying import replay as again
-from dpproof.audits.targets.target import Audited, Subject, mechanism_target
+from dpproof.audits.target import Audited, Subject, mechanism_target
 from dpproof.audits.time_budget import OutOfTimeError
 from dpproof.claim_file import claim_from, entry_of
 

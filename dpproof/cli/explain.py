@@ -26,7 +26,7 @@ from dpproof.accountant.claims.trust import TrustModel
 from dpproof.answers import coverage
 from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.recording.evidence import Finding
-from dpproof.audits.targets.target import leaf_target
+from dpproof.audits.target import leaf_target
 from dpproof.claim_file.schema import SCHEMA_NAME, schema_text
 from dpproof.cli import show
 from dpproof.cli.layout import print_table, table

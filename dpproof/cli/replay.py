@@ -14,7 +14,7 @@ from dpproof.accountant.numbers.arithmetic import listed, recorded
 from dpproof.answers import as_json
 from dpproof.answers import audit as auditing
 from dpproof.answers.replay import Replayed, replayed
-from dpproof.audits.targets.target import target
+from dpproof.audits.target import target
 from dpproof.cli import show
 
 __all__ = ["replay"]

@@ -17,8 +17,8 @@ from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
 from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.recording.replaying import replay
+from dpproof.audits.target import Subject, leaf_target, mechanism_target, target, targets
 from dpproof.audits.targets.call import audit
-from dpproof.audits.targets.target import Subject, leaf_target, mechanism_target, target, targets
 from dpproof.mechanisms.counting.factorised import column_coefficients, row_coefficients
 from dpproof.mechanisms.counting.tree import tree_nodes
 from dpproof.mechanisms.noise.coins import exponential_coins

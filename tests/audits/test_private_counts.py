@@ -20,10 +20,10 @@ from dpproof.audits.corpus.reinforcement_cases import (
     short_levels,
 )
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
+from dpproof.audits.target import Subject, mechanism_target
 from dpproof.audits.targets.call import audit
 from dpproof.audits.targets.rl.private_ucb import batched_counts, central_counts, local_counts
 from dpproof.audits.targets.rl.private_ucb.central_counts import EARLY, node_ends
-from dpproof.audits.targets.target import Subject, mechanism_target
 from dpproof.mechanisms.counting.factorised import column_coefficients
 from dpproof.mechanisms.counting.tree import tree_nodes
 from dpproof.mechanisms.rl.private_ucb.batched_counts import over_batches, users_apart

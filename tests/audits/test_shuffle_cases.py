@@ -12,9 +12,9 @@ from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
 from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
+from dpproof.audits.target import Subject, mechanism_target
 from dpproof.audits.targets.call import audit
 from dpproof.audits.targets.rl.sdp_pe.shuffled_batch import batch_users
-from dpproof.audits.targets.target import Subject, mechanism_target
 from dpproof.mechanisms.rl.sdp_pe.shuffled_batch import sample as shuffled_batch
 from dpproof.mechanisms.rl.sdp_pe.shuffled_batch import true_counts
 from dpproof.mechanisms.rl.trajectories import Trajectories

@@ -25,8 +25,8 @@ from dpproof.audits.engine.scores import Identity
 from dpproof.audits.engine.worst_pair import EachOf, WorstOf
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.written import UnwritableError, call_of, read, written
+from dpproof.audits.target import Subject, mechanism_target, target, targets
 from dpproof.audits.targets.call import audit
-from dpproof.audits.targets.target import Subject, mechanism_target, target, targets
 from dpproof.audits.time_budget import OutOfTimeError
 from dpproof.audits.training.dp_sgd import Settings, View
 from dpproof.audits.training.reward_canaries import reward_canaries

@@ -101,8 +101,8 @@ def test_an_audit_runs_the_cells_that_move(name):
     accountant = accountant_for(name)
     noise = {"trials": 200} if name == "binomial" else {accountant.noise: 2.0}
     chosen = accountant.parameters(**noise, query="histogram")
+    from dpproof.audits.target import Subject, leaf_target, mechanism_target
     from dpproof.audits.targets.call import audit
-    from dpproof.audits.targets.target import Subject, leaf_target, mechanism_target
 
     def audit_primitive(parameters, curve=None, **asked):
         return audit(mechanism_target(Subject(name, parameters, Adjacency.REPLACE, curve)), **asked)

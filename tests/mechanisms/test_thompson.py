@@ -16,9 +16,9 @@ from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters, account, mu_of_run
 from dpproof.answers import account as answers
 from dpproof.audits.engine.errors import NoAuditError
+from dpproof.audits.target import Subject, mechanism_target
 from dpproof.audits.targets.call import audit
 from dpproof.audits.targets.rl.thompson.thompson import first_user
-from dpproof.audits.targets.target import Subject, mechanism_target
 from dpproof.mechanisms.rl.thompson.thompson import Thompson, log_likelihood_ratio, sample
 
 SMALL = ThompsonParameters(arms=2, rounds=6, pulls=1, variance=0.5)

@@ -22,8 +22,8 @@ from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.scores import Identity
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
+from dpproof.audits.target import RUN, Audited, Subject, Told
 from dpproof.audits.targets.rl.expert.rounds import one_expert_more
-from dpproof.audits.targets.target import RUN, Audited, Subject, Told
 
 __all__ = ["KIND", "TARGET", "SelectiveAudit"]
 

@@ -32,7 +32,7 @@ from dpproof.audits.engine.sampling.callables import Mechanism
 from dpproof.audits.engine.scores import LinearDiscriminant, LogLikelihoodRatio, Score
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.targets.target import RUN, Subject, Told
+from dpproof.audits.target import RUN, Subject, Told
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW
 
 __all__ = [

@@ -21,7 +21,7 @@ from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.scores import Atoms, LinearDiscriminant, LogLikelihoodRatio, Score, whole
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.targets.target import RUN, Subject, Told
+from dpproof.audits.target import RUN, Subject, Told
 from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
 from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
