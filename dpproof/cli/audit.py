@@ -121,7 +121,9 @@ def audit(
     if target == "corpus":
         _refuse({**vars(promise), **told, "sharpen": sharpen or None}, context.args, "for the corpus")
         with journal_at(journal):
-            asked: Asked = {"seed": seed, "alpha": alpha, "budget": budget}
+            asked: Asked = {"seed": seed, "alpha": alpha}
+            if budget is not None:
+                asked["budget"] = budget
             audit_corpus(asked, only, workers, cluster, witnesses, json)
     _refuse({"only": only}, [], "for anything but the corpus")
     if target is None:

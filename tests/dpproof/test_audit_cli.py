@@ -85,6 +85,11 @@ def test_a_case_that_must_raise_is_found_when_it_does(run):
     assert "NaN" in found["error"]
 
 
+def test_a_case_without_a_budget_has_its_own(run):
+    ran = run("audit", "corpus", "--only", "rlsvi on its claim", "--workers", 1)
+    assert (ran.code, ran.err) == (0, "")
+
+
 def test_a_corpus_that_misses_a_verdict_is_an_error(run):
     ran = run("audit", "corpus", "--only", "response, 1.5", "--budget", 10, "--json", "--workers", 1)
     assert ran.code == 1
