@@ -19,6 +19,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP
 from dpproof.accountant.rl.rlsvi.rlsvi import attained_mu, rho
+from dpproof.answers import audit as auditing
 from dpproof.answers import papers as ledger
 from dpproof.answers.audit import NoAuditError
 from dpproof.answers.claims import check_claim
@@ -42,14 +43,14 @@ def unaudited(monkeypatch):
     def refuse(claim, **_options):
         raise NoAuditError(f"{claim.name} is left alone")
 
-    monkeypatch.setattr(ledger.auditing, "audit_claim", refuse)
+    monkeypatch.setattr(auditing, "audit_claim", refuse)
 
 
 @pytest.fixture
 def few_samples(monkeypatch):
     """Let every audit of a claim end after ten samples, which say nothing."""
-    audit = ledger.auditing.audit_claim
-    monkeypatch.setattr(ledger.auditing, "audit_claim", lambda claim, **o: audit(claim, budget=10, **o))
+    audit = auditing.audit_claim
+    monkeypatch.setattr(auditing, "audit_claim", lambda claim, **o: audit(claim, budget=10, **o))
 
 
 @pytest.fixture
@@ -104,7 +105,7 @@ def test_a_terminal_that_shows_progress_shows_any_name(run, claim_file, monkeypa
 
 
 def test_a_folder_named_like_markup_is_printed(run, claim_file, tmp_path, monkeypatch):
-    monkeypatch.setattr("dpproof.proofs_check.registry.papers", dict)
+    monkeypatch.setattr("dpproof.cli.check.papers", dict)
     ran = run("check", "papers", "--html", tmp_path / "[/red]")
     assert ran.code == 0
     assert f"report: {tmp_path}/[/red]/index.html" in ran.out
@@ -158,7 +159,7 @@ def test_a_guarantee_whose_statement_lost_its_proof_keeps_no_promise(monkeypatch
 
 
 def _verdict(adjacency=Adjacency.REWARDS_ONLY, parameters=SMALL, **promise):
-    return check_claim(Claim("ward", "rlsvi", parameters, adjacency, promise)).verdict
+    return check_claim(Claim("ward", "rlsvi", parameters, adjacency, promise)).verdict.value
 
 
 @pytest.mark.usefixtures("unaudited")

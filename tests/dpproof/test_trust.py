@@ -44,7 +44,7 @@ def test_a_joint_promise_is_kept_where_the_tables_keep_it():
 
 
 def test_the_same_promise_about_the_tables_is_broken(monkeypatch):
-    monkeypatch.setattr("dpproof.answers.papers.auditing.audit_claim", _unaudited)
+    monkeypatch.setattr("dpproof.answers.audit.audit_claim", _unaudited)
     assert check_claim(one_action(TrustModel.CENTRAL)).verdict.value == "broken"
 
 
