@@ -125,12 +125,13 @@ def importers() -> dict[str, set[str]]:
 
 
 def nearest_tests(name: str, most: int) -> list[str]:
-    """The test files that reach a module, the fewest imports away first."""
-    order, ring, seen = [], {name}, {name}
+    """The test files that reach a module, the fewest imports away first; at equal distance its own test file first."""
+    order, ring, seen, leaf = [], {name}, {name}, name.rpartition(".")[2]
     while ring and len(order) < most:
         ring = set().union(*(importers().get(x, set()) for x in ring)) - seen
         seen |= ring
-        order += sorted(x for x in ring if x.rpartition(".")[2].startswith("test_"))
+        tests = (x for x in ring if x.rpartition(".")[2].startswith("test_"))
+        order += sorted(tests, key=lambda x: (not x.endswith(f"test_{leaf}"), x))
     return [f"{x.replace('.', '/')}.py" for x in order[:most]]
 
 
