@@ -14,8 +14,6 @@ from typing import Any
 from dpproof.accountant.claims.result import Accountant
 from dpproof.accountant.claims.spelling import nearest
 
-__all__ = ["CATALOGUE", "accountant_for", "leaf_of"]
-
 CATALOGUE: Mapping[str, str] = {
     "rlsvi": "rl.rlsvi.rlsvi",
     "gaussian": "noise.gaussian",

@@ -9,11 +9,9 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields, replace
 from typing import Required, TypedDict, cast
 
-from dpproof.audits.engine.scores import Score
+from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.recording.written import read, written
 from dpproof.audits.time_budget import ending_at
-
-__all__ = ["BUDGET", "Asked", "AuditPlan"]
 
 BUDGET = 100_000
 """Default number of samples, of both inputs together."""

@@ -22,19 +22,6 @@ from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 
-__all__ = [
-    "RUN",
-    "Audited",
-    "MechanismTarget",
-    "Subject",
-    "Target",
-    "Told",
-    "leaf_target",
-    "mechanism_target",
-    "target",
-    "targets",
-]
-
 T = TypeVar("T")
 ROOT = "dpproof.audits."
 FOLDERS = ("training", "targets")

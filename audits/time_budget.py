@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["OutOfTimeError", "check_time", "ending_at", "ending_where", "last_sample", "time_left"]
-
 _UNTIL: ContextVar[float] = ContextVar("until", default=math.inf)
 
 _LAST: ContextVar[int | None] = ContextVar("last", default=None)

@@ -20,8 +20,6 @@ import torch
 from dpproof.mechanisms.rl.expert.offline.cql import CQL
 from dpproof.mechanisms.rl.expert.offline.network import Layers
 
-__all__ = ["main", "rows", "section"]
-
 INPUTS, UNITS, ACTIONS, CLIP = 8, 256, 4, 1.0
 BATCHES, ROUNDS = (32, 256), 7
 TARGETS = {"torch.func.vmap": 15.0, "Opacus hooks": 20.0}

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["rows"]
-
 TARGETS = ((1, "1e-6", 1), (1, "1e-6", 40), ("0.1", "0.1", 40), (5, "1e-6", 1000))
 TRAJECTORIES, STEPS, STATES = 1_000_000, 100, 1_000
 

@@ -36,8 +36,6 @@ from dpproof.mechanisms.rl.private_ucb.constants import TUNED
 from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 
-__all__ = ["epsilon_rows", "main", "memory_rows", "rows", "section"]
-
 STATES, ACTIONS, HORIZON, EPISODES = 6, 2, 20, 20_000
 REPEATS = 5
 PEER_EPISODES = 300

@@ -20,8 +20,6 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
-__all__ = ["NAMES", "browser", "milliseconds", "opened", "rows"]
-
 PAGE = Path(__file__).resolve().parent.parent / "build" / "report" / "index.html"
 TIMES = 9
 TARGET = 1000.0

@@ -24,8 +24,6 @@ from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 
-__all__ = ["main", "rows"]
-
 STATES, ACTIONS, HORIZON, EPISODES = 6, 2, 20, 20_000
 REPEATS = 7
 PEER_EPISODES = 500

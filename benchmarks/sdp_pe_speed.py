@@ -30,8 +30,6 @@ from dpproof.mechanisms.rl.sdp_pe.policies import PolicySpace
 from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import NoPrivacy
 from dpproof.mechanisms.rl.sdp_pe.privatizer_noise import ShufflePrivatizer
 
-__all__ = ["main", "rows"]
-
 STATES, HORIZON, EPISODES, REPEATS = 4, 6, 20_000, 5
 TARGET = 5.0
 _FIRST_CALL = "from benchmarks.sdp_pe_speed import run_seconds; print(run_seconds(60, 0))"

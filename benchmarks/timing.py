@@ -13,8 +13,6 @@ from pathlib import Path
 
 from dpproof import __version__
 
-__all__ = ["compile_seconds", "cpu_seconds", "measured"]
-
 
 def cpu_seconds(work: Callable[[], object]) -> float:
     """CPU seconds of one call."""

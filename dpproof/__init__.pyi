@@ -79,9 +79,9 @@ from dpproof.audits.engine.sampling.callables import Mechanism as Mechanism
 from dpproof.audits.engine.sampling.callables import MechanismError as MechanismError
 from dpproof.audits.engine.sampling.commands import command as command
 from dpproof.audits.engine.sampling.measurements import measurement_mechanism as measurement_mechanism
-from dpproof.audits.engine.scores import Identity as Identity
-from dpproof.audits.engine.scores import LinearDiscriminant as LinearDiscriminant
-from dpproof.audits.engine.scores import LogLikelihoodRatio as LogLikelihoodRatio
+from dpproof.audits.engine.scores.discriminant import LinearDiscriminant as LinearDiscriminant
+from dpproof.audits.engine.scores.fixed import Identity as Identity
+from dpproof.audits.engine.scores.fixed import LogLikelihoodRatio as LogLikelihoodRatio
 from dpproof.audits.engine.worst_pair import EachOf as EachOf
 from dpproof.audits.engine.worst_pair import WorstOf as WorstOf
 from dpproof.audits.plan import AuditPlan as AuditPlan
@@ -114,9 +114,9 @@ from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL as DPLSL
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSW as DPLSW
 from dpproof.mechanisms.rl.policy_evaluation.estimator import LSL as LSL
 from dpproof.mechanisms.rl.policy_evaluation.estimator import LSW as LSW
+from dpproof.mechanisms.rl.policy_evaluation.estimator import SimulatedValues as SimulatedValues
 from dpproof.mechanisms.rl.policy_evaluation.files import read_episodes as read_episodes
 from dpproof.mechanisms.rl.policy_evaluation.files import write_episodes as write_episodes
-from dpproof.mechanisms.rl.policy_evaluation.release import SimulatedValues as SimulatedValues
 from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO as PrivateUCBPO
 from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBVI as PrivateUCBVI
 from dpproof.mechanisms.rl.private_ucb.dp_ucbvi import DPUCBVI as DPUCBVI

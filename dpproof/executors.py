@@ -27,9 +27,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["Journal", "JournalExecutor", "executor_for", "journal_at", "journaled"]
-
-
 P = ParamSpec("P")
 T = TypeVar("T")
 PACKAGES = (

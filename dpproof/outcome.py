@@ -6,8 +6,6 @@ from enum import Enum
 
 from dpproof.audits.recording.evidence import Finding
 
-__all__ = ["Level", "Outcome"]
-
 
 class Level(Enum):
     """How serious an outcome is for tools that show it: SARIF, JUnit, a summary in Markdown."""

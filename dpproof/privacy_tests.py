@@ -36,8 +36,6 @@ from dpproof.audits.targets.call import audit
 from dpproof.outcome import Outcome
 from dpproof.wording import worth
 
-__all__ = ["Privacy", "privacy_of"]
-
 PROMISE = ("epsilon", "delta", "rho", "mu")
 MARKED: Mapping[str, tuple[Values, Any]] = {
     "budget": (Integers(1), BUDGET),

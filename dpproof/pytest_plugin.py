@@ -23,8 +23,6 @@ import pytest
 if TYPE_CHECKING:
     from dpproof.privacy_tests import Privacy
 
-__all__ = ["privacy", "pytest_addoption", "pytest_collection_modifyitems", "pytest_configure"]
-
 MARKER = (
     "privacy(epsilon=..., delta=0, rho=..., mu=..., adjacency=..., budget=..., strict=False, "
     "arithmetic='floating-point'): the promise that the fixture `privacy` holds implementations to"

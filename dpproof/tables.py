@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["rows"]
-
 LISTS = ("audits", "statements", "claims", "papers", "what_if")
 """Keys whose lists are the rows of an answer."""
 

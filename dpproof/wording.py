@@ -10,20 +10,6 @@ from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.proofs_check.statement import Severity
 from dpproof.proofs_check.verdict import Result, Verdict
 
-__all__ = [
-    "at_least",
-    "at_most",
-    "beside",
-    "figure",
-    "many",
-    "own_remarks",
-    "remarks",
-    "result_words",
-    "verdict_words",
-    "worth",
-    "would_see",
-]
-
 
 def figure(value: float | None) -> str:
     """A number as people read it: seven digits, a dash for nothing."""

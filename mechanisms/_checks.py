@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["at_least", "discount", "distributions", "index", "indices", "unit_interval"]
-
 
 def at_least(name: str, value: int, minimum: int) -> int:
     """Return `value` as an int, or raise ValueError unless it is an integer not below `minimum`.

@@ -12,8 +12,6 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["borrowing", "inlined", "njit"]
-
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from dpproof.accountant.claims.adjacency import Adjacency
     from dpproof.accountant.claims.result import PrivacyResult
 
-__all__ = ["Primitive", "sampled", "sampler_for"]
-
 
 def sampled() -> tuple[str, ...]:
     """The mechanisms of the catalogue that have a sampler, by their command-line names."""

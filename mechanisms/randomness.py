@@ -22,8 +22,6 @@ from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC
 if TYPE_CHECKING:
     from dpproof.accountant.claims.result import PrivacyResult
 
-__all__ = ["SIMULATION", "Entropy", "Randomness", "SimulationError", "Source", "guaranteed", "how_drawn"]
-
 Source: TypeAlias = "int | Sequence[int] | np.random.SeedSequence | np.random.Generator | Randomness | None"
 """None for the operating system's entropy; a seed or a generator for a simulation."""
 SIMULATION = "simulation: drawn from a fixed seed or a given generator, so no guarantee holds"

@@ -10,28 +10,6 @@ from typing import Any
 
 from dpproof.proofs_check.statement import expression, relation
 
-__all__ = [
-    "IDENTITY",
-    "POSITIVE",
-    "RANGE",
-    "Node",
-    "bernstein",
-    "cases",
-    "enumerated",
-    "expect",
-    "have",
-    "identity",
-    "induct",
-    "mono",
-    "point",
-    "positive",
-    "sos",
-    "split",
-    "subst",
-    "taylor",
-    "telescope",
-]
-
 Node = Mapping[str, Any]
 IDENTITY: Node = {"leaf": "identity"}
 POSITIVE: Node = {"leaf": "positive"}

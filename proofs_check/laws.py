@@ -6,8 +6,6 @@ statement names the rows that its readings or its obligations take, in ``laws``.
 
 from __future__ import annotations
 
-__all__ = ["LAWS"]
-
 LAWS = {
     "bernoulli.mgf": "a bit X of chance p has E z^X = 1 + (z - 1) p",
     "binomial.mass": "Binomial(N, p) has the mass C(N, q) p^q (1-p)^(N-q) at q; N - X is Binomial(N, 1-p)",

@@ -19,8 +19,6 @@ from dpproof.proofs_check.kernel import goal_hash
 from dpproof.proofs_check.laws import LAWS
 from dpproof.proofs_check.statement import Statement
 
-__all__ = ["RECORD", "contents", "differences", "main", "recorded", "write"]
-
 RECORD = Path(__file__).with_name("papers") / "manifest.json"
 DIGITS = 16
 

@@ -21,20 +21,6 @@ from dpproof.proofs_check.papers.paper import Paper
 from dpproof.proofs_check.statement import Obligation, Statement
 from dpproof.proofs_check.verdict import Result, derive, opened
 
-__all__ = [
-    "FORMER",
-    "as_json",
-    "certificate_id",
-    "coq_status",
-    "folder_of",
-    "lookup",
-    "papers",
-    "statement_ids",
-    "statements",
-    "verify",
-]
-
-
 FORMER = {
     "eval.lemma19": "eval.lemma7.bound",
     "expert.theorem5_6.as_meant": "expert.theorem5_6.given_release",

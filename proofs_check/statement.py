@@ -13,20 +13,6 @@ from dpproof.accountant.published.expressions import FUNCTIONS, parse
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.laws import LAWS
 
-__all__ = [
-    "DEFINITION",
-    "KINDS",
-    "Goal",
-    "Judgement",
-    "Obligation",
-    "Severity",
-    "Statement",
-    "expression",
-    "formula",
-    "make_goal",
-    "relation",
-]
-
 Goal = Mapping[str, Any]
 CALLS = {**FUNCTIONS, "erfc": 1, "E": 1, "sum": 4}
 KINDS = ("statement", "quoted", "definition", "assumption", "project")

@@ -9,8 +9,6 @@ from enum import Enum
 from dpproof.proofs_check.kernel import Outcome
 from dpproof.proofs_check.statement import DEFINITION, Judgement, Severity, Statement
 
-__all__ = ["Method", "Result", "Verdict", "derive", "opened"]
-
 
 class Verdict(Enum):
     """What is known about a statement; exactly one of seven."""

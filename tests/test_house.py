@@ -251,14 +251,12 @@ OTHER_MEANINGS = {
 
 
 def quoted(text):
-    """The strings of a module that are no docstrings and no list of its public names."""
+    """The strings of a module that are no docstrings."""
     tree = ast.parse(text)
     skipped = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             skipped.add(node.value)
-        if isinstance(node, ast.Assign) and "__all__" in ast.unparse(node.targets[0]):
-            skipped |= set(ast.walk(node))
     return {
         node.value
         for node in ast.walk(tree)

@@ -6,8 +6,6 @@ import enum
 
 from dpproof.accountant.claims.spelling import word
 
-__all__ = ["Adjacency", "UnprovedAdjacencyError"]
-
 
 class Adjacency(enum.Enum):
     """A neighbouring relation, under the spelling of the command line and of claim files.

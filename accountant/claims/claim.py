@@ -17,8 +17,6 @@ from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.checks import below_one
 from dpproof.accountant.numbers.enclosures import Written
 
-__all__ = ["ARITHMETIC", "Claim"]
-
 ARITHMETIC = ("floating-point", "real")
 """The kinds of arithmetic that a promise may be about."""
 

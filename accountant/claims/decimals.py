@@ -18,8 +18,6 @@ from dpproof.accountant.claims.parameters import EXACT
 from dpproof.accountant.numbers.enclosures import Written
 from dpproof.accountant.numbers.inversion import neighbours_of
 
-__all__ = ["as_typed", "at_nearest_doubles", "beyond_decimals", "doubles", "sides"]
-
 
 def sides(parameters: Any) -> tuple[Any, Any, tuple[str, ...]]:
     """Return parameters at least as private, ones at most as private, and notes on what was rounded.

@@ -16,8 +16,6 @@ import numpy.typing as npt
 
 from dpproof.accountant.numbers.written import replacing
 
-__all__ = ["Episodes", "differ_only_in_rewards", "replaces_one_user"]
-
 Integers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 _FORMAT = 1

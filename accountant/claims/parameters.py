@@ -17,19 +17,6 @@ from typing import Any, Protocol, Self
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.numbers.enclosures import typed
 
-__all__ = [
-    "EXACT",
-    "Choice",
-    "Domain",
-    "Flag",
-    "Integers",
-    "Parameters",
-    "Reals",
-    "Values",
-    "Words",
-    "parameter",
-]
-
 
 class Values(Protocol):
     """The values that a field may take; as text, the rule that error messages state."""

@@ -21,17 +21,6 @@ from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.checks import below_one
 from dpproof.accountant.numbers.enclosures import Number, Written
 
-__all__ = [
-    "IN_REAL_ARITHMETIC",
-    "RUNS",
-    "Accountant",
-    "Attained",
-    "PrivacyResult",
-    "PublishedGuarantee",
-    "at_positive_delta",
-    "check_run",
-]
-
 RUNS = ("compositions", "steps", "sampling_rate")
 """The parameters that say how often a mechanism is run, and on how many of its records."""
 

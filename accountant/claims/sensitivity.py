@@ -16,22 +16,6 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters, parameter
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_up
 
-__all__ = [
-    "L1",
-    "L2",
-    "LARGEST",
-    "Measured",
-    "Queries",
-    "Query",
-    "Sensitivity",
-    "check_monotone",
-    "contributed",
-    "contribution",
-    "queried",
-    "sensitivity_of",
-    "whole_sensitivity",
-]
-
 L1, L2, LARGEST = "L1", "L2", "largest coordinate"
 """The norms that a sensitivity may be measured in."""
 FORMS = "count, histogram or 'sum in [a, b]'"

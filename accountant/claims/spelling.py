@@ -7,8 +7,6 @@ import enum
 from collections.abc import Iterable
 from typing import TypeVar
 
-__all__ = ["nearest", "word"]
-
 Word = TypeVar("Word", bound=enum.Enum)
 
 

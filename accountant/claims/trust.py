@@ -7,8 +7,6 @@ import enum
 from dpproof.accountant.claims.spelling import word
 from dpproof.accountant.published.sources import Source
 
-__all__ = ["BILLBOARD", "TrustModel", "billboard", "implies"]
-
 BILLBOARD = Source("arXiv:1311.2828", "v2", "Lemma 9", "rlsvi.lemma9")
 """Hsu, Huang, Roth, Roughgarden and Wu, Private matchings and allocations."""
 

@@ -28,15 +28,6 @@ from dpproof.accountant.numbers.checks import at_least_zero, whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
 from dpproof.accountant.numbers.inversion import Decreasing, bracket
 
-__all__ = [
-    "factorised_union_bound",
-    "release_error_bound",
-    "release_error_probability",
-    "release_variance",
-    "union_bound",
-    "union_probability",
-]
-
 _BITS = 128
 
 

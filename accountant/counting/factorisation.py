@@ -28,8 +28,6 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import bound_of, precision
 
-__all__ = ["Errors", "errors", "optimised_bands", "participation_norm"]
-
 _BITS = 192
 
 

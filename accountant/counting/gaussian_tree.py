@@ -38,8 +38,6 @@ from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
 
-__all__ = ["ACCOUNTANT", "TreeParameters", "account", "calibrated_sigma", "finite_mu", "squared_norm"]
-
 _BITS = 192
 _RELEASED = "every noisy node of the tree, and with it every running count"
 

@@ -28,8 +28,6 @@ from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact
 from dpproof.accountant.numbers.inversion import Decreasing, bracket
 
-__all__ = ["from_below", "from_below_mean", "full", "honaker_union_bound", "node_variance"]
-
 
 def node_variance(level: int) -> Fraction:
     """The variance of a node's sum estimated from its subtree, for noise of variance 1 on each node.

@@ -49,16 +49,6 @@ from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
-__all__ = [
-    "ACCOUNTANT",
-    "MOST_PROFILED",
-    "LaplaceTreeParameters",
-    "TooManyProfilesError",
-    "account",
-    "pure_epsilon",
-    "worst_profiles",
-]
-
 MOST_PROFILED = 8
 """The most participations whose profiles are listed."""
 MOST_HELD = 256

@@ -35,8 +35,6 @@ from dpproof.accountant.counting.toeplitz import MOST_LEAVES, SquareRoot, Strate
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 
-__all__ = ["ACCOUNTANT", "MatrixCountingParameters", "account", "strategy_of"]
-
 _BITS = 192
 _RELEASED = "the noisy C x, and with it every running count"
 

@@ -28,8 +28,6 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import inside_unit, whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 
-__all__ = ["maximum_error_bound", "maximum_error_probability"]
-
 _CELLS = 2048
 _ULP, _TINY = 2.0**-52, 1e-300
 _Floats = NDArray[np.float64]

@@ -23,16 +23,6 @@ from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact
 from dpproof.accountant.numbers.inversion import refined
 
-__all__ = [
-    "MOST_TERMS",
-    "GaussianNoise",
-    "LaplaceNoise",
-    "Noise",
-    "NoiseLaw",
-    "gamma_weights",
-    "laplace_sum_tail",
-]
-
 
 class NoiseLaw(StrEnum):
     """The law of the noise of a counter, by its word in parameters."""

@@ -33,21 +33,6 @@ from dpproof.accountant.claims.parameters import Choice, Integers, Reals, parame
 from dpproof.accountant.counting.tree import Nodes, levels
 from dpproof.accountant.numbers.checks import whole
 
-__all__ = [
-    "MOST",
-    "NONNEGATIVE",
-    "SIGNED",
-    "absolute_replacement",
-    "absolute_sensitivity",
-    "assumed",
-    "contributions",
-    "replacement_sensitivity",
-    "restarts",
-    "sensitivity",
-    "separated_sensitivity",
-    "squared_sensitivity",
-]
-
 MOST = 4096
 """The largest number of participations the dynamic programmes accept."""
 _Table = NDArray[np.int64]

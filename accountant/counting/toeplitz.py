@@ -24,8 +24,6 @@ from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact
 
-__all__ = ["Banded", "SquareRoot", "Strategy", "banded_square_root", "square_root_coefficient"]
-
 MOST_LEAVES = 2**20
 """The longest stream whose norms are summed."""
 

@@ -10,8 +10,6 @@ import enum
 
 from dpproof.accountant.numbers.checks import whole
 
-__all__ = ["Nodes", "levels", "nodes_with", "releases_by_size"]
-
 
 class Nodes(enum.Enum):
     """Which nodes of the tree are released."""

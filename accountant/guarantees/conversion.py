@@ -25,8 +25,6 @@ from dpproof.accountant.guarantees.orders import Orders, lowest, lowest_position
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.published.sources import Source
 
-__all__ = ["CANONNE_KAMATH_STEINKE", "MIRONOV", "OPTIMAL", "Conversion", "Curve", "convert", "least_epsilon"]
-
 Curve = Callable[[flint.arb], flint.arb]
 """A Renyi curve: order -> upper bound on D_order in both directions."""
 

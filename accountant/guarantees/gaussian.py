@@ -15,8 +15,6 @@ from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down,
 from dpproof.accountant.numbers.inversion import bracket, refined
 from dpproof.accountant.numbers.tails import normal_tail
 
-__all__ = ["gaussian_delta", "gaussian_mu"]
-
 
 def gaussian_delta(mu: Fraction, epsilon: Fraction) -> flint.arb:
     """delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), enclosed.

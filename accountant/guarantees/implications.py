@@ -14,13 +14,6 @@ from dpproof.accountant.numbers.enclosures import (
     round_up,
 )
 
-__all__ = [
-    "approx_to_gaussian",
-    "gaussian_to_zcdp",
-    "pure_to_zcdp",
-    "zcdp_to_renyi",
-]
-
 
 def gaussian_to_zcdp(guarantee: GaussianDP) -> ZCDP:
     """mu-GDP implies (mu^2/2)-zCDP (Dong, Roth and Su, arXiv:1905.02383v3, Corollary B.6)."""

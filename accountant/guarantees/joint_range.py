@@ -16,8 +16,6 @@ import flint
 from dpproof.accountant.guarantees.orders import Function, Orders, lowest
 from dpproof.accountant.numbers.enclosures import arb_of
 
-__all__ = ["CoinPair", "best_order", "common_pair", "optimal_delta"]
-
 
 @dataclass(frozen=True)
 class CoinPair:

@@ -24,9 +24,6 @@ from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precisi
 from dpproof.accountant.numbers.inversion import below, bracket, neighbours_of, refined
 from dpproof.accountant.numbers.tails import normal_quantile, normal_tail
 
-__all__ = ["ZCDP", "ApproxDP", "BoundedLoss", "GaussianDP", "PureDP", "RenyiDP"]
-
-
 _BITS, _FINE = 192, 1e-7
 _MOST_ROUTES = 16
 _Curve = Callable[[Fraction, Fraction], flint.arb]

@@ -9,15 +9,6 @@ from fractions import Fraction
 
 import flint
 
-__all__ = [
-    "Function",
-    "Orders",
-    "certified_minimum",
-    "lowest",
-    "lowest_position",
-    "minimise_convex",
-]
-
 Function = Callable[[flint.arb], flint.arb]
 
 

@@ -26,8 +26,6 @@ from dpproof.accountant.numbers.checks import at_least_zero, below_one, probabil
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import bracket
 
-__all__ = ["BestOf", "Enclosed", "Ends", "Profile", "ends_of", "greatest"]
-
 _BITS = 192
 _REACH = 1e5
 _FAR = Fraction(2**20)

@@ -13,14 +13,6 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import at_least_zero, below_one
 from dpproof.accountant.numbers.inversion import neighbours_of
 
-__all__ = [
-    "Judge",
-    "NoNoiseNeededError",
-    "Target",
-    "TargetError",
-    "UnreachableTargetError",
-]
-
 
 class TargetError(ValueError):
     """Raised when no noise is the least that meets a target."""

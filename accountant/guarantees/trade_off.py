@@ -20,8 +20,6 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import probability
 from dpproof.accountant.numbers.enclosures import Number, arb_of, precision, round_down, round_up
 
-__all__ = ["advantage", "attack_success", "power", "trade_off", "trade_off_curve"]
-
 _BITS = 192
 _REACH = 1e5
 

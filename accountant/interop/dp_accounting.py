@@ -12,8 +12,6 @@ from dpproof.accountant.interop.dp_events import UnsupportedEventError, parts_of
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
-__all__ = ["CertifiedAccountant"]
-
 _ADJACENCIES = {
     NeighboringRelation.ADD_OR_REMOVE_ONE: Adjacency.ADD_REMOVE,
     NeighboringRelation.REPLACE_ONE: Adjacency.REPLACE,

@@ -27,8 +27,6 @@ from dpproof.accountant.pairs.randomised_response import truthful_response
 from dpproof.accountant.pairs.subsampled import Subsampled
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
-__all__ = ["UnsupportedEventError", "event_of_training", "parts_of", "privacy_loss_of"]
-
 _RELATIONS = (Adjacency.ADD_REMOVE, Adjacency.REPLACE, Adjacency.BY_SENSITIVITY)
 
 

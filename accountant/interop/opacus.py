@@ -15,8 +15,6 @@ from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
-__all__ = ["CertifiedOpacusAccountant"]
-
 
 class CertifiedOpacusAccountant(IAccountant):  # type: ignore[misc] # Opacus's interface is untyped
     """Certified accounting of Poisson-sampled Gaussian steps under ``add-remove``.

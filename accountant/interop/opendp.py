@@ -12,8 +12,6 @@ from typing import Any
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, PureDP
 from dpproof.accountant.guarantees.profile import Profile
 
-__all__ = ["guarantee_of_measurement"]
-
 _MEASURES: Mapping[str, Callable[[Any], Profile]] = {
     "MaxDivergence": PureDP,
     "ZeroConcentratedDivergence": ZCDP,

@@ -27,8 +27,6 @@ from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.binomial import ShiftedBinomial
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
-__all__ = ["ACCOUNTANT", "BinomialParameters", "account"]
-
 
 @dataclass(frozen=True)
 class BinomialParameters(Measured):

@@ -16,8 +16,6 @@ from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
 
-__all__ = ["ACCOUNTANT", "DiscreteGaussianParameters", "account"]
-
 
 @dataclass(frozen=True)
 class DiscreteGaussianParameters(Measured):

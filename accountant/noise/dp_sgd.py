@@ -24,8 +24,6 @@ from dpproof.accountant.pairs.fixed_size import ReplacedGaussian
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
 
-__all__ = ["ACCOUNTANT", "DPSGDParameters", "account"]
-
 
 @dataclass(frozen=True)
 class DPSGDParameters(Parameters):

@@ -26,8 +26,6 @@ from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
 
-__all__ = ["ACCOUNTANT", "SelectionParameters", "account", "loss_range"]
-
 
 @dataclass(frozen=True)
 class SelectionParameters(Measured):

@@ -29,8 +29,6 @@ from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
 from dpproof.accountant.published import published
 
-__all__ = ["ACCOUNTANT", "GaussianParameters", "account", "mu"]
-
 _BITS = 192
 
 

@@ -18,8 +18,6 @@ from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.pairs.geometric import Geometric
 
-__all__ = ["ACCOUNTANT", "GeometricParameters", "account"]
-
 
 @dataclass(frozen=True)
 class GeometricParameters(Measured):

@@ -27,8 +27,6 @@ from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.published import published
 
-__all__ = ["ACCOUNTANT", "LaplaceParameters", "account", "pure_epsilon"]
-
 
 @dataclass(frozen=True)
 class LaplaceParameters(Measured):

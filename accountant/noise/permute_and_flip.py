@@ -20,8 +20,6 @@ from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.pairs.exponential_mechanism import permute_and_flip
 
-__all__ = ["ACCOUNTANT", "PermuteAndFlipParameters", "account"]
-
 
 @dataclass(frozen=True)
 class PermuteAndFlipParameters(Measured):

@@ -17,8 +17,6 @@ from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
-__all__ = ["by_sensitivity", "composed"]
-
 
 def composed(count: int, *pairs: DominatingPair) -> Profile:
     """The guarantee of ``count`` compositions; one pair for each direction in which the losses differ.

@@ -17,8 +17,6 @@ from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.pairs.randomised_response import truthful_response
 
-__all__ = ["ACCOUNTANT", "RandomisedResponseParameters", "account", "truth"]
-
 
 @dataclass(frozen=True)
 class RandomisedResponseParameters(Parameters):

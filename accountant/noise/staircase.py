@@ -25,8 +25,6 @@ from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.pairs.base import RAREST
 from dpproof.accountant.pairs.staircase import MOST_EPSILON, Staircase
 
-__all__ = ["ACCOUNTANT", "StaircaseParameters", "account", "width"]
-
 
 @dataclass(frozen=True)
 class StaircaseParameters(Measured):

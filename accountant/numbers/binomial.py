@@ -33,19 +33,6 @@ from dpproof.accountant.numbers.arithmetic import cache, np
 from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 
-__all__ = [
-    "MOST_TRIALS",
-    "UNIT",
-    "LogMasses",
-    "check_law",
-    "log_masses",
-    "lower_tail",
-    "mass",
-    "shifted_ratio",
-    "tail_ratio",
-    "tail_ratios",
-]
-
 
 def shifted_ratio(
     trials: int, probability: Fraction, count: int, other: Fraction, ratio: flint.arb

@@ -10,8 +10,6 @@ from typing import Literal
 from dpproof.accountant.numbers.arithmetic import Assumption, current
 from dpproof.accountant.numbers.written import finite
 
-__all__ = ["Bound", "Truth", "UndecidedError", "exactly"]
-
 Of = Literal["guarantee", "mechanism"]
 
 

@@ -6,8 +6,6 @@ from fractions import Fraction
 
 from dpproof.accountant.numbers.enclosures import Number, exact
 
-__all__ = ["at_least_zero", "below_one", "inside_unit", "probability", "whole"]
-
 
 def at_least_zero(value: Number, name: str = "epsilon") -> Fraction:
     """The exact value of a number at least 0.

@@ -19,8 +19,6 @@ import flint
 
 from dpproof.accountant.numbers.bounds import Bound, Of
 
-__all__ = ["Number", "Written", "arb_of", "bound_of", "exact", "precision", "round_down", "round_up", "typed"]
-
 Number = int | float | str | Fraction
 _LOCK = threading.RLock()
 _MOST_DIGITS = 100_000

@@ -14,8 +14,6 @@ import flint
 
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 
-__all__ = ["PRECISIONS", "Decreasing", "below", "bracket", "neighbours", "neighbours_of", "refined"]
-
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096)
 Decreasing = Callable[[Fraction], flint.arb]
 """delta at an exact epsilon, enclosed at the precision in force."""

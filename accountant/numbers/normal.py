@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from dpproof.accountant.numbers.arithmetic import cache, np
 from dpproof.accountant.numbers.enclosures import precision
 
-__all__ = ["SMALLEST_MASS", "interval_masses", "upper_tail"]
-
 Floats = NDArray[np.float64]
 
 _U = 2.0**-53

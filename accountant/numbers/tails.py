@@ -8,8 +8,6 @@ import flint
 
 from dpproof.accountant.numbers.enclosures import arb_of
 
-__all__ = ["normal_quantile", "normal_tail"]
-
 _FAR, _TERMS = 1000, 40
 
 

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
-__all__ = ["finite", "json_text", "plain", "replacing", "write_whole"]
-
 
 @contextlib.contextmanager
 def replacing(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:

@@ -23,8 +23,6 @@ from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precisi
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats
 from dpproof.accountant.pairs.lattice import floored
 
-__all__ = ["Atoms", "dominating_pair"]
-
 _U = 2.0**-53
 _BITS = 256
 

@@ -18,20 +18,6 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.enclosures import Number, exact
 
-__all__ = [
-    "RAREST",
-    "Cells",
-    "Characteristic",
-    "DominatingPair",
-    "Floats",
-    "Tilted",
-    "check_chance",
-    "double",
-    "pair_of",
-    "sampling_rate",
-    "within",
-]
-
 Floats = NDArray[np.float64]
 
 

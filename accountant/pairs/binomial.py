@@ -17,8 +17,6 @@ from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precisi
 from dpproof.accountant.pairs.base import Cells, Floats, check_chance
 from dpproof.accountant.pairs.lattice import MOST_KEPT, MOST_OUTCOMES, between, with_impossible
 
-__all__ = ["ShiftedBinomial", "ShuffledBinary"]
-
 _ULP = 2.0**-52
 
 

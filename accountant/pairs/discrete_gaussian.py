@@ -16,8 +16,6 @@ from dpproof.accountant.numbers.normal import interval_masses
 from dpproof.accountant.pairs.base import Cells, Floats
 from dpproof.accountant.pairs.lattice import between, charged, floored
 
-__all__ = ["DiscreteGaussian", "normaliser"]
-
 _ULP = 2.0**-52
 _REACH = 38
 """Deviations enumerated: the rest weighs below exp(-38^2/2) < 1e-313."""

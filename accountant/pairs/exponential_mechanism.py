@@ -15,8 +15,6 @@ from dpproof.accountant.pairs.base import RAREST, Cells, Floats
 from dpproof.accountant.pairs.lattice import floored
 from dpproof.accountant.pairs.randomised_response import RandomisedResponse
 
-__all__ = ["BoundedRange", "exponential_mechanism", "permute_and_flip"]
-
 _LARGEST = 600
 _ULP = 2.0**-52
 

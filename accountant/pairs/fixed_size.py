@@ -28,15 +28,6 @@ from dpproof.accountant.pairs.base import (
 from dpproof.accountant.pairs.lattice import mixed
 from dpproof.accountant.pairs.subsampled import VisibleChoice, ends_after_sampling, loss_before_sampling
 
-__all__ = [
-    "Everything",
-    "FixedSize",
-    "ReplacedGaussian",
-    "poisson_replaced",
-    "with_replacement",
-    "without_replacement",
-]
-
 _ULP = 2.0**-52
 _BITS = 256
 _MOST_EXACT = 2**14

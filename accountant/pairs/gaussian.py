@@ -25,8 +25,6 @@ from dpproof.accountant.pairs.lattice import mixed
 from dpproof.accountant.pairs.phases import EPS, layers, phases_minus_one
 from dpproof.accountant.pairs.subsampled import ends_after_sampling, loss_before_sampling, swapped
 
-__all__ = ["SubsampledGaussian", "SubsampledGaussianCharacteristic", "log_ratio"]
-
 _QUIET = 72.0
 """The trapezoidal rule's relative error is made at most about 2 exp(-72) = 1e-31."""
 _REACH = 13.0

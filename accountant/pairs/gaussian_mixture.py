@@ -19,8 +19,6 @@ from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, double,
 from dpproof.accountant.pairs.lattice import mixed
 from dpproof.accountant.pairs.subsampled import swapped
 
-__all__ = ["BinomialGaussianMixture"]
-
 _U = 2.0**-53
 _NEWTON = 60
 

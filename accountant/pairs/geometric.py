@@ -10,8 +10,6 @@ from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precisi
 from dpproof.accountant.pairs.base import Cells, Floats
 from dpproof.accountant.pairs.lattice import floored
 
-__all__ = ["Geometric"]
-
 _BITS = 192
 _U = 2.0**-53
 _MOST_SHIFT, _MOST_LOSS, _WIDEST = 10**5, 600, 10**290

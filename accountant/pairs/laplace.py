@@ -8,8 +8,6 @@ from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, within
 from dpproof.accountant.pairs.lattice import floored
 
-__all__ = ["Laplace"]
-
 _U = 2.0**-53
 
 

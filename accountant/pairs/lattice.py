@@ -12,18 +12,6 @@ from dpproof.accountant.numbers.enclosures import round_down
 from dpproof.accountant.numbers.normal import SMALLEST_MASS
 from dpproof.accountant.pairs.base import Cells, Floats
 
-__all__ = [
-    "MOST_KEPT",
-    "MOST_OUTCOMES",
-    "NEGLIGIBLE",
-    "between",
-    "charged",
-    "floored",
-    "listed",
-    "mixed",
-    "with_impossible",
-]
-
 _ULP = 2.0**-52
 MOST_OUTCOMES = 1 << 24
 """Outcomes that are enumerated at most; more would take gigabytes."""

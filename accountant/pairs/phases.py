@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from dpproof.accountant.numbers.arithmetic import lru_cache, np
 from dpproof.accountant.pairs.base import Floats
 
-__all__ = ["EPS", "decay", "layers", "phases_minus_one"]
-
 EPS = 2.0**-52
 """Spacing of doubles at 1. An elementary numpy function is charged 4 of them, an operation one half."""
 

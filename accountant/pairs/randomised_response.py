@@ -11,8 +11,6 @@ from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.pairs.base import RAREST, Cells, Floats
 from dpproof.accountant.pairs.lattice import listed
 
-__all__ = ["RandomisedResponse", "truthful_response"]
-
 _BITS = 192
 _MOST_EPSILON = 600
 

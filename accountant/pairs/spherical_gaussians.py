@@ -24,8 +24,6 @@ from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, Tilted
 from dpproof.accountant.pairs.phases import EPS, layers
 from dpproof.accountant.smooth_sensitivity.spherical import chi_square_tail
 
-__all__ = ["SphericalCharacteristic", "SphericalGaussians"]
-
 _BITS = 256
 
 

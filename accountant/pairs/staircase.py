@@ -10,8 +10,6 @@ from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precisi
 from dpproof.accountant.pairs.base import RAREST, Cells, Floats
 from dpproof.accountant.pairs.lattice import listed
 
-__all__ = ["MOST_EPSILON", "Staircase"]
-
 _BITS = 192
 MOST_EPSILON = 600
 _Rows = list[tuple[flint.arb, flint.arb, flint.arb]]

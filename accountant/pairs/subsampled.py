@@ -24,16 +24,6 @@ from dpproof.accountant.pairs.base import (
 )
 from dpproof.accountant.pairs.lattice import mixed, with_impossible
 
-__all__ = [
-    "Nothing",
-    "Subsampled",
-    "VisibleChoice",
-    "ends_after_sampling",
-    "loss_before_sampling",
-    "swapped",
-    "visible_coin",
-]
-
 _U = 2.0**-53
 _BITS = 128
 

@@ -14,8 +14,6 @@ from dpproof.accountant.numbers.tails import normal_tail
 from dpproof.accountant.pairs.base import Cells, Floats
 from dpproof.accountant.pairs.lattice import charged
 
-__all__ = ["UnequalGaussians"]
-
 _ULP = 2.0**-52
 _BITS = 256
 _FAR = 100.0

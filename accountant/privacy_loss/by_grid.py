@@ -26,8 +26,6 @@ from dpproof.accountant.privacy_loss.loss_sums import LossSum, Window, sum_of_lo
 from dpproof.accountant.privacy_loss.planning import Guide, Parts, Plan, aim_at, best_tilt, plan
 from dpproof.accountant.privacy_loss.single import infinite_mass
 
-__all__ = ["compose", "delta_by_grid", "epsilon_by_grid", "profile", "sums_by_jumps"]
-
 _U = 2.0**-53
 _MOST_JUMPS = 8
 

@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-__all__ = ["LEAST_DELTA", "check_least", "crossing"]
-
 LEAST_DELTA = math.nextafter(1e-300, 0)
 """No upper end is below it, and no lower end that is not 0: below, doubles lose their accuracy."""
 

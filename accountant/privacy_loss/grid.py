@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.pairs.base import Cells, DominatingPair, Floats
 
-__all__ = ["LossLaw", "law_above", "law_below"]
-
 _U = 2.0**-53
 
 

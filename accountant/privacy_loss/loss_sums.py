@@ -16,8 +16,6 @@ from dpproof.accountant.pairs.base import Floats
 from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA
 from dpproof.accountant.privacy_loss.grid import LossLaw
 
-__all__ = ["FFT_CONSTANT", "LossSum", "Window", "circular_power", "sum_of_losses"]
-
 Complexes = NDArray[np.complex128]
 
 

@@ -40,8 +40,6 @@ from dpproof.accountant.privacy_loss.saddle import (
 )
 from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair, infinite_mass, largest_loss
 
-__all__ = ["Composition", "PrivacyLoss", "delta_by_inversion", "epsilon_by_inversion"]
-
 _FLATTEST = 0.25
 """The line is not moved closer to the pole at 0 than this over the loss's standard deviation."""
 

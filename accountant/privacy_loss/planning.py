@@ -14,8 +14,6 @@ import numpy as np
 from dpproof.accountant.pairs.base import DominatingPair, Floats
 from dpproof.accountant.privacy_loss.loss_sums import Window
 
-__all__ = ["GridTooLargeError", "Guide", "Parts", "Plan", "aim_at", "best_tilt", "plan"]
-
 _EDGES = 300
 
 

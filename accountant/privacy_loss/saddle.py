@@ -33,19 +33,6 @@ from dpproof.accountant.pairs.phases import EPS, decay
 from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA
 from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair
 
-__all__ = [
-    "Contour",
-    "Inapplicable",
-    "Line",
-    "Parts",
-    "coarse_delta",
-    "coarse_epsilon",
-    "contour",
-    "line_at",
-    "saddle_for_delta",
-    "saddle_for_epsilon",
-]
-
 Parts = Sequence[tuple[Characteristic, int]]
 """Characteristics of the composed pairs, with the number of times each occurs."""
 

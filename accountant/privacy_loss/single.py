@@ -20,8 +20,6 @@ from dpproof.accountant.numbers.inversion import bracket, neighbours, refined
 from dpproof.accountant.pairs.base import DominatingPair, Floats
 from dpproof.accountant.privacy_loss.crossing import crossing
 
-__all__ = ["delta_by_masses", "delta_of_pair", "epsilon_of_pair", "infinite_mass", "largest_loss"]
-
 _EPS = 2.0**-52
 
 

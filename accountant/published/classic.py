@@ -10,8 +10,6 @@ from dpproof.accountant.published.expressions import Formula
 from dpproof.accountant.published.formula import PublishedFormula
 from dpproof.accountant.published.sources import Source
 
-__all__ = ["PUBLISHED"]
-
 _DOMAIN = dict.fromkeys(("s", "sigma", "b"), "(0, inf)") | {"T": "[1, inf)", "delta": "(0, 1)"}
 _BOOK, _EDITION = "Dwork and Roth, The Algorithmic Foundations of Differential Privacy", " (2014)"
 

@@ -11,8 +11,6 @@ from dpproof.accountant.published.expressions import Formula
 from dpproof.accountant.published.formula import PublishedFormula
 from dpproof.accountant.published.sources import Source
 
-__all__ = ["PUBLISHED"]
-
 _DOMAIN = dict.fromkeys(("epsilon", "E", "x", "y", "w"), "(0, inf)") | {"k": "[1, inf)", "slack": "(0, 1)"}
 _BOOK, _EDITION = "Dwork and Roth, The Algorithmic Foundations of Differential Privacy", " (2014)"
 

@@ -10,8 +10,6 @@ from dpproof.accountant.published.expressions import Formula
 from dpproof.accountant.published.formula import PublishedFormula
 from dpproof.accountant.published.sources import Source
 
-__all__ = ["PAPER", "PUBLISHED", "VERSION"]
-
 PAPER, VERSION = "Chan, Shi and Song, Private and continual release of statistics", " (2011)"
 _DOMAIN = {
     "L": "[1, inf)",

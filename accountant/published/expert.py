@@ -11,8 +11,6 @@ from dpproof.accountant.published.expressions import Formula
 from dpproof.accountant.published.formula import PublishedFormula
 from dpproof.accountant.published.sources import Source
 
-__all__ = ["PAPER", "PUBLISHED", "VERSION"]
-
 PAPER, VERSION = (
     "Preserving Expert-Level Privacy in Offline Reinforcement Learning (Sharma et al.)",
     " (2024)",

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     import flint
 
-__all__ = ["Algebra", "Expression", "Formula", "evaluate", "parse", "variables_of"]
-
 Expression = str | tuple[Any, ...]
 T = TypeVar("T")
 

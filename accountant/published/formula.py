@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from dpproof.accountant.published.expressions import Formula, variables_of
 from dpproof.accountant.published.sources import Source
 
-__all__ = ["PublishedFormula"]
-
 
 @dataclass(frozen=True)
 class PublishedFormula:

@@ -12,8 +12,6 @@ from dpproof.accountant.published.expressions import Formula
 from dpproof.accountant.published.formula import PublishedFormula
 from dpproof.accountant.published.sources import Source
 
-__all__ = ["PAPER", "PUBLISHED", "VERSION"]
-
 PAPER, VERSION = "arXiv:1603.02010", "v1"
 _DOMAIN = {
     "epsilon": "(0, inf)",

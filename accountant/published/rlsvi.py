@@ -10,8 +10,6 @@ from dpproof.accountant.published.expressions import Formula
 from dpproof.accountant.published.formula import PublishedFormula
 from dpproof.accountant.published.sources import Source
 
-__all__ = ["PAPER", "PUBLISHED", "VERSION"]
-
 PAPER, VERSION = "arXiv:2606.01952", "v1"
 _SIZES = dict.fromkeys(("S", "A", "H", "K", "k", "N"), "[1, inf)")
 _DOMAIN = {**_SIZES, "alpha": "(1, inf)", "delta": "(0, 1)"}

@@ -10,8 +10,6 @@ from dpproof.accountant.published.expressions import Formula
 from dpproof.accountant.published.formula import PublishedFormula
 from dpproof.accountant.published.sources import Source
 
-__all__ = ["PAPER", "PUBLISHED", "VERSION"]
-
 PAPER, VERSION = "SDP-PE (Bai, Talebi, Zhao, Cheng and Chen)", " (2026)"
 _DOMAIN = {"tau": "(0, inf)", "epsilon": "(0, 1)", "beta": "(0, 1)"}
 _STATEMENT, _ITEM = "sdp.lemma10.privacy.sum", "Lemma 10 (proof, step 1)"

@@ -15,8 +15,6 @@ from dpproof.accountant.published.expressions import Formula
 from dpproof.accountant.published.formula import PublishedFormula
 from dpproof.accountant.published.sources import Source
 
-__all__ = ["PUBLISHED", "conditions"]
-
 _DOMAIN = {
     "noise": "(0, inf)",
     "beta": "[0, inf)",

@@ -18,8 +18,6 @@ from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.numbers.checks import at_least_zero, whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision
 
-__all__ = ["gaussian_renyi", "geometric_renyi", "laplace_renyi", "pure_renyi", "unequal_gaussians_renyi"]
-
 
 def pure_renyi(epsilon: Number) -> RenyiDP:
     """epsilon-DP along its Renyi curve: that of randomised response, the least private such mechanism.

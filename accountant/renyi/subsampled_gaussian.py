@@ -20,8 +20,6 @@ from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision
 
-__all__ = ["SubsampledGaussianCurve", "subsampled_gaussian_renyi"]
-
 _MOST_BITS = 128
 _MOST_NODES = 20_000
 _MOST_TERMS = 512

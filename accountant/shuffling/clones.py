@@ -34,8 +34,6 @@ from dpproof.accountant.numbers.inversion import refined
 from dpproof.accountant.privacy_loss.crossing import crossing
 from dpproof.accountant.shuffling.view import fair_coins
 
-__all__ = ["CloneView", "blanket", "excess", "general_randomiser"]
-
 _BITS, _BLOCKS = 192, 40
 
 

@@ -38,8 +38,6 @@ from dpproof.accountant.published.expressions import Formula
 from dpproof.accountant.shuffling.clones import CloneView, blanket, excess, general_randomiser
 from dpproof.accountant.shuffling.view import BinomialView
 
-__all__ = ["AmplificationBounds", "ShuffledResponse", "amplification_bounds", "closed_form_epsilon"]
-
 _BITS = 192
 
 

@@ -27,8 +27,6 @@ from dpproof.accountant.numbers.binomial import log_masses, lower_tail
 from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down, round_up
 from dpproof.accountant.shuffling.view import BinomialView
 
-__all__ = ["certain_mass", "fair_counters", "rare_counters"]
-
 Floats = NDArray[np.float64]
 _BITS, _MOST = 192, 1 << 21
 _OUTSIDE = 8e-300

@@ -31,8 +31,6 @@ from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, roun
 from dpproof.accountant.numbers.inversion import refined
 from dpproof.accountant.shuffling.view import BinomialView, hockey_stick
 
-__all__ = ["UndecidedError", "first_peak_above", "height", "last_crossing", "meets_from", "peak"]
-
 _BITS = 128
 _MOST = 20_000
 """Ranges of peaks that are looked at before giving up."""

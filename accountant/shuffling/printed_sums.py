@@ -25,8 +25,6 @@ from dpproof.accountant.privacy_loss.crossing import check_least, crossing
 from dpproof.accountant.privacy_loss.loss_sums import circular_power
 from dpproof.accountant.shuffling.view import BinomialView
 
-__all__ = ["AlikeSums", "PrintedSums"]
-
 Floats = NDArray[np.float64]
 _HALF, _BITS = Fraction(1, 2), 128
 _POINTS, _MOST = 1 << 15, 1 << 21

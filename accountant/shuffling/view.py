@@ -27,8 +27,6 @@ from dpproof.accountant.numbers.checks import probability
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, round_down, round_up
 from dpproof.accountant.numbers.inversion import Decreasing, bracket, refined
 
-__all__ = ["BinomialView", "certified_inverse", "fair_coins", "hockey_stick"]
-
 _SHADE = Fraction(1, 2**40)
 
 

@@ -16,8 +16,6 @@ from dpproof.accountant.published.smooth_sensitivity import conditions
 from dpproof.accountant.smooth_sensitivity.heavy_tails import cauchy_epsilon
 from dpproof.accountant.smooth_sensitivity.notion import unattained
 
-__all__ = ["ACCOUNTANT", "SmoothCauchyParameters", "account"]
-
 
 @dataclass(frozen=True)
 class SmoothCauchyParameters(Parameters):

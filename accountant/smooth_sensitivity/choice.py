@@ -24,8 +24,6 @@ from dpproof.accountant.numbers.checks import at_least_zero
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
 from dpproof.accountant.smooth_sensitivity.notion import largest
 
-__all__ = ["Choice", "best_smoothing", "smooth_bound"]
-
 
 def smooth_bound(profile: Sequence[Number], smoothing: Number) -> Bound:
     """The smallest ``smoothing``-smooth bound: the largest exp(-smoothing t) profile[t].

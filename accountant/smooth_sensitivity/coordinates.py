@@ -26,8 +26,6 @@ from dpproof.accountant.numbers.arithmetic import lru_cache, math
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision, round_up
 from dpproof.accountant.smooth_sensitivity.notion import positive
 
-__all__ = ["Coordinates", "laplace_log_normal", "least_coordinates", "student"]
-
 
 @dataclass(frozen=True)
 class Coordinates:

@@ -29,8 +29,6 @@ from dpproof.accountant.published.smooth_sensitivity import conditions
 from dpproof.accountant.smooth_sensitivity.notion import SmoothNoise, largest, smooth_notes
 from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
 
-__all__ = ["ACCOUNTANT", "SmoothGaussian", "SmoothGaussianParameters", "account"]
-
 _DIMENSIONS = Integers(1, 1_000_000)
 
 

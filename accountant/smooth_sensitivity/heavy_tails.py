@@ -22,8 +22,6 @@ from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exac
 from dpproof.accountant.numbers.inversion import refined
 from dpproof.accountant.smooth_sensitivity.notion import largest, positive
 
-__all__ = ["cauchy_epsilon", "student_epsilon"]
-
 _Scales = tuple[flint.arb, flint.arb]
 
 

@@ -25,8 +25,6 @@ from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, preci
 from dpproof.accountant.published.smooth_sensitivity import conditions
 from dpproof.accountant.smooth_sensitivity.notion import SmoothNoise, largest, smooth_notes
 
-__all__ = ["ACCOUNTANT", "SmoothLaplace", "SmoothLaplaceParameters", "account", "laplace_delta"]
-
 
 def laplace_delta(shift: Fraction, log_ratio: Fraction, epsilon: Fraction) -> flint.arb:
     """Sup over events of P(A) - e^epsilon Q(A) for two Laplace laws, enclosed at the precision in force.

@@ -25,8 +25,6 @@ from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, prec
 from dpproof.accountant.published.smooth_sensitivity import conditions
 from dpproof.accountant.smooth_sensitivity.notion import positive, unattained
 
-__all__ = ["ACCOUNTANT", "SmoothLogNormalParameters", "account", "best_spread", "log_normal_rho"]
-
 
 def log_normal_rho(noise: Number, smoothing: Number, spread: Number) -> Bound:
     """The rho of Laplace-log-normal noise scaled by a smooth bound.

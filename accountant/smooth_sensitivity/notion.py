@@ -24,8 +24,6 @@ from dpproof.accountant.numbers.checks import at_least_zero
 from dpproof.accountant.numbers.enclosures import Number, exact, round_down, round_up
 from dpproof.accountant.numbers.inversion import bracket, refined
 
-__all__ = ["SmoothNoise", "largest", "positive", "smooth_notes", "unattained"]
-
 
 @dataclass(frozen=True)
 class SmoothNoise(Profile):

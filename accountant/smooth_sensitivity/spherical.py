@@ -25,8 +25,6 @@ from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.enclosures import arb_of
 from dpproof.accountant.numbers.tails import normal_tail
 
-__all__ = ["TooManyTermsError", "chi_square_tail", "spherical_delta"]
-
 _MOST_TERMS = 60_000
 _CUT = (
     76.0  # sums are cut where the terms are exp(-76) < 2^-109 of the largest; the rest is bounded and added

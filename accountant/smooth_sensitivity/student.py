@@ -11,8 +11,6 @@ from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.accountant.smooth_sensitivity.heavy_tails import student_epsilon
 from dpproof.accountant.smooth_sensitivity.notion import unattained
 
-__all__ = ["ACCOUNTANT", "SmoothStudentParameters", "account"]
-
 
 @dataclass(frozen=True)
 class SmoothStudentParameters(Parameters):

@@ -16,8 +16,6 @@ from dpproof.accountant.pairs.base import Cells, DominatingPair, Floats
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
-__all__ = ["CoinsUntilHeads", "loss_of_runs"]
-
 _U = 2.0**-53
 _NEGLIGIBLE = 1e-280
 

@@ -48,8 +48,6 @@ from dpproof.accountant.sparse_vector.loss import loss_of_runs
 from dpproof.accountant.theorems.composition.advanced import advanced_epsilon
 from dpproof.accountant.theorems.composition.optimal import compose_approx_optimal
 
-__all__ = ["ACCOUNTANT", "AlternatingPair", "Moves", "SparseVectorParameters", "account", "pure_epsilon"]
-
 _BITS = 256
 _MOST_QUERIES = 40
 """Powers of two of queries that are tried."""

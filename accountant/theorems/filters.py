@@ -22,15 +22,6 @@ from dpproof.accountant.guarantees.profile import ends_of
 from dpproof.accountant.numbers.checks import at_least_zero, below_one, inside_unit
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 
-__all__ = [
-    "ApproxFilter",
-    "ApproxOdometer",
-    "BudgetExceededError",
-    "GaussianFilter",
-    "RenyiFilter",
-    "ZCDPFilter",
-]
-
 _BITS = 192
 Cost = TypeVar("Cost", contravariant=True)
 _Amounts = tuple[Fraction, ...]

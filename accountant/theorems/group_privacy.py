@@ -26,8 +26,6 @@ from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import below
 
-__all__ = ["GroupProfile", "group_privacy"]
-
 _BITS = 192
 Floats = NDArray[np.float64]
 

@@ -14,8 +14,6 @@ from types import ModuleType
 from dpproof.audits import corpus
 from dpproof.audits.corpus.case import CorpusCase
 
-__all__ = ["all_cases", "case_named", "cases_of_paper"]
-
 
 @cache
 def all_cases() -> tuple[CorpusCase, ...]:

@@ -10,8 +10,6 @@ from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.training.dp_sgd import Fault, Settings
 from dpproof.audits.training.opacus import OpacusAudit
 
-__all__ = ["CASES", "EngineCase"]
-
 PLACE = 14
 
 

@@ -32,8 +32,6 @@ from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW
 from dpproof.mechanisms.rl.policy_evaluation.features import pseudo_inverse_norm
 from dpproof.mechanisms.rl.policy_evaluation.policy_evaluation import Squares, WeightedSquares
 
-__all__ = ["CASES", "FAULTS", "LocalBound", "NoFirstTerm", "RangeFromData", "RootWeights"]
-
 PLACE = 10
 PAPER = "policy-evaluation"
 QUICK = (

@@ -13,8 +13,6 @@ from dpproof.audits.training.expert_canaries import ExpertCanaries
 from dpproof.audits.training.expert_settings import ExpertSettings, TrainingFault
 from dpproof.audits.training.expert_training import ExpertTraining
 
-__all__ = ["CASES", "CanaryCase", "ViewCase"]
-
 PLACE = 13
 
 

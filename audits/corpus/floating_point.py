@@ -19,8 +19,6 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, exact
 from dpproof.audits.corpus.truths import Law, largest_ratio
 
-__all__ = ["box_muller", "inverse_cdf", "opendp_laplace", "single_precision", "snapped", "snapped_ratio"]
-
 Floats = NDArray[np.float64]
 
 

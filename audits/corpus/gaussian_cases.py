@@ -13,10 +13,8 @@ from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import counts_pair
 from dpproof.audits.data.neighbours.vectors import Distance
 from dpproof.audits.engine.betting.curves import PrivacyCurve
-from dpproof.audits.engine.scores import Identity
+from dpproof.audits.engine.scores.fixed import Identity
 from dpproof.audits.recording.evidence import Finding
-
-__all__ = ["CASES"]
 
 PLACE = 2
 

@@ -16,10 +16,8 @@ from dpproof.audits.corpus.truths import argmax_ratio
 from dpproof.audits.data.neighbours.vectors import Distance, VectorRelation
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.sampling.callables import Auditable
-from dpproof.audits.engine.scores import Identity
+from dpproof.audits.engine.scores.fixed import Identity
 from dpproof.audits.recording.evidence import Finding
-
-__all__ = ["CASES", "counts_pair", "stated"]
 
 PLACE = 1
 

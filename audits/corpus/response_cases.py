@@ -17,10 +17,9 @@ from dpproof.accountant.numbers.enclosures import arb_of, exact
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.truths import Law, largest_ratio
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.scores import Atoms, logistic
+from dpproof.audits.engine.scores.atoms import Atoms
+from dpproof.audits.engine.scores.classifiers import logistic
 from dpproof.audits.recording.evidence import Finding
-
-__all__ = ["CASES", "randomised_response", "rappor"]
 
 PLACE = 3
 

@@ -11,8 +11,6 @@ from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.targets.rl.rlsvi.rlsvi import RLSVIAudit
 from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 
-__all__ = ["CASES", "ON_CLAIM", "SMALL", "Case"]
-
 PLACE = 8
 PAPER = "rlsvi"
 

@@ -12,8 +12,6 @@ from dpproof.audits.corpus.floating_cases import NUMBERS
 from dpproof.audits.engine.sampling.callables import Auditable, MechanismError
 from dpproof.audits.recording.evidence import Finding
 
-__all__ = ["CASES"]
-
 PLACE = 6
 
 

@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpproof.mechanisms.sparse_vector.technique import ABOVE, compare_noisily
 
-__all__ = ["SparseVector", "first_release_ratio"]
-
 Floats = NDArray[np.float64]
 REACH, STEPS = 30, 6001
 """Integrals over the threshold's noise go so many scales to either side, in so many steps."""

@@ -11,10 +11,10 @@ from dpproof.audits.corpus.laplace_cases import CLAIM, counts_pair
 from dpproof.audits.corpus.sparse_vectors import SparseVector, first_release_ratio
 from dpproof.audits.corpus.truths import first_above_ratio
 from dpproof.audits.data.neighbours.vectors import Distance
-from dpproof.audits.engine.scores import LogLikelihoodRatio, logistic, tokens, trees
+from dpproof.audits.engine.scores.classifiers import logistic, trees
+from dpproof.audits.engine.scores.fixed import LogLikelihoodRatio
+from dpproof.audits.engine.scores.tokens import tokens
 from dpproof.audits.recording.evidence import Finding
-
-__all__ = ["CASES"]
 
 PLACE = 4
 

@@ -12,8 +12,6 @@ from dpproof.audits.training.dp_sgd import Fault, LoopAudit, Settings, View
 from dpproof.audits.training.reward_canaries import RewardCanaries
 from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 
-__all__ = ["CASES", "RewardCase", "TrainingCase"]
-
 PLACE = 12
 
 

@@ -17,8 +17,6 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
 from dpproof.audits.corpus.sparse_vectors import SparseVector
 
-__all__ = ["argmax_ratio", "first_above_ratio", "largest_ratio"]
-
 BITS = 96
 REACH = 100
 """Integrals leave out what lies so many scales beyond the last kink, and add that mass as an error."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["gaussian", "laplace", "largest_value", "noisy_argmax", "prefix_sums"]
-
 Floats = NDArray[np.float64]
 
 

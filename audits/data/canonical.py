@@ -20,9 +20,6 @@ from numpy.typing import NDArray
 
 from dpproof.audits.data.exact import doubles
 
-__all__ = ["UnreadableOutputError", "canonical_text", "hashed", "plain", "tokens"]
-
-
 PLAIN = frozenset((bool, int, float, str, bytes, list, tuple, dict, type(None)))
 """Built-in types whose values are kept unchanged."""
 

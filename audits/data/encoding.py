@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from dpproof.audits.data.canonical import canonical_text, hashed, plain
 from dpproof.audits.data.exact import BEYOND, EXACT, Wide
 
-__all__ = ["Raised", "cells", "features", "integers_of", "lengths", "values_between"]
-
 Cell = tuple[int, float | int]
 MISSING, NOTHING, NUMBER, TEXT, SEQUENCE, TABLE, GROUP, FAILURE, RECORD, NAME, BYTES, INTEGER, HUGE = range(
     13

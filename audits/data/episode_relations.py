@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 
-__all__ = ["EPISODE_CHECKS", "STEPS", "check_rewards_of_one_user", "without_user"]
-
 STEPS = ("states", "actions", "rewards")
 
 

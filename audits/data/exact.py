@@ -14,19 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "EXACT",
-    "Wide",
-    "above",
-    "below",
-    "doubles",
-    "exactly",
-    "low_bytes",
-    "together",
-    "united",
-    "wider",
-]
-
 Numbers = NDArray[Any]
 EXACT = 2**53
 """Integers up to here are exact as float64."""

@@ -14,8 +14,6 @@ from dpproof.audits.data.canonical import canonical_text
 from dpproof.audits.data.encoding import cells
 from dpproof.audits.data.exact import EXACT, doubles, united
 
-__all__ = ["as_block", "digest", "has_nan", "is_numeric", "joined", "nan_count", "of_objects", "same"]
-
 Block = NDArray[Any]
 
 

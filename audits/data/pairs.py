@@ -16,9 +16,6 @@ from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.audits.data.relations import Standing, standing_of
 from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
-__all__ = ["InvalidNeighboursError", "Neighbours", "check_pair", "rlsvi_pair"]
-
-
 NUMBERS = "biufcmM"
 """The kinds of arrays that hold numbers, or times."""
 WORDS = tuple(relation.value for relation in Adjacency)

@@ -30,8 +30,6 @@ from dpproof.audits.data.canonical import UnreadableOutputError, canonical_text
 from dpproof.audits.data.episode_relations import EPISODE_CHECKS
 from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
-__all__ = ["Records", "Standing", "UncomparableError", "is_collection", "records_of", "standing_of"]
-
 
 class UncomparableError(TypeError):
     """Raised for inputs whose records cannot be told apart."""

@@ -21,10 +21,9 @@ from dpproof.audits.engine.betting.stream import ScoreStream
 from dpproof.audits.engine.betting.trial import VERDICT, Trial, tails_share
 from dpproof.audits.engine.power import simulated as power
 from dpproof.audits.engine.power.measured import Power, simulated
-from dpproof.audits.engine.scores import Score, only_bits, shares
+from dpproof.audits.engine.scores.bits import only_bits
+from dpproof.audits.engine.scores.protocol import Score, shares
 from dpproof.audits.recording.evidence import Evidence, Finding
-
-__all__ = ["check_request", "conclude"]
 
 
 def conclude(

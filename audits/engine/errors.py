@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["LoadError", "NoAuditError"]
-
 
 class NoAuditError(ValueError):
     """Raised where nothing here makes hard neighbouring inputs for a mechanism under an adjacency."""

@@ -26,14 +26,12 @@ from dpproof.audits.engine.power.measured import Power, measured, unmeasured
 from dpproof.audits.engine.power.planting import Planting
 from dpproof.audits.engine.sampling.blocks import Record, check_repeats, draw_blocks
 from dpproof.audits.engine.sampling.callables import Auditable, Mechanism, as_mechanism
-from dpproof.audits.engine.scores import Score
 from dpproof.audits.engine.scores.layout import Layout
+from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.recording.written import call_of
 from dpproof.audits.time_budget import OutOfTimeError, last_sample
-
-__all__ = ["audit_pair"]
 
 
 def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: AuditPlan) -> Evidence:

@@ -27,13 +27,12 @@ from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.sampling.callables import Auditable, Mechanism, MechanismError, as_mechanism
 from dpproof.audits.engine.sampling.calls import PAIRS, SEARCH
-from dpproof.audits.engine.scores import Score, only_bits
+from dpproof.audits.engine.scores.bits import only_bits
+from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.engine.scores.tails import LEVELS
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.written import call_of
-
-__all__ = ["EachOf", "Hunt", "WorstOf", "audit_each", "audit_worst", "child_seed"]
 
 FEWEST = 64
 """A round draws at least so many samples on each pair left, besides those that scores learn from."""

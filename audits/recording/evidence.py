@@ -10,8 +10,6 @@ from typing import Any
 
 from dpproof.accountant.numbers.written import finite
 
-__all__ = ["Evidence", "Finding"]
-
 INDEPENDENCE = "the outputs are independent, but for the kinds of dependence that an audit looks for"
 """What every audit takes on trust (docs/notes/audit_pairs.md)."""
 

@@ -11,8 +11,6 @@ from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import Told, target
 from dpproof.audits.time_budget import ending_where
 
-__all__ = ["ReplayError", "replay"]
-
 STATED = ("claim", "verdict", "seed", "alpha", "delta")
 """What comes out the same although the mechanism has randomness of its own."""
 

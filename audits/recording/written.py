@@ -21,8 +21,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["UnwritableError", "call_of", "read", "written"]
-
 LONGEST = 1_000_000
 """Arguments that take more characters are left out."""
 

@@ -21,20 +21,6 @@ from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.audits.data.neighbours.vectors import Distance, VectorRelation
 from dpproof.audits.data.pairs import Neighbours
 
-__all__ = [
-    "Floats",
-    "Gaussian",
-    "Laplace",
-    "Numbers",
-    "Repeated",
-    "answers",
-    "flat",
-    "gaussian",
-    "heads",
-    "laplace",
-    "size",
-]
-
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.float64] | NDArray[np.int64]
 FAR = 1e6

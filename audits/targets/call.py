@@ -17,7 +17,7 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.sampling.callables import Auditable
-from dpproof.audits.engine.scores import Score
+from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.engine.worst_pair import EachOf, WorstOf, audit_each, audit_worst
 from dpproof.audits.plan import Asked, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
@@ -26,8 +26,6 @@ from dpproof.audits.target import Audited, Told
 from dpproof.audits.training.canaries import Canaries
 from dpproof.audits.training.one_run_audit import OneRun, audit_one_run
 from dpproof.audits.training.steps import Steps, Training, audit_steps
-
-__all__ = ["KIND", "TARGET", "Call", "Inputs", "audit"]
 
 KIND = "call"
 Inputs = Neighbours | WorstOf | EachOf | Steps | Canaries | OneRun

@@ -11,8 +11,6 @@ from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import Told
 
-__all__ = ["KIND", "TARGET", "Cased"]
-
 KIND = "corpus"
 
 

@@ -22,8 +22,6 @@ from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import Told
 
-__all__ = ["KIND", "TARGET", "Named", "load", "pairs_of"]
-
 KIND = "named"
 
 OPTIONS = ("failures", "nan", "seeded", "timeout")

@@ -14,8 +14,6 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.sampling.callables import Auditable
 from dpproof.audits.engine.sampling.calls import generator, outputs
 
-__all__ = ["Canaries", "played", "record_canaries"]
-
 Coins = NDArray[np.bool_]
 CANARIES = 16
 """The stream of a seed that canaries have."""

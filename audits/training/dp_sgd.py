@@ -29,28 +29,12 @@ from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters, account
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.runner import audit_pair
-from dpproof.audits.engine.scores import Identity, LogLikelihoodRatio, Score
+from dpproof.audits.engine.scores.fixed import Identity, LogLikelihoodRatio
+from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import RUN, Told
 from dpproof.audits.training.steps import STEPS, WITHOUT, Steps, Training, audit_steps
-
-__all__ = [
-    "DELTA",
-    "KIND",
-    "TARGET",
-    "Fault",
-    "Loop",
-    "LoopAudit",
-    "Released",
-    "Settings",
-    "View",
-    "canary_pair",
-    "one_canary_more",
-    "one_thread",
-    "step_claim",
-    "view_scores",
-]
 
 if TYPE_CHECKING:
     import torch

@@ -29,8 +29,6 @@ from dpproof.audits.training.one_run_audit import OneRun, audit_one_run
 if TYPE_CHECKING:
     from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
-__all__ = ["KIND", "TARGET", "ExpertCanaries", "Viewed"]
-
 KIND = "expert canaries"
 SHOWN = 1e-6
 """Where the audit of a view states epsilon unless the plan says where."""

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from dpproof.audits.training.expert_settings import ExpertSettings
 from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
-__all__ = ["ACTIONS", "FEATURES", "LOUD", "RELEASED", "differ_by_one_expert", "fixed_data", "private_data"]
-
 FEATURES, ACTIONS = 128, 2
 """Coordinates of the other experts' observations: many make first weights small, so that little of a canary's
 gradient is in the second layer."""

@@ -23,8 +23,6 @@ from dpproof.mechanisms.rl.expert.offline.optimizers import SGD
 from dpproof.mechanisms.rl.expert.offline.training import Training, TrainingSettings
 from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
-__all__ = ["TRAININGS", "Watched"]
-
 
 class _TwoTransitions(Training):
     def _batch(self, data: Transitions, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -15,8 +15,6 @@ from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameter
 from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.training.dp_sgd import View
 
-__all__ = ["ExpertSettings", "TrainingFault", "claim_for"]
-
 FEWEST, MOST = 24, 4_000
 """Experts besides the canaries."""
 

@@ -20,7 +20,7 @@ import numpy as np
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.errors import NoAuditError
-from dpproof.audits.engine.scores import Identity
+from dpproof.audits.engine.scores.fixed import Identity
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import RUN, Told
@@ -30,14 +30,6 @@ from dpproof.audits.training.steps import STEPS, Steps, Training, audit_steps
 
 if TYPE_CHECKING:
     from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
-
-__all__ = [
-    "KIND",
-    "STARTS",
-    "TARGET",
-    "ExpertTraining",
-    "check_torch",
-]
 
 KIND = "expert training"
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ROOTS", "Guesses", "guess", "guess_counts"]
-
 ROOTS = (5.0, 15.0)
 """By default guesses are made about so many times the root of the number of canaries: few where the level
 allows it, for rare strong evidence; many for common weak evidence."""

@@ -49,18 +49,6 @@ from dpproof.audits.training.canaries import Canaries, played
 from dpproof.audits.training.guesses import Guesses, guess, guess_counts
 from dpproof.audits.training.one_run_power import needed_right, one_run_would_have_seen
 
-__all__ = [
-    "METHOD",
-    "OneRun",
-    "audit_one_run",
-    "curve_lines",
-    "exceeds_one",
-    "one_run_epsilon_lower",
-    "one_run_refutes",
-    "one_run_tail",
-    "refuted_scale",
-]
-
 Points = tuple[tuple[float, float], ...]
 _NODES = 64
 _LARGEST = 30.0

@@ -19,8 +19,6 @@ from dpproof.audits.engine.power.simulated import RUNS, smallest_seen
 from dpproof.audits.engine.sampling.calls import POWER, generator
 from dpproof.audits.training.guesses import Guesses
 
-__all__ = ["needed_right", "one_run_would_have_seen"]
-
 Floats = NDArray[np.float64]
 
 

@@ -34,8 +34,6 @@ from dpproof.audits.training.dp_sgd import (
 )
 from dpproof.audits.training.steps import STEPS, Steps, Training, audit_steps
 
-__all__ = ["KIND", "TARGET", "EngineRun", "OpacusAudit"]
-
 KIND = "opacus"
 
 NOISE = {Fault.NONE: 1.0, Fault.HALF_NOISE: 0.5}

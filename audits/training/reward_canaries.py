@@ -27,8 +27,6 @@ from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
-__all__ = ["KIND", "TARGET", "RewardCanaries", "reward_canaries"]
-
 KIND = "reward canaries"
 DELTA = 1e-5
 """Where epsilon is stated unless the plan says where."""

@@ -25,13 +25,12 @@ from dpproof.audits.engine.power.measured import Power, unmeasured
 from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.engine.sampling.calls import BLOCKS, generator
 from dpproof.audits.engine.sampling.progress import watcher
-from dpproof.audits.engine.scores import Identity, Score
+from dpproof.audits.engine.scores.fixed import Identity
+from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.recording.written import call_of
 from dpproof.audits.time_budget import check_time, last_sample
-
-__all__ = ["STEPS", "Steps", "Training", "audit_steps", "labelled_steps"]
 
 STEPS = 2_000
 """Default number of coins."""

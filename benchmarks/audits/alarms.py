@@ -18,8 +18,6 @@ from dpproof.audits.data.neighbours.vectors import Distance
 from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.recording.evidence import Evidence, Finding
 
-__all__ = ["ALPHAS", "BUDGET", "SEEDS", "allowed", "cases", "measured", "tasks"]
-
 SEEDS, BUDGET, CHUNK = 1000, 20_000, 10
 ALPHAS = (0.05, 0.01)
 QUANTILE = 0.999

@@ -16,8 +16,6 @@ from benchmarks.audits.rows import Row
 from benchmarks.audits.tables import by
 from dpproof.accountant.guarantees.notions import GaussianDP
 
-__all__ = ["draw"]
-
 COLOURS = {
     "Laplace, claim 1": "#0072b2",
     "Laplace, claim 0.1": "#d55e00",

@@ -16,8 +16,6 @@ from scipy import integrate, stats
 
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 
-__all__ = ["gaussian_limit", "laplace_limit", "response_limit"]
-
 Floats = NDArray[np.float64]
 
 ALPHA, POWER = 0.01, 0.9

@@ -27,8 +27,6 @@ from benchmarks.audit_power import BITS
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.targets.call import audit
 
-__all__ = ["BUDGETS", "FAULTS", "Fault", "found", "misses"]
-
 EPSILON, ALPHA, WIDTH, WORDS = 1.0, 0.01, 5, 12
 BUDGETS = (5_000, 20_000, 60_000)
 """From one at which hardly anything is called consistent to one at which most true claims are."""

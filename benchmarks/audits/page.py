@@ -19,8 +19,6 @@ from benchmarks.audits.tables import (
     shares_table,
 )
 
-__all__ = ["write"]
-
 PAGE, IMAGE = Path("docs/audits.md"), Path("docs/images/audits.svg")
 
 

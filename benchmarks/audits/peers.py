@@ -23,8 +23,6 @@ from typing import Any
 
 from benchmarks.audits.rows import Row
 
-__all__ = ["CLAIMS", "PEERS", "Claim", "Peer", "measured", "tasks"]
-
 SCRIPTS = Path(__file__).with_name("peer_scripts")
 ALPHA, DELTA, SIGMA = 0.01, 1e-5, 3.730632
 

@@ -16,8 +16,6 @@ from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
 
-__all__ = ["ALPHA", "TRIALS", "Measure", "measured", "overhead", "tasks"]
-
 ALPHA, DELTA, SIGMA = 0.01, 1e-5, 3.730632
 CURVE, POINT = GaussianDP(1 / SIGMA), ApproxDP(1, DELTA)
 EPSILONS = tuple(float(e) for e in np.linspace(0, 1.2, 13))

@@ -15,8 +15,6 @@ from typing import Any
 
 from rich.progress import Progress
 
-__all__ = ["Row", "collect", "engine", "read"]
-
 Row = dict[str, Any]
 IDENTITY = ("engine", "peer", "case", "trial", "claim", "per_side", "seed")
 """What tells measurements apart, of all kinds of rows."""

@@ -18,8 +18,6 @@ from dpproof.audits.engine.betting.reference import gaussian_mu
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.targets.call import audit
 
-__all__ = ["CASES", "RUNS", "Doubled", "budget_of", "measured", "tasks"]
-
 ALPHA, DELTA, RUNS, TOGETHER = 0.01, 1e-5, 1000, 20
 SMALLEST, STEP = 50, 1.1
 MU = gaussian_mu(1, DELTA)

@@ -20,8 +20,6 @@ from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
 
-__all__ = ["COSTS", "Cost", "measured", "tasks"]
-
 ALPHA, DELTA, SIGMA = 0.01, 1e-5, 3.730632
 RUNS, TOGETHER, BUDGET = 100, 10, 1_000_000
 

@@ -14,8 +14,6 @@ from benchmarks.audits import alarms, peers, power, seen, shares
 from benchmarks.audits.rows import Row
 from dpproof.audits.corpus.case import Case
 
-__all__ = ["alarm_table", "overhead_table", "peer_table", "power_table", "seen_table", "shares_table"]
-
 NEEDED = 0.9
 """A tool is said to refute with so many samples if so large a share of its runs did."""
 

@@ -16,8 +16,6 @@ from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.privacy_loss.single import delta_by_masses
 
-__all__ = ["DELTA", "Truth", "against", "composed", "masses_against", "point"]
-
 DELTA = (1e-30, 0.5)
 Truth = Callable[[arb], arb]
 """The reference: delta at an epsilon, enclosed at the precision in force."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Box", "Case", "NoReferenceError", "Outcome", "judge"]
-
 
 @dataclass(frozen=True)
 class Box:

@@ -27,8 +27,6 @@ from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss, epsilon_by_inversion
 from dpproof.accountant.privacy_loss.saddle import Inapplicable, saddle_for_epsilon
 
-__all__ = ["CASES"]
-
 _WIDE, _FINE = 1e-2, 1e-6
 
 

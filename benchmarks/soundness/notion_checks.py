@@ -30,8 +30,6 @@ from dpproof.accountant.sparse_vector.technique import SparseVectorParameters, p
 from dpproof.accountant.sparse_vector.technique import account as sparse_guarantee
 from dpproof.accountant.theorems.composition.optimal import compose_approx_optimal
 
-__all__ = ["NOTION_CASES"]
-
 MU = Box({"mu": (1e-8, 1e4), "delta": DELTA})
 
 

@@ -18,8 +18,6 @@ from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
 from dpproof.accountant.pairs.subsampled import Subsampled, visible_coin
 
-__all__ = ["PAIR_CASES"]
-
 _FINE, _WIDE = 1e-6, 1e-2
 
 BINOMIAL = Box(

@@ -11,27 +11,6 @@ from itertools import combinations_with_replacement
 import flint
 from flint import acb, arb, arb_poly
 
-__all__ = [
-    "atoms",
-    "binomial_atoms",
-    "bounded_range",
-    "clones",
-    "discrete_gaussian",
-    "gaussian",
-    "geometric",
-    "laplace_composed",
-    "laplace_single",
-    "lattice_delta",
-    "randomised_response",
-    "renyi_moment",
-    "replaced_gaussian",
-    "sampled",
-    "sampled_gaussian_single",
-    "spheres",
-    "training",
-    "unequal_gaussians",
-]
-
 
 def _upper_tail(x: arb) -> arb:
     return _far_tail(x) if x > 1000 else (x / arb(2).sqrt()).erfc() / 2

@@ -19,18 +19,6 @@ from dpproof.accountant.numbers.enclosures import Number, exact
 from dpproof.answers.verify import results
 from dpproof.proofs_check.verdict import Result
 
-__all__ = [
-    "Account",
-    "Ask",
-    "Published",
-    "account",
-    "asked_once",
-    "bound_on",
-    "checked_number",
-    "published",
-    "quoted",
-]
-
 Ask = Callable[[Profile], Bound]
 Quantity = Literal["epsilon", "delta"]
 

@@ -20,8 +20,6 @@ from dpproof.claim_file import Refusal
 from dpproof.proofs_check.registry import as_json as result_as_json
 from dpproof.version import __version__
 
-__all__ = ["account", "audits", "calibration", "case", "claim", "envelope", "paper", "refusal", "verified"]
-
 Json = dict[str, object]
 
 

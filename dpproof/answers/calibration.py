@@ -19,8 +19,6 @@ from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.answers.account import Published, asked_once, bound_on, checked_number, published, quoted
 
-__all__ = ["Alternative", "Calibration", "calibrate", "code", "noise_for_other_targets"]
-
 EPSILONS = (Fraction(1, 2), Fraction(2))
 DELTAS = (Fraction(1, 100), Fraction(100))
 SIZES = (Fraction(1, 2), Fraction(2))

@@ -32,15 +32,6 @@ from dpproof.outcome import Level, Outcome
 from dpproof.proofs_check.verdict import Verdict
 from dpproof.wording import worth
 
-__all__ = [
-    "ClaimLedger",
-    "check_claim",
-    "check_claims",
-    "heard_in",
-    "rests_on",
-    "tolerated",
-]
-
 Stage = Callable[[str], None]
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from dpproof.audits.plan import Asked
     from dpproof.audits.recording.evidence import Evidence
 
-__all__ = ["SKIPPED", "CaseResult", "cases_with", "run_cases"]
-
 SKIPPED = "skipped"
 """Found where a case needs a package that is not installed."""
 

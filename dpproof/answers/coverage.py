@@ -12,8 +12,6 @@ from dpproof.proofs_check.registry import FORMER
 from dpproof.proofs_check.statement import Severity
 from dpproof.proofs_check.verdict import Result, Verdict
 
-__all__ = ["Item", "Share", "counts", "coverage", "identity_of", "items", "line"]
-
 IDS = files("dpproof.proofs_check") / "papers" / "ids.txt"
 
 

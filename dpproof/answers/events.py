@@ -11,8 +11,6 @@ from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import recorded
 from dpproof.answers.account import Account
 
-__all__ = ["PREFIXES", "account_event", "guarantee_of_event", "kind_of"]
-
 
 def _event(given: object) -> Any:
     """A DpEvent, or what a callable gives."""

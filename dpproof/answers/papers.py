@@ -28,8 +28,6 @@ from dpproof.reproduction.experiments import experiments
 if TYPE_CHECKING:
     from dpproof.audits.corpus.case import CorpusCase
 
-__all__ = ["FOLDER", "PaperLedger", "Shown", "check_paper", "corpus_cases", "experiment_of"]
-
 FOLDER = Path(__file__).resolve().parent.parent.parent / "docs" / "experiments"
 _FINDINGS = "## What it shows\n"
 

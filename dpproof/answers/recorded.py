@@ -10,8 +10,6 @@ from dpproof.accountant.numbers.written import write_whole
 from dpproof.proofs_check.registry import verify
 from dpproof.proofs_check.verdict import Result
 
-__all__ = ["RECORD", "departures", "kept", "recorded", "write"]
-
 RECORD = Path(__file__).with_name("recorded_verdicts.json")
 
 

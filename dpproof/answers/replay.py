@@ -16,8 +16,6 @@ from dpproof.answers import audit as auditing
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.replaying import ReplayError
 
-__all__ = ["ASKED", "Replayed", "replayed"]
-
 ASKED = ("claim", "pair", "seed", "alpha", "delta", "replay")
 """The keys of a witness that say what was asked, not what was found."""
 VIOLATIONS = tuple(verdict.value for verdict in Finding if verdict.violated)

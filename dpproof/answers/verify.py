@@ -10,8 +10,6 @@ from dpproof.answers.coverage import identity_of
 from dpproof.proofs_check import registry
 from dpproof.proofs_check.verdict import Result
 
-__all__ = ["Verified", "ids_named", "results", "verify"]
-
 
 @dataclass(frozen=True)
 class Verified:

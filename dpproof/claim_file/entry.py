@@ -13,8 +13,6 @@ from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.audits.engine.scores.names import SCORE_NAMES
 
-__all__ = ["AUDIT", "KEYS", "PROMISE", "REQUIRED", "TEXT", "checked_table", "claim_from", "entry_of"]
-
 NAMED = ("mechanism", "command", "event", "training")
 """What a claim is about, exactly one of them."""
 TEXT = ("name", "mechanism", "event", "training", "adjacency", "neighbours", "source", "trust", "arithmetic")

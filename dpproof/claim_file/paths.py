@@ -24,8 +24,6 @@ from pathlib import Path
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.claim import Claim
 
-__all__ = ["check_inside", "import_from", "paths_of"]
-
 SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
 SIGNS = re.compile(r"""[\s=:,;|&<>(){}\[\]`'"@$]+""")
 """What may stand between a path and the rest of an argument."""

@@ -25,8 +25,6 @@ from dpproof.audits.engine.errors import LoadError
 from dpproof.claim_file.entry import checked_table, claim_from
 from dpproof.claim_file.paths import check_inside
 
-__all__ = ["BUDGET", "Budget", "Lines", "Reading", "Refusal", "read_all", "read_claims", "readable"]
-
 TOKEN = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}'
     r"|'''.*?'{3,5}"

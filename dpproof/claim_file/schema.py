@@ -20,8 +20,6 @@ from dpproof.accountant.claims.trust import TrustModel
 from dpproof.claim_file.entry import AUDIT, NAMED, PROMISE
 from dpproof.claim_file.reading import BUDGET
 
-__all__ = ["SCHEMA_NAME", "schema", "schema_text"]
-
 SCHEMA_NAME = "dpproof.schema.json"
 Schema = dict[str, Any]
 

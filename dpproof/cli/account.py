@@ -24,8 +24,6 @@ from dpproof.answers.calibration import noise_for_other_targets
 from dpproof.cli import show
 from dpproof.cli.options import ADJACENCY, JSON, AllMissing, check_file, command_for
 
-__all__ = ["account", "calibrate"]
-
 DRAWN = (".svg", ".png", ".html")
 PLOT = Annotated[
     Path | None,

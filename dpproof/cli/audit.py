@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from dpproof.audits.plan import Asked
     from dpproof.audits.recording.evidence import Evidence
 
-__all__ = ["audit"]
-
-
 TARGET = "a claim file, a mechanism's name (then its flags, as in account), package.module:callable, corpus"
 STATED = (
     f"where epsilon is stated; unless given {auditing.DELTA:g}, or 0 for a pure guarantee; not for a file"

@@ -33,8 +33,6 @@ from dpproof.proofs_check.papers.paper import Paper
 from dpproof.proofs_check.registry import papers
 from dpproof.wording import at_most, figure
 
-__all__ = ["check"]
-
 T = TypeVar("T")
 
 

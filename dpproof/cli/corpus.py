@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from dpproof.audits.plan import Asked
     from dpproof.audits.recording.evidence import Evidence
 
-__all__ = ["audit_corpus", "kept", "progress_of"]
-
 
 def kept(found: Iterable[Evidence], witnesses: Path | None) -> Iterator[Evidence]:
     """The same, the witness of every violation being written at once."""

@@ -41,8 +41,6 @@ from dpproof.wording import remarks, result_words
 if TYPE_CHECKING:
     from dpproof.proofs_check.verdict import Result
 
-__all__ = ["ERRORS", "NOTIONS", "WORDS", "documentation", "explain", "init"]
-
 NOTIONS = {
     "pure-dp": "dpproof.accountant.guarantees.notions:PureDP",
     "approximate-dp": "dpproof.accountant.guarantees.notions:ApproxDP",

@@ -13,8 +13,6 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["fitted", "print_table", "table"]
-
 FRAME = 3
 """What a column takes besides its cells: a rule, and a blank on both sides."""
 

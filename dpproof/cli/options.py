@@ -16,18 +16,6 @@ import typer.core
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import Accountant
 
-__all__ = [
-    "ADJACENCY",
-    "CLUSTER",
-    "JSON",
-    "AllMissing",
-    "check_file",
-    "check_folder",
-    "command_for",
-    "parameters_from",
-    "read_text",
-]
-
 ADJACENCY = Annotated[
     str | None,
     typer.Option("--adjacency", help=f"Neighbouring relation: {', '.join(x.value for x in Adjacency)}."),

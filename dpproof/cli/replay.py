@@ -17,8 +17,6 @@ from dpproof.answers.replay import Replayed, replayed
 from dpproof.audits.target import target
 from dpproof.cli import show
 
-__all__ = ["replay"]
-
 
 def replay(path: Path, witnesses: Path | None, json: bool) -> None:
     """Run a finding again and end with what is found now: 1 for a violation, 0 if there is none (any more).

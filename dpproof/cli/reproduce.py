@@ -21,8 +21,6 @@ from dpproof.executors import journal_at
 from dpproof.reproduction.experiments import Experiment, experiment_for
 from dpproof.wording import at_most, figure
 
-__all__ = ["reproduce"]
-
 
 def reproduce(
     paper: Annotated[str, typer.Argument(help="a paper's name")],

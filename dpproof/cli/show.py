@@ -23,8 +23,6 @@ from dpproof.outcome import Outcome
 from dpproof.proofs_check.verdict import Result, Verdict
 from dpproof.wording import at_least, at_most, figure, many, result_words, verdict_words, worth, would_see
 
-__all__ = ["CorpusRows", "account", "answer", "audits", "calibrate", "coloured", "sizes", "trusted"]
-
 if TYPE_CHECKING:
     from dpproof.answers.corpus import CaseResult
 

@@ -14,8 +14,6 @@ from dpproof.cli.show import coloured
 from dpproof.proofs_check.verdict import Result, Verdict
 from dpproof.wording import beside, many, own_remarks
 
-__all__ = ["statements"]
-
 
 def statements(found: Verified, console: Console) -> None:
     """The ledger of ``dpproof verify``: verdicts, with what is assumed named once below.

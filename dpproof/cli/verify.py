@@ -17,8 +17,6 @@ from dpproof.cli.statements import statements
 from dpproof.proofs_check import registry
 from dpproof.proofs_check.verdict import Result
 
-__all__ = ["verify"]
-
 
 def verify(
     names: Annotated[list[str], typer.Argument(help="papers, a paper's name, or statement ids")],

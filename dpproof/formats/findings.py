@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from dpproof.answers.papers import PaperLedger
     from dpproof.claim_file import Refusal
 
-__all__ = ["Reported", "findings_of_claims", "findings_of_papers"]
-
 
 @dataclass(frozen=True)
 class Reported:

@@ -9,8 +9,6 @@ from xml.etree import ElementTree
 from dpproof.formats.findings import Reported
 from dpproof.outcome import Level
 
-__all__ = ["junit"]
-
 ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML 1.0 document may hold, escaped or not."""
 

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dpproof.formats.findings import Reported
 from dpproof.outcome import Level
 
-__all__ = ["markdown"]
-
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@$^])")
 LINKED = re.compile(r"(?i)(:(?=//)|www(?=\.)|\\[@#]|\bgh(?=-\d))")
 """What pages make a link of without being asked, escaped or not; a comment in between stops it."""

@@ -14,8 +14,6 @@ from dpproof.formats.findings import Reported
 from dpproof.outcome import Outcome
 from dpproof.version import __version__
 
-__all__ = ["sarif"]
-
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 SIGNS = re.compile(r"[\\\[\]]")
 """What begins, ends or escapes a link within a message."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["goal_text", "infix"]
-
 _SUM, _PRODUCT, _POWER = 1, 2, 3
 
 

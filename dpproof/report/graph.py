@@ -12,8 +12,6 @@ from html import escape
 from dpproof.proofs_check.registry import lookup, statement_ids
 from dpproof.proofs_check.verdict import Verdict
 
-__all__ = ["Edges", "edges", "layers", "names", "svg"]
-
 Edges = Mapping[str, Sequence[str]]
 """Statement -> what it rests on."""
 WIDTH, HEIGHT, ACROSS, DOWN, MARGIN = 190, 24, 60, 10, 12

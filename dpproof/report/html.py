@@ -30,8 +30,6 @@ from dpproof.report.notes import notes_of
 from dpproof.version import __version__
 from dpproof.wording import at_least, at_most, figure, own_remarks, result_words, verdict_words, would_see
 
-__all__ = ["render", "write_report"]
-
 _ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).parent),
     autoescape=True,

@@ -28,8 +28,6 @@ from pathlib import Path
 from dpproof.proofs_check.registry import lookup
 from dpproof.proofs_check.statement import Statement
 
-__all__ = ["FOLDER", "Entry", "entries", "fingerprint", "main", "notes_of", "stale", "updated"]
-
 FOLDER = Path(__file__).resolve().parent.parent.parent / "docs" / "notes"
 _BEGIN, _END = "---\nfunctions:\n", "---\n"
 Entry = tuple[str, str]

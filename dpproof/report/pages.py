@@ -29,8 +29,6 @@ from dpproof.report.notes import notes_of
 from dpproof.reproduction.experiments import experiments
 from dpproof.wording import own_remarks, result_words
 
-__all__ = ["ledger", "main", "pages", "parameters"]
-
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 
 

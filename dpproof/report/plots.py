@@ -20,8 +20,6 @@ from dpproof.accountant.numbers.arithmetic import assume, in_words, recorded
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["growth", "profile", "trade_off", "write_plot"]
-
 Curve = tuple[str, str, Sequence[float], Sequence[float]]
 """Label, colour, abscissae, ordinates."""
 

@@ -11,8 +11,6 @@ from typing import Any
 
 import sympy
 
-__all__ = ["Derivation", "derive_linear"]
-
 ALPHA = sympy.Symbol("alpha", positive=True)
 LOG_DELTA = sympy.Symbol("ell", positive=True)
 """log(1/delta), positive because delta < 1."""

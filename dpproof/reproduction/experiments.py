@@ -16,8 +16,6 @@ from dpproof.accountant.numbers.arithmetic import Assumption, listed
 from dpproof.proofs_check.registry import papers
 from dpproof.reproduction.first_lines import SIMULATED
 
-__all__ = ["Experiment", "experiment_for", "experiments"]
-
 ARITHMETIC = (
     "Certified figures of this page were computed in several processes, or found in a journal. They are "
     "taken to rest on everything that is assumed of the machine's arithmetic: "

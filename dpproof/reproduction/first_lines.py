@@ -11,8 +11,6 @@ from typing import Any, Final
 
 from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC
 
-__all__ = ["ENOUGH", "SIMULATED", "equal_rows", "few_runs", "listed", "read", "written"]
-
 Row = Mapping[str, Any]
 ENOUGH: Final = 100
 """Runs from which on a mean is shown without a remark."""

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["Recorded", "read_rows", "read_run", "write_run"]
-
 S = TypeVar("S")
 NAME = "run.json"
 

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 from typing import Final
 
-__all__ = ["STYLE", "save"]
-
 STYLE: Final = {
     "svg.fonttype": "none",
     "svg.hashsalt": "dpproof",

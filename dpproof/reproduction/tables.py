@@ -6,8 +6,6 @@ import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["write_rows"]
-
 
 def write_rows(file: Path, table: Sequence[Mapping[str, object]], digits: int | None = None) -> None:
     """Write rows as CSV; nothing where there is no number.

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.counting.noise import NoiseLaw
 
-__all__ = ["DRAWS", "Draw", "Floats", "gaussian", "laplace"]
-
 Floats = NDArray[np.float32]
 Draw = Callable[[np.random.Generator, Floats], None]
 """Fill an array, contiguous in memory, with independent noise of scale 1."""

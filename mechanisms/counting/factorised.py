@@ -18,8 +18,6 @@ from dpproof.accountant.numbers.enclosures import precision
 from dpproof.mechanisms._checks import at_least
 from dpproof.mechanisms.counting.draws import Draw, Floats
 
-__all__ = ["FactorisedPaths", "column_coefficients", "row_coefficients"]
-
 _GROUP = 32
 """Counters whose transforms are held at a time."""
 

@@ -12,8 +12,6 @@ from dpproof.mechanisms.counting.tree import Floats, noisy_counts
 if TYPE_CHECKING:
     from dpproof.accountant.counting.gaussian_tree import TreeParameters
 
-__all__ = ["sample"]
-
 
 def sample(parameters: TreeParameters, streams: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
     """All running counts of streams ``(restarts + 1, leaves)``: ``(n, restarts + 1, leaves)``."""

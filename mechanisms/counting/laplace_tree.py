@@ -12,8 +12,6 @@ from dpproof.mechanisms.counting.tree import Floats, noisy_counts
 if TYPE_CHECKING:
     from dpproof.accountant.counting.laplace_tree import LaplaceTreeParameters
 
-__all__ = ["sample"]
-
 
 def sample(parameters: LaplaceTreeParameters, streams: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
     """All running counts of streams ``(restarts + 1, leaves)``: ``(n, restarts + 1, leaves)``."""

@@ -18,8 +18,6 @@ from dpproof.mechanisms.counting.tree import Floats, streams_of
 if TYPE_CHECKING:
     from dpproof.accountant.counting.matrix_counting import MatrixCountingParameters
 
-__all__ = ["convolved", "sample"]
-
 
 def sample(
     parameters: MatrixCountingParameters, streams: ArrayLike, n: int, rng: np.random.Generator

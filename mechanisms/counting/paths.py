@@ -16,8 +16,6 @@ from dpproof.mechanisms._checks import at_least
 from dpproof.mechanisms.counting.draws import Draw, Floats
 from dpproof.mechanisms.counting.tree import add_up_nodes
 
-__all__ = ["HonakerPaths", "NoisePaths", "TreePaths", "WalkPaths", "power_of_two"]
-
 
 class NoisePaths(Protocol):
     """A kind of counter, as a source of noise paths."""

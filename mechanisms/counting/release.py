@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.counting.noise import NoiseLaw
 
-__all__ = ["SecureNoise", "secure_noise"]
-
 _LAWS = NoiseLaw.DISCRETE_LAPLACE, NoiseLaw.DISCRETE_GAUSSIAN
 _LARGEST = 2.0**40
 """Larger scales are refused: their noise could exceed 2^53, beyond which doubles round integers."""

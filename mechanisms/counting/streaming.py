@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpproof.mechanisms._checks import at_least
 
-__all__ = ["FreshNoise", "StreamingTree"]
-
 FreshNoise = Callable[[int], NDArray[np.float64]]
 """So many independent noises, one for each counter."""
 

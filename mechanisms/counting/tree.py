@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["add_up_nodes", "noisy_counts", "streams_of", "tree_nodes", "tree_noise"]
-
 Floats = NDArray[np.float64]
 
 

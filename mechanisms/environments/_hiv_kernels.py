@@ -11,8 +11,6 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["advance", "rates"]
-
 _ROWS = np.array(
     [
         [1 / 5, 0, 0, 0, 0, 0],

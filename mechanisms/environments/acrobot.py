@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from dpproof.mechanisms.environments.batched import Batch, DynamicsBatch, Floats, Integers, Observations
 
-__all__ = ["Acrobot"]
-
 _SECONDS, _GRAVITY, _CENTRE, _INERTIA = 0.2, 9.8, 0.5, 1.0
 _FASTEST = np.array([4 * np.pi, 9 * np.pi])
 

@@ -18,8 +18,6 @@ from scipy.special import ndtr
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.environments.tabular import TabularMDP
 
-__all__ = ["HIGHEST_MEAN", "bandit", "clipped_mean", "heterogeneous_bandit"]
-
 HIGHEST_MEAN: Final = 0.99
 """Arms' common means are drawn from [0, this]."""
 

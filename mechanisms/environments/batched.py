@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from dpproof.mechanisms import _checks
 
-__all__ = ["Batch", "BatchedEnvironment", "Dynamics", "Steps", "roll_out"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Observations = NDArray[np.float32]

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from dpproof.mechanisms.environments.batched import Batch, DynamicsBatch, Floats, Integers, Observations
 
-__all__ = ["CartPole"]
-
 _POLE_MASS, _HALF_LENGTH, _SECONDS = 0.1, 0.5, 0.02
 _FARTHEST, _WIDEST = 2.4, 12 * 2 * math.pi / 360
 

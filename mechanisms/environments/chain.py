@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.environments.tabular import TabularMDP
 
-__all__ = ["chain", "chain_values"]
-
 _STAY = 0.5
 
 

@@ -23,8 +23,6 @@ from dpproof.mechanisms.environments.hiv import ADAMS_2004, ERNST_2006, EXPERTS,
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.environments.tabular import TabularMDP
 
-__all__ = ["HIVTreatmentEnv", "TabularEnv", "make_chain", "make_hiv_treatment", "make_river_swim", "register"]
-
 _SETTINGS = {"experts": EXPERTS, "ernst-2006": ERNST_2006, "adams-2004": ADAMS_2004}
 
 

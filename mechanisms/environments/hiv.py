@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from dpproof.mechanisms.environments._hiv_kernels import advance
 from dpproof.mechanisms.environments.batched import Batch, DynamicsBatch, Floats, Integers, Observations
 
-__all__ = ["ADAMS_2004", "ERNST_2006", "EXPERTS", "FIXED_POINTS", "HIVTreatment"]
-
 FIXED_POINTS: Final = {
     "uninfected": (1e6, 3198.0, 0.0, 0.0, 0.0, 10.0),
     "healthy": (967_839.0, 621.0, 76.0, 6.0, 415.0, 353_108.0),

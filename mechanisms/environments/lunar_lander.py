@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from dpproof.mechanisms.environments.batched import Batch, Floats, Integers, Observations
 
-__all__ = ["LunarLander", "has_box2d"]
-
 
 def has_box2d() -> bool:
     """Whether Gymnasium's Box2D environments can be made here.

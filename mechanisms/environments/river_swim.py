@@ -13,8 +13,6 @@ import numpy as np
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.environments.tabular import TabularMDP
 
-__all__ = ["LEFT", "RIGHT", "river_swim"]
-
 LEFT: Final = 0
 RIGHT: Final = 1
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from dpproof.mechanisms.compiled import inlined
 
-__all__ = ["Law", "step"]
-
 
 class Law(NamedTuple):
     """A decision process as lists of the possible successors of (s, a), the running sums of their chances."""

@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpproof.mechanisms import _checks
 
-__all__ = ["TabularMDP"]
-
 
 @dataclass(frozen=True, eq=False)
 class TabularMDP:

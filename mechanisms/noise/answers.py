@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Floats", "Ints", "real_answers", "whole_answers"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _LARGEST = 1 << 62

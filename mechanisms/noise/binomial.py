@@ -12,8 +12,6 @@ from dpproof.mechanisms.noise.answers import Ints, whole_answers
 if TYPE_CHECKING:
     from dpproof.accountant.noise.binomial import BinomialParameters
 
-__all__ = ["sample"]
-
 
 def sample(parameters: BinomialParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
     """Counts ``(compositions,)`` plus the heads of coins: ``(n, compositions)``."""

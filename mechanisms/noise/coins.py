@@ -13,8 +13,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["coins", "exponential_coins"]
-
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 

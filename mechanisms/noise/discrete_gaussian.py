@@ -21,8 +21,6 @@ from dpproof.mechanisms.noise.geometric import geometric_noise
 if TYPE_CHECKING:
     from dpproof.accountant.noise.discrete_gaussian import DiscreteGaussianParameters
 
-__all__ = ["discrete_gaussian_noise", "sample"]
-
 
 def sample(
     parameters: DiscreteGaussianParameters, answers: ArrayLike, n: int, rng: np.random.Generator

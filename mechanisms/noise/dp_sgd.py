@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 
-__all__ = ["sample"]
-
 
 def sample(
     parameters: DPSGDParameters, vector: float, n: int, rng: np.random.Generator

@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 if TYPE_CHECKING:
     from dpproof.accountant.noise.exponential import SelectionParameters
 
-__all__ = ["sample", "utilities_of"]
-
 Ints = NDArray[np.int64]
 
 

@@ -12,8 +12,6 @@ from dpproof.mechanisms.noise.answers import Floats, real_answers
 if TYPE_CHECKING:
     from dpproof.accountant.noise.gaussian import GaussianParameters
 
-__all__ = ["sample"]
-
 
 def sample(parameters: GaussianParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
     """Answers ``(compositions,)`` plus Gaussian noise: ``(n, compositions)``."""

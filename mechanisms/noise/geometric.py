@@ -19,8 +19,6 @@ from dpproof.mechanisms.noise.coins import Bools, Ints, exponential_coins
 if TYPE_CHECKING:
     from dpproof.accountant.noise.geometric import GeometricParameters
 
-__all__ = ["geometric_noise", "sample"]
-
 LARGEST = 1 << 53
 """Scales beyond it are refused: sums would leave the 64-bit integers."""
 

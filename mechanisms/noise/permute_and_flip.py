@@ -12,8 +12,6 @@ from dpproof.mechanisms.noise.exponential import Ints, utilities_of
 if TYPE_CHECKING:
     from dpproof.accountant.noise.permute_and_flip import PermuteAndFlipParameters
 
-__all__ = ["sample"]
-
 
 def sample(
     parameters: PermuteAndFlipParameters, utilities: ArrayLike, n: int, rng: np.random.Generator

@@ -14,8 +14,6 @@ from dpproof.mechanisms.noise.coins import coins
 if TYPE_CHECKING:
     from dpproof.accountant.noise.randomised_response import RandomisedResponseParameters
 
-__all__ = ["sample"]
-
 
 def sample(
     parameters: RandomisedResponseParameters, answers: ArrayLike, n: int, rng: np.random.Generator

@@ -13,8 +13,6 @@ from dpproof.mechanisms.noise.answers import Floats, real_answers
 if TYPE_CHECKING:
     from dpproof.accountant.noise.staircase import StaircaseParameters
 
-__all__ = ["sample"]
-
 
 def sample(parameters: StaircaseParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
     """Answers ``(compositions,)`` plus staircase noise: ``(n, compositions)``.

@@ -11,8 +11,6 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["ALL", "MORE_WORDS", "UNDECIDED", "rounded"]
-
 ALL, MORE_WORDS, UNDECIDED = 0, 1, 2
 """Why `rounded` returned: every draw is made; the words have run out; the first words do not decide one."""
 _U = np.uint64

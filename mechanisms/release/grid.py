@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpproof.mechanisms.randomness import SIMULATION
 
-__all__ = ["GRID", "REWARD_BITS", "checked_exponent", "doubles", "grains", "how_released"]
-
 GRID = -20
 """A release is a multiple of 2^-20 unless another exponent is given."""
 REWARD_BITS = 30

@@ -13,8 +13,6 @@ from dpproof.mechanisms.release.grid import how_released
 if TYPE_CHECKING:
     from dpproof.accountant.claims.result import PrivacyResult
 
-__all__ = ["OnGrid", "Released", "Simulated"]
-
 
 class _Fixed:
     """What has no attribute that can be set: neither its type nor the mechanism it names."""

@@ -30,8 +30,6 @@ import numpy as np
 from dpproof.mechanisms.release._rounded_gaussian_kernels import ALL, MORE_WORDS, rounded
 from dpproof.mechanisms.release.words import Words, WordSource, WordStream, system_words
 
-__all__ = ["exact_rounded_gaussian", "rounded_gaussian"]
-
 _BLOCK = 1 << 16
 _WORDS_PER_DRAW = 24
 """About how many words a draw reads; it only sets how many are asked for at a time."""

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from dpproof.mechanisms.randomness import Randomness
 
-__all__ = ["WordSource", "WordStream", "Words", "seeded_words", "system_words", "words_of"]
-
 Words = NDArray[np.uint64]
 WordSource = Callable[[int], Words]
 """Returns that many independent, uniform 64-bit words."""

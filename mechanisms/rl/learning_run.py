@@ -16,8 +16,6 @@ from dpproof.mechanisms import _checks
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.randomness import Source, how_drawn
 
-__all__ = ["Learner", "LearningRun", "RunsMany", "run_many"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearningRun:

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dpproof.accountant.rl.private_ucb.parameters import CountsParameters
 from dpproof.mechanisms import _checks
 
-__all__ = ["Trajectories", "differ_in_one_trajectory"]
-
 
 @dataclass(frozen=True, eq=False)
 class Trajectories:

@@ -11,8 +11,6 @@ from dpproof.mechanisms.smooth_sensitivity.scaled import Data, Floats, scaled
 if TYPE_CHECKING:
     from dpproof.accountant.smooth_sensitivity.cauchy import SmoothCauchyParameters
 
-__all__ = ["sample"]
-
 
 def sample(parameters: SmoothCauchyParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
     """Z of density proportional to 1/(1 + |z|^g): |Z|^g is a ratio of gamma variables of 1/g and 1 - 1/g."""

@@ -11,8 +11,6 @@ from dpproof.mechanisms.smooth_sensitivity.scaled import Data, Floats, scaled
 if TYPE_CHECKING:
     from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussianParameters
 
-__all__ = ["sample"]
-
 
 def sample(parameters: SmoothGaussianParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
     """An answer whose first coordinate is given, the others being 0: ``(n, dimension)``."""

@@ -11,8 +11,6 @@ from dpproof.mechanisms.smooth_sensitivity.scaled import Data, Floats, scaled
 if TYPE_CHECKING:
     from dpproof.accountant.smooth_sensitivity.laplace import SmoothLaplaceParameters
 
-__all__ = ["sample"]
-
 
 def sample(parameters: SmoothLaplaceParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
     """Z of density exp(-|z|)/2: ``(n,)``."""

@@ -11,8 +11,6 @@ from dpproof.mechanisms.smooth_sensitivity.scaled import Data, Floats, scaled
 if TYPE_CHECKING:
     from dpproof.accountant.smooth_sensitivity.log_normal import SmoothLogNormalParameters
 
-__all__ = ["sample"]
-
 
 def sample(parameters: SmoothLogNormalParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
     """Z = X exp(spread Y), X Laplace and Y normal: ``(n,)``."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Data", "Floats", "scaled"]
-
 Floats = NDArray[np.float64]
 Data = tuple[float, float]
 """An answer, and the smooth bound of the data that it is the answer on."""

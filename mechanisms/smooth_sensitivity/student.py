@@ -11,8 +11,6 @@ from dpproof.mechanisms.smooth_sensitivity.scaled import Data, Floats, scaled
 if TYPE_CHECKING:
     from dpproof.accountant.smooth_sensitivity.student import SmoothStudentParameters
 
-__all__ = ["sample"]
-
 
 def sample(parameters: SmoothStudentParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
     """Z of Student's t law: ``(n,)``."""

@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 if TYPE_CHECKING:
     from dpproof.accountant.sparse_vector.technique import SparseVectorParameters
 
-__all__ = ["ABOVE", "BELOW", "HALTED", "compare_noisily", "sample"]
-
 Floats = NDArray[np.float64]
 
 HALTED, BELOW, ABOVE = -1.0, 0.0, 1.0

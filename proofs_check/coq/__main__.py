@@ -34,8 +34,6 @@ from dpproof.proofs_check.registry import (
 )
 from dpproof.proofs_check.statement import Obligation, Statement
 
-__all__ = ["lemma", "lemmas", "main"]
-
 INSTALL = "apt-get install --no-install-recommends coq libcoq-interval"
 ABSENT = "make coq: {word}, coqc or its Interval library is not installed: nothing was checked by Coq here."
 OPTIONAL = "COQ_OPTIONAL"

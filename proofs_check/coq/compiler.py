@@ -10,18 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = [
-    "ALLOWED",
-    "CoqError",
-    "Lemma",
-    "accepted",
-    "compiled",
-    "foundations",
-    "source",
-    "strangers",
-    "version",
-]
-
 PRELUDE = Path(__file__).with_name("prelude.v")
 # The real numbers of Coq's library rest on the first three; the Interval library computes with machine
 # integers, whose arithmetic Coq takes as axioms.

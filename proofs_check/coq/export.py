@@ -14,18 +14,6 @@ from typing import Any
 
 from dpproof.proofs_check.statement import Goal
 
-__all__ = [
-    "UntranslatableError",
-    "bounds",
-    "conditions",
-    "lemma_name",
-    "name",
-    "proved",
-    "refuted",
-    "relation",
-    "term",
-]
-
 Tree = Any  # a formula as JSON lists, or as the kernel's tuples
 FUNCTIONS = {"exp": "exp", "log": "ln", "sqrt": "sqrt"}
 SIGNS = {">=": "<=", ">": "<", "==": "="}

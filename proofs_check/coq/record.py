@@ -17,8 +17,6 @@ from typing import Any
 from dpproof.proofs_check.kernel import goal_hash
 from dpproof.proofs_check.statement import DEFINITION, Statement
 
-__all__ = ["CHECKED", "NOT_CHECKED", "RECORD", "accepted", "recorded", "status", "write"]
-
 RECORD = Path(__file__).with_name("checked.json")
 CHECKED, NOT_CHECKED = "cross-checked by Coq", "not cross-checked"
 

@@ -25,8 +25,6 @@ from dpproof.proofs_check.coq.export import (
 from dpproof.proofs_check.kernel.expressions import derivative, read
 from dpproof.proofs_check.statement import Goal
 
-__all__ = ["proof", "refutation"]
-
 Tree = Any
 Node = Mapping[str, Any]
 

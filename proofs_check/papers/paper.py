@@ -8,8 +8,6 @@ from typing import Any
 
 from dpproof.accountant.claims.adjacency import Adjacency
 
-__all__ = ["Deployment", "Paper"]
-
 
 @dataclass(frozen=True)
 class Deployment:

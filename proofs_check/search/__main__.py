@@ -12,8 +12,6 @@ from dpproof.proofs_check.registry import certificate_id, folder_of, lookup, sta
 from dpproof.proofs_check.search.provers import certificate, prove, refute
 from dpproof.proofs_check.statement import Obligation, Statement
 
-__all__ = ["main"]
-
 
 def _text(entry: Statement, obligation: Obligation) -> str | None:
     """The certificate of an obligation as one line of JSON, or None if the search finds nothing."""

@@ -11,8 +11,6 @@ from dpproof.proofs_check.kernel import Outcome, Rejected, check, goal_hash
 from dpproof.proofs_check.kernel.goals import Range, task
 from dpproof.proofs_check.statement import Goal
 
-__all__ = ["certificate", "prove", "refute"]
-
 Node = Mapping[str, Any]
 SIMPLE: tuple[Node, ...] = ({"leaf": "identity"}, {"leaf": "positive"}, {"leaf": "range"})
 SPECIAL = [

@@ -23,7 +23,7 @@ from dpproof.audits.engine.betting.reference import gaussian_mu, reference_tails
 from dpproof.audits.engine.betting.schedule import Pace
 from dpproof.audits.engine.betting.trial import VERDICT, run_trial
 from dpproof.audits.engine.sampling.blocks import draw_blocks
-from dpproof.audits.engine.scores import Identity
+from dpproof.audits.engine.scores.fixed import Identity
 from dpproof.audits.engine.scores.tails import LEVELS, tally
 from dpproof.audits.targets.rl.rlsvi.rlsvi import rlsvi_scores
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI

@@ -9,7 +9,8 @@ import pytest
 
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.scores import Identity, float_bits, only_bits
+from dpproof.audits.engine.scores.bits import float_bits, only_bits
+from dpproof.audits.engine.scores.fixed import Identity
 from dpproof.audits.engine.worst_pair import EachOf, WorstOf
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit

@@ -19,8 +19,9 @@ from dpproof.audits.engine.power.fresh_outputs import FreshOutputs
 from dpproof.audits.engine.power.planted_laws import MULTIPLE, doubled
 from dpproof.audits.engine.power.planting import Planted, Planting, _Stream
 from dpproof.audits.engine.sampling.callables import as_mechanism
-from dpproof.audits.engine.scores import Identity, whole
+from dpproof.audits.engine.scores.fixed import Identity
 from dpproof.audits.engine.scores.layout import Layout
+from dpproof.audits.engine.scores.protocol import whole
 from tests.rows import rows
 
 MASSES = [0.01, 0.0371, 0.25, 0.5]

@@ -8,16 +8,13 @@ import pytest
 from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.betting.stream import ScoreStream
 from dpproof.audits.engine.betting.trial import run_trial
-from dpproof.audits.engine.scores import (
-    Atoms,
-    LinearDiscriminant,
-    Projection,
-    float_bits,
-    logistic,
-    tokens,
-    trees,
-)
+from dpproof.audits.engine.scores.atoms import Atoms
+from dpproof.audits.engine.scores.bits import float_bits
+from dpproof.audits.engine.scores.classifiers import logistic, trees
+from dpproof.audits.engine.scores.discriminant import LinearDiscriminant
+from dpproof.audits.engine.scores.fixed import Projection
 from dpproof.audits.engine.scores.tails import BOTH, TailCounts
+from dpproof.audits.engine.scores.tokens import tokens
 
 
 def labelled(n, seed=0):
@@ -106,7 +103,7 @@ def test_tails_of_ties_do_not_overlap():
 
 @pytest.mark.parametrize("returned", [np.full(16, np.nan), np.zeros((16, 2))])
 def test_a_score_that_is_no_number_is_refused(returned):
-    from dpproof.audits.engine.scores import LogLikelihoodRatio
+    from dpproof.audits.engine.scores.fixed import LogLikelihoodRatio
 
     stream = ScoreStream(LogLikelihoodRatio(lambda outputs: returned))
     with pytest.raises(ValueError, match=r"score \(log-likelihood-ratio\)"):

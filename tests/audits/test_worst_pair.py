@@ -9,11 +9,11 @@ import pytest
 from scipy.stats import binom
 
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.data.neighbours import Distance, vector_pairs
+from dpproof.audits.data.neighbours.vectors import Distance, vector_pairs
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.power.measured import unmeasured
 from dpproof.audits.engine.sampling.callables import MechanismError, each
-from dpproof.audits.engine.scores import Identity
+from dpproof.audits.engine.scores.fixed import Identity
 from dpproof.audits.engine.worst_pair import EachOf, WorstOf
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit

@@ -21,14 +21,13 @@ from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.rl.policy_evaluation.noise import Noise
 from dpproof.mechanisms.randomness import SimulationError
 from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits, first_visits
-from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW
+from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW, ReleasedValues, SimulatedValues
 from dpproof.mechanisms.rl.policy_evaluation.exact import (
     exact_least_squares,
     norm_above,
     pseudo_inverse_norm_above,
 )
 from dpproof.mechanisms.rl.policy_evaluation.policy_evaluation import RidgeSquares, WeightedSquares
-from dpproof.mechanisms.rl.policy_evaluation.release import ReleasedValues, SimulatedValues
 
 SEED = 1618
 TARGET = {"epsilon": 1.0, "delta": 1e-6}

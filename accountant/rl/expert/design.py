@@ -31,17 +31,6 @@ from dpproof.accountant.numbers.inversion import bracket, refined
 from dpproof.accountant.published import published
 from dpproof.accountant.theorems.composition.coins import upper_tail
 
-__all__ = [
-    "Design",
-    "Rounds",
-    "margin_for",
-    "printed_design",
-    "rare_top",
-    "round_losses",
-    "shaped",
-    "shaped_design",
-]
-
 _BITS = 256
 
 

@@ -23,8 +23,6 @@ from dpproof.accountant.numbers.arithmetic import cached_property, lru_cache
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
 
-__all__ = ["Logged", "Redrawn", "Walked", "run_out", "walk_constants", "walk_factor", "walk_tail"]
-
 _BITS = 192
 
 

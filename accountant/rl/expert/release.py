@@ -42,18 +42,6 @@ from dpproof.accountant.rl.expert.design import (
 from dpproof.accountant.rl.expert.draws import Logged, Redrawn, Walked, run_out, walk_constants
 from dpproof.accountant.theorems.composition.optimal import compose_approx_optimal
 
-__all__ = [
-    "ACCOUNTANT",
-    "LEAST_FAILURE",
-    "MOST_FAILURE",
-    "ExpertReleaseParameters",
-    "account",
-    "check_reach",
-    "drawn_out",
-    "failure_share",
-    "in_printed_domain",
-]
-
 LEAST_FAILURE: Final = 1e-60
 MOST_FAILURE: Final = 0.1
 """The domain of the chance that a round releases what is not stable."""

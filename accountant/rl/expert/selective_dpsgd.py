@@ -28,8 +28,6 @@ from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
 from dpproof.accountant.rl.expert.selective_steps import COINS, STEPS, composed_steps, printed_rate
 
-__all__ = ["ACCOUNTANT", "SelectiveDPSGDParameters", "account", "steps_within"]
-
 _LEAST_RATE = Fraction(1, 10**300)
 
 

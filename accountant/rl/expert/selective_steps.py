@@ -27,8 +27,6 @@ from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.subsampled import VisibleChoice, visible_coin
 from dpproof.accountant.published import published
 
-__all__ = ["COINS", "STEPS", "CoinedStep", "coined_step", "composed_steps", "printed_rate"]
-
 _ULP = 2.0**-52
 
 

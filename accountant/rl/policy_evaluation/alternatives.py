@@ -30,8 +30,6 @@ from dpproof.accountant.smooth_sensitivity.coordinates import (
 from dpproof.accountant.smooth_sensitivity.laplace import ACCOUNTANT as LAPLACE
 from dpproof.accountant.smooth_sensitivity.laplace import SmoothLaplaceParameters
 
-__all__ = ["STEPS", "Ladder", "alternatives"]
-
 _DEGREES = (3, 4, 5, 10, 30)
 _SPREADS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
 _PLACES = range(-12, 9)

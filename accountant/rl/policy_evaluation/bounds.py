@@ -28,8 +28,6 @@ import numpy.typing as npt
 from dpproof.accountant.numbers.arithmetic import cached_property
 from dpproof.accountant.numbers.enclosures import precision
 
-__all__ = ["MOST_BETA", "RidgeBound", "SmoothBound", "WeightedBound", "inverse_square_sums"]
-
 Reals = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 TERMS = 40

@@ -28,18 +28,6 @@ from dpproof.accountant.published import published
 from dpproof.accountant.rl.policy_evaluation.bounds import SmoothBound, WeightedBound
 from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian, SmoothGaussianParameters
 
-__all__ = [
-    "Noise",
-    "data_needed",
-    "descent",
-    "guarantee_of",
-    "jointly",
-    "last_place",
-    "least",
-    "printed",
-    "with_room",
-]
-
 
 def last_place(gap: Callable[[float], float], start: float, least: float, close: float) -> float | None:
     """A place asked where ``gap`` is at most 0, and above 0 within ``close`` beyond it, if it rises.

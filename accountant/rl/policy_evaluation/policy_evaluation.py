@@ -41,8 +41,6 @@ from dpproof.accountant.rl.policy_evaluation.noise import (
 )
 from dpproof.accountant.rl.policy_evaluation.visits import VisitsFile, read_visits
 
-__all__ = ["ACCOUNTANT", "PolicyEvaluationParameters", "account"]
-
 _OPEN = Reals(0, lower_open=True)
 
 

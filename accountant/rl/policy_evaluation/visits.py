@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["VisitsFile", "read_columns", "read_visits"]
-
 _SUFFIXES = (".csv", ".npz", ".parquet")
 
 

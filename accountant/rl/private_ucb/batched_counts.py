@@ -25,8 +25,6 @@ from dpproof.accountant.counting.toeplitz import MOST_LEAVES, SquareRoot
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 
-__all__ = ["ACCOUNTANT", "BatchedCountsParameters", "account", "squared_counts"]
-
 _MOST, _BITS = 10**12, 192
 _USERS = {Adjacency.ADD_REMOVE: 1, Adjacency.REPLACE: 2}
 _RELEASED = "the noisy counts of every batch of users, and with them every private count"

@@ -13,19 +13,6 @@ from dataclasses import dataclass
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 
-__all__ = [
-    "COSTS",
-    "FAMILIES",
-    "TRANSITIONS",
-    "VISITS",
-    "Change",
-    "Sizes",
-    "added",
-    "between",
-    "replaced",
-    "same_start",
-]
-
 VISITS, COSTS, TRANSITIONS = FAMILIES = ("visits", "costs", "transitions")
 Moves = tuple[tuple[int, int], ...]
 """(size, count): so many entries that move by so much."""

@@ -32,8 +32,6 @@ from dpproof.accountant.rl.private_ucb.parameters import (
     LocalCountsParameters,
 )
 
-__all__ = ["CountLevels", "central_levels", "local_levels", "printed_levels"]
-
 _BITS, _CELLS = 128, 512
 _UNITS: dict[str, Noise] = {NoiseLaw.LAPLACE: LaplaceNoise(1), NoiseLaw.GAUSSIAN: GaussianNoise(1)}
 Quantile = Callable[[int, Fraction], Bound]

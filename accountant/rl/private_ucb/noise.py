@@ -52,19 +52,6 @@ from dpproof.accountant.published import published
 from dpproof.accountant.rl.private_ucb.changes import Change, Changes, Moves
 from dpproof.accountant.rl.private_ucb.parameters import CountsParameters
 
-__all__ = [
-    "Moved",
-    "composed",
-    "discrete_gaussian",
-    "gaussian",
-    "laplace",
-    "law_notes",
-    "least_scale",
-    "printed_value",
-    "published_guarantee",
-    "pure_epsilon",
-]
-
 _LEAST_SCALE, _LARGEST_SCALE = 2e-3, 1e12  # of ``dpproof.accountant.pairs.laplace``
 _LARGEST_WHOLE, _MOST_SHIFT, _MOST_LOSS = (
     1e12,

@@ -15,8 +15,6 @@ from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, roun
 from dpproof.accountant.published import published
 from dpproof.accountant.rl.private_ucb.changes import COSTS, FAMILIES, VISITS, Sizes
 
-__all__ = ["CentralCountsParameters", "CountsParameters", "LocalCountsParameters"]
-
 _MOST, _BITS = 10**12, 192
 
 

@@ -12,8 +12,6 @@ from dpproof.accountant.claims.episodes import Episodes
 from dpproof.accountant.numbers.arithmetic import np
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 
-__all__ = ["RewardsFilter", "rewards_odometer"]
-
 _UNIT = 2.0**-53
 _SMALLEST = 2.0**-1022
 

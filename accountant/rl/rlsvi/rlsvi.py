@@ -38,8 +38,6 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
 from dpproof.accountant.published import published
 
-__all__ = ["ACCOUNTANT", "RLSVIParameters", "account", "attained_mu", "beta_above", "published_rho", "rho"]
-
 _DIRECT = 16384
 
 

@@ -36,8 +36,6 @@ from dpproof.accountant.published import published
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
 from dpproof.accountant.shuffling.counters import certain_mass, fair_counters, rare_counters
 
-__all__ = ["BatchLoss", "ReleaseShape", "batch_loss", "printed_budget", "printed_threshold"]
-
 _WIDE = 1e-3
 _WIDEST = 3e9
 """The largest variance of a counter's noise that the grid is asked about."""

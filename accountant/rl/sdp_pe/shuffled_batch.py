@@ -32,8 +32,6 @@ from dpproof.accountant.rl.sdp_pe.batches import BatchLoss, ReleaseShape, batch_
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
 from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold
 
-__all__ = ["ACCOUNTANT", "ShuffledBatchParameters", "account"]
-
 _STATEMENT, _PRINTED, _BITS = "classic.shuffled_counters", "sdp.lemma10.privacy.bits", 128
 _MOST = 10**9
 

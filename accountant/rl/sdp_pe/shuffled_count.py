@@ -38,8 +38,6 @@ from dpproof.accountant.shuffling.peaks import last_crossing
 from dpproof.accountant.shuffling.printed_sums import AlikeSums, PrintedSums
 from dpproof.accountant.shuffling.view import BinomialView
 
-__all__ = ["ACCOUNTANT", "ShuffledCountParameters", "account", "view"]
-
 _BITS = 192
 _FORMULAS = {entry.id: entry.formula for entry in PUBLISHED}
 _MOST = 10**15

@@ -30,8 +30,6 @@ from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precisi
 from dpproof.accountant.rl.sdp_pe.batches import BatchLoss, ReleaseShape, batch_loss
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
 
-__all__ = ["batch_threshold", "precision_level", "printed_level"]
-
 _MOST = 10**15
 """Fair bits of one counter that are tried at most."""
 _NEAR = 1e-3

@@ -32,8 +32,6 @@ from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_down, round_up
 
-__all__ = ["ACCOUNTANT", "ThompsonParameters", "account", "mu_of_run"]
-
 _BITS = 192
 
 

@@ -37,19 +37,6 @@ from dpproof.accountant.numbers.enclosures import (
     round_up,
 )
 
-__all__ = [
-    "advanced_corollary_holds",
-    "advanced_epsilon",
-    "advanced_part_epsilon",
-    "compose_approx",
-    "compose_approx_advanced",
-    "compose_approx_kov",
-    "compose_gaussian",
-    "compose_parallel",
-    "compose_renyi",
-    "compose_zcdp",
-]
-
 
 def compose_approx(*parts: ApproxDP) -> ApproxDP:
     """Basic composition: epsilons and deltas add (Dwork and Roth 2014, Theorem 3.16).

@@ -17,8 +17,6 @@ import flint
 
 from dpproof.accountant.numbers.enclosures import arb_of
 
-__all__ = ["Coins", "mass", "upper_tail"]
-
 
 def upper_tail(times: int, ratio: flint.arb, start: int) -> flint.arb:
     """P(J >= start), J heads among ``times`` coins with odds ``ratio``, at the precision in force.

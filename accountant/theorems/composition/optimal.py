@@ -34,8 +34,6 @@ from dpproof.accountant.pairs.randomised_response import RandomisedResponse
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.theorems.composition.coins import Coins, mass
 
-__all__ = ["ComposedApproxDP", "MixedCoins", "affordable", "compose_approx_optimal"]
-
 _MOST_STEPS = 1 << 19
 _Law = dict[Fraction, flint.arb]
 _Table = tuple[tuple[flint.arb, flint.arb], ...]

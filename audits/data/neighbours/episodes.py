@@ -11,8 +11,6 @@ from dpproof.accountant.claims.episodes import Episodes
 from dpproof.audits.data.episode_relations import EPISODE_CHECKS, STEPS, without_user
 from dpproof.audits.data.pairs import Neighbours
 
-__all__ = ["episodes_pair", "trajectory_pairs"]
-
 
 def episodes_pair(first: Episodes, second: Episodes, adjacency: Adjacency, description: str) -> Neighbours:
     """Two batches as a pair, validated.

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.data.pairs import Neighbours
 
-__all__ = ["check_one_record_more", "check_one_record_moved", "histogram_pairs"]
-
 Ints = NDArray[np.int64]
 
 

@@ -15,8 +15,6 @@ from dpproof.audits.data.episode_relations import check_rewards_of_one_user
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
-__all__ = ["REWARD_PATTERNS", "reward_pairs"]
-
 Floats = NDArray[np.float64]
 
 

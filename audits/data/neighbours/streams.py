@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.data.pairs import Neighbours
 
-__all__ = ["StreamRelation", "event_pairs", "user_pairs"]
-
 
 @dataclass(frozen=True)
 class StreamRelation:

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.data.pairs import Neighbours
 
-__all__ = ["VECTOR_PATTERNS", "Distance", "VectorRelation", "vector_pairs"]
-
 Floats = NDArray[np.float64]
 
 

@@ -8,8 +8,6 @@ from typing import Protocol
 
 from dpproof.accountant.numbers.bounds import Bound
 
-__all__ = ["CurvePoint", "PrivacyCurve", "curve_points"]
-
 SHARES = (0.04, 0.12, 0.3, 0.6)
 """Besides the stated point, points are taken at these shares of the stated epsilon."""
 

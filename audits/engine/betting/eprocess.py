@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from dpproof.audits.engine.betting import portfolio
 from dpproof.audits.engine.betting.curves import CurvePoint
 
-__all__ = ["EPSILON_LIMIT", "SLACK", "LogWealth", "epsilon_lower", "log_sums", "rejects"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

@@ -15,8 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
-__all__ = ["MARGIN", "fixed_sample_epsilon_lower"]
-
 Floats = NDArray[np.float64]
 
 MARGIN = 1e-6

@@ -17,8 +17,6 @@ from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.betting.reference import outcome_chances
 from dpproof.audits.engine.scores.tails import BOTH, LEVELS
 
-__all__ = ["PRIOR", "log_gains"]
-
 Floats = NDArray[np.float64]
 
 MULTIPLES: Floats = np.array([1 + 0.03 * 1.5**k for k in range(14)])

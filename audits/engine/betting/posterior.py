@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from dpproof.audits.data.exact import above, together
 
-__all__ = ["PosteriorBets", "log_factors"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

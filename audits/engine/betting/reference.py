@@ -16,8 +16,6 @@ from scipy.special import log_ndtr, ndtr
 
 from dpproof.audits.engine.scores.tails import LEVELS
 
-__all__ = ["gaussian_mu", "outcome_chances", "reference_tails"]
-
 Floats = NDArray[np.float64]
 
 FARTHEST, PLACES = 12.0, 301

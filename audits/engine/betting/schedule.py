@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["AHEAD", "Blocks", "Pace"]
-
 FIRST = 10
 """The first block sets thresholds only."""
 SHARES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.015)

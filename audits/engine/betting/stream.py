@@ -9,11 +9,8 @@ from numpy.typing import NDArray
 
 from dpproof.audits.data.outputs import has_nan
 from dpproof.audits.engine.betting.posterior import PosteriorBets
-from dpproof.audits.engine.scores import Score, Scorer
-from dpproof.audits.engine.scores.protocol import exact_order
+from dpproof.audits.engine.scores.protocol import Score, Scorer, exact_order
 from dpproof.audits.engine.scores.tails import TailCounts
-
-__all__ = ["MEMORY", "ScoreStream"]
 
 MEMORY = 1 << 24
 """Learned scores keep at most so many output numbers to learn from."""

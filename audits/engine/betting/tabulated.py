@@ -11,8 +11,6 @@ import numpy as np
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.audits.engine.betting.curves import LIMIT, PrivacyCurve
 
-__all__ = ["Tabulated", "tabulated"]
-
 NODES = 33
 _ROOM = 1 + 1e-12
 """More than the rounding of a chord: a sum of two terms at least 0, each of few roundings and functions."""

@@ -14,10 +14,9 @@ from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.betting.eprocess import LogWealth, log_sums, rejects
 from dpproof.audits.engine.betting.schedule import Pace
 from dpproof.audits.engine.betting.stream import ScoreStream
-from dpproof.audits.engine.scores import Score, only_bits, shares
+from dpproof.audits.engine.scores.bits import only_bits
+from dpproof.audits.engine.scores.protocol import Score, shares
 from dpproof.audits.time_budget import OutOfTimeError, time_left
-
-__all__ = ["VERDICT", "Trial", "in_values", "run_trial", "tails_share"]
 
 Labelled = tuple[NDArray[Any], NDArray[np.int64]]
 

@@ -34,8 +34,6 @@ from dpproof.audits.engine.sampling.calls import PROBES, generator, outputs
 from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.time_budget import time_left
 
-__all__ = ["RowRecord", "bins_of", "calls_differ", "check_fresh_calls"]
-
 Bins = NDArray[np.int64]
 CELLS = 32
 """Every column is cut into at most so many bins, and whole rows are dealt out to twice as many."""

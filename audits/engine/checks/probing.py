@@ -26,8 +26,6 @@ from dpproof.audits.engine.sampling.callables import Auditable, Mechanism, Mecha
 from dpproof.audits.engine.sampling.calls import PROBES, generator, outputs
 from dpproof.audits.engine.scores.layout import Layout
 
-__all__ = ["CALLS", "check_randomness", "look", "looks_dependent"]
-
 CALLS = 16
 """Calls of so many outputs each are compared."""
 LEVEL = 1e-9

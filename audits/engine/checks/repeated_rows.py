@@ -20,8 +20,6 @@ from dpproof.audits.data.canonical import canonical_text, hashed
 from dpproof.audits.data.exact import EXACT
 from dpproof.audits.data.outputs import Block, as_block, is_numeric
 
-__all__ = ["LEVEL", "Repeats", "blocks_repeat", "calls_repeat", "equal_in_turn", "row_ids", "value_in_runs"]
-
 LEVEL = 1e-11
 """The level of one test; an audit makes fewer than 55,000."""
 LONGEST = 1 << 17

@@ -18,8 +18,6 @@ from dpproof.audits.engine.power.fresh_outputs import SKETCH, Outputs
 from dpproof.audits.engine.power.planted_laws import Doubled
 from dpproof.audits.engine.power.planting import Planted
 
-__all__ = ["CLASSES", "FLOOR", "EventClass", "planted_in"]
-
 Values = NDArray[np.generic]
 Event = Callable[[Outputs], Values]
 """The values of some outputs: whether they are in an event, or a score whose tails are the events."""

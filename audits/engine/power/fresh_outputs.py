@@ -20,10 +20,8 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.sampling.blocks import largest_block
 from dpproof.audits.engine.sampling.callables import Mechanism
 from dpproof.audits.engine.sampling.calls import POWER, generator, outputs
-from dpproof.audits.engine.scores import View
 from dpproof.audits.engine.scores.layout import WIDEST, Layout
-
-__all__ = ["FARTHEST", "FEWEST", "SKETCH", "FreshOutputs", "Outputs", "draw_sketch", "planted_samples"]
+from dpproof.audits.engine.scores.protocol import View
 
 SKETCH, FEWEST = 4096, 1024
 """So many outputs choose events, at most and at least; they are not used for anything else."""

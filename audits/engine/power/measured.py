@@ -21,8 +21,6 @@ from dpproof.audits.engine.power.planting import Planting
 from dpproof.audits.engine.sampling.calls import POWER, generator
 from dpproof.audits.time_budget import OutOfTimeError
 
-__all__ = ["RUNS", "ClassPower", "Power", "enough_seen", "measured", "simulated", "unmeasured"]
-
 RUNS = 200
 """At most so many planted audits for a class of events."""
 WANTED, HOPED, LEVEL = 0.9, 0.98, 0.01

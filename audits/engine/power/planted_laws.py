@@ -18,8 +18,6 @@ from scipy.special import ndtr
 from dpproof.audits.engine.betting.curves import CurvePoint, PrivacyCurve
 from dpproof.audits.engine.betting.reference import gaussian_mu
 
-__all__ = ["MULTIPLE", "Doubled", "doubled"]
-
 Floats = NDArray[np.float64]
 
 MULTIPLE = 2

@@ -19,11 +19,9 @@ from dpproof.audits.engine.betting.schedule import Blocks, Pace
 from dpproof.audits.engine.betting.trial import run_trial
 from dpproof.audits.engine.power.fresh_outputs import FreshOutputs, Outputs
 from dpproof.audits.engine.sampling.blocks import largest_block
-from dpproof.audits.engine.scores import Score, Scorer, View
 from dpproof.audits.engine.scores.layout import Layout
+from dpproof.audits.engine.scores.protocol import Score, Scorer, View
 from dpproof.audits.time_budget import check_time
-
-__all__ = ["Planted", "Planting"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -21,8 +21,6 @@ from dpproof.audits.engine.sampling.progress import watcher
 from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.time_budget import check_time
 
-__all__ = ["Drawn", "Record", "check_repeats", "draw_blocks", "largest_block"]
-
 LARGEST, DEAR = 1 << 17, 1 << 16
 """A block holds at most so many samples, which processor caches hold too, and fewer of those that cost a
 request; each has a seed of its own."""

@@ -15,8 +15,6 @@ from dpproof.audits.data.outputs import of_objects
 from dpproof.audits.time_budget import check_time
 from dpproof.mechanisms.protocols import Samples
 
-__all__ = ["Auditable", "Each", "Mechanism", "MechanismError", "as_mechanism", "each", "mechanism"]
-
 Sampler = Callable[[Any, int, np.random.Generator], Any]
 """``sampler(data, n, rng)`` returns ``n`` independent outputs on ``data``, one per row."""
 Auditable = Callable[..., Any] | Samples[Any]

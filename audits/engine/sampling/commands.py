@@ -31,8 +31,6 @@ import numpy as np
 from dpproof.audits.engine.sampling.callables import Mechanism, MechanismError
 from dpproof.audits.time_budget import OutOfTimeError, time_left
 
-__all__ = ["TIMEOUT", "Command", "CommandError", "command"]
-
 TIMEOUT = 60.0
 TOGETHER = 64
 """Starting a program takes longer than its answers: so many are asked for at once, of both inputs."""

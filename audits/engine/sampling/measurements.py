@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike
 from dpproof.audits.data.outputs import of_objects
 from dpproof.audits.engine.sampling.callables import Mechanism
 
-__all__ = ["measurement_mechanism"]
-
 
 def measurement_mechanism(measurement: Callable[[object], ArrayLike]) -> Mechanism:
     """A measurement as a `Mechanism`: its noise comes from OpenDP's own secure source, without a seed.

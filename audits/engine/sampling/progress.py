@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["Watcher", "watched", "watcher"]
-
 Watcher = Callable[[int, int], None]
 """Is told how many samples were drawn of how many that may be."""
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from dpproof.audits.engine.scores.protocol import Floats, Ints, Scorer, View, viewed, whole
 
-__all__ = ["Atoms", "coarse"]
-
 
 @dataclass(frozen=True)
 class Atoms:

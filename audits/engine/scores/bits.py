@@ -14,8 +14,6 @@ from dpproof.audits.data.encoding import NUMBER, features
 from dpproof.audits.engine.scores.atoms import Atoms
 from dpproof.audits.engine.scores.protocol import Floats, Score, View
 
-__all__ = ["float_bits", "lowest_bit", "lowest_bit_of_cells", "only_bits"]
-
 ZERO = 2048
 """Stands for the lowest set bit of 0, infinity and NaN, which have none."""
 

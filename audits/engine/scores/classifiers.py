@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from dpproof.audits.engine.scores.protocol import Floats, Ints, Scorer, View, flattened, viewed, whole
 
-__all__ = ["Classifier", "logistic", "trees"]
-
 MOST = 1 << 15
 """A fit uses at most so many of the latest samples: its time stays below what drawing them takes."""
 LARGEST = 1e30

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dpproof.audits.engine.scores.protocol import Floats, Ints, Scorer, View, flattened, viewed, whole
 from dpproof.audits.engine.scores.tails import LEVELS
 
-__all__ = ["BestCoordinate", "BitParity"]
-
 MOST = 1 << 15
 """A fit uses at most so many of the latest samples."""
 WIDEST = 512

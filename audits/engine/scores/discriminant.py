@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from dpproof.audits.engine.scores.protocol import Floats, Ints, Scorer, View, flattened, viewed, whole
 
-__all__ = ["LinearDiscriminant"]
-
 
 @dataclass(frozen=True)
 class LinearDiscriminant:

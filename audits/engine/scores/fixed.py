@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from dpproof.audits.data.exact import wider
 from dpproof.audits.engine.scores.protocol import Floats, Ints, Scorer, View, exact_order, flattened, whole
 
-__all__ = ["Identity", "LogLikelihoodRatio", "Projection"]
-
 
 @dataclass(frozen=True)
 class Identity:

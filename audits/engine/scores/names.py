@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["SCORE_NAMES", "check_scores"]
-
 SCORE_NAMES: Mapping[str, str] = {
     "identity": "the output itself, if it is one number",
     "linear": "Fisher's linear discriminants, sharp and shrunk",

@@ -15,19 +15,6 @@ from numpy.typing import NDArray
 
 from dpproof.audits.data.exact import wider
 
-__all__ = [
-    "Floats",
-    "Ints",
-    "Score",
-    "Scorer",
-    "View",
-    "exact_order",
-    "flattened",
-    "shares",
-    "viewed",
-    "whole",
-]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Scorer = Callable[[NDArray[Any]], NDArray[Any]]

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from dpproof.audits.data.exact import above, below, together
 
-__all__ = ["BOTH", "KINDS", "LEVELS", "LOWER", "UPPER", "TailCounts", "tally"]
-
 Floats = NDArray[Any]
 """Scores: doubles, or integers and objects that numpy compares exactly."""
 Ints = NDArray[np.int64]

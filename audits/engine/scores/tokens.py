@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from dpproof.audits.data.canonical import tokens as canonical_tokens
 from dpproof.audits.engine.scores.atoms import Atoms, coarse
 
-__all__ = ["row_tokens", "tokens"]
-
 
 def row_tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
     """A word of 64 bits for each row; equal rows have equal words, others hardly ever.

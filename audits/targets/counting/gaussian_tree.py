@@ -16,8 +16,6 @@ from dpproof.audits.targets.answers import Floats, Gaussian, gaussian, size
 from dpproof.audits.targets.primitive import Setting
 from dpproof.mechanisms.counting.tree import tree_nodes
 
-__all__ = ["TARGET", "nodes", "streams", "tree_streams"]
-
 
 class Streamed(Protocol):
     """Parameters of running counts."""

@@ -6,8 +6,6 @@ from dpproof.audits.targets.answers import Floats, Laplace, laplace
 from dpproof.audits.targets.counting.gaussian_tree import nodes, tree_streams
 from dpproof.audits.targets.primitive import Setting
 
-__all__ = ["TARGET"]
-
 
 def _ratio(outputs: Floats, parameters: Laplace, first: Floats, second: Floats) -> Floats:
     """Of running counts with Laplace noise on the nodes of a tree."""

@@ -11,8 +11,6 @@ from dpproof.audits.targets.primitive import Setting
 from dpproof.mechanisms.counting.factorised import column_coefficients
 from dpproof.mechanisms.counting.matrix_counting import convolved
 
-__all__ = ["TARGET"]
-
 
 def _ratio(outputs: Floats, parameters: MatrixCountingParameters, first: Floats, second: Floats) -> Floats:
     """Of running counts by a factorised matrix: C times the differences of the counts has plain noise."""

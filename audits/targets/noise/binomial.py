@@ -12,8 +12,6 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.targets.answers import Floats, Numbers, flat, heads
 from dpproof.audits.targets.primitive import Setting
 
-__all__ = ["TARGET"]
-
 
 def _counts(parameters: BinomialParameters, adjacency: Adjacency) -> Neighbours:
     """All counts 0, or all 1; if a second cell moves, one record is in the one cell or in the other."""

@@ -11,8 +11,6 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.targets.answers import Floats, flat, heads
 from dpproof.audits.targets.primitive import Setting
 
-__all__ = ["TARGET"]
-
 
 def _training(parameters: DPSGDParameters, adjacency: Adjacency) -> Neighbours:
     """A user whose vectors all have the clipping norm: absent or there; or turned round, for ``replace``."""

@@ -15,8 +15,6 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.targets.answers import Floats, Laplace, Repeated, flat, size
 from dpproof.audits.targets.primitive import Setting
 
-__all__ = ["TARGET", "choice", "choices"]
-
 RARE = 0.1
 """Odds, on the likelier side, of the choice that tells the inputs of a selection apart."""
 

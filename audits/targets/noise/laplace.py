@@ -5,6 +5,4 @@ from __future__ import annotations
 from dpproof.audits.targets.answers import answers, laplace
 from dpproof.audits.targets.primitive import Setting
 
-__all__ = ["TARGET"]
-
 TARGET = Setting(answers, laplace)

@@ -7,6 +7,4 @@ from functools import partial
 from dpproof.audits.targets.noise.exponential import choice, choices
 from dpproof.audits.targets.primitive import Setting
 
-__all__ = ["TARGET"]
-
 TARGET = Setting(partial(choices, tied=True), choice)

@@ -10,8 +10,6 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.targets.answers import Floats, Numbers, flat
 from dpproof.audits.targets.primitive import Setting
 
-__all__ = ["TARGET"]
-
 
 def _responses(parameters: RandomisedResponseParameters, adjacency: Adjacency) -> Neighbours:
     """One person's true answers: all 0, or all 1. Any two persons are neighbours."""

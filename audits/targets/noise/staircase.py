@@ -8,8 +8,6 @@ from dpproof.accountant.noise.staircase import StaircaseParameters, width
 from dpproof.audits.targets.answers import Floats, Numbers, answers, flat
 from dpproof.audits.targets.primitive import Setting
 
-__all__ = ["TARGET"]
-
 
 def _ratio(outputs: Numbers, parameters: StaircaseParameters, first: Numbers, second: Numbers) -> Floats:
     """Of independent staircase noise: the steps that the noise is nearer to the second answer."""

@@ -15,8 +15,6 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.targets.answers import Floats
 from dpproof.audits.targets.primitive import Setting
 
-__all__ = ["smooth"]
-
 Answer = tuple[float, float]
 """An answer and its smooth bound."""
 

@@ -8,8 +8,6 @@ from dpproof.accountant.smooth_sensitivity.cauchy import SmoothCauchyParameters
 from dpproof.audits.targets.answers import Floats
 from dpproof.audits.targets.smooth_sensitivity.answers import smooth
 
-__all__ = ["TARGET"]
-
 
 def _log_density(z: Floats, parameters: SmoothCauchyParameters) -> Floats:
     """Density proportional to 1/(1 + |z|^exponent)."""

@@ -9,8 +9,6 @@ from dpproof.accountant.smooth_sensitivity.log_normal import SmoothLogNormalPara
 from dpproof.audits.targets.answers import Floats
 from dpproof.audits.targets.smooth_sensitivity.answers import smooth
 
-__all__ = ["TARGET"]
-
 
 def _log_density(z: Floats, parameters: SmoothLogNormalParameters) -> Floats:
     """X exp(spread Y), X Laplace and Y normal: by Gauss-Hermite quadrature over Y."""

@@ -20,8 +20,6 @@ from dpproof.mechanisms.rl.expert.offline.transitions import batch_rate
 from dpproof.mechanisms.rl.expert.problems import PMIN, PROBLEMS
 from dpproof.reproduction.expert.settings import CHOICES, Choice, Size
 
-__all__ = ["Plan", "certified", "plan_for", "release_plan"]
-
 LENGTH: Final = 200
 """L, the steps of the longest trajectory that the paper logs; HIV's are shorter."""
 

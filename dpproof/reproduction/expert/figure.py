@@ -21,8 +21,6 @@ from dpproof.reproduction.first_lines import written
 from dpproof.reproduction.recorded import read_rows, read_run, write_run
 from dpproof.reproduction.tables import write_rows
 
-__all__ = ["check_installed", "missing", "page", "page_again", "run"]
-
 Row = Mapping[str, Any]
 
 

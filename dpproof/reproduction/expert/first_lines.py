@@ -8,8 +8,6 @@ from typing import Any, Final
 from dpproof.reproduction.expert.settings import CHOICES
 from dpproof.reproduction.first_lines import equal_rows, few_runs, listed
 
-__all__ = ["first_lines"]
-
 Row = Mapping[str, Any]
 _METHODS: Final = ("printed", "calibrated")
 _MISSING: Final = (

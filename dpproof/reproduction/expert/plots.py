@@ -12,8 +12,6 @@ from matplotlib.figure import Figure
 
 from dpproof.reproduction.style import STYLE, save
 
-__all__ = ["write_figures"]
-
 Row = Mapping[str, Any]
 _COLOURS = {"DP-SGD": "#2471a3", "printed": "#c0392b", "calibrated": "#1e8449"}
 _SHIFTS = {"DP-SGD": 0.97, "printed": 1.0, "calibrated": 1.03}

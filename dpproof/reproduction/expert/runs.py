@@ -34,8 +34,6 @@ from dpproof.reproduction.expert.budgets import Plan, certified, plan_for, relea
 from dpproof.reproduction.expert.settings import CHOICES, LEARNERS, METHODS, Size
 from dpproof.version import __version__
 
-__all__ = ["Prepared", "arms", "prepare", "run_problem", "run_problems"]
-
 Row = dict[str, Any]
 T = TypeVar("T")
 LOOKS: Final = 5

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["CHOICES", "FULL", "LEARNERS", "METHODS", "PAPER", "QUICK", "Choice", "Learner", "Size"]
-
 METHODS: Final = ("no privacy", "DP-SGD", "printed", "calibrated")
 """Conservative Q-learning; expert-level DP-SGD; the method as printed; the same with certified accounting."""
 

@@ -10,8 +10,6 @@ import numpy as np
 from dpproof.mechanisms.environments.chain import chain_values
 from dpproof.reproduction.policy_evaluation.kinds import DISCOUNT, STATES
 
-__all__ = ["claims", "near_counts", "schedule_counts", "small_batch_counts"]
-
 Row = Mapping[str, Any]
 _NONE = "no privacy"
 _NEAR = 1.1

@@ -27,8 +27,6 @@ from dpproof.reproduction.recorded import read_rows, read_run, write_run
 from dpproof.reproduction.style import STYLE, save
 from dpproof.reproduction.tables import write_rows
 
-__all__ = ["FULL", "QUICK", "page", "page_again", "run", "write_figures"]
-
 _COLOURS = {"no privacy": "#444444", "printed": "#c0392b", "room": "#2471a3", "planned": "#1e8449"}
 _NONE = "no privacy"
 

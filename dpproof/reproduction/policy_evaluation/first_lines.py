@@ -9,8 +9,6 @@ from dpproof.reproduction.first_lines import few_runs, listed
 from dpproof.reproduction.policy_evaluation.claims import near_counts, schedule_counts, small_batch_counts
 from dpproof.reproduction.policy_evaluation.small import BOUNDS, DELTA, EPSILON, METHODS
 
-__all__ = ["first_lines"]
-
 Row = Mapping[str, Any]
 OWN, PLAIN, ZERO = METHODS
 

@@ -15,19 +15,6 @@ from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits
 from dpproof.mechanisms.rl.policy_evaluation.features import aggregation, ridge, tabular
 from dpproof.mechanisms.rl.policy_evaluation.policy_evaluation import RidgeSquares, WeightedSquares
 
-__all__ = [
-    "DISCOUNT",
-    "EPSILON",
-    "FEATURES",
-    "KINDS",
-    "LOOSE",
-    "STATES",
-    "Kind",
-    "Size",
-    "planned",
-    "squares",
-]
-
 STATES: Final = 40
 DISCOUNT: Final = 0.99
 EPSILON: Final = "0.1"

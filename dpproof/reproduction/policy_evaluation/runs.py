@@ -25,8 +25,6 @@ from dpproof.reproduction.policy_evaluation.kinds import (
     squares,
 )
 
-__all__ = ["grown", "needed", "other_noise", "rounded_up", "rows", "sweep"]
-
 Row = Mapping[str, Any]
 Key = tuple[Any, ...]
 COLUMNS = ("features", "algorithm", "kind", "trajectories", "ridge")

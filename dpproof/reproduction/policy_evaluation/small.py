@@ -19,8 +19,6 @@ from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits
 from dpproof.reproduction.policy_evaluation.kinds import DISCOUNT, LOOSE, STATES, Size, squares
 from dpproof.reproduction.policy_evaluation.runs import grown
 
-__all__ = ["BOUNDS", "DELTA", "EPSILON", "METHODS", "small_data"]
-
 Row = Mapping[str, Any]
 EPSILON: Final = "1"
 DELTA: Final = "1e-5"

@@ -20,8 +20,6 @@ from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
 from dpproof.mechanisms.rl.private_ucb.privatizers import Privatizer
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 
-__all__ = ["ALGORITHMS", "DELTA", "Arm", "Group", "Size", "arms"]
-
 DELTA: Final = "1e-6"
 """The delta of the arms with Gaussian noise."""
 STATES, ACTIONS, HORIZON = 6, 2, 20

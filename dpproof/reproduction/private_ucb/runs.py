@@ -18,8 +18,6 @@ from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels, Privatizer
 from dpproof.reproduction.private_ucb.arms import Arm, Size
 
-__all__ = ["SharedNoise", "run_arms"]
-
 POINTS = 200
 """At how many episodes a curve is kept."""
 

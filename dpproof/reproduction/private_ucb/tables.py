@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from dpproof.reproduction.private_ucb.arms import Arm, Group
 from dpproof.reproduction.private_ucb.runs import points
 
-__all__ = ["FAILED", "paying", "rows", "write_curves"]
-
 Curves = Mapping[str, NDArray[np.float64]]
 
 

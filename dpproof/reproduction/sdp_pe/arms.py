@@ -32,8 +32,6 @@ from dpproof.mechanisms.rl.sdp_pe.constants import (
 from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import NoPrivacy
 from dpproof.mechanisms.rl.sdp_pe.privatizer_noise import ShufflePrivatizer
 
-__all__ = ["ARMS", "BETA", "Arm", "Kind", "Size", "arms", "environment_of", "learner_of", "shuffled"]
-
 BETA: Final = "1e-6"
 """The beta of (epsilon, beta) in all arms, the baselines' delta with it."""
 STATES, ACTIONS, HORIZON, BANDIT_ARMS = 4, 2, 6, 20

@@ -30,18 +30,6 @@ from dpproof.reproduction.sdp_pe.runs import Found, points, run_arms
 from dpproof.reproduction.style import STYLE, save
 from dpproof.reproduction.tables import write_rows
 
-__all__ = [
-    "FULL",
-    "QUICK",
-    "page",
-    "page_again",
-    "rows",
-    "run",
-    "stage_rows",
-    "write_curves",
-    "write_figures",
-]
-
 
 def rows(arms: Sequence[Arm], found: Mapping[str, Found]) -> list[dict[str, Any]]:
     """One row an arm; regrets and switches are means over the seeds."""

@@ -9,8 +9,6 @@ from typing import Any, Final
 from dpproof.reproduction.first_lines import equal_rows, few_runs, listed
 from dpproof.reproduction.sdp_pe.arms import Kind
 
-__all__ = ["first_lines", "on_river_swim"]
-
 Row = Mapping[str, Any]
 _KNOWN: Final = (
     "The possible transitions are taken as known. The algorithm as run here is told which next states are "

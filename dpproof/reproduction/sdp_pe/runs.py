@@ -20,8 +20,6 @@ from dpproof.mechanisms.rl.sdp_pe.privatizer import ReleaseShape
 from dpproof.mechanisms.rl.sdp_pe.privatizer_noise import ShufflePrivatizer
 from dpproof.reproduction.sdp_pe.arms import BETA, Arm, Kind, environment_of, learner_of
 
-__all__ = ["POINTS", "Found", "points", "run_arms"]
-
 POINTS = 200
 """At how many episodes a curve is kept."""
 

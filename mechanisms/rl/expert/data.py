@@ -27,8 +27,6 @@ from dpproof.mechanisms.rl.expert.problems import Problem
 if TYPE_CHECKING:
     from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
-__all__ = ["ExpertData", "demonstrations"]
-
 _FORMAT = 2
 Integers = NDArray[np.int64]
 _STEPS = ("states", "actions", "lengths", "user")

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.rl.expert.problems import PMIN, Problem
 
-__all__ = ["Bases", "Population", "population"]
-
 Integers = NDArray[np.int64]
 Singles = NDArray[np.float32]
 _CHUNK = 2_000_000

@@ -21,8 +21,6 @@ from dpproof.mechanisms.environments.cart_pole import CartPole
 from dpproof.mechanisms.environments.hiv import HIVTreatment
 from dpproof.mechanisms.environments.lunar_lander import LunarLander
 
-__all__ = ["PMIN", "PROBLEMS", "Problem", "problem_for"]
-
 PMIN: Final = 0.02
 """The least probability of an action, under every expert."""
 Make = Callable[..., BatchedEnvironment]

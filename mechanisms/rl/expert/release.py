@@ -21,8 +21,6 @@ from dpproof.mechanisms.randomness import Randomness, Source, how_drawn
 from dpproof.mechanisms.rl.expert.policies import Experts, prefix_counts
 from dpproof.mechanisms.sparse_vector.technique import BELOW, compare_noisily
 
-__all__ = ["DataRelease", "Release", "stable_lengths"]
-
 Integers = NDArray[np.int64]
 
 

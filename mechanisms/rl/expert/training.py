@@ -17,8 +17,6 @@ from dpproof.mechanisms.rl.expert.offline.network import Layers
 from dpproof.mechanisms.rl.expert.offline.optimizers import Adam
 from dpproof.mechanisms.rl.expert.problems import Problem
 
-__all__ = ["Learning", "learn"]
-
 
 @dataclass(frozen=True)
 class Learning:

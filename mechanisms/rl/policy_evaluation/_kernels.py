@@ -11,8 +11,6 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["LOW_BITS", "first_visit_sums"]
-
 LOW_BITS = 26
 """Units have 53 bits; so many low bits are added apart from the others: 2^36 trajectories fit."""
 CHUNKS = 32

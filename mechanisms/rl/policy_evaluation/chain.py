@@ -15,8 +15,6 @@ from dpproof.accountant.claims.episodes import Episodes
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits, first_visits
 
-__all__ = ["chain_episodes", "chain_visits"]
-
 _BLOCK = 20_000
 
 

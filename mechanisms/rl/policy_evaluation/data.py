@@ -15,8 +15,6 @@ from dpproof.accountant.claims.episodes import Episodes
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.rl.policy_evaluation._kernels import LOW_BITS, first_visit_sums
 
-__all__ = ["FirstVisits", "checked_bound", "first_visits"]
-
 _LEAST_BOUND = 2.0**-900
 
 

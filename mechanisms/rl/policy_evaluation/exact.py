@@ -19,8 +19,6 @@ from scipy.sparse.csgraph import connected_components
 
 from dpproof.accountant.numbers.enclosures import arb_of, precision, round_up
 
-__all__ = ["exact_least_squares", "norm_above", "pseudo_inverse_norm_above"]
-
 Floats = NDArray[np.float64]
 Rationals = Sequence[Fraction]
 _BITS = 192

@@ -10,16 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.rl.policy_evaluation.exact import norm_above, pseudo_inverse_norm_above
 
-__all__ = [
-    "aggregation",
-    "checked_features",
-    "checked_weights",
-    "norm",
-    "pseudo_inverse_norm",
-    "ridge",
-    "tabular",
-]
-
 Floats = NDArray[np.float64]
 
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.accountant.rl.policy_evaluation.visits import read_columns
 
-__all__ = ["read_episodes", "write_episodes"]
-
 _REQUIRED = ("episode", "state", "reward")
 _ALLOWED = {*_REQUIRED, "action", "user"}
 

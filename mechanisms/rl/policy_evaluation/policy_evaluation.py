@@ -27,8 +27,6 @@ from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits
 from dpproof.mechanisms.rl.policy_evaluation.exact import exact_least_squares
 from dpproof.mechanisms.rl.policy_evaluation.features import norm, pseudo_inverse_norm
 
-__all__ = ["RidgeSquares", "Squares", "WeightedSquares"]
-
 Floats = NDArray[np.float64]
 _FINER = 20
 """The grid's step is at most 2^-20 of the least noise."""

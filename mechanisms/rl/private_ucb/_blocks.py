@@ -16,8 +16,6 @@ from dpproof.mechanisms.rl.private_ucb.constants import Constants
 from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Privatizer
 from dpproof.mechanisms.rl.rlsvi._inputs import law_of
 
-__all__ = ["Block", "Outputs", "State", "payoffs_of", "rule_of", "run_blocks"]
-
 State: TypeAlias = tuple[kernels.Model, kernels.Learner]
 Outputs: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 Block: TypeAlias = Callable[[State, kernels.Noise, np.random.Generator, Outputs], None]

@@ -23,19 +23,6 @@ from numpy.typing import NDArray
 from dpproof.mechanisms.compiled import borrowing, inlined, njit
 from dpproof.mechanisms.environments.successors import Law, step
 
-__all__ = [
-    "Bernstein",
-    "Learner",
-    "Model",
-    "Noise",
-    "Rule",
-    "begin",
-    "bernstein_loop",
-    "exponential",
-    "policy_loop",
-    "value_loop",
-]
-
 LN2 = Fraction("0.69314718055994530941723212145817656807550013436026")
 LN2_HIGH = float(Fraction(round(LN2 * 2**32), 2**32))
 """Few enough digits that its products with exponents are exact; with `LN2_LOW` it is ln 2."""

@@ -21,8 +21,6 @@ from dpproof.mechanisms.rl.private_ucb.constants import THEORY, Constants
 from dpproof.mechanisms.rl.private_ucb.privatizers import Privatizer
 from dpproof.mechanisms.rl.rlsvi._inputs import law_of
 
-__all__ = ["PrivateUCBPO", "PrivateUCBVI"]
-
 
 @dataclass(frozen=True)
 class PrivateUCBVI(RunsMany):

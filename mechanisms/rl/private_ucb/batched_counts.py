@@ -18,15 +18,6 @@ from dpproof.mechanisms import _checks
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer
 from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
 
-__all__ = [
-    "BatchedUser",
-    "capped_counts",
-    "differ_in_one_batched_user",
-    "over_batches",
-    "sample",
-    "users_apart",
-]
-
 Floats = NDArray[np.float64]
 EARLY = 128
 """Batches that are looked at, at most."""

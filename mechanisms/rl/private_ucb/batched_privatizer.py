@@ -29,8 +29,6 @@ from dpproof.mechanisms.counting.draws import DRAWS
 from dpproof.mechanisms.counting.factorised import FactorisedPaths, row_coefficients
 from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels
 
-__all__ = ["BatchedCounts"]
-
 
 @dataclass(frozen=True)
 class BatchedCounts(BatchedCountsParameters):

@@ -8,8 +8,6 @@ from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
 from dpproof.mechanisms.rl.private_ucb.counted_users import CountedUsers, Floats, released
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer
 
-__all__ = ["sample"]
-
 
 def sample(
     parameters: CentralCountsParameters, data: CountedUsers, n: int, rng: np.random.Generator

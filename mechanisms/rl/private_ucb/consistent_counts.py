@@ -10,8 +10,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["consistent", "onto_simplex"]
-
 Floats = NDArray[np.float64]
 
 

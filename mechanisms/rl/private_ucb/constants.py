@@ -17,8 +17,6 @@ import math
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
-__all__ = ["CONSISTENT", "OPPO", "SPARSE", "THEORY", "TUNED", "Constants", "Projection", "ucb_vi"]
-
 
 class Projection(enum.IntEnum):
     """What is done to released counts before they are used; no privacy is spent on it."""

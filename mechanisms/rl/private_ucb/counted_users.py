@@ -20,13 +20,6 @@ from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatize
 from dpproof.mechanisms.rl.private_ucb.worst_trajectories import worst_pair
 from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
 
-__all__ = [
-    "CountedUsers",
-    "differ_in_one_user",
-    "released",
-    "worst_users",
-]
-
 Floats = NDArray[np.float64]
 
 

@@ -39,8 +39,6 @@ from dpproof.mechanisms.rl.private_ucb.constants import Constants, Projection
 from dpproof.mechanisms.rl.private_ucb.privatizers import Privatizer
 from dpproof.mechanisms.rl.rlsvi._inputs import law_of
 
-__all__ = ["DPUCBVI", "QIAO_WANG", "QIAO_WANG_TUNED", "VarianceConstants"]
-
 
 @dataclass(frozen=True)
 class VarianceConstants:

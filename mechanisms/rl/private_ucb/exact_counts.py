@@ -12,8 +12,6 @@ from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels
 
-__all__ = ["ExactCounts"]
-
 
 @dataclass(frozen=True)
 class ExactCounts:

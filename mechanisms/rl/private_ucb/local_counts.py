@@ -8,8 +8,6 @@ from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
 from dpproof.mechanisms.rl.private_ucb.counted_users import CountedUsers, Floats, released
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import LocalPrivatizer
 
-__all__ = ["sample"]
-
 
 def sample(parameters: LocalCountsParameters, data: CountedUsers, n: int, rng: np.random.Generator) -> Floats:
     """``n`` runs of the LOCAL-PRIVATIZER: what the users send, (n, users, columns)."""

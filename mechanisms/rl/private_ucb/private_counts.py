@@ -29,8 +29,6 @@ from dpproof.mechanisms.counting.release import SecureNoise
 from dpproof.mechanisms.counting.streaming import FreshNoise, StreamingTree
 from dpproof.mechanisms.randomness import guaranteed
 
-__all__ = ["Counts", "NoiseSource", "PrivateCounts", "SimulatedNoise", "local_report", "user_counts"]
-
 Floats = NDArray[np.float64]
 _BITS = 192
 _WHOLE = 1 << 53

@@ -32,8 +32,6 @@ from numpy.typing import NDArray
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import PrivacyResult
 
-__all__ = ["CountNoise", "Levels", "Privatizer", "Sizes"]
-
 Floats = NDArray[np.float32]
 
 

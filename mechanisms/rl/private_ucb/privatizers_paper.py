@@ -35,8 +35,6 @@ from dpproof.mechanisms.counting.tree import tree_noise
 from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels
 from dpproof.mechanisms.rl.trajectories import Trajectories
 
-__all__ = ["ALL", "RELEASE_DRAWS", "CentralPrivatizer", "Columns", "LocalPrivatizer", "noise_scales"]
-
 Columns = NDArray[np.int64] | slice
 ALL = slice(None)
 """The index of all counters."""

@@ -19,14 +19,6 @@ from dpproof.mechanisms.counting.factorised import row_coefficients
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import ALL, Columns, noise_scales
 from dpproof.mechanisms.rl.trajectories import Trajectories
 
-__all__ = [
-    "central_log_ratio",
-    "central_log_ratio_of_leaves",
-    "local_log_ratio",
-    "local_log_ratio_of_leaves",
-    "worst_pair",
-]
-
 Floats = NDArray[np.float64]
 
 

@@ -13,8 +13,6 @@ from dpproof.mechanisms.rl.rlsvi._kernels import Scale
 from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 from dpproof.mechanisms.rl.rlsvi.users import Users
 
-__all__ = ["check_sizes", "check_users", "law_of", "scale_of"]
-
 
 def check_sizes(parameters: RLSVIParameters, data: TabularMDP | Users) -> None:
     """Raise ValueError unless the states, actions and steps of `data` are those of the parameters."""

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from dpproof.mechanisms.compiled import njit
 from dpproof.mechanisms.environments.successors import Law, step
 
-__all__ = ["Scale", "empty_model", "likelihood_loop", "plan", "release_loop", "run_loop", "update"]
-
 SMALLEST = 2.0**-1022
 """Added to a cost, it pays for underflow and for a variance too large for a double."""
 

@@ -17,8 +17,6 @@ from dpproof.mechanisms.rl.rlsvi._inputs import check_users, scale_of
 from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
-__all__ = ["log_likelihood_ratio"]
-
 
 def log_likelihood_ratio(
     parameters: RLSVIParameters, tables: NDArray[np.float64], users: Users, other: Users

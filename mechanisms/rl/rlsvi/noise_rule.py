@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import enum
 
-__all__ = ["NoiseRule"]
-
 
 class NoiseRule(enum.IntEnum):
     """The rule for the noise of a cell visited N times; all but `CORRECT` are for the audit corpus only.

@@ -35,8 +35,6 @@ from dpproof.mechanisms.release.words import words_of
 if TYPE_CHECKING:
     from dpproof.accountant.claims.result import PrivacyResult
 
-__all__ = ["RLSVIRelease", "RLSVISimulation", "RLSVIStream"]
-
 _Table: TypeAlias = "tuple[tuple[tuple[int, ...], ...], ...]"
 """One episode's table in steps of the grid, (H, S, A)."""
 

@@ -30,8 +30,6 @@ from dpproof.mechanisms.rl.rlsvi.users import Users
 if TYPE_CHECKING:
     from dpproof.accountant.claims.result import PrivacyResult
 
-__all__ = ["RLSVI"]
-
 
 @dataclass(frozen=True)
 class RLSVI(RunsMany):

@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.environments.tabular import TabularMDP
 
-__all__ = ["Users", "differ_only_in_rewards_of_one_user"]
-
 
 @dataclass(frozen=True, eq=False)
 class Users:

@@ -15,21 +15,6 @@ from numpy.typing import NDArray
 
 from dpproof.mechanisms.compiled import njit
 
-__all__ = [
-    "TIE",
-    "Layout",
-    "advance",
-    "all_values",
-    "best",
-    "chances",
-    "drop",
-    "explore",
-    "fit_weights",
-    "greedy",
-    "heads",
-    "pull",
-]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

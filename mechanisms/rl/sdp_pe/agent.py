@@ -37,18 +37,6 @@ from dpproof.mechanisms.rl.sdp_pe.privatizer import (
     ReleaseShape,
 )
 
-__all__ = [
-    "SDPPE",
-    "Crude",
-    "EliminationRun",
-    "Fine",
-    "Mixture",
-    "Play",
-    "StageReport",
-    "crude_exploration",
-    "fine_exploration",
-]
-
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 

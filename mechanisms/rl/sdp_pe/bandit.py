@@ -22,8 +22,6 @@ from dpproof.mechanisms.rl.learning_run import LearningRun
 from dpproof.mechanisms.rl.private_ucb.privatizers import Privatizer
 from dpproof.mechanisms.rl.sdp_pe import _kernels as kernels
 
-__all__ = ["PrivateBanditUCB"]
-
 
 @dataclass(frozen=True)
 class PrivateBanditUCB:

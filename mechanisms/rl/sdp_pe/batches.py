@@ -16,8 +16,6 @@ from dpproof.mechanisms import _checks
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts
 
-__all__ = ["Stage", "schedule", "user_counts_of_batch"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

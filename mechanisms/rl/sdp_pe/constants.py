@@ -15,8 +15,6 @@ import math
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
-__all__ = ["BANDIT", "LITERAL", "LONG", "REPAIRED", "TUNED", "EliminationConstants", "Problem"]
-
 
 @dataclass(frozen=True)
 class Problem:

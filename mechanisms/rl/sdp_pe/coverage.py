@@ -24,8 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 from dpproof.mechanisms.rl.sdp_pe import _kernels as kernels
 from dpproof.mechanisms.rl.sdp_pe.policies import PolicySpace
 
-__all__ = ["SLACK", "Coverage", "EmptyActiveSetError", "cover", "printed_coverage", "visited_most"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -18,8 +18,6 @@ from dpproof.mechanisms import _checks
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl.sdp_pe._kernels import Layout
 
-__all__ = ["MOST_POLICIES", "PolicySpace", "UnreachableStateError"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

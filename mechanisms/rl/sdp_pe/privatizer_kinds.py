@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, ReleasedCounts, ReleaseShape
 from dpproof.mechanisms.rl.sdp_pe.privatizer_program import made_consistent
 
-__all__ = ["LaplaceCounts", "NoPrivacy"]
-
 
 @dataclass(frozen=True)
 class NoPrivacy:

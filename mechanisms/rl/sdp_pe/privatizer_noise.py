@@ -22,8 +22,6 @@ from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, ReleasedCounts
 from dpproof.mechanisms.rl.sdp_pe.privatizer_program import made_consistent
 from dpproof.mechanisms.rl.sdp_pe.shuffled_count import BitEncoder
 
-__all__ = ["ShufflePrivatizer"]
-
 Thresholds = Callable[[ReleaseShape, int], float]
 """From what is released and the number of users to tau."""
 

@@ -13,8 +13,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["made_consistent", "nearest_consistent"]
-
 Floats = NDArray[np.float64]
 
 

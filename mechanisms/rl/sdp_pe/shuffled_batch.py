@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
     from dpproof.mechanisms.rl.trajectories import Trajectories
 
-__all__ = ["sample", "true_counts"]
-
 
 def true_counts(parameters: ShuffledBatchParameters, data: Trajectories) -> NDArray[np.int64]:
     """The counters of a release: visits (unless summed), rewards (fine only, costs 0 or 1), transitions.

@@ -26,17 +26,6 @@ from scipy.special import gammaln
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters
 from dpproof.mechanisms import _checks
 
-__all__ = [
-    "MOST_MESSAGES",
-    "MOST_VALUES",
-    "BitEncoder",
-    "CountEncoder",
-    "SumEncoder",
-    "histograms",
-    "sample",
-    "shuffled",
-]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 MOST_VALUES = 4096

@@ -21,8 +21,6 @@ from dpproof.mechanisms.release.on_grid import OnGrid, Released, Simulated
 from dpproof.mechanisms.release.rounded_gaussian import rounded_gaussian
 from dpproof.mechanisms.release.words import words_of
 
-__all__ = ["ThompsonRelease", "ThompsonSimulation", "publish"]
-
 
 class _Draws(OnGrid):
     """The draws of one run: integers (T, N) in steps of the grid."""

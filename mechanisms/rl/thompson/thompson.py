@@ -26,8 +26,6 @@ from dpproof.mechanisms.rl.thompson.release import ThompsonRelease, ThompsonSimu
 if TYPE_CHECKING:
     from dpproof.accountant.claims.result import PrivacyResult
 
-__all__ = ["Thompson", "ThompsonRun", "log_likelihood_ratio", "sample"]
-
 Floats = NDArray[np.float64]
 Pay = Callable[[int, NDArray[np.int64]], Floats]
 """(user, arm pulled in each run) -> rewards in [0, 1], one for each run."""

@@ -9,8 +9,6 @@ from dpproof.proofs_check.hints import positive
 from dpproof.proofs_check.papers.rlsvi.preliminaries import at
 from dpproof.proofs_check.statement import Obligation, Statement, make_goal
 
-__all__ = ["STATEMENTS"]
-
 _SOURCE = Source(
     "Ou, Avella Medina and Cummings, Thompson sampling itself is differentially private",
     "AISTATS 2024, arXiv:2407.14879v1",

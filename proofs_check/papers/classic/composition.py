@@ -7,8 +7,6 @@ from __future__ import annotations
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.statement import Obligation, Statement, formula, make_goal
 
-__all__ = ["STATEMENTS"]
-
 _BOOK, _EDITION = "Dwork and Roth, The Algorithmic Foundations of Differential Privacy", " (2014)"
 _QUOTED = "a theorem of the literature, quoted; its proof is not re-checked here"
 _PARTS = {"E": "(0, 1]", "k": "[1, inf)", "slack": "(0, 7/10]"}

@@ -7,8 +7,6 @@ from __future__ import annotations
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.statement import Obligation, Statement, make_goal
 
-__all__ = ["STATEMENTS"]
-
 _CHAN = "Chan, Shi and Song, Private and continual release of statistics"
 _TREE = {"K": "[1, inf)", "L": "[1, inf)"}
 _NORM = {"D": "[1, inf)", "s": "(0, inf)", "sigma": "(0, inf)", "R": "[0, inf)"}

@@ -9,8 +9,6 @@ from dpproof.proofs_check.hints import IDENTITY, expect, have, identity, mono, p
 from dpproof.proofs_check.papers.classic import tails as classics_tails
 from dpproof.proofs_check.statement import Goal, Obligation, Statement, make_goal
 
-__all__ = ["STATEMENTS"]
-
 _R, _NN, _P, _U = "(-inf, inf)", "[0, inf)", "(0, inf)", "[0, 1]"
 _BOOK = "ISBN 978-0-19-953525-5"
 _INDICATOR = "an event is its indicator, which is 0 or 1; its probability is the expectation"

@@ -8,8 +8,6 @@ from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, mono, positive, split
 from dpproof.proofs_check.statement import Obligation, Statement, make_goal
 
-__all__ = ["STATEMENTS"]
-
 _QUOTED = "a theorem of the literature, quoted; its proof is not re-checked here"
 _NOTE = "docs/notes/group_privacy.md"
 _CHAIN = {"k": "(1, inf)", "a": "(1, inf)"}

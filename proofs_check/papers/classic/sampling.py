@@ -8,8 +8,6 @@ from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import expect, positive
 from dpproof.proofs_check.statement import Obligation, Statement, make_goal
 
-__all__ = ["STATEMENTS"]
-
 _QUOTED = "a theorem of the literature, quoted; its proof is not re-checked here"
 _BALLE, _ZHU = ("arXiv:1807.01647", "v2"), ("arXiv:2106.08567", "v4")
 _PROJECT = "this project"

@@ -9,8 +9,6 @@ from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import POSITIVE, expect, positive
 from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_goal
 
-__all__ = ["STATEMENTS"]
-
 _QUOTED = "a theorem of the literature, quoted; its proof is not re-checked here"
 _SHIFTED = {"c": "[0, inf)", "N": "[0, inf)", "k": "[1, inf)", "p": "(0, 1)", "s": "[1, inf)"}
 _HERE, _THERE = "c*(N+1-k)*p/(k*(1-p))", "(N+1)*p >= k*(p + (1-p)*s)"

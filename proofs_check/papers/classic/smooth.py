@@ -8,8 +8,6 @@ from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, mono, positive
 from dpproof.proofs_check.statement import Obligation, Statement, make_goal
 
-__all__ = ["STATEMENTS"]
-
 _NRS = "Nissim, Raskhodnikova and Smith, Smooth sensitivity and sampling in private data analysis"
 _NOTE = "docs/notes/smooth_sensitivity.md"
 _SHIFT = (

@@ -7,8 +7,6 @@ from __future__ import annotations
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.statement import Obligation, Statement, make_goal
 
-__all__ = ["STATEMENTS"]
-
 _PAPER, _VERSION = "arXiv:1603.01699", "v4"
 _QUOTED = "a theorem of the literature, quoted; its proof is not re-checked here"
 _RATES = {"y": "(0, inf)", "w": "[0, inf)", "m": "[0, 1]"}

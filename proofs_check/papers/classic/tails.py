@@ -10,8 +10,6 @@ from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, Node, expect, have, mono, positive, sos, split, subst, taylor
 from dpproof.proofs_check.statement import Goal, Obligation, Statement, make_goal
 
-__all__ = ["STATEMENTS"]
-
 _R, _NN, _P, _U = "(-inf, inf)", "[0, inf)", "(0, inf)", "[0, 1]"
 _NOTE = "docs/notes/probability.md"
 _EXP = "the exponential is increasing, so that a bound on an exponent is one on the exponential"

@@ -15,8 +15,6 @@ from dpproof.proofs_check.papers.expert.release import LOGGED, NEIGHBOURS, PREFI
 from dpproof.proofs_check.papers.expert.training import HELD
 from dpproof.proofs_check.statement import Goal, Obligation, Statement, make_goal
 
-__all__ = ["STATEMENTS"]
-
 OPEN, HALF, UNIT, MANY = "(0, inf)", "[0, inf)", "[0, 1]", "[1, inf)"
 NOTE = "docs/notes/expert_accounting.md"
 

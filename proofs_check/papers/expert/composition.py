@@ -34,8 +34,6 @@ from dpproof.proofs_check.statement import (
     make_goal,
 )
 
-__all__ = ["STATEMENTS"]
-
 OPEN, HALF, UNIT, REAL, MANY = "(0, inf)", "[0, inf)", "[0, 1]", "(-inf, inf)", "[1, inf)"
 NOTE = "docs/notes/expert_composition.md"
 

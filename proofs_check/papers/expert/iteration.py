@@ -43,8 +43,6 @@ from dpproof.proofs_check.statement import (
     make_goal,
 )
 
-__all__ = ["STATEMENTS"]
-
 OPEN, HALF, UNIT, MANY = "(0, inf)", "[0, inf)", "[0, 1]", "[1, inf)"
 NOTE = "docs/notes/expert_iteration.md"
 ASSUMED = "Assumptions 1 and 3 are hypotheses of the formal claim (finitely many actions, each with probability at least pmin = x); Assumption 2 lets the counts be computed"

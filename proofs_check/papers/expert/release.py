@@ -13,17 +13,6 @@ from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, POSITIVE, RANGE, expect, have, positive, sos, taylor
 from dpproof.proofs_check.statement import Goal, Obligation, Statement, formula, make_goal
 
-__all__ = [
-    "LEAST",
-    "LOGGED",
-    "NEIGHBOURS",
-    "PREFIX",
-    "STATEMENTS",
-    "TEST_LAWS",
-    "TEST_RANGES",
-    "THRESHOLD",
-]
-
 OPEN, HALF, UNIT, REAL, MANY = "(0, inf)", "[0, inf)", "[0, 1]", "(-inf, inf)", "[1, inf)"
 LEAST = formula("expert.least_count", epsilon="log(v)")
 THRESHOLD = formula("expert.threshold", epsilon="log(v)")

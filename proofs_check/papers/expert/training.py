@@ -21,8 +21,6 @@ from dpproof.proofs_check.statement import (
     make_goal,
 )
 
-__all__ = ["STATEMENTS"]
-
 OPEN, HALF, UNIT, REAL, MANY = "(0, inf)", "[0, inf)", "[0, 1]", "(-inf, inf)", "[1, inf)"
 _COIN = {"x": "(0, 1]", "b": MANY, "m": MANY, "z": "(1, inf)", "s": OPEN}
 NOTE = "docs/notes/expert_coin.md"

@@ -19,8 +19,6 @@ from dpproof.proofs_check.hints import POSITIVE, RANGE, expect, positive
 from dpproof.proofs_check.papers.expert.release import LOGGED, NEIGHBOURS
 from dpproof.proofs_check.statement import Goal, Obligation, Statement, formula, make_goal
 
-__all__ = ["STATEMENTS"]
-
 OPEN, HALF, UNIT, MANY = "(0, inf)", "[0, inf)", "[0, 1]", "[1, inf)"
 NOTE = "docs/notes/expert_walk.md"
 EACH = 10

@@ -14,8 +14,6 @@ from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, enumerated, expect, identity, positive
 from dpproof.proofs_check.statement import Goal, Obligation, Statement, make_goal
 
-__all__ = ["NOTE", "STATEMENTS", "equal", "source"]
-
 NOTE = "docs/notes/eval_utility.md"
 CHANCE, COUNT = {"p": "(0, 1]"}, {"m": "[0, inf)"}
 UNIT = "[0, 1]"

@@ -27,8 +27,6 @@ from dpproof.proofs_check.hints import (
 )
 from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, formula, make_goal
 
-__all__ = ["DENSITIES", "STATEMENTS", "source"]
-
 NOTE = "docs/notes/eval_privacy.md"
 REAL, HALF, POS, UNIT = "(-inf, inf)", "[0, inf)", "(0, inf)", "[0, 1]"
 DENSITIES = "p and q are the densities of the two output laws under one law that dominates both, e and t the indicators of two events"

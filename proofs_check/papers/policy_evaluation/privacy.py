@@ -21,8 +21,6 @@ from dpproof.proofs_check.statement import (
     make_goal,
 )
 
-__all__ = ["STATEMENTS"]
-
 REAL, HALF, POS, UNIT = "(-inf, inf)", "[0, inf)", "(0, inf)", "[0, 1]"
 _COORDINATES = "a squared norm is a sum over coordinates, and that is their number times the expectation under the uniform law on them; both sides have the same number"
 

@@ -22,8 +22,6 @@ from dpproof.proofs_check.papers.policy_evaluation.utility import (
 )
 from dpproof.proofs_check.statement import Goal, Judgement, Obligation, Severity, Statement, make_goal
 
-__all__ = ["STATEMENTS"]
-
 UNIT, REAL, NONNEGATIVE, POSITIVE = "[0, 1]", "(-inf, inf)", "[0, inf)", "(0, inf)"
 LEMMA29 = Statement(
     "eval.lemma29", "statement", "The excess risk of DP-LSL", source("Lemma 29", "eval.lemma29"),

@@ -13,8 +13,6 @@ from dpproof.proofs_check.hints import IDENTITY, POSITIVE, enumerated, expect, m
 from dpproof.proofs_check.papers.policy_evaluation.noise import source
 from dpproof.proofs_check.statement import Obligation, Statement, make_goal
 
-__all__ = ["STATEMENTS", "STATES"]
-
 REAL, HALF, POS, UNIT = "(-inf, inf)", "[0, inf)", "(0, inf)", "[0, 1]"
 STATES = "a sum over the N states is N times the expectation under the uniform law on them; what depends on the state is a random variable"
 _SQUARED = "both sides are nonnegative and stand squared"

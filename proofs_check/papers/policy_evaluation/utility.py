@@ -13,8 +13,6 @@ from dpproof.proofs_check.papers.policy_evaluation.moments import NOTE, equal, s
 from dpproof.proofs_check.papers.policy_evaluation.sensitivity import STATES
 from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_goal
 
-__all__ = ["COORDINATES", "GAUSSIAN", "INTEGRABLE", "LEVEL", "STATEMENTS", "projection"]
-
 UNIT, REAL, NONNEGATIVE, POSITIVE = "[0, 1]", "(-inf, inf)", "[0, inf)", "(0, inf)"
 GAUSSIAN = (
     "eta = sigma_X (h_1, ..., h_d) with h_1, ..., h_d independent of each other and of the data, of mean 0 and variance 1: what N(0, sigma_X^2 I) means; "

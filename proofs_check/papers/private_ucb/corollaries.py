@@ -18,8 +18,6 @@ from dpproof.proofs_check.hints import (
 from dpproof.proofs_check.papers.private_ucb.privacy import source
 from dpproof.proofs_check.statement import Goal, Judgement, Obligation, Severity, Statement, make_goal
 
-__all__ = ["STATEMENTS"]
-
 _POS, _SIZE = "[0, inf)", "[1, inf)"
 
 _EPS = {"eps": "(0, inf)"}

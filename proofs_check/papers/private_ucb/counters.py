@@ -20,8 +20,6 @@ from dpproof.proofs_check.statement import (
     make_goal,
 )
 
-__all__ = ["STATEMENTS"]
-
 _RUN = dict.fromkeys(("S", "A", "H"), "[1, inf)")
 _ALL = _RUN | {"eps": "(0, inf)", "delta": "(0, 1]"}
 _MGF = (

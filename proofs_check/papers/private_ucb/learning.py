@@ -26,8 +26,6 @@ from dpproof.proofs_check.papers.private_ucb.privacy import source
 from dpproof.proofs_check.papers.private_ucb.tails import TAILS
 from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_goal
 
-__all__ = ["STATEMENTS", "UNION"]
-
 _POS, _REAL, _UNIT = "[0, inf)", "(-inf, inf)", "[0, 1]"
 _RUN = dict.fromkeys(("S", "A", "T"), "[1, inf)") | {"delta": "(0, 1]"}
 _SUMS = (

@@ -32,8 +32,6 @@ from dpproof.proofs_check.statement import (
     make_goal,
 )
 
-__all__ = ["STATEMENTS"]
-
 NOTE = "docs/notes/ucb_privacy.md"
 _EPS = {"eps": "(0, inf)"}
 _UNIT = "[0, 1]"

@@ -26,8 +26,6 @@ from dpproof.proofs_check.papers.private_ucb.privacy import source
 from dpproof.proofs_check.papers.private_ucb.same_delta import PRINTED_32, PRINTED_42
 from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, formula, make_goal
 
-__all__ = ["STATEMENTS"]
-
 _POS, _REAL, _UNIT, _SIZE = "[0, inf)", "(-inf, inf)", "[0, 1]", "[1, inf)"
 _ONE = dict.fromkeys("qcxy", _REAL)
 _LOGS = "log A, log KH, log(H/delta'), log(4SAT/delta') and 1 are at most L = log(6SAT/delta'), as T = KH"

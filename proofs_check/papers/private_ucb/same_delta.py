@@ -12,8 +12,6 @@ from dpproof.proofs_check.hints import POSITIVE, expect, have, point, positive
 from dpproof.proofs_check.papers.private_ucb.privacy import source
 from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_goal
 
-__all__ = ["PRINTED_32", "PRINTED_42"]
-
 _POS, _SIZE = "[0, inf)", "[1, inf)"
 _FAIL = {"F": _POS, "K": _SIZE, "delta": "(0, 1)"}
 _ORDER = "F*(sqrt(2*K) + 6)"

@@ -20,8 +20,6 @@ from dpproof.proofs_check.hints import (
 from dpproof.proofs_check.papers.private_ucb.privacy import source
 from dpproof.proofs_check.statement import Obligation, Statement, make_goal
 
-__all__ = ["TAILS"]
-
 _POS, _REAL, _UNIT = "[0, inf)", "(-inf, inf)", "[0, 1]"
 
 _STEP = {"m": _POS, "y": "(-inf, 0]", "x": "(-inf, 1]"}

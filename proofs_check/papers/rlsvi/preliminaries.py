@@ -14,8 +14,6 @@ from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import IDENTITY, expect, mono, positive, split, subst
 from dpproof.proofs_check.statement import DEFINITION, Judgement, Obligation, Severity, Statement, make_goal
 
-__all__ = ["DELTA", "NEIGHBOURS", "ORDER", "POSITIVE", "REAL", "STATEMENTS", "at", "source"]
-
 ORDER = {"alpha": "(1, inf)"}
 DELTA = {"delta": "(0, 1)"}
 POSITIVE = "(0, inf)"

@@ -10,8 +10,6 @@ from dpproof.proofs_check.hints import expect, positive
 from dpproof.proofs_check.papers.rlsvi.privacy import BETA, CELL, PAST, POST_PROCESSING, RUN, at
 from dpproof.proofs_check.statement import Obligation, Statement, formula, make_goal
 
-__all__ = ["STATEMENTS"]
-
 _STEP = {v: x for v, x in CELL.items() if v != "alpha"}
 _MOVED = _STEP | {"d": "(-inf, inf)"}
 _RANGE = ("1/N >= d", "d >= -1/N")

@@ -26,8 +26,6 @@ from dpproof.proofs_check.hints import (
 )
 from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_goal
 
-__all__ = ["STATEMENTS"]
-
 OPEN, HALF = "(0, inf)", "[0, inf)"
 REAL = "(-inf, inf)"
 

@@ -12,8 +12,6 @@ from dpproof.proofs_check.hints import RANGE, bernstein, expect, have, mono, poi
 from dpproof.proofs_check.papers.sdp_pe.learning import source
 from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_goal
 
-__all__ = ["SINGLE"]
-
 OPEN, HALF, ONE = "(0, inf)", "[0, inf)", "[1, inf)"
 _IOTA = "log(8*K/delta)"
 _MANY = {"n": "[100, inf)", "C": OPEN, "E": "[3, inf)", "L": OPEN, "K": ONE, "delta": "(0, 1/200)"}

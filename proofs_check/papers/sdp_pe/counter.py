@@ -12,20 +12,6 @@ from dpproof.proofs_check.hints import IDENTITY, POSITIVE, Node, expect, have, p
 from dpproof.proofs_check.papers.sdp_pe.tails import HALF, OPEN, source
 from dpproof.proofs_check.statement import Goal, Obligation, Statement, formula, make_goal
 
-__all__ = [
-    "AT_BOTH",
-    "COUNTER",
-    "EVENTS",
-    "FORWARD",
-    "FORWARDS",
-    "REVERSE",
-    "REVERSED",
-    "STATEMENTS",
-    "TAU",
-    "TRANSFER",
-    "transfer",
-]
-
 COUNTER = {"epsilon": "(0, 1)", "beta": "(0, 1)"}
 TAU = formula("sdp.threshold")
 _BAND = {"m": OPEN, "x": "(0, 1]", "L": OPEN}

@@ -11,8 +11,6 @@ from dpproof.proofs_check.hints import RANGE, enumerated, expect, have, point, p
 from dpproof.proofs_check.papers.sdp_pe.learning import source
 from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_goal
 
-__all__ = ["STATEMENTS"]
-
 POSITIVE = "(0, inf)"
 NONNEGATIVE = "[0, inf)"
 SIZES = dict.fromkeys(("X", "A", "H"), "[1, inf)")

@@ -13,8 +13,6 @@ from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.hints import point, positive
 from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_goal
 
-__all__ = ["ERROR", "STATEMENTS", "source"]
-
 POSITIVE = "(0, inf)"
 REAL = "(-inf, inf)"
 

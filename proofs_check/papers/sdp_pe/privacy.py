@@ -42,8 +42,6 @@ from dpproof.proofs_check.statement import (
     make_goal,
 )
 
-__all__ = ["STATEMENTS"]
-
 DEFINITIONS = (
     Statement(
         "sdp.definition3", "definition", "Shuffle privacy over batches", source("Definition 3", "sdp.definition3"),

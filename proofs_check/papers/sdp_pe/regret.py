@@ -11,8 +11,6 @@ from dpproof.proofs_check.hints import IDENTITY, RANGE, expect, have, mono, poin
 from dpproof.proofs_check.papers.sdp_pe.learning import source
 from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement, make_goal
 
-__all__ = ["STATEMENTS"]
-
 POSITIVE = "(0, inf)"
 _BY_SUM = {"leaf": "identity", "multipliers": [["-3", 0]]}
 _BATCHES = {"j": "[1, inf)"}

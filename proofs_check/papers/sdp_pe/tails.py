@@ -24,8 +24,6 @@ from dpproof.proofs_check.hints import (
 )
 from dpproof.proofs_check.statement import Goal, Judgement, Obligation, Severity, Statement, make_goal
 
-__all__ = ["HALF", "OPEN", "REAL", "STATEMENTS", "source"]
-
 OPEN, HALF, REAL = "(0, inf)", "[0, inf)", "(-inf, inf)"
 
 

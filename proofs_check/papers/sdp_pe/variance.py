@@ -22,8 +22,6 @@ from dpproof.proofs_check.papers.sdp_pe.contexts import SINGLE
 from dpproof.proofs_check.papers.sdp_pe.learning import source
 from dpproof.proofs_check.statement import Goal, Judgement, Obligation, Severity, Statement, make_goal
 
-__all__ = ["STATEMENTS"]
-
 OPEN = "(0, inf)"
 HALF = "[0, inf)"
 ONE = "[1, inf)"

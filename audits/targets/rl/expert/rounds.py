@@ -12,8 +12,6 @@ from dpproof.accountant.rl.expert.design import Design
 from dpproof.mechanisms.rl.expert.policies import TabularExperts, prefix_counts
 from dpproof.mechanisms.rl.expert.release import stable_lengths
 
-__all__ = ["PrefixRound", "one_expert_more"]
-
 Floats = NDArray[np.float64]
 
 

@@ -19,13 +19,11 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.engine.runner import audit_pair
-from dpproof.audits.engine.scores import Identity
+from dpproof.audits.engine.scores.fixed import Identity
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import RUN, Audited, Subject, Told
 from dpproof.audits.targets.rl.expert.rounds import one_expert_more
-
-__all__ = ["KIND", "TARGET", "SelectiveAudit"]
 
 KIND = "selective-dpsgd"
 Floats = NDArray[np.float64]

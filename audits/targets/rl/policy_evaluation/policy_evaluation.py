@@ -29,22 +29,13 @@ from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.sampling.callables import Mechanism
-from dpproof.audits.engine.scores import LinearDiscriminant, LogLikelihoodRatio, Score
+from dpproof.audits.engine.scores.discriminant import LinearDiscriminant
+from dpproof.audits.engine.scores.fixed import LogLikelihoodRatio
+from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import RUN, Subject, Told
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW
-
-__all__ = [
-    "KIND",
-    "TARGET",
-    "PolicyEvaluationAudit",
-    "batch_of",
-    "estimator",
-    "evaluation_pairs",
-    "evaluation_scores",
-    "pair_epsilon",
-]
 
 Floats = NDArray[np.float64]
 Model = DPLSW | DPLSL

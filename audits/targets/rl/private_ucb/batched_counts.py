@@ -17,8 +17,6 @@ from dpproof.mechanisms.rl.private_ucb.batched_counts import (
 )
 from dpproof.mechanisms.rl.private_ucb.worst_trajectories import central_log_ratio_of_leaves
 
-__all__ = ["TARGET"]
-
 Floats = NDArray[np.float64]
 
 

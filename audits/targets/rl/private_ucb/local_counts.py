@@ -13,8 +13,6 @@ from dpproof.audits.targets.rl.private_ucb.central_counts import AT_NODES, count
 from dpproof.mechanisms.rl.private_ucb.counted_users import CountedUsers
 from dpproof.mechanisms.rl.private_ucb.worst_trajectories import local_log_ratio_of_leaves
 
-__all__ = ["TARGET"]
-
 
 def _user(parameters: LocalCountsParameters, adjacency: Adjacency) -> Neighbours:
     """One user who is replaced, or sends noise on nothing."""

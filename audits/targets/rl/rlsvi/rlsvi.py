@@ -18,7 +18,10 @@ from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, account
 from dpproof.audits.data.pairs import Neighbours, rlsvi_pair
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.runner import audit_pair
-from dpproof.audits.engine.scores import Atoms, LinearDiscriminant, LogLikelihoodRatio, Score, whole
+from dpproof.audits.engine.scores.atoms import Atoms
+from dpproof.audits.engine.scores.discriminant import LinearDiscriminant
+from dpproof.audits.engine.scores.fixed import LogLikelihoodRatio
+from dpproof.audits.engine.scores.protocol import Score, whole
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import RUN, Subject, Told
@@ -26,8 +29,6 @@ from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
 from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 from dpproof.mechanisms.rl.rlsvi.users import Users
-
-__all__ = ["KIND", "TARGET", "RLSVIAudit", "first_path", "last_cell", "rlsvi_scores"]
 
 KIND = "rlsvi"
 DELTA = 1e-6

@@ -19,8 +19,6 @@ from dpproof.mechanisms.rl.sdp_pe.shuffled_batch import true_counts
 from dpproof.mechanisms.rl.sdp_pe.shuffled_count import BitEncoder
 from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
 
-__all__ = ["TARGET", "batch_ratio", "batch_users"]
-
 Floats = NDArray[np.float64]
 MOST = 10**7
 """Steps of all users together that are written out."""

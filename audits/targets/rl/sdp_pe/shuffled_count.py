@@ -10,8 +10,6 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.targets.answers import Floats, Numbers, flat, heads
 from dpproof.audits.targets.primitive import Setting
 
-__all__ = ["TARGET"]
-
 
 def _bits(parameters: ShuffledCountParameters, adjacency: Adjacency) -> Neighbours:
     """One user's bit, 0 or 1: among users who hold 0, or where sums are printed, among users who hold 1."""

@@ -12,8 +12,6 @@ from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.targets.primitive import Setting
 from dpproof.mechanisms.rl.thompson.thompson import Thompson, log_likelihood_ratio
 
-__all__ = ["TARGET", "first_user"]
-
 
 def first_user(parameters: ThompsonParameters, adjacency: Adjacency) -> Neighbours:
     """The first user pays 0, or 1; everybody else pays 1, but nothing for arm 0 if that is pulled first.

@@ -27,8 +27,6 @@ from dpproof.mechanisms import _checks
 from dpproof.mechanisms.randomness import how_drawn
 from dpproof.mechanisms.rl.expert.offline.training import Training
 
-__all__ = ["configuration", "publish", "steps_begun", "train"]
-
 _FORMAT = 4
 """Changes with what is written and with what a step computes, if only in its last digits."""
 _ARRAYS = ("theta", "target", "slots")

@@ -15,8 +15,6 @@ import numpy as np
 
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
 
-__all__ = ["COINS", "Branch", "noisy_steps_begun"]
-
 
 @dataclass(frozen=True)
 class Branch:

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 import torch
 
-__all__ = ["CQL"]
-
 
 @dataclass(frozen=True)
 class CQL:

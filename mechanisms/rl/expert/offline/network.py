@@ -19,8 +19,6 @@ import torch
 
 from dpproof.mechanisms import _checks
 
-__all__ = ["Layers", "Pass"]
-
 LEAST = 2.0**-100
 """Single precision holds so small a factor with all its digits, and its product with all above 2^-26."""
 

@@ -7,8 +7,6 @@ from typing import Protocol
 
 import torch
 
-__all__ = ["SGD", "Adam", "Optimizer"]
-
 
 class Optimizer(Protocol):
     """A rule for changing parameters in place."""

@@ -34,9 +34,6 @@ from dpproof.mechanisms.rl.expert.offline.network import Layers
 from dpproof.mechanisms.rl.expert.offline.optimizers import SGD, Optimizer
 from dpproof.mechanisms.rl.expert.offline.transitions import BATCHES, Transitions, check_one_each
 
-__all__ = ["Training", "TrainingSettings"]
-
-
 _CLIPS = (1e-9, 1e9)
 """Beyond, what is clipped, and the noise on it, would come near the ends of single precision."""
 

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from dpproof.mechanisms import _checks
 
-__all__ = ["BATCHES", "Transitions", "batch_rate", "check_one_each"]
-
 Integers = NDArray[np.int64]
 
 
