@@ -1,21 +1,17 @@
-"""The line through the saddle point: where the inversion integral of a privacy profile is taken.
+"""Inversion of the moment-generating function: delta(epsilon) as an integral along a line.
 
 For a composition with moment-generating function M and any c > 0,
 
     delta(epsilon) = (1/2 pi i) int_{c - i inf}^{c + i inf} exp(-z epsilon) M(z) / (z (z + 1)) dz.
 
 Every c gives the same value; near the saddle point of the integrand nothing cancels and the integrand is
-short. The search below is a guide: no error bound rests on where it ends.
+short. The search for c is a guide: no error bound rests on where it ends. The trapezoidal sum on the line is
+delta(epsilon) plus terms that are never negative (aliasing, bounded by Chernoff), less what is cut off
+(bounded by ``uniform_layers``), plus rounding (carried along). One set of nodes serves every epsilon near the
+one it was chosen for. Derivation: docs/notes/saddle_inversion.md.
 
-The inversion integral by the trapezoidal rule on one vertical line, with all its errors.
-
-The rule's sum is delta(epsilon) plus terms that are never negative (aliasing, bounded by Chernoff), less
-what is cut off (bounded by ``uniform_layers``), plus rounding (carried along). One set of nodes serves
-every epsilon near the one it was chosen for. Derivation: docs/notes/saddle_inversion.md.
-
-Ends for when both routes refuse: Chernoff's bound from above, one use of one pair from below.
-
-(1 - e^(-x))^+ <= e^(cx) c^c/(1 + c)^(1 + c) for every c > 0, so that delta(epsilon) is at most
+Where this route and the grid both refuse, Chernoff's bound serves from above and one use of one pair from
+below: (1 - e^(-x))^+ <= e^(cx) c^c/(1 + c)^(1 + c) for every c > 0, so that delta(epsilon) is at most
 M(c) e^(-c epsilon) times that factor; what one mechanism of a composition reveals, all of it reveals too.
 """
 

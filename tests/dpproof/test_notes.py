@@ -56,7 +56,7 @@ def test_a_change_of_meaning_counts(tmp_path, monkeypatch, other):
 
 
 def test_methods_and_constants_have_hashes():
-    assert len(notes.fingerprint("dpproof.accountant.theorems.group_privacy:GroupProfile.delta")) == 16
+    assert len(notes.fingerprint("dpproof.accountant.theorems.group_privacy:GroupProfile._epsilon_at")) == 16
     assert len(notes.fingerprint("dpproof.report.notes:FOLDER")) == 16
     assert notes.fingerprint("classic.markov") != notes.fingerprint("classic.azuma")
 

@@ -4,8 +4,6 @@
 integers on a public grid, and what follows from them: `coef_`, the same numbers as doubles, and predictions.
 The guarantee covers every bit of these. The noise's standard deviation depends on the data; it is private and
 is neither kept nor shown. A `random_state` makes a simulation, which has no guarantee.
-
-What DP-LSW and DP-LSL release, and what a simulation draws: another type, which has no guarantee.
 """
 
 from __future__ import annotations
@@ -30,32 +28,12 @@ from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEval
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.randomness import Randomness, guaranteed
 from dpproof.mechanisms.release.grid import doubles
-from dpproof.mechanisms.release.on_grid import OnGrid, Released, Simulated
 from dpproof.mechanisms.release.rounded_gaussian import rounded_gaussian
 from dpproof.mechanisms.release.words import WordSource, words_of
 from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits, checked_bound, first_visits
 from dpproof.mechanisms.rl.policy_evaluation.features import checked_features, checked_weights, tabular
 from dpproof.mechanisms.rl.policy_evaluation.policy_evaluation import RidgeSquares, Squares, WeightedSquares
-
-
-class _Values(OnGrid):
-    """Parameters of the values: one integer for each feature, in steps of the grid."""
-
-    mechanism = "policy-evaluation"
-
-    @property
-    def values(self) -> NDArray[np.float64]:
-        """The same as doubles: functions of the integers."""
-        return doubles(self.integers, self.exponent)
-
-
-class ReleasedValues(_Values, Released):
-    """Parameters drawn from entropy by an exact sampler: private to the last bit."""
-
-
-class SimulatedValues(_Values, Simulated):
-    """Parameters drawn from a seed or a given generator: without a guarantee."""
-
+from dpproof.mechanisms.rl.policy_evaluation.release import ReleasedValues, SimulatedValues
 
 Floats = NDArray[np.float64]
 CALIBRATIONS = ("room", "planned", "printed")

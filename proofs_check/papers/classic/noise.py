@@ -250,7 +250,7 @@ STAIRCASE = Statement(
         Obligation("nearer", make_goal({"f": "(0, 1)", **dict.fromkeys("mnuv", "[0, 1]")}, "(1-f)*n + v*f >= (1-f)*m + u*f", "n >= m", "v >= u"),
                    "a smaller shift u <= v, m = min(u, 2g), n = min(v, 2g), has less mass on the losses that are not 0",
                    {"leaf": "positive", "multipliers": [[["-", "1", "f"], 0], ["f", 1]]},
-                   {"f": "1/2", "m": "1/2", "n": "1", "u": "1/2", "v": "1"}),
+                   {"f": "1/2", "m": "1/2", "n": "1/2", "u": "1/2", "v": "1/2"}),
     ),
     (_COMPOSED,),
     reading=("which outcomes a shift moves across the end of a step, docs/notes/staircase.md, sections 2 and 3",),
