@@ -29,7 +29,7 @@ from dpproof.accountant.numbers.inversion import bracket
 _BITS = 192
 _REACH = 1e5
 _FAR = Fraction(2**20)
-"""An epsilon beyond which delta is taken to have reached its limit, by the inversion of the base class."""
+"""The largest epsilon that the inversion of the base class finds; beyond it only the lower end is known."""
 Ends = tuple[flint.arb, flint.arb]
 
 
@@ -94,7 +94,7 @@ class Profile(ABC):
         """Bounds on epsilon at an exact delta in [0, 1): by evaluations of delta, which falls in epsilon."""
         last = self._delta_at(_FAR)
         if not exact(last.upper) <= target:
-            return Bound(math.inf if exact(last.lower) > target else 0.0, math.inf)
+            return Bound(float(_FAR) if exact(last.lower) > target else 0.0, math.inf)
 
         def enclosed(point: Fraction) -> flint.arb:
             found = self._delta_at(point)

@@ -33,6 +33,7 @@ def trade_off(guarantee: Profile, alpha: Number) -> Bound:
 
     Source: Dong, Roth and Su, arXiv:1905.02383v3, Propositions 5 and 6 (the duality).
 
+    >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> trade_off(GaussianDP(1), 0.05).lower
     0.740489
     >>> trade_off(ApproxDP(1, 0), "0.1").upper
@@ -49,6 +50,7 @@ def trade_off_curve(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The lower and the upper ends of ``trade_off`` at each of ``alphas``, for a plot.
 
+    >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> lower, upper = trade_off_curve(GaussianDP(1), [0.0, 0.05, 1.0])
     >>> lower.round(6).tolist()
     [1.0, 0.740489, 0.0]
@@ -60,6 +62,7 @@ def trade_off_curve(
 def power(guarantee: Profile, alpha: Number) -> Bound:
     """The largest true positive rate of an attack with false positive rate alpha: 1 - f(alpha).
 
+    >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> power(GaussianDP(1), 0.05).upper
     0.259511
     """
@@ -71,6 +74,7 @@ def power(guarantee: Profile, alpha: Number) -> Bound:
 def advantage(guarantee: Profile) -> Bound:
     """The largest true positive rate less false positive rate: the total variation, delta(0).
 
+    >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> advantage(GaussianDP(1)).upper
     0.382925
     """
@@ -83,6 +87,7 @@ def attack_success(guarantee: Profile, prior: Number = "1/2") -> Bound:
     The best guess is right with chance max(prior, 1 - prior) + min(prior, 1 - prior) delta(|log odds|): the
     trade-off function's tangent with the slope of the odds.
 
+    >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> attack_success(GaussianDP(1)).upper
     0.691463
     >>> attack_success(ApproxDP(1, 0), "0.9").upper

@@ -95,6 +95,9 @@ def _guarantee(parameters: StaircaseParameters, moved: Sensitivity) -> Profile:
     if not RAREST <= loss <= MOST_EPSILON:
         rule = f"must be at least {float(step):g}/{MOST_EPSILON} and at most {float(step):g} * 1e300"
         raise ValueError(f"scale ({parameters.scale!r}) {rule}")
+    if moved.moved < RAREST * step:
+        rule = f"must be 0 or at least 1e-300 of the step ({float(step):g})"
+        raise ValueError(f"sensitivity ({float(moved.moved):g}) {rule}")
     return BoundedLoss(
         count * loss, composed(count, Staircase(loss, exact(parameters.gamma), moved.moved / step))
     )

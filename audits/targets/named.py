@@ -20,7 +20,7 @@ from dpproof.audits.engine.sampling.commands import TIMEOUT, command
 from dpproof.audits.engine.worst_pair import WorstOf, audit_worst
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.target import Told
+from dpproof.audits.target import RUN, Told
 
 KIND = "named"
 
@@ -68,7 +68,7 @@ class Named:
         "adjacency": str,
         "neighbours": str,
         "options": dict,
-        "budget": int,
+        **RUN,
     }
 
     promise: Mapping[str, float]
@@ -127,7 +127,10 @@ def _promise(values: Mapping[str, object]) -> dict[str, float]:
 
 
 def _argv(value: object) -> str | list[str]:
-    return value if isinstance(value, str) else list(cast(list[str], value))
+    words = value if isinstance(value, list) else [value]
+    if not words or not all(isinstance(word, str) for word in words):
+        raise ValueError(f"target ({value!r}) must be a text, or a list of texts")
+    return value if isinstance(value, str) else list(map(str, words))
 
 
 def _made(target: str | Sequence[str], options: Mapping[str, Any]) -> Mechanism:

@@ -110,7 +110,8 @@ def test_what_counts_as_the_same_output():
 
 
 def test_tokens_are_the_same_in_another_process():
-    code = "from audits.data.canonical import tokens; import numpy as n; print(int(tokens(n.array(['abort']))[0, 0]))"
+    own = "from dpproof.audits.data.canonical import tokens; import numpy"
+    code = f"{own}; print(int(tokens(numpy.array(['abort']))[0, 0]))"
     there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert int(there) == tokens(np.array(["abort"]))[0, 0]
 

@@ -288,7 +288,7 @@ DAMAGE = [
     (lambda w: _within(w, noise_rule="LOUD"), "'LOUD'"),
     (lambda w: _within(w, audit="ucb"), "audit ('ucb') must be one of"),
     (lambda w: _within(w, budget="3000"), "budget ('3000') must be of type int"),
-    (lambda w: _within(w, audit=["rlsvi"]), "audit (['rlsvi']) must be one of: rlsvi, policy"),
+    (lambda w: _within(w, audit=["rlsvi"]), "audit (['rlsvi']) must be one of: "),
     (lambda w: {**w, "seed": "0"}, "seed ('0') must be of type int"),
     (lambda w: {**w, "seed": True}, "seed (True) must be of type int"),
     (lambda w: {**w, "alpha": float("nan")}, "alpha (nan) must be in [1e-300, 1)"),

@@ -14,7 +14,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.answers import account as answers
 from dpproof.answers.events import _training
 from dpproof.claim_file import import_from
-from dpproof.cli import show
+from dpproof.outcome import Outcome
 from tests.rows import rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -124,6 +124,6 @@ def test_names_in_the_example_are_found_from_either_folder(folder, monkeypatch):
 
 
 def test_what_an_audit_found_nothing_against_is_not_shown_in_green():
-    green = {word for word, colour in show.COLOURS.items() if colour == "green"}
+    green = {outcome.value for outcome in Outcome if outcome.colour == "green"}
     assert not green & {"consistent", "inconclusive"}
     assert "kept" in green
