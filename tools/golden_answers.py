@@ -3,9 +3,10 @@
     python tools/golden_answers.py write FILE [--only TEXT]
     python tools/golden_answers.py compare OLD NEW
 
-A file has one JSON line an answer. Only the command line is used, so that any commit can be asked. The questions:
-every mechanism under every relation, calibrations, every statement, audits with small budgets, claim files, and
-inputs that must be refused. A report counts by the hash of its page.
+A file has one JSON line an answer; answers of earlier commits, packed, are in tests/golden. Only the command line is
+used, so that any commit can be asked. The questions: every mechanism under every relation, calibrations, every
+statement, audits with small budgets, claim files, and inputs that must be refused. A report counts by the hash of
+its page.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import hashlib
 import io
 import json
+import lzma
 import os
 import sys
 import tempfile
@@ -115,7 +117,13 @@ def answer(question: str) -> dict[str, object]:
             code = stopped.code
         page = Path(folder) / "index.html"
         shown = hashlib.sha256(page.read_bytes()).hexdigest() if page.exists() else None
-    return {"asked": question, "exit": code, "out": out.getvalue(), "err": err.getvalue(), "page": shown}
+    return {
+        "asked": question,
+        "exit": code,
+        "out": out.getvalue().replace(folder, "FOLDER"),
+        "err": err.getvalue(),
+        "page": shown,
+    }
 
 
 def write(path: Path, only: str) -> None:
@@ -129,12 +137,16 @@ def write(path: Path, only: str) -> None:
     print(file=sys.stderr)
 
 
+def read(path: Path) -> dict[str, dict[str, object]]:
+    """Question -> answer, from a file that may be packed (``.xz``)."""
+    opened = lzma.open if path.suffix == ".xz" else open
+    with opened(path, "rt", encoding="utf-8") as file:
+        return {entry["asked"]: entry for entry in map(json.loads, file)}
+
+
 def compare(old: Path, new: Path) -> int:
     """Print each question whose answer differs; return how many do."""
-    before, after = (
-        {entry["asked"]: entry for entry in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
-        for path in (old, new)
-    )
+    before, after = read(old), read(new)
     changed = [asked for asked in before if before[asked] != after.get(asked)]
     for asked in changed:
         print(asked)
