@@ -1,22 +1,30 @@
-"""Modules that import torch, of the extra `offline-rl`, have no doctests where it is not installed."""
+"""Modules that need an extra have no doctests where it is not installed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-LIBRARY = ("mechanisms/rl", "audits/training", "dpproof/reproduction/expert")
-NEEDS = (
-    "\nimport torch",
-    "\nfrom dpproof.mechanisms.rl.expert.offline",
-    "\nfrom dpproof.reproduction.expert.budgets",
-)
+PACKAGE = Path(__file__).parent / "dpproof"
+NEEDS = {
+    "torch": (
+        "\nimport torch",
+        "\nfrom dpproof.mechanisms.rl.expert.offline",
+        "\nfrom dpproof.reproduction.expert.budgets",
+    ),
+    "opendp": ("import opendp.prelude",),
+}
+"""An extra's module -> what the text of a module that needs it has, be it through another module."""
+FOLDERS = ("accountant", "mechanisms", "audits", "reproduction")
 
 
-def _needing_torch(root: Path) -> list[str]:
-    """Those whose own lines, outside functions, import it, or what imports it."""
-    files = (path for folder in LIBRARY for path in sorted((root / folder).rglob("*.py")))
-    return [str(path) for path in files if any(line in path.read_text(encoding="utf-8") for line in NEEDS)]
+def _missing() -> Iterator[str]:
+    """The modules whose doctests cannot run here."""
+    wanted = [text for name, texts in NEEDS.items() if find_spec(name) is None for text in texts]
+    for path in (path for folder in FOLDERS for path in sorted((PACKAGE / folder).rglob("*.py"))):
+        if any(text in path.read_text(encoding="utf-8") for text in wanted):
+            yield str(path)
 
 
-collect_ignore = [] if find_spec("torch") else _needing_torch(Path(__file__).parent)
+collect_ignore = list(_missing())
