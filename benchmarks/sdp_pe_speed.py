@@ -28,7 +28,7 @@ from dpproof.mechanisms.rl.sdp_pe.agent import SDPPE
 from dpproof.mechanisms.rl.sdp_pe.coverage import cover
 from dpproof.mechanisms.rl.sdp_pe.policies import PolicySpace
 from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import NoPrivacy
-from dpproof.mechanisms.rl.sdp_pe.privatizer_noise import ShufflePrivatizer
+from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
 
 STATES, HORIZON, EPISODES, REPEATS = 4, 6, 20_000, 5
 TARGET = 5.0

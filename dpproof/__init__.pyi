@@ -133,7 +133,7 @@ from dpproof.mechanisms.rl.sdp_pe.agent import SDPPE as SDPPE
 from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchPrivatizer as BatchPrivatizer
 from dpproof.mechanisms.rl.sdp_pe.privatizer import ReleasedCounts as ReleasedCounts
 from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import NoPrivacy as NoPrivacy
-from dpproof.mechanisms.rl.sdp_pe.privatizer_noise import ShufflePrivatizer as ShufflePrivatizer
+from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer as ShufflePrivatizer
 from dpproof.mechanisms.rl.thompson.release import ThompsonRelease as ThompsonRelease
 from dpproof.mechanisms.rl.thompson.thompson import Thompson as Thompson
 from dpproof.mechanisms.rl.trajectories import Trajectories as Trajectories

@@ -11,7 +11,7 @@ from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl.sdp_pe.coverage import EmptyActiveSetError, cover
 from dpproof.mechanisms.rl.sdp_pe.policies import PolicySpace, UnreachableStateError
 from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts
-from dpproof.mechanisms.rl.sdp_pe.privatizer_noise import ShufflePrivatizer
+from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
 from dpproof.mechanisms.rl.sdp_pe.shuffled_count import BitEncoder, SumEncoder
 from dpproof.mechanisms.rl.sdp_pe.shuffled_count import sample as shuffled_count
 

@@ -30,7 +30,7 @@ from dpproof.mechanisms.rl.sdp_pe.constants import (
     EliminationConstants,
 )
 from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import NoPrivacy
-from dpproof.mechanisms.rl.sdp_pe.privatizer_noise import ShufflePrivatizer
+from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
 
 BETA: Final = "1e-6"
 """The beta of (epsilon, beta) in all arms, the baselines' delta with it."""

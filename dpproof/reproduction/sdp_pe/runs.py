@@ -17,7 +17,7 @@ from dpproof.accountant.shuffling.view import BinomialView
 from dpproof.mechanisms.rl.sdp_pe.agent import StageReport
 from dpproof.mechanisms.rl.sdp_pe.batches import schedule
 from dpproof.mechanisms.rl.sdp_pe.privatizer import ReleaseShape
-from dpproof.mechanisms.rl.sdp_pe.privatizer_noise import ShufflePrivatizer
+from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
 from dpproof.reproduction.sdp_pe.arms import BETA, Arm, Kind, environment_of, learner_of
 
 POINTS = 200
