@@ -12,6 +12,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 import typer.core
+from rich.markup import escape
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import Accountant
@@ -29,6 +30,7 @@ def _option(field: dataclasses.Field[object], kind: object) -> inspect.Parameter
     """The option of one field: ``beta_scale`` becomes ``--beta-scale``."""
     domain, unit = field.metadata["domain"], field.metadata["unit"]
     text = f"{field.metadata['help']}; {domain}" + (f" [{unit}]" if unit != "1" else "")
+    text = escape(text)  # or brackets would be read as markup
     name = f"--{field.name.replace('_', '-')}"
     if domain.kind is bool:
         option = typer.Option(f"{name}/--no-{name.removeprefix('--')}", help=text)
@@ -115,7 +117,8 @@ class AllMissing(typer.core.TyperCommand):
 
 
 def _missing(option: Any) -> str:
-    return f"{option.opts[0]!r} ({option.help.rstrip('.')})"
+    told = option.help.rstrip(".").replace("\\[", "[")  # without the marks that `escape` set
+    return f"{option.opts[0]!r} ({told})"
 
 
 def command_for(

@@ -14,7 +14,7 @@
   raw: they may be negative or exceed the visits; clip estimates to [0, 1].
 - The level used in ``release`` is the one for the privatizer's own ``failure``.
 
-Privatizers: ``ShufflePrivatizer.printed`` and ``.calibrated`` (``shuffle_privatizer_noise``), ``NoPrivacy``
+Privatizers: ``ShufflePrivatizer.printed`` and ``.calibrated`` (``shuffle_privatizer``), ``NoPrivacy``
 and ``LaplaceCounts``, central or local (``shuffle_privatizer_kinds``).
 """
 
