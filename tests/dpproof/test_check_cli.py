@@ -400,7 +400,6 @@ def test_a_refused_claim_is_shown_beside_the_others(run, claim_file, tmp_path):
 SLEEPING = """
 import json, sys, time
 
-PAPERS = tuple(papers().values())
 request = json.loads(sys.stdin.readline())
 time.sleep(60)
 print("\\n".join(["0"] * request["n"]))
